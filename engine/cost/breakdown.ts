@@ -1,0 +1,77 @@
+import type { ProcessorKind } from '../hardware/device.ts';
+
+/** What time goes into. `overhead` is launch and dispatch time per layer, which only the roofline model knows. */
+export const CAUSES = ['compute', 'memory', 'kvCopy', 'deviceCopy', 'disk', 'link', 'overhead'] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** Seconds by cause. */
+export type Seconds = Record<Cause, number>;
+
+/** One stage of the plan, or the output layer (`layers` 0). */
+export interface StageBreakdown {
+  readonly device: string;
+  readonly processor: ProcessorKind;
+  readonly layers: number;
+  readonly output: boolean;
+  readonly seconds: Readonly<Seconds>;
+}
+
+export interface DeviceBreakdown {
+  readonly device: string;
+  readonly cpuLayers: number;
+  readonly gpuLayers: number;
+  /** Visits of a token. */
+  readonly windows: number;
+  readonly seconds: Readonly<Seconds>;
+  /** Bytes read from disk again for every token. */
+  readonly reloadedBytes: number;
+  /** Bytes of weights, KV cache and buffers that belong in RAM (mapped weights beyond `ramAvailable` are reloaded). */
+  readonly ramBytes: number;
+  readonly ramAvailable: number;
+  readonly vramBytes: number;
+  readonly vramAvailable: number;
+  /** KV cache and buffers: what the OS can't reclaim. */
+  readonly pinnedBytes: number;
+}
+
+/** Why a plan can't run: a memory that is too small for what can't be paged. */
+export interface Infeasibility {
+  readonly device: string;
+  readonly memory: 'ram' | 'vram';
+  readonly neededBytes: number;
+  readonly availableBytes: number;
+  readonly reason: string;
+}
+
+/** A predicted token, taken apart. */
+export interface Breakdown {
+  /** TPOT: sum of all seconds below (prima.cpp Eq. 11, HELM Eq. 4.7). */
+  readonly tokenSeconds: number;
+  /** Empty where the plan can run. */
+  readonly infeasible: readonly Infeasibility[];
+  /** By cause, over all devices. */
+  readonly seconds: Readonly<Seconds>;
+  readonly devices: readonly DeviceBreakdown[];
+  readonly stages: readonly StageBreakdown[];
+  readonly reloadedBytes: number;
+}
+
+export function noSeconds(): Seconds {
+  return { compute: 0, memory: 0, kvCopy: 0, deviceCopy: 0, disk: 0, link: 0, overhead: 0 };
+}
+
+/** Adds `part` to `total` in place. */
+export function addSeconds(total: Seconds, part: Readonly<Seconds>): void {
+  total.compute += part.compute;
+  total.memory += part.memory;
+  total.kvCopy += part.kvCopy;
+  total.deviceCopy += part.deviceCopy;
+  total.disk += part.disk;
+  total.link += part.link;
+  total.overhead += part.overhead;
+}
+
+export function totalSeconds(seconds: Readonly<Seconds>): number {
+  const { compute, memory, kvCopy, deviceCopy, disk, link, overhead } = seconds;
+  return compute + memory + kvCopy + deviceCopy + disk + link + overhead;
+}

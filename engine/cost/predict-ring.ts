@@ -1,0 +1,211 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import type { Model } from '../model/model.ts';
+import type { Workload } from '../model/workload.ts';
+import type { Plan, Stage } from '../plan/plan.ts';
+import {
+  addSeconds,
+  type Breakdown,
+  type DeviceBreakdown,
+  type Infeasibility,
+  noSeconds,
+  type Seconds,
+  type StageBreakdown,
+  totalSeconds,
+} from './breakdown.ts';
+import type { LayerSeconds } from './layer-seconds.ts';
+import type { ReclaimPolicy } from './reclaim.ts';
+import {
+  createRingCosts,
+  type DeviceCosts,
+  type DeviceLoad,
+  diskSeconds,
+  memoryUse,
+  type RingCosts,
+} from './ring-costs.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface RingPredictionOptions {
+  readonly reclaim?: ReclaimPolicy;
+  readonly runtime?: Runtime;
+}
+
+/** A device's part of a plan while it is summed up. */
+interface Tally {
+  readonly index: number;
+  readonly costs: DeviceCosts;
+  readonly seconds: Seconds;
+  cpuLayers: number;
+  gpuLayers: number;
+  windows: number;
+}
+
+/**
+ * A predictor of TPOT by prima.cpp's Appendix A.3 (Eqs. 11–19): sums, no overlap. What depends on cluster, model and
+ * workload alone is evaluated once, so that a plan takes microseconds; plans must be valid (validatePlan).
+ */
+export function createRingPredictor(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  { reclaim = 'overflow', runtime }: RingPredictionOptions = {},
+): (plan: Plan) => Breakdown {
+  const costs = createRingCosts(cluster, model, workload, runtime);
+  const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
+  return (plan) => predictRing(plan, costs, indices, reclaim);
+}
+
+function predictRing(
+  plan: Plan,
+  costs: RingCosts,
+  indices: ReadonlyMap<string, number>,
+  reclaim: ReclaimPolicy,
+): Breakdown {
+  const tallies = new Map<string, Tally>();
+  const tallyOf = (device: string): Tally => {
+    let tally = tallies.get(device);
+    if (tally === undefined) {
+      const index = indices.get(device);
+      const deviceCosts = index === undefined ? undefined : costs.devices[index];
+      if (index === undefined || deviceCosts === undefined)
+        throw new RangeError(`the plan names "${device}", which the cluster lacks`);
+      tally = { index, costs: deviceCosts, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0 };
+      tallies.set(device, tally);
+    }
+    return tally;
+  };
+  const head = tallyOf(plan.output.device);
+  const stages = plan.stages.map((stage) => stageSeconds(stage, tallyOf(stage.device)));
+  const outputCosts = plan.output.processor === 'gpu' ? head.costs.outputOnGpu : head.costs.outputOnCpu;
+  if (outputCosts === undefined)
+    throw new RangeError(`the plan puts the output layer on a GPU that "${head.costs.name}" lacks`);
+  const output = { ...plan.output, layers: 0, output: true, seconds: withCauses(outputCosts, 1) };
+  stages.push(output);
+  addWindows({ plan: plan.stages, stages, output, head, tallyOf, costs });
+
+  const infeasible: Infeasibility[] = [];
+  const devices: DeviceBreakdown[] = [];
+  for (const tally of tallies.values()) {
+    const load: DeviceLoad = {
+      cpuLayers: tally.cpuLayers,
+      gpuLayers: tally.gpuLayers,
+      output: tally === head ? plan.output.processor : undefined,
+      prefetches: plan.weights[tally.costs.name]?.prefetch === 'ahead',
+      kvInRam: plan.kvCache === 'host',
+    };
+    const use = memoryUse(costs, tally.costs, load, reclaim);
+    spreadDisk(tally.costs, load, diskSeconds(costs, tally.costs, load, use.reloaded), use.reloaded, stages);
+    infeasible.push(...shortages(tally.costs, load, use));
+    devices.push({
+      device: tally.costs.name,
+      cpuLayers: tally.cpuLayers,
+      gpuLayers: tally.gpuLayers,
+      windows: tally.windows,
+      seconds: tally.seconds,
+      reloadedBytes: use.reloaded,
+      ramBytes: use.ram,
+      ramAvailable: tally.costs.available,
+      vramBytes: use.vram,
+      vramAvailable: tally.costs.gpuRoom,
+      pinnedBytes: use.pinned,
+    });
+  }
+  const seconds = noSeconds();
+  for (const stage of stages) addSeconds(tallyOf(stage.device).seconds, stage.seconds);
+  for (const device of devices) addSeconds(seconds, device.seconds);
+  const reloaded = devices.reduce((sum, device) => sum + device.reloadedBytes, 0);
+  return { tokenSeconds: totalSeconds(seconds), infeasible, seconds, devices, stages, reloadedBytes: reloaded };
+}
+
+interface OpenStage extends StageBreakdown {
+  readonly seconds: Seconds;
+}
+
+function stageSeconds(stage: Stage, tally: Tally): OpenStage {
+  const layers = stage.to - stage.from;
+  const perLayer = stage.processor === 'cpu' ? tally.costs.cpu : tally.costs.gpu;
+  if (perLayer === undefined) throw new RangeError(`the plan runs layers on a GPU that "${stage.device}" lacks`);
+  if (stage.processor === 'cpu') tally.cpuLayers += layers;
+  else tally.gpuLayers += layers;
+  return {
+    device: stage.device,
+    processor: stage.processor,
+    layers,
+    output: false,
+    seconds: withCauses(perLayer, layers),
+  };
+}
+
+function withCauses({ compute, kvCopy, memory }: LayerSeconds, times: number): Seconds {
+  const seconds = noSeconds();
+  seconds.compute = compute * times;
+  seconds.kvCopy = kvCopy * times;
+  seconds.memory = memory * times;
+  return seconds;
+}
+
+interface RingWalk {
+  readonly plan: readonly Stage[];
+  readonly stages: readonly OpenStage[];
+  readonly output: OpenStage;
+  readonly head: Tally;
+  readonly tallyOf: (device: string) => Tally;
+  readonly costs: RingCosts;
+}
+
+/**
+ * Copies to and from the GPU once per window, and the hop that hands a window's result on (Eqs. 13, 19). The last
+ * window's result goes to the head; a head without layers passes every round's result on.
+ */
+function addWindows({ plan, stages, output, head, tallyOf, costs }: RingWalk): void {
+  const first = plan[0]?.device;
+  if (first === undefined) return;
+  const headHoldsLayers = plan.some((stage) => stage.device === head.costs.name);
+  for (let index = 0; index < plan.length; index++) {
+    const stage = plan[index] as Stage;
+    const next = plan[index + 1]?.device;
+    if (next === stage.device) continue;
+    const { seconds } = stages[index] as OpenStage;
+    const tally = tallyOf(stage.device);
+    tally.windows += 1;
+    seconds.deviceCopy += tally.costs.windowCopy;
+    const toHead = next === undefined || (!headHoldsLayers && next === first);
+    seconds.link += costs.hop(tally.index, toHead ? head.index : tallyOf(next).index);
+    if (toHead && !headHoldsLayers) output.seconds.link += costs.hop(head.index, tallyOf(first).index);
+  }
+}
+
+/** Disk time belongs to the stages whose layers are mapped, in proportion, or to the output for the head's lookup. */
+function spreadDisk(
+  device: DeviceCosts,
+  load: DeviceLoad,
+  seconds: number,
+  reloaded: number,
+  stages: readonly OpenStage[],
+): void {
+  if (seconds === 0) return;
+  const mapped = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
+  for (const stage of stages) {
+    if (stage.device !== device.name) continue;
+    if (reloaded === 0 || mapped === 0) {
+      if (stage.output) stage.seconds.disk += seconds;
+    } else if (!stage.output && (stage.processor === 'cpu' || device.unified)) {
+      stage.seconds.disk += (seconds * stage.layers) / mapped;
+    }
+  }
+}
+
+function shortages(device: DeviceCosts, load: DeviceLoad, use: ReturnType<typeof memoryUse>): Infeasibility[] {
+  const found: Infeasibility[] = [];
+  const usesGpu = load.gpuLayers > 0 || load.output === 'gpu';
+  const report = (memory: 'ram' | 'vram', neededBytes: number, availableBytes: number, what: string): void => {
+    const reason = `${device.name}: ${what} need ${gibibytes(neededBytes)}, ${gibibytes(availableBytes)} are available`;
+    found.push({ device: device.name, memory, neededBytes, availableBytes, reason });
+  };
+  if (usesGpu && use.vram > device.gpuRoom) report('vram', use.vram, device.gpuRoom, 'layers on the GPU');
+  if (use.pinned > device.available) report('ram', use.pinned, device.available, 'KV cache and buffers');
+  return found;
+}
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+}

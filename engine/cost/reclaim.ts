@@ -1,0 +1,33 @@
+import type { DeviceKind } from '../hardware/device.ts';
+
+/**
+ * What the OS does with mapped weights when they exceed the memory there is:
+ * - `overflow`: it keeps what fits and reloads the rest (prima.cpp Eqs. 15, 17);
+ * - `lru`: reading layers in a cycle, it drops each one just before its turn, so everything is reloaded;
+ * - `double`: as `lru`, and a device that prefetches loads everything twice (prefetch-release, prima.cpp A.1).
+ * macOS with Metal keeps everything or drops everything, under each of them (Eq. 16).
+ */
+export const RECLAIM_POLICIES = ['overflow', 'lru', 'double'] as const;
+export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
+
+export interface MemoryDemand {
+  /** Weights, KV cache and buffers in RAM, bytes. */
+  readonly needed: number;
+  /** The part that is mapped weights and can be reclaimed, bytes. */
+  readonly weights: number;
+  /** Bytes there are. */
+  readonly available: number;
+}
+
+/** Bytes of weights that a device reads from its disk again for every token (prima.cpp Eqs. 15–17). */
+export function reloadedBytes(
+  { needed, weights, available }: MemoryDemand,
+  kind: DeviceKind,
+  policy: ReclaimPolicy,
+  prefetches: boolean,
+): number {
+  if (needed <= available) return 0;
+  if (policy === 'double' && prefetches) return 2 * weights;
+  if (policy === 'overflow' && kind !== 'macos-metal') return Math.min(needed - available, weights);
+  return weights;
+}

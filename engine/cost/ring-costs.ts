@@ -1,0 +1,192 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import {
+  type Device,
+  type DeviceKind,
+  deviceKind,
+  hasUnifiedGpu,
+  reloadRate,
+  transferSeconds,
+} from '../hardware/device.ts';
+import type { Model } from '../model/model.ts';
+import type { Workload } from '../model/workload.ts';
+import { embeddingRowBytes, kvCacheBytes, type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
+import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
+import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
+
+/** The numbers of one device that a ring's time is made of; seconds and bytes. */
+export interface DeviceCosts {
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly cpu: LayerSeconds;
+  readonly gpu: LayerSeconds | undefined;
+  /** α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none). */
+  readonly cpuLayer: number;
+  readonly gpuLayer: number;
+  /** Copies of the hidden state to and from a GPU with its own memory, per window: ξ_m less the link. */
+  readonly windowCopy: number;
+  readonly outputOnCpu: LayerSeconds;
+  readonly outputOnGpu: LayerSeconds | undefined;
+  /** CPU and GPU layers count against the same memory. */
+  readonly unified: boolean;
+  /** Bytes for weights, KV cache and buffers in RAM: d^avail, with Android's d^swapout, or d_metal^avail. */
+  readonly available: number;
+  /** c^cpu, and c^gpu where the GPU shares the RAM. */
+  readonly ramBuffers: number;
+  /** Bytes for GPU layers: d_cuda^avail or d_metal^avail, less c^gpu; 0 without a GPU. */
+  readonly gpuRoom: number;
+  /** s_m^disk: bytes per second at which reclaimed weights are reloaded. */
+  readonly reloadRate: number;
+}
+
+/** Everything that the time of a ring depends on: prima.cpp's Appendix A.3, evaluated once for cluster and model. */
+export interface RingCosts {
+  /** L */
+  readonly layers: number;
+  /** b, and what a layer's KV cache adds to it to make b′ */
+  readonly layerBytes: number;
+  readonly kvBytes: number;
+  /** b_i / V, and b_o */
+  readonly embeddingRowBytes: number;
+  readonly outputBytes: number;
+  /** In ring order, the head first. */
+  readonly devices: readonly DeviceCosts[];
+  /** Seconds to hand 4e bytes from one device to another (t_m^comm, Eq. 19). */
+  readonly hop: (from: number, to: number) => number;
+  /** The hop of all pairs alike, or undefined where pairs have links of their own. */
+  readonly uniformHop: number | undefined;
+}
+
+/** Evaluates the coefficients of Appendix A.3 for every device. */
+export function createRingCosts(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  runtime: Runtime = DEFAULT_RUNTIME,
+): RingCosts {
+  const message = runtime.activationBytes * model.hiddenSize * workload.batch;
+  return {
+    layers: model.layers,
+    layerBytes: model.layer.bytes,
+    kvBytes: kvCacheBytes(model, workload),
+    embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
+    outputBytes: model.output.bytes,
+    devices: cluster.devices.map((device) => deviceCosts(device, model, workload, runtime)),
+    hop: (from, to) => (from === to ? 0 : transferSeconds(cluster.link(from, to), message)),
+    uniformHop: cluster.links.pairs.size === 0 ? transferSeconds(cluster.links.default, message) : undefined,
+  };
+}
+
+function deviceCosts(device: Device, model: Model, workload: Workload, runtime: Runtime): DeviceCosts {
+  const { gpu } = device;
+  const kind = deviceKind(device);
+  const cpu = layerSeconds(model, workload, device.cpu);
+  const gpuSeconds = gpu && layerSeconds(model, workload, gpu);
+  const unified = hasUnifiedGpu(device);
+  const swapOut = kind === 'android' ? Math.min(device.memory.swappable, device.memory.swapFree) : 0;
+  const message = runtime.activationBytes * model.hiddenSize * workload.batch;
+  return {
+    name: device.name,
+    kind,
+    cpu,
+    gpu: gpuSeconds,
+    cpuLayer: sum(cpu),
+    gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : sum(gpuSeconds),
+    windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+    outputOnCpu: outputSeconds(model, workload, device.cpu),
+    outputOnGpu: gpu && outputSeconds(model, workload, gpu),
+    unified,
+    available: kind === 'macos-metal' && gpu ? gpu.memory.available : device.memory.available + swapOut,
+    ramBuffers: runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0),
+    gpuRoom: gpu === undefined ? 0 : Math.max(0, gpu.memory.available - runtime.gpuBufferBytes),
+    reloadRate: reloadRate(device),
+  };
+}
+
+/** What one device holds and does for a token, over all its windows. */
+export interface DeviceLoad {
+  /** l_m^gpu and l_m − l_m^gpu */
+  readonly gpuLayers: number;
+  readonly cpuLayers: number;
+  /** The device is the head: it looks up the token, and runs the output layer here. */
+  readonly output: 'cpu' | 'gpu' | undefined;
+  readonly prefetches: boolean;
+  /** The KV cache of GPU layers lies in RAM (HELM's offload). */
+  readonly kvInRam: boolean;
+}
+
+/** Memory that a load takes, and what is reloaded for lack of it; bytes. */
+export interface DeviceMemoryUse {
+  readonly ram: number;
+  readonly vram: number;
+  /** The part of `ram` that can't be reclaimed: KV cache and buffers. */
+  readonly pinned: number;
+  readonly reloaded: number;
+}
+
+/** RAM, VRAM and reloads of a load (prima.cpp Eqs. 15–17, 33–35). */
+export function memoryUse(
+  costs: RingCosts,
+  device: DeviceCosts,
+  load: DeviceLoad,
+  policy: ReclaimPolicy,
+): DeviceMemoryUse {
+  const { layerBytes, kvBytes } = costs;
+  const ramLayers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
+  const kvLayers = ramLayers + (load.kvInRam && !device.unified ? load.gpuLayers : 0);
+  const lookup = load.output === undefined ? 0 : costs.embeddingRowBytes;
+  const outputInRam = load.output === 'cpu' || (load.output === 'gpu' && device.unified) ? costs.outputBytes : 0;
+  const weights = ramLayers * layerBytes + lookup + outputInRam;
+  const pinned = kvLayers * kvBytes + device.ramBuffers;
+  const needed = weights + pinned;
+  const reloaded = reloadedBytes(
+    { needed, weights, available: device.available },
+    device.kind,
+    policy,
+    load.prefetches,
+  );
+  const vramLayerBytes = layerBytes + (load.kvInRam ? 0 : kvBytes);
+  const outputOnGpu =
+    load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0; // Eq. 35 counts b_o on Metal heads
+  return {
+    ram: needed,
+    vram: load.gpuLayers * vramLayerBytes + outputOnGpu,
+    pinned,
+    reloaded,
+  };
+}
+
+/** The device's memory can hold the load: GPU layers in VRAM (Eqs. 34, 35), KV cache and buffers in RAM. */
+export function fits(device: DeviceCosts, use: DeviceMemoryUse, load: DeviceLoad): boolean {
+  const gpuFits = load.gpuLayers === 0 && load.output !== 'gpu' ? true : use.vram <= device.gpuRoom;
+  return gpuFits && use.pinned <= device.available;
+}
+
+/** Disk seconds: the reloads, at least the head's row of the embedding (Eqs. 15–17). */
+export function diskSeconds(costs: RingCosts, device: DeviceCosts, load: DeviceLoad, reloaded: number): number {
+  const lookup = load.output === undefined ? 0 : costs.embeddingRowBytes;
+  return Math.max(reloaded, lookup) / device.reloadRate;
+}
+
+/**
+ * Seconds of one device for one token without its links: Eqs. 12–18 for `windows` windows; infinite where the load
+ * doesn't fit. The planners' hot path: it equals the sum that `predict` breaks down.
+ */
+export function deviceSeconds(
+  costs: RingCosts,
+  device: DeviceCosts,
+  load: DeviceLoad,
+  windows: number,
+  policy: ReclaimPolicy,
+): number {
+  const use = memoryUse(costs, device, load, policy);
+  if (!fits(device, use, load)) return Number.POSITIVE_INFINITY;
+  const layers = load.cpuLayers * device.cpuLayer + (load.gpuLayers === 0 ? 0 : load.gpuLayers * device.gpuLayer);
+  const output =
+    load.output === undefined ? undefined : load.output === 'cpu' ? device.outputOnCpu : device.outputOnGpu;
+  const head = output === undefined ? 0 : sum(output);
+  return layers + head + windows * device.windowCopy + diskSeconds(costs, device, load, use.reloaded);
+}
+
+function sum({ compute, kvCopy, memory }: LayerSeconds): number {
+  return compute + kvCopy + memory;
+}

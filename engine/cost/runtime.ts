@@ -1,0 +1,18 @@
+/** What the running program adds to the weights: sizes that the formulas take as given. */
+export interface Runtime {
+  /** c^cpu, c^gpu: compute buffers, bytes (prima.cpp Table 6). */
+  readonly cpuBufferBytes: number;
+  readonly gpuBufferBytes: number;
+  /** Bytes of a value that travels between devices: 4 (F32) in prima.cpp, 2 in HELM (Eq. 4.4). */
+  readonly activationBytes: number;
+}
+
+/**
+ * Buffers: assumed. They hold a few hundred tokens' activations and one token's logits (128256 × 4 B × 512 = 250 MiB at
+ * llama.cpp's default batch for prompts). Activations: published, prima.cpp A.3 ("values … in the FP32 format").
+ */
+export const DEFAULT_RUNTIME: Runtime = {
+  cpuBufferBytes: 256 * 2 ** 20,
+  gpuBufferBytes: 256 * 2 ** 20,
+  activationBytes: 4,
+};

@@ -1,0 +1,66 @@
+import { InputError, suggestion } from '../input/input-error.ts';
+import type { Provenance } from '../input/quantity.ts';
+import type { Device, Link } from './device.ts';
+
+/** Devices in ring order, the head first: it embeds the token, and computes the output layer. */
+export interface Cluster {
+  readonly name: string;
+  readonly description: string;
+  readonly devices: readonly Device[];
+  /** The link from device `from` to device `to` (indices into `devices`). */
+  readonly link: (from: number, to: number) => Link;
+  /** The link of all pairs that have none of their own, and the pairs that have: the planner's fast path. */
+  readonly links: Links;
+  /** Where each number comes from, by its path in the cluster's file. */
+  readonly provenance: Readonly<Record<string, Provenance>>;
+}
+
+export interface Links {
+  readonly default: Link;
+  readonly pairs: ReadonlyMap<string, Link>;
+}
+
+interface ClusterParts {
+  readonly name: string;
+  readonly description?: string;
+  readonly devices: readonly Device[];
+  readonly links: Links;
+  readonly provenance?: Readonly<Record<string, Provenance>>;
+}
+
+/** Key of a pair of devices in Links.pairs; a link is the same both ways. */
+export function pairKey(a: string, b: string): string {
+  return a < b ? `${a}\n${b}` : `${b}\n${a}`;
+}
+
+/**
+ * Makes a cluster of devices that are in ring order already, head first.
+ * @throws InputError if there is no device or a name occurs twice
+ */
+export function createCluster({ name, description = '', devices, links, provenance = {} }: ClusterParts): Cluster {
+  if (devices.length === 0) throw new InputError(`cluster ${name}`, 'has no device; give at least one');
+  const names = devices.map((device) => device.name);
+  const twice = names.find((device, index) => names.indexOf(device) !== index);
+  if (twice !== undefined) throw new InputError(`cluster ${name}`, `device "${twice}" is there twice; rename one`);
+  const link = (from: number, to: number): Link => {
+    if (links.pairs.size === 0) return links.default;
+    return links.pairs.get(pairKey(names[from] ?? '', names[to] ?? '')) ?? links.default;
+  };
+  return { name, description, devices, link, links, provenance };
+}
+
+/** Position of the device called `name`. @throws InputError with the names there are */
+export function deviceIndex(cluster: Cluster, name: string): number {
+  const index = cluster.devices.findIndex((device) => device.name === name);
+  if (index < 0) {
+    const names = cluster.devices.map((device) => device.name);
+    throw new InputError(`cluster ${cluster.name}`, `has no device "${name}"${suggestion(name, names)}`);
+  }
+  return index;
+}
+
+/** The same ring without some devices; the head is the first that is left. */
+export function withDevices(cluster: Cluster, names: readonly string[]): Cluster {
+  const kept = new Set(names.map((name) => deviceIndex(cluster, name)));
+  return createCluster({ ...cluster, devices: cluster.devices.filter((_, index) => kept.has(index)) });
+}

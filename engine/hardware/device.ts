@@ -1,0 +1,113 @@
+import type { Quantization } from '../model/quantization.ts';
+
+export const OPERATING_SYSTEMS = ['macos', 'linux', 'android'] as const;
+export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
+
+export const GPU_APIS = ['cuda', 'metal', 'opencl'] as const;
+export type GpuApi = (typeof GPU_APIS)[number];
+
+/** FLOP/s by weight format (s_m^{cpu,q}, s_m^{gpu,q}; prima.cpp Eq. 12). */
+export type FlopRates = Readonly<Record<Quantization, number>>;
+
+/** What every processor has. */
+export interface ProcessorRates {
+  readonly flops: FlopRates;
+  /** T_m (prima.cpp Eq. 14), M (HELM Table 4.1): bytes per second that a kernel reads weights at. */
+  readonly bandwidth: number;
+  /** Seconds to append one token's keys and values of one layer to the KV cache, before any bytes (t^kv_cpy, Eq. 13). */
+  readonly kvCopyLatency: number;
+}
+
+export interface Cpu extends ProcessorRates {
+  readonly cores: number;
+  /** Last-level cache: C_L3 bytes at B_L3 bytes per second (HELM Eq. 4.14); undefined where unknown. */
+  readonly cache: { readonly bytes: number; readonly bandwidth: number } | undefined;
+}
+
+interface GpuCommon extends ProcessorRates {
+  /** Seconds per layer that no roofline sees: kernel launches, dispatch, norms (δ̄, HELM 6.4.4). */
+  readonly layerOverhead: number;
+}
+
+/** A GPU with memory of its own, reached over PCIe. */
+export interface DiscreteGpu extends GpuCommon {
+  readonly api: 'cuda';
+  readonly memory: { readonly total: number; readonly available: number };
+  /** Copies between RAM and VRAM: seconds before the first byte, then bytes per second (HELM's ℓ_link, B_link). */
+  readonly hostLink: Link;
+}
+
+/** A GPU that shares the device's RAM (UMA). */
+export interface UnifiedGpu extends GpuCommon {
+  readonly api: 'metal' | 'opencl';
+  /** `available`: what the GPU may hold: d_metal^avail, the recommended working set, on Metal. */
+  readonly memory: { readonly total: number; readonly available: number };
+}
+
+export type Gpu = DiscreteGpu | UnifiedGpu;
+
+/** A neural processor: described here, modelled by the tensor-partition parts. */
+export interface Npu {
+  readonly flops: FlopRates;
+  readonly bandwidth: number;
+}
+
+export interface Disk {
+  /** Bytes per second of a sequential and of a random (page-fault) reader. */
+  readonly sequential: number;
+  readonly random: number;
+}
+
+export interface DeviceMemory {
+  readonly total: number;
+  /** d_m^avail: bytes the model may use beside other apps. */
+  readonly available: number;
+  /** d^bytes_can_swap and d^swap_avail: cold pages of other apps, and room for them in swap (Android; Eq. 17). */
+  readonly swappable: number;
+  readonly swapFree: number;
+}
+
+export interface Device {
+  readonly name: string;
+  readonly description: string;
+  readonly os: OperatingSystem;
+  readonly memory: DeviceMemory;
+  readonly cpu: Cpu;
+  readonly gpu: Gpu | undefined;
+  readonly npu: Npu | undefined;
+  readonly disk: Disk;
+}
+
+/** A way between two devices or memories: seconds before the first byte arrives, then bytes per second. */
+export interface Link {
+  readonly latency: number;
+  readonly bandwidth: number;
+}
+
+export type ProcessorKind = 'cpu' | 'gpu';
+
+/** How the OS treats mapped weights under pressure: one kind per equation (prima.cpp Eqs. 15–17). */
+export type DeviceKind = 'macos' | 'macos-metal' | 'linux' | 'android';
+
+export function deviceKind(device: Device): DeviceKind {
+  if (device.os !== 'macos') return device.os;
+  return device.gpu?.api === 'metal' ? 'macos-metal' : 'macos';
+}
+
+/** CPU and GPU take layers from the same memory. */
+export function hasUnifiedGpu(device: Device): device is Device & { gpu: UnifiedGpu } {
+  return device.gpu !== undefined && device.gpu.api !== 'cuda';
+}
+
+/**
+ * s_m^disk: the rate at which reclaimed weights come back. Linux maps weights for sequential access; macOS faults page
+ * by page (prima.cpp A.3, after Eqs. 15 and 16). Android is Linux in this.
+ */
+export function reloadRate(device: Device): number {
+  return device.os === 'macos' ? device.disk.random : device.disk.sequential;
+}
+
+/** Seconds for `bytes` over a link. */
+export function transferSeconds(link: Link, bytes: number): number {
+  return link.latency + bytes / link.bandwidth;
+}

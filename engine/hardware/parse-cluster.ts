@@ -1,0 +1,180 @@
+import { InputError, suggestion } from '../input/input-error.ts';
+import { parseJson } from '../input/parse-json.ts';
+import type { Provenance, Quantity } from '../input/quantity.ts';
+import { type Fields, readFields } from '../input/read-fields.ts';
+import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import { type Cluster, createCluster, type Links, pairKey } from './cluster.ts';
+import {
+  type Cpu,
+  type Device,
+  type DeviceMemory,
+  type Disk,
+  type FlopRates,
+  GPU_APIS,
+  type Gpu,
+  type Link,
+  type Npu,
+  OPERATING_SYSTEMS,
+} from './device.ts';
+
+/** KV copies cost a kernel launch on a GPU and next to nothing on a CPU; assumed where a file states no `kvCopy`. */
+const KV_COPY = { cpu: '1 us', gpu: '5 us' };
+/** PCIe 3.0 × 16 as frameworks reach it; assumed where a file states no `hostLink`. */
+const HOST_LINK = { latency: '10 us', bandwidth: '12 GB/s' };
+
+/**
+ * Parses a cluster file (JSON; the format is described in datasets/README.md) and puts the head first in the ring.
+ * @param file name for messages
+ * @throws InputError with file and place for malformed JSON, unknown keys, missing or absurd values, duplicate or
+ *   unknown device names
+ */
+export function parseCluster(text: string, file: string): Cluster {
+  const provenance: Record<string, Provenance> = {};
+  const note = (path: string, quantity: Quantity): void => {
+    if (quantity.provenance !== undefined) provenance[path] = quantity.provenance;
+  };
+  const root = readFields(parseJson(text, file), file, '', note);
+  const devices = root.list('devices').map(readDevice);
+  if (devices.length === 0) throw new InputError(`${file}: devices`, 'is empty; give at least one device');
+  const names = devices.map((device) => device.name);
+  const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (twice >= 0)
+    throw new InputError(`${file}: devices[${twice}].name`, `"${names[twice]}" is there twice; rename one`);
+  const head = root.optionalText('head') ?? names[0] ?? '';
+  if (!names.includes(head))
+    throw new InputError(`${file}: head`, `no device is called "${head}"${suggestion(head, names)}`);
+  const links = readLinks(root.object('links'), names);
+  const cluster = { name: root.text('name'), description: root.optionalText('description') ?? '' };
+  root.end();
+  const start = names.indexOf(head);
+  const ring = [...devices.slice(start), ...devices.slice(0, start)];
+  return createCluster({ ...cluster, devices: ring, links, provenance });
+}
+
+function readDevice(fields: Fields): Device {
+  const gpu = fields.optionalObject('gpu');
+  const npu = fields.optionalObject('npu');
+  const device: Device = {
+    name: fields.text('name'),
+    description: fields.optionalText('description') ?? '',
+    os: fields.oneOf('os', OPERATING_SYSTEMS),
+    memory: readMemory(fields.object('memory')),
+    cpu: readCpu(fields.object('cpu')),
+    gpu: gpu === undefined ? undefined : readGpu(gpu),
+    npu: npu === undefined ? undefined : readNpu(npu),
+    disk: readDisk(fields.object('disk')),
+  };
+  if (device.gpu?.api === 'metal' && device.os !== 'macos') {
+    throw new InputError(fields.place('gpu.api'), `metal needs os "macos", not "${device.os}"`);
+  }
+  if (device.gpu?.api === 'cuda' && device.os !== 'linux') {
+    throw new InputError(fields.place('gpu.api'), `cuda needs os "linux", not "${device.os}"`);
+  }
+  fields.end();
+  return device;
+}
+
+function readMemory(fields: Fields): DeviceMemory {
+  const total = fields.quantity('total', 'size');
+  const available = fields.quantity('available', 'size', `${total} B`);
+  if (available > total)
+    throw new InputError(fields.place('available'), 'is more than total; total is the RAM installed');
+  const memory = {
+    total,
+    available,
+    swappable: fields.optionalQuantity('swappable', 'size') ?? 0,
+    swapFree: fields.optionalQuantity('swapFree', 'size') ?? 0,
+  };
+  fields.end();
+  return memory;
+}
+
+function readCpu(fields: Fields): Cpu {
+  const cache = fields.optionalObject('cache');
+  const cpu: Cpu = {
+    cores: fields.count('cores'),
+    flops: readFlops(fields),
+    bandwidth: fields.quantity('bandwidth', 'rate'),
+    kvCopyLatency: fields.quantity('kvCopy', 'time', KV_COPY.cpu),
+    cache: cache && { bytes: cache.quantity('size', 'size'), bandwidth: cache.quantity('bandwidth', 'rate') },
+  };
+  cache?.end();
+  fields.end();
+  return cpu;
+}
+
+function readGpu(fields: Fields): Gpu {
+  const memory = fields.object('memory');
+  const api = fields.oneOf('api', GPU_APIS);
+  const common = {
+    flops: readFlops(fields),
+    bandwidth: fields.quantity('bandwidth', 'rate'),
+    kvCopyLatency: fields.quantity('kvCopy', 'time', KV_COPY.gpu),
+    layerOverhead: fields.optionalQuantity('layerOverhead', 'time') ?? 0,
+    memory: { total: memory.quantity('total', 'size'), available: memory.quantity('available', 'size') },
+  };
+  if (common.memory.available > common.memory.total)
+    throw new InputError(memory.place('available'), 'is more than total');
+  memory.end();
+  const hostLink = fields.optionalObject('hostLink');
+  fields.end();
+  if (api !== 'cuda') {
+    if (hostLink !== undefined)
+      throw new InputError(fields.place('hostLink'), `a ${api} GPU shares the RAM; remove it`);
+    return { ...common, api };
+  }
+  return { ...common, api, hostLink: readLink(hostLink ?? fields.sub('hostLink', HOST_LINK)) };
+}
+
+function readNpu(fields: Fields): Npu {
+  const npu = { flops: readFlops(fields), bandwidth: fields.quantity('bandwidth', 'rate') };
+  fields.end();
+  return npu;
+}
+
+function readDisk(fields: Fields): Disk {
+  const sequential = fields.quantity('sequential', 'rate');
+  const random = fields.optionalQuantity('random', 'rate') ?? sequential;
+  if (random > sequential)
+    throw new InputError(fields.place('random'), 'is faster than sequential; the two may be swapped');
+  fields.end();
+  return { sequential, random };
+}
+
+/** `"compute": "400 GFLOPS"` for all formats, or an object with `default` and formats of their own. */
+function readFlops(fields: Fields): FlopRates {
+  if (!fields.isPlainObject('compute')) {
+    const rate = fields.quantity('compute', 'compute');
+    return Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as FlopRates;
+  }
+  const rates = fields.object('compute');
+  const base = rates.quantity('default', 'compute');
+  const entries = QUANTIZATION_NAMES.map((name) => [name, rates.optionalQuantity(name, 'compute') ?? base]);
+  rates.end();
+  return Object.fromEntries(entries) as FlopRates;
+}
+
+function readLinks(fields: Fields, names: readonly string[]): Links {
+  const pairs = new Map<string, Link>();
+  for (const pair of fields.optionalList('pairs') ?? []) {
+    const [a, b] = pair.texts('between', 2);
+    for (const name of [a, b]) {
+      if (!names.includes(name ?? '')) {
+        throw new InputError(pair.place('between'), `no device is called "${name}"${suggestion(name ?? '', names)}`);
+      }
+    }
+    if (a === b) throw new InputError(pair.place('between'), `"${a}" is there twice; a link joins two devices`);
+    const key = pairKey(a ?? '', b ?? '');
+    if (pairs.has(key)) throw new InputError(pair.place('between'), `the link ${a}–${b} is there twice; remove one`);
+    pairs.set(key, readLink(pair));
+  }
+  const links = { default: readLink(fields.object('default')), pairs };
+  fields.end();
+  return links;
+}
+
+function readLink(fields: Fields): Link {
+  const link = { latency: fields.quantity('latency', 'time'), bandwidth: fields.quantity('bandwidth', 'rate') };
+  fields.end();
+  return link;
+}

@@ -1,0 +1,42 @@
+/**
+ * Bad input: a file, an option or a value that a user gave. The message is one line that says where, what was found,
+ * what is allowed and what to do; command lines print it and exit with code 2.
+ */
+export class InputError extends Error {
+  override readonly name = 'InputError';
+
+  /** @param where the file, option or place in a file, e.g. `my-home.json: devices[1].disk.sequential` */
+  constructor(
+    readonly where: string,
+    readonly problem: string,
+  ) {
+    super(`${where}: ${problem}`);
+  }
+}
+
+/** The known name closest to `name` by edit distance, if it is close enough to be a misspelling; else undefined. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const distances = known.map((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()));
+  const best = Math.min(...distances, Number.POSITIVE_INFINITY);
+  return best <= Math.max(2, Math.floor(name.length / 3)) ? known[distances.indexOf(best)] : undefined;
+}
+
+/** ` (did you mean "x"?)` or the list of what is allowed: the tail of every "unknown name" message. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const guess = nearest(name, known);
+  return guess === undefined ? `; allowed: ${known.join(', ')}` : `; did you mean "${guess}"?`;
+}
+
+/** Levenshtein distance. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}

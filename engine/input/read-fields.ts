@@ -1,0 +1,121 @@
+import { InputError, nearest, suggestion } from './input-error.ts';
+import { type Dimension, type Quantity, readQuantity } from './quantity.ts';
+
+/**
+ * Reads an object of a configuration file key by key. Every reader names file and path in its errors; `end` rejects
+ * keys that no reader asked for, with the nearest that one did.
+ */
+export interface Fields {
+  place(key: string): string;
+  text(key: string): string;
+  optionalText(key: string): string | undefined;
+  texts(key: string, length: number): string[];
+  /** A whole number from `least` (1 unless told) to 4096. */
+  count(key: string, least?: number): number;
+  keys(): string[];
+  oneOf<T extends string>(key: string, allowed: readonly T[]): T;
+  /** SI value of a quantity; `fallback` stands in for a missing one. */
+  quantity(key: string, dimension: Dimension, fallback?: string): number;
+  optionalQuantity(key: string, dimension: Dimension): number | undefined;
+  isPlainObject(key: string): boolean;
+  object(key: string): Fields;
+  optionalObject(key: string): Fields | undefined;
+  list(key: string): Fields[];
+  optionalList(key: string): Fields[] | undefined;
+  /** Fields of a value that stands in for a missing key. */
+  sub(key: string, value: unknown): Fields;
+  end(): void;
+}
+
+/**
+ * @param path of `raw` in the file, '' for the root
+ * @param note receives every quantity with its path
+ */
+export function readFields(
+  raw: unknown,
+  file: string,
+  path: string,
+  note: (path: string, found: Quantity) => void,
+): Fields {
+  const join = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  const place = (key: string): string => `${file}: ${join(key)}`;
+  if (!isObject(raw))
+    throw new InputError(path === '' ? file : `${file}: ${path}`, `an object { … } is needed, not ${describe(raw)}`);
+  const asked = new Set<string>();
+  const get = (key: string): unknown => {
+    asked.add(key);
+    return raw[key];
+  };
+  const fail = (key: string, needed: string): never => {
+    const value = raw[key];
+    if (value !== undefined) throw new InputError(place(key), `${needed} is needed, not ${describe(value)}`);
+    const misspelt = nearest(
+      key,
+      Object.keys(raw).filter((name) => !asked.has(name)),
+    );
+    const hint = misspelt === undefined ? '' : ` (found "${misspelt}")`;
+    throw new InputError(place(key), `is missing; ${needed} is needed${hint}`);
+  };
+  const fields: Fields = {
+    place,
+    text(key) {
+      const value = get(key);
+      return typeof value === 'string' && value.trim() !== '' ? value : fail(key, 'a text');
+    },
+    optionalText: (key) => (get(key) === undefined ? undefined : fields.text(key)),
+    texts(key, length) {
+      const value = get(key);
+      const fits = Array.isArray(value) && value.length === length && value.every((item) => typeof item === 'string');
+      return fits ? value : fail(key, `a list of ${length} texts`);
+    },
+    count(key, least = 1) {
+      const value = get(key);
+      const fits = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= 4096;
+      return fits ? value : fail(key, `a whole number between ${least} and 4096`);
+    },
+    keys: () => Object.keys(raw),
+    oneOf(key, allowed) {
+      const value = get(key);
+      if (typeof value !== 'string') return fail(key, `one of ${allowed.join(', ')}`);
+      const found = allowed.find((name) => name === value);
+      if (found === undefined) throw new InputError(place(key), `unknown "${value}"${suggestion(value, allowed)}`);
+      return found;
+    },
+    quantity(key, dimension, fallback) {
+      const quantity = readQuantity(get(key) ?? fallback, dimension, place(key));
+      note(join(key), quantity);
+      return quantity.value;
+    },
+    optionalQuantity: (key, dimension) => (get(key) === undefined ? undefined : fields.quantity(key, dimension)),
+    isPlainObject(key) {
+      const value = get(key);
+      return isObject(value) && !('value' in value);
+    },
+    object(key) {
+      const value = get(key);
+      return value === undefined ? fail(key, 'an object { … }') : readFields(value, file, join(key), note);
+    },
+    optionalObject: (key) => (get(key) === undefined ? undefined : fields.object(key)),
+    list(key) {
+      const value = get(key);
+      if (!Array.isArray(value)) return fail(key, 'a list [ … ]');
+      return value.map((item, index) => readFields(item, file, `${join(key)}[${index}]`, note));
+    },
+    optionalList: (key) => (get(key) === undefined ? undefined : fields.list(key)),
+    sub: (key, value) => readFields(value, file, join(key), note),
+    end() {
+      const unknown = Object.keys(raw).find((key) => !asked.has(key));
+      if (unknown !== undefined) throw new InputError(place(unknown), `unknown key${suggestion(unknown, [...asked])}`);
+    },
+  };
+  return fields;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 40 ? `${text.slice(0, 37)}…` : text;
+}

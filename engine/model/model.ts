@@ -1,0 +1,78 @@
+import { type Shape, type TensorShape, tensorShapes } from './architecture.ts';
+import { type Mix, tensorQuantization } from './mix.ts';
+import { type Quantization, quantizedBytes } from './quantization.ts';
+
+/** A weight tensor with its format and size. */
+export interface Tensor extends TensorShape {
+  readonly quantization: Quantization;
+  readonly bytes: number;
+}
+
+/** Bytes of a group of weights, and the multiplications by format that one token needs with them. */
+export interface WeightGroup {
+  readonly bytes: number;
+  /** f^q: FLOPs per token by format, 2 per matrix element (prima.cpp A.3, before Eq. 12). */
+  readonly flops: ReadonlyMap<Quantization, number>;
+}
+
+/** A model with its weights counted: what every cost model, scheduler and engine takes. */
+export interface Model extends Shape {
+  readonly mix: Mix;
+  /** b: the mean layer. Mixes vary between layers; the papers' formulas take all layers as equal. */
+  readonly layer: WeightGroup;
+  /** b_i: the embedding matrix, of which a token reads one row (b_i / V). */
+  readonly embedding: WeightGroup;
+  /** b_o: output norm and output matrix (the embedding matrix again where it is tied). */
+  readonly output: WeightGroup;
+  /** All weights as stored, tied matrices once; a GGUF file adds its header. */
+  readonly bytes: number;
+}
+
+/** Every tensor of `shape` quantized as `mix`. */
+export function modelTensors(shape: Shape, mix: Mix): Tensor[] {
+  return tensorShapes(shape).map((tensor) => {
+    const quantization = tensorQuantization(tensor, shape, mix);
+    return { ...tensor, quantization, bytes: quantizedBytes(tensor.rows * tensor.columns, quantization) };
+  });
+}
+
+/** Counts a model's weights tensor by tensor. */
+export function createModel(shape: Shape, mix: Mix): Model {
+  const tensors = modelTensors(shape, mix);
+  const embedding = tensors.filter((tensor) => tensor.role === 'token_embd');
+  const outputRoles = shape.tiedEmbeddings ? ['output_norm', 'token_embd'] : ['output_norm', 'output'];
+  const { layers } = shape;
+  return {
+    ...shape,
+    mix,
+    layer: weightGroup(
+      tensors.filter((tensor) => tensor.layer !== undefined),
+      layers,
+    ),
+    embedding: { bytes: totalBytes(embedding), flops: new Map() },
+    output: weightGroup(
+      tensors.filter((tensor) => outputRoles.includes(tensor.role)),
+      1,
+    ),
+    bytes: totalBytes(tensors),
+  };
+}
+
+/** 2 (h_k e_k + h_v e_v): bytes that one token adds to the KV cache of one layer, F16 (prima.cpp A.3; HELM Eq. 4.5). */
+export function kvBytesPerToken(shape: Shape): number {
+  return 2 * (2 * shape.kvHeads * shape.headSize);
+}
+
+function weightGroup(tensors: readonly Tensor[], parts: number): WeightGroup {
+  const flops = new Map<Quantization, number>();
+  for (const tensor of tensors) {
+    if (tensor.rows === 1 || tensor.role === 'attn_head_norm') continue;
+    const sum = flops.get(tensor.quantization) ?? 0;
+    flops.set(tensor.quantization, sum + (2 * tensor.rows * tensor.columns) / parts);
+  }
+  return { bytes: totalBytes(tensors) / parts, flops };
+}
+
+function totalBytes(tensors: readonly Tensor[]): number {
+  return tensors.reduce((sum, tensor) => sum + tensor.bytes, 0);
+}

@@ -1,0 +1,103 @@
+import { parse } from 'csv-parse/sync';
+import { InputError, suggestion } from '../input/input-error.ts';
+import { ARCHITECTURES, type Architecture, type Shape } from './architecture.ts';
+import { MIXES, type Mix } from './mix.ts';
+
+/** A row of a models file: a shape, and the mix that is meant where none is named. */
+export interface CatalogueModel {
+  readonly shape: Shape;
+  readonly defaultMix: Mix;
+  readonly provenance: string;
+}
+
+const COUNTS = ['layers', 'hidden_size', 'ffn_size', 'heads', 'kv_heads', 'head_size', 'vocabulary_size'] as const;
+const FLAGS = ['tied_embeddings', 'qkv_bias'] as const;
+const COLUMNS = ['name', 'architecture', ...COUNTS, ...FLAGS, 'default_mix', 'provenance'] as const;
+type Column = (typeof COLUMNS)[number];
+
+/** Largest value of any count: beyond every published model by an order of magnitude. */
+const COUNT_LIMIT = 10_000_000;
+const LAYER_LIMIT = 1000;
+
+/**
+ * Parses a models file (CSV; columns in datasets/README.md).
+ * @param file name for messages
+ * @throws InputError with file, row and column
+ */
+export function parseModels(text: string, file: string): CatalogueModel[] {
+  const rows = csvRows(text, file);
+  const header = rows[0] ?? [];
+  checkHeader(header, file);
+  const models = rows.slice(1).map((cells, index) => {
+    const row = index + 2;
+    const cell = (column: Column): string => cells[header.indexOf(column)] ?? '';
+    return parseRow(cell, (column) => `${file}: row ${row}, column ${column}`);
+  });
+  if (models.length === 0) throw new InputError(file, 'has no model; give one row per model below the header');
+  const names = models.map((model) => model.shape.name);
+  const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (twice >= 0)
+    throw new InputError(`${file}: row ${twice + 2}, column name`, `"${names[twice]}" is there twice; rename one`);
+  return models;
+}
+
+function csvRows(text: string, file: string): string[][] {
+  try {
+    return parse(text, { bom: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InputError(file, `is not valid CSV: ${reason}`);
+  }
+}
+
+function checkHeader(header: readonly string[], file: string): void {
+  const known = COLUMNS as readonly string[];
+  const unknown = header.find((column) => !known.includes(column));
+  if (unknown !== undefined)
+    throw new InputError(`${file}: row 1`, `unknown column "${unknown}"${suggestion(unknown, known)}`);
+  const missing = known.find((column) => !header.includes(column));
+  if (missing !== undefined)
+    throw new InputError(`${file}: row 1`, `column "${missing}" is missing; needed: ${known.join(', ')}`);
+}
+
+function parseRow(cell: (column: Column) => string, where: (column: Column) => string): CatalogueModel {
+  const count = (column: (typeof COUNTS)[number]): number => {
+    const value = Number(cell(column));
+    const limit = column === 'layers' ? LAYER_LIMIT : COUNT_LIMIT;
+    if (cell(column) === '' || !Number.isInteger(value) || value < 1 || value > limit) {
+      throw new InputError(where(column), `"${cell(column)}" is not a whole number between 1 and ${limit}`);
+    }
+    return value;
+  };
+  const flag = (column: (typeof FLAGS)[number]): boolean => {
+    if (cell(column) !== 'true' && cell(column) !== 'false') {
+      throw new InputError(where(column), `"${cell(column)}" is neither true nor false`);
+    }
+    return cell(column) === 'true';
+  };
+  const oneOf = <T extends string>(column: Column, allowed: readonly T[]): T => {
+    const found = allowed.find((name) => name === cell(column));
+    if (found === undefined)
+      throw new InputError(where(column), `unknown "${cell(column)}"${suggestion(cell(column), allowed)}`);
+    return found;
+  };
+  if (cell('name') === '') throw new InputError(where('name'), 'is empty; give the model a name');
+  const heads = count('heads');
+  const kvHeads = count('kv_heads');
+  if (heads % kvHeads !== 0)
+    throw new InputError(where('kv_heads'), `${kvHeads} does not divide the ${heads} query heads`);
+  const shape: Shape = {
+    name: cell('name'),
+    architecture: oneOf<Architecture>('architecture', ARCHITECTURES),
+    layers: count('layers'),
+    hiddenSize: count('hidden_size'),
+    ffnSize: count('ffn_size'),
+    heads,
+    kvHeads,
+    headSize: count('head_size'),
+    vocabularySize: count('vocabulary_size'),
+    tiedEmbeddings: flag('tied_embeddings'),
+    qkvBias: flag('qkv_bias'),
+  };
+  return { shape, defaultMix: oneOf<Mix>('default_mix', MIXES), provenance: cell('provenance') };
+}

@@ -1,0 +1,50 @@
+import { parseJson } from '../input/parse-json.ts';
+import { type Fields, readFields } from '../input/read-fields.ts';
+import type { Place, Plan, Stage } from './plan.ts';
+
+const PROCESSORS = ['cpu', 'gpu'] as const;
+
+/**
+ * Parses a plan file (JSON, as `--out` writes it or by hand). Only its form is checked; validatePlan holds it against
+ * a model and a cluster.
+ * @throws InputError with file and place
+ */
+export function parsePlan(text: string, file: string): Plan {
+  const fields = readFields(parseJson(text, file), file, '', () => {});
+  const weights = fields.optionalObject('weights');
+  const plan: Plan = {
+    scheduler: fields.optionalText('scheduler') ?? 'hand',
+    rounds: fields.count('rounds'),
+    stages: fields.list('stages').map(readStage),
+    embedding: readPlace(fields.object('embedding')),
+    output: readPlace(fields.object('output')),
+    weights: Object.fromEntries((weights?.keys() ?? []).map((name) => [name, readWeights(weights as Fields, name)])),
+    kvCache: fields.oneOf('kvCache', ['with-layers', 'host']),
+  };
+  fields.end();
+  return plan;
+}
+
+function readPlace(fields: Fields): Place {
+  const place = { device: fields.text('device'), processor: fields.oneOf('processor', PROCESSORS) };
+  fields.end();
+  return place;
+}
+
+function readStage(fields: Fields): Stage {
+  const stage = {
+    device: fields.text('device'),
+    processor: fields.oneOf('processor', PROCESSORS),
+    from: fields.count('from', 0),
+    to: fields.count('to'),
+  };
+  fields.end();
+  return stage;
+}
+
+function readWeights(weights: Fields, name: string): Plan['weights'][string] {
+  const fields = weights.object(name);
+  const policy = { prefetch: fields.oneOf('prefetch', ['none', 'ahead']) };
+  fields.end();
+  return policy;
+}

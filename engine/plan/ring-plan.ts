@@ -1,0 +1,65 @@
+import type { ProcessorKind } from '../hardware/device.ts';
+import type { Plan, Stage, WeightsPolicy } from './plan.ts';
+
+/** A device's window in every round: `layers` of them (w), of which the last `gpuLayers` (n) run on the GPU. */
+export interface Window {
+  readonly device: string;
+  readonly layers: number;
+  readonly gpuLayers: number;
+}
+
+interface RingPlanParts {
+  readonly scheduler: string;
+  readonly head: string;
+  readonly rounds: number;
+  /** In ring order; windows without layers are left out of the plan. */
+  readonly windows: readonly Window[];
+  readonly outputProcessor?: ProcessorKind;
+  readonly prefetch?: WeightsPolicy['prefetch'];
+}
+
+/** The plan of a pipelined ring: every round runs every device's window once (prima.cpp 3.1, Fig. 1). */
+export function ringPlan({
+  scheduler,
+  head,
+  rounds,
+  windows,
+  outputProcessor = 'cpu',
+  prefetch = 'ahead',
+}: RingPlanParts): Plan {
+  const stages: Stage[] = [];
+  let from = 0;
+  const run = (device: string, processor: ProcessorKind, layers: number): void => {
+    if (layers > 0) stages.push({ device, processor, from, to: from + layers });
+    from += layers;
+  };
+  for (let round = 0; round < rounds; round++) {
+    for (const { device, layers, gpuLayers } of windows) {
+      run(device, 'cpu', layers - gpuLayers);
+      run(device, 'gpu', gpuLayers);
+    }
+  }
+  const holders = windows.filter((window) => window.layers > 0);
+  return {
+    scheduler,
+    rounds: holders.length === 1 ? 1 : rounds,
+    stages: holders.length === 1 ? mergeRounds(stages) : stages,
+    embedding: { device: head, processor: 'cpu' },
+    output: { device: head, processor: outputProcessor },
+    weights: Object.fromEntries(holders.map(({ device }) => [device, { prefetch }])),
+    kvCache: 'with-layers',
+  };
+}
+
+/** A single device has no ring to go around: its rounds are one. */
+function mergeRounds(stages: readonly Stage[]): Stage[] {
+  const total = (processor: ProcessorKind): number =>
+    stages.filter((stage) => stage.processor === processor).reduce((sum, stage) => sum + stage.to - stage.from, 0);
+  const device = stages[0]?.device ?? '';
+  const cpuLayers = total('cpu');
+  const gpuLayers = total('gpu');
+  return [
+    { device, processor: 'cpu' as const, from: 0, to: cpuLayers },
+    { device, processor: 'gpu' as const, from: cpuLayers, to: cpuLayers + gpuLayers },
+  ].filter((stage) => stage.to > stage.from);
+}

@@ -1,0 +1,68 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import { InputError, suggestion } from '../input/input-error.ts';
+import type { Shape } from '../model/architecture.ts';
+import { type Place, type Plan, planShares } from './plan.ts';
+
+/**
+ * Checks a plan against model and cluster: known devices, processors that exist, every layer exactly once and in
+ * order, embedding and output on one device, rounds that the stages show.
+ * @param where the plan's origin, for messages
+ * @throws InputError that says which part is wrong and what it should be
+ */
+export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where = 'plan'): void {
+  const names = cluster.devices.map((device) => device.name);
+  const checkPlace = ({ device, processor }: Place, place: string): void => {
+    const found = cluster.devices.find((candidate) => candidate.name === device);
+    if (found === undefined) {
+      throw new InputError(
+        `${where}: ${place}.device`,
+        `cluster ${cluster.name} has no "${device}"${suggestion(device, names)}`,
+      );
+    }
+    if (processor === 'gpu' && found.gpu === undefined) {
+      throw new InputError(`${where}: ${place}.processor`, `"${device}" has no GPU; use "cpu"`);
+    }
+  };
+  if (!Number.isInteger(plan.rounds) || plan.rounds < 1 || plan.rounds > model.layers) {
+    throw new InputError(
+      `${where}: rounds`,
+      `${plan.rounds} is not a whole number between 1 and the ${model.layers} layers`,
+    );
+  }
+  let next = 0;
+  plan.stages.forEach((stage, index) => {
+    const place = `stages[${index}]`;
+    checkPlace(stage, place);
+    if (stage.from !== next) {
+      const problem =
+        stage.from > next ? `layers ${next} to ${stage.from - 1} run nowhere` : `layer ${stage.from} runs twice`;
+      throw new InputError(`${where}: ${place}.from`, `is ${stage.from} where ${next} is next; ${problem}`);
+    }
+    if (!Number.isInteger(stage.to) || stage.to <= stage.from) {
+      throw new InputError(`${where}: ${place}.to`, `${stage.to} is not a whole number above from (${stage.from})`);
+    }
+    next = stage.to;
+  });
+  if (next !== model.layers) {
+    throw new InputError(`${where}: stages`, `hold ${next} layers; ${model.name} has ${model.layers}`);
+  }
+  checkPlace(plan.embedding, 'embedding');
+  checkPlace(plan.output, 'output');
+  if (plan.embedding.device !== plan.output.device) {
+    throw new InputError(
+      `${where}: output.device`,
+      `is "${plan.output.device}"; the head "${plan.embedding.device}" embeds and outputs`,
+    );
+  }
+  const visits = Math.max(...planShares(plan).map((share) => share.windows));
+  if (visits !== plan.rounds) {
+    throw new InputError(
+      `${where}: rounds`,
+      `is ${plan.rounds}, but a device is visited ${visits} times; make them agree`,
+    );
+  }
+  for (const device of Object.keys(plan.weights)) {
+    if (!names.includes(device))
+      throw new InputError(`${where}: weights`, `names "${device}"${suggestion(device, names)}`);
+  }
+}
