@@ -5,8 +5,9 @@ import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
 import { createRingPredictor, type RingPredictionOptions } from './predict-ring.ts';
+import { createSplitPredictor, type SplitPredictionOptions } from './predict-split.ts';
 
-export interface Prediction extends RingPredictionOptions {
+interface PredictedPlan {
   readonly plan: Plan;
   /** What the devices really have; a scheduler plans on its belief, which may differ. */
   readonly truth: Cluster;
@@ -14,11 +15,21 @@ export interface Prediction extends RingPredictionOptions {
   readonly workload: Workload;
 }
 
+/** `ring`: prima.cpp's formulas, any plan; `roofline`: HELM's, plans on one device. Each takes its own options. */
+export type Prediction = PredictedPlan &
+  (
+    | ({ readonly formulas?: 'ring' } & RingPredictionOptions)
+    | ({ readonly formulas: 'roofline' } & SplitPredictionOptions)
+  );
+
 /**
  * The predicted TPOT of a plan, taken apart.
- * @throws InputError if the plan doesn't fit cluster and model
+ * @throws InputError if the plan doesn't fit cluster and model, or lies on several devices where the formulas are
+ *   `roofline`
  */
-export function predict({ plan, truth, model, workload, ...options }: Prediction): Breakdown {
+export function predict(prediction: Prediction): Breakdown {
+  const { plan, truth, model, workload } = prediction;
   validatePlan(plan, truth, model);
-  return createRingPredictor(truth, model, workload, options)(plan);
+  if (prediction.formulas === 'roofline') return createSplitPredictor(truth, model, workload, prediction)(plan);
+  return createRingPredictor(truth, model, workload, prediction)(plan);
 }

@@ -10,18 +10,16 @@ import type { DeviceKind } from '../hardware/device.ts';
 export const RECLAIM_POLICIES = ['overflow', 'lru', 'double'] as const;
 export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
 
-export interface MemoryDemand {
-  /** Weights, KV cache and buffers in RAM, bytes. */
-  readonly needed: number;
-  /** The part that is mapped weights and can be reclaimed, bytes. */
-  readonly weights: number;
-  /** Bytes there are. */
-  readonly available: number;
-}
-
-/** Bytes of weights that a device reads from its disk again for every token (prima.cpp Eqs. 15–17). */
+/**
+ * Bytes of weights that a device reads from its disk again for every token (prima.cpp Eqs. 15–17).
+ * @param needed weights, KV cache and buffers that belong in RAM, bytes
+ * @param weights the part of them that is mapped weights and can be reclaimed
+ * @param available bytes there are
+ */
 export function reloadedBytes(
-  { needed, weights, available }: MemoryDemand,
+  needed: number,
+  weights: number,
+  available: number,
   kind: DeviceKind,
   policy: ReclaimPolicy,
   prefetches: boolean,

@@ -26,6 +26,8 @@ export interface DeviceCosts {
   readonly windowCopy: number;
   readonly outputOnCpu: LayerSeconds;
   readonly outputOnGpu: LayerSeconds | undefined;
+  readonly outputOnCpuTotal: number;
+  readonly outputOnGpuTotal: number;
   /** CPU and GPU layers count against the same memory. */
   readonly unified: boolean;
   /** Bytes for weights, KV cache and buffers in RAM: d^avail, with Android's d^swapout, or d_metal^avail. */
@@ -82,6 +84,8 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
   const cpu = layerSeconds(model, workload, device.cpu);
   const gpuSeconds = gpu && layerSeconds(model, workload, gpu);
   const unified = hasUnifiedGpu(device);
+  const outputOnCpu = outputSeconds(model, workload, device.cpu);
+  const outputOnGpu = gpu && outputSeconds(model, workload, gpu);
   const swapOut = kind === 'android' ? Math.min(device.memory.swappable, device.memory.swapFree) : 0;
   const message = runtime.activationBytes * model.hiddenSize * workload.batch;
   return {
@@ -92,8 +96,10 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     cpuLayer: sum(cpu),
     gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : sum(gpuSeconds),
     windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
-    outputOnCpu: outputSeconds(model, workload, device.cpu),
-    outputOnGpu: gpu && outputSeconds(model, workload, gpu),
+    outputOnCpu,
+    outputOnGpu,
+    outputOnCpuTotal: sum(outputOnCpu),
+    outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : sum(outputOnGpu),
     unified,
     available: kind === 'macos-metal' && gpu ? gpu.memory.available : device.memory.available + swapOut,
     ramBuffers: runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0),
@@ -130,35 +136,32 @@ export function memoryUse(
   load: DeviceLoad,
   policy: ReclaimPolicy,
 ): DeviceMemoryUse {
-  const { layerBytes, kvBytes } = costs;
-  const ramLayers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
-  const kvLayers = ramLayers + (load.kvInRam && !device.unified ? load.gpuLayers : 0);
-  const lookup = load.output === undefined ? 0 : costs.embeddingRowBytes;
-  const outputInRam = load.output === 'cpu' || (load.output === 'gpu' && device.unified) ? costs.outputBytes : 0;
-  const weights = ramLayers * layerBytes + lookup + outputInRam;
-  const pinned = kvLayers * kvBytes + device.ramBuffers;
-  const needed = weights + pinned;
-  const reloaded = reloadedBytes(
-    { needed, weights, available: device.available },
-    device.kind,
-    policy,
-    load.prefetches,
-  );
-  const vramLayerBytes = layerBytes + (load.kvInRam ? 0 : kvBytes);
-  const outputOnGpu =
-    load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0; // Eq. 35 counts b_o on Metal heads
-  return {
-    ram: needed,
-    vram: load.gpuLayers * vramLayerBytes + outputOnGpu,
-    pinned,
-    reloaded,
-  };
+  const weights = mappedBytes(costs, device, load);
+  const pinned = pinnedBytes(costs, device, load);
+  const ram = weights + pinned;
+  const reloaded = reloadedBytes(ram, weights, device.available, device.kind, policy, load.prefetches);
+  return { ram, vram: vramBytes(costs, device, load), pinned, reloaded };
 }
 
-/** The device's memory can hold the load: GPU layers in VRAM (Eqs. 34, 35), KV cache and buffers in RAM. */
-export function fits(device: DeviceCosts, use: DeviceMemoryUse, load: DeviceLoad): boolean {
-  const gpuFits = load.gpuLayers === 0 && load.output !== 'gpu' ? true : use.vram <= device.gpuRoom;
-  return gpuFits && use.pinned <= device.available;
+/** b_lio: mapped weights in RAM: layers, the head's row of the embedding, and its output layer. */
+function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
+  const layers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
+  if (load.output === undefined) return layers * costs.layerBytes;
+  const output = load.output === 'cpu' || device.unified ? costs.outputBytes : 0;
+  return layers * costs.layerBytes + costs.embeddingRowBytes + output;
+}
+
+/** KV cache and buffers in RAM: what the OS can't reclaim. */
+function pinnedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
+  const layers = load.cpuLayers + (device.unified || load.kvInRam ? load.gpuLayers : 0);
+  return layers * costs.kvBytes + device.ramBuffers;
+}
+
+/** GPU layers with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
+function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
+  const layers = load.gpuLayers * (costs.layerBytes + (load.kvInRam ? 0 : costs.kvBytes));
+  const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
+  return reserved ? layers + costs.outputBytes : layers;
 }
 
 /** Disk seconds: the reloads, at least the head's row of the embedding (Eqs. 15–17). */
@@ -168,8 +171,9 @@ export function diskSeconds(costs: RingCosts, device: DeviceCosts, load: DeviceL
 }
 
 /**
- * Seconds of one device for one token without its links: Eqs. 12–18 for `windows` windows; infinite where the load
- * doesn't fit. The planners' hot path: it equals the sum that `predict` breaks down.
+ * Seconds of one device for one token without its links: Eqs. 12–18 for `windows` windows; infinite where GPU layers
+ * exceed the VRAM (Eqs. 34, 35) or KV cache and buffers the RAM. The planners' hot path: it equals the sum that
+ * `predict` breaks down.
  */
 export function deviceSeconds(
   costs: RingCosts,
@@ -178,13 +182,16 @@ export function deviceSeconds(
   windows: number,
   policy: ReclaimPolicy,
 ): number {
-  const use = memoryUse(costs, device, load, policy);
-  if (!fits(device, use, load)) return Number.POSITIVE_INFINITY;
+  if ((load.gpuLayers > 0 || load.output === 'gpu') && vramBytes(costs, device, load) > device.gpuRoom)
+    return Number.POSITIVE_INFINITY;
+  const pinned = pinnedBytes(costs, device, load);
+  if (pinned > device.available) return Number.POSITIVE_INFINITY;
+  const weights = mappedBytes(costs, device, load);
+  const reloaded = reloadedBytes(weights + pinned, weights, device.available, device.kind, policy, load.prefetches);
   const layers = load.cpuLayers * device.cpuLayer + (load.gpuLayers === 0 ? 0 : load.gpuLayers * device.gpuLayer);
   const output =
-    load.output === undefined ? undefined : load.output === 'cpu' ? device.outputOnCpu : device.outputOnGpu;
-  const head = output === undefined ? 0 : sum(output);
-  return layers + head + windows * device.windowCopy + diskSeconds(costs, device, load, use.reloaded);
+    load.output === undefined ? 0 : load.output === 'cpu' ? device.outputOnCpuTotal : device.outputOnGpuTotal;
+  return layers + output + windows * device.windowCopy + diskSeconds(costs, device, load, reloaded);
 }
 
 function sum({ compute, kvCopy, memory }: LayerSeconds): number {

@@ -1,4 +1,4 @@
-import loadHighs from 'highs';
+import loadHighs, { type ModelData } from 'highs';
 
 /** minimise cost·x, lower ≤ x ≤ upper, and for each row lower ≤ Σ coefficient·x ≤ upper. */
 export interface IntegerProgram {
@@ -33,37 +33,70 @@ export interface IntegerSolver {
   dispose(): void;
 }
 
-/** Loads HiGHS (about 0.1 s). @param timeLimit seconds that one program may take; then its status is `failed` */
+/** HiGHS calls a value whole within 1e-6; so do we. */
+const INTEGRALITY = 1e-6;
+
+/**
+ * Loads HiGHS (about 0.1 s). A program is first solved without integrality: where that gives whole numbers, as it does
+ * for totally unimodular programs such as Halda's, they are the answer in a tenth of the time.
+ * @param timeLimit seconds that one program may take; then its status is `failed`
+ */
 export async function loadIntegerSolver(timeLimit = 60): Promise<IntegerSolver> {
   const highs = await loadHighs();
   const { modelStatus } = highs.constants;
-  const model = highs.createModel();
-  model.options.set({ output_flag: false, mip_rel_gap: 0, mip_abs_gap: 0, time_limit: timeLimit });
+  const create = (options: Record<string, string | number | boolean>) => {
+    const model = highs.createModel();
+    model.options.set({ output_flag: false, time_limit: timeLimit, ...options });
+    return model;
+  };
+  const relaxed = create({ presolve: 'off', solver: 'simplex' });
+  const whole = create({ mip_rel_gap: 0, mip_abs_gap: 0 });
+  const run = (model: typeof relaxed, data: ModelData): ProgramSolution => {
+    model.zeroAllClocks();
+    model.passModel(data);
+    model.run();
+    const status = model.getModelStatus();
+    if (status === modelStatus.optimal)
+      return { status: 'optimal', values: Float64Array.from(model.getSolution().colValue) };
+    if (status === modelStatus.infeasible || status === modelStatus.unboundedOrInfeasible)
+      return { status: 'infeasible' };
+    const name = Object.entries(modelStatus).find(([, code]) => code === status)?.[0] ?? `status ${status}`;
+    return { status: 'failed', reason: `HiGHS ended with "${name}"` };
+  };
   return {
-    dispose: () => model.dispose(),
+    dispose() {
+      relaxed.dispose();
+      whole.dispose();
+    },
     solve(program) {
       if (program.columns.some((column) => column.lower > column.upper)) return { status: 'infeasible' };
-      model.zeroAllClocks();
-      model.passModel(modelData(program, highs.infinity));
-      model.run();
-      const status = model.getModelStatus();
-      if (status === modelStatus.infeasible || status === modelStatus.unboundedOrInfeasible) return { status: 'infeasible' };
-      if (status !== modelStatus.optimal) return { status: 'failed', reason: `HiGHS ended with ${statusName(status)}` };
-      const values = Float64Array.from(model.getSolution().colValue);
-      program.columns.forEach((column, index) => {
-        if (column.integer) values[index] = Math.round(values[index] as number);
-      });
-      return { status: 'optimal', values };
+      const data = modelData(program, highs.infinity);
+      const first = run(relaxed, data);
+      if (first.status === 'infeasible' || (first.status === 'optimal' && isWhole(program, first.values)))
+        return rounded(program, first);
+      const integrality = Int32Array.from(program.columns, (column) => (column.integer ? 1 : 0));
+      return rounded(program, run(whole, { ...data, integrality }));
     },
   };
+}
 
-  function statusName(status: number): string {
-    return Object.entries(modelStatus).find(([, code]) => code === status)?.[0] ?? `status ${status}`;
-  }
+function isWhole({ columns }: IntegerProgram, values: Float64Array): boolean {
+  return columns.every(({ integer }, index) => {
+    const value = values[index] as number;
+    return !integer || Math.abs(value - Math.round(value)) <= INTEGRALITY;
+  });
+}
+
+function rounded({ columns }: IntegerProgram, solution: ProgramSolution): ProgramSolution {
+  if (solution.status !== 'optimal') return solution;
+  return {
+    status: 'optimal',
+    values: solution.values.map((value, index) => (columns[index]?.integer ? Math.round(value) : value)),
+  };
 }
 
 /** Compressed rows, as HiGHS takes them. */
-function modelData({ columns, rows }: IntegerProgram, infinity: number) {
+function modelData({ columns, rows }: IntegerProgram, infinity: number): ModelData {
   const starts = new Int32Array(rows.length + 1);
   const indices: number[] = [];
   const values: number[] = [];
@@ -91,6 +124,5 @@ function modelData({ columns, rows }: IntegerProgram, infinity: number) {
       indices: Int32Array.from(indices),
       values: Float64Array.from(values),
     },
-    integrality: Int32Array.from(columns, (column) => (column.integer ? 1 : 0)),
   };
 }

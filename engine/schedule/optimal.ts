@@ -1,22 +1,17 @@
-import { createRingCosts, type RingCosts } from '../cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts, type RingCosts } from '../cost/ring-costs.ts';
+import { InputError } from '../input/input-error.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
 import { minPlus } from './min-plus.ts';
 import { divisors, noPlan, type Scheduled, type SchedulingProblem } from './scheduler.ts';
-import { type WindowTable, windowTable } from './window-table.ts';
+import { type WindowChoices, windowSplit, windowTable } from './window-table.ts';
 
 export interface OptimalOptions {
   /** `any`: the output layer runs on the head's CPU or GPU; `cpu`: on its CPU (prima.cpp Eq. 12). */
   readonly output?: 'any' | 'cpu';
   /** `may`: the head can leave all layers to others and only embed and output; `must`: w ≥ 1 for it (Eq. 2). */
   readonly headLayers?: 'may' | 'must';
-}
-
-/** The best windows found, with their time by the objective. */
-interface Solution {
-  readonly seconds: number;
-  readonly rounds: number;
-  readonly windows: readonly { readonly device: number; readonly layers: number }[];
-  readonly tables: readonly WindowTable[];
+  /** Rounds to plan for; `best` unless given. */
+  readonly rounds?: number | 'best';
 }
 
 /**
@@ -26,79 +21,91 @@ interface Solution {
  * For given rounds the time is a sum of one function per device, coupled by Σw = L/k and by the hops between
  * neighbours: a dynamic program over the devices in ring order, whose state is the last device taken and the layers
  * so far. O(M L log L) with one link for all, O(M² L) where every pair has its own.
+ *
+ * Of all rounds only k = 1 has to be searched: a plan of k rounds with windows w and GPU layers n becomes a plan of one
+ * round with k·w and k·n, which holds and reloads the same, and pays each hop and copy once instead of k times.
+ * @throws InputError if `rounds` doesn't divide the layers
  */
-export function optimal(
-  problem: SchedulingProblem,
-  { output = 'any', headLayers = 'may' }: OptimalOptions = {},
-): Scheduled {
+export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}): Scheduled {
   const { belief, model, workload, reclaim = 'overflow', runtime } = problem;
-  const costs = createRingCosts(belief, model, workload, runtime);
-  let best: Solution | undefined;
-  for (const rounds of divisors(model.layers)) {
-    const tables = costs.devices.map((device, index) =>
-      windowTable(costs, device, rounds, {
-        reclaim,
-        outputs: index > 0 ? undefined : output === 'any' ? ['cpu', 'gpu'] : ['cpu'],
-        mayBeEmpty: index === 0 && headLayers === 'may',
-      }),
+  const { output = 'any', headLayers = 'may' } = options;
+  const rounds = options.rounds === undefined || options.rounds === 'best' ? 1 : options.rounds;
+  if (!Number.isInteger(model.layers / rounds) || rounds < 1) {
+    throw new InputError(
+      'rounds',
+      `${rounds} does not divide the ${model.layers} layers; allowed: ${divisors(model.layers).join(', ')}`,
     );
-    const found = bestWindows(costs, tables, rounds);
-    if (found !== undefined && (best === undefined || found.seconds < best.seconds)) best = found;
   }
-  if (best === undefined) {
-    const message = `${model.name} fits in no combination of the ${belief.devices.length} devices: their KV cache and buffers exceed what is available; use a shorter context or free memory`;
+  const costs = createRingCosts(belief, model, workload, runtime);
+  const choices = (index: number): WindowChoices => ({
+    rounds,
+    reclaim,
+    outputs: index > 0 ? undefined : output === 'any' && costs.devices[0]?.gpu !== undefined ? ['cpu', 'gpu'] : ['cpu'],
+  });
+  const tables = costs.devices.map((device, index) => windowTable(costs, device, choices(index)));
+  if (headLayers === 'must') (tables[0] as Float64Array)[0] = Number.POSITIVE_INFINITY;
+  const windows = bestWindows(costs, tables, rounds);
+  if (windows === undefined) {
+    const message = `${model.name} fits in no combination of the ${belief.devices.length} devices: KV cache and buffers exceed their memory; use a shorter context, or free memory`;
     return noPlan('fits-nowhere', message);
   }
-  const { rounds, windows, tables } = best;
-  const headWindow = windows.find((window) => window.device === 0)?.layers ?? 0;
+  const splits = windows.map(({ device, layers }) =>
+    windowSplit(costs, costs.devices[device] as DeviceCosts, choices(device), layers),
+  );
   const plan = ringPlan({
     scheduler: 'optimal',
     head: costs.devices[0]?.name ?? '',
     rounds,
-    windows: windows.map(({ device, layers }) => ({
+    windows: windows.map(({ device, layers }, index) => ({
       device: costs.devices[device]?.name ?? '',
       layers,
-      gpuLayers: tables[device]?.gpuLayers[layers] ?? 0,
+      gpuLayers: splits[index]?.gpuLayers ?? 0,
     })),
-    outputProcessor: tables[0]?.outputOnGpu[headWindow] === 1 ? 'gpu' : 'cpu',
+    outputProcessor: splits[0]?.output ?? 'cpu',
   });
   return { plan };
 }
 
-function bestWindows(costs: RingCosts, tables: readonly WindowTable[], rounds: number): Solution | undefined {
+/** A device that is taken, with its window; the head comes first, even without layers. */
+interface Taken {
+  readonly device: number;
+  readonly layers: number;
+}
+
+function bestWindows(costs: RingCosts, tables: readonly Float64Array[], rounds: number): Taken[] | undefined {
   const total = costs.layers / rounds;
-  const head = (tables[0] as WindowTable).seconds;
-  const devices = tables.length;
-  const keepsAll = costs.uniformHop === undefined;
-  // States before a device is added: least seconds by layers so far, and the last device taken there.
-  const running = head.slice();
-  running[total] = Number.POSITIVE_INFINITY; // the head alone needs no hop: compared below
-  const runningLast = new Int32Array(total + 1);
-  const byLast: Float64Array[] = [running.slice()];
-  const windows: Int32Array[] = [new Int32Array(total + 1)];
-  const previous: Int32Array[] = [new Int32Array(total + 1)];
-  let best = head[total] as number;
+  const width = total + 1;
+  const count = tables.length;
+  // running[l]: least seconds with l layers on the devices so far; the last of them is runningLast[l].
+  const running = Float64Array.from(tables[0] as Float64Array);
+  running[total] = Number.POSITIVE_INFINITY; // all layers on the head need no hop: that is the first `best`
+  const runningLast = new Int32Array(width);
+  let best = (tables[0] as Float64Array)[total] as number;
   let last = 0;
-  for (let device = 1; device < devices; device++) {
-    const { before, from } = keepsAll
-      ? arrivals(costs, byLast, device, rounds, total)
-      : { before: running, from: runningLast };
+  // For every device taken last, at l layers: its window, and the device before it.
+  const window = new Int32Array(count * width);
+  const previous = new Int32Array(count * width);
+  const byLast = costs.uniformHop === undefined ? [running.slice()] : undefined;
+  const least = new Float64Array(width);
+  const argument = new Int32Array(width);
+  for (let device = 1; device < count; device++) {
+    const arrived = byLast === undefined ? undefined : arrivals(costs, byLast, device, rounds);
+    const lastBefore = arrived?.last ?? runningLast;
+    minPlus(arrived?.seconds ?? running, tables[device] as Float64Array, least, argument);
     const hop = rounds * (costs.uniformHop ?? 0);
-    const { least, argument } = minPlus(before, (tables[device] as WindowTable).seconds);
-    const origin = new Int32Array(total + 1);
-    for (let layers = 1; layers <= total; layers++) {
+    const offset = device * width;
+    for (let layers = 1; layers < width; layers++) {
       least[layers] = (least[layers] as number) + hop;
-      origin[layers] = from[layers - (argument[layers] as number)] as number;
+      window[offset + layers] = argument[layers] as number;
+      previous[offset + layers] = lastBefore[layers - (argument[layers] as number)] as number;
     }
-    windows.push(argument);
-    previous.push(origin);
     const closed = (least[total] as number) + rounds * costs.hop(device, 0);
     if (closed < best) {
       best = closed;
       last = device;
     }
-    if (keepsAll) byLast.push(least);
-    for (let layers = 0; layers < total; layers++) {
+    byLast?.push(least.slice());
+    for (let layers = 1; layers < total; layers++) {
       if ((least[layers] as number) < (running[layers] as number)) {
         running[layers] = least[layers] as number;
         runningLast[layers] = device;
@@ -106,37 +113,31 @@ function bestWindows(costs: RingCosts, tables: readonly WindowTable[], rounds: n
     }
   }
   if (best === Number.POSITIVE_INFINITY) return undefined;
-  return { seconds: best, rounds, windows: walkBack(last, total, windows, previous), tables };
+  const taken: Taken[] = [];
+  let layers = total;
+  for (let device = last; device > 0; ) {
+    const at = device * width + layers;
+    taken.unshift({ device, layers: window[at] as number });
+    layers -= window[at] as number;
+    device = previous[at] as number;
+  }
+  return [{ device: 0, layers }, ...taken];
 }
 
-/** Least seconds to arrive at `device` with so many layers behind, over all devices before it and their links to it. */
-function arrivals(costs: RingCosts, byLast: readonly Float64Array[], device: number, rounds: number, total: number) {
-  const before = new Float64Array(total + 1).fill(Number.POSITIVE_INFINITY);
-  const from = new Int32Array(total + 1);
-  byLast.forEach((seconds, other) => {
+/** Least seconds to hand over to `device` with l layers behind, and from which device, by the links there are. */
+function arrivals(costs: RingCosts, byLast: readonly Float64Array[], device: number, rounds: number) {
+  const width = byLast[0]?.length ?? 0;
+  const seconds = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
+  const last = new Int32Array(width);
+  byLast.forEach((reached, other) => {
     const hop = rounds * costs.hop(other, device);
-    for (let layers = 0; layers < total; layers++) {
-      const arrived = (seconds[layers] as number) + hop;
-      if (arrived < (before[layers] as number)) {
-        before[layers] = arrived;
-        from[layers] = other;
+    for (let layers = 0; layers < width - 1; layers++) {
+      const arrived = (reached[layers] as number) + hop;
+      if (arrived < (seconds[layers] as number)) {
+        seconds[layers] = arrived;
+        last[layers] = other;
       }
     }
   });
-  return { before, from };
-}
-
-function walkBack(last: number, total: number, windows: readonly Int32Array[], previous: readonly Int32Array[]) {
-  const taken: { device: number; layers: number }[] = [];
-  let layers = total;
-  let device = last;
-  while (device > 0) {
-    const window = windows[device]?.[layers] as number;
-    taken.unshift({ device, layers: window });
-    const before = previous[device]?.[layers] as number;
-    layers -= window;
-    device = before;
-  }
-  if (layers > 0) taken.unshift({ device: 0, layers });
-  return taken;
+  return { seconds, last };
 }

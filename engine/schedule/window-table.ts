@@ -1,79 +1,120 @@
 import type { ReclaimPolicy } from '../cost/reclaim.ts';
-import { type DeviceCosts, deviceSeconds, type RingCosts } from '../cost/ring-costs.ts';
+import { type DeviceCosts, type DeviceLoad, deviceSeconds, type RingCosts } from '../cost/ring-costs.ts';
 import type { ProcessorKind } from '../hardware/device.ts';
 
-/** One device's best choice for every window size under k rounds, without its links. */
-export interface WindowTable {
-  /** Seconds per token with a window of w layers, at index w from 0; infinite where it can't be. */
-  readonly seconds: Float64Array;
-  /** n: GPU layers of that window. */
-  readonly gpuLayers: Int32Array;
-  /** Head only: the output layer runs on the GPU (1) or the CPU (0). */
-  readonly outputOnGpu: Uint8Array;
+/** A device's part in every round: its window, split between GPU and CPU, and the head's output layer. */
+export interface WindowSplit {
+  readonly seconds: number;
+  /** n */
+  readonly gpuLayers: number;
+  readonly output: ProcessorKind | undefined;
 }
 
 export interface WindowChoices {
+  readonly rounds: number;
   readonly reclaim: ReclaimPolicy;
   /** Processors that the head's output layer may run on; undefined for other devices. */
   readonly outputs: readonly ProcessorKind[] | undefined;
-  /** A window of no layers is a choice (the head's, when it need not hold any). */
-  readonly mayBeEmpty: boolean;
 }
 
 /**
- * The best split between GPU and CPU for every window size, in closed form: a device's time is piecewise linear in the
- * number of GPU layers, so the best one lies at an end or where the RAM begins to overflow.
+ * Seconds per token of one device by window size (index w from 0), without its links, each at its best split; infinite
+ * where it can't be. A window of no layers costs a head its output layer, other devices nothing.
  */
-export function windowTable(
-  costs: RingCosts,
-  device: DeviceCosts,
-  rounds: number,
-  choices: WindowChoices,
-): WindowTable {
-  const largest = costs.layers / rounds;
-  const seconds = new Float64Array(largest + 1).fill(Number.POSITIVE_INFINITY);
-  const gpuLayers = new Int32Array(largest + 1);
-  const outputOnGpu = new Uint8Array(largest + 1);
-  const load = {
-    cpuLayers: 0,
-    gpuLayers: 0,
-    output: undefined as ProcessorKind | undefined,
-    prefetches: true,
-    kvInRam: false,
-  };
-  const perLayer = costs.layerBytes + costs.kvBytes;
-  for (const output of choices.outputs ?? [undefined]) {
-    if (output === 'gpu' && device.gpu === undefined) continue;
-    load.output = output;
-    const outputBytes = output === 'gpu' || (output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0;
-    const room =
-      device.gpu === undefined ? 0 : Math.max(0, Math.floor((device.gpuRoom - outputBytes) / (perLayer * rounds)));
-    const fixed =
-      device.ramBuffers +
-      (output === undefined ? 0 : costs.embeddingRowBytes + (output === 'cpu' ? costs.outputBytes : 0));
-    const held = (device.available - fixed) / (perLayer * rounds);
-    const pinnable = costs.kvBytes === 0 ? largest : (device.available - device.ramBuffers) / (costs.kvBytes * rounds);
-    for (let window = choices.mayBeEmpty ? 0 : 1; window <= largest; window++) {
-      const most = Math.min(window, room);
-      const consider = (gpu: number): void => {
-        if (gpu < 0 || gpu > most) return;
-        load.gpuLayers = gpu * rounds;
-        load.cpuLayers = (window - gpu) * rounds;
-        const found = deviceSeconds(costs, device, load, window === 0 ? 0 : rounds, choices.reclaim);
-        if (found < (seconds[window] as number)) {
-          seconds[window] = found;
-          gpuLayers[window] = gpu;
-          outputOnGpu[window] = output === 'gpu' ? 1 : 0;
-        }
-      };
-      consider(most);
-      if (device.gpuLayer <= device.cpuLayer || most === 0) continue;
-      // The GPU is slower than the CPU: use it only against overflow, if at all.
-      consider(0);
-      for (const edge of [Math.ceil(window - held), Math.ceil(window - pinnable)]) {
-        for (let gpu = edge - 1; gpu <= edge + 1; gpu++) consider(gpu);
-      }
+export function windowTable(costs: RingCosts, device: DeviceCosts, choices: WindowChoices): Float64Array {
+  const seconds = new Float64Array(costs.layers / choices.rounds + 1).fill(Number.POSITIVE_INFINITY);
+  for (const output of choices.outputs ?? NO_OUTPUT) {
+    const search = createSearch(costs, device, choices, output);
+    for (let window = 0; window < seconds.length; window++) {
+      const found = bestGpuLayers(search, window);
+      if (found < (seconds[window] as number)) seconds[window] = found;
     }
   }
-  return { seconds, gpuLayers, outputOnGpu };
+  if (choices.outputs === undefined) seconds[0] = 0;
+  return seconds;
+}
+
+/** The split behind one entry of the table. */
+export function windowSplit(
+  costs: RingCosts,
+  device: DeviceCosts,
+  choices: WindowChoices,
+  window: number,
+): WindowSplit {
+  let best: WindowSplit = { seconds: Number.POSITIVE_INFINITY, gpuLayers: 0, output: undefined };
+  for (const output of choices.outputs ?? NO_OUTPUT) {
+    const search = createSearch(costs, device, choices, output);
+    const seconds = bestGpuLayers(search, window);
+    if (seconds < best.seconds) best = { seconds, gpuLayers: search.bestGpuLayers, output };
+  }
+  return best;
+}
+
+const NO_OUTPUT: readonly [undefined] = [undefined];
+
+/** What the search for the best split needs of one device; reused from window to window. */
+interface Search {
+  readonly costs: RingCosts;
+  readonly device: DeviceCosts;
+  readonly rounds: number;
+  readonly reclaim: ReclaimPolicy;
+  /** GPU layers per window that the VRAM holds. */
+  readonly gpuRoom: number;
+  /** Layers per window that the RAM holds without reloads, and those whose KV cache it holds. */
+  readonly ramRoom: number;
+  readonly kvRoom: number;
+  readonly load: { -readonly [key in keyof DeviceLoad]: DeviceLoad[key] };
+  bestGpuLayers: number;
+}
+
+function createSearch(
+  costs: RingCosts,
+  device: DeviceCosts,
+  { rounds, reclaim }: WindowChoices,
+  output: ProcessorKind | undefined,
+): Search {
+  const perLayer = (costs.layerBytes + costs.kvBytes) * rounds;
+  const onGpu = output === 'gpu' || (output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0;
+  const inRam = output === undefined ? 0 : costs.embeddingRowBytes + (output === 'cpu' ? costs.outputBytes : 0);
+  const buffers = device.available - device.ramBuffers;
+  return {
+    costs,
+    device,
+    rounds,
+    reclaim,
+    gpuRoom: device.gpu === undefined ? 0 : Math.max(0, Math.floor((device.gpuRoom - onGpu) / perLayer)),
+    ramRoom: (buffers - inRam) / perLayer,
+    kvRoom: costs.kvBytes === 0 ? Number.POSITIVE_INFINITY : buffers / (costs.kvBytes * rounds),
+    load: { cpuLayers: 0, gpuLayers: 0, output, prefetches: true, kvInRam: false },
+    bestGpuLayers: 0,
+  };
+}
+
+/**
+ * The best number of GPU layers of a window, in closed form: the time is piecewise linear in it, so the best lies at an
+ * end, or where the RAM begins to overflow. Where the GPU is the faster processor, it is as many as fit.
+ * @returns the seconds; the number is left in `search.bestGpuLayers`
+ */
+function bestGpuLayers(search: Search, window: number): number {
+  const { device, gpuRoom } = search;
+  const most = Math.min(window, gpuRoom);
+  let best = splitSeconds(search, window, most);
+  search.bestGpuLayers = most;
+  if (device.gpuLayer <= device.cpuLayer || most === 0) return best;
+  const edges = [0, Math.ceil(window - search.ramRoom), Math.ceil(window - search.kvRoom)];
+  for (const edge of edges) {
+    for (let gpuLayers = Math.max(0, edge - 1); gpuLayers <= Math.min(most, edge + 1); gpuLayers++) {
+      const seconds = splitSeconds(search, window, gpuLayers);
+      if (seconds >= best) continue;
+      best = seconds;
+      search.bestGpuLayers = gpuLayers;
+    }
+  }
+  return best;
+}
+
+function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: number, gpuLayers: number): number {
+  load.gpuLayers = gpuLayers * rounds;
+  load.cpuLayers = (window - gpuLayers) * rounds;
+  return deviceSeconds(costs, device, load, window === 0 ? 0 : rounds, reclaim);
 }

@@ -1,0 +1,14 @@
+import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
+
+/** Prints every figure with its target; medians over random clusters of all kinds and memory regimes. */
+async function main(): Promise<void> {
+  process.stderr.write('timing: optimal, predict, halda (about a minute)\n');
+  const results: Result[] = [...benchOptimal(), ...benchPredict(), ...(await benchHalda())];
+  const width = Math.max(...results.map(({ what }) => what.length));
+  for (const { what, measured, target, met } of results) {
+    const verdict = met === undefined ? '' : `  ${met ? 'met' : 'MISSED'}: ${target}`;
+    process.stdout.write(`${what.padEnd(width)}  ${measured}${verdict}\n`);
+  }
+}
+
+await main();

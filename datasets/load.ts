@@ -1,0 +1,80 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Cluster } from '../engine/hardware/cluster.ts';
+import { parseCluster } from '../engine/hardware/parse-cluster.ts';
+import { InputError, suggestion } from '../engine/input/input-error.ts';
+import { MIXES } from '../engine/model/mix.ts';
+import { createModel, type Model } from '../engine/model/model.ts';
+import { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
+import { parsePlan } from '../engine/plan/parse-plan.ts';
+import type { Plan } from '../engine/plan/plan.ts';
+import { type PublishedCell, parsePublished } from './published.ts';
+import { readText } from './read-text.ts';
+
+/** The papers whose numbers are on file, the newest version of each first: where two print a cell, the first counts. */
+const PAPERS = ['prima-cpp', 'prima-cpp-v1', 'helm', 'heterollm'] as const;
+
+/** What to do about a missing file of ours. */
+const RESTORE = 'it belongs to this project; restore it';
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** Keys of the clusters on file, sorted. */
+export function clusterKeys(): string[] {
+  const files = readdirSync(path('clusters/')).filter((name) => name.endsWith('.json'));
+  return files.map((name) => name.slice(0, -'.json'.length)).sort();
+}
+
+/**
+ * A cluster by its key in datasets/clusters, or by the path of a JSON file (anything with a slash or a dot).
+ * @throws InputError for unknown keys (with the nearest), missing or oversized files, and mistakes in them
+ */
+export function loadCluster(keyOrPath: string): Cluster {
+  const keys = clusterKeys();
+  if (keys.includes(keyOrPath)) {
+    const file = `datasets/clusters/${keyOrPath}.json`;
+    return parseCluster(readText(path(`clusters/${keyOrPath}.json`), RESTORE), file);
+  }
+  if (!/[./\\]/.test(keyOrPath) && !existsSync(keyOrPath)) {
+    throw new InputError('--cluster', `no cluster is called "${keyOrPath}"${suggestion(keyOrPath, keys)}`);
+  }
+  const text = readText(keyOrPath, `give the path of a cluster file, or one of ${keys.join(', ')}`);
+  return parseCluster(text, keyOrPath);
+}
+
+/** The catalogue of models on file, or a file of the same columns. @throws InputError */
+export function loadCatalogue(file?: string): CatalogueModel[] {
+  if (file === undefined) return parseModels(readText(path('models.csv'), RESTORE), 'datasets/models.csv');
+  return parseModels(readText(file, 'give a CSV with the columns of datasets/models.csv'), file);
+}
+
+/**
+ * A model by name, with the mix after a colon where it is not the catalogue's: `Llama-3-8B` or `Llama-3-8B:Q8_0`.
+ * @throws InputError for unknown names and mixes, with the nearest
+ */
+export function createNamedModel(catalogue: readonly CatalogueModel[], name: string): Model {
+  const [base = '', wanted, ...rest] = name.split(':');
+  const names = catalogue.map((model) => model.shape.name);
+  const found = catalogue.find((model) => model.shape.name === base);
+  if (found === undefined) throw new InputError('--models', `no model is called "${base}"${suggestion(base, names)}`);
+  if (wanted === undefined) return createModel(found.shape, found.defaultMix);
+  const mix = MIXES.find((candidate) => candidate === wanted);
+  if (mix === undefined || rest.length > 0) {
+    const given = [wanted, ...rest].join(':');
+    throw new InputError('--models', `${base}: no mix is called "${given}"${suggestion(given, MIXES)}`);
+  }
+  return createModel(found.shape, mix);
+}
+
+/** A plan file, as a sweep writes it or by hand. @throws InputError */
+export function loadPlan(file: string): Plan {
+  return parsePlan(readText(file, 'give a plan (JSON), such as a sweep writes to plans/'), file);
+}
+
+/** Every published number on file, paper by paper. @throws InputError */
+export function loadPublished(): PublishedCell[] {
+  return PAPERS.flatMap((paper) => {
+    const file = `published/${paper}.csv`;
+    return parsePublished(readText(path(file), RESTORE), `datasets/${file}`);
+  });
+}

@@ -1,0 +1,40 @@
+import { createRingCosts } from '../cost/ring-costs.ts';
+import { type Device, hasUnifiedGpu } from '../hardware/device.ts';
+import { proportionalShares, ratioPlan } from './ratio-plan.ts';
+import type { Scheduled, SchedulingProblem } from './scheduler.ts';
+
+export interface MemoryRatioOptions {
+  /**
+   * `available`: RAM and VRAM that are free, GPU layers up to what VRAM holds (prima.cpp "w/o halda", 4.2; MemSched,
+   * A.10); `total`: exo's rule, the installed memory of the accelerator, or the RAM without one (4.1).
+   */
+  readonly memory?: 'available' | 'total';
+}
+
+/**
+ * Layers in proportion to memory, one round. Boundaries are rounded cumulatively, so that 8, 8 and 11 GiB give 9, 10
+ * and 13 of 32 layers (prima.cpp 4.1). Devices whose share rounds to nothing are left out.
+ */
+export function memoryRatio(problem: SchedulingProblem, { memory = 'available' }: MemoryRatioOptions = {}): Scheduled {
+  const { belief, model, workload, runtime } = problem;
+  const costs = createRingCosts(belief, model, workload, runtime);
+  const budgets = belief.devices.map((device) => (memory === 'total' ? acceleratorMemory(device) : freeMemory(device)));
+  const shares = proportionalShares(model.layers, budgets);
+  const perLayer = costs.layerBytes + costs.kvBytes;
+  const windows = costs.devices.map((device, index) => {
+    const layers = shares[index] as number;
+    const reserved = index === 0 && device.kind === 'macos-metal' ? costs.outputBytes : 0;
+    const room = Math.max(0, Math.floor((device.gpuRoom - reserved) / perLayer));
+    return { device: device.name, layers, gpuLayers: Math.min(layers, room) };
+  });
+  return ratioPlan('memory-ratio', costs, windows);
+}
+
+function acceleratorMemory(device: Device): number {
+  return device.gpu?.api === 'cuda' ? device.gpu.memory.total : device.memory.total;
+}
+
+function freeMemory(device: Device): number {
+  if (hasUnifiedGpu(device)) return device.gpu.memory.available;
+  return device.memory.available + (device.gpu?.memory.available ?? 0);
+}

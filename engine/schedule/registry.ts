@@ -1,0 +1,63 @@
+import { computeRatio } from './compute-ratio.ts';
+import { cpuGpuSplit } from './cpu-gpu-split.ts';
+import { halda } from './halda.ts';
+import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda-options.ts';
+import type { IntegerSolver } from './integer-solver.ts';
+import { memoryRatio } from './memory-ratio.ts';
+import { milp } from './milp.ts';
+import { optimal } from './optimal.ts';
+import type { Scheduled, SchedulingProblem } from './scheduler.ts';
+import { singleDevice } from './single-device.ts';
+
+/** A scheduler with its default options, as experiments list it. */
+export interface RegisteredScheduler {
+  readonly description: string;
+  readonly plan: (problem: SchedulingProblem, solver: IntegerSolver) => Scheduled;
+}
+
+export const SCHEDULER_NAMES = [
+  'halda',
+  'halda-repaired',
+  'optimal',
+  'milp',
+  'memory-ratio',
+  'compute-ratio',
+  'single-device',
+  'cpu-gpu-split',
+] as const;
+export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
+
+export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
+  halda: {
+    description: 'prima.cpp: Algorithm 1 as written, with device selection',
+    plan: (problem, solver) => halda(problem, solver, ALGORITHM_1),
+  },
+  'halda-repaired': {
+    description: 'Algorithm 1 with its defects mended',
+    plan: (problem, solver) => halda(problem, solver, ALGORITHM_1_REPAIRED),
+  },
+  optimal: {
+    description: 'the exact optimum, by dynamic programming',
+    plan: (problem) => optimal(problem),
+  },
+  milp: {
+    description: 'the exact optimum again, as one integer program',
+    plan: (problem, solver) => milp(problem, { solver }),
+  },
+  'memory-ratio': {
+    description: 'exo and prima.cpp without Halda: layers in proportion to free memory',
+    plan: (problem) => memoryRatio(problem),
+  },
+  'compute-ratio': {
+    description: 'Galaxy: layers in proportion to compute, moved out of full devices',
+    plan: (problem) => computeRatio(problem),
+  },
+  'single-device': {
+    description: 'llama.cpp: the head alone, as many layers on its GPU as fit',
+    plan: (problem) => singleDevice(problem),
+  },
+  'cpu-gpu-split': {
+    description: 'HELM: the head alone, split between CPU and GPU by its roofline model',
+    plan: (problem) => cpuGpuSplit(problem),
+  },
+};

@@ -1,0 +1,74 @@
+export interface TableColumn {
+  readonly title: string;
+  /** Numbers stand on the right; text on the left. */
+  readonly align?: 'left' | 'right';
+  /** This column gives way where the table is too wide: its cells wrap at spaces. */
+  readonly wraps?: boolean;
+}
+
+/** Least width of a column that wraps. */
+const NARROWEST = 12;
+
+/**
+ * A table for the terminal: plain text, columns two spaces apart, numbers right-aligned, a rule below the titles.
+ * @param rows cells by column
+ * @param width columns of the terminal that the table may take
+ */
+export function formatTable(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  width = 120,
+): string {
+  const natural = columns.map((column, index) =>
+    Math.max(displayWidth(column.title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
+  );
+  const widths = fit(columns, natural, width);
+  const line = (cells: readonly string[]): string =>
+    columns
+      .map(({ align }, index) => pad(cells[index] ?? '', widths[index] as number, align ?? 'left'))
+      .join('  ')
+      .trimEnd();
+  const lines = [line(columns.map(({ title }) => title)), widths.map((size) => '─'.repeat(size)).join('  ')];
+  for (const row of rows) {
+    const wrapped = columns.map(({ wraps }, index) => {
+      const cell = row[index] ?? '';
+      return wraps ? wrapText(cell, widths[index] as number) : [cell];
+    });
+    const height = Math.max(...wrapped.map((cell) => cell.length));
+    for (let at = 0; at < height; at++) lines.push(line(wrapped.map((cell) => cell[at] ?? '')));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Breaks `text` at spaces into lines of at most `width`; longer words stay whole. */
+export function wrapText(text: string, width: number): string[] {
+  const lines: string[] = [''];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) as string;
+    if (last === '') lines[lines.length - 1] = word;
+    else if (displayWidth(last) + 1 + displayWidth(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Widths that fit: columns that wrap share what the others leave. */
+function fit(columns: readonly TableColumn[], natural: readonly number[], width: number): number[] {
+  const gaps = 2 * (columns.length - 1);
+  const excess = natural.reduce((sum, size) => sum + size, gaps) - width;
+  const wrapping = columns.filter((column) => column.wraps).length;
+  if (excess <= 0 || wrapping === 0) return [...natural];
+  return natural.map((size, index) =>
+    columns[index]?.wraps ? Math.max(NARROWEST, size - Math.ceil(excess / wrapping)) : size,
+  );
+}
+
+function pad(text: string, width: number, align: 'left' | 'right'): string {
+  const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return align === 'right' ? space + text : text + space;
+}
+
+/** Characters, not UTF-16 units. */
+function displayWidth(text: string): number {
+  return [...text].length;
+}
