@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
+import { parseJson } from '../engine/input/parse-json.ts';
 import { MIXES } from '../engine/model/mix.ts';
 import { createModel, type Model } from '../engine/model/model.ts';
 import { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
@@ -10,6 +11,7 @@ import { parsePlan } from '../engine/plan/parse-plan.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { type PublishedCell, parsePublished } from './published.ts';
 import { readText } from './read-text.ts';
+import { clusterStatements, type Statement } from './statements.ts';
 
 /** The papers whose numbers are on file, the newest version of each first: where two print a cell, the first counts. */
 const PAPERS = ['prima-cpp', 'prima-cpp-v1', 'helm', 'heterollm'] as const;
@@ -25,21 +27,33 @@ export function clusterKeys(): string[] {
   return files.map((name) => name.slice(0, -'.json'.length)).sort();
 }
 
+/** A cluster with the quantities of its file as they are written, for reports. */
+export interface LoadedCluster {
+  readonly cluster: Cluster;
+  readonly statements: readonly Statement[];
+}
+
 /**
  * A cluster by its key in datasets/clusters, or by the path of a JSON file (anything with a slash or a dot).
+ * @param flag the option it was named with, for messages
  * @throws InputError for unknown keys (with the nearest), missing or oversized files, and mistakes in them
  */
-export function loadCluster(keyOrPath: string): Cluster {
+export function loadCluster(keyOrPath: string, flag = '--cluster'): Cluster {
+  return loadClusterFile(keyOrPath, flag).cluster;
+}
+
+/** As loadCluster, with what the file states. @throws InputError */
+export function loadClusterFile(keyOrPath: string, flag = '--cluster'): LoadedCluster {
   const keys = clusterKeys();
-  if (keys.includes(keyOrPath)) {
-    const file = `datasets/clusters/${keyOrPath}.json`;
-    return parseCluster(readText(path(`clusters/${keyOrPath}.json`), RESTORE), file);
+  const known = keys.includes(keyOrPath);
+  if (!known && !/[./\\]/.test(keyOrPath) && !existsSync(keyOrPath)) {
+    throw new InputError(flag, `no cluster is called "${keyOrPath}"${suggestion(keyOrPath, keys)}`);
   }
-  if (!/[./\\]/.test(keyOrPath) && !existsSync(keyOrPath)) {
-    throw new InputError('--cluster', `no cluster is called "${keyOrPath}"${suggestion(keyOrPath, keys)}`);
-  }
-  const text = readText(keyOrPath, `give the path of a cluster file, or one of ${keys.join(', ')}`);
-  return parseCluster(text, keyOrPath);
+  const text = known
+    ? readText(path(`clusters/${keyOrPath}.json`), RESTORE)
+    : readText(keyOrPath, `give the path of a cluster file, or one of ${keys.join(', ')}`);
+  const file = known ? `datasets/clusters/${keyOrPath}.json` : keyOrPath;
+  return { cluster: parseCluster(text, file), statements: clusterStatements(parseJson(text, file)) };
 }
 
 /** The catalogue of models on file, or a file of the same columns. @throws InputError */

@@ -33,13 +33,14 @@ export const ROOFLINE_RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0,
 /** Where the time of a block goes: only what binds takes time. */
 export type BoundSeconds = Pick<Seconds, 'compute' | 'memory'>;
 
-/** Bytes of a block's weights: W_attn, W_FFN and W_norm (HELM Eqs. 4.1–4.3); their sum W_param is `model.layer.bytes`. */
+/** Bytes of the mean block's weights: W_attn, W_FFN, W_norm (HELM Eqs. 4.1–4.3); W_param, their sum, is `layer.bytes`. */
 export function blockBytes(model: Model): { attention: number; feedForward: number; norms: number } {
-  const bytes = { attention: 0, feedForward: 0, norms: 0 };
+  const all = { attention: 0, feedForward: 0, norms: 0 };
   for (const tensor of modelTensors(model, model.mix)) {
-    if (tensor.layer !== undefined) bytes[partOf(tensor.role)] += tensor.bytes / model.layers;
+    if (tensor.layer !== undefined) all[partOf(tensor.role)] += tensor.bytes;
   }
-  return bytes;
+  const { layers } = model;
+  return { attention: all.attention / layers, feedForward: all.feedForward / layers, norms: all.norms / layers };
 }
 
 function partOf(role: TensorRole): keyof ReturnType<typeof blockBytes> {

@@ -1,9 +1,9 @@
 import { type DeviceSet, layerWithKv, overloadSet, overloads, type VectorForm, vectorForm } from '../cost/lda.ts';
-import { createRingCosts, type DeviceCosts, type RingCosts } from '../cost/ring-costs.ts';
+import type { DeviceCosts, RingCosts } from '../cost/ring-costs.ts';
 import type { HaldaOptions } from './halda-options.ts';
 import { haldaProgram } from './halda-program.ts';
 import type { IntegerSolver } from './integer-solver.ts';
-import { divisors, type NoPlan, noPlan, type SchedulingProblem } from './scheduler.ts';
+import { divisors, type NoPlan, noPlan } from './scheduler.ts';
 
 /** A solution of one program: w and n by device in ring order. */
 export interface HaldaSolution {
@@ -38,9 +38,8 @@ export interface HaldaAssignment {
   readonly iterations: readonly HaldaIteration[];
 }
 
-/** Algorithm 1 (prima.cpp 3.3) for all devices of the belief; line numbers are the paper's. */
-export function haldaAssign(problem: SchedulingProblem, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
-  const costs = createRingCosts(problem.belief, problem.model, problem.workload, problem.runtime);
+/** Algorithm 1 (prima.cpp 3.3) for all devices of a ring; line numbers are the paper's. */
+export function haldaAssign(costs: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
   const devices = costs.devices.map((device) => device.name);
   const iterations: HaldaIteration[] = [];
   const forced = new Set<number>();

@@ -1,3 +1,4 @@
+import { createRingCosts } from '../cost/ring-costs.ts';
 import { type Cluster, withDevices } from '../hardware/cluster.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
 import { type HaldaAssignment, type HaldaIteration, type HaldaSolution, haldaAssign } from './halda-assign.ts';
@@ -28,7 +29,8 @@ export function halda(
   const { layers, name } = problem.model;
   const iterations: HaldaIteration[] = [];
   const assign = (belief: Cluster): Candidate => {
-    const assignment = haldaAssign({ ...problem, belief }, solver, options);
+    const costs = createRingCosts(belief, problem.model, problem.workload, problem.runtime);
+    const assignment = haldaAssign(costs, solver, options);
     iterations.push(...assignment.iterations);
     return { belief, assignment };
   };

@@ -60,9 +60,11 @@ interface Search {
   readonly reclaim: ReclaimPolicy;
   /** GPU layers per window that the VRAM holds. */
   readonly gpuRoom: number;
-  /** Layers per window that the RAM holds without reloads, and those whose KV cache it holds. */
-  readonly ramRoom: number;
-  readonly kvRoom: number;
+  /**
+   * Layers per window in RAM at which the time bends: where reloads begin, where they exceed the head's lookup (which is
+   * read in any case), and where the KV cache fills the RAM.
+   */
+  readonly bends: readonly number[];
   readonly load: { -readonly [key in keyof DeviceLoad]: DeviceLoad[key] };
   bestGpuLayers: number;
 }
@@ -74,25 +76,41 @@ function createSearch(
   output: ProcessorKind | undefined,
 ): Search {
   const perLayer = (costs.layerBytes + costs.kvBytes) * rounds;
-  const onGpu = output === 'gpu' || (output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0;
-  const inRam = output === undefined ? 0 : costs.embeddingRowBytes + (output === 'cpu' ? costs.outputBytes : 0);
-  const buffers = device.available - device.ramBuffers;
+  const lookup = output === undefined ? 0 : costs.embeddingRowBytes;
+  const forLayers = device.available - device.ramBuffers;
+  const exceedsLookup = forLayers - (output === 'cpu' ? costs.outputBytes : 0);
+  const overflows = exceedsLookup - lookup;
+  const kvBytes = costs.kvBytes * rounds;
   return {
     costs,
     device,
     rounds,
     reclaim,
-    gpuRoom: device.gpu === undefined ? 0 : Math.max(0, Math.floor((device.gpuRoom - onGpu) / perLayer)),
-    ramRoom: (buffers - inRam) / perLayer,
-    kvRoom: costs.kvBytes === 0 ? Number.POSITIVE_INFINITY : buffers / (costs.kvBytes * rounds),
+    gpuRoom: device.gpu === undefined ? 0 : gpuLayerRoom(costs, device, rounds, output),
+    bends: [overflows / perLayer, exceedsLookup / perLayer, ...(kvBytes === 0 ? [] : [forLayers / kvBytes])],
     load: { cpuLayers: 0, gpuLayers: 0, output, prefetches: true, kvInRam: false },
     bestGpuLayers: 0,
   };
 }
 
+/** GPU layers per window that the VRAM holds. A quotient may round across its limit: the sum of the bytes decides. */
+function gpuLayerRoom(
+  costs: RingCosts,
+  device: DeviceCosts,
+  rounds: number,
+  output: ProcessorKind | undefined,
+): number {
+  const layer = costs.layerBytes + costs.kvBytes;
+  const reserved = output === 'gpu' || (output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0;
+  const fits = (layers: number): boolean => layers * rounds * layer + reserved <= device.gpuRoom;
+  const estimate = Math.max(0, Math.floor((device.gpuRoom - reserved) / (layer * rounds)));
+  if (fits(estimate + 1)) return estimate + 1;
+  return fits(estimate) ? estimate : Math.max(0, estimate - 1);
+}
+
 /**
  * The best number of GPU layers of a window, in closed form: the time is piecewise linear in it, so the best lies at an
- * end, or where the RAM begins to overflow. Where the GPU is the faster processor, it is as many as fit.
+ * end, or beside a bend. Where the GPU is the faster processor, it is as many as fit.
  * @returns the seconds; the number is left in `search.bestGpuLayers`
  */
 function bestGpuLayers(search: Search, window: number): number {
@@ -101,14 +119,16 @@ function bestGpuLayers(search: Search, window: number): number {
   let best = splitSeconds(search, window, most);
   search.bestGpuLayers = most;
   if (device.gpuLayer <= device.cpuLayer || most === 0) return best;
-  const edges = [0, Math.ceil(window - search.ramRoom), Math.ceil(window - search.kvRoom)];
-  for (const edge of edges) {
-    for (let gpuLayers = Math.max(0, edge - 1); gpuLayers <= Math.min(most, edge + 1); gpuLayers++) {
-      const seconds = splitSeconds(search, window, gpuLayers);
-      if (seconds >= best) continue;
-      best = seconds;
-      search.bestGpuLayers = gpuLayers;
-    }
+  const consider = (gpuLayers: number): void => {
+    const seconds = splitSeconds(search, window, gpuLayers);
+    if (seconds >= best) return;
+    best = seconds;
+    search.bestGpuLayers = gpuLayers;
+  };
+  consider(0);
+  for (const bend of search.bends) {
+    const edge = Math.ceil(window - bend);
+    for (let gpuLayers = Math.max(0, edge - 1); gpuLayers <= Math.min(most, edge + 1); gpuLayers++) consider(gpuLayers);
   }
   return best;
 }
@@ -116,5 +136,6 @@ function bestGpuLayers(search: Search, window: number): number {
 function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: number, gpuLayers: number): number {
   load.gpuLayers = gpuLayers * rounds;
   load.cpuLayers = (window - gpuLayers) * rounds;
+  load.prefetches = window > 0; // without layers there is nothing to ask for ahead
   return deviceSeconds(costs, device, load, window === 0 ? 0 : rounds, reclaim);
 }

@@ -45,6 +45,6 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, string>
     for (const path of made.reverse()) rmSync(path, { recursive: true, force: true });
     if (error instanceof InputError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(`${flag} ${directory}`, `can't be written (${reason}); nothing was changed`);
+    throw new InputError(`${flag} ${directory}`, `can't be written (${reason}); name another directory`);
   }
 }

@@ -9,16 +9,16 @@ import { divisors, type SchedulingProblem } from '../../engine/schedule/schedule
 /** The least predicted TPOT of all plans there are, and how many can run; infinite if none can. */
 export function bruteForce(
   { belief, model, workload, ...prediction }: SchedulingProblem,
-  { output, headLayers }: Required<OptimalOptions>,
+  { output, headLayers, rounds = 'best' }: Pick<Required<OptimalOptions>, 'output' | 'headLayers'> & OptimalOptions,
 ): { readonly tokenSeconds: number; readonly runnable: number } {
   const predict = createRingPredictor(belief, model, workload, prediction);
   let tokenSeconds = Number.POSITIVE_INFINITY;
   let runnable = 0;
-  for (const rounds of divisors(model.layers)) {
-    for (const windows of allWindows(belief, model.layers / rounds)) {
+  for (const k of rounds === 'best' ? divisors(model.layers) : [rounds]) {
+    for (const windows of allWindows(belief, model.layers / k)) {
       if (headLayers === 'must' && windows[0]?.layers === 0) continue;
       for (const outputProcessor of outputProcessors(belief, output)) {
-        const breakdown = predict(plan(belief, rounds, windows, outputProcessor));
+        const breakdown = predict(plan(belief, k, windows, outputProcessor));
         if (breakdown.infeasible.length > 0) continue;
         runnable += 1;
         tokenSeconds = Math.min(tokenSeconds, breakdown.tokenSeconds);

@@ -12,7 +12,7 @@ import type { SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 
 export interface RandomRing {
   readonly problem: SchedulingProblem & { readonly reclaim: ReclaimPolicy; readonly runtime: Runtime };
-  readonly options: Required<OptimalOptions>;
+  readonly options: Required<Omit<OptimalOptions, 'rounds'>>;
 }
 
 /** Layers by number of devices, with divisors among them, so that trying every plan stays a matter of milliseconds. */

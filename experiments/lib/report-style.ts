@@ -1,0 +1,43 @@
+/** The look of reports: light, readable from 700 px to wide screens, and in print. */
+export const STYLE = `
+:root { --ink: #1f2933; --soft: #52606d; --line: #e4e7eb; --tint: #f0f5fa; --accent: #0072b2; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f7f8fa; color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 1140px; margin: 0 auto; padding: 40px 36px 64px; background: #fff; }
+h1 { font-size: 30px; line-height: 1.2; margin: 0 0 4px; letter-spacing: -0.01em; }
+h2 { font-size: 21px; margin: 48px 0 8px; }
+h3 { font-size: 16px; margin: 28px 0 6px; }
+p { max-width: 86ch; margin: 0 0 12px; }
+.subtitle { color: var(--soft); margin-bottom: 24px; }
+.summary { background: var(--tint); border-left: 4px solid var(--accent); padding: 16px 20px; border-radius: 4px; }
+.summary p { margin: 0; max-width: none; }
+figure { margin: 16px 0 28px; break-inside: avoid; }
+figcaption { font-weight: 600; margin-bottom: 4px; }
+figure .note { color: var(--soft); font-size: 14px; margin: 0 0 8px; }
+.choice { display: inline-flex; align-items: center; gap: 8px; font-size: 14px; color: var(--soft); margin: 4px 0 8px; }
+.choice select { font: inherit; color: var(--ink); padding: 4px 8px; border: 1px solid #cbd2d9; border-radius: 4px;
+  background: #fff; }
+.plot { width: 100%; }
+.scroll { overflow-x: auto; margin: 12px 0 24px; }
+table { border-collapse: collapse; width: 100%; font-size: 13.5px; line-height: 1.4;
+  font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; font-size: 16px; padding: 0 0 8px; }
+th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px solid #cbd2d9; vertical-align: bottom; }
+th, td { padding: 5px 10px 5px 0; }
+td { border-bottom: 1px solid var(--line); vertical-align: top; }
+th.right, td.right { text-align: right; padding: 5px 14px 5px 0; white-space: nowrap; }
+tr.group td { border-top: 1px solid #9aa5b1; }
+details { margin: 8px 0 16px; }
+summary { cursor: pointer; color: var(--accent); font-weight: 600; }
+footer { margin-top: 56px; color: var(--soft); font-size: 13px; border-top: 1px solid var(--line); padding-top: 12px; }
+@media print {
+  body { background: #fff; font-size: 11pt; }
+  main { max-width: none; padding: 0; }
+  .scroll { overflow: visible; }
+  table { font-size: 8.5pt; }
+  thead { display: table-header-group; }
+  tr, .summary { break-inside: avoid; }
+  h2, h3, figcaption, caption { break-after: avoid; }
+}
+`;

@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Figure } from './chart.ts';
+import { escapeHtml, scriptJson, scriptText } from './html.ts';
+import { SCRIPT } from './report-script.ts';
+import { STYLE } from './report-style.ts';
+import type { TableColumn } from './table.ts';
+
+export interface Report {
+  readonly title: string;
+  /** What was run: inputs and settings, one line. */
+  readonly subtitle: string;
+  /** One paragraph: what the report says. */
+  readonly summary: string;
+  readonly sections: readonly Section[];
+}
+
+export interface Section {
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+
+export type Block = TextBlock | ChartBlock | TableBlock;
+
+export interface TextBlock {
+  readonly kind: 'text';
+  readonly text: string;
+}
+
+export interface ChartBlock {
+  readonly kind: 'chart';
+  readonly title: string;
+  /** What is to be seen, or how to read it. */
+  readonly note?: string;
+  /** More than one: the reader chooses by label, and `choose` says among what. The first is drawn at the start. */
+  readonly variants: readonly { readonly label: string; readonly figure: Figure }[];
+  readonly choose?: string;
+}
+
+export interface TableBlock {
+  readonly kind: 'table';
+  readonly title?: string;
+  readonly columns: readonly Pick<TableColumn, 'title' | 'align'>[];
+  readonly rows: readonly (readonly string[])[];
+  /** Long tables are folded behind this line. */
+  readonly fold?: string;
+  /** A rule stands above a row whose first cell differs from the one before. */
+  readonly groups?: boolean;
+}
+
+/**
+ * A page that needs nothing but itself: style, figures and the plotting library are inside, and its policy forbids the
+ * browser any request.
+ */
+export function renderReport(report: Report): string {
+  const hasCharts = report.sections.some(({ blocks }) => blocks.some(({ kind }) => kind === 'chart'));
+  const scripts = hasCharts ? [plotly(), SCRIPT].map((text) => `<script>${scriptText(text)}</script>`).join('\n') : '';
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(report.title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(report.title)}</h1>
+<p class="subtitle">${escapeHtml(report.subtitle)}</p>
+<div class="summary"><p>${escapeHtml(report.summary)}</p></div>
+${report.sections.map(renderSection).join('\n')}
+</main>
+${scripts}
+</body>
+</html>
+`;
+}
+
+function renderSection({ title, blocks }: Section): string {
+  return `<section>\n<h2>${escapeHtml(title)}</h2>\n${blocks.map(renderBlock).join('\n')}\n</section>`;
+}
+
+function renderBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+      return `<p>${escapeHtml(block.text)}</p>`;
+    case 'chart':
+      return renderChart(block);
+    case 'table':
+      return renderTable(block);
+  }
+}
+
+function renderChart({ title, note, variants, choose = 'Show' }: ChartBlock): string {
+  const options = variants.map(({ label }) => `<option>${escapeHtml(label)}</option>`).join('');
+  const select =
+    variants.length < 2 ? '' : `<label class="choice">${escapeHtml(choose)} <select>${options}</select></label>`;
+  return `<figure>
+<figcaption>${escapeHtml(title)}</figcaption>
+${note === undefined ? '' : `<p class="note">${escapeHtml(note)}</p>`}
+${select}
+<div class="plot"></div>
+<script type="application/json">${scriptJson(variants.map(({ figure }) => figure))}</script>
+</figure>`;
+}
+
+function renderTable({ title, columns, rows, fold, groups = false }: TableBlock): string {
+  const side = (index: number): string => (columns[index]?.align === 'right' ? ' class="right"' : '');
+  const head = columns.map((column, index) => `<th${side(index)}>${escapeHtml(column.title)}</th>`).join('');
+  const body = rows.map((row, at) => {
+    const starts = groups && at > 0 && row[0] !== rows[at - 1]?.[0];
+    const cells = row.map((cell, index) => `<td${side(index)}>${escapeHtml(cell)}</td>`).join('');
+    return `<tr${starts ? ' class="group"' : ''}>${cells}</tr>`;
+  });
+  const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;
+  const table = `<div class="scroll"><table>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;
+  return fold === undefined ? table : `<details><summary>${escapeHtml(fold)}</summary>${table}</details>`;
+}
+
+/** The plotting library, as it is installed. */
+function plotly(): string {
+  return readFileSync(createRequire(import.meta.url).resolve('plotly.js-dist-min'), 'utf8');
+}

@@ -1,0 +1,145 @@
+import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
+import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from './format.ts';
+import { publishedSystem } from './published-systems.ts';
+import type { SweepRow } from './sweep.ts';
+import { publishedRatio } from './sweep-table.ts';
+
+export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
+  compute: 'computing',
+  memory: 'reading memory',
+  kvCopy: 'appending to the KV cache',
+  deviceCopy: 'copies between RAM and VRAM',
+  disk: 'the disk',
+  link: 'the network',
+  overhead: 'launch overhead',
+};
+
+/** A row with a plan that runs. */
+type Planned = SweepRow & { readonly outcome: Extract<SweepRow['outcome'], { status: 'planned' }> };
+
+/** What the rows of one cluster say, sentence by sentence; every number is computed from them. */
+export function findings(rows: readonly SweepRow[]): string[] {
+  const planned = rows.filter(isPlanned);
+  const [first] = rows;
+  if (first === undefined) return [];
+  if (planned.length === 0) return [`On ${first.cluster} no scheduler has a plan that runs.`];
+  return [
+    fastestSentence(planned),
+    ...optional(singleDeviceSentence(planned)),
+    ...optional(gapSentence(planned)),
+    ...optional(publishedSentence(planned)),
+    ...optional(failureSentence(rows)),
+  ];
+}
+
+function isPlanned(row: SweepRow): row is Planned {
+  return row.outcome.status === 'planned';
+}
+
+function tpot(row: Planned): number {
+  return row.outcome.breakdown.tokenSeconds;
+}
+
+/** The fastest plan per model, and where its time goes at the slowest model. */
+function fastestSentence(planned: readonly Planned[]): string {
+  const best = models(planned).map((model) => fastest(planned.filter((row) => row.model.label === model)));
+  const slowest = best.reduce((one, other) => (tpot(other) > tpot(one) ? other : one));
+  const quickest = best.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
+  const { seconds, tokenSeconds } = slowest.outcome.breakdown;
+  const causes = CAUSES.filter((cause) => seconds[cause] >= 0.1 * tokenSeconds)
+    .sort((one, other) => seconds[other] - seconds[one])
+    .map((cause) => `${formatPercent(seconds[cause] / tokenSeconds)} ${CAUSE_NAMES[cause]}`);
+  const range =
+    best.length === 1
+      ? `The best plan for ${slowest.model.label} on ${slowest.cluster} takes ${formatSeconds(tpot(slowest))} per token (${slowest.scheduler})`
+      : `The best plans on ${slowest.cluster} take ${formatSeconds(tpot(quickest))} (${quickest.model.label}) to ${formatSeconds(tpot(slowest))} (${slowest.model.label}) per token`;
+  return `${range}; the latter goes into ${enumerate(causes)}.`.replace(
+    best.length === 1 ? 'the latter goes' : '\0',
+    'it goes',
+  );
+}
+
+function singleDeviceSentence(planned: readonly Planned[]): string | undefined {
+  const ratios = ratiosToBest(planned, 'single-device');
+  const most = largest(ratios);
+  if (most === undefined || most.ratio < 1.005) return undefined;
+  return `The head alone takes up to ${threeDigits(most.ratio)} times as long as the best plan (${most.model}).`;
+}
+
+/** The heuristics against the exact optimum. */
+function gapSentence(planned: readonly Planned[]): string | undefined {
+  const parts = ['halda', 'halda-repaired', 'memory-ratio', 'compute-ratio'].flatMap((scheduler) => {
+    const ratios = ratiosToBest(planned, scheduler);
+    const worst = largest(ratios);
+    if (worst === undefined) return [];
+    const equal = ratios.filter(({ ratio }) => ratio < 1.0005).length;
+    const reach = `${scheduler} reaches the best time on ${equal} of ${ratios.length}`;
+    return [equal === ratios.length ? reach : `${reach} (at worst ${formatDeviation(worst.ratio)}, ${worst.model})`];
+  });
+  return parts.length === 0 ? undefined : `By models: ${enumerate(parts)}.`;
+}
+
+/** Held-out cells only: those that constants were fitted to say nothing about accuracy. */
+function publishedSentence(planned: readonly Planned[]): string | undefined {
+  const parts = ['halda', 'optimal', 'memory-ratio', 'single-device', 'cpu-gpu-split'].flatMap((scheduler) => {
+    const errors = planned.flatMap((row) => {
+      const ratio = publishedRatio(row);
+      if (row.scheduler !== scheduler || ratio === undefined || row.published?.cell.use !== 'held-out') return [];
+      return [{ model: row.model.label, ratio, error: Math.abs(ratio - 1) }];
+    });
+    const worst = errors.reduce<(typeof errors)[number] | undefined>(
+      (one, other) => (one === undefined || other.error > one.error ? other : one),
+      undefined,
+    );
+    if (worst === undefined) return [];
+    const middle = median(errors.map(({ error }) => error));
+    const cells = errors.length === 1 ? 'one cell' : `${errors.length} cells`;
+    return [
+      `${scheduler} is off ${publishedSystem(scheduler)} by a median of ${formatPercent(middle)} over ${cells} (at worst ${formatDeviation(worst.ratio)}, ${worst.model})`,
+    ];
+  });
+  return parts.length === 0 ? undefined : `Against the published cells held out: ${enumerate(parts)}.`;
+}
+
+function failureSentence(rows: readonly SweepRow[]): string | undefined {
+  const failed = rows.filter(({ outcome }) => outcome.status === 'no-plan' || outcome.status === 'unrunnable');
+  if (failed.length === 0) return undefined;
+  const schedulers = [...new Set(failed.map(({ scheduler }) => scheduler))];
+  const texts = schedulers.map(
+    (scheduler) =>
+      `${scheduler} on ${enumerate(failed.filter((row) => row.scheduler === scheduler).map((row) => row.model.label))}`,
+  );
+  return `No plan that runs: ${texts.join('; ')}.`;
+}
+
+/** A scheduler's TPOT over the best TPOT of the same model. */
+function ratiosToBest(planned: readonly Planned[], scheduler: string): { model: string; ratio: number }[] {
+  return models(planned).flatMap((model) => {
+    const rows = planned.filter((row) => row.model.label === model);
+    const own = rows.find((row) => row.scheduler === scheduler);
+    return own === undefined || rows.length < 2 ? [] : [{ model, ratio: tpot(own) / tpot(fastest(rows)) }];
+  });
+}
+
+function fastest(rows: readonly Planned[]): Planned {
+  return rows.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
+}
+
+function largest(ratios: readonly { model: string; ratio: number }[]): { model: string; ratio: number } | undefined {
+  return [...ratios].sort((one, other) => other.ratio - one.ratio)[0];
+}
+
+function models(rows: readonly SweepRow[]): string[] {
+  return [...new Set(rows.map((row) => row.model.label))];
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] as number;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2;
+}
+
+function optional(sentence: string | undefined): string[] {
+  return sentence === undefined ? [] : [sentence];
+}

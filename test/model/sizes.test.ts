@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Mix } from '../../engine/model/mix.ts';
+import { createModel, kvBytesPerToken, modelTensors } from '../../engine/model/model.ts';
+import { parseModels } from '../../engine/model/parse-models.ts';
+
+const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
+
+function model(name: string, mix: Mix) {
+  const found = catalogue.find(({ shape }) => shape.name === name);
+  if (found === undefined) throw new Error(`no ${name}`);
+  return createModel(found.shape, mix);
+}
+
+/** Sizes of published GGUF files and checkpoints, decimal gigabytes. */
+const PUBLISHED: readonly [string, Mix, number][] = [
+  ['Llama-3-8B', 'Q4_K_M', 4.92],
+  ['Llama-3-8B', 'Q8_0', 8.54],
+  ['Llama-3-8B', 'F16', 16.07],
+  ['Llama-3-14B', 'Q4_K_M', 8.58],
+  ['Llama-3-70B', 'Q4_K_S', 40.35],
+  ['Llama-3-70B', 'Q4_K_M', 42.52],
+  ['Llama-2-7B', 'Q4_K_M', 4.08],
+  ['Llama-2-7B', 'Q4_K_S', 3.86],
+  ['Qwen2.5-7B', 'Q4_K_M', 4.68],
+  ['Qwen2.5-72B', 'Q4_K_M', 47.42],
+];
+
+for (const [name, mix, gigabytes] of PUBLISHED) {
+  test(`${name} as ${mix} has ${gigabytes} GB within 0.5 %`, () => {
+    const counted = model(name, mix).bytes / 1e9;
+    assert.ok(Math.abs(counted / gigabytes - 1) < 0.005, `counted ${counted}`);
+  });
+}
+
+test('Qwen2.5-72B falls back where rows are no multiple of 256', () => {
+  const down = modelTensors(model('Qwen2.5-72B', 'Q4_K_M'), 'Q4_K_M').filter(({ role }) => role === 'ffn_down');
+  assert.equal([...new Set(down.map(({ quantization }) => quantization))].sort(), ['Q5_0', 'Q8_0']);
+});
+
+test('Q4_K_M of 32 layers: ffn_down is finer in the first and last four layers and every third between', () => {
+  const finer = modelTensors(model('Llama-3-8B', 'Q4_K_M'), 'Q4_K_M')
+    .filter(({ role, quantization }) => role === 'ffn_down' && quantization === 'Q6_K')
+    .map(({ layer }) => layer);
+  assert.equal(finer, [0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31]);
+});
+
+test('parts add up to the whole: embedding, layers, output', () => {
+  const { layer, layers, embedding, output, bytes } = model('Llama-3-8B', 'Q4_K_M');
+  assert.ok(Math.abs(layer.bytes * layers + embedding.bytes + output.bytes - bytes) < 1);
+});
+
+test('a tied output matrix is stored once and read as output', () => {
+  const tied = model('Llama-3.2-3B', 'F16');
+  // 128256 × 3072 values of 2 bytes, and an output norm of 3072 values of 4 bytes
+  assert.is(tied.embedding.bytes, 788_004_864);
+  assert.is(tied.output.bytes, 788_004_864 + 12_288);
+});
+
+test('FLOPs of a layer: two per matrix element, by format', () => {
+  const { layer } = model('Llama-2-7B', 'F16');
+  // 4 × 4096² + 3 × 4096 × 11008 = 202,375,168 elements
+  assert.is(layer.flops.get('F16'), 2 * 202_375_168);
+});
+
+test('KV cache: Qwen3-8B stores 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16')), 4096);
+});
+
+test.run();

@@ -1,0 +1,11 @@
+import { test } from 'uvu';
+
+/** A test that needs something which not every machine has: without it the test is skipped, and the reason printed. */
+export function testIf(available: boolean, reason: string, name: string, body: () => void | Promise<void>): void {
+  if (available) {
+    test(name, body);
+    return;
+  }
+  console.log(`skipped: ${name} (${reason})`);
+  test.skip(name, body);
+}
