@@ -9,7 +9,7 @@ export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
   memory: 'reading memory',
   kvCopy: 'appending to the KV cache',
   deviceCopy: 'copies between RAM and VRAM',
-  disk: 'the disk',
+  disk: 'reading the disk',
   link: 'the network',
   overhead: 'launch overhead',
 };
@@ -49,14 +49,11 @@ function fastestSentence(planned: readonly Planned[]): string {
   const causes = CAUSES.filter((cause) => seconds[cause] >= 0.1 * tokenSeconds)
     .sort((one, other) => seconds[other] - seconds[one])
     .map((cause) => `${formatPercent(seconds[cause] / tokenSeconds)} ${CAUSE_NAMES[cause]}`);
-  const range =
-    best.length === 1
-      ? `The best plan for ${slowest.model.label} on ${slowest.cluster} takes ${formatSeconds(tpot(slowest))} per token (${slowest.scheduler})`
-      : `The best plans on ${slowest.cluster} take ${formatSeconds(tpot(quickest))} (${quickest.model.label}) to ${formatSeconds(tpot(slowest))} (${slowest.model.label}) per token`;
-  return `${range}; the latter goes into ${enumerate(causes)}.`.replace(
-    best.length === 1 ? 'the latter goes' : '\0',
-    'it goes',
-  );
+  const where = `${enumerate(causes)}.`;
+  const time = `${formatSeconds(tpot(slowest))} per token`;
+  if (best.length === 1)
+    return `The best plan for ${slowest.model.label} on ${slowest.cluster} (${slowest.scheduler}) takes ${time}: ${where}`;
+  return `The best plans on ${slowest.cluster} take ${formatSeconds(tpot(quickest))} (${quickest.model.label}) to ${time} (${slowest.model.label}); the latter is ${where}`;
 }
 
 function singleDeviceSentence(planned: readonly Planned[]): string | undefined {
@@ -66,17 +63,17 @@ function singleDeviceSentence(planned: readonly Planned[]): string | undefined {
   return `The head alone takes up to ${threeDigits(most.ratio)} times as long as the best plan (${most.model}).`;
 }
 
-/** The heuristics against the exact optimum. */
+/** The heuristics against the best plan of all. */
 function gapSentence(planned: readonly Planned[]): string | undefined {
   const parts = ['halda', 'halda-repaired', 'memory-ratio', 'compute-ratio'].flatMap((scheduler) => {
     const ratios = ratiosToBest(planned, scheduler);
     const worst = largest(ratios);
     if (worst === undefined) return [];
     const equal = ratios.filter(({ ratio }) => ratio < 1.0005).length;
-    const reach = `${scheduler} reaches the best time on ${equal} of ${ratios.length}`;
+    const reach = `${scheduler} for ${equal} of ${ratios.length} models`;
     return [equal === ratios.length ? reach : `${reach} (at worst ${formatDeviation(worst.ratio)}, ${worst.model})`];
   });
-  return parts.length === 0 ? undefined : `By models: ${enumerate(parts)}.`;
+  return parts.length === 0 ? undefined : `The best time is reached by ${enumerate(parts)}.`;
 }
 
 /** Held-out cells only: those that constants were fitted to say nothing about accuracy. */
@@ -87,18 +84,15 @@ function publishedSentence(planned: readonly Planned[]): string | undefined {
       if (row.scheduler !== scheduler || ratio === undefined || row.published?.cell.use !== 'held-out') return [];
       return [{ model: row.model.label, ratio, error: Math.abs(ratio - 1) }];
     });
-    const worst = errors.reduce<(typeof errors)[number] | undefined>(
-      (one, other) => (one === undefined || other.error > one.error ? other : one),
-      undefined,
-    );
+    const worst = [...errors].sort((one, other) => other.error - one.error)[0];
     if (worst === undefined) return [];
-    const middle = median(errors.map(({ error }) => error));
-    const cells = errors.length === 1 ? 'one cell' : `${errors.length} cells`;
-    return [
-      `${scheduler} is off ${publishedSystem(scheduler)} by a median of ${formatPercent(middle)} over ${cells} (at worst ${formatDeviation(worst.ratio)}, ${worst.model})`,
-    ];
+    const against = `${scheduler} against ${publishedSystem(scheduler)}`;
+    const most = `${formatDeviation(worst.ratio)} for ${worst.model}`;
+    if (errors.length === 1) return [`${against} ${most}`];
+    const middle = formatPercent(median(errors.map(({ error }) => error)));
+    return [`${against} ${middle} in the median of ${errors.length} cells (at worst ${most})`];
   });
-  return parts.length === 0 ? undefined : `Against the published cells held out: ${enumerate(parts)}.`;
+  return parts.length === 0 ? undefined : `Errors on held-out published cells: ${enumerate(parts)}.`;
 }
 
 function failureSentence(rows: readonly SweepRow[]): string | undefined {

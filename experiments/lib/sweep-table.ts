@@ -9,12 +9,12 @@ const COLUMNS: readonly TableColumn[] = [
   { title: 'model' },
   { title: 'scheduler' },
   { title: 'TPOT', align: 'right' },
-  { title: 'layers: cpu+gpu', wraps: true },
+  { title: 'layers\ncpu+gpu', wraps: true },
   { title: 'k', align: 'right' },
-  { title: 'RAM+VRAM GiB', align: 'right' },
-  { title: 'reload', align: 'right' },
-  { title: 'planned ms', align: 'right' },
-  { title: 'paper', align: 'right' },
+  { title: 'RAM+VRAM\n(GiB)', align: 'right' },
+  { title: 'reload\nper token', align: 'right' },
+  { title: 'planning\n(ms)', align: 'right' },
+  { title: 'paper\n(TPOT)', align: 'right' },
   { title: 'error', align: 'right' },
 ];
 
@@ -32,6 +32,7 @@ export function sweepTable(rows: readonly SweepRow[]): string {
   const notes = messages.flatMap((message, index) =>
     wrapText(`(${index + 1}) ${message}`, WIDTH - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
   );
+  if (rows.some((row) => errorText(row).endsWith('*'))) notes.push('* a cell that constants may be fitted to');
   return `${formatTable(COLUMNS, cells, WIDTH)}${notes.map((line) => `${line}\n`).join('')}`;
 }
 
@@ -70,11 +71,11 @@ export function publishedText({ published }: SweepRow): string {
   return published.seconds === undefined ? String(published.cell.value) : formatSeconds(published.seconds);
 }
 
-/** Predicted over published, as a deviation; a cell that constants were fitted to is marked. */
+/** Predicted over published, as a deviation; a cell that may serve for fitting is marked *. */
 export function errorText(row: SweepRow): string {
   const ratio = publishedRatio(row);
   if (ratio === undefined) return '';
-  return `${formatDeviation(ratio)}${row.published?.cell.use === 'fit' ? ' fit' : ''}`;
+  return `${formatDeviation(ratio)}${row.published?.cell.use === 'fit' ? '*' : ''}`;
 }
 
 /** Predicted TPOT over published TPOT. */

@@ -1,4 +1,5 @@
 export interface TableColumn {
+  /** May have several lines. */
   readonly title: string;
   /** Numbers stand on the right; text on the left. */
   readonly align?: 'left' | 'right';
@@ -20,7 +21,7 @@ export function formatTable(
   width = 120,
 ): string {
   const natural = columns.map((column, index) =>
-    Math.max(displayWidth(column.title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
+    Math.max(...column.title.split('\n').map(displayWidth), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
   const widths = fit(columns, natural, width);
   const line = (cells: readonly string[]): string =>
@@ -28,7 +29,11 @@ export function formatTable(
       .map(({ align }, index) => pad(cells[index] ?? '', widths[index] as number, align ?? 'left'))
       .join('  ')
       .trimEnd();
-  const lines = [line(columns.map(({ title }) => title)), widths.map((size) => '─'.repeat(size)).join('  ')];
+  const titles = columns.map(({ title }) => title.split('\n'));
+  const lines = Array.from({ length: Math.max(...titles.map((title) => title.length)) }, (_, at) =>
+    line(titles.map((title) => title[at] ?? '')),
+  );
+  lines.push(widths.map((size) => '─'.repeat(size)).join('  '));
   for (const row of rows) {
     const wrapped = columns.map(({ wraps }, index) => {
       const cell = row[index] ?? '';

@@ -1,0 +1,149 @@
+import { findPublished, type PublishedCell } from '../../datasets/published.ts';
+import { predict } from '../../engine/cost/predict.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { cpuGpuSplit, type SplitCandidate } from '../../engine/schedule/cpu-gpu-split.ts';
+
+/** A model on a machine: what the search finds, and what the thesis prints. */
+export interface Configuration {
+  readonly machine: string;
+  readonly model: Model;
+  /** As it was asked for; with its mix where that isn't the catalogue's. */
+  readonly label: string;
+  readonly curve: readonly SplitCandidate[];
+  readonly chosen: Choice | undefined;
+  /** Why there is no choice. */
+  readonly reason: string;
+  readonly published: PublishedConfiguration;
+}
+
+export interface Choice {
+  readonly plan: Plan;
+  /** k* and its T_plan. */
+  readonly split: SplitCandidate;
+  /** T̂ = T_plan + N δ̄ (HELM 6.4.4), seconds. */
+  readonly correctedSeconds: number;
+  /** N δ̄, seconds. */
+  readonly overheadSeconds: number;
+  /** Weights that the CPU reads for a token, bytes. */
+  readonly cpuReadBytes: number;
+}
+
+export interface PublishedConfiguration {
+  readonly split: { readonly cpuUnits: number; readonly gpuUnits: number } | undefined;
+  /** Table 6.5, and 1 / throughput of Table 6.1. */
+  readonly latencies: readonly PublishedLatency[];
+  /** Table 6.1 prints ×: HELM doesn't run here. */
+  readonly failed: boolean;
+  /** "Pred." of Table 6.5, seconds. */
+  readonly predictedSeconds: number | undefined;
+  /** The remarks that the cells carry. */
+  readonly notes: readonly string[];
+  /** δ̄ was calibrated on this configuration. */
+  readonly fit: boolean;
+}
+
+export interface PublishedLatency {
+  readonly table: string;
+  readonly seconds: number;
+  /** Half-width below which no model can be asked to agree, seconds. */
+  readonly noiseSeconds: number;
+}
+
+export interface ConfigurationTask {
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly label: string;
+  readonly workload: Workload;
+  readonly cells: readonly PublishedCell[];
+}
+
+/** Searches the split of one model on the head of a cluster, and looks up what HELM reports of it. */
+export function configuration({ cluster, model, label, workload, cells }: ConfigurationTask): Configuration {
+  const found = cpuGpuSplit({ belief: cluster, model, workload });
+  return {
+    machine: cluster.name,
+    model,
+    label,
+    curve: found.curve,
+    chosen: found.plan && choiceOf(found.plan, found.curve, { cluster, model, workload }),
+    reason: found.plan === undefined ? found.message : '',
+    published: publishedConfiguration(cells, cluster.name, model.name),
+  };
+}
+
+function choiceOf(
+  plan: Plan,
+  curve: readonly SplitCandidate[],
+  { cluster, model, workload }: Pick<ConfigurationTask, 'cluster' | 'model' | 'workload'>,
+): Choice {
+  const breakdown = predict({ plan, truth: cluster, model, workload, formulas: 'roofline', overhead: 'per-block' });
+  const cpuLayers = breakdown.devices[0]?.cpuLayers ?? 0;
+  const onCpu = [plan.embedding, plan.output].filter(({ processor }) => processor === 'cpu').length;
+  const cpuUnits = cpuLayers + onCpu;
+  return {
+    plan,
+    split: curve[cpuUnits] as SplitCandidate,
+    correctedSeconds: breakdown.tokenSeconds,
+    overheadSeconds: breakdown.seconds.overhead,
+    cpuReadBytes: cpuLayers * model.layer.bytes + (plan.output.processor === 'cpu' ? model.output.bytes : 0),
+  };
+}
+
+function publishedConfiguration(
+  cells: readonly PublishedCell[],
+  cluster: string,
+  model: string,
+): PublishedConfiguration {
+  const find = (metric: string, table: string): PublishedCell | undefined =>
+    findPublished(cells, { cluster, model, system: 'helm', metric }).find((cell) => cell.table === table);
+  const splits = findPublished(cells, { cluster, model, system: 'helm', metric: 'split' });
+  const units = (side: string): number | undefined => {
+    const value = splits.find((cell) => cell.column === `Plan ${side} units`)?.value;
+    return typeof value === 'number' ? value : undefined;
+  };
+  const gpuUnits = units('GPU');
+  const measured = find('tpot', 'Table 6.5');
+  const throughput = find('throughput', 'Table 6.1');
+  const latencies = [measured, throughput].flatMap((cell) => (cell ? latencyOf(cell) : []));
+  const predicted = find('predicted-tpot', 'Table 6.5')?.value;
+  return {
+    split: gpuUnits === undefined ? undefined : { cpuUnits: units('CPU') ?? 0, gpuUnits },
+    latencies,
+    failed: throughput?.value === 'failed',
+    predictedSeconds: typeof predicted === 'number' ? predicted / 1000 : undefined,
+    notes: [...new Set([measured, throughput].flatMap((cell) => (cell?.note ? [cell.note] : [])))],
+    fit: measured?.use === 'fit',
+  };
+}
+
+/** ms as they stand; tok/s inverted, with half the width of the inverted interval as noise. */
+function latencyOf({ table, value, unit, noise = 0 }: PublishedCell): PublishedLatency[] {
+  if (typeof value !== 'number') return [];
+  if (unit === 'ms') return [{ table, seconds: value / 1000, noiseSeconds: noise / 1000 }];
+  return [{ table, seconds: 1 / value, noiseSeconds: (1 / (value - noise) - 1 / (value + noise)) / 2 }];
+}
+
+/** T̂ over a published latency. */
+export function latencyRatio({ chosen }: Configuration, { seconds }: PublishedLatency): number | undefined {
+  return chosen && chosen.correctedSeconds / seconds;
+}
+
+/** Whether T̂ lies within the noise around a published latency. */
+export function withinNoise({ chosen }: Configuration, { seconds, noiseSeconds }: PublishedLatency): boolean {
+  return chosen !== undefined && Math.abs(chosen.correctedSeconds - seconds) <= noiseSeconds;
+}
+
+/** The search chose what the thesis prints; undefined where it prints nothing to hold it against. */
+export function agrees({ chosen, published }: Configuration): boolean | undefined {
+  if (published.failed) return chosen === undefined;
+  return published.split && chosen?.split.gpuUnits === published.split.gpuUnits;
+}
+
+/** `21→17`: units on CPU and GPU. */
+export function splitText(split: { cpuUnits: number; gpuUnits: number } | undefined): string {
+  return split === undefined ? '' : `${split.cpuUnits}→${split.gpuUnits}`;
+}
+

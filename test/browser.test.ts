@@ -1,0 +1,66 @@
+import { readdirSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { build } from 'esbuild';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+/** Folders that run in a browser: the pure parts of the engine, and the simulator. */
+const PURE = [
+  'engine/input',
+  'engine/hardware',
+  'engine/model',
+  'engine/plan',
+  'engine/cost',
+  'engine/schedule',
+  'engine/trace',
+  'simulator',
+];
+
+const { metafile } = await build({
+  entryPoints: PURE.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => `${folder}/${file}`),
+  ),
+  bundle: true,
+  write: false,
+  outdir: 'unused',
+  metafile: true,
+  format: 'esm',
+  platform: 'browser',
+  logLevel: 'silent',
+  // The WebAssembly solver asks at run time where it is; its own Node branch is not ours to bundle.
+  external: ['highs'],
+});
+const imports = Object.entries(metafile.inputs).flatMap(([file, input]) =>
+  input.imports.map(({ path }) => ({ file, path })),
+);
+
+test('the pure parts bundle for a browser without any Node module', () => {
+  const fromNode = imports.filter(({ path }) => path.startsWith('node:') || builtinModules.includes(path));
+  assert.equal(fromNode, []);
+  assert.ok(imports.some(({ file }) => file === 'engine/schedule/optimal.ts'));
+});
+
+/** Arrows run one way: a folder imports from itself and from folders before it. */
+const LAYERS = [
+  'engine/input',
+  'engine/model',
+  'engine/hardware',
+  'engine/plan',
+  'engine/cost',
+  'engine/trace',
+  'engine/schedule',
+  'simulator',
+];
+
+test('imports run one way, from the bottom up', () => {
+  const layerOf = (file: string): number => LAYERS.findIndex((folder) => file.startsWith(`${folder}/`));
+  const own = imports.filter(
+    ({ file, path }) => layerOf(file) >= 0 && !path.includes('node_modules') && path !== 'highs',
+  );
+  const upwards = own.filter(({ file, path }) => layerOf(path) < 0 || layerOf(path) > layerOf(file));
+  assert.equal(upwards, []);
+});
+
+test.run();
