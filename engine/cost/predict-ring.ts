@@ -154,7 +154,8 @@ interface RingWalk {
 
 /**
  * Copies to and from the GPU once per window, and the hop that hands a window's result on (Eqs. 13, 19). The last
- * window's result goes to the head; a head without layers passes every round's result on.
+ * window's result goes to the head; a head without layers passes every round's result on. Where a plan made by hand
+ * starts elsewhere than on a head that holds layers, the embedded token has to get there.
  */
 function addWindows({ plan, stages, output, head, tallyOf, costs }: RingWalk): void {
   const first = plan[0]?.device;
@@ -172,6 +173,7 @@ function addWindows({ plan, stages, output, head, tallyOf, costs }: RingWalk): v
     seconds.link += costs.hop(tally.index, toHead ? head.index : tallyOf(next).index);
     if (toHead && !headHoldsLayers) output.seconds.link += costs.hop(head.index, tallyOf(first).index);
   }
+  if (headHoldsLayers) output.seconds.link += costs.hop(head.index, tallyOf(first).index); // 0 where the head is first
 }
 
 /** Disk time belongs to the stages whose layers are mapped, in proportion, or to the output for the head's lookup. */

@@ -30,12 +30,16 @@ export interface SplitCandidate {
   readonly tokenSeconds: number;
   readonly gpuBytes: number;
   readonly ramBytes: number;
-  /** Nothing that the search asks for is lacking. */
+  /** Memories that are too small for it, of those that the search asks about. */
+  readonly lacks: readonly Infeasibility['memory'][];
   readonly feasible: boolean;
 }
 
-/** The plan, or why there is none, and everything that was tried (HELM Fig. 4.4), by ascending k. */
-export type SplitSearch = Scheduled & { readonly curve: readonly SplitCandidate[] };
+/** The plan, or why there is none; with it all that was tried, by ascending k (HELM Fig. 4.4), and what was best. */
+export type SplitSearch = Scheduled & {
+  readonly curve: readonly SplitCandidate[];
+  readonly best: SplitCandidate | undefined;
+};
 
 /** The thesis's partition units: the blocks, the embedding and the output projection (HELM 4.1.1). */
 export function partitionUnits(shape: Shape): number {
@@ -53,23 +57,24 @@ export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOpti
   const device = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
   if (device.gpu === undefined) {
     const message = `${device.name} has no GPU to split ${model.name} with; use another device or scheduler`;
-    return { ...noPlan('needs-gpu', message), curve: [] };
+    return { ...noPlan('needs-gpu', message), curve: [], best: undefined };
   }
   const predict = createSplitPredictor(belief, model, workload, runtime ? { ...formulas, runtime } : formulas);
+  const checksRam = ram === 'checked';
   const curve: SplitCandidate[] = [];
   let best: { readonly candidate: SplitCandidate; readonly plan: Plan } | undefined;
   for (let cpuUnits = 0; cpuUnits <= partitionUnits(model); cpuUnits++) {
     const plan = splitPlan(device.name, model, cpuUnits, kvCache);
     const breakdown = predict(plan);
-    const lacking = breakdown.infeasible.filter(({ memory }) => memory === 'vram' || ram === 'checked');
-    const candidate = candidateOf(breakdown, cpuUnits, partitionUnits(model), lacking);
+    const lacks = breakdown.infeasible.map(({ memory }) => memory).filter((memory) => memory === 'vram' || checksRam);
+    const candidate = candidateOf(breakdown, cpuUnits, partitionUnits(model), lacks);
     curve.push(candidate);
     if (!candidate.feasible) continue;
     if (best === undefined || candidate.tokenSeconds < best.candidate.tokenSeconds) best = { candidate, plan };
   }
-  if (best !== undefined) return { plan: best.plan, curve };
+  if (best !== undefined) return { plan: best.plan, curve, best: best.candidate };
   const message = `no split of ${model.name} fits ${device.name}'s VRAM and RAM; use a smaller model, a shorter context or more memory`;
-  return { ...noPlan('fits-nowhere', message), curve };
+  return { ...noPlan('fits-nowhere', message), curve, best: undefined };
 }
 
 /** The plan with the first `cpuUnits` units on the CPU and the others on the GPU. */
@@ -95,7 +100,7 @@ function candidateOf(
   { stages, seconds, devices, tokenSeconds }: Breakdown,
   cpuUnits: number,
   units: number,
-  lacking: readonly Infeasibility[],
+  lacks: SplitCandidate['lacks'],
 ): SplitCandidate {
   const secondsOn = (processor: ProcessorKind): number =>
     stages
@@ -110,6 +115,7 @@ function candidateOf(
     tokenSeconds,
     gpuBytes: devices[0]?.vramBytes ?? 0,
     ramBytes: devices[0]?.ramBytes ?? 0,
-    feasible: lacking.length === 0,
+    lacks,
+    feasible: lacks.length === 0,
   };
 }

@@ -77,10 +77,11 @@ function bestWindows(costs: RingCosts, tables: readonly Float64Array[], rounds: 
   const width = total + 1;
   const count = tables.length;
   // running[l]: least seconds with l layers on the devices so far; the last of them is runningLast[l].
-  const running = Float64Array.from(tables[0] as Float64Array);
+  const head = tables[0] as Float64Array;
+  const running = Float64Array.from(head);
   running[total] = Number.POSITIVE_INFINITY; // all layers on the head need no hop: that is the first `best`
   const runningLast = new Int32Array(width);
-  let best = (tables[0] as Float64Array)[total] as number;
+  let best = head[total] as number;
   let last = 0;
   // For every device taken last, at l layers: its window, and the device before it.
   const window = new Int32Array(count * width);
@@ -99,7 +100,15 @@ function bestWindows(costs: RingCosts, tables: readonly Float64Array[], rounds: 
       window[offset + layers] = argument[layers] as number;
       previous[offset + layers] = lastBefore[layers - (argument[layers] as number)] as number;
     }
-    const closed = (least[total] as number) + rounds * costs.hop(device, 0);
+    let closed = (least[total] as number) + rounds * costs.hop(device, 0);
+    // A single device has no ring to go around: ringPlan makes its rounds one.
+    const table = tables[device] as Float64Array;
+    const alone = (head[0] as number) + (table[total] as number) + costs.hop(0, device) + costs.hop(device, 0);
+    if (alone < closed) {
+      closed = alone;
+      window[offset + total] = total;
+      previous[offset + total] = 0;
+    }
     if (closed < best) {
       best = closed;
       last = device;

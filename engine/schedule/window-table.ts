@@ -137,5 +137,11 @@ function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: 
   load.gpuLayers = gpuLayers * rounds;
   load.cpuLayers = (window - gpuLayers) * rounds;
   load.prefetches = window > 0; // without layers there is nothing to ask for ahead
-  return deviceSeconds(costs, device, load, window === 0 ? 0 : rounds, reclaim);
+  return deviceSeconds(costs, device, load, windowsOf(costs, rounds, window), reclaim);
+}
+
+/** Visits of a token: one per round, but a device that holds all layers has no ring to go around (see ringPlan). */
+function windowsOf({ layers }: RingCosts, rounds: number, window: number): number {
+  if (window === 0) return 0;
+  return window * rounds === layers ? 1 : rounds;
 }

@@ -45,9 +45,9 @@ interface SeriesBase {
 }
 
 export interface LineSeries extends SeriesBase {
-  readonly x: readonly (number | string)[];
-  /** null leaves a gap. */
-  readonly y: readonly Value[];
+  /** Numbers, or labels of an axis with categories; null leaves a gap. */
+  readonly x: readonly (Value | string)[];
+  readonly y: readonly (Value | string)[];
   readonly mode?: 'lines' | 'markers' | 'lines+markers';
   readonly dash?: 'solid' | 'dash' | 'dot';
   readonly width?: number;

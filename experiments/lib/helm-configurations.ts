@@ -27,8 +27,9 @@ export interface Choice {
   readonly correctedSeconds: number;
   /** N δ̄, seconds. */
   readonly overheadSeconds: number;
-  /** Weights that the CPU reads for a token, bytes. */
+  /** Weights that the CPU reads for a token, bytes, and the bandwidth that it is described with. */
   readonly cpuReadBytes: number;
+  readonly cpuBandwidth: number;
 }
 
 export interface PublishedConfiguration {
@@ -68,7 +69,7 @@ export function configuration({ cluster, model, label, workload, cells }: Config
     model,
     label,
     curve: found.curve,
-    chosen: found.plan && choiceOf(found.plan, found.curve, { cluster, model, workload }),
+    chosen: found.plan && found.best && choiceOf(found.plan, found.best, { cluster, model, workload }),
     reason: found.plan === undefined ? found.message : '',
     published: publishedConfiguration(cells, cluster.name, model.name),
   };
@@ -76,18 +77,17 @@ export function configuration({ cluster, model, label, workload, cells }: Config
 
 function choiceOf(
   plan: Plan,
-  curve: readonly SplitCandidate[],
+  split: SplitCandidate,
   { cluster, model, workload }: Pick<ConfigurationTask, 'cluster' | 'model' | 'workload'>,
 ): Choice {
-  const breakdown = predict({ plan, truth: cluster, model, workload, formulas: 'roofline', overhead: 'per-block' });
-  const cpuLayers = breakdown.devices[0]?.cpuLayers ?? 0;
-  const onCpu = [plan.embedding, plan.output].filter(({ processor }) => processor === 'cpu').length;
-  const cpuUnits = cpuLayers + onCpu;
+  const corrected = predict({ plan, truth: cluster, model, workload, formulas: 'roofline', overhead: 'per-block' });
+  const cpuLayers = corrected.devices[0]?.cpuLayers ?? 0;
   return {
     plan,
-    split: curve[cpuUnits] as SplitCandidate,
-    correctedSeconds: breakdown.tokenSeconds,
-    overheadSeconds: breakdown.seconds.overhead,
+    split,
+    correctedSeconds: corrected.tokenSeconds,
+    overheadSeconds: corrected.seconds.overhead,
+    cpuBandwidth: cluster.devices[0]?.cpu.bandwidth ?? 0,
     cpuReadBytes: cpuLayers * model.layer.bytes + (plan.output.processor === 'cpu' ? model.output.bytes : 0),
   };
 }
@@ -136,6 +136,21 @@ export function withinNoise({ chosen }: Configuration, { seconds, noiseSeconds }
   return chosen !== undefined && Math.abs(chosen.correctedSeconds - seconds) <= noiseSeconds;
 }
 
+/** N δ̄ alone exceeds what was measured, so it can't be a part of it. */
+export function overheadExceeds({ chosen }: Configuration, { seconds }: PublishedLatency): boolean {
+  return chosen !== undefined && chosen.overheadSeconds > seconds;
+}
+
+/**
+ * Bytes per second at which the CPU reads its weights if all else is as predicted: what a published latency leaves after
+ * T_GPU, T_comm and N δ̄. Undefined where the CPU reads none, or nothing is left.
+ */
+export function impliedCpuRate({ chosen }: Configuration, { seconds }: PublishedLatency): number | undefined {
+  if (chosen === undefined || chosen.cpuReadBytes === 0) return undefined;
+  const left = seconds - chosen.split.gpuSeconds - chosen.split.copySeconds - chosen.overheadSeconds;
+  return left > 0 ? chosen.cpuReadBytes / left : undefined;
+}
+
 /** The search chose what the thesis prints; undefined where it prints nothing to hold it against. */
 export function agrees({ chosen, published }: Configuration): boolean | undefined {
   if (published.failed) return chosen === undefined;
@@ -146,4 +161,3 @@ export function agrees({ chosen, published }: Configuration): boolean | undefine
 export function splitText(split: { cpuUnits: number; gpuUnits: number } | undefined): string {
   return split === undefined ? '' : `${split.cpuUnits}→${split.gpuUnits}`;
 }
-

@@ -52,12 +52,24 @@ export function runningExample(cluster: Cluster, model: Model, cells: readonly P
     row('k* of Fig. 4.4', ['Fig. 4.4', 'Qwen3-8B on an RTX 4060', 'k*'], split && `${split.cpuUnits} units`),
     row('weights on the GPU', ['§4.2.2', 'running example', 'GPU-side weights'], split && gigabytes(split.gpuBytes)),
     row('T_CPU', ['§4.1.3', 'running example', 'T_cpu'], split && milliseconds(split.cpuSeconds)),
-    row('T_CPU, measured', ['§4.1.5', 'running example', 'CPU stage with the kernel'], split && milliseconds(split.cpuSeconds)),
+    row(
+      'T_CPU, measured',
+      ['§4.1.5', 'running example', 'CPU stage with the kernel'],
+      split && milliseconds(split.cpuSeconds),
+    ),
     row('T_GPU', ['§4.1.3', 'running example', 'T_gpu'], split && milliseconds(split.gpuSeconds)),
     row('T_comm', ['§4.1.3', 'running example', 'T_comm'], split && `${(1e6 * split.copySeconds).toFixed(1)} µs`),
     row('T_plan', ['§4.1.3', 'running example', 'T_plan'], split && milliseconds(split.tokenSeconds)),
-    row('throughput', ['§4.1.3', 'running example', 'throughput'], split && `${(1 / split.tokenSeconds).toFixed(2)} tok/s`),
-    row('T_plan, all on the CPU', ['§4.1.3', 'running example, all-CPU (k=36)', 'T_plan'], allCpu && milliseconds(allCpu.tokenSeconds)),
+    row(
+      'throughput',
+      ['§4.1.3', 'running example', 'throughput'],
+      split && `${(1 / split.tokenSeconds).toFixed(2)} tok/s`,
+    ),
+    row(
+      'T_plan, all on the CPU',
+      ['§4.1.3', 'running example, all-CPU (k=36)', 'T_plan'],
+      allCpu && milliseconds(allCpu.tokenSeconds),
+    ),
     row('T_plan + N δ̄', ['Table 6.5', '4060 / Qwen3-8B', 'Pred. (ms)'], corrected && milliseconds(corrected)),
     {
       quantity: 'T_plan at 4096 tokens',

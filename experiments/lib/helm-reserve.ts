@@ -22,7 +22,10 @@ export interface Reserve {
 }
 
 /** The interval of every published split that leaves units on the CPU; splits without any bound VRAM from below only. */
-export function vramIntervals(configurations: readonly Configuration[], cells: readonly PublishedCell[]): VramInterval[] {
+export function vramIntervals(
+  configurations: readonly Configuration[],
+  cells: readonly PublishedCell[],
+): VramInterval[] {
   return configurations.flatMap(({ machine, label, curve, published: { split } }) => {
     if (split === undefined || split.cpuUnits === 0) return [];
     const nominal = findPublished(cells, { cluster: machine, metric: 'vram' }).find(({ table }) => table === '§5.1');

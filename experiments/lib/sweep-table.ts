@@ -33,19 +33,24 @@ export function sweepTable(rows: readonly SweepRow[]): string {
     wrapText(`(${index + 1}) ${message}`, WIDTH - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
   );
   if (rows.some((row) => errorText(row).endsWith('*'))) notes.push('* a cell that constants may be fitted to');
-  return `${formatTable(COLUMNS, cells, WIDTH)}${notes.map((line) => `${line}\n`).join('')}`;
+  const used = COLUMNS.map((_, index) => cells.some((row) => row[index] !== ''));
+  const columns = COLUMNS.filter((_, index) => used[index]);
+  const table = formatTable(
+    columns,
+    cells.map((row) => row.filter((_, index) => used[index])),
+    WIDTH,
+  );
+  return `${table}${notes.map((line) => `${line}\n`).join('')}`;
 }
 
 function planCells({ outcome }: SweepRow, noteOf: (message: string) => number): string[] {
   if (outcome.status === 'planned') {
-    const { plan, breakdown } = outcome;
-    const sum = (pick: (device: (typeof breakdown.devices)[number]) => number): number =>
-      breakdown.devices.reduce((total, device) => total + pick(device), 0);
+    const { plan, breakdown, memory } = outcome;
     return [
       formatSeconds(breakdown.tokenSeconds),
       layersText(plan),
       String(plan.rounds),
-      `${gibibytes(sum(({ ramBytes }) => ramBytes))}+${gibibytes(sum(({ vramBytes }) => vramBytes))}`,
+      `${gibibytes(memory.ramBytes)}+${gibibytes(memory.vramBytes)}`,
       formatBytes(breakdown.reloadedBytes),
     ];
   }

@@ -3,6 +3,7 @@ import type { Breakdown } from '../../engine/cost/breakdown.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { hasUnifiedGpu } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
@@ -35,10 +36,16 @@ export interface SweepCase {
 }
 
 export type Outcome =
-  | { readonly status: 'planned'; readonly plan: Plan; readonly breakdown: Breakdown }
+  | { readonly status: 'planned'; readonly plan: Plan; readonly breakdown: Breakdown; readonly memory: MemoryTotal }
   /** The scheduler's belief was wrong: the devices can't run its plan. */
   | { readonly status: 'unrunnable'; readonly plan: Plan; readonly reason: string; readonly message: string }
   | { readonly status: 'no-plan' | 'skipped'; readonly reason: string; readonly message: string };
+
+/** Bytes over all devices; a GPU without memory of its own counts as RAM. */
+export interface MemoryTotal {
+  readonly ramBytes: number;
+  readonly vramBytes: number;
+}
 
 export interface SweepRow {
   readonly cluster: string;
@@ -107,8 +114,16 @@ function judge({ truth, workload, reclaim }: Setting, model: Model, scheduled: S
   const { plan } = scheduled;
   const breakdown = predict({ plan, truth, model, workload, reclaim });
   const [shortage] = breakdown.infeasible;
-  if (shortage === undefined) return { status: 'planned', plan, breakdown };
+  if (shortage === undefined) return { status: 'planned', plan, breakdown, memory: memoryTotal(breakdown, truth) };
   return { status: 'unrunnable', plan, reason: `${shortage.memory.toUpperCase()} too small`, message: shortage.reason };
+}
+
+function memoryTotal({ devices }: Breakdown, truth: Cluster): MemoryTotal {
+  const unified = new Set(truth.devices.filter(hasUnifiedGpu).map(({ name }) => name));
+  return {
+    ramBytes: devices.reduce((sum, { ramBytes }) => sum + ramBytes, 0),
+    vramBytes: devices.reduce((sum, { device, vramBytes }) => sum + (unified.has(device) ? 0 : vramBytes), 0),
+  };
 }
 
 function publishedOf({ published, truth }: SweepCase, { model, asPublished }: SweptModel, scheduler: string) {

@@ -17,9 +17,7 @@ const workload = createWorkload({ context: 192 });
 function splitOf(cluster: string, model: string, options?: CpuGpuSplitOptions): string {
   const problem = { belief: loadCluster(cluster), model: createNamedModel(catalogue, model), workload };
   const found = cpuGpuSplit(problem, options);
-  if (found.plan === undefined) return found.reason;
-  const best = found.curve.filter((candidate) => candidate.feasible).sort((a, b) => a.tokenSeconds - b.tokenSeconds)[0];
-  return `${best?.cpuUnits}→${best?.gpuUnits}`;
+  return found.plan === undefined ? found.reason : `${found.best?.cpuUnits}→${found.best?.gpuUnits}`;
 }
 
 function split(machine: Machine, options: CpuGpuSplitOptions = {}, context = 0) {
@@ -93,13 +91,13 @@ test('without KV offload a long context pushes blocks to the CPU', () => {
 });
 
 test('the curve has every k: the parts of T_plan at k = 21, the copy missing at both ends', () => {
-  const { curve } = split({});
+  const { curve, best } = split({});
   assert.equal(
     curve.map((candidate) => candidate.cpuUnits),
     Array.from({ length: 39 }, (_, k) => k),
   );
   const milliseconds = (seconds = 0): string => (1000 * seconds).toFixed(1);
-  const best = curve[21];
+  assert.is(best, curve[21]);
   assert.is(best?.gpuUnits, 17);
   assert.is(milliseconds(best?.cpuSeconds), '171.5');
   assert.is(milliseconds(best?.gpuSeconds), '34.0');

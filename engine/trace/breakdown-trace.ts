@@ -1,0 +1,79 @@
+import type { Breakdown, Cause, DeviceBreakdown, StageBreakdown } from '../cost/breakdown.ts';
+import type { Counter, Lane, Span, SpanArguments, Trace, TracedDevice } from './trace.ts';
+import { LANES } from './trace.ts';
+
+/** The order in which a stage spends its time: weights arrive, are worked on, and the result goes on. */
+const STAGE_ORDER = [
+  'disk',
+  'overhead',
+  'memory',
+  'compute',
+  'kvCopy',
+  'deviceCopy',
+  'link',
+] as const satisfies readonly Cause[];
+
+/**
+ * The predicted token as a trace: stage after stage, cause after cause, end to end, for nothing overlaps (prima.cpp
+ * Eq. 11). Only the sums are predicted: a stage's spans stand for all its visits to disk and link, and the output's for
+ * the embedding at the start of the token, too.
+ */
+export function traceOfBreakdown(breakdown: Breakdown): Trace {
+  const spans: Span[] = [];
+  let now = 0;
+  let nextLayer = 0;
+  for (const stage of breakdown.stages) {
+    const name = stageName(stage, nextLayer);
+    nextLayer += stage.layers;
+    for (const cause of STAGE_ORDER) {
+      const seconds = stage.seconds[cause];
+      if (seconds === 0) continue;
+      const args = cause === 'disk' ? diskArguments(stage, breakdown.devices) : {};
+      spans.push({
+        device: stage.device,
+        lane: laneOf(stage, cause),
+        cause,
+        name,
+        start: now,
+        end: now + seconds,
+        args,
+      });
+      now += seconds;
+    }
+  }
+  return {
+    devices: breakdown.devices.map(({ device }) => tracedDevice(device, spans)),
+    spans,
+    tokens: [{ phase: 'decode', start: 0, end: now }],
+    counters: breakdown.devices.flatMap(memoryCounters),
+  };
+}
+
+function stageName({ output, layers }: StageBreakdown, from: number): string {
+  if (output) return 'output';
+  return layers === 1 ? `layer ${from}` : `layers ${from}–${from + layers - 1}`;
+}
+
+/** Copies between CPU and GPU keep the GPU busy, on whichever processor the window ends. */
+function laneOf(stage: StageBreakdown, cause: Cause): Lane {
+  if (cause === 'disk' || cause === 'link') return cause;
+  return cause === 'deviceCopy' ? 'gpu' : stage.processor;
+}
+
+/** The stage's part of what its device reloads. */
+function diskArguments(stage: StageBreakdown, devices: readonly DeviceBreakdown[]): SpanArguments {
+  const device = devices.find((candidate) => candidate.device === stage.device);
+  if (device === undefined || device.reloadedBytes === 0) return {};
+  return { bytes: (device.reloadedBytes * stage.seconds.disk) / device.seconds.disk };
+}
+
+function tracedDevice(name: string, spans: readonly Span[]): TracedDevice {
+  const used = new Set(spans.filter((span) => span.device === name).map((span) => span.lane));
+  return { name, lanes: LANES.filter((lane) => used.has(lane)) };
+}
+
+/** What belongs in the memories, throughout the token. */
+function memoryCounters({ device, ramBytes, vramBytes }: DeviceBreakdown): Counter[] {
+  const constant = (name: string, value: number): Counter => ({ device, name, samples: [{ time: 0, value }] });
+  return [constant('RAM (bytes)', ramBytes), ...(vramBytes > 0 ? [constant('VRAM (bytes)', vramBytes)] : [])];
+}

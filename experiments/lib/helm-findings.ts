@@ -1,0 +1,104 @@
+import { enumerate, formatDeviation, formatPercent, formatSeconds } from './format.ts';
+import {
+  agrees,
+  type Configuration,
+  impliedCpuRate,
+  latencyRatio,
+  overheadExceeds,
+  splitText,
+  withinNoise,
+} from './helm-configurations.ts';
+import { commonReserve, type Reserve, type VramInterval } from './helm-reserve.ts';
+import { median } from './median.ts';
+
+/** What the configurations say, sentence by sentence; every number is computed from them. */
+export function helmFindings(configurations: readonly Configuration[], intervals: readonly VramInterval[]): string[] {
+  return [
+    splitSentence(configurations),
+    reserveSentence(intervals),
+    accuracySentence(configurations),
+    overheadSentence(configurations),
+    cpuRateSentence(configurations),
+  ].filter((sentence) => sentence !== undefined);
+}
+
+function splitSentence(configurations: readonly Configuration[]): string | undefined {
+  const comparable = configurations.filter((one) => agrees(one) !== undefined);
+  if (comparable.length === 0) return undefined;
+  const ran = comparable.filter(({ published }) => !published.failed);
+  const failed = comparable.filter(({ published }) => published.failed);
+  const parts: string[] = [];
+  if (ran.length > 0) parts.push(`the published split on ${ran.filter(agrees).length} of ${ran.length} configurations`);
+  if (failed.length > 0) {
+    const right = failed.filter(agrees).length;
+    parts.push(`no split on ${right} of ${failed.length} where HELM failed, for want of RAM (Eq. 4.16 asks for VRAM only)`);
+  }
+  const others = comparable
+    .filter((one) => !agrees(one))
+    .map((one) => `${nameOf(one)} ${splitText(one.chosen?.split) || 'none'}, published ${splitText(one.published.split) || 'none'}`);
+  return `The search finds ${enumerate(parts)}${others.length === 0 ? '' : ` (not: ${others.join('; ')})`}.`;
+}
+
+/** The reserve is fitted to the splits: what some machine's alone would give, and the others then confirm. */
+function reserveSentence(intervals: readonly VramInterval[]): string | undefined {
+  if (intervals.length === 0) return undefined;
+  const all = commonReserve(intervals);
+  if (all === undefined) return 'No one VRAM reserve gives all of the published splits.';
+  const machines = [...new Set(intervals.map(({ machine }) => machine))];
+  const deciding = machines.find((machine) => {
+    const own = commonReserve(intervals.filter((interval) => interval.machine === machine));
+    return own !== undefined && own.above === all.above && own.atMost === all.atMost;
+  });
+  const confirmed = machines.filter((machine) => machine !== deciding);
+  const splits = intervals.length === 1 ? 'the one split that uses' : `the ${intervals.length} splits that use`;
+  const fitted = `A VRAM reserve of ${reserveText(all)} below the nominal size gives ${splits} the CPU: the reserve is fitted to them`;
+  if (deciding === undefined || confirmed.length === 0) return `${fitted}.`;
+  return `${fitted}, but ${deciding} alone bounds it so, and ${enumerate(confirmed)} confirm it.`;
+}
+
+export function reserveText({ above, atMost }: Reserve): string {
+  return `${(above / 1e9).toFixed(2)}–${(atMost / 1e9).toFixed(2)} GB`;
+}
+
+function accuracySentence(configurations: readonly Configuration[]): string | undefined {
+  const cells = configurations.flatMap((one) =>
+    one.published.latencies.flatMap((latency) => {
+      const ratio = latencyRatio(one, latency);
+      return ratio === undefined ? [] : [{ one, ratio, error: Math.abs(ratio - 1), within: withinNoise(one, latency) }];
+    }),
+  );
+  const heldOut = cells.filter(({ one }) => !one.published.fit);
+  const worst = heldOut.reduce<(typeof cells)[number] | undefined>(
+    (most, cell) => (most === undefined || cell.error > most.error ? cell : most),
+    undefined,
+  );
+  if (worst === undefined) return undefined;
+  const middle = formatPercent(median(heldOut.map(({ error }) => error)));
+  const within = heldOut.filter((cell) => cell.within).length;
+  return `T_plan + N δ̄ misses the ${heldOut.length} latencies that δ̄ was not calibrated on by a median of ${middle} (at worst ${formatDeviation(worst.ratio)}, ${nameOf(worst.one)}); ${within} of them lie within the noise of the thesis's own tables.`;
+}
+
+function overheadSentence(configurations: readonly Configuration[]): string | undefined {
+  const beyond = configurations.flatMap((one) => {
+    const latency = one.published.latencies.find((candidate) => overheadExceeds(one, candidate));
+    if (latency === undefined || one.chosen === undefined) return [];
+    return [`${nameOf(one)} (${formatSeconds(one.chosen.overheadSeconds)} of ${formatSeconds(latency.seconds)})`];
+  });
+  return beyond.length === 0 ? undefined : `N δ̄ alone exceeds what was measured on ${enumerate(beyond)}.`;
+}
+
+function cpuRateSentence(configurations: readonly Configuration[]): string | undefined {
+  const rates = configurations.flatMap((one) => one.published.latencies.flatMap((latency) => impliedCpuRate(one, latency) ?? []));
+  const described = configurations.flatMap(({ chosen }) => (chosen && chosen.cpuReadBytes > 0 ? [chosen.cpuBandwidth] : []));
+  if (rates.length === 0) return undefined;
+  return `If all else is as predicted, the published latencies of the splits mean that CPUs read weights at ${rangeText(rates)}, where the machines are described with ${rangeText(described)}.`;
+}
+
+function rangeText(rates: readonly number[]): string {
+  const [least, most] = [Math.min(...rates), Math.max(...rates)].map((rate) => (rate / 1e9).toFixed(0));
+  return least === most ? `${least} GB/s` : `${least} to ${most} GB/s`;
+}
+
+function nameOf({ machine, label }: Configuration): string {
+  return `${label} on ${machine}`;
+}

@@ -1,0 +1,256 @@
+import { STATEMENT_KINDS, type Statement } from '../../datasets/statements.ts';
+import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { CatalogueModel } from '../../engine/model/parse-models.ts';
+import { enumerate, formatBytes, formatPercent, formatSeconds, gibibytes } from './format.ts';
+import type { Block, ChartBlock, Report, Section, TableBlock } from './report.ts';
+import type { SweepRow } from './sweep.ts';
+import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './sweep-charts.ts';
+import { findings } from './sweep-findings.ts';
+import { type ClusterResults, placeOf } from './sweep-results.ts';
+import { errorText, layersText, publishedText } from './sweep-table.ts';
+
+/** A cluster with what was found on it. */
+export interface ReportedCluster {
+  readonly truth: Cluster;
+  readonly statements: readonly Statement[];
+  readonly results: ClusterResults;
+}
+
+export interface SweepReport {
+  readonly subtitle: string;
+  readonly clusters: readonly ReportedCluster[];
+  readonly catalogue: readonly CatalogueModel[];
+  readonly reclaim: string;
+  /** The cluster that the schedulers were shown, where it is another. */
+  readonly belief: string | undefined;
+}
+
+/** The report of halda-sweep: three sections per cluster, then what all of it assumes. */
+export function sweepReport(report: SweepReport): Report {
+  const single = report.clusters.length === 1;
+  return {
+    title: `Schedulers compared: ${enumerate(report.clusters.map(({ truth }) => truth.name))}`,
+    subtitle: report.subtitle,
+    summary: report.clusters.flatMap(({ results }) => findings(results.rows)).join(' '),
+    sections: [
+      ...report.clusters.flatMap((cluster) => clusterSections(cluster, single ? '' : `${cluster.truth.name}: `)),
+      assumptions(report),
+    ],
+  };
+}
+
+function clusterSections({ truth, results }: ReportedCluster, prefix: string): Section[] {
+  const { rows, subsets } = results;
+  const models = modelsBySize(rows);
+  const devices = truth.devices.map(({ name }) => name);
+  const schedulers = schedulersOf(rows);
+  const times: Section = {
+    title: `${prefix}TPOT by model`,
+    blocks: [
+      {
+        kind: 'chart',
+        title: 'Predicted and published time per output token',
+        note: 'Solid: predicted here, for the plan of each scheduler. Dashed and hollow: published for the system that divides layers alike. Schedulers with the same plan lie on each other; a click on a name in the legend hides it.',
+        variants: [{ label: 'all', figure: tpotChart(rows, models) }],
+      },
+      resultsTable(rows),
+      ...comparison(rows),
+    ],
+  };
+  const plans: Section = {
+    title: `${prefix}What the plans are`,
+    blocks: [
+      {
+        kind: 'chart',
+        title: 'Layers by device and processor',
+        note: 'Solid: on the GPU. Hatched: on the CPU.',
+        choose: 'Scheduler',
+        variants: favouriteFirst(schedulers).map((scheduler) => ({
+          label: scheduler,
+          figure: layersChart(
+            rows.filter((row) => row.scheduler === scheduler),
+            models,
+            devices,
+          ),
+        })),
+      },
+      ...causes(rows, models),
+    ],
+  };
+  const offered: Section[] =
+    subsets === undefined
+      ? []
+      : [
+          {
+            title: `${prefix}Which devices help`,
+            blocks: [
+              {
+                kind: 'chart',
+                title: `${subsets.model} on every set of devices with the head`,
+                note: 'The scheduler is offered the devices on the left and may leave some of them out; the pointer shows what it took. The best set is on top. More devices help only if the plan can use them.',
+                variants: [{ label: subsets.model, figure: subsetsChart(subsets.rows) }],
+              },
+            ],
+          },
+        ];
+  return [times, plans, ...offered];
+}
+
+function causes(rows: readonly SweepRow[], models: readonly string[]): ChartBlock[] {
+  const withPlan = [...models]
+    .reverse()
+    .filter((model) => rows.some((row) => row.model.label === model && row.outcome.status === 'planned'));
+  if (withPlan.length === 0) return [];
+  return [
+    {
+      kind: 'chart',
+      title: 'Where the time of a token goes',
+      note: 'Shares of the predicted TPOT, which stands above each bar. The model adds up, without overlap.',
+      choose: 'Model',
+      variants: withPlan.map((label) => ({
+        label,
+        figure: causesChart(rows.filter((row) => row.model.label === label)),
+      })),
+    },
+  ];
+}
+
+function resultsTable(rows: readonly SweepRow[]): TableBlock {
+  return {
+    kind: 'table',
+    title: 'Every plan',
+    columns: [
+      { title: 'model' },
+      { title: 'scheduler' },
+      { title: 'TPOT', align: 'right' },
+      { title: 'layers: CPU+GPU' },
+      { title: 'rounds', align: 'right' },
+      { title: 'RAM (GiB)', align: 'right' },
+      { title: 'VRAM (GiB)', align: 'right' },
+      { title: 'reload per token', align: 'right' },
+      { title: 'published', align: 'right' },
+      { title: 'error', align: 'right' },
+    ],
+    rows: rows.map((row) => {
+      const { outcome, model, scheduler } = row;
+      if (outcome.status !== 'planned')
+        return [model.label, scheduler, '–', outcome.message, '', '', '', '', publishedText(row), ''];
+      const { plan, breakdown, memory } = outcome;
+      return [
+        model.label,
+        scheduler,
+        formatSeconds(breakdown.tokenSeconds),
+        layersText(plan),
+        String(plan.rounds),
+        gibibytes(memory.ramBytes),
+        gibibytes(memory.vramBytes),
+        formatBytes(breakdown.reloadedBytes),
+        publishedText(row),
+        errorText(row),
+      ];
+    }),
+    groups: true,
+  };
+}
+
+/** The published cells that plans were held against, with what the papers get wrong or leave open about them. */
+function comparison(rows: readonly SweepRow[]): Block[] {
+  const cells = [...new Set(rows.flatMap(({ published }) => (published === undefined ? [] : [published.cell])))];
+  if (cells.length === 0)
+    return [
+      { kind: 'text', text: 'No published TPOT is on file for these devices and models: nothing to compare with.' },
+    ];
+  return [
+    {
+      kind: 'table',
+      fold: `The ${cells.length} published cells in this comparison, with notes`,
+      columns: [
+        { title: 'cell' },
+        { title: 'value', align: 'right' },
+        { title: 'known to within', align: 'right' },
+        { title: 'use' },
+        { title: 'note' },
+      ],
+      rows: cells.map((cell) => [
+        placeOf(cell),
+        typeof cell.value === 'number' ? `${cell.value} ${cell.unit}` : cell.value,
+        cell.noise === undefined ? '' : `±${cell.noise} ${cell.unit}`,
+        cell.use,
+        cell.note,
+      ]),
+    },
+  ];
+}
+
+function assumptions({ clusters, catalogue, reclaim, belief }: SweepReport): Section {
+  const { cpuBufferBytes, gpuBufferBytes, activationBytes } = DEFAULT_RUNTIME;
+  const names = new Set(clusters.flatMap(({ results }) => results.rows.map((row) => row.model.model.name)));
+  const model: readonly (readonly string[])[] = [
+    ['formulas', 'prima.cpp Eqs. 11–19: sums, no overlap between devices, disk and network', 'published'],
+    ['reclaim', `${reclaim}: what the OS does with weights that exceed the RAM (prima.cpp Eqs. 15–17)`, 'published'],
+    ['buffers', `${formatBytes(cpuBufferBytes)} of RAM, ${formatBytes(gpuBufferBytes)} of VRAM per device`, 'assumed'],
+    ['activations', `${activationBytes} bytes per value between devices (prima.cpp A.3)`, 'published'],
+    ['KV cache', '2 bytes per value (F16)', 'published'],
+    ...catalogue
+      .filter(({ shape }) => names.has(shape.name))
+      .map(({ shape, provenance }) => {
+        const [kind = '', ...rest] = provenance.split(':');
+        return [shape.name, `shape: ${rest.join(':').trim() || 'no source stated'}`, kind || 'unstated'];
+      }),
+  ];
+  const seen =
+    belief === undefined ? '' : ` The schedulers were shown ${belief}; their plans are judged on the true cluster.`;
+  return {
+    title: 'What this rests on',
+    blocks: [
+      { kind: 'text', text: `${clusters.map(provenanceSentence).join(' ')}${seen}` },
+      {
+        kind: 'table',
+        title: 'The model',
+        columns: [{ title: 'part' }, { title: 'assumption' }, { title: 'source' }],
+        rows: model,
+      },
+      ...clusters.map(
+        ({ truth, statements }): TableBlock => ({
+          kind: 'table',
+          fold: `The ${statements.length} quantities of ${truth.name}, and where each comes from`,
+          columns: [
+            { title: 'quantity' },
+            { title: 'as stated', align: 'right' },
+            { title: 'taken', align: 'right' },
+            { title: 'source' },
+            { title: 'where from' },
+          ],
+          rows: statements.map(({ place, value, efficiency, kind, source }) => [
+            place,
+            value,
+            efficiency === 1 ? '' : formatPercent(efficiency),
+            kind,
+            source,
+          ]),
+        }),
+      ),
+    ],
+  };
+}
+
+/** Counts a cluster's quantities by the kind of their source. */
+function provenanceSentence({ truth, statements }: ReportedCluster): string {
+  const counts = STATEMENT_KINDS.map((kind) => ({ kind, count: statements.filter((one) => one.kind === kind).length }));
+  const parts = counts
+    .filter(({ count }) => count > 0)
+    .map(({ kind, count }) => `${count} ${kind === 'unstated' ? 'without a stated source' : kind}`);
+  return `Of the ${statements.length} quantities that describe ${truth.name}, ${enumerate(parts)}.`;
+}
+
+/** What the sweep is about comes first where the reader chooses. */
+function favouriteFirst(schedulers: readonly string[]): string[] {
+  const favourites = ['optimal', 'halda'].filter((name) => schedulers.includes(name));
+  return [...favourites, ...schedulers.filter((name) => !favourites.includes(name))];
+}
+
+function modelsBySize(rows: readonly SweepRow[]): string[] {
+  const bytes = new Map(rows.map(({ model }) => [model.label, model.model.bytes]));
+  return [...bytes].sort(([, one], [, other]) => one - other).map(([label]) => label);
+}

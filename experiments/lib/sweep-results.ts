@@ -1,0 +1,177 @@
+import type { PublishedCell } from '../../datasets/published.ts';
+import { CAUSES } from '../../engine/cost/breakdown.ts';
+import { type Plan, planShares } from '../../engine/plan/plan.ts';
+import { type CsvValue, toCsv } from './csv.ts';
+import type { Outcome, SweepRow } from './sweep.ts';
+import type { SubsetRow } from './sweep-subsets.ts';
+import { publishedRatio } from './sweep-table.ts';
+
+/** One cluster's results. */
+export interface ClusterResults {
+  readonly cluster: string;
+  readonly rows: readonly SweepRow[];
+  /** undefined where subsets were not tried. */
+  readonly subsets: { readonly model: string; readonly rows: readonly SubsetRow[] } | undefined;
+}
+
+/** A file name for a plan or its trace: names of clusters and models may hold characters that file systems refuse. */
+export function fileName(row: Pick<SweepRow, 'cluster' | 'model' | 'scheduler'>): string {
+  return [row.cluster, row.model.label, row.scheduler].map((part) => part.replace(/[^\w.-]+/g, '-')).join('__');
+}
+
+/** plans/….json by path: each can be given back with `--plan`. */
+export function planFiles(rows: readonly SweepRow[]): Map<string, string> {
+  return new Map(
+    rows.flatMap((row): [string, string][] => {
+      const plan = planOf(row.outcome);
+      return plan === undefined || row.scheduler === 'hand'
+        ? []
+        : [[planPath(row), `${JSON.stringify(plan, null, 2)}\n`]];
+    }),
+  );
+}
+
+/** Everything that the sweep found, but for planning times, which a clock gives: they are in timing.csv. */
+export function resultsJson(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]): string {
+  const clusters = results.map(({ cluster, rows, subsets }) => ({
+    cluster,
+    rows: rows.map((row) => ({
+      model: row.model.label,
+      scheduler: row.scheduler,
+      ...outcomeJson(row),
+      ...(row.published && {
+        published: publishedJson(row.published.cell),
+        predictedOverPublished: publishedRatio(row),
+      }),
+    })),
+    ...(subsets && {
+      subsets: {
+        model: subsets.model,
+        rows: subsets.rows.map(({ devices, outcomes }) => ({
+          devices,
+          ...Object.fromEntries(Object.entries(outcomes).map(([name, outcome]) => [name, subsetJson(outcome)])),
+        })),
+      },
+    }),
+  }));
+  return `${JSON.stringify({ experiment: 'halda-sweep', settings, clusters }, null, 2)}\n`;
+}
+
+const HEADER = [
+  'cluster',
+  'model',
+  'mix',
+  'model_bytes',
+  'scheduler',
+  'status',
+  'tpot_s',
+  'rounds',
+  'layers',
+  'ram_bytes',
+  'vram_bytes',
+  'reloaded_bytes',
+  ...CAUSES.map((cause) => `${snakeCase(cause)}_s`),
+  'published_value',
+  'published_unit',
+  'published_in',
+  'published_use',
+  'predicted_over_published',
+  'message',
+  'plan',
+];
+
+/** results.csv: a row per run, SI units. */
+export function resultsCsv(results: readonly ClusterResults[]): string {
+  return toCsv(
+    HEADER,
+    results.flatMap(({ rows }) => rows.map(csvRow)),
+  );
+}
+
+/** timing.csv: seconds that each scheduler took on this machine. */
+export function timingCsv(results: readonly ClusterResults[]): string {
+  const rows = results.flatMap((result) => result.rows);
+  return toCsv(
+    ['cluster', 'model', 'scheduler', 'planning_s'],
+    rows.map((row) => [row.cluster, row.model.label, row.scheduler, row.planningSeconds]),
+  );
+}
+
+function csvRow(row: SweepRow): CsvValue[] {
+  const { outcome, published, model } = row;
+  const planned = outcome.status === 'planned' ? outcome : undefined;
+  const plan = planOf(outcome);
+  const cell = published?.cell;
+  return [
+    row.cluster,
+    model.label,
+    model.model.mix,
+    model.model.bytes,
+    row.scheduler,
+    outcome.status,
+    planned?.breakdown.tokenSeconds,
+    plan?.rounds,
+    plan &&
+      planShares(plan)
+        .map(({ device, cpuLayers, gpuLayers }) => `${device}:${cpuLayers}+${gpuLayers}`)
+        .join(' '),
+    planned?.memory.ramBytes,
+    planned?.memory.vramBytes,
+    planned?.breakdown.reloadedBytes,
+    ...CAUSES.map((cause) => planned?.breakdown.seconds[cause]),
+    cell?.value,
+    cell?.unit,
+    cell && placeOf(cell),
+    cell?.use,
+    publishedRatio(row),
+    outcome.status === 'planned' ? undefined : outcome.message,
+    plan === undefined || row.scheduler === 'hand' ? undefined : planPath(row),
+  ];
+}
+
+/** `prima-cpp Table 4, 70B, prima.cpp TPOT`. */
+export function placeOf(cell: PublishedCell): string {
+  return `${cell.paper} ${cell.table}, ${cell.row}, ${cell.column}`;
+}
+
+function outcomeJson(row: SweepRow) {
+  const { outcome } = row;
+  const planPathOf = row.scheduler === 'hand' ? {} : { planFile: planPath(row) };
+  switch (outcome.status) {
+    case 'planned': {
+      const { status, plan, breakdown, memory } = outcome;
+      const { tokenSeconds, seconds, devices, reloadedBytes } = breakdown;
+      return { status, tokenSeconds, rounds: plan.rounds, ...memory, reloadedBytes, seconds, devices, ...planPathOf };
+    }
+    case 'unrunnable': {
+      const { status, reason, message } = outcome;
+      return { status, reason, message, ...planPathOf };
+    }
+    case 'no-plan':
+    case 'skipped':
+      return outcome;
+  }
+}
+
+function subsetJson(outcome: Outcome) {
+  const { status } = outcome;
+  if (status !== 'planned') return { status, reason: outcome.reason };
+  return { status, tokenSeconds: outcome.breakdown.tokenSeconds, shares: planShares(outcome.plan) };
+}
+
+function publishedJson(cell: PublishedCell) {
+  const { paper, table, row, column, value, unit, noise, use, note } = cell;
+  return { paper, table, row, column, value, unit, noise, use, note };
+}
+
+function planOf(outcome: Outcome): Plan | undefined {
+  return outcome.status === 'planned' || outcome.status === 'unrunnable' ? outcome.plan : undefined;
+}
+
+function planPath(row: SweepRow): string {
+  return `plans/${fileName(row)}.json`;
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
