@@ -1,25 +1,135 @@
-import { createNamedModel, loadCatalogue, loadClusterFile, loadPlan, loadPublished } from '../datasets/load.ts';
-import type { Statement } from '../datasets/statements.ts';
-import { type Cluster, withDevices } from '../engine/hardware/cluster.ts';
-import { InputError, suggestion } from '../engine/input/input-error.ts';
-import type { CatalogueModel } from '../engine/model/parse-models.ts';
+import { loadPublished } from '../datasets/load.ts';
 import { createWorkload } from '../engine/model/workload.ts';
-import { type IntegerSolver, loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
+import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { runExperiment } from './lib/cli.ts';
-import { createProgress, type Progress } from './lib/progress.ts';
+import { createProgress } from './lib/progress.ts';
 import { renderReport } from './lib/report.ts';
-import { type SweepCase, type SweptModel, sweepCluster } from './lib/sweep.ts';
+import { type SweepCase, sweepCluster } from './lib/sweep.ts';
 import { findings } from './lib/sweep-findings.ts';
-import { SUBSETS_BY_DEFAULT, type SweepOptions, sweepOptions } from './lib/sweep-options.ts';
-import { type ReportedCluster, sweepReport } from './lib/sweep-report.ts';
-import { fileName, planFiles, resultsCsv, resultsJson, timingCsv } from './lib/sweep-results.ts';
+import { type SweepInputs, sweepInputs } from './lib/sweep-inputs.ts';
+import { type SweepOptions, sweepOptions } from './lib/sweep-options.ts';
+import { sweepReport } from './lib/sweep-report.ts';
+import { type ClusterResults, planFiles, resultsCsv, resultsJson, timingCsv, traceFiles } from './lib/sweep-results.ts';
 import { subsetsWithHead, sweepSubsets } from './lib/sweep-subsets.ts';
 import { sweepTable } from './lib/sweep-table.ts';
+import { wrapText } from './lib/table.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
-/** prima.cpp Table 4, smallest first. */
-const LLAMA = ['Llama-3-8B', 'Llama-3-14B', 'Llama-1-30B', 'Llama-3-45B', 'Llama-3-60B', 'Llama-1-65B', 'Llama-3-70B'];
-/** Seconds for one integer program; the ones of a home take well under one. */
+/** Seconds for one integer program; those of a home take well under one. */
 const SOLVER_SECONDS = 20;
-/** Devices beyond which trying every subset takes hours. */
-const SUBSETS_AT_MOST = 12;
+
+async function sweep(options: SweepOptions): Promise<void> {
+  checkOutput(options.out);
+  const inputs = sweepInputs(options);
+  const results = await runSweep(inputs, options);
+  const json = resultsJson(settingsOf(options, inputs), results);
+  const clusters = inputs.clusters.map(({ truth, statements }, index) => ({
+    truth,
+    statements,
+    results: results[index] as ClusterResults,
+  }));
+  const report = sweepReport({
+    subtitle: subtitleOf(options, inputs),
+    clusters,
+    catalogue: inputs.catalogue,
+    reclaim: options.reclaim,
+    belief: options.belief,
+  });
+  const rows = results.flatMap((result) => result.rows);
+  const plans = planFiles(rows);
+  const traces = options.trace ? traceFiles(rows) : new Map<string, string>();
+  const files = new Map([
+    ['report.html', renderReport(report)],
+    ['results.csv', resultsCsv(results)],
+    ['results.json', json],
+    ['timing.csv', timingCsv(results)],
+    ...plans,
+    ...traces,
+  ]);
+  writeFiles(options.out, files);
+  if (options.json) {
+    process.stdout.write(json);
+    return;
+  }
+  for (const { rows } of results) process.stdout.write(`${sweepTable(rows)}\n${paragraph(findings(rows).join(' '))}\n`);
+  const beside = `results.csv, results.json, timing.csv, ${plans.size} plans${options.trace ? `, ${traces.size} traces` : ''}`;
+  process.stdout.write(`Report: ${options.out}/report.html (beside it ${beside})\n`);
+}
+
+/** Every cluster in turn, with a bar for them all. */
+async function runSweep(
+  inputs: SweepInputs,
+  { schedulers, context, reclaim }: SweepOptions,
+): Promise<ClusterResults[]> {
+  const solver = await loadIntegerSolver(SOLVER_SECONDS);
+  const cells = loadPublished();
+  const steps = inputs.clusters.map(
+    ({ truth, subsets }) =>
+      inputs.models.length * schedulers.length +
+      (subsets ? subsetsWithHead(truth.devices.map(({ name }) => name)).length : 0),
+  );
+  const progress = createProgress(steps.reduce((sum, count) => sum + count, 0));
+  const { models, handPlan } = inputs;
+  const largest = [...models].sort((one, other) => other.model.bytes - one.model.bytes)[0];
+  try {
+    return inputs.clusters.map(({ truth, belief, whole, subsets }) => {
+      const workload = createWorkload({ context });
+      const published = whole ? cells : [];
+      const given: SweepCase = { truth, belief, models, schedulers, handPlan, workload, reclaim, solver, published };
+      const rows = sweepCluster(given, progress.step);
+      if (!subsets || largest === undefined) return { cluster: truth.name, rows, subsets: undefined };
+      return {
+        cluster: truth.name,
+        rows,
+        subsets: { model: largest.label, rows: sweepSubsets(given, largest, progress.step) },
+      };
+    });
+  } finally {
+    progress.stop();
+    solver.dispose();
+  }
+}
+
+/** What decides the results, as results.json records it. */
+function settingsOf(options: SweepOptions, { clusters, models, handPlan }: SweepInputs) {
+  const { belief, schedulers, context, reclaim, seed } = options;
+  return {
+    clusters: clusters.map(({ truth }) => ({ name: truth.name, devices: truth.devices.map(({ name }) => name) })),
+    belief: belief ?? 'truth',
+    models: models.map(({ label, model }) => ({ label, mix: model.mix, bytes: model.bytes })),
+    schedulers,
+    context,
+    reclaim,
+    ...(handPlan && { plan: handPlan }),
+    seed,
+  };
+}
+
+function subtitleOf({ schedulers, context, reclaim, belief }: SweepOptions, { clusters, models }: SweepInputs): string {
+  const devices = clusters.map(({ truth }) => `${truth.name} (${truth.devices.map(({ name }) => name).join(', ')})`);
+  const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+  const seen = belief === undefined ? [] : [`planned on ${belief}`];
+  const parts = [
+    ...devices,
+    count(models.length, 'model'),
+    count(schedulers.length, 'scheduler'),
+    `context of ${context} tokens`,
+    `reclaim ${reclaim}`,
+    ...seen,
+  ];
+  return parts.join(' · ');
+}
+
+function paragraph(text: string): string {
+  return wrapText(text, 118)
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+await runExperiment<SweepOptions>({
+  name: 'halda-sweep',
+  description:
+    'Plans models on clusters with every scheduler, predicts the time per token of each plan (TPOT), and holds it against what the papers published.',
+  configure: sweepOptions,
+  run: sweep,
+});

@@ -175,13 +175,19 @@ interface Calibration {
  * device is overloaded: its VRAM full and layers on its CPU, or its RAM exceeded.
  */
 function deviceToForce({ costs, sets, form, best, options }: Calibration): number | undefined {
-  if (best === undefined ? options.infeasible === 'stop' : !wastesGpu(costs, form.vectors, best)) return undefined;
+  if (best === undefined ? options.infeasible === 'stop' : !wastesGpu(costs, form.vectors, best, options))
+    return undefined;
   const overloaded = sets.flatMap((set, index) => (set === 'M4' || form.soft.has(index) ? [] : [index]));
   const rate = (index: number): number => (costs.devices[index] as DeviceCosts).reloadRate;
   return overloaded.sort((one, other) => rate(one) - rate(other))[0];
 }
 
-function wastesGpu(costs: RingCosts, vectors: VectorForm, { rounds, windows, gpuLayers }: HaldaSolution): boolean {
+function wastesGpu(
+  costs: RingCosts,
+  vectors: VectorForm,
+  { rounds, windows, gpuLayers }: HaldaSolution,
+  { overloadedDevice }: HaldaOptions,
+): boolean {
   const indices = costs.devices.map((_, index) => index);
   const room = (index: number): number => Math.floor((costs.layers / rounds) * (vectors.zGpu[index] as number));
   const hasFreeGpu = (index: number): boolean => room(index) > (gpuLayers[index] as number);
@@ -190,7 +196,10 @@ function wastesGpu(costs: RingCosts, vectors: VectorForm, { rounds, windows, gpu
     const spills = room(index) > 0 && !hasFreeGpu(index) && window > onGpu;
     return spills || overloads(costs, index, rounds * window, rounds * onGpu);
   };
-  return indices.some((free) => hasFreeGpu(free) && indices.some((other) => other !== free && isOverloaded(other)));
+  const counts = (free: number, other: number): boolean => overloadedDevice === 'any' || other !== free;
+  return indices.some(
+    (free) => hasFreeGpu(free) && indices.some((other) => counts(free, other) && isOverloaded(other)),
+  );
 }
 
 function sum(values: readonly number[]): number {

@@ -10,6 +10,11 @@ export interface HaldaOptions {
   /** Line 15. `skips-update`: `continue` leaves w and n as they were; `updates`: the best solution is taken first. */
   readonly calibration: 'skips-update' | 'updates';
   /**
+   * Line 13. `another`: as written, a GPU with free VRAM counts only beside another device that is overloaded; `any`:
+   * the device with the free VRAM may itself be the overloaded one, as in the paper's example (3.3).
+   */
+  readonly overloadedDevice: 'another' | 'any';
+  /**
    * No round has a feasible program. `stop`: end with the best so far, if any; `force`: move the slowest disk of M1–M3
    * into M4, as calibration does, and go on.
    */
@@ -35,6 +40,7 @@ export const ALGORITHM_1: HaldaOptions = {
   overloadRows: 'strict',
   initialRounding: 'nearest',
   calibration: 'skips-update',
+  overloadedDevice: 'another',
   infeasible: 'stop',
   comparison: 'with-kappa',
   removal: 'one-layer',
@@ -48,6 +54,7 @@ export const ALGORITHM_1_REPAIRED: HaldaOptions = {
   overloadRows: 'overflow-variable',
   initialRounding: 'at-least-one',
   calibration: 'updates',
+  overloadedDevice: 'any',
   infeasible: 'force',
   removal: 'safe',
   surplusDevices: 'drop',

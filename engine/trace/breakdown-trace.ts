@@ -1,17 +1,24 @@
-import type { Breakdown, Cause, DeviceBreakdown, StageBreakdown } from '../cost/breakdown.ts';
-import type { Counter, Lane, Span, SpanArguments, Trace, TracedDevice } from './trace.ts';
-import { LANES } from './trace.ts';
+import { type Breakdown, CAUSES, type Cause, type DeviceBreakdown, type StageBreakdown } from '../cost/breakdown.ts';
+import {
+  type Counter,
+  LANES,
+  type Lane,
+  type Span,
+  type SpanArguments,
+  type Trace,
+  type TracedDevice,
+} from './trace.ts';
 
 /** The order in which a stage spends its time: weights arrive, are worked on, and the result goes on. */
-const STAGE_ORDER = [
-  'disk',
-  'overhead',
-  'memory',
-  'compute',
-  'kvCopy',
-  'deviceCopy',
-  'link',
-] as const satisfies readonly Cause[];
+const STAGE_ORDER: Readonly<Record<Cause, number>> = {
+  disk: 0,
+  overhead: 1,
+  memory: 2,
+  compute: 3,
+  kvCopy: 4,
+  deviceCopy: 5,
+  link: 6,
+};
 
 /**
  * The predicted token as a trace: stage after stage, cause after cause, end to end, for nothing overlaps (prima.cpp
@@ -19,13 +26,14 @@ const STAGE_ORDER = [
  * the embedding at the start of the token, too.
  */
 export function traceOfBreakdown(breakdown: Breakdown): Trace {
+  const causes = CAUSES.toSorted((a, b) => STAGE_ORDER[a] - STAGE_ORDER[b]);
   const spans: Span[] = [];
   let now = 0;
   let nextLayer = 0;
   for (const stage of breakdown.stages) {
     const name = stageName(stage, nextLayer);
     nextLayer += stage.layers;
-    for (const cause of STAGE_ORDER) {
+    for (const cause of causes) {
       const seconds = stage.seconds[cause];
       if (seconds === 0) continue;
       const args = cause === 'disk' ? diskArguments(stage, breakdown.devices) : {};

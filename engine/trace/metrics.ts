@@ -25,7 +25,7 @@ export interface Metrics {
 
 /** What a trace amounts to, wherever it comes from. */
 export function metrics(trace: Trace): Metrics {
-  const seconds = Math.max(0, ...trace.spans.map(({ end }) => end), ...trace.tokens.map(({ end }) => end));
+  const seconds = [...trace.spans, ...trace.tokens].reduce((latest, { end }) => Math.max(latest, end), 0);
   const decoded = trace.tokens.filter(({ phase }) => phase === 'decode');
   const prefill = trace.tokens.find(({ phase }) => phase === 'prefill');
   const lanes = trace.devices.flatMap(({ name, lanes }) =>
@@ -46,7 +46,7 @@ export function metrics(trace: Trace): Metrics {
   };
 }
 
-/** Length of the union of the spans: a moment that two of them share counts once. */
+/** Length of the union of the spans. */
 function coveredSeconds(spans: readonly Span[]): number {
   let covered = 0;
   let until = Number.NEGATIVE_INFINITY;

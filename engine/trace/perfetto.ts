@@ -17,20 +17,18 @@ export interface ChromeTrace {
   readonly displayTimeUnit: 'ms';
 }
 
-/** Process of the tokens, above the devices, which count from 1. */
-const TOKENS_PROCESS = 0;
-
 /**
  * A trace in the trace-event format that ui.perfetto.dev and chrome://tracing open (Trace Event Format, Google 2016):
- * one process per device, one thread per lane. Write it with JSON.stringify.
+ * one process per device, one thread per lane, and one process for the tokens on top. Write it with JSON.stringify.
  * @throws RangeError if a span or counter names a device or lane that the trace doesn't list
  */
 export function perfettoTrace({ devices, spans, tokens, counters }: Trace): ChromeTrace {
   const events: ChromeEvent[] = [];
+  const tokensProcess = devices.length + 1;
   if (tokens.length > 0)
-    events.push(...nameProcess(TOKENS_PROCESS, 'tokens'), ...nameThread(TOKENS_PROCESS, 1, 'tokens'));
+    events.push(...nameProcess(tokensProcess, 'tokens', 0), ...nameThread(tokensProcess, 1, 'tokens'));
   devices.forEach(({ name, lanes }, index) => {
-    events.push(...nameProcess(index + 1, name));
+    events.push(...nameProcess(index + 1, name, index + 1));
     lanes.forEach((lane, position) => {
       events.push(...nameThread(index + 1, position + 1, lane));
     });
@@ -42,13 +40,13 @@ export function perfettoTrace({ devices, spans, tokens, counters }: Trace): Chro
   };
   tokens.forEach(({ phase, start, end }, index) => {
     const times = { ts: start * 1e6, dur: (end - start) * 1e6 };
-    events.push({ ph: 'X', name: `token ${index}`, cat: phase, pid: TOKENS_PROCESS, tid: 1, ...times });
+    events.push({ ph: 'X', name: `token ${index}`, cat: phase, pid: tokensProcess, tid: 1, ...times });
   });
   for (const { device, lane, cause, name, start, end, args } of spans) {
     const pid = processOf(device);
     const tid = (devices[pid - 1]?.lanes.indexOf(lane) ?? -1) + 1;
     if (tid === 0) throw new RangeError(`the trace does not list the lane "${lane}" of "${device}"`);
-    events.push({ ph: 'X', name, cat: cause, pid, tid, ts: start * 1e6, dur: (end - start) * 1e6, args });
+    events.push({ ph: 'X', name: `${cause}: ${name}`, cat: cause, pid, tid, ts: start * 1e6, dur: (end - start) * 1e6, args });
   }
   for (const { device, name, samples } of counters) {
     const pid = processOf(device);
@@ -57,11 +55,11 @@ export function perfettoTrace({ devices, spans, tokens, counters }: Trace): Chro
   return { traceEvents: events, displayTimeUnit: 'ms' };
 }
 
-/** Names a process and keeps the order of the list. */
-function nameProcess(pid: number, name: string): ChromeEvent[] {
+/** Names a process, shown at `position` from the top. */
+function nameProcess(pid: number, name: string, position: number): ChromeEvent[] {
   return [
     { ph: 'M', name: 'process_name', pid, args: { name } },
-    { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } },
+    { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: position } },
   ];
 }
 

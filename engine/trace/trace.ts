@@ -1,6 +1,6 @@
 import type { Cause } from '../cost/breakdown.ts';
 
-/** What a device does things with; each does one thing at a time. */
+/** What a device does things with. */
 export const LANES = ['cpu', 'gpu', 'npu', 'disk', 'link'] as const;
 export type Lane = (typeof LANES)[number];
 
@@ -47,7 +47,8 @@ export interface TracedDevice {
 
 /**
  * What happened when, on which device and lane: plain data, the same from a prediction, a simulation or a real run.
- * Spans of one lane don't overlap; their order in the list is of no meaning.
+ * Spans may be in any order. Those of one lane should not overlap: viewers draw that badly, and metrics count a moment
+ * that they share once.
  */
 export interface Trace {
   /** In ring order. */

@@ -28,6 +28,8 @@ export interface Axis {
   readonly scale?: 'linear' | 'log';
   /** Labels in order, where the axis has no numbers. */
   readonly categories?: readonly string[];
+  /** Lines through the labels, for points that stand far from them. */
+  readonly ruled?: boolean;
   readonly range?: readonly [number, number];
 }
 
@@ -191,9 +193,12 @@ function layoutOf({ x, y, height }: FrameOptions, xs: readonly number[], ys: rea
   };
 }
 
-function axisOf({ title, scale = 'linear', categories, range }: Axis, values: readonly number[]): Partial<LayoutAxis> {
+function axisOf(
+  { title, scale = 'linear', categories, ruled = false, range }: Axis,
+  values: readonly number[],
+): Partial<LayoutAxis> {
   const common: Partial<LayoutAxis> = {
-    title: { text: title, standoff: 12 },
+    title: { text: title, standoff: 12, font: { size: 13 } },
     automargin: true,
     gridcolor: GRID,
     linecolor: '#9aa5b1',
@@ -202,7 +207,7 @@ function axisOf({ title, scale = 'linear', categories, range }: Axis, values: re
     zeroline: false,
   };
   if (categories !== undefined) {
-    return { ...common, type: 'category', categoryorder: 'array', categoryarray: [...categories], showgrid: false };
+    return { ...common, type: 'category', categoryorder: 'array', categoryarray: [...categories], showgrid: ruled };
   }
   if (scale === 'linear')
     return {
@@ -231,9 +236,10 @@ function padded(values: readonly number[]): [number, number] {
   return [Math.min(...positive) / room, Math.max(...positive) * room];
 }
 
-/** Ticks of a log axis: powers of ten, with 2 and 5 between them where fewer than three decades are shown. */
+/** Ticks of a log axis: powers of ten, and the fewer decades are shown the more between them. */
 export function logTicks(least: number, most: number): number[] {
-  const steps = Math.log10(most / least) < 3 ? [1, 2, 5] : [1];
+  const decades = Math.log10(most / least);
+  const steps = decades < 1.3 ? [1, 1.5, 2, 3, 4, 5, 7] : decades < 4 ? [1, 2, 5] : [1];
   const ticks: number[] = [];
   for (let decade = Math.floor(Math.log10(least)); decade <= Math.ceil(Math.log10(most)); decade++) {
     for (const step of steps) {

@@ -151,6 +151,15 @@ export function impliedCpuRate({ chosen }: Configuration, { seconds }: Published
   return left > 0 ? chosen.cpuReadBytes / left : undefined;
 }
 
+/**
+ * δ̄ that would make T_plan + N δ̄ a published latency, seconds. For plans without CPU blocks, on which the thesis
+ * calibrates δ̄; undefined for others.
+ */
+export function impliedOverhead({ chosen, model }: Configuration, { seconds }: PublishedLatency): number | undefined {
+  if (chosen === undefined || chosen.cpuReadBytes > 0) return undefined;
+  return (seconds - chosen.split.tokenSeconds) / model.layers;
+}
+
 /** The search chose what the thesis prints; undefined where it prints nothing to hold it against. */
 export function agrees({ chosen, published }: Configuration): boolean | undefined {
   if (published.failed) return chosen === undefined;

@@ -1,9 +1,9 @@
-import { enumerate, formatDeviation, formatPercent, formatSeconds } from './format.ts';
+import { enumerate, formatDeviation, formatPercent } from './format.ts';
 import {
   agrees,
   type Configuration,
   impliedCpuRate,
-  latencyRatio,
+  impliedOverhead,
   overheadExceeds,
   splitText,
   withinNoise,
@@ -31,11 +31,16 @@ function splitSentence(configurations: readonly Configuration[]): string | undef
   if (ran.length > 0) parts.push(`the published split on ${ran.filter(agrees).length} of ${ran.length} configurations`);
   if (failed.length > 0) {
     const right = failed.filter(agrees).length;
-    parts.push(`no split on ${right} of ${failed.length} where HELM failed, for want of RAM (Eq. 4.16 asks for VRAM only)`);
+    parts.push(
+      `no split on ${right} of ${failed.length} where HELM failed, for want of RAM (Eq. 4.16 asks for VRAM only)`,
+    );
   }
   const others = comparable
     .filter((one) => !agrees(one))
-    .map((one) => `${nameOf(one)} ${splitText(one.chosen?.split) || 'none'}, published ${splitText(one.published.split) || 'none'}`);
+    .map(
+      (one) =>
+        `${nameOf(one)} ${splitText(one.chosen?.split) || 'none'}, published ${splitText(one.published.split) || 'none'}`,
+    );
   return `The search finds ${enumerate(parts)}${others.length === 0 ? '' : ` (not: ${others.join('; ')})`}.`;
 }
 
@@ -60,36 +65,52 @@ export function reserveText({ above, atMost }: Reserve): string {
   return `${(above / 1e9).toFixed(2)}–${(atMost / 1e9).toFixed(2)} GB`;
 }
 
+/** Latencies of configurations that δ̄ was not calibrated on; the others say nothing about accuracy. */
 function accuracySentence(configurations: readonly Configuration[]): string | undefined {
-  const cells = configurations.flatMap((one) =>
-    one.published.latencies.flatMap((latency) => {
-      const ratio = latencyRatio(one, latency);
-      return ratio === undefined ? [] : [{ one, ratio, error: Math.abs(ratio - 1), within: withinNoise(one, latency) }];
-    }),
-  );
-  const heldOut = cells.filter(({ one }) => !one.published.fit);
-  const worst = heldOut.reduce<(typeof cells)[number] | undefined>(
-    (most, cell) => (most === undefined || cell.error > most.error ? cell : most),
-    undefined,
-  );
-  if (worst === undefined) return undefined;
-  const middle = formatPercent(median(heldOut.map(({ error }) => error)));
-  const within = heldOut.filter((cell) => cell.within).length;
-  return `T_plan + N δ̄ misses the ${heldOut.length} latencies that δ̄ was not calibrated on by a median of ${middle} (at worst ${formatDeviation(worst.ratio)}, ${nameOf(worst.one)}); ${within} of them lie within the noise of the thesis's own tables.`;
+  const cells = configurations.flatMap((one) => {
+    const { chosen, published } = one;
+    if (chosen === undefined || published.fit) return [];
+    return published.latencies.map((latency) => ({
+      one,
+      ratio: chosen.correctedSeconds / latency.seconds,
+      uncorrected: chosen.split.tokenSeconds / latency.seconds,
+      within: withinNoise(one, latency),
+    }));
+  });
+  if (cells.length === 0) return undefined;
+  const middle = (ratios: readonly number[]): string =>
+    formatPercent(median(ratios.map((ratio) => Math.abs(ratio - 1))));
+  const worst = cells.reduce((most, cell) => (Math.abs(cell.ratio - 1) > Math.abs(most.ratio - 1) ? cell : most));
+  const within = cells.filter((cell) => cell.within).length;
+  const count = cells.length === 1 ? 'the one latency' : `the ${cells.length} latencies`;
+  return [
+    `T_plan + N δ̄ misses ${count} that δ̄ was not calibrated on by a median of ${middle(cells.map(({ ratio }) => ratio))}`,
+    ` (at worst ${formatDeviation(worst.ratio)}, ${nameOf(worst.one)}), T_plan alone by ${middle(cells.map(({ uncorrected }) => uncorrected))};`,
+    ` ${within} of ${cells.length} lie within the noise of the thesis's own tables.`,
+  ].join('');
 }
 
+/** Where the thesis's δ̄ can't be right, and what its measurements would make of it. */
 function overheadSentence(configurations: readonly Configuration[]): string | undefined {
-  const beyond = configurations.flatMap((one) => {
-    const latency = one.published.latencies.find((candidate) => overheadExceeds(one, candidate));
-    if (latency === undefined || one.chosen === undefined) return [];
-    return [`${nameOf(one)} (${formatSeconds(one.chosen.overheadSeconds)} of ${formatSeconds(latency.seconds)})`];
-  });
-  return beyond.length === 0 ? undefined : `N δ̄ alone exceeds what was measured on ${enumerate(beyond)}.`;
+  const beyond = configurations.filter((one) =>
+    one.published.latencies.some((latency) => overheadExceeds(one, latency)),
+  );
+  if (beyond.length === 0) return undefined;
+  const implied = beyond.flatMap((one) =>
+    one.published.latencies.flatMap((latency) => impliedOverhead(one, latency) ?? []),
+  );
+  const milliseconds = [Math.min(...implied), Math.max(...implied)].map((seconds) => (1000 * seconds).toFixed(2));
+  const instead = implied.length === 0 ? '' : `; a δ̄ of ${milliseconds.join(' to ')} ms would give them`;
+  return `N δ̄ alone exceeds what was measured on ${enumerate(beyond.map(nameOf))}${instead}.`;
 }
 
 function cpuRateSentence(configurations: readonly Configuration[]): string | undefined {
-  const rates = configurations.flatMap((one) => one.published.latencies.flatMap((latency) => impliedCpuRate(one, latency) ?? []));
-  const described = configurations.flatMap(({ chosen }) => (chosen && chosen.cpuReadBytes > 0 ? [chosen.cpuBandwidth] : []));
+  const rates = configurations.flatMap((one) =>
+    one.published.latencies.flatMap((latency) => impliedCpuRate(one, latency) ?? []),
+  );
+  const described = configurations.flatMap(({ chosen }) =>
+    chosen && chosen.cpuReadBytes > 0 ? [chosen.cpuBandwidth] : [],
+  );
   if (rates.length === 0) return undefined;
   return `If all else is as predicted, the published latencies of the splits mean that CPUs read weights at ${rangeText(rates)}, where the machines are described with ${rangeText(described)}.`;
 }

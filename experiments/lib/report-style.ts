@@ -14,7 +14,7 @@ p { max-width: 86ch; margin: 0 0 12px; }
 .summary p { margin: 0; max-width: none; }
 figure { margin: 16px 0 28px; break-inside: avoid; }
 figcaption { font-weight: 600; margin-bottom: 4px; }
-figure .note { color: var(--soft); font-size: 14px; margin: 0 0 8px; }
+figure .note { color: var(--soft); font-size: 14px; margin: 0 0 8px; max-width: none; }
 .choice { display: inline-flex; align-items: center; gap: 8px; font-size: 14px; color: var(--soft); margin: 4px 0 8px; }
 .choice select { font: inherit; color: var(--ink); padding: 4px 8px; border: 1px solid #cbd2d9; border-radius: 4px;
   background: #fff; }
@@ -24,9 +24,11 @@ table { border-collapse: collapse; width: 100%; font-size: 13.5px; line-height: 
   font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; font-size: 16px; padding: 0 0 8px; }
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px solid #cbd2d9; vertical-align: bottom; }
-th, td { padding: 5px 10px 5px 0; }
+th, td { padding: 4px 12px 4px 0; }
+td.label { white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); vertical-align: top; }
-th.right, td.right { text-align: right; padding: 5px 14px 5px 0; white-space: nowrap; }
+th.right, td.right { text-align: right; padding-right: 16px; }
+td.right { white-space: nowrap; }
 tr.group td { border-top: 1px solid #9aa5b1; }
 details { margin: 8px 0 16px; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; }

@@ -4,7 +4,6 @@ import type { Figure } from './chart.ts';
 import { escapeHtml, scriptJson, scriptText } from './html.ts';
 import { SCRIPT } from './report-script.ts';
 import { STYLE } from './report-style.ts';
-import type { TableColumn } from './table.ts';
 
 export interface Report {
   readonly title: string;
@@ -37,14 +36,21 @@ export interface ChartBlock {
   readonly choose?: string;
 }
 
+export interface ReportColumn {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** Short names, which don't break. */
+  readonly label?: boolean;
+}
+
 export interface TableBlock {
   readonly kind: 'table';
   readonly title?: string;
-  readonly columns: readonly Pick<TableColumn, 'title' | 'align'>[];
+  readonly columns: readonly ReportColumn[];
   readonly rows: readonly (readonly string[])[];
   /** Long tables are folded behind this line. */
   readonly fold?: string;
-  /** A rule stands above a row whose first cell differs from the one before. */
+  /** Rows with the same first cell belong together: it is written once, and a rule stands above the group. */
   readonly groups?: boolean;
 }
 
@@ -106,12 +112,16 @@ ${select}
 }
 
 function renderTable({ title, columns, rows, fold, groups = false }: TableBlock): string {
-  const side = (index: number): string => (columns[index]?.align === 'right' ? ' class="right"' : '');
+  const side = (index: number): string => {
+    const { align, label } = columns[index] ?? {};
+    return align === 'right' ? ' class="right"' : label === true ? ' class="label"' : '';
+  };
   const head = columns.map((column, index) => `<th${side(index)}>${escapeHtml(column.title)}</th>`).join('');
   const body = rows.map((row, at) => {
-    const starts = groups && at > 0 && row[0] !== rows[at - 1]?.[0];
-    const cells = row.map((cell, index) => `<td${side(index)}>${escapeHtml(cell)}</td>`).join('');
-    return `<tr${starts ? ' class="group"' : ''}>${cells}</tr>`;
+    const repeats = groups && row[0] === rows[at - 1]?.[0];
+    const shown = row.map((cell, index) => (repeats && index === 0 ? '' : cell));
+    const cells = shown.map((cell, index) => `<td${side(index)}>${escapeHtml(cell)}</td>`).join('');
+    return `<tr${groups && at > 0 && !repeats ? ' class="group"' : ''}>${cells}</tr>`;
   });
   const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;
   const table = `<div class="scroll"><table>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;

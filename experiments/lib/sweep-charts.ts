@@ -154,15 +154,15 @@ export function subsetsChart(rows: readonly SubsetRow[]): Figure {
       x: sorted.map(({ outcomes }) => milliseconds(secondsOf(outcomes[name]))),
       y: labels,
       colour: mark.colour,
-      symbol: mark.symbol,
+      symbol: name === 'halda' ? 'circle-open' : mark.symbol,
       mode: 'markers',
-      symbolSize: 11,
+      symbolSize: name === 'halda' ? 14 : 9,
       hover: sorted.map(({ outcomes }) => outcomeHover(outcomes[name])),
     };
   });
   return lineChart({
     x: { title: 'TPOT (ms per token, log scale)', scale: 'log' },
-    y: { title: 'devices offered', categories: labels },
+    y: { title: 'devices offered', categories: labels, ruled: true },
     series,
     height: 120 + 24 * rows.length,
   });

@@ -5,12 +5,12 @@ import type { SweepRow } from './sweep.ts';
 import { publishedRatio } from './sweep-table.ts';
 
 export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
-  compute: 'computing',
-  memory: 'reading memory',
-  kvCopy: 'appending to the KV cache',
-  deviceCopy: 'copies between RAM and VRAM',
-  disk: 'reading the disk',
-  link: 'the network',
+  compute: 'compute',
+  memory: 'memory reads',
+  kvCopy: 'KV cache writes',
+  deviceCopy: 'RAM–VRAM copies',
+  disk: 'disk reads',
+  link: 'network',
   overhead: 'launch overhead',
 };
 
@@ -23,13 +23,7 @@ export function findings(rows: readonly SweepRow[]): string[] {
   const [first] = rows;
   if (first === undefined) return [];
   if (planned.length === 0) return [`On ${first.cluster} no scheduler has a plan that runs.`];
-  return [
-    fastestSentence(planned),
-    ...optional(singleDeviceSentence(planned)),
-    ...optional(gapSentence(planned)),
-    ...optional(publishedSentence(planned)),
-    ...optional(failureSentence(rows)),
-  ];
+  return [fastestSentence(planned), ...optional(gapSentence(planned)), ...optional(publishedSentence(planned))];
 }
 
 function isPlanned(row: SweepRow): row is Planned {
@@ -49,18 +43,17 @@ function fastestSentence(planned: readonly Planned[]): string {
   const causes = CAUSES.filter((cause) => seconds[cause] >= 0.1 * tokenSeconds)
     .sort((one, other) => seconds[other] - seconds[one])
     .map((cause) => `${formatPercent(seconds[cause] / tokenSeconds)} ${CAUSE_NAMES[cause]}`);
-  const where = `${enumerate(causes)}.`;
+  const where = `${enumerate(causes)}${headAlone(planned)}.`;
   const time = `${formatSeconds(tpot(slowest))} per token`;
   if (best.length === 1)
     return `The best plan for ${slowest.model.label} on ${slowest.cluster} (${slowest.scheduler}) takes ${time}: ${where}`;
   return `The best plans on ${slowest.cluster} take ${formatSeconds(tpot(quickest))} (${quickest.model.label}) to ${time} (${slowest.model.label}); the latter is ${where}`;
 }
 
-function singleDeviceSentence(planned: readonly Planned[]): string | undefined {
-  const ratios = ratiosToBest(planned, 'single-device');
-  const most = largest(ratios);
-  if (most === undefined || most.ratio < 1.005) return undefined;
-  return `The head alone takes up to ${threeDigits(most.ratio)} times as long as the best plan (${most.model}).`;
+function headAlone(planned: readonly Planned[]): string {
+  const most = largest(ratiosToBest(planned, 'single-device'));
+  if (most === undefined || most.ratio < 1.005) return '';
+  return `. The head alone takes up to ${threeDigits(most.ratio)} times as long (${most.model})`;
 }
 
 /** The heuristics against the best plan of all. */
@@ -93,17 +86,6 @@ function publishedSentence(planned: readonly Planned[]): string | undefined {
     return [`${against} ${middle} in the median of ${errors.length} cells (at worst ${most})`];
   });
   return parts.length === 0 ? undefined : `Errors on held-out published cells: ${enumerate(parts)}.`;
-}
-
-function failureSentence(rows: readonly SweepRow[]): string | undefined {
-  const failed = rows.filter(({ outcome }) => outcome.status === 'no-plan' || outcome.status === 'unrunnable');
-  if (failed.length === 0) return undefined;
-  const schedulers = [...new Set(failed.map(({ scheduler }) => scheduler))];
-  const texts = schedulers.map(
-    (scheduler) =>
-      `${scheduler} on ${enumerate(failed.filter((row) => row.scheduler === scheduler).map((row) => row.model.label))}`,
-  );
-  return `No plan that runs: ${texts.join('; ')}.`;
 }
 
 /** A scheduler's TPOT over the best TPOT of the same model. */

@@ -121,8 +121,8 @@ function resultsTable(rows: readonly SweepRow[]): TableBlock {
     kind: 'table',
     title: 'Every plan',
     columns: [
-      { title: 'model' },
-      { title: 'scheduler' },
+      { title: 'model', label: true },
+      { title: 'scheduler', label: true },
       { title: 'TPOT', align: 'right' },
       { title: 'layers: CPU+GPU' },
       { title: 'rounds', align: 'right' },
@@ -208,7 +208,7 @@ function assumptions({ clusters, catalogue, reclaim, belief }: SweepReport): Sec
       {
         kind: 'table',
         title: 'The model',
-        columns: [{ title: 'part' }, { title: 'assumption' }, { title: 'source' }],
+        columns: [{ title: 'part', label: true }, { title: 'assumption' }, { title: 'source' }],
         rows: model,
       },
       ...clusters.map(
@@ -216,7 +216,7 @@ function assumptions({ clusters, catalogue, reclaim, belief }: SweepReport): Sec
           kind: 'table',
           fold: `The ${statements.length} quantities of ${truth.name}, and where each comes from`,
           columns: [
-            { title: 'quantity' },
+            { title: 'quantity', label: true },
             { title: 'as stated', align: 'right' },
             { title: 'taken', align: 'right' },
             { title: 'source' },

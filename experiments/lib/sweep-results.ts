@@ -1,6 +1,8 @@
 import type { PublishedCell } from '../../datasets/published.ts';
 import { CAUSES } from '../../engine/cost/breakdown.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
+import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
+import { perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { type CsvValue, toCsv } from './csv.ts';
 import type { Outcome, SweepRow } from './sweep.ts';
 import type { SubsetRow } from './sweep-subsets.ts';
@@ -27,6 +29,17 @@ export function planFiles(rows: readonly SweepRow[]): Map<string, string> {
       return plan === undefined || row.scheduler === 'hand'
         ? []
         : [[planPath(row), `${JSON.stringify(plan, null, 2)}\n`]];
+    }),
+  );
+}
+
+/** traces/….json by path: every predicted token for ui.perfetto.dev. */
+export function traceFiles(rows: readonly SweepRow[]): Map<string, string> {
+  return new Map(
+    rows.flatMap((row): [string, string][] => {
+      if (row.outcome.status !== 'planned') return [];
+      const trace = perfettoTrace(traceOfBreakdown(row.outcome.breakdown));
+      return [[`traces/${fileName(row)}.json`, `${JSON.stringify(trace)}\n`]];
     }),
   );
 }

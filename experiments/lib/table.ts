@@ -28,6 +28,7 @@ export function formatTable(
     columns
       .map(({ align }, index) => pad(cells[index] ?? '', widths[index] as number, align ?? 'left'))
       .join('  ')
+      .replaceAll('\u00a0', ' ')
       .trimEnd();
   const titles = columns.map(({ title }) => title.split('\n'));
   const lines = Array.from({ length: Math.max(...titles.map((title) => title.length)) }, (_, at) =>
@@ -45,7 +46,7 @@ export function formatTable(
   return `${lines.join('\n')}\n`;
 }
 
-/** Breaks `text` at spaces into lines of at most `width`; longer words stay whole. */
+/** Breaks `text` at spaces, but not at those that forbid it, into lines of at most `width`; longer words stay whole. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {
@@ -54,7 +55,7 @@ export function wrapText(text: string, width: number): string[] {
     else if (displayWidth(last) + 1 + displayWidth(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
-  return lines;
+  return lines.map((line) => line.replaceAll('\u00a0', ' '));
 }
 
 /** Widths that fit: columns that wrap share what the others leave. */

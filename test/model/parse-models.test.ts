@@ -58,7 +58,11 @@ const MISTAKES: readonly [string, string, string][] = [
     `${HEADER.replace('layers', 'layres')}\n${ROW}`,
     'm.csv: row 1: unknown column "layres"; did you mean "layers"?',
   ],
-  ['a missing column', `${HEADER.replace('qkv_bias,', '')}\n${ROW.replace('false,F16', 'F16')}`, 'm.csv: row 1: column "qkv_bias" is missing'],
+  [
+    'a missing column',
+    `${HEADER.replace('qkv_bias,', '')}\n${ROW.replace('false,F16', 'F16')}`,
+    'm.csv: row 1: column "qkv_bias" is missing',
+  ],
   ['the same name twice', `${HEADER}\n${ROW}\n${ROW}`, 'm.csv: row 3, column name: "Tiny" is there twice; rename one'],
   [
     'heads that do not divide',

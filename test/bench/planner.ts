@@ -1,13 +1,13 @@
-import { randomCluster } from '../datasets/random-cluster.ts';
-import { createRingPredictor } from '../engine/cost/predict-ring.ts';
-import type { Shape } from '../engine/model/architecture.ts';
-import { createModel } from '../engine/model/model.ts';
-import { createWorkload } from '../engine/model/workload.ts';
-import { halda } from '../engine/schedule/halda.ts';
-import { ALGORITHM_1, ALGORITHM_1_REPAIRED, type HaldaOptions } from '../engine/schedule/halda-options.ts';
-import { type IntegerSolver, loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
-import { optimal } from '../engine/schedule/optimal.ts';
-import { divisors, type SchedulingProblem } from '../engine/schedule/scheduler.ts';
+import { randomCluster } from '../../datasets/random-cluster.ts';
+import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
+import { createModel } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { halda } from '../../engine/schedule/halda.ts';
+import { ALGORITHM_1, ALGORITHM_1_REPAIRED, type HaldaOptions } from '../../engine/schedule/halda-options.ts';
+import { type IntegerSolver, loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
+import { optimal } from '../../engine/schedule/optimal.ts';
+import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 import { measure, summarise, type Timing } from './measure.ts';
 
 /** A figure with the bound that it should keep. */

@@ -1,0 +1,77 @@
+import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
+import { createWorkload } from '../engine/model/workload.ts';
+import { runExperiment } from './lib/cli.ts';
+import { configuration } from './lib/helm-configurations.ts';
+import { EXAMPLE, runningExample } from './lib/helm-example.ts';
+import { helmFindings } from './lib/helm-findings.ts';
+import { type HelmOptions, helmOptions } from './lib/helm-options.ts';
+import { type HelmResults, helmReport, shownConfiguration } from './lib/helm-report.ts';
+import { vramIntervals } from './lib/helm-reserve.ts';
+import { curveCsv, planFiles, resultsCsv, resultsJson } from './lib/helm-results.ts';
+import { configurationTable, curveText, exampleTable } from './lib/helm-terminal.ts';
+import { renderReport } from './lib/report.ts';
+import { wrapText } from './lib/table.ts';
+import { checkOutput, writeFiles } from './lib/write.ts';
+
+/** HELM's cost model and split search (chapter 4) on every machine and model of Table 6.1, beside what it publishes. */
+await runExperiment<HelmOptions>({
+  name: 'helm-split',
+  description: "HELM: the best split of a model between one machine's CPU and GPU, beside the published one",
+  configure: helmOptions,
+  run(options) {
+    checkOutput(options.out);
+    const results = search(options);
+    const { machines, models, context, seed } = options;
+    const json = resultsJson({ machines, models, context, seed }, results);
+    const files = new Map([
+      ['report.html', renderReport(helmReport(results))],
+      ['results.json', json],
+      ['results.csv', resultsCsv(results.configurations)],
+      ['curve.csv', curveCsv(results.configurations)],
+      ...planFiles(results.configurations),
+    ]);
+    writeFiles(options.out, files);
+    process.stdout.write(options.json ? json : text(results));
+    process.stderr.write(`\nReport: ${options.out}/report.html\n`);
+  },
+});
+
+function search({ machines, models, context }: HelmOptions): HelmResults {
+  const catalogue = loadCatalogue();
+  const published = loadPublished();
+  const workload = createWorkload({ context });
+  const loaded = machines.map((machine) => loadClusterFile(machine, '--machines'));
+  const asked = models.map((label) => {
+    const model = createNamedModel(catalogue, label);
+    const usual = catalogue.find(({ shape }) => shape.name === model.name)?.defaultMix;
+    return { label, model, cells: model.mix === usual ? published : [] };
+  });
+  const configurations = loaded.flatMap(({ cluster }) =>
+    asked.map(({ label, model, cells }) => configuration({ cluster, model, label, workload, cells })),
+  );
+  const machine = loaded.find(({ cluster }) => cluster.name === EXAMPLE.machine)?.cluster;
+  const model = asked.find(({ label }) => label === EXAMPLE.model)?.model;
+  return {
+    configurations,
+    intervals: vramIntervals(configurations, published),
+    example: machine && model ? runningExample(machine, model, published) : [],
+    machines: loaded.map(({ cluster, statements }) => ({ name: cluster.name, statements })),
+    context,
+  };
+}
+
+function text(results: HelmResults): string {
+  const { configurations, intervals, example } = results;
+  const shown = shownConfiguration(results);
+  const parts = [
+    configurationTable(configurations),
+    `${helmFindings(configurations, intervals)
+      .map((sentence) => wrapText(sentence, 120).join('\n'))
+      .join('\n')}\n`,
+    ...(example.length === 0
+      ? []
+      : [`The running example (HELM 4.1): Qwen3-8B on the RTX 4060\n${exampleTable(example)}`]),
+    ...(shown === undefined ? [] : [curveText(shown)]),
+  ];
+  return parts.join('\n');
+}

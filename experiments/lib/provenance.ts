@@ -1,0 +1,34 @@
+import { STATEMENT_KINDS, type Statement } from '../../datasets/statements.ts';
+import { enumerate, formatPercent } from './format.ts';
+import type { TableBlock } from './report.ts';
+
+/** Counts the quantities that describe a cluster by the kind of their source. */
+export function provenanceSentence(cluster: string, statements: readonly Statement[]): string {
+  const counts = STATEMENT_KINDS.map((kind) => ({ kind, count: statements.filter((one) => one.kind === kind).length }));
+  const parts = counts
+    .filter(({ count }) => count > 0)
+    .map(({ kind, count }) => `${count} ${kind === 'unstated' ? 'without a stated source' : kind}`);
+  return `Of the ${statements.length} quantities that describe ${cluster}, ${enumerate(parts)}.`;
+}
+
+/** All of them, folded: as the file states them, what is taken, and where each comes from. */
+export function statementsTable(cluster: string, statements: readonly Statement[]): TableBlock {
+  return {
+    kind: 'table',
+    fold: `The ${statements.length} quantities of ${cluster}, and where each comes from`,
+    columns: [
+      { title: 'quantity' },
+      { title: 'as stated', align: 'right' },
+      { title: 'taken', align: 'right' },
+      { title: 'source' },
+      { title: 'where from' },
+    ],
+    rows: statements.map(({ place, value, efficiency, kind, source }) => [
+      place,
+      value,
+      efficiency === 1 ? '' : formatPercent(efficiency),
+      kind,
+      source,
+    ]),
+  };
+}
