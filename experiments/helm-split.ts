@@ -1,10 +1,12 @@
 import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
+import { findPublished, type PublishedCell } from '../datasets/published.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { runExperiment } from './lib/cli.ts';
 import { configuration } from './lib/helm-configurations.ts';
 import { EXAMPLE, runningExample } from './lib/helm-example.ts';
 import { helmFindings } from './lib/helm-findings.ts';
 import { type HelmOptions, helmOptions } from './lib/helm-options.ts';
+import { publishedRemarks } from './lib/helm-published.ts';
 import { type HelmResults, helmReport, shownConfiguration } from './lib/helm-report.ts';
 import { vramIntervals } from './lib/helm-reserve.ts';
 import { curveCsv, planFiles, resultsCsv, resultsJson } from './lib/helm-results.ts';
@@ -54,18 +56,28 @@ function search({ machines, models, context }: HelmOptions): HelmResults {
   return {
     configurations,
     intervals: vramIntervals(configurations, published),
+    claimedError: claimedError(published),
+    remarks: publishedRemarks(configurations, published),
     example: machine && model ? runningExample(machine, model, published) : [],
     machines: loaded.map(({ cluster, statements }) => ({ name: cluster.name, statements })),
     context,
   };
 }
 
+/** §6.4.4: predictions match within so much. */
+function claimedError(cells: readonly PublishedCell[]): number | undefined {
+  const cell = findPublished(cells, { system: 'helm', metric: 'prediction-error' }).find(
+    ({ table }) => table === '§6.4.4',
+  );
+  return typeof cell?.value === 'number' ? cell.value / 100 : undefined;
+}
+
 function text(results: HelmResults): string {
-  const { configurations, intervals, example } = results;
+  const { configurations, example } = results;
   const shown = shownConfiguration(results);
   const parts = [
     configurationTable(configurations),
-    `${helmFindings(configurations, intervals)
+    `${helmFindings(results)
       .map((sentence) => wrapText(sentence, 120).join('\n'))
       .join('\n')}\n`,
     ...(example.length === 0

@@ -147,7 +147,8 @@ function splitMemory(
   const gpuKv = layersOn(plan, 'gpu') * kvCacheBytes(model, workload);
   const cpuKv = layersOn(plan, 'cpu') * kvCacheBytes(model, workload);
   const offloaded = plan.kvCache === 'host' ? gpuKv : 0;
-  const vram = weights('gpu') + gpuKv - offloaded;
+  const kvInVram = gpuKv - offloaded;
+  const vram = weights('gpu') + kvInVram;
   const pinned = runtime.cpuBufferBytes + cpuKv + offloaded;
   const unified = hasUnifiedGpu(device);
   const gpuBuffers = device.gpu === undefined ? 0 : runtime.gpuBufferBytes;
@@ -156,7 +157,7 @@ function splitMemory(
     ramAvailable: device.memory.available,
     vramBytes: vram,
     vramAvailable: Math.max(0, (device.gpu?.memory.available ?? 0) - gpuBuffers),
-    pinnedBytes: pinned + (unified ? vram - weights('gpu') + gpuBuffers : 0),
+    pinnedBytes: pinned + (unified ? kvInVram + gpuBuffers : 0),
   };
 }
 

@@ -43,8 +43,9 @@ export function milp(
   const objective = unit * program.columns.reduce((sum, { cost }, index) => sum + cost * (values[index] as number), 0);
   const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, problem)(plan);
   if (infeasible.length > 0 || Math.abs(objective - tokenSeconds) > AGREEMENT * tokenSeconds) {
-    const found = infeasible[0]?.reason ?? `${tokenSeconds} s per token where the program has ${objective} s`;
-    return noPlan('solver-failed', `the plan of the integer program is predicted otherwise (${found})`);
+    const claimed = `${tokenSeconds.toPrecision(6)} s per token where the program has ${objective.toPrecision(6)} s`;
+    const found = `the plan of the integer program is predicted otherwise (${infeasible[0]?.reason ?? claimed})`;
+    return noPlan('solver-failed', `${found}; report the problem as a defect`);
   }
   return { plan };
 }

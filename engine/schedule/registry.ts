@@ -1,3 +1,4 @@
+import { DEFAULT_RUNTIME } from '../cost/runtime.ts';
 import { computeRatio } from './compute-ratio.ts';
 import { cpuGpuSplit } from './cpu-gpu-split.ts';
 import { halda } from './halda.ts';
@@ -58,6 +59,7 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
   },
   'cpu-gpu-split': {
     description: 'HELM: the head alone, split between CPU and GPU by its roofline model',
-    plan: (problem) => cpuGpuSplit(problem),
+    // HELM's VRAM_avail is net of all buffers; beside ring plans, which count them, it plans with the same ones.
+    plan: (problem) => cpuGpuSplit({ ...problem, runtime: problem.runtime ?? DEFAULT_RUNTIME }),
   },
 };

@@ -46,7 +46,16 @@ export function perfettoTrace({ devices, spans, tokens, counters }: Trace): Chro
     const pid = processOf(device);
     const tid = (devices[pid - 1]?.lanes.indexOf(lane) ?? -1) + 1;
     if (tid === 0) throw new RangeError(`the trace does not list the lane "${lane}" of "${device}"`);
-    events.push({ ph: 'X', name: `${cause}: ${name}`, cat: cause, pid, tid, ts: start * 1e6, dur: (end - start) * 1e6, args });
+    events.push({
+      ph: 'X',
+      name: `${cause}: ${name}`,
+      cat: cause,
+      pid,
+      tid,
+      ts: start * 1e6,
+      dur: (end - start) * 1e6,
+      args,
+    });
   }
   for (const { device, name, samples } of counters) {
     const pid = processOf(device);

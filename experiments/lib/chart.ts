@@ -207,7 +207,15 @@ function axisOf(
     zeroline: false,
   };
   if (categories !== undefined) {
-    return { ...common, type: 'category', categoryorder: 'array', categoryarray: [...categories], showgrid: ruled };
+    const room: Partial<LayoutAxis> = ruled ? { range: [-0.6, categories.length - 0.4] } : {};
+    return {
+      ...common,
+      type: 'category',
+      categoryorder: 'array',
+      categoryarray: [...categories],
+      showgrid: ruled,
+      ...room,
+    };
   }
   if (scale === 'linear')
     return {

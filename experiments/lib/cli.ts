@@ -32,7 +32,7 @@ export async function runExperiment<Options>(experiment: Experiment<Options>): P
 function report(error: unknown, name: string): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
-    process.stderr.write(`${oneLine(error.message.replace(/^error: /, ''))}; see ${name} --help\n`);
+    process.stderr.write(`${oneLine(error.message).replace(/^error: |\.$/g, '')}; see ${name} --help\n`);
     return 2;
   }
   if (error instanceof InputError) {

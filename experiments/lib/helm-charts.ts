@@ -1,3 +1,4 @@
+import type { Annotation } from 'plotly.js-dist-min';
 import type { SplitCandidate } from '../../engine/schedule/cpu-gpu-split.ts';
 import { type BarSeries, barChart, colour, type Figure, INK, type LineSeries, lineChart } from './chart.ts';
 import { formatSeconds } from './format.ts';
@@ -25,15 +26,35 @@ export function curveChart({ curve, chosen }: Configuration): Figure {
       part('GPU', GPU_COLOUR, ({ gpuSeconds }) => gpuSeconds),
     ];
   });
-  return barChart({
+  const figure = barChart({
     categories: curve.map(({ cpuUnits }) => String(cpuUnits)),
     categoryTitle: 'k: partition units on the CPU, embedding first',
     value: { title: 'T_plan (ms)' },
     series,
     arrange: 'stack',
-    totals: curve.map((candidate) => (candidate === chosen?.split ? `k* = ${candidate.cpuUnits}` : '')),
     height: 440,
   });
+  return {
+    ...figure,
+    layout: { ...figure.layout, annotations: chosen === undefined ? [] : [bestLabel(chosen.split)] },
+  };
+}
+
+/** Points at the best bar from the upper left, where bars are lower; at the first bar from the upper right. */
+function bestLabel({ cpuUnits, tokenSeconds }: SplitCandidate): Partial<Annotation> {
+  const toTheSide = cpuUnits < 3 ? 40 : -40;
+  return {
+    text: `k* = ${cpuUnits}`,
+    x: String(cpuUnits),
+    y: 1000 * tokenSeconds,
+    showarrow: true,
+    arrowhead: 2,
+    arrowwidth: 1.5,
+    arrowcolor: INK,
+    ax: toTheSide,
+    ay: -50,
+    font: { size: 14, color: INK },
+  };
 }
 
 function candidateHover(candidate: SplitCandidate, best: SplitCandidate | undefined): string {
@@ -72,7 +93,7 @@ export function latencyChart(configurations: readonly Configuration[]): Figure {
   });
   const published = (table: string) => (one: Configuration) =>
     one.published.latencies.find((latency) => latency.table === table)?.seconds;
-  return lineChart({
+  const figure = lineChart({
     x: { title: 'model and machine', categories: labels },
     y: { title: 'time per token (ms, log scale)', scale: 'log' },
     series: [
@@ -100,4 +121,7 @@ export function latencyChart(configurations: readonly Configuration[]): Figure {
     ],
     height: 480,
   });
+  // Two short lines per label fit upright at this size; left alone, Plotly turns them.
+  const xaxis = { ...figure.layout.xaxis, tickangle: 0, tickfont: { size: 11 } };
+  return { ...figure, layout: { ...figure.layout, xaxis } };
 }

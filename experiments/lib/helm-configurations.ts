@@ -1,10 +1,11 @@
-import { findPublished, type PublishedCell } from '../../datasets/published.ts';
+import type { PublishedCell } from '../../datasets/published.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { cpuGpuSplit, type SplitCandidate } from '../../engine/schedule/cpu-gpu-split.ts';
+import { type PublishedConfiguration, type PublishedLatency, publishedConfiguration } from './helm-published.ts';
 
 /** A model on a machine: what the search finds, and what the thesis prints. */
 export interface Configuration {
@@ -30,27 +31,6 @@ export interface Choice {
   /** Weights that the CPU reads for a token, bytes, and the bandwidth that it is described with. */
   readonly cpuReadBytes: number;
   readonly cpuBandwidth: number;
-}
-
-export interface PublishedConfiguration {
-  readonly split: { readonly cpuUnits: number; readonly gpuUnits: number } | undefined;
-  /** Table 6.5, and 1 / throughput of Table 6.1. */
-  readonly latencies: readonly PublishedLatency[];
-  /** Table 6.1 prints ×: HELM doesn't run here. */
-  readonly failed: boolean;
-  /** "Pred." of Table 6.5, seconds. */
-  readonly predictedSeconds: number | undefined;
-  /** The remarks that the cells carry. */
-  readonly notes: readonly string[];
-  /** δ̄ was calibrated on this configuration. */
-  readonly fit: boolean;
-}
-
-export interface PublishedLatency {
-  readonly table: string;
-  readonly seconds: number;
-  /** Half-width below which no model can be asked to agree, seconds. */
-  readonly noiseSeconds: number;
 }
 
 export interface ConfigurationTask {
@@ -90,40 +70,6 @@ function choiceOf(
     cpuBandwidth: cluster.devices[0]?.cpu.bandwidth ?? 0,
     cpuReadBytes: cpuLayers * model.layer.bytes + (plan.output.processor === 'cpu' ? model.output.bytes : 0),
   };
-}
-
-function publishedConfiguration(
-  cells: readonly PublishedCell[],
-  cluster: string,
-  model: string,
-): PublishedConfiguration {
-  const find = (metric: string, table: string): PublishedCell | undefined =>
-    findPublished(cells, { cluster, model, system: 'helm', metric }).find((cell) => cell.table === table);
-  const splits = findPublished(cells, { cluster, model, system: 'helm', metric: 'split' });
-  const units = (side: string): number | undefined => {
-    const value = splits.find((cell) => cell.column === `Plan ${side} units`)?.value;
-    return typeof value === 'number' ? value : undefined;
-  };
-  const gpuUnits = units('GPU');
-  const measured = find('tpot', 'Table 6.5');
-  const throughput = find('throughput', 'Table 6.1');
-  const latencies = [measured, throughput].flatMap((cell) => (cell ? latencyOf(cell) : []));
-  const predicted = find('predicted-tpot', 'Table 6.5')?.value;
-  return {
-    split: gpuUnits === undefined ? undefined : { cpuUnits: units('CPU') ?? 0, gpuUnits },
-    latencies,
-    failed: throughput?.value === 'failed',
-    predictedSeconds: typeof predicted === 'number' ? predicted / 1000 : undefined,
-    notes: [...new Set([measured, throughput].flatMap((cell) => (cell?.note ? [cell.note] : [])))],
-    fit: measured?.use === 'fit',
-  };
-}
-
-/** ms as they stand; tok/s inverted, with half the width of the inverted interval as noise. */
-function latencyOf({ table, value, unit, noise = 0 }: PublishedCell): PublishedLatency[] {
-  if (typeof value !== 'number') return [];
-  if (unit === 'ms') return [{ table, seconds: value / 1000, noiseSeconds: noise / 1000 }];
-  return [{ table, seconds: 1 / value, noiseSeconds: (1 / (value - noise) - 1 / (value + noise)) / 2 }];
 }
 
 /** T̂ over a published latency. */

@@ -11,12 +11,19 @@ import {
 import { commonReserve, type Reserve, type VramInterval } from './helm-reserve.ts';
 import { median } from './median.ts';
 
+export interface HelmEvidence {
+  readonly configurations: readonly Configuration[];
+  readonly intervals: readonly VramInterval[];
+  /** The largest error that the thesis reports of its own predictions (6.4.4), a share. */
+  readonly claimedError: number | undefined;
+}
+
 /** What the configurations say, sentence by sentence; every number is computed from them. */
-export function helmFindings(configurations: readonly Configuration[], intervals: readonly VramInterval[]): string[] {
+export function helmFindings({ configurations, intervals, claimedError }: HelmEvidence): string[] {
   return [
     splitSentence(configurations),
     reserveSentence(intervals),
-    accuracySentence(configurations),
+    accuracySentence(configurations, claimedError),
     overheadSentence(configurations),
     cpuRateSentence(configurations),
   ].filter((sentence) => sentence !== undefined);
@@ -61,12 +68,17 @@ function reserveSentence(intervals: readonly VramInterval[]): string | undefined
   return `${fitted}, but ${deciding} alone bounds it so, and ${enumerate(confirmed)} confirm it.`;
 }
 
+/** `0.36–0.56 GB`; `up to 0.64 GB` where less than nothing would do, too. */
 export function reserveText({ above, atMost }: Reserve): string {
+  if (above < 0) return `up to ${(atMost / 1e9).toFixed(2)} GB`;
   return `${(above / 1e9).toFixed(2)}–${(atMost / 1e9).toFixed(2)} GB`;
 }
 
 /** Latencies of configurations that δ̄ was not calibrated on; the others say nothing about accuracy. */
-function accuracySentence(configurations: readonly Configuration[]): string | undefined {
+function accuracySentence(
+  configurations: readonly Configuration[],
+  claimedError: number | undefined,
+): string | undefined {
   const cells = configurations.flatMap((one) => {
     const { chosen, published } = one;
     if (chosen === undefined || published.fit) return [];
@@ -86,7 +98,10 @@ function accuracySentence(configurations: readonly Configuration[]): string | un
   return [
     `T_plan + N δ̄ misses ${count} that δ̄ was not calibrated on by a median of ${middle(cells.map(({ ratio }) => ratio))}`,
     ` (at worst ${formatDeviation(worst.ratio)}, ${nameOf(worst.one)}), T_plan alone by ${middle(cells.map(({ uncorrected }) => uncorrected))};`,
-    ` ${within} of ${cells.length} lie within the noise of the thesis's own tables.`,
+    ` ${within} of ${cells.length} lie within the noise of the thesis's own tables`,
+    claimedError === undefined
+      ? '.'
+      : `. The thesis reports at most ${formatPercent(claimedError)} for predictions that its equations don't give.`,
   ].join('');
 }
 

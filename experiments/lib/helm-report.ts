@@ -1,17 +1,16 @@
 import type { Statement } from '../../datasets/statements.ts';
-import { formatSeconds } from './format.ts';
 import { curveChart, latencyChart } from './helm-charts.ts';
-import { type Configuration, impliedCpuRate, impliedOverhead, type PublishedLatency } from './helm-configurations.ts';
+import type { Configuration } from './helm-configurations.ts';
 import type { ExampleRow } from './helm-example.ts';
-import { helmFindings, reserveText } from './helm-findings.ts';
-import { commonReserve, type VramInterval } from './helm-reserve.ts';
+import { type HelmEvidence, helmFindings } from './helm-findings.ts';
+import { implicationsSection } from './helm-implications.ts';
+import type { Remark } from './helm-published.ts';
 import { CONFIGURATION_COLUMNS, configurationCells, EXAMPLE_COLUMNS, exampleCells } from './helm-terminal.ts';
 import { provenanceSentence, statementsTable } from './provenance.ts';
-import type { Block, Report, Section, TableBlock } from './report.ts';
+import type { Report, Section } from './report.ts';
 
-export interface HelmResults {
-  readonly configurations: readonly Configuration[];
-  readonly intervals: readonly VramInterval[];
+export interface HelmResults extends HelmEvidence {
+  readonly remarks: readonly Remark[];
   /** Empty where the running example is not among what was asked for. */
   readonly example: readonly ExampleRow[];
   readonly machines: readonly { readonly name: string; readonly statements: readonly Statement[] }[];
@@ -26,14 +25,14 @@ export function shownConfiguration({ configurations }: Pick<HelmResults, 'config
 
 /** The report of helm-split. */
 export function helmReport(results: HelmResults): Report {
-  const { configurations, intervals, context, machines } = results;
+  const { context, machines } = results;
   return {
     title: 'HELM: the split between CPU and GPU',
     subtitle: `${machines.map(({ name }) => name).join(', ')}; ${context} tokens in the KV cache, which is offloaded to RAM`,
-    summary: helmFindings(configurations, intervals).join(' '),
+    summary: helmFindings(results).join(' '),
     sections: [
       searchSection(results),
-      latencySection(configurations),
+      latencySection(results),
       implicationsSection(results),
       ...exampleSection(results),
       basisSection(results),
@@ -62,10 +61,7 @@ function searchSection(results: HelmResults): Section {
   };
 }
 
-function latencySection(configurations: readonly Configuration[]): Section {
-  const noted = configurations.flatMap(({ machine, label, published }) =>
-    published.notes.map((note) => [machine, label, note]),
-  );
+function latencySection({ configurations, remarks }: HelmResults): Section {
   return {
     title: 'Splits and latencies, beside the published ones',
     blocks: [
@@ -79,121 +75,24 @@ function latencySection(configurations: readonly Configuration[]): Section {
         text: 'Splits count partition units, CPU→GPU: the blocks, the embedding (the first) and the output projection (the last). Errors are of T_plan + N δ̄. Noise is half the spread between the places where the thesis prints the same quantity, or the rounding. Fit: δ̄ was calibrated there.',
       },
       { kind: 'table', columns: CONFIGURATION_COLUMNS, rows: configurations.map(configurationCells), groups: true },
-      ...(noted.length === 0
+      ...(remarks.length === 0
         ? []
         : [
             {
               kind: 'table',
-              fold: 'Remarks on the published cells',
-              columns: [{ title: 'machine' }, { title: 'model' }, { title: 'remark' }],
-              rows: noted,
+              fold: `${remarks.length} remarks on the published cells`,
+              columns: [{ title: 'machine' }, { title: 'model' }, { title: 'cell' }, { title: 'remark' }],
+              rows: remarks.map(({ machine, label, place, note }) => [...[machine, label, place].map(unbroken), note]),
+              groups: true,
             } as const,
           ]),
     ],
   };
 }
 
-/** What the published numbers mean for quantities that the thesis doesn't state, or states otherwise. */
-function implicationsSection({ configurations, intervals }: HelmResults): Section {
-  const blocks = [vramTable(intervals), cpuRateTable(configurations), overheadTable(configurations)];
-  const filled = blocks.filter(({ rows }) => rows.length > 0);
-  const nothing: Block = { kind: 'text', text: 'Nothing is published about these configurations.' };
-  return { title: 'What the published numbers imply', blocks: filled.length === 0 ? [nothing] : filled };
-}
-
-function vramTable(intervals: readonly VramInterval[]): TableBlock {
-  const reserve = commonReserve(intervals);
-  const rows = intervals.map(({ machine, label, cpuUnits, gpuUnits, atLeast, below, nominal }) => [
-    machine,
-    label,
-    `${cpuUnits}→${gpuUnits}`,
-    gigabytes(atLeast),
-    gigabytes(below),
-    reserveText({ above: nominal - below, atMost: nominal - atLeast }),
-  ]);
-  const all = [['all', '', '', '', '', reserve === undefined ? 'none' : reserveText(reserve)]];
-  return {
-    kind: 'table',
-    title: 'VRAM that the published splits allow, if HELM puts as many units on the GPU as fit',
-    columns: [
-      { title: 'machine' },
-      { title: 'model' },
-      { title: 'split', align: 'right' },
-      { title: 'VRAM from, GB', align: 'right' },
-      { title: 'below, GB', align: 'right' },
-      { title: 'reserve below the nominal size', align: 'right' },
-    ],
-    rows: rows.length === 0 ? [] : [...rows, ...all],
-    groups: true,
-  };
-}
-
-function cpuRateTable(configurations: readonly Configuration[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'Rate at which the CPU reads its weights, if all else is as predicted',
-    columns: [
-      { title: 'machine' },
-      { title: 'model' },
-      { title: 'published', align: 'right' },
-      { title: 'in' },
-      { title: 'CPU weights, GB', align: 'right' },
-      { title: 'T_GPU', align: 'right' },
-      { title: 'N δ̄', align: 'right' },
-      { title: 'implied, GB/s', align: 'right' },
-      { title: 'described, GB/s', align: 'right' },
-    ],
-    rows: eachLatency(configurations, (one, latency) => {
-      const rate = impliedCpuRate(one, latency);
-      if (rate === undefined || one.chosen === undefined) return undefined;
-      const { cpuReadBytes, cpuBandwidth, split, overheadSeconds } = one.chosen;
-      const parts = [gigabytes(cpuReadBytes), formatSeconds(split.gpuSeconds), formatSeconds(overheadSeconds)];
-      return [...parts, (rate / 1e9).toFixed(1), (cpuBandwidth / 1e9).toFixed(1)];
-    }),
-    groups: true,
-  };
-}
-
-function overheadTable(configurations: readonly Configuration[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'δ̄ that the all-GPU latencies mean: (published − T_plan) / N',
-    columns: [
-      { title: 'machine' },
-      { title: 'model' },
-      { title: 'published', align: 'right' },
-      { title: 'in' },
-      { title: 'T_plan', align: 'right' },
-      { title: 'implied δ̄', align: 'right' },
-      { title: 'δ̄ of the thesis', align: 'right' },
-    ],
-    rows: eachLatency(configurations, (one, latency) => {
-      const implied = impliedOverhead(one, latency);
-      if (implied === undefined || one.chosen === undefined) return undefined;
-      const { split, overheadSeconds } = one.chosen;
-      return [split.tokenSeconds, implied, overheadSeconds / one.model.layers].map(formatSeconds);
-    }),
-    groups: true,
-  };
-}
-
-/** A row for every published latency: configuration, latency and place, and what `cells` makes of it, if anything. */
-function eachLatency(
-  configurations: readonly Configuration[],
-  cells: (one: Configuration, latency: PublishedLatency) => string[] | undefined,
-): string[][] {
-  return configurations.flatMap((one) =>
-    one.published.latencies.flatMap((latency) => {
-      const rest = cells(one, latency);
-      return rest === undefined
-        ? []
-        : [[one.machine, one.label, formatSeconds(latency.seconds), latency.table, ...rest]];
-    }),
-  );
-}
-
-function gigabytes(bytes: number): string {
-  return (bytes / 1e9).toFixed(2);
+/** Keeps a short name on one line beside a long text. */
+function unbroken(name: string): string {
+  return name.replaceAll(' ', '\u00a0').replaceAll('-', '\u2011');
 }
 
 function exampleSection({ example }: HelmResults): Section[] {
@@ -206,7 +105,11 @@ function exampleSection({ example }: HelmResults): Section[] {
           kind: 'text',
           text: 'Qwen3-8B on the RTX 4060, as HELM 4.1 follows it. The remarks say where the thesis contradicts its own equations; the equations are followed here.',
         },
-        { kind: 'table', columns: EXAMPLE_COLUMNS, rows: example.map(exampleCells) },
+        {
+          kind: 'table',
+          columns: EXAMPLE_COLUMNS,
+          rows: example.map((row) => exampleCells({ ...row, where: unbroken(row.where) })),
+        },
       ],
     },
   ];

@@ -5,12 +5,13 @@ import { commonReserve } from './helm-reserve.ts';
 
 /** Everything that was found, as data; seconds, bytes, bytes per second. */
 export function resultsJson(settings: Readonly<Record<string, unknown>>, results: HelmResults): string {
-  const { configurations, intervals, example } = results;
+  const { configurations, intervals, remarks, example } = results;
   const all = {
     experiment: 'helm-split',
     settings,
     configurations: configurations.map(configurationJson),
     vram: { intervals, reserve: commonReserve(intervals) },
+    remarks,
     runningExample: example,
   };
   return `${JSON.stringify(all, null, 2)}\n`;

@@ -1,7 +1,8 @@
 import type { SplitCandidate } from '../../engine/schedule/cpu-gpu-split.ts';
 import { formatDeviation, formatSeconds } from './format.ts';
-import { type Configuration, latencyRatio, type PublishedLatency, splitText } from './helm-configurations.ts';
+import { type Configuration, latencyRatio, splitText } from './helm-configurations.ts';
 import type { ExampleRow } from './helm-example.ts';
+import type { PublishedLatency } from './helm-published.ts';
 import { formatTable, type TableColumn, wrapText } from './table.ts';
 
 const WIDTH = 120;

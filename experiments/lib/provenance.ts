@@ -1,14 +1,21 @@
-import { STATEMENT_KINDS, type Statement } from '../../datasets/statements.ts';
+import { STATEMENT_KINDS, type Statement, type StatementKind } from '../../datasets/statements.ts';
 import { enumerate, formatPercent } from './format.ts';
 import type { TableBlock } from './report.ts';
+
+const VERBS: Readonly<Record<StatementKind, string>> = {
+  published: 'published by the paper',
+  specification: 'from specifications',
+  measured: 'measured here',
+  calibrated: 'calibrated',
+  assumed: 'assumed',
+  unstated: 'without a stated source',
+};
 
 /** Counts the quantities that describe a cluster by the kind of their source. */
 export function provenanceSentence(cluster: string, statements: readonly Statement[]): string {
   const counts = STATEMENT_KINDS.map((kind) => ({ kind, count: statements.filter((one) => one.kind === kind).length }));
-  const parts = counts
-    .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => `${count} ${kind === 'unstated' ? 'without a stated source' : kind}`);
-  return `Of the ${statements.length} quantities that describe ${cluster}, ${enumerate(parts)}.`;
+  const parts = counts.filter(({ count }) => count > 0).map(({ kind, count }) => `${count} ${VERBS[kind]}`);
+  return `${cluster} is described by ${statements.length} quantities: ${enumerate(parts)}.`;
 }
 
 /** All of them, folded: as the file states them, what is taken, and where each comes from. */

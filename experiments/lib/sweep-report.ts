@@ -3,12 +3,14 @@ import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { CatalogueModel } from '../../engine/model/parse-models.ts';
 import { enumerate, formatBytes, formatPercent, formatSeconds, gibibytes } from './format.ts';
-import type { Block, ChartBlock, Report, Section, TableBlock } from './report.ts';
+import type { Block, ChartBlock, Report, ReportColumn, Section, TableBlock } from './report.ts';
 import type { SweepRow } from './sweep.ts';
 import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './sweep-charts.ts';
 import { findings } from './sweep-findings.ts';
 import { type ClusterResults, placeOf } from './sweep-results.ts';
+import { subsetFindings } from './sweep-subset-findings.ts';
 import { errorText, layersText, publishedText } from './sweep-table.ts';
+import { withoutEmptyColumns } from './table.ts';
 
 /** A cluster with what was found on it. */
 export interface ReportedCluster {
@@ -85,10 +87,11 @@ function clusterSections({ truth, results }: ReportedCluster, prefix: string): S
           {
             title: `${prefix}Which devices help`,
             blocks: [
+              { kind: 'text', text: subsetFindings(subsets.rows, truth.name).join(' ') },
               {
                 kind: 'chart',
                 title: `${subsets.model} on every set of devices with the head`,
-                note: 'The scheduler is offered the devices on the left and may leave some of them out; the pointer shows what it took. The best set is on top. More devices help only if the plan can use them.',
+                note: 'The scheduler is offered the devices on the left and may leave some of them out; the pointer shows what it took. The best set is on top.',
                 variants: [{ label: subsets.model, figure: subsetsChart(subsets.rows) }],
               },
             ],
@@ -116,42 +119,39 @@ function causes(rows: readonly SweepRow[], models: readonly string[]): ChartBloc
   ];
 }
 
+const RESULT_COLUMNS: readonly ReportColumn[] = [
+  { title: 'model', label: true },
+  { title: 'scheduler', label: true },
+  { title: 'TPOT', align: 'right' },
+  { title: 'layers: CPU+GPU' },
+  { title: 'rounds', align: 'right' },
+  { title: 'RAM (GiB)', align: 'right' },
+  { title: 'VRAM (GiB)', align: 'right' },
+  { title: 'reload per token', align: 'right' },
+  { title: 'published', align: 'right' },
+  { title: 'error', align: 'right' },
+];
+
 function resultsTable(rows: readonly SweepRow[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'Every plan',
-    columns: [
-      { title: 'model', label: true },
-      { title: 'scheduler', label: true },
-      { title: 'TPOT', align: 'right' },
-      { title: 'layers: CPU+GPU' },
-      { title: 'rounds', align: 'right' },
-      { title: 'RAM (GiB)', align: 'right' },
-      { title: 'VRAM (GiB)', align: 'right' },
-      { title: 'reload per token', align: 'right' },
-      { title: 'published', align: 'right' },
-      { title: 'error', align: 'right' },
-    ],
-    rows: rows.map((row) => {
-      const { outcome, model, scheduler } = row;
-      if (outcome.status !== 'planned')
-        return [model.label, scheduler, '–', outcome.message, '', '', '', '', publishedText(row), ''];
-      const { plan, breakdown, memory } = outcome;
-      return [
-        model.label,
-        scheduler,
-        formatSeconds(breakdown.tokenSeconds),
-        layersText(plan),
-        String(plan.rounds),
-        gibibytes(memory.ramBytes),
-        gibibytes(memory.vramBytes),
-        formatBytes(breakdown.reloadedBytes),
-        publishedText(row),
-        errorText(row),
-      ];
-    }),
-    groups: true,
-  };
+  const cells = rows.map((row) => {
+    const { outcome, model, scheduler } = row;
+    if (outcome.status !== 'planned')
+      return [model.label, scheduler, '–', outcome.message, '', '', '', '', publishedText(row), ''];
+    const { plan, breakdown, memory } = outcome;
+    return [
+      model.label,
+      scheduler,
+      formatSeconds(breakdown.tokenSeconds),
+      layersText(plan),
+      String(plan.rounds),
+      gibibytes(memory.ramBytes),
+      gibibytes(memory.vramBytes),
+      formatBytes(breakdown.reloadedBytes),
+      publishedText(row),
+      errorText(row),
+    ];
+  });
+  return { kind: 'table', title: 'Every plan', ...withoutEmptyColumns(RESULT_COLUMNS, cells), groups: true };
 }
 
 /** The published cells that plans were held against, with what the papers get wrong or leave open about them. */

@@ -1,7 +1,7 @@
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { formatBytes, formatDeviation, formatSeconds, gibibytes, threeDigits } from './format.ts';
 import type { SweepRow } from './sweep.ts';
-import { formatTable, type TableColumn, wrapText } from './table.ts';
+import { formatTable, type TableColumn, withoutEmptyColumns, wrapText } from './table.ts';
 
 const WIDTH = 120;
 
@@ -33,13 +33,8 @@ export function sweepTable(rows: readonly SweepRow[]): string {
     wrapText(`(${index + 1}) ${message}`, WIDTH - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
   );
   if (rows.some((row) => errorText(row).endsWith('*'))) notes.push('* a cell that constants may be fitted to');
-  const used = COLUMNS.map((_, index) => cells.some((row) => row[index] !== ''));
-  const columns = COLUMNS.filter((_, index) => used[index]);
-  const table = formatTable(
-    columns,
-    cells.map((row) => row.filter((_, index) => used[index])),
-    WIDTH,
-  );
+  const filled = withoutEmptyColumns(COLUMNS, cells);
+  const table = formatTable(filled.columns, filled.rows, WIDTH);
   return `${table}${notes.map((line) => `${line}\n`).join('')}`;
 }
 

@@ -46,6 +46,18 @@ export function formatTable(
   return `${lines.join('\n')}\n`;
 }
 
+/** The table without columns that have no content in any row. */
+export function withoutEmptyColumns<Column>(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+): { columns: Column[]; rows: string[][] } {
+  const used = columns.map((_, index) => rows.some((row) => row[index] !== ''));
+  return {
+    columns: columns.filter((_, index) => used[index]),
+    rows: rows.map((row) => row.filter((_, index) => used[index])),
+  };
+}
+
 /** Breaks `text` at spaces, but not at those that forbid it, into lines of at most `width`; longer words stay whole. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [''];

@@ -7,6 +7,7 @@ import { InputError } from '../../engine/input/input-error.ts';
  * @throws InputError if it, or what it lies in, is a file or may not be written to
  */
 export function checkOutput(directory: string, flag = '--out'): void {
+  if (directory.trim() === '') throw new InputError(flag, 'is empty; name a directory');
   let path = directory;
   while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
   const where = `${flag} ${directory}`;
@@ -31,8 +32,10 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, string>
   try {
     for (const [name, text] of files) {
       const target = join(directory, name);
-      const first = mkdirSync(dirname(target), { recursive: true });
-      if (first !== undefined) made.push(first);
+      for (const path of missingDirectories(dirname(target))) {
+        mkdirSync(path);
+        made.push(path);
+      }
       if (existsSync(target) && statSync(target).isDirectory())
         throw new InputError(`${flag} ${directory}`, `"${target}" is a directory; a file is to be written there`);
       const beside = `${target}.${process.pid}.tmp`;
@@ -47,4 +50,10 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, string>
     const reason = error instanceof Error ? error.message : String(error);
     throw new InputError(`${flag} ${directory}`, `can't be written (${reason}); name another directory`);
   }
+}
+
+/** `path` and the directories above it that are not there yet, outermost first. Node's own recursion never ends in /proc. */
+function missingDirectories(path: string): string[] {
+  if (existsSync(path) || dirname(path) === path) return [];
+  return [...missingDirectories(dirname(path)), path];
 }

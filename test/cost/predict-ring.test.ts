@@ -133,25 +133,33 @@ test('reloads belong to the stages in RAM, in proportion to their layers', () =>
 });
 
 test('what can not run is said in bytes and in words', () => {
-  const pc = toyDevice('pc', { memory: toyMemory(2200), gpu: toyGpu('cuda', 9000) });
+  const GIB = 2 ** 30;
+  const pc = toyDevice('pc', { memory: toyMemory(2 * GIB), gpu: toyGpu('cuda', 1.5 * GIB) });
   const plan = handPlan('pc', 1, [
     { device: 'pc', processor: 'cpu', from: 0, to: 2 },
     { device: 'pc', processor: 'gpu', from: 2, to: 4 },
   ]);
-  assert.equal(predictOn(plan, pc).infeasible, [
+  const { infeasible } = predict({
+    plan,
+    truth: toyCluster([pc]),
+    model: { ...TOY_MODEL, layer: { ...TOY_MODEL.layer, bytes: GIB } },
+    workload: TOY_WORKLOAD,
+    runtime: { ...TOY_RUNTIME, cpuBufferBytes: 3 * GIB, gpuBufferBytes: 0 },
+  });
+  assert.equal(infeasible, [
     {
       device: 'pc',
       memory: 'vram',
-      neededBytes: 10_000,
-      availableBytes: 8800,
-      reason: 'pc: layers on the GPU need 0.00 GiB, 0.00 GiB are available',
+      neededBytes: 2 * GIB + 2000,
+      availableBytes: 1.5 * GIB,
+      reason: 'pc: layers on the GPU need 2.00 GiB, 1.50 GiB are available',
     },
     {
       device: 'pc',
       memory: 'ram',
-      neededBytes: 2300,
-      availableBytes: 2200,
-      reason: 'pc: KV cache and buffers need 0.00 GiB, 0.00 GiB are available',
+      neededBytes: 3 * GIB + 2000,
+      availableBytes: 2 * GIB,
+      reason: 'pc: KV cache and buffers need 3.00 GiB, 2.00 GiB are available',
     },
   ]);
 });

@@ -17,12 +17,10 @@ import type { Shape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { relativelyNear } from '../support/near.ts';
 import { QWEN3_8B } from '../support/one-machine.ts';
 
 const qwen8 = createModel(QWEN3_8B, 'BF16');
-const close = (actual: number, expected: number): void =>
-  assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.abs(expected), `${actual} is not ${expected}`);
-
 test('Eqs. 4.1–4.3: a block of Qwen3-8B has 83.9 MB of attention, 302.0 MB of feed-forward, 386 MB in all', () => {
   const { attention, feedForward, norms } = blockBytes(qwen8);
   assert.is(attention, (4096 * 4096 + 2 * 4096 * 1024 + 4096 * 4096) * 2);
@@ -63,7 +61,7 @@ test('Eq. 4.9: exact FLOPs by the width of the heads, and as printed by the hidd
 });
 
 test('Eq. 4.9 agrees with the FLOPs that are counted tensor by tensor', () => {
-  close(projectionFlops(qwen8, createWorkload()), qwen8.layer.flops.get('BF16') ?? 0);
+  relativelyNear(projectionFlops(qwen8, createWorkload()), qwen8.layer.flops.get('BF16') ?? 0);
 });
 
 test('Eq. 4.11: attention of a block takes 4 · 2 · 32 · 1000 · 128 FLOPs for two requests at 1000 tokens', () => {
@@ -77,7 +75,7 @@ test('Eq. 4.14: the L3 and the DRAM share the KV cache, and their bandwidths are
   assert.equal(kvBandwidth(cpu, 24e6), { share: 1, rate: 135e9 });
   assert.equal(kvBandwidth(cpu, 48e6), { share: 0.5, rate: 90e9 });
   assert.equal(kvBandwidth(cpu, 96e6), { share: 0.25, rate: 67.5e9 });
-  close(kvBandwidth(cpu, 24e12).rate, 45.00009e9);
+  relativelyNear(kvBandwidth(cpu, 24e12).rate, 45.00009e9);
   assert.equal(kvBandwidth({ ...rates(1), bandwidth: 218e9 }, 1), { share: 0, rate: 218e9 });
 });
 
@@ -111,54 +109,54 @@ const block = (options: Parameters<typeof blockSeconds>[1], { flops = 48, batch 
 test('Eqs. 4.8–4.13: where compute never binds, a block takes (304 + 80) B / 100 B/s', () => {
   const { compute, memory } = block({});
   assert.is(compute, 0);
-  close(memory, 3.84);
+  relativelyNear(memory, 3.84);
 });
 
 test('a batch reads the weights once and the KV cache of each request', () => {
-  close(block({}, { batch: 5 }).memory, 3.04 + 5 * 0.8);
+  relativelyNear(block({}, { batch: 5 }).memory, 3.04 + 5 * 0.8);
 });
 
 test('where compute is measured, the larger of compute and memory counts, projection and attention apart', () => {
   // Projection: 288 FLOPs at 48 FLOP/s are 6 s, more than 3.04 s; attention: 160 FLOPs are 3.33 s, more than 0.8 s.
   const slow = block({ decodeCompute: 'measured' });
-  close(slow.compute, 6 + 160 / 48);
+  relativelyNear(slow.compute, 6 + 160 / 48);
   assert.is(slow.memory, 0);
   // At 120 FLOP/s projection takes 2.4 s and waits for memory, attention 1.33 s still computes.
   const between = block({ decodeCompute: 'measured' }, { flops: 120 });
-  close(between.compute, 160 / 120);
-  close(between.memory, 3.04);
+  relativelyNear(between.compute, 160 / 120);
+  relativelyNear(between.memory, 3.04);
   // At 1000 FLOP/s memory binds both.
   const fast = block({ decodeCompute: 'measured' }, { flops: 1000 });
   assert.is(fast.compute, 0);
-  close(fast.memory, 3.84);
+  relativelyNear(fast.memory, 3.84);
 });
 
 test('a batch multiplies the FLOPs, so a larger one turns compute-bound', () => {
   const { compute, memory } = block({ decodeCompute: 'measured' }, { flops: 120, batch: 2 });
-  close(compute, 576 / 120 + 320 / 120);
+  relativelyNear(compute, 576 / 120 + 320 / 120);
   assert.is(memory, 0);
 });
 
 test('η_c and η_m stretch what they stand beside', () => {
-  close(block({ memoryEfficiency: 0.5 }).memory, 7.68);
-  close(block({ decodeCompute: 'measured', computeEfficiency: 0.5 }).compute, 12 + 320 / 48);
+  relativelyNear(block({ memoryEfficiency: 0.5 }).memory, 7.68);
+  relativelyNear(block({ decodeCompute: 'measured', computeEfficiency: 0.5 }).compute, 12 + 320 / 48);
 });
 
 test('Eq. 4.9 as printed shortens the compute of a model whose heads are wider than its hidden size', () => {
   // Heads of width 4: q = 8, d_kv = 4, so 2 · 4 · (16 + 8 + 24) = 384 FLOPs; with H for q 2 · 4 · (8 + 8 + 24) = 320.
   const model = createModel({ ...TOY, headSize: 4 }, 'BF16');
   const task = { model, workload: createWorkload({ context: 0 }), processor: rates(32), blocks: 2 };
-  close(blockSeconds(task, { decodeCompute: 'measured' }).compute, 12);
-  close(blockSeconds(task, { decodeCompute: 'measured', queryWidth: 'hidden' }).compute, 10);
+  relativelyNear(blockSeconds(task, { decodeCompute: 'measured' }).compute, 12);
+  relativelyNear(blockSeconds(task, { decodeCompute: 'measured', queryWidth: 'hidden' }).compute, 10);
 });
 
 test('the L3 is shared by the blocks of the stage', () => {
   // Two blocks have 160 B of KV cache at 10 tokens; 40 B of L3 at 300 B/s: α = 1/4, M̂ = 75 + 75 = 150 B/s.
   const processor = { ...rates(48), cache: { bytes: 40, bandwidth: 300 } };
   const task = { model: toy, workload: createWorkload({ context: 10 }), processor, blocks: 2 };
-  close(blockSeconds(task).memory, 3.04 + 80 / 150);
+  relativelyNear(blockSeconds(task).memory, 3.04 + 80 / 150);
   // Alone, a block's 80 B have α = 1/2, M̂ = 200 B/s.
-  close(blockSeconds({ ...task, blocks: 1 }).memory, 3.04 + 80 / 200);
+  relativelyNear(blockSeconds({ ...task, blocks: 1 }).memory, 3.04 + 80 / 200);
 });
 
 test('the head unit reads norm and output matrix: 88 B; its 80 FLOPs bind below 90.9 FLOP/s', () => {

@@ -117,6 +117,14 @@ test('as 18 blocks on either side, Fig. 4.4 has 8.19 GB on the GPU; as 18 units,
   assert.is(curve[19]?.feasible, false);
 });
 
+test("the problem's runtime takes its buffers from the VRAM", () => {
+  // 7.5 − 0.4 GB leave room for the head and 15 blocks: 7.033 GB.
+  const runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0.4e9, activationBytes: 2 };
+  const model = createModel(QWEN3_8B, 'BF16');
+  const found = cpuGpuSplit({ belief: oneMachine(), model, workload, runtime });
+  assert.is(shape(found), 'cpu | cpu 21, gpu 15 | gpu');
+});
+
 test('a machine without GPU is a reason, and so is one with too little of everything', () => {
   const without = split({ gpu: 'none' });
   assert.is(shape(without), 'needs-gpu');

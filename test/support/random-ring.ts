@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
-import { RECLAIM_POLICIES } from '../../engine/cost/reclaim.ts';
+import { RECLAIM_POLICIES, type ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { createCluster, pairKey } from '../../engine/hardware/cluster.ts';
 import type { Device, FlopRates, Gpu, Link, OperatingSystem } from '../../engine/hardware/device.ts';

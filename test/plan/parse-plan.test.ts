@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { InputError } from '../../engine/input/input-error.ts';
+import { parsePlan } from '../../engine/plan/parse-plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { randomPlans } from '../support/random-plan.ts';
+
+const WRITTEN = `{
+  "rounds": 1,
+  "stages": [
+    { "device": "pc", "processor": "gpu", "from": 0, "to": 20 },
+    { "device": "phone", "processor": "cpu", "from": 20, "to": 32 }
+  ],
+  "embedding": { "device": "pc", "processor": "cpu" },
+  "output": { "device": "pc", "processor": "gpu" },
+  "weights": { "phone": { "prefetch": "ahead" } },
+  "kvCache": "host"
+}`;
+
+test('a plan written by hand', () => {
+  assert.equal(parsePlan(WRITTEN, 'my.json'), {
+    scheduler: 'hand',
+    rounds: 1,
+    stages: [
+      { device: 'pc', processor: 'gpu', from: 0, to: 20 },
+      { device: 'phone', processor: 'cpu', from: 20, to: 32 },
+    ],
+    embedding: { device: 'pc', processor: 'cpu' },
+    output: { device: 'pc', processor: 'gpu' },
+    weights: { phone: { prefetch: 'ahead' } },
+    kvCache: 'host',
+  });
+});
+
+test('a plan that no device prefetches for may leave weights out', () => {
+  const text = WRITTEN.replace(/"weights".*\n/, '');
+  assert.equal(parsePlan(text, 'my.json').weights, {});
+});
+
+test('any plan survives being written and read', () => {
+  const property = fc.property(randomPlans(), ({ rounds, windows, outputProcessor }) => {
+    const plan = ringPlan({ scheduler: 'random', head: windows[0]?.device ?? '', rounds, windows, outputProcessor });
+    assert.equal(parsePlan(JSON.stringify(plan), 'random.json'), plan);
+  });
+  fc.assert(property, { numRuns: 200, seed: 21 });
+});
+
+const messageOf = (text: string): string => {
+  try {
+    parsePlan(text, 'my.json');
+  } catch (error) {
+    assert.instance(error, InputError);
+    return (error as InputError).message;
+  }
+  return 'parsed';
+};
+
+test('mistakes are named with file and place', () => {
+  const cases: [from: string, to: string, message: RegExp][] = [
+    ['"kvCache"', '"kvcache"', /^my\.json: kvCache: is missing; .*found "kvcache"/],
+    ['"host"', '"hots"', /^my\.json: kvCache: unknown "hots"; did you mean "host"\?$/],
+    [
+      '"processor": "cpu", "from": 20',
+      '"processor": "npu", "from": 20',
+      /^my\.json: stages\[1\]\.processor: unknown "npu"/,
+    ],
+    ['"from": 20', '"from": -1', /^my\.json: stages\[1\]\.from: a whole number between 0 and 4096 is needed, not -1$/],
+    ['"rounds": 1', '"rounds": 1, "round": 2', /^my\.json: round: unknown key; did you mean "rounds"\?$/],
+    ['"prefetch": "ahead"', '"prefetch": "ahead", "pin": 1', /^my\.json: weights\.phone\.pin: unknown key/],
+    ['"stages": [', '"stages": [ 7,', /^my\.json: stages\[0\]: an object \{ … \} is needed, not 7$/],
+    ['"rounds": 1,', '"rounds": 1', /^my\.json: line \d+, column \d+: is not valid JSON/],
+  ];
+  for (const [from, to, message] of cases) assert.match(messageOf(WRITTEN.replace(from, to)), message);
+});
+
+test.run();

@@ -1,0 +1,116 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { InputError } from '../../engine/input/input-error.ts';
+import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { validatePlan } from '../../engine/plan/validate-plan.ts';
+import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
+
+const CLUSTER = toyCluster([toyDevice('laptop', { gpu: toyGpu('cuda', 1e6) }), toyDevice('phone')]);
+
+const stage = (device: string, from: number, to: number, processor: Stage['processor'] = 'cpu'): Stage => ({
+  device,
+  processor,
+  from,
+  to,
+});
+
+/** A good plan of the four layers, but for what is given. */
+const plan = (given: Partial<Plan> = {}): Plan => ({
+  scheduler: 'hand',
+  rounds: 1,
+  stages: [stage('laptop', 0, 3, 'gpu'), stage('phone', 3, 4)],
+  embedding: { device: 'laptop', processor: 'cpu' },
+  output: { device: 'laptop', processor: 'gpu' },
+  weights: { phone: { prefetch: 'ahead' } },
+  kvCache: 'with-layers',
+  ...given,
+});
+
+const messageOf = (wrong: Plan): string => {
+  try {
+    validatePlan(wrong, CLUSTER, TOY_MODEL, 'my.json');
+  } catch (error) {
+    assert.instance(error, InputError);
+    return (error as InputError).message;
+  }
+  return 'valid';
+};
+
+test('a good plan passes, in one round or two', () => {
+  assert.is(messageOf(plan()), 'valid');
+  const stages = [stage('laptop', 0, 1), stage('phone', 1, 2), stage('laptop', 2, 3), stage('phone', 3, 4)];
+  assert.is(messageOf(plan({ rounds: 2, stages })), 'valid');
+});
+
+test('a layer that runs nowhere', () => {
+  const stages = [stage('laptop', 0, 1), stage('phone', 3, 4)];
+  assert.is(messageOf(plan({ stages })), 'my.json: stages[1].from: is 3 where 1 is next; layers 1 to 2 run nowhere');
+});
+
+test('a layer that runs twice', () => {
+  const stages = [stage('laptop', 0, 3), stage('phone', 2, 4)];
+  assert.is(messageOf(plan({ stages })), 'my.json: stages[1].from: is 2 where 3 is next; layer 2 runs twice');
+});
+
+test('too few and too many layers', () => {
+  assert.is(messageOf(plan({ stages: [stage('laptop', 0, 3)] })), 'my.json: stages: hold 3 layers; toy has 4');
+  assert.is(messageOf(plan({ stages: [stage('laptop', 0, 5)] })), 'my.json: stages: hold 5 layers; toy has 4');
+  assert.is(messageOf(plan({ stages: [] })), 'my.json: stages: hold 0 layers; toy has 4');
+});
+
+test('a stage that ends before it begins, or within a layer', () => {
+  const where = 'my.json: stages[0].to';
+  assert.is(messageOf(plan({ stages: [stage('laptop', 0, 0)] })), `${where}: 0 is not a whole number above from (0)`);
+  assert.is(
+    messageOf(plan({ stages: [stage('laptop', 0, 1.5)] })),
+    `${where}: 1.5 is not a whole number above from (0)`,
+  );
+});
+
+test('an unknown device, with the one that was meant', () => {
+  const stages = [stage('laptop', 0, 3), stage('phoen', 3, 4)];
+  assert.is(
+    messageOf(plan({ stages })),
+    'my.json: stages[1].device: cluster toy has no "phoen"; did you mean "phone"?',
+  );
+  const elsewhere = { device: 'mainframe', processor: 'cpu' } as const;
+  assert.is(
+    messageOf(plan({ embedding: elsewhere, output: elsewhere })),
+    'my.json: embedding.device: cluster toy has no "mainframe"; allowed: laptop, phone',
+  );
+  assert.is(
+    messageOf(plan({ weights: { lapto: { prefetch: 'none' } } })),
+    'my.json: weights: names "lapto"; did you mean "laptop"?',
+  );
+});
+
+test('a GPU on a device that has none', () => {
+  const stages = [stage('laptop', 0, 3), stage('phone', 3, 4, 'gpu')];
+  assert.is(messageOf(plan({ stages })), 'my.json: stages[1].processor: "phone" has no GPU; use "cpu"');
+  const output = { device: 'phone', processor: 'gpu' } as const;
+  assert.is(messageOf(plan({ output })), 'my.json: output.processor: "phone" has no GPU; use "cpu"');
+});
+
+test('rounds that the stages do not show', () => {
+  assert.is(messageOf(plan({ rounds: 2 })), 'my.json: rounds: is 2, but a device is visited 1 times; make them agree');
+  const stages = [stage('laptop', 0, 1), stage('phone', 1, 2), stage('laptop', 2, 4)];
+  assert.is(messageOf(plan({ stages })), 'my.json: rounds: is 1, but a device is visited 2 times; make them agree');
+});
+
+test('rounds that can not be', () => {
+  for (const rounds of [0, 1.5, 5, Number.NaN]) {
+    assert.is(
+      messageOf(plan({ rounds })),
+      `my.json: rounds: ${rounds} is not a whole number between 1 and the 4 layers`,
+    );
+  }
+});
+
+test('embedding and output on two devices', () => {
+  assert.is(
+    messageOf(plan({ output: { device: 'phone', processor: 'cpu' } })),
+    'my.json: output.device: is "phone"; the head "laptop" embeds and outputs',
+  );
+});
+
+test.run();
