@@ -58,7 +58,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   if (visits !== plan.rounds) {
     throw new InputError(
       `${where}: rounds`,
-      `is ${plan.rounds}, but a device is visited ${visits} times; make them agree`,
+      `is ${plan.rounds}, but a device is visited ${visits === 1 ? 'once' : `${visits} times`}; make them agree`,
     );
   }
   for (const device of Object.keys(plan.weights)) {

@@ -1,3 +1,4 @@
+import { gpuLayerRoom } from '../cost/gpu-layer-room.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../cost/ring-costs.ts';
 import type { Device } from '../hardware/device.ts';
 import { proportionalShares, ratioPlan } from './ratio-plan.ts';
@@ -40,11 +41,9 @@ function computeRate({ gpu, cpu }: Device): number {
 
 /** Layers that the memory of the device's fastest processor holds. */
 function layerRoom(costs: RingCosts, device: DeviceCosts, index: number): number {
+  if (device.gpu !== undefined) return gpuLayerRoom(costs, device, index === 0 ? 'cpu' : undefined);
   const head = index === 0 ? costs.embeddingRowBytes + costs.outputBytes : 0;
-  const bytes =
-    device.gpu === undefined
-      ? device.available - device.ramBuffers - head
-      : device.gpuRoom - (device.unified ? head : 0);
+  const bytes = device.available - device.ramBuffers - head;
   return Math.max(0, Math.floor(bytes / (costs.layerBytes + costs.kvBytes)));
 }
 

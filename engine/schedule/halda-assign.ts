@@ -1,7 +1,7 @@
 import { type DeviceSet, layerWithKv, overloadSet, overloads, type VectorForm, vectorForm } from '../cost/lda.ts';
 import type { DeviceCosts, RingCosts } from '../cost/ring-costs.ts';
 import type { HaldaOptions } from './halda-options.ts';
-import { haldaProgram } from './halda-program.ts';
+import { haldaGpuRoom, haldaProgram } from './halda-program.ts';
 import type { IntegerSolver } from './integer-solver.ts';
 import { divisors, type NoPlan, noPlan } from './scheduler.ts';
 
@@ -189,7 +189,7 @@ function wastesGpu(
   { overloadedDevice }: HaldaOptions,
 ): boolean {
   const indices = costs.devices.map((_, index) => index);
-  const room = (index: number): number => Math.floor((costs.layers / rounds) * (vectors.zGpu[index] as number));
+  const room = (index: number): number => haldaGpuRoom(costs, vectors, index, rounds);
   const hasFreeGpu = (index: number): boolean => room(index) > (gpuLayers[index] as number);
   const isOverloaded = (index: number): boolean => {
     const [window, onGpu] = [windows[index] as number, gpuLayers[index] as number];

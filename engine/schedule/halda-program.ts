@@ -1,3 +1,4 @@
+import { gpuLayerRoom } from '../cost/gpu-layer-room.ts';
 import { layerWithKv, type VectorForm } from '../cost/lda.ts';
 import type { DeviceCosts, RingCosts } from '../cost/ring-costs.ts';
 import type { IntegerProgram, ProgramColumn, ProgramRow } from './integer-solver.ts';
@@ -24,7 +25,7 @@ export function haldaProgram({ costs, vectors, rounds, soft, overloadRows }: Hal
   const columns: ProgramColumn[] = [
     ...vectors.a.map((a) => ({ cost: milliseconds * a, lower: 1, upper: total - count + 1, integer: true })),
     ...vectors.b.map((b, index) => {
-      const upper = Math.floor(total * (vectors.zGpu[index] as number));
+      const upper = haldaGpuRoom(costs, vectors, index, rounds);
       return { cost: milliseconds * b, lower: 0, upper, integer: true };
     }),
   ];
@@ -52,6 +53,12 @@ export function haldaProgram({ costs, vectors, rounds, soft, overloadRows }: Hal
     }
   });
   return { columns, rows };
+}
+
+/** The most GPU layers per window: W z^gpu in whole layers, or none where Eq. 36 allows none. */
+export function haldaGpuRoom(costs: RingCosts, { zGpu }: VectorForm, index: number, rounds: number): number {
+  if (zGpu[index] === 0) return 0;
+  return gpuLayerRoom(costs, costs.devices[index] as DeviceCosts, index === 0 ? 'cpu' : undefined, rounds);
 }
 
 function atMost(upper: number, ...entries: readonly (readonly [number, number])[]): ProgramRow {

@@ -1,3 +1,4 @@
+import { gpuLayerRoom } from '../cost/gpu-layer-room.ts';
 import { createRingCosts } from '../cost/ring-costs.ts';
 import { type Device, hasUnifiedGpu } from '../hardware/device.ts';
 import { proportionalShares, ratioPlan } from './ratio-plan.ts';
@@ -20,11 +21,9 @@ export function memoryRatio(problem: SchedulingProblem, { memory = 'available' }
   const costs = createRingCosts(belief, model, workload, runtime);
   const budgets = belief.devices.map((device) => (memory === 'total' ? acceleratorMemory(device) : freeMemory(device)));
   const shares = proportionalShares(model.layers, budgets);
-  const perLayer = costs.layerBytes + costs.kvBytes;
   const windows = costs.devices.map((device, index) => {
     const layers = shares[index] as number;
-    const reserved = index === 0 && device.kind === 'macos-metal' ? costs.outputBytes : 0;
-    const room = Math.max(0, Math.floor((device.gpuRoom - reserved) / perLayer));
+    const room = gpuLayerRoom(costs, device, index === 0 ? 'cpu' : undefined);
     return { device: device.name, layers, gpuLayers: Math.min(layers, room) };
   });
   return ratioPlan('memory-ratio', costs, windows);

@@ -58,29 +58,22 @@ function addOverflow(block: RoundsBlock, member: Member): void {
   ]);
 }
 
-/** Everything mapped is reloaded as soon as it exceeds the RAM (Eq. 16, `lru`), or twice (`double`). */
+/** Everything mapped is reloaded as soon as it exceeds the RAM (Eq. 16, `lru`; `double` without prefetch is the same). */
 function addFullReload(block: RoundsBlock, member: Member): void {
-  const { builder, costs, choices, rounds, unit, chosen } = block;
-  const { device, inRing, isHead, mostInRam, ramLayers } = member;
+  const { builder, costs, rounds, unit, chosen } = block;
+  const { device, isHead, mostInRam, ramLayers } = member;
   const reloads = builder.binary(0);
   const on = times(1, takesPart(block, member));
   builder.atMost([times(1, reloads)], [on]);
   addResidentLimit(block, member, reloads);
 
-  const twice = choices.reclaim === 'double';
   const secondsPerByte = 1 / device.reloadRate / unit;
   // A product of 0–1 values is the positive part of their sum less all but one; of layers, likewise with their limit.
-  const layerSeconds = (twice ? 2 : 1) * rounds * costs.layerBytes * secondsPerByte;
   const unlessReloaded = [times(mostInRam, reloads), ...minus([times(mostInRam, on.column)])];
-  builder.positivePart(layerSeconds, [...ramLayers, ...unlessReloaded]);
+  builder.positivePart(rounds * costs.layerBytes * secondsPerByte, [...ramLayers, ...unlessReloaded]);
   if (!isHead) return;
   const output = outputInRam(block, member);
   builder.positivePart(costs.outputBytes * secondsPerByte, [times(1, reloads), ...output, times(-1, chosen)]);
-  if (!twice) return;
-  // A head without layers prefetches nothing, so it reads its output layer and the lookup once.
-  const again = [times(1, reloads), times(1, inRing), times(-1, chosen)];
-  builder.positivePart(costs.embeddingRowBytes * secondsPerByte, again);
-  builder.positivePart(costs.outputBytes * secondsPerByte, [...again, ...output, times(-1, chosen)]);
 }
 
 /** Unless the device reloads, its layers in RAM are at most those that fit with everything else. */

@@ -1,11 +1,12 @@
 import { createRingPredictor } from '../cost/predict-ring.ts';
+import type { ReclaimPolicy } from '../cost/reclaim.ts';
 import { createRingCosts } from '../cost/ring-costs.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Plan } from '../plan/plan.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
 import type { IntegerSolver } from './integer-solver.ts';
 import { milpProgram, type RoundsColumns } from './milp-program.ts';
-import { noPlan, type Scheduled, type SchedulingProblem } from './scheduler.ts';
+import { noPlan, type Scheduled, type SchedulingProblem, worthwhilePrefetch } from './scheduler.ts';
 
 export interface MilpOptions {
   readonly solver: IntegerSolver;
@@ -39,7 +40,7 @@ export function milp(
     return noPlan('solver-failed', `${solution.reason}; give the solver more time, or use the scheduler "optimal"`);
   }
   const { values } = solution;
-  const plan = readPlan(belief, alternatives, values);
+  const plan = readPlan(belief, alternatives, values, reclaim);
   const objective = unit * program.columns.reduce((sum, { cost }, index) => sum + cost * (values[index] as number), 0);
   const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, problem)(plan);
   if (infeasible.length > 0 || Math.abs(objective - tokenSeconds) > AGREEMENT * tokenSeconds) {
@@ -50,7 +51,12 @@ export function milp(
   return { plan };
 }
 
-function readPlan({ devices }: Cluster, alternatives: readonly RoundsColumns[], values: Float64Array): Plan {
+function readPlan(
+  { devices }: Cluster,
+  alternatives: readonly RoundsColumns[],
+  values: Float64Array,
+  reclaim: ReclaimPolicy,
+): Plan {
   const valueIn = (column: number | undefined): number => (column === undefined ? 0 : (values[column] as number));
   const { rounds, windows, outputOnGpu } = alternatives.find(({ chosen }) => valueIn(chosen) === 1) as RoundsColumns;
   return ringPlan({
@@ -63,5 +69,6 @@ function readPlan({ devices }: Cluster, alternatives: readonly RoundsColumns[], 
       gpuLayers: valueIn(windows[index]?.gpuLayers),
     })),
     outputProcessor: valueIn(outputOnGpu) === 1 ? 'gpu' : 'cpu',
+    prefetch: worthwhilePrefetch(reclaim),
   });
 }

@@ -2,7 +2,7 @@ import { createRingCosts, type DeviceCosts, type RingCosts } from '../cost/ring-
 import { InputError } from '../input/input-error.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
 import { minPlus } from './min-plus.ts';
-import { divisors, noPlan, type Scheduled, type SchedulingProblem } from './scheduler.ts';
+import { divisors, noPlan, type Scheduled, type SchedulingProblem, worthwhilePrefetch } from './scheduler.ts';
 import { type WindowChoices, windowSplit, windowTable } from './window-table.ts';
 
 export interface OptimalOptions {
@@ -62,6 +62,7 @@ export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}
       gpuLayers: splits[index]?.gpuLayers ?? 0,
     })),
     outputProcessor: splits[0]?.output ?? 'cpu',
+    prefetch: worthwhilePrefetch(reclaim),
   });
   return { plan };
 }

@@ -3,7 +3,7 @@ import type { Runtime } from '../cost/runtime.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Plan, WeightsPolicy } from '../plan/plan.ts';
 
 /** What a scheduler plans for. `belief` is what devices report; a prediction judges the plan on what they have. */
 export interface SchedulingProblem {
@@ -35,6 +35,14 @@ export type Scheduled = { readonly plan: Plan } | NoPlan;
 
 export function noPlan(reason: NoPlanReason, message: string): NoPlan {
   return { plan: undefined, reason, message };
+}
+
+/**
+ * Whether an exact planner lets devices prefetch. In the closed forms prefetching gains nothing, and under `double` it
+ * loads what is reclaimed twice: there it is left out. (What it gains by overlap is for the simulator to say.)
+ */
+export function worthwhilePrefetch(reclaim: ReclaimPolicy): WeightsPolicy['prefetch'] {
+  return reclaim === 'double' ? 'none' : 'ahead';
 }
 
 /** Every whole divisor of `layers`, ascending: the rounds k that fill all windows (prima.cpp Eq. 3). */

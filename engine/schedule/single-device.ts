@@ -1,4 +1,5 @@
-import { createRingCosts, type DeviceCosts, deviceSeconds, type RingCosts } from '../cost/ring-costs.ts';
+import { gpuLayerRoom } from '../cost/gpu-layer-room.ts';
+import { createRingCosts, type DeviceCosts, deviceSeconds } from '../cost/ring-costs.ts';
 import { deviceIndex } from '../hardware/cluster.ts';
 import type { Plan } from '../plan/plan.ts';
 import { ringPlan } from '../plan/ring-plan.ts';
@@ -20,8 +21,8 @@ export function singleDevice(
   const costs = createRingCosts(belief, model, workload, runtime);
   const index = device === undefined ? 0 : deviceIndex(belief, device);
   const chosen = costs.devices[index] as DeviceCosts;
-  const processor = output === 'any' && roomOnGpu(costs, chosen, 'gpu') >= model.layers ? 'gpu' : 'cpu';
-  const gpuLayers = Math.min(model.layers, roomOnGpu(costs, chosen, processor));
+  const processor = output === 'any' && gpuLayerRoom(costs, chosen, 'gpu') >= model.layers ? 'gpu' : 'cpu';
+  const gpuLayers = Math.min(model.layers, gpuLayerRoom(costs, chosen, processor));
   const load = {
     cpuLayers: model.layers - gpuLayers,
     gpuLayers,
@@ -42,11 +43,4 @@ export function singleDevice(
     prefetch: 'none',
   });
   return { plan };
-}
-
-/** Layers that the GPU's memory holds beside the output layer, if that is there (Eqs. 34, 35). */
-function roomOnGpu(costs: RingCosts, device: DeviceCosts, output: 'cpu' | 'gpu'): number {
-  if (device.gpu === undefined) return 0;
-  const reserved = output === 'gpu' || device.kind === 'macos-metal' ? costs.outputBytes : 0;
-  return Math.max(0, Math.floor((device.gpuRoom - reserved) / (costs.layerBytes + costs.kvBytes)));
 }

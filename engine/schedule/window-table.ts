@@ -1,3 +1,4 @@
+import { gpuLayerRoom } from '../cost/gpu-layer-room.ts';
 import type { ReclaimPolicy } from '../cost/reclaim.ts';
 import { type DeviceCosts, type DeviceLoad, deviceSeconds, type RingCosts } from '../cost/ring-costs.ts';
 import type { ProcessorKind } from '../hardware/device.ts';
@@ -86,26 +87,11 @@ function createSearch(
     device,
     rounds,
     reclaim,
-    gpuRoom: device.gpu === undefined ? 0 : gpuLayerRoom(costs, device, rounds, output),
+    gpuRoom: gpuLayerRoom(costs, device, output, rounds),
     bends: [overflows / perLayer, exceedsLookup / perLayer, ...(kvBytes === 0 ? [] : [forLayers / kvBytes])],
-    load: { cpuLayers: 0, gpuLayers: 0, output, prefetches: true, kvInRam: false },
+    load: { cpuLayers: 0, gpuLayers: 0, output, prefetches: false, kvInRam: false },
     bestGpuLayers: 0,
   };
-}
-
-/** GPU layers per window that the VRAM holds. A quotient may round across its limit: the sum of the bytes decides. */
-function gpuLayerRoom(
-  costs: RingCosts,
-  device: DeviceCosts,
-  rounds: number,
-  output: ProcessorKind | undefined,
-): number {
-  const layer = costs.layerBytes + costs.kvBytes;
-  const reserved = output === 'gpu' || (output === 'cpu' && device.kind === 'macos-metal') ? costs.outputBytes : 0;
-  const fits = (layers: number): boolean => layers * rounds * layer + reserved <= device.gpuRoom;
-  const estimate = Math.max(0, Math.floor((device.gpuRoom - reserved) / (layer * rounds)));
-  if (fits(estimate + 1)) return estimate + 1;
-  return fits(estimate) ? estimate : Math.max(0, estimate - 1);
 }
 
 /**
@@ -136,7 +122,6 @@ function bestGpuLayers(search: Search, window: number): number {
 function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: number, gpuLayers: number): number {
   load.gpuLayers = gpuLayers * rounds;
   load.cpuLayers = (window - gpuLayers) * rounds;
-  load.prefetches = window > 0; // without layers there is nothing to ask for ahead
   return deviceSeconds(costs, device, load, windowsOf(costs, rounds, window), reclaim);
 }
 

@@ -1,5 +1,6 @@
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from './format.ts';
+import { median } from './median.ts';
 import { publishedSystem } from './published-systems.ts';
 import type { SweepRow } from './sweep.ts';
 import { publishedRatio } from './sweep-table.ts';
@@ -13,6 +14,9 @@ export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
   link: 'network',
   overhead: 'launch overhead',
 };
+
+/** Times closer than this are called the same. */
+const SAME = 1.0005;
 
 /** A row with a plan that runs. */
 type Planned = SweepRow & { readonly outcome: Extract<SweepRow['outcome'], { status: 'planned' }> };
@@ -53,20 +57,30 @@ function fastestSentence(planned: readonly Planned[]): string {
 function headAlone(planned: readonly Planned[]): string {
   const most = largest(ratiosToBest(planned, 'single-device'));
   if (most === undefined || most.ratio < 1.005) return '';
-  return `. The head alone takes up to ${threeDigits(most.ratio)} times as long (${most.model})`;
+  const factor = `${threeDigits(most.ratio)} times as long`;
+  return models(planned).length === 1
+    ? `. The head alone takes ${factor}`
+    : `. The head alone takes up to ${factor} (${most.model})`;
 }
 
 /** The heuristics against the best plan of all. */
 function gapSentence(planned: readonly Planned[]): string | undefined {
-  const parts = ['halda', 'halda-repaired', 'memory-ratio', 'compute-ratio'].flatMap((scheduler) => {
+  const gaps = ['halda', 'halda-repaired', 'memory-ratio', 'compute-ratio'].flatMap((scheduler) => {
     const ratios = ratiosToBest(planned, scheduler);
     const worst = largest(ratios);
-    if (worst === undefined) return [];
-    const equal = ratios.filter(({ ratio }) => ratio < 1.0005).length;
-    const reach = `${scheduler} for ${equal} of ${ratios.length} models`;
-    return [equal === ratios.length ? reach : `${reach} (at worst ${formatDeviation(worst.ratio)}, ${worst.model})`];
+    return worst === undefined ? [] : [{ scheduler, ratios, worst }];
   });
-  return parts.length === 0 ? undefined : `The best time is reached by ${enumerate(parts)}.`;
+  if (gaps.length === 0) return undefined;
+  if (models(planned).length === 1) {
+    const reach = gaps.map(({ scheduler, worst }) => `${scheduler} ${formatDeviation(worst.ratio)}`);
+    return `Against the best plan: ${enumerate(reach)}.`;
+  }
+  const parts = gaps.map(({ scheduler, ratios, worst }) => {
+    const equal = ratios.filter(({ ratio }) => ratio < SAME).length;
+    const reach = `${scheduler} for ${equal} of ${ratios.length} models`;
+    return equal === ratios.length ? reach : `${reach} (at worst ${formatDeviation(worst.ratio)}, ${worst.model})`;
+  });
+  return `The best time of the sweep is reached by ${enumerate(parts)}.`;
 }
 
 /** Held-out cells only: those that constants were fitted to say nothing about accuracy. */
@@ -97,8 +111,10 @@ function ratiosToBest(planned: readonly Planned[], scheduler: string): { model: 
   });
 }
 
+/** Among equals the exact optimum has the name. */
 function fastest(rows: readonly Planned[]): Planned {
-  return rows.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
+  const best = rows.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
+  return rows.find((row) => row.scheduler === 'optimal' && tpot(row) < SAME * tpot(best)) ?? best;
 }
 
 function largest(ratios: readonly { model: string; ratio: number }[]): { model: string; ratio: number } | undefined {
@@ -107,13 +123,6 @@ function largest(ratios: readonly { model: string; ratio: number }[]): { model: 
 
 function models(rows: readonly SweepRow[]): string[] {
   return [...new Set(rows.map((row) => row.model.label))];
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] as number;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2;
 }
 
 function optional(sentence: string | undefined): string[] {

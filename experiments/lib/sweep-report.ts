@@ -1,15 +1,16 @@
-import { STATEMENT_KINDS, type Statement } from '../../datasets/statements.ts';
-import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
+import type { Statement } from '../../datasets/statements.ts';
+import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { CatalogueModel } from '../../engine/model/parse-models.ts';
-import { enumerate, formatBytes, formatPercent, formatSeconds, gibibytes } from './format.ts';
+import { enumerate, formatBytes, formatSeconds, gibibytes } from './format.ts';
 import type { Block, ChartBlock, Report, ReportColumn, Section, TableBlock } from './report.ts';
 import type { SweepRow } from './sweep.ts';
+import { assumptions } from './sweep-assumptions.ts';
 import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './sweep-charts.ts';
 import { findings } from './sweep-findings.ts';
 import { type ClusterResults, placeOf } from './sweep-results.ts';
 import { subsetFindings } from './sweep-subset-findings.ts';
-import { errorText, layersText, publishedText } from './sweep-table.ts';
+import { errorText, FIT_NOTE, layersText, publishedText } from './sweep-table.ts';
 import { withoutEmptyColumns } from './table.ts';
 
 /** A cluster with what was found on it. */
@@ -23,7 +24,7 @@ export interface SweepReport {
   readonly subtitle: string;
   readonly clusters: readonly ReportedCluster[];
   readonly catalogue: readonly CatalogueModel[];
-  readonly reclaim: string;
+  readonly reclaim: ReclaimPolicy;
   /** The cluster that the schedulers were shown, where it is another. */
   readonly belief: string | undefined;
 }
@@ -57,6 +58,7 @@ function clusterSections({ truth, results }: ReportedCluster, prefix: string): S
         variants: [{ label: 'all', figure: tpotChart(rows, models) }],
       },
       resultsTable(rows),
+      ...(rows.some((row) => errorText(row).endsWith('*')) ? [{ kind: 'text' as const, text: FIT_NOTE }] : []),
       ...comparison(rows),
     ],
   };
@@ -181,67 +183,6 @@ function comparison(rows: readonly SweepRow[]): Block[] {
       ]),
     },
   ];
-}
-
-function assumptions({ clusters, catalogue, reclaim, belief }: SweepReport): Section {
-  const { cpuBufferBytes, gpuBufferBytes, activationBytes } = DEFAULT_RUNTIME;
-  const names = new Set(clusters.flatMap(({ results }) => results.rows.map((row) => row.model.model.name)));
-  const model: readonly (readonly string[])[] = [
-    ['formulas', 'prima.cpp Eqs. 11–19: sums, no overlap between devices, disk and network', 'published'],
-    ['reclaim', `${reclaim}: what the OS does with weights that exceed the RAM (prima.cpp Eqs. 15–17)`, 'published'],
-    ['buffers', `${formatBytes(cpuBufferBytes)} of RAM, ${formatBytes(gpuBufferBytes)} of VRAM per device`, 'assumed'],
-    ['activations', `${activationBytes} bytes per value between devices (prima.cpp A.3)`, 'published'],
-    ['KV cache', '2 bytes per value (F16)', 'published'],
-    ...catalogue
-      .filter(({ shape }) => names.has(shape.name))
-      .map(({ shape, provenance }) => {
-        const [kind = '', ...rest] = provenance.split(':');
-        return [shape.name, `shape: ${rest.join(':').trim() || 'no source stated'}`, kind || 'unstated'];
-      }),
-  ];
-  const seen =
-    belief === undefined ? '' : ` The schedulers were shown ${belief}; their plans are judged on the true cluster.`;
-  return {
-    title: 'What this rests on',
-    blocks: [
-      { kind: 'text', text: `${clusters.map(provenanceSentence).join(' ')}${seen}` },
-      {
-        kind: 'table',
-        title: 'The model',
-        columns: [{ title: 'part', label: true }, { title: 'assumption' }, { title: 'source' }],
-        rows: model,
-      },
-      ...clusters.map(
-        ({ truth, statements }): TableBlock => ({
-          kind: 'table',
-          fold: `The ${statements.length} quantities of ${truth.name}, and where each comes from`,
-          columns: [
-            { title: 'quantity', label: true },
-            { title: 'as stated', align: 'right' },
-            { title: 'taken', align: 'right' },
-            { title: 'source' },
-            { title: 'where from' },
-          ],
-          rows: statements.map(({ place, value, efficiency, kind, source }) => [
-            place,
-            value,
-            efficiency === 1 ? '' : formatPercent(efficiency),
-            kind,
-            source,
-          ]),
-        }),
-      ),
-    ],
-  };
-}
-
-/** Counts a cluster's quantities by the kind of their source. */
-function provenanceSentence({ truth, statements }: ReportedCluster): string {
-  const counts = STATEMENT_KINDS.map((kind) => ({ kind, count: statements.filter((one) => one.kind === kind).length }));
-  const parts = counts
-    .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => `${count} ${kind === 'unstated' ? 'without a stated source' : kind}`);
-  return `Of the ${statements.length} quantities that describe ${truth.name}, ${enumerate(parts)}.`;
 }
 
 /** What the sweep is about comes first where the reader chooses. */

@@ -5,6 +5,8 @@ import { formatTable, type TableColumn, withoutEmptyColumns, wrapText } from './
 
 const WIDTH = 120;
 
+export const FIT_NOTE = '* a cell that constants may be fitted to, so it tests nothing';
+
 const COLUMNS: readonly TableColumn[] = [
   { title: 'model' },
   { title: 'scheduler' },
@@ -32,7 +34,7 @@ export function sweepTable(rows: readonly SweepRow[]): string {
   const notes = messages.flatMap((message, index) =>
     wrapText(`(${index + 1}) ${message}`, WIDTH - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
   );
-  if (rows.some((row) => errorText(row).endsWith('*'))) notes.push('* a cell that constants may be fitted to');
+  if (rows.some((row) => errorText(row).endsWith('*'))) notes.push(FIT_NOTE);
   const filled = withoutEmptyColumns(COLUMNS, cells);
   const table = formatTable(filled.columns, filled.rows, WIDTH);
   return `${table}${notes.map((line) => `${line}\n`).join('')}`;

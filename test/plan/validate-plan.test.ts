@@ -92,7 +92,7 @@ test('a GPU on a device that has none', () => {
 });
 
 test('rounds that the stages do not show', () => {
-  assert.is(messageOf(plan({ rounds: 2 })), 'my.json: rounds: is 2, but a device is visited 1 times; make them agree');
+  assert.is(messageOf(plan({ rounds: 2 })), 'my.json: rounds: is 2, but a device is visited once; make them agree');
   const stages = [stage('laptop', 0, 1), stage('phone', 1, 2), stage('laptop', 2, 4)];
   assert.is(messageOf(plan({ stages })), 'my.json: rounds: is 1, but a device is visited 2 times; make them agree');
 });
