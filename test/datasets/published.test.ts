@@ -1,78 +1,94 @@
-import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type PublishedCell, parsePublished } from '../../datasets/published.ts';
+import { findPublished, parsePublished, publishedSeconds } from '../../datasets/published.ts';
 
-interface Check {
-  readonly paper: string;
-  readonly table: string;
-  readonly rows: number;
-  /** Of all numbers in the table, added up from the paper's text and not from the CSV. */
-  readonly sum: number;
+const HEADER = 'paper,table,row,column,value,unit,basis,noise,noise_from,use,cluster,model,system,metric,note';
+const CELLS = [
+  'p,§1,text,ratio,1.5,s,derived,,,,home,A,x,tpot,"said in words, roughly"',
+  'p,T1,8B,x,15,ms,measured,0.5,rounding,held-out,home,A,x,tpot,',
+  'p,T1,70B,x,OOM,ms,measured,,,held-out,home,B,x,tpot,',
+  'p,T2,8B,x,4.9,GiB,measured,0.05,rounding,,home,A,x,ram,',
+];
+
+function parse(...rows: string[]) {
+  return parsePublished(`${HEADER}\n${rows.join('\n')}\n`, 'p.csv');
 }
 
-const PAPERS = ['prima-cpp', 'prima-cpp-v1', 'helm', 'heterollm'];
-const cells = new Map(PAPERS.map((paper) => [paper, read(paper)]));
-const checks = JSON.parse(readFileSync('test/datasets/published-checks.json', 'utf8')) as Check[];
-
-function read(paper: string): PublishedCell[] {
-  return parsePublished(readFileSync(`datasets/published/${paper}.csv`, 'utf8'), `${paper}.csv`);
+function message(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'nothing was thrown';
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function numbers(found: readonly PublishedCell[]): number[] {
-  return found.flatMap(({ value }) => (typeof value === 'number' ? [value] : []));
-}
-
-for (const paper of PAPERS) {
-  test(`${paper}: every table has the rows and the sum that the paper’s text gives`, () => {
-    const all = cells.get(paper) ?? [];
-    const expected = checks.filter((check) => check.paper === paper);
-    assert.equal([...new Set(all.map(({ table }) => table))].sort(), expected.map(({ table }) => table).sort());
-    for (const { table, rows, sum: total } of expected) {
-      const found = all.filter((cell) => cell.table === table);
-      assert.is(found.length, rows, `${table}: rows`);
-      assert.ok(Math.abs(sum(numbers(found)) - total) <= 1e-9 * Math.max(1, Math.abs(total)), `${table}: sum`);
-    }
-  });
-
-  test(`${paper}: no cell is there twice, noise is positive, only measured cells are for fitting or holding out`, () => {
-    const all = cells.get(paper) ?? [];
-    const keys = all.map(({ table, row, column }) => `${table} | ${row} | ${column}`);
-    const twice = keys.filter((key, index) => keys.indexOf(key) !== index);
-    assert.equal(twice, []);
-    for (const cell of all) {
-      assert.ok(cell.noise === undefined || cell.noise > 0, `${cell.table} ${cell.row}`);
-      if (cell.use !== '') assert.is(cell.basis, 'measured', `${cell.table} ${cell.row} ${cell.column}`);
-    }
-  });
-}
-
-test('prima.cpp Table 4: TPOT by column, added up by hand', () => {
-  const column = (name: string): number =>
-    sum(numbers((cells.get('prima-cpp') ?? []).filter((cell) => cell.table === 'Table 4' && cell.column === name)));
-  assert.is(column('llama.cpp TPOT'), 15 + 20 + 202 + 328 + 7965 + 8807 + 10120);
-  assert.is(column('prima.cpp TPOT'), 15 + 20 + 72 + 233 + 468 + 569 + 674);
-  assert.is(column('prima.cpp (w/o halda) TPOT'), 78 + 131 + 258 + 409 + 7053 + 12253 + 20848);
-  assert.is(column('prima.cpp (w/o prefetch) TPOT'), 15 + 20 + 79 + 263 + 532 + 688 + 755);
+test('a cell is read with its numbers as numbers', () => {
+  assert.equal(parse(CELLS[1] as string), [
+    {
+      paper: 'p',
+      table: 'T1',
+      row: '8B',
+      column: 'x',
+      value: 15,
+      unit: 'ms',
+      basis: 'measured',
+      noise: 0.5,
+      noiseFrom: 'rounding',
+      use: 'held-out',
+      cluster: 'home',
+      model: 'A',
+      system: 'x',
+      metric: 'tpot',
+      note: '',
+    },
+  ]);
 });
 
-test('prima.cpp Table 9: 681 and 771 are 68 and 77 with a footnote mark', () => {
-  const exo = (cells.get('prima-cpp') ?? []).filter((cell) => cell.table === 'Table 9' && cell.system === 'exo');
+test('a lookup finds measured cells before derived ones', () => {
+  const found = findPublished(parse(...CELLS), { cluster: 'home', model: 'A', system: 'x', metric: 'tpot' });
   assert.equal(
-    numbers(exo).sort((a, b) => a - b),
-    [68, 77, 86, 23475, 31710],
+    found.map(({ table, note }) => [table, note]),
+    [
+      ['T1', ''],
+      ['§1', 'said in words, roughly'],
+    ],
   );
 });
 
-test('HELM Table 6.5: the cells that calibration may use', () => {
-  const fit = (cells.get('helm') ?? []).filter(({ use }) => use === 'fit');
-  assert.equal(
-    fit.map(({ cluster, model, value }) => `${cluster} ${model} ${value}`),
-    ['helm-3090 Qwen3-4B 50.5', 'helm-3090 Qwen3-8B 48.7', 'helm-4060 Qwen3-4B 80.1', 'helm-l40s Qwen3-4B 36.9'],
+test('keys that are left out match anything; what is not there is not found', () => {
+  assert.is(findPublished(parse(...CELLS), { metric: 'tpot' }).length, 3);
+  assert.equal(findPublished(parse(...CELLS), { model: 'C' }), []);
+});
+
+test('seconds are read from ms and s, and from nothing else', () => {
+  assert.equal(parse(...CELLS).map(publishedSeconds), [1.5, 0.015, undefined, undefined]);
+});
+
+test('mistakes are named with file, row and column', () => {
+  assert.is(
+    message(() => parse(CELLS[1] as string, 'p,T1,8B,x,fast,ms,measured,,,,,,,,')),
+    'p.csv: row 3, column value: "fast" is not a number and none of OOM, failed, not-reported, unsupported',
+  );
+  assert.is(
+    message(() => parse('p,T1,8B,x,15,ms,mesured,,,,,,,,')),
+    'p.csv: row 2, column basis: unknown "mesured"; did you mean "measured"?',
+  );
+  assert.is(
+    message(() => parse('p,T1,8B,x,15,ms,measured,half,,,,,,,')),
+    'p.csv: row 2, column noise: "half" is not a number',
+  );
+  assert.is(
+    message(() => parsePublished(`${HEADER},page\n`, 'p.csv')),
+    'p.csv: row 1: unknown column "page"; did you mean "paper"?',
+  );
+  assert.is(
+    message(() => parsePublished('paper,table\n', 'p.csv')).slice(0, 38),
+    'p.csv: row 1: column "row" is missing;',
+  );
+  assert.match(
+    message(() => parse('p,"T1')),
+    /^p\.csv: is not valid CSV: /,
   );
 });
 
