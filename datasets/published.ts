@@ -1,5 +1,5 @@
-import { parse } from 'csv-parse/sync';
-import { InputError, suggestion } from '../engine/input/input-error.ts';
+import { InputError } from '../engine/input/input-error.ts';
+import { type CsvRow, parseCsv } from '../engine/input/parse-csv.ts';
 
 const COLUMNS = [
   'paper',
@@ -57,20 +57,7 @@ export type PublishedKey = Partial<Pick<PublishedCell, 'cluster' | 'model' | 'sy
  * @throws InputError with file, row and column
  */
 export function parsePublished(text: string, file: string): PublishedCell[] {
-  const [header = [], ...rows] = csvRows(text, file);
-  const known = COLUMNS as readonly string[];
-  const unknown = header.find((column) => !known.includes(column));
-  if (unknown !== undefined)
-    throw new InputError(`${file}: row 1`, `unknown column "${unknown}"${suggestion(unknown, known)}`);
-  const missing = known.find((column) => !header.includes(column));
-  if (missing !== undefined)
-    throw new InputError(`${file}: row 1`, `column "${missing}" is missing; needed: ${known.join(', ')}`);
-  return rows.map((cells, index) =>
-    parseCell(
-      (column) => cells[header.indexOf(column)] ?? '',
-      (column) => `${file}: row ${index + 2}, column ${column}`,
-    ),
-  );
+  return parseCsv(text, file, COLUMNS).map(parseCell);
 }
 
 /** The cells about `key`, in the order of the files. A measured cell comes before what a text derives from it. */
@@ -87,22 +74,7 @@ export function publishedSeconds({ value, unit }: PublishedCell): number | undef
   return unit === 'ms' ? value / 1000 : undefined;
 }
 
-function csvRows(text: string, file: string): string[][] {
-  try {
-    return parse(text, { bom: true, skip_empty_lines: true });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(file, `is not valid CSV: ${reason}`);
-  }
-}
-
-function parseCell(cell: (column: Column) => string, where: (column: Column) => string): PublishedCell {
-  const oneOf = <T extends string>(column: Column, allowed: readonly T[]): T => {
-    const found = allowed.find((name) => name === cell(column));
-    if (found === undefined)
-      throw new InputError(where(column), `unknown "${cell(column)}"${suggestion(cell(column), allowed)}`);
-    return found;
-  };
+function parseCell({ cell, where, oneOf }: CsvRow<Column>): PublishedCell {
   const number = (column: Column): number => {
     const value = Number(cell(column));
     if (cell(column).trim() === '' || !Number.isFinite(value)) {

@@ -1,5 +1,5 @@
-import { parse } from 'csv-parse/sync';
-import { InputError, suggestion } from '../input/input-error.ts';
+import { InputError } from '../input/input-error.ts';
+import { type CsvRow, parseCsv } from '../input/parse-csv.ts';
 import { ARCHITECTURES, type Architecture, type Shape } from './architecture.ts';
 import { MIXES, type Mix } from './mix.ts';
 
@@ -25,14 +25,7 @@ const LAYER_LIMIT = 1000;
  * @throws InputError with file, row and column
  */
 export function parseModels(text: string, file: string): CatalogueModel[] {
-  const rows = csvRows(text, file);
-  const header = rows[0] ?? [];
-  checkHeader(header, file);
-  const models = rows.slice(1).map((cells, index) => {
-    const row = index + 2;
-    const cell = (column: Column): string => cells[header.indexOf(column)] ?? '';
-    return parseRow(cell, (column) => `${file}: row ${row}, column ${column}`);
-  });
+  const models = parseCsv(text, file, COLUMNS).map(parseRow);
   if (models.length === 0) throw new InputError(file, 'has no model; give one row per model below the header');
   const names = models.map((model) => model.shape.name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
@@ -41,26 +34,7 @@ export function parseModels(text: string, file: string): CatalogueModel[] {
   return models;
 }
 
-function csvRows(text: string, file: string): string[][] {
-  try {
-    return parse(text, { bom: true, skip_empty_lines: true, trim: true });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new InputError(file, `is not valid CSV: ${reason}`);
-  }
-}
-
-function checkHeader(header: readonly string[], file: string): void {
-  const known = COLUMNS as readonly string[];
-  const unknown = header.find((column) => !known.includes(column));
-  if (unknown !== undefined)
-    throw new InputError(`${file}: row 1`, `unknown column "${unknown}"${suggestion(unknown, known)}`);
-  const missing = known.find((column) => !header.includes(column));
-  if (missing !== undefined)
-    throw new InputError(`${file}: row 1`, `column "${missing}" is missing; needed: ${known.join(', ')}`);
-}
-
-function parseRow(cell: (column: Column) => string, where: (column: Column) => string): CatalogueModel {
+function parseRow({ cell, where, oneOf }: CsvRow<Column>): CatalogueModel {
   const count = (column: (typeof COUNTS)[number]): number => {
     const value = Number(cell(column));
     const limit = column === 'layers' ? LAYER_LIMIT : COUNT_LIMIT;
@@ -74,12 +48,6 @@ function parseRow(cell: (column: Column) => string, where: (column: Column) => s
       throw new InputError(where(column), `"${cell(column)}" is neither true nor false`);
     }
     return cell(column) === 'true';
-  };
-  const oneOf = <T extends string>(column: Column, allowed: readonly T[]): T => {
-    const found = allowed.find((name) => name === cell(column));
-    if (found === undefined)
-      throw new InputError(where(column), `unknown "${cell(column)}"${suggestion(cell(column), allowed)}`);
-    return found;
   };
   if (cell('name') === '') throw new InputError(where('name'), 'is empty; give the model a name');
   const heads = count('heads');

@@ -1,0 +1,57 @@
+import { parse } from 'csv-parse/sync';
+import { InputError, suggestion } from './input-error.ts';
+
+/** One row of a CSV file with known columns. */
+export interface CsvRow<Column extends string> {
+  /** Text of a cell; '' where it is empty. */
+  cell(column: Column): string;
+  /** Place of a cell, for messages. */
+  where(column: Column): string;
+  /** One of a closed list. @throws InputError with the nearest */
+  oneOf<T extends string>(column: Column, allowed: readonly T[]): T;
+}
+
+/**
+ * Reads CSV whose first row names its columns, in any order.
+ * @param file name for messages
+ * @throws InputError with file and row for malformed CSV, unknown or missing columns
+ */
+export function parseCsv<Column extends string>(
+  text: string,
+  file: string,
+  columns: readonly Column[],
+): CsvRow<Column>[] {
+  const [header = [], ...rows] = readRows(text, file);
+  const unknown = header.find((column) => !(columns as readonly string[]).includes(column));
+  if (unknown !== undefined) {
+    throw new InputError(`${file}: row 1`, `unknown column "${unknown}"${suggestion(unknown, columns)}`);
+  }
+  const missing = columns.find((column) => !header.includes(column));
+  if (missing !== undefined) {
+    throw new InputError(`${file}: row 1`, `column "${missing}" is missing; needed: ${columns.join(', ')}`);
+  }
+  return rows.map((cells, index) => {
+    const row: CsvRow<Column> = {
+      cell: (column) => cells[header.indexOf(column)] ?? '',
+      where: (column) => `${file}: row ${index + 2}, column ${column}`,
+      oneOf(column, allowed) {
+        const found = allowed.find((name) => name === row.cell(column));
+        if (found !== undefined) return found;
+        throw new InputError(
+          row.where(column),
+          `unknown "${row.cell(column)}"${suggestion(row.cell(column), allowed)}`,
+        );
+      },
+    };
+    return row;
+  });
+}
+
+function readRows(text: string, file: string): string[][] {
+  try {
+    return parse(text, { bom: true, skip_empty_lines: true, trim: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InputError(file, `is not valid CSV: ${reason}`);
+  }
+}
