@@ -1,4 +1,5 @@
-import { create, createUnitDependencies, type FactoryFunctionMap, unitDependencies } from 'mathjs';
+import type { FactoryFunctionMap } from 'mathjs';
+import mathjs from 'mathjs/lib/browser/math.js';
 import { InputError } from './input-error.ts';
 
 /** What a quantity measures, with its SI unit: bytes, bytes per second, seconds, FLOP per second, watts. */
@@ -42,6 +43,7 @@ const KINDS: Readonly<Record<Dimension, string>> = {
 
 const SOURCES = ['published', 'specification', 'measured', 'calibrated', 'assumed'] as const;
 
+const { create, createUnitDependencies, unitDependencies } = mathjs;
 const math = create({ unitDependencies, createUnitDependencies } as FactoryFunctionMap);
 math.createUnit('FLOP', { prefixes: 'short' });
 math.createUnit('FLOPS', { definition: '1 FLOP/s', prefixes: 'short' });

@@ -1,7 +1,7 @@
 import { SingleBar } from 'cli-progress';
 
 export interface Progress {
-  /** One more step is done; `label` says which comes next. */
+  /** A step begins, and `label` says which; the one before it is done. */
   step(label: string): void;
   stop(): void;
 }
@@ -13,7 +13,7 @@ const PATIENCE = 1;
 export function createProgress(total: number): Progress {
   if (process.stderr.isTTY !== true) return { step() {}, stop() {} };
   const bar = new SingleBar({
-    format: '{bar} {value}/{total}  {eta_formatted} left  {label}',
+    format: '{bar} {value}/{total}  {left} s left  {label}',
     stream: process.stderr,
     clearOnComplete: true,
     hideCursor: true,
@@ -23,12 +23,14 @@ export function createProgress(total: number): Progress {
   let shown = false;
   return {
     step(label) {
-      done += 1;
-      if (!shown && performance.now() - start > 1000 * PATIENCE) {
+      const seconds = (performance.now() - start) / 1000;
+      const left = done === 0 ? '?' : Math.ceil((seconds / done) * (total - done));
+      if (!shown && seconds > PATIENCE) {
         shown = true;
-        bar.start(total, 0, { label });
+        bar.start(total, done, { label, left });
       }
-      if (shown) bar.update(done, { label });
+      if (shown) bar.update(done, { label, left });
+      done += 1;
     },
     stop() {
       if (shown) bar.stop();

@@ -24,7 +24,7 @@ export function statementsTable(cluster: string, statements: readonly Statement[
     kind: 'table',
     fold: `The ${statements.length} quantities of ${cluster}, and where each comes from`,
     columns: [
-      { title: 'quantity' },
+      { title: 'quantity', label: true },
       { title: 'as stated', align: 'right' },
       { title: 'taken', align: 'right' },
       { title: 'source' },

@@ -29,7 +29,7 @@ td.label { white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); vertical-align: top; }
 th.right, td.right { text-align: right; padding-right: 16px; }
 td.right { white-space: nowrap; }
-tr.group td { border-top: 1px solid #9aa5b1; }
+tr.group td { border-top: 2px solid #cbd2d9; }
 details { margin: 8px 0 16px; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; }
 footer { margin-top: 56px; color: var(--soft); font-size: 13px; border-top: 1px solid var(--line); padding-top: 12px; }

@@ -168,10 +168,10 @@ function comparison(rows: readonly SweepRow[]): Block[] {
       kind: 'table',
       fold: `The ${cells.length} published cells in this comparison, with notes`,
       columns: [
-        { title: 'cell' },
+        { title: 'cell', label: true },
         { title: 'value', align: 'right' },
         { title: 'known to within', align: 'right' },
-        { title: 'use' },
+        { title: 'use', label: true },
         { title: 'note' },
       ],
       rows: cells.map((cell) => [

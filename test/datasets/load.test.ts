@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  clusterKeys,
+  createNamedModel,
+  loadCatalogue,
+  loadCluster,
+  loadClusterFile,
+  loadPlan,
+  loadPublished,
+} from '../../datasets/load.ts';
+
+const test = suite('load');
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'load-'));
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function message(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message.replaceAll(folder, '');
+  }
+  return 'nothing was thrown';
+}
+
+test('a cluster by key has its head first', () => {
+  assert.equal(
+    loadCluster('prima-home').devices.map(({ name }) => name),
+    ['D3', 'D4', 'D1', 'D2'],
+  );
+});
+
+test('every cluster on file loads', () => {
+  for (const key of clusterKeys()) assert.is(loadCluster(key).name, key);
+});
+
+test('a cluster by path comes with what its file states', () => {
+  const path = file(
+    'one.json',
+    `{ "name": "one", "devices": [{
+      "name": "pc", "os": "linux",
+      "memory": { "total": { "value": "8 GB", "source": "specification: the board" } },
+      "cpu": { "cores": 4, "compute": "100 GFLOPS", "bandwidth": { "value": "40 GB/s", "efficiency": 0.5, "source": "assumed" } },
+      "disk": { "sequential": "1 GB/s" } }],
+      "links": { "default": { "latency": "1 ms", "bandwidth": "1 Gbps" } } }`,
+  );
+  const { cluster, statements } = loadClusterFile(path);
+  assert.is(cluster.devices[0]?.cpu.bandwidth, 20e9);
+  assert.equal(statements, [
+    { place: 'pc memory.total', value: '8 GB', efficiency: 1, kind: 'specification', source: 'the board' },
+    { place: 'pc cpu.compute', value: '100 GFLOPS', efficiency: 1, kind: 'unstated', source: '' },
+    { place: 'pc cpu.bandwidth', value: '40 GB/s', efficiency: 0.5, kind: 'assumed', source: '' },
+    { place: 'pc disk.sequential', value: '1 GB/s', efficiency: 1, kind: 'unstated', source: '' },
+    { place: 'links.default.latency', value: '1 ms', efficiency: 1, kind: 'unstated', source: '' },
+    { place: 'links.default.bandwidth', value: '1 Gbps', efficiency: 1, kind: 'unstated', source: '' },
+  ]);
+});
+
+test('an unknown key suggests the nearest, under the option that named it', () => {
+  assert.is(
+    message(() => loadCluster('prima-hone', '--belief')),
+    '--belief: no cluster is called "prima-hone"; did you mean "prima-home"?',
+  );
+});
+
+test('a missing file says which, and what could be given', () => {
+  assert.match(
+    message(() => loadCluster(join(folder, 'nowhere.json'))),
+    /^\/nowhere\.json: there is no such file; give the path of a cluster file, or one of helm-3090, /,
+  );
+  assert.is(message(() => loadCluster(folder)).split(';')[0], ': is a directory, a file is needed');
+});
+
+test('a file that is too large is refused unread', () => {
+  const path = file('large.json', ' '.repeat(5_100_000));
+  assert.is(
+    message(() => loadCluster(path)),
+    '/large.json: has 5.1 MB; at most 5 MB are read, is it the right file?',
+  );
+});
+
+test('malformed JSON is named with line and column', () => {
+  const path = file('broken.json', '{\n  "name": "x",\n  "devices": [}\n}');
+  assert.match(
+    message(() => loadCluster(path)),
+    /^\/broken\.json: line 3, column 15: is not valid JSON/,
+  );
+});
+
+test('a model takes the mix of the catalogue unless another is named', () => {
+  const catalogue = loadCatalogue();
+  assert.is(createNamedModel(catalogue, 'Llama-3-8B').mix, 'Q4_K_M');
+  assert.is(createNamedModel(catalogue, 'Llama-3-8B:Q8_0').mix, 'Q8_0');
+  assert.is(
+    message(() => createNamedModel(catalogue, 'Llama-3-8')),
+    '--models: no model is called "Llama-3-8"; did you mean "Llama-3-8B"?',
+  );
+  assert.is(
+    message(() => createNamedModel(catalogue, 'Llama-3-8B:Q4_K')),
+    '--models: Llama-3-8B: no mix is called "Q4_K"; did you mean "Q4_K_M"?',
+  );
+});
+
+test('a models file of the user is read in place of the catalogue', () => {
+  const header = 'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size';
+  const path = file(
+    'mine.csv',
+    `${header},tied_embeddings,qkv_bias,default_mix,provenance\nMine,llama,2,64,128,4,2,16,1000,false,false,F16,assumed: a toy\n`,
+  );
+  assert.equal(
+    loadCatalogue(path).map(({ shape }) => [shape.name, shape.layers]),
+    [['Mine', 2]],
+  );
+  const bad = file(
+    'bad.csv',
+    `${header},tied_embeddings,qkv_bias,default_mix,provenance\nMine,llama,-2,64,128,4,2,16,1000,false,false,F16,\n`,
+  );
+  assert.is(
+    message(() => loadCatalogue(bad)),
+    '/bad.csv: row 2, column layers: "-2" is not a whole number between 1 and 1000',
+  );
+});
+
+test('a missing plan says where plans come from', () => {
+  assert.is(
+    message(() => loadPlan(join(folder, 'plan.json'))),
+    '/plan.json: there is no such file; give a plan (JSON), such as a sweep writes to plans/',
+  );
+});
+
+test('the published cells hold prima.cpp Table 4', () => {
+  const table = loadPublished().filter(({ paper, table }) => paper === 'prima-cpp' && table === 'Table 4');
+  const cell = table.find(({ row, column }) => row === '70B' && column === 'prima.cpp TPOT');
+  assert.is(table.length, 70);
+  assert.is(cell?.value, 674);
+  assert.is(cell?.use, 'held-out');
+});
+
+test.run();

@@ -1,0 +1,217 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parsePlan } from '../../engine/plan/parse-plan.ts';
+import { testIf } from '../support/needs.ts';
+import { type Ended, runScript } from '../support/run-script.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const scratch = mkdtempSync(join(tmpdir(), 'halda-sweep-'));
+test.after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const sweep = (...options: string[]): Promise<Ended> => runScript('experiments/halda-sweep.ts', ...options);
+const out = join(scratch, 'results');
+
+interface Row {
+  readonly model: string;
+  readonly scheduler: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly tokenSeconds?: number;
+  readonly published?: { readonly value: number; readonly table: string };
+}
+
+function rowsOf(json: string): Row[] {
+  return JSON.parse(json).clusters.flatMap((cluster: { rows: Row[] }) => cluster.rows);
+}
+
+function file(name: string, text: string): string {
+  const path = join(scratch, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** One Linux device and, after it, others with next to no memory. */
+function cluster(name: string, devices: readonly string[], change: object = {}): string {
+  const device = (own: string) => ({
+    name: own,
+    os: 'linux',
+    memory: { total: '64 GiB', available: '48 GiB' },
+    cpu: { cores: 8, compute: '1 TFLOPS', bandwidth: '40 GB/s' },
+    disk: { sequential: '2 GB/s' },
+    ...change,
+  });
+  const links = { default: { latency: '1 ms', bandwidth: '1 Gbps' } };
+  return file(`${name}.json`, JSON.stringify({ name, devices: devices.map(device), links }));
+}
+
+const HEADER =
+  'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size,tied_embeddings,qkv_bias,default_mix,provenance';
+const TWO_LAYERS = 'Two,llama,2,4096,14336,32,8,128,128256,false,false,Q4_K_M,assumed: a toy';
+
+test('seven Llama models, every scheduler, on the testbed of Table 4', async () => {
+  const { code, stdout, stderr } = await sweep('--out', out);
+  assert.is(code, 0, stderr);
+  assert.is(stderr, '');
+  const lines = stdout.split('\n');
+  assert.ok(lines.every((line) => [...line].length <= 120 || line.startsWith('Report: ')));
+  assert.ok(lines.some((line) => /^Llama-3-8B +halda +[\d.]+ ms +D3 0\+32 +1 /.test(line)));
+  assert.match(stdout, /The best plans on prima-home take /);
+  const rows = rowsOf(readFileSync(join(out, 'results.json'), 'utf8'));
+  assert.is(rows.length, 7 * 8);
+  const cell = rows.find(({ model, scheduler }) => model === 'Llama-3-70B' && scheduler === 'optimal')?.published;
+  assert.equal([cell?.value, cell?.table], [674, 'Table 4']);
+});
+
+test('no scheduler beats the optimum, and the integer program reaches it', () => {
+  const rows = rowsOf(readFileSync(join(out, 'results.json'), 'utf8'));
+  for (const row of rows.filter(({ status }) => status === 'planned')) {
+    const best = rows.find(({ model, scheduler }) => model === row.model && scheduler === 'optimal')?.tokenSeconds ?? 0;
+    assert.ok((row.tokenSeconds ?? 0) >= best * (1 - 1e-9), `${row.scheduler} on ${row.model}`);
+    if (row.scheduler === 'milp') assert.ok((row.tokenSeconds ?? 0) <= best * (1 + 1e-6), row.model);
+  }
+});
+
+test('the files: report, results, timing, and the plans, each to be read back', () => {
+  assert.equal(readdirSync(out).sort(), ['plans', 'report.html', 'results.csv', 'results.json', 'timing.csv']);
+  const csv = readFileSync(join(out, 'results.csv'), 'utf8').trimEnd().split('\n');
+  assert.is(csv.length, 1 + 56);
+  for (const name of readdirSync(join(out, 'plans'))) {
+    const path = join(out, 'plans', name);
+    assert.ok(parsePlan(readFileSync(path, 'utf8'), path).stages.length > 0);
+  }
+});
+
+test('four devices are tried in all eight sets with the head', () => {
+  const { subsets } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')).clusters[0];
+  const time = (row: { optimal: { tokenSeconds: number } }): number => row.optimal.tokenSeconds;
+  assert.is(subsets.model, 'Llama-3-70B');
+  assert.equal(
+    subsets.rows.map(({ devices }: { devices: string[] }) => devices.join(' ')),
+    ['D3', 'D3 D4', 'D3 D1', 'D3 D2', 'D3 D4 D1', 'D3 D4 D2', 'D3 D1 D2', 'D3 D4 D1 D2'],
+  );
+  assert.ok(subsets.rows.every((row: { optimal: { tokenSeconds: number } }) => time(row) >= time(subsets.rows[7])));
+});
+
+test('the same input writes the same bytes; only clocks differ', async () => {
+  const again = join(scratch, 'again');
+  await sweep('--out', again);
+  for (const name of ['report.html', 'results.csv', 'results.json'])
+    assert.ok(readFileSync(join(again, name)).equals(readFileSync(join(out, name))), name);
+});
+
+testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the report opens without errors, every chart drawn', async () => {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+  try {
+    const page = await browser.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(String(error)));
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+    await page.goto(`file://${join(out, 'report.html')}`);
+    await page.waitForSelector('section:nth-last-of-type(2) svg .trace path');
+    const drawn = await page
+      .locator('figure')
+      .evaluateAll((all) => all.map((one) => one.querySelector('svg .trace path') !== null));
+    assert.equal(drawn, [true, true, true, true]);
+    await page.locator('figure select').first().selectOption('cpu-gpu-split');
+    await page.waitForSelector('figure .annotation-text:has-text("no plan")');
+    assert.equal(errors, []);
+  } finally {
+    await browser.close();
+  }
+});
+
+test('a plan given back is judged as it was', async () => {
+  const before = rowsOf(readFileSync(join(out, 'results.json'), 'utf8'));
+  const planned = before.find(({ model, scheduler }) => model === 'Llama-3-45B' && scheduler === 'optimal');
+  const { code, stdout } = await sweep(
+    ...['--plan', join(out, 'plans', 'prima-home__Llama-3-45B__optimal.json'), '--models', 'Llama-3-45B'],
+    ...['--schedulers', 'single-device', '--json', '--trace', '--out', join(scratch, 'given')],
+  );
+  assert.is(code, 0);
+  const hand = rowsOf(stdout).find(({ scheduler }) => scheduler === 'hand');
+  assert.is(hand?.tokenSeconds, planned?.tokenSeconds);
+  const traces = readdirSync(join(scratch, 'given', 'traces'));
+  assert.equal(traces.sort(), ['prima-home__Llama-3-45B__hand.json', 'prima-home__Llama-3-45B__single-device.json']);
+  const trace = JSON.parse(readFileSync(join(scratch, 'given', 'traces', traces[0] as string), 'utf8'));
+  assert.ok(trace.traceEvents.length > 0);
+});
+
+test('schedulers plan on their belief, and plans are judged on the truth', async () => {
+  const truth = cluster('truth', ['pc'], { memory: { total: '64 GiB', available: '4 GiB' } });
+  const belief = cluster('belief', ['pc']);
+  const { code, stdout } = await sweep(
+    ...['--cluster', truth, '--belief', belief, '--models', 'Llama-3-8B', '--schedulers', 'optimal'],
+    ...['--context', '100000', '--json', '--out', join(scratch, 'belief')],
+  );
+  assert.is(code, 0);
+  const [row] = rowsOf(stdout);
+  assert.equal([row?.status, row?.reason], ['unrunnable', 'RAM too small']);
+});
+
+test('where there is no plan, the row says why, and the run goes on', async () => {
+  const models = file('two.csv', `${HEADER}\n${TWO_LAYERS}\n`);
+  const tiny = cluster('tiny', ['a', 'b', 'c'], { memory: { total: '1 GiB', available: '128 MiB' } });
+  const many = cluster('many', ['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+  const { code, stdout } = await sweep(
+    ...['--cluster', `${many},${tiny}`, '--model-file', models, '--schedulers', 'halda,optimal,milp,cpu-gpu-split'],
+    ...['--out', join(scratch, 'none')],
+  );
+  assert.is(code, 0);
+  const [first = '', second = ''] =
+    stdout.split('On tiny no scheduler has a plan that runs.')[0]?.split('\nmodel') ?? [];
+  assert.match(first, /halda +– +no plan: more devices than layers \(1\)/);
+  assert.match(first, /optimal +[\d.]+ ms/);
+  assert.match(first, /milp +– +skipped: too many devices \(2\)/);
+  assert.match(first, /cpu-gpu-split +– +no plan: needs gpu \(3\)/);
+  assert.match(first, /\(1\) 7 devices for 2 layers: Algorithm 1 gives each at least one/);
+  assert.match(second, /optimal +– +no plan: fits nowhere/);
+});
+
+test('bad input ends with code 2 and one line, and writes nothing', async () => {
+  const untouched = join(scratch, 'untouched');
+  const plain = file('plain', '');
+  const one = JSON.parse(readFileSync(cluster('one', ['pc']), 'utf8'));
+  const bad = (name: string, change: object): string => file(name, JSON.stringify({ ...one, ...change }));
+  const cases: readonly (readonly [string[], RegExp])[] = [
+    [
+      ['--cluster', file('broken.json', '{\n  "name": "x",\n  "devices": [}\n')],
+      /broken\.json: line 3, column 15: is not/,
+    ],
+    [['--schedulers', 'haldaa'], /^--schedulers: unknown "haldaa"; did you mean "halda"\?$/],
+    [['--models', 'Llama-3-80B'], /^--models: no model is called "Llama-3-80B"; did you mean "Llama-3-/],
+    [['--clusters', 'x'], /^unknown option '--clusters' \(Did you mean --cluster\?\); see halda-sweep --help$/],
+    [
+      ['--cluster', cluster('negative', ['pc'], { memory: { total: '-4 GiB' } })],
+      /negative\.json: devices\[0\]\.memory\.total: "-4 GiB" is -4294967296 B; a size between/,
+    ],
+    [
+      ['--cluster', cluster('twins', ['pc', 'pc'])],
+      /twins\.json: devices\[1\]\.name: "pc" is there twice; rename one$/,
+    ],
+    [
+      ['--cluster', bad('headless.json', { head: 'pd' })],
+      /headless\.json: head: no device is called "pd"; did you mean "pc"\?$/,
+    ],
+    [['--cluster', bad('empty.json', { devices: [] })], /empty\.json: devices: is empty; give at least one device$/],
+    [['--out', plain], /^--out .*plain: ".*plain" is a file; name a directory$/],
+    [['--out', join(plain, 'below')], /^--out .*below: ".*plain" is a file; name a directory$/],
+  ];
+  for (let index = 0; index < cases.length; index += 3) {
+    const batch = cases.slice(index, index + 3);
+    const ended = await Promise.all(batch.map(([options]) => sweep('--out', untouched, ...options)));
+    ended.forEach(({ code, stdout, stderr }, at) => {
+      const [options, expected] = batch[at] as (typeof cases)[number];
+      assert.is(code, 2, `${options.join(' ')}: ${stderr}`);
+      assert.is(stdout, '');
+      assert.is(stderr.split('\n').length, 2, stderr);
+      assert.match(stderr.trimEnd(), expected);
+    });
+  }
+  assert.not(existsSync(untouched));
+});
+
+test.run();

@@ -1,0 +1,32 @@
+import { parse } from 'csv-parse/sync';
+import * as fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { toCsv } from '../../../experiments/lib/csv.ts';
+
+test('cells are quoted where they must be', () => {
+  assert.is(
+    toCsv(
+      ['a', 'b, c'],
+      [
+        [1.5, 'say "so"'],
+        [undefined, 'two\nlines'],
+        [true, 'plain'],
+      ],
+    ),
+    'a,"b, c"\n1.5,"say ""so"""\n,"two\nlines"\ntrue,plain\n',
+  );
+});
+
+test('a reader gets back any text', () => {
+  const row = fc.tuple(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[,"\n\ra ]*$/), fc.constant('end'));
+  fc.assert(
+    fc.property(fc.array(row, { minLength: 1 }), (rows) => {
+      const back = parse(toCsv(['x', 'y', 'z'], rows), { record_delimiter: '\n' });
+      assert.equal(back, [['x', 'y', 'z'], ...rows]);
+    }),
+    { seed: 1 },
+  );
+});
+
+test.run();
