@@ -7,8 +7,8 @@ import { SCHEDULER_NAMES, type SchedulerName } from '../engine/schedule/registry
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { formatPercent } from './lib/format.ts';
-import { type GapRow, type GapSettings, type GapSummary, gapOf, summariseGap } from './lib/gap.ts';
-import { gapReport } from './lib/gap-report.ts';
+import { type GapRow, type GapSettings, type GapSummary, gapOf, summariseGap } from './lib/gap/gap.ts';
+import { gapReport } from './lib/gap/report.ts';
 import { readChoice, readChoices, readCount, readList } from './lib/options.ts';
 import { createProgress } from './lib/progress.ts';
 import { renderReport } from './lib/report.ts';
