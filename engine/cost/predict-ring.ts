@@ -1,7 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Plan, Stage } from '../plan/plan.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../plan/plan.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -89,7 +89,7 @@ function predictRing(
       cpuLayers: tally.cpuLayers,
       gpuLayers: tally.gpuLayers,
       output: tally === head ? plan.output.processor : undefined,
-      prefetches: plan.weights[tally.costs.name]?.prefetch === 'ahead',
+      prefetches: (plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY).prefetch !== 'none',
       kvInRam: plan.kvCache === 'host',
     };
     const use = memoryUse(costs, tally.costs, load, reclaim);

@@ -12,6 +12,8 @@ export interface Fields {
   texts(key: string, length: number): string[];
   /** A whole number from `least` (1 unless told) to 4096. */
   count(key: string, least?: number): number;
+  /** A number of 0 or more. */
+  amount(key: string): number;
   keys(): string[];
   oneOf<T extends string>(key: string, allowed: readonly T[]): T;
   /** SI value of a quantity; `fallback` stands in for a missing one. */
@@ -72,6 +74,12 @@ export function readFields(
       const value = get(key);
       const fits = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= 4096;
       return fits ? value : fail(key, `a whole number between ${least} and 4096`);
+    },
+    amount(key) {
+      const value = get(key);
+      return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+        ? value
+        : fail(key, 'a number of 0 or more');
     },
     keys: () => Object.keys(raw),
     oneOf(key, allowed) {

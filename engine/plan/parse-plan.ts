@@ -44,7 +44,12 @@ function readStage(fields: Fields): Stage {
 
 function readWeights(weights: Fields, name: string): Plan['weights'][string] {
   const fields = weights.object(name);
-  const policy = { prefetch: fields.oneOf('prefetch', ['none', 'ahead']) };
+  const given = fields.keys();
+  const policy = {
+    prefetch: fields.oneOf('prefetch', ['none', 'willneed', 'populate']),
+    release: given.includes('release') ? fields.oneOf('release', ['none', 'drop', 'pinned']) : 'none',
+    pinnedBytes: given.includes('pinnedBytes') ? fields.amount('pinnedBytes') : 0,
+  };
   fields.end();
   return policy;
 }

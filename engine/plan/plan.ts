@@ -12,11 +12,23 @@ export interface Stage extends Place {
   readonly to: number;
 }
 
-/** What a device does with mapped weights beyond what its OS does. */
+/** What a device does with its mapped weights beyond what its OS does. */
 export interface WeightsPolicy {
-  /** `ahead`: the device asks for the layers of its next window while others compute; `none`: page faults load them. */
-  readonly prefetch: 'none' | 'ahead';
+  /**
+   * How the layers of its next window are asked for while others compute: `none` (page faults load them), `willneed`
+   * (the OS is advised; prima.cpp), `populate` (a helper thread reads them in).
+   */
+  readonly prefetch: 'none' | 'willneed' | 'populate';
+  /**
+   * What becomes of a window after its turn: `none` (the OS decides), `drop` (its pages are given back), `pinned` (the
+   * first `pinnedBytes` of the device's weights, spread evenly over its windows, stay for good; the rest is given back).
+   */
+  readonly release: 'none' | 'drop' | 'pinned';
+  /** Bytes; 0 unless `release` is `pinned`. */
+  readonly pinnedBytes: number;
 }
+
+export const NO_WEIGHTS_POLICY: WeightsPolicy = { prefetch: 'none', release: 'none', pinnedBytes: 0 };
 
 /**
  * Which layers run where, in what order: the one thing that predictions, simulations and real runs all take. Plain
@@ -33,7 +45,7 @@ export interface Plan {
   readonly embedding: Place;
   /** Where the output layer runs. */
   readonly output: Place;
-  /** By device name; a device that is not named prefetches nothing. */
+  /** By device name; a device that is not named leaves all to its OS. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** `with-layers`: each layer's keys and values lie where the layer runs; `host`: all in RAM (HELM's KV offload). */
   readonly kvCache: 'with-layers' | 'host';

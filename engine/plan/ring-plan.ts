@@ -1,5 +1,5 @@
 import type { ProcessorKind } from '../hardware/device.ts';
-import type { Plan, Stage, WeightsPolicy } from './plan.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from './plan.ts';
 
 /** A device's window in every round: `layers` of them (w), of which the last `gpuLayers` (n) run on the GPU. */
 export interface Window {
@@ -16,6 +16,7 @@ interface RingPlanParts {
   readonly windows: readonly Window[];
   readonly outputProcessor?: ProcessorKind;
   readonly prefetch?: WeightsPolicy['prefetch'];
+  readonly release?: WeightsPolicy['release'];
 }
 
 /** The plan of a pipelined ring: every round runs every device's window once (prima.cpp 3.1, Fig. 1). */
@@ -25,7 +26,8 @@ export function ringPlan({
   rounds,
   windows,
   outputProcessor = 'cpu',
-  prefetch = 'ahead',
+  prefetch = 'willneed',
+  release = 'none',
 }: RingPlanParts): Plan {
   const stages: Stage[] = [];
   let from = 0;
@@ -46,7 +48,7 @@ export function ringPlan({
     stages: holders.length === 1 ? mergeRounds(stages) : stages,
     embedding: { device: head, processor: 'cpu' },
     output: { device: head, processor: outputProcessor },
-    weights: Object.fromEntries(holders.map(({ device }) => [device, { prefetch }])),
+    weights: Object.fromEntries(holders.map(({ device }) => [device, { ...NO_WEIGHTS_POLICY, prefetch, release }])),
     kvCache: 'with-layers',
   };
 }

@@ -3,7 +3,7 @@ import { createSplitPredictor, type SplitPredictionOptions } from '../cost/predi
 import { deviceIndex } from '../hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../hardware/device.ts';
 import type { Shape } from '../model/architecture.ts';
-import type { Plan, Stage } from '../plan/plan.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../plan/plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from './scheduler.ts';
 
 export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime'> {
@@ -91,7 +91,7 @@ export function splitPlan(device: string, shape: Shape, cpuUnits: number, kvCach
     stages: stages.filter((stage) => stage.to > stage.from),
     embedding: place(cpuUnits >= 1 ? 'cpu' : 'gpu'),
     output: place(cpuUnits === partitionUnits(shape) ? 'cpu' : 'gpu'),
-    weights: { [device]: { prefetch: 'none' } },
+    weights: { [device]: NO_WEIGHTS_POLICY },
     kvCache,
   };
 }

@@ -42,7 +42,7 @@ export function noPlan(reason: NoPlanReason, message: string): NoPlan {
  * loads what is reclaimed twice: there it is left out. (What it gains by overlap is for the simulator to say.)
  */
 export function worthwhilePrefetch(reclaim: ReclaimPolicy): WeightsPolicy['prefetch'] {
-  return reclaim === 'double' ? 'none' : 'ahead';
+  return reclaim === 'double' ? 'none' : 'willneed';
 }
 
 /** Every whole divisor of `layers`, ascending: the rounds k that fill all windows (prima.cpp Eq. 3). */

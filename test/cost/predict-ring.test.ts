@@ -196,7 +196,7 @@ test('deviceSeconds is the sum that the breakdown takes apart, links aside, and 
           cpuLayers: part.cpuLayers,
           gpuLayers: part.gpuLayers,
           output: part.device === plan.output.device ? plan.output.processor : undefined,
-          prefetches: plan.weights[part.device]?.prefetch === 'ahead',
+          prefetches: plan.weights[part.device]?.prefetch === 'willneed',
           kvInRam: false,
         },
         part.windows,

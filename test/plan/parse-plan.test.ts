@@ -14,7 +14,7 @@ const WRITTEN = `{
   ],
   "embedding": { "device": "pc", "processor": "cpu" },
   "output": { "device": "pc", "processor": "gpu" },
-  "weights": { "phone": { "prefetch": "ahead" } },
+  "weights": { "phone": { "prefetch": "willneed" } },
   "kvCache": "host"
 }`;
 
@@ -28,7 +28,7 @@ test('a plan written by hand', () => {
     ],
     embedding: { device: 'pc', processor: 'cpu' },
     output: { device: 'pc', processor: 'gpu' },
-    weights: { phone: { prefetch: 'ahead' } },
+    weights: { phone: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 } },
     kvCache: 'host',
   });
 });
@@ -67,7 +67,7 @@ test('mistakes are named with file and place', () => {
     ],
     ['"from": 20', '"from": -1', /^my\.json: stages\[1\]\.from: a whole number between 0 and 4096 is needed, not -1$/],
     ['"rounds": 1', '"rounds": 1, "round": 2', /^my\.json: round: unknown key; did you mean "rounds"\?$/],
-    ['"prefetch": "ahead"', '"prefetch": "ahead", "pin": 1', /^my\.json: weights\.phone\.pin: unknown key/],
+    ['"prefetch": "willneed"', '"prefetch": "willneed", "pin": 1', /^my\.json: weights\.phone\.pin: unknown key/],
     ['"stages": [', '"stages": [ 7,', /^my\.json: stages\[0\]: an object \{ … \} is needed, not 7$/],
     ['"rounds": 1,', '"rounds": 1', /^my\.json: line \d+, column \d+: is not valid JSON/],
   ];

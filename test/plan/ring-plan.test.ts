@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { planShares } from '../../engine/plan/plan.ts';
+import { NO_WEIGHTS_POLICY, planShares } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 
 test('every round runs every window once, CPU layers before GPU layers', () => {
@@ -27,7 +27,10 @@ test('every round runs every window once, CPU layers before GPU layers', () => {
     ],
     embedding: { device: 'a', processor: 'cpu' },
     output: { device: 'a', processor: 'gpu' },
-    weights: { a: { prefetch: 'ahead' }, b: { prefetch: 'ahead' } },
+    weights: {
+      a: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 },
+      b: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 },
+    },
     kvCache: 'with-layers',
   });
 });
@@ -44,7 +47,7 @@ test('windows without layers are left out, the head among them', () => {
     { device: 'c', processor: 'cpu', from: 2, to: 3 },
   ]);
   assert.equal(plan.output, { device: 'a', processor: 'cpu' });
-  assert.equal(plan.weights, { b: { prefetch: 'none' }, c: { prefetch: 'none' } });
+  assert.equal(plan.weights, { b: NO_WEIGHTS_POLICY, c: NO_WEIGHTS_POLICY });
 });
 
 test('a single device has one round, with its CPU layers first', () => {

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
 
@@ -21,7 +21,7 @@ const plan = (given: Partial<Plan> = {}): Plan => ({
   stages: [stage('laptop', 0, 3, 'gpu'), stage('phone', 3, 4)],
   embedding: { device: 'laptop', processor: 'cpu' },
   output: { device: 'laptop', processor: 'gpu' },
-  weights: { phone: { prefetch: 'ahead' } },
+  weights: { phone: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 } },
   kvCache: 'with-layers',
   ...given,
 });
@@ -79,7 +79,7 @@ test('an unknown device, with the one that was meant', () => {
     'my.json: embedding.device: cluster toy has no "mainframe"; allowed: laptop, phone',
   );
   assert.is(
-    messageOf(plan({ weights: { lapto: { prefetch: 'none' } } })),
+    messageOf(plan({ weights: { lapto: NO_WEIGHTS_POLICY } })),
     'my.json: weights: names "lapto"; did you mean "laptop"?',
   );
 });

@@ -17,7 +17,7 @@ export function bruteForce(
     for (const windows of allWindows(belief.devices, model.layers / k)) {
       if (headLayers === 'must' && windows[0]?.layers === 0) continue;
       for (const outputProcessor of outputProcessors(belief, output)) {
-        for (const prefetch of ['ahead', 'none'] as const) {
+        for (const prefetch of ['willneed', 'none'] as const) {
           const { infeasible, tokenSeconds } = predict(plan(belief, k, windows, outputProcessor, prefetch));
           if (infeasible.length === 0) least = Math.min(least, tokenSeconds);
         }
