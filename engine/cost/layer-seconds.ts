@@ -57,3 +57,18 @@ export function multiplySeconds(
   for (const [quantization, flops] of group.flops) seconds += (batch * flops) / processor.flops[quantization];
   return seconds;
 }
+
+/**
+ * One layer on one processor for all tokens of a prompt at once: every weight is read once, everything else grows with
+ * the tokens; attention of token i meets the i tokens before it, half the square in all.
+ */
+export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
+  const tokens = workload.promptTokens * workload.batch;
+  const keysAndValues = kvBytesPerToken(model) * tokens;
+  const attention = attentionFlops(model, { ...workload, batch: tokens, context: workload.promptTokens / 2 });
+  return {
+    compute: multiplySeconds(model.layer, { ...workload, batch: tokens }, processor) + attention / processor.flops.F16,
+    kvCopy: processor.kvCopyLatency + keysAndValues / processor.bandwidth,
+    memory: (model.layer.bytes + keysAndValues) / processor.bandwidth,
+  };
+}

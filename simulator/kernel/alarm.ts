@@ -1,30 +1,22 @@
-import { Effect, type Source } from './effect.ts';
-import type { Simulation } from './simulation.ts';
+import type { Scheduled, Simulation } from './simulation.ts';
 
-/** A resource's own event: at most one time at which something is to be done. */
-export interface Alarm {
-  /** Moves the alarm to `time`. */
-  set(time: number): void;
-  clear(): void;
-}
+/** A resource's own event: one moment, at most, at which it has something to do. */
+export class Alarm implements Scheduled {
+  slot = -1;
 
-/** @param ring is called at the time set; it may set the alarm again */
-export function createAlarm(simulation: Simulation, ring: () => void): Alarm {
-  const source: Source<undefined> = {
-    begin: () => {},
-    due: ring,
-    cancel: () => {},
-    describe: () => 'an alarm',
-  };
-  const event: Effect<unknown> = new Effect<unknown, undefined>(source, undefined);
-  const clear = (): void => {
-    if (event.slot >= 0) simulation.unschedule(event);
-  };
-  return {
-    clear,
-    set(time) {
-      clear();
-      simulation.schedule(event, time, 0);
-    },
-  };
+  /** @param due what is to be done; it may set the alarm again */
+  constructor(
+    private readonly simulation: Simulation,
+    readonly due: () => void,
+  ) {}
+
+  /** Sets the alarm to `time`, wherever it stood. */
+  set(time: number): void {
+    this.clear();
+    this.simulation.schedule(this, time, 0);
+  }
+
+  clear(): void {
+    if (this.slot >= 0) this.simulation.unschedule(this);
+  }
 }

@@ -1,6 +1,5 @@
-import type { Queued } from './event-queue.ts';
 import type { Process } from './process.ts';
-import type { Simulation } from './simulation.ts';
+import type { Scheduled, Simulation } from './simulation.ts';
 
 /**
  * What a process does, as a generator function: each effect that it yields is waited for. `yield effect` where no
@@ -46,7 +45,7 @@ type State = 'new' | 'beginning' | 'waiting' | 'succeeded' | 'failed' | 'given u
  * All effects are of this one class, and differ by their source and what that keeps as `detail`: the engine's loops
  * meet one shape of objects.
  */
-export class Effect<Result, Detail = unknown> implements Queued {
+export class Effect<Result, Detail = unknown> implements Scheduled {
   slot = -1;
   state: State = 'new';
   /** The result, or the error. */
@@ -92,6 +91,12 @@ export class Effect<Result, Detail = unknown> implements Queued {
     this.state = 'succeeded';
     this.value = result;
     this.waiter.resume(this);
+  }
+
+  /** Its moment has come: for the waiter to go on if it is over, else for the source to act. */
+  due(): void {
+    if (this.isOver) this.waiter.resume(this);
+    else this.source.due?.(this);
   }
 
   /** Ends the wait without a result, whatever the state. */

@@ -6,7 +6,7 @@ import type { Simulation } from './simulation.ts';
 /** A queue of items between processes, first in, first out. */
 export interface Mailbox<Item> {
   readonly name: string;
-  /** Adds an item behind the others; waits while the mailbox is full. */
+  /** Adds an item behind the others; waits while the mailbox is full. What is in stays in. */
   put(item: Item): Effect<void>;
   /** Takes the first item; waits while there is none. Those who wait are served in the order of their coming. */
   take(): Effect<Item>;
@@ -136,7 +136,7 @@ class Store<Item> implements Mailbox<Item> {
     this.itemLevel.add(1, this.simulation.now);
   }
 
-  /** Lets the first who waits for room put his item, if there is room again. */
+  /** Lets the first who waits for room put an item, if there is room again. */
   private admit(): void {
     if (this.putters.size === 0 || this.items.length >= this.capacity) return;
     const putter = this.putters.take() as Effect<unknown, Item>;

@@ -1,26 +1,25 @@
-import { Effect, type Source, type Steps, type Waiter } from './effect.ts';
+import type { Effect, Steps, Waiter } from './effect.ts';
 import { Interrupt } from './interrupt.ts';
 import { createOneShot, type OneShot } from './one-shot.ts';
 import { ProcessError } from './process-error.ts';
-import type { Simulation } from './simulation.ts';
+import type { Scheduled, Simulation } from './simulation.ts';
 
 /** Makes an interrupt of what was left of the wait that it ends. */
 type MakeInterrupt = (remaining: number | undefined) => Interrupt;
 
-/** Where waits come from that need nothing but the process's turn: its start, and the delivery of an interrupt. */
-const TURN: Source<undefined> = {
-  begin: () => {},
-  cancel: () => {},
-  describe: () => 'its turn',
-};
-
-/** Steps under way. Made by `simulation.spawn`. */
-export class Process<Result> implements Waiter {
+/**
+ * Steps under way, made by `simulation.spawn`. A model joins and interrupts it; `settled`, `resume` and `due` are for
+ * the kernel.
+ */
+export class Process<Result> implements Waiter, Scheduled {
+  slot = -1;
   /** Whether it has returned or failed. */
   hasEnded = false;
   private readonly end: OneShot<Result>;
-  /** What it waits for, or has waited for last. */
-  private effect: Effect<unknown>;
+  /** What it waits for, or has waited for; undefined before its first turn, and while an interrupt is on its way. */
+  private effect: Effect<unknown> | undefined = undefined;
+  /** The interrupt that is on its way. */
+  private thrown: Interrupt | undefined = undefined;
   /** Interrupts that found it not waiting: for its next waits. */
   private readonly interrupts: MakeInterrupt[] = [];
 
@@ -33,8 +32,7 @@ export class Process<Result> implements Waiter {
     private readonly onEnd: (process: Process<unknown>) => void,
   ) {
     this.end = createOneShot(`the end of process "${name}"`);
-    this.effect = this.awaitTurn();
-    this.effect.succeed(undefined);
+    simulation.schedule(this, simulation.now, priority);
   }
 
   get process(): Process<unknown> {
@@ -43,7 +41,7 @@ export class Process<Result> implements Waiter {
 
   /** What it waits for, after the words "waits for"; undefined if it does not wait. */
   get waitsFor(): string | undefined {
-    return this.effect.state === 'waiting' ? this.effect.source.describe(this.effect) : undefined;
+    return this.effect?.state === 'waiting' ? this.effect.source.describe(this.effect) : undefined;
   }
 
   /**
@@ -66,7 +64,7 @@ export class Process<Result> implements Waiter {
   /** As `interrupt`, with an Interrupt of one's own. */
   interruptWith(make: MakeInterrupt): boolean {
     if (this.hasEnded) return false;
-    if (this.effect.state === 'waiting') this.replaceWait(make);
+    if (this.effect?.state === 'waiting') this.replaceWait(this.effect, make);
     else this.interrupts.push(make);
     return true;
   }
@@ -75,22 +73,32 @@ export class Process<Result> implements Waiter {
     this.simulation.schedule(effect, this.simulation.now, this.priority);
   }
 
-  /** Goes on with the outcome of `effect` until a wait is not over at once. */
   resume(effect: Effect<unknown>): void {
+    this.advance(effect.state === 'failed', effect.value);
+  }
+
+  /** The first turn, or that of an interrupt. */
+  due(): void {
+    const { thrown } = this;
+    this.thrown = undefined;
+    this.advance(thrown !== undefined, thrown);
+  }
+
+  /** Goes on with a result, or an error, through all waits that are over at once. */
+  private advance(hasFailed: boolean, value: unknown): void {
     let step: IteratorResult<Effect<unknown>, Result>;
-    let over = effect;
     try {
-      for (;;) {
-        step = over.state === 'failed' ? this.steps.throw(over.value) : this.steps.next(over.value);
-        if (step.done) break;
-        over = step.value;
-        this.effect = over;
+      step = hasFailed ? this.steps.throw(value) : this.steps.next(value);
+      while (!step.done) {
+        const effect = step.value;
+        this.effect = effect;
         const make = this.interrupts.length === 0 ? undefined : this.interrupts.shift();
         if (make !== undefined) {
-          this.replaceWait(make);
+          this.replaceWait(effect, make);
           return;
         }
-        if (!over.begin(this)) return;
+        if (!effect.begin(this)) return;
+        step = effect.state === 'failed' ? this.steps.throw(effect.value) : this.steps.next(effect.value);
       }
     } catch (error) {
       this.fail(error);
@@ -111,18 +119,11 @@ export class Process<Result> implements Waiter {
     if (!isAwaited) throw failure;
   }
 
-  /** Gives up what the process waits for, or is about to; the interrupt comes in its place. */
-  private replaceWait(make: MakeInterrupt): void {
-    const { effect } = this;
-    const interrupt = make(effect.source.remaining?.(effect));
+  /** Gives up what the process waits for, or is about to; an interrupt comes in its place. */
+  private replaceWait(effect: Effect<unknown>, make: MakeInterrupt): void {
+    this.thrown = make(effect.source.remaining?.(effect));
+    this.effect = undefined;
     effect.giveUp();
-    this.effect = this.awaitTurn();
-    this.effect.fail(interrupt);
-  }
-
-  private awaitTurn(): Effect<unknown> {
-    const turn = new Effect<unknown, undefined>(TURN, undefined);
-    turn.begin(this);
-    return turn;
+    this.simulation.schedule(this, this.simulation.now, this.priority);
   }
 }

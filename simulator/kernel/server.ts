@@ -129,9 +129,12 @@ class Places implements Server, Source<Request> {
 
   begin(effect: Effect<unknown, Request>): void {
     const request = effect.detail;
-    const victim = this.users.length < this.capacity ? undefined : this.victim(request.priority);
-    if (victim !== undefined) this.evict(victim, request);
-    if (this.users.length < this.capacity) this.enter(request);
+    if (this.users.length < this.capacity) {
+      this.enter(request);
+      return;
+    }
+    const victim = this.victim(request.priority);
+    if (victim !== undefined) this.replace(victim, request);
     else {
       this.line.push(effect, request.priority, 0);
       this.lineLevel.add(1, this.simulation.now);
@@ -217,16 +220,14 @@ class Places implements Server, Source<Request> {
     }, undefined);
   }
 
-  private evict(victim: Request, by: Request): void {
-    const { effect, seconds } = victim;
+  /** The victim hears of it last: what it gives up in turn finds the place taken. */
+  private replace(victim: Request, by: Request): void {
+    const { effect, seconds, end } = victim;
     const byName = by.effect.process.name;
-    const preemption = (remaining: number | undefined) => new Preemption(this.name, byName, remaining);
-    const remaining = victim.end - this.simulation.now;
+    if (seconds !== undefined) this.simulation.unschedule(effect);
     this.leave(victim);
-    if (seconds === undefined) effect.process.interruptWith(preemption);
-    else {
-      this.simulation.unschedule(effect);
-      effect.fail(preemption(remaining));
-    }
+    this.enter(by);
+    if (seconds !== undefined) effect.fail(new Preemption(this.name, byName, end - this.simulation.now));
+    else effect.process.interruptWith((remaining) => new Preemption(this.name, byName, remaining));
   }
 }

@@ -1,4 +1,4 @@
-import { type Alarm, createAlarm } from './alarm.ts';
+import { Alarm } from './alarm.ts';
 import { checkAmount } from './amount.ts';
 import { Effect, type Source } from './effect.ts';
 import { EventQueue } from './event-queue.ts';
@@ -45,7 +45,7 @@ class SharedRate implements Rate, Source<Transfer> {
     this.rate = checkAmount(rate, 'rate of', name);
     this.since = simulation.now;
     this.transfers = new Level(simulation.now);
-    this.alarm = createAlarm(simulation, () => this.finish());
+    this.alarm = new Alarm(simulation, () => this.finish());
   }
 
   transfer(bytes: number): Effect<void, Transfer> {
@@ -107,13 +107,16 @@ class SharedRate implements Rate, Source<Transfer> {
   /** The first finish is reached: exactly, whatever the rounding of the way there. */
   private finish(): void {
     const { finishes } = this;
-    const virtual = finishes.first()?.detail.finish ?? this.virtual;
-    this.moveTo(virtual);
-    this.since = this.simulation.now;
-    while (finishes.first()?.detail.finish === virtual) {
+    const { now } = this.simulation;
+    let first = finishes.first();
+    if (first !== undefined) this.moveTo(first.detail.finish);
+    this.since = now;
+    while (first !== undefined && first.detail.finish === this.virtual) {
+      finishes.discard(first);
       this.completed++;
-      this.transfers.add(-1, this.simulation.now);
-      finishes.take()?.succeed(undefined);
+      this.transfers.add(-1, now);
+      first.succeed(undefined);
+      first = finishes.first();
     }
     this.setAlarm();
   }

@@ -1,6 +1,6 @@
 import { DeadlockError, type Waiting } from './deadlock-error.ts';
-import type { Effect, Steps } from './effect.ts';
-import { EventQueue, LARGEST_PRIORITY } from './event-queue.ts';
+import type { Steps } from './effect.ts';
+import { EventQueue, LARGEST_PRIORITY, type Queued } from './event-queue.ts';
 import { Process } from './process.ts';
 import { seconds } from './text.ts';
 
@@ -17,7 +17,7 @@ export type RunEnd = 'all-ended' | 'time-reached' | 'process-ended';
  * const loaded = createMailbox<number>(simulation, { name: 'loaded layers' });
  * function* load(): Steps {
  *   for (let layer = 0; layer < 80; layer++) {
- *     yield disk.transfer(5e8);
+ *     yield disk.transfer(6e8);
  *     yield loaded.put(layer);
  *   }
  * }
@@ -25,13 +25,13 @@ export type RunEnd = 'all-ended' | 'time-reached' | 'process-ended';
  *   let layer = 0;
  *   while (layer < 79) {
  *     layer = yield* loaded.take();
- *     yield hold(0.1);
+ *     yield hold(0.15);
  *   }
  *   return simulation.now;
  * }
  * simulation.spawn('load', load());
- * simulation.spawn('compute', compute());
- * simulation.run();
+ * const main = simulation.spawn('compute', compute());
+ * simulation.run(main); // 16.15 s: a layer comes every 0.2 s, and is computed while the next one is on its way
  * ```
  */
 export interface Simulation {
@@ -47,16 +47,21 @@ export interface Simulation {
   /**
    * Runs until nothing is left to happen, or through all that happens by the time `until`, or to the end of a process.
    * @throws ProcessError if a process fails and no other waits for it
-   * @throws DeadlockError if nothing is left to happen, but processes wait
+   * @throws DeadlockError if nothing is left to happen, whatever `until`, but processes wait
    * @throws RangeError if `until` lies in the past
    */
   run(until?: number | Process<unknown>): RunEnd;
   /** Every process that waits, in the order of their start. */
   waiting(): Waiting[];
-  /** For sources of effects: has `due` called at `time` ≥ now, which must be the effect's only time. */
-  schedule(effect: Effect<unknown>, time: number, priority: number): void;
-  /** For sources of effects: takes that back. */
-  unschedule(effect: Effect<unknown>): void;
+  /** For resources: calls `item.due()` at `time`, now or later. An item has one such time at most. */
+  schedule(item: Scheduled, time: number, priority: number): void;
+  /** For resources: takes that back. */
+  unschedule(item: Scheduled): void;
+}
+
+/** What can be scheduled: an effect, or a resource's alarm. */
+export interface Scheduled extends Queued {
+  due(): void;
 }
 
 export function createSimulation(): Simulation {
@@ -66,7 +71,7 @@ export function createSimulation(): Simulation {
 class Kernel implements Simulation {
   now = 0;
   private isRunning = false;
-  private readonly events = new EventQueue<Effect<unknown>>();
+  private readonly events = new EventQueue<Scheduled>();
   /** Those that have not ended, in the order of their start. */
   private readonly processes = new Set<Process<unknown>>();
   private readonly forget = (process: Process<unknown>): void => {
@@ -98,11 +103,10 @@ class Kernel implements Simulation {
   private runTo(limit: number, goal: Process<unknown> | undefined): RunEnd {
     const { events } = this;
     while (goal === undefined || !goal.hasEnded) {
-      const effect = events.take(limit);
-      if (effect === undefined) return this.endWithoutEvents(limit);
+      const item = events.take(limit);
+      if (item === undefined) return this.endWithoutEvents(limit);
       this.now = events.time;
-      if (effect.isOver) effect.waiter.resume(effect);
-      else effect.source.due?.(effect);
+      item.due();
     }
     return 'process-ended';
   }
@@ -122,11 +126,11 @@ class Kernel implements Simulation {
     );
   }
 
-  schedule(effect: Effect<unknown>, time: number, priority: number): void {
-    this.events.push(effect, time, priority);
+  schedule(item: Scheduled, time: number, priority: number): void {
+    this.events.push(item, time, priority);
   }
 
-  unschedule(effect: Effect<unknown>): void {
-    this.events.discard(effect);
+  unschedule(item: Scheduled): void {
+    this.events.discard(item);
   }
 }

@@ -1,9 +1,17 @@
+import { benchMemory, benchPending, benchRing } from './kernel.ts';
 import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
 
-/** Prints every figure with its target; medians over random clusters of all kinds and memory regimes. */
+/** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
 async function main(): Promise<void> {
-  process.stderr.write('timing: optimal, predict, halda (about a minute)\n');
-  const results: Result[] = [...benchOptimal(), ...benchPredict(), ...(await benchHalda())];
+  process.stderr.write('timing: optimal, predict, halda, simulation kernel (about a minute)\n');
+  const results: Result[] = [
+    ...benchOptimal(),
+    ...benchPredict(),
+    ...(await benchHalda()),
+    ...benchRing(),
+    ...benchPending(),
+    ...benchMemory(),
+  ];
   const width = Math.max(...results.map(({ what }) => what.length));
   for (const { what, measured, target, met } of results) {
     const verdict = met === undefined ? '' : `  ${met ? 'met' : 'MISSED'}: ${target}`;

@@ -42,6 +42,9 @@ test('of several that are over at once the first in the list wins, and the rest 
     const first = yield* anyOf(left.take(), right.take());
     assert.equal(first, { index: 0, value: 1 });
     assert.is(yield* right.take(), 2);
+    yield left.put(3);
+    yield anyOf(left.take(), right.put(4));
+    assert.is(right.usage().items.now, 0);
   }
   simulation.spawn('main', main());
   simulation.run();

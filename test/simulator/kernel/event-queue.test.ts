@@ -110,6 +110,24 @@ test('any pushes, takes and discards: the same as a sorted list', () => {
   );
 });
 
+test('a sweep of the dead keeps the living in order, of this instant and of later ones', () => {
+  const queue = new EventQueue<ReturnType<typeof item>>();
+  const items = Array.from({ length: 1000 }, (_, index) => item(String.fromCharCode(0x4e00 + index)));
+  // Two out of three go through the lane of instant 0; times of the others run backwards.
+  items.forEach((each, index) => {
+    queue.push(each, index % 3 === 0 ? 1000 - index : 0, 0);
+  });
+  const stays = (index: number): boolean => index % 7 === 0;
+  items.forEach((each, index) => {
+    if (!stays(index)) queue.discard(each);
+  });
+  const alive = items.map((each, index) => ({ each, index })).filter(({ index }) => stays(index));
+  const now = alive.filter(({ index }) => index % 3 !== 0);
+  const later = alive.filter(({ index }) => index % 3 === 0).toReversed();
+  assert.equal([queue.size, now.length, later.length], [143, 95, 48]);
+  assert.is(drain(queue), [...now, ...later].map(({ each }) => each.name).join(''));
+});
+
 test('a million far-off entries discarded one by one leave no million behind', () => {
   const queue = new EventQueue<{ slot: number }>();
   const slots = new Set<number>();

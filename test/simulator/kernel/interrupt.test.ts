@@ -185,6 +185,29 @@ test('interrupted while waiting for several: all are given up', () => {
   assert.equal([simulation.now, disk.usage().bytes, server.usage().completed], [5, 40, 1]);
 });
 
+test('interrupted with half of it done: a place won goes back, also out of a nested wait; a service done stays done', () => {
+  const simulation = createSimulation();
+  const server = createServer(simulation, { name: 'server' });
+  const other = createServer(simulation, { name: 'other' });
+  const box = createMailbox<string>(simulation, { name: 'box' });
+  let got = '';
+  function* next(): Steps {
+    yield hold(3);
+    got = yield* box.take();
+  }
+  function* sender(): Steps {
+    yield hold(1);
+    yield box.put('parcel');
+  }
+  simulation.spawn('next', next());
+  simulation.spawn('sender', sender());
+  const wait = allOf(anyOf(server.acquire(), hold(9)), other.serve(1), box.take(), hold(100));
+  remainingAfter(simulation, wait, 4, [server.serve(1)]);
+  assert.equal([simulation.now, server.usage().completed, other.usage().completed], [5, 1, 1]);
+  // The parcel, taken at 1, went on to the next who waits for one.
+  assert.equal([got, box.usage().taken, box.usage().items.now], ['parcel', 1, 0]);
+});
+
 test('a wait that is over stays over: the interrupt hits the next one, before it begins', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
@@ -208,6 +231,26 @@ test('a wait that is over stays over: the interrupt hits the next one, before it
   simulation.run();
   assert.equal(lines, ['1 got parcel', '1 interrupted: stop, 30 bytes to go']);
   assert.is(disk.usage().transfers.most, 0);
+});
+
+test('an interrupt comes in the turn of its process: lower priority first', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  function* sleeper(name: string): Steps {
+    try {
+      yield hold(10);
+    } catch {
+      note(name);
+    }
+  }
+  const sleepers = [1, 0, -1].map((priority) => simulation.spawn('sleeper', sleeper(`${priority}`), priority));
+  function* main(): Steps {
+    yield hold(1);
+    for (const each of sleepers) each.interrupt('all up');
+  }
+  simulation.spawn('main', main());
+  simulation.run();
+  assert.equal(lines, ['1 -1', '1 0', '1 1']);
 });
 
 test('interrupts of one instant come one after the other; what finds no wait any more is lost', () => {

@@ -36,7 +36,7 @@ test('a failure is thrown into all who wait, also into those who come later', ()
   function* reader(name: string, arrival: number): Steps {
     yield hold(arrival);
     try {
-      yield load.wait();
+      yield* load.wait();
     } catch (error) {
       note(`${name} ${(error as Error).message}`);
     }

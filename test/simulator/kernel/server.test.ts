@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { allOf, anyOf } from '../../../simulator/kernel/combine.ts';
 import type { Steps } from '../../../simulator/kernel/effect.ts';
 import { hold } from '../../../simulator/kernel/hold.ts';
-import { Preemption } from '../../../simulator/kernel/interrupt.ts';
+import { type Interrupt, Preemption } from '../../../simulator/kernel/interrupt.ts';
 import { createServer, type Server } from '../../../simulator/kernel/server.ts';
 import { createSimulation } from '../../../simulator/kernel/simulation.ts';
 import { near } from '../../support/near.ts';
@@ -168,6 +170,31 @@ test('whoever holds a claim is interrupted in what it does, and has lost the cla
   assert.equal(lines, ['4 preempted on server "cpu" by "boss", 6 s remain', '7 boss done', '8 third done']);
 });
 
+test('the place of a victim goes to the one who drives it out, not to one in line for what else the victim gives up', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  const server = createServer(simulation, { name: 'cpu', capacity: 2, preemptive: true });
+  function* greedy(): Steps {
+    try {
+      yield allOf(server.serve(10, 2), server.serve(10, 1));
+    } catch (error) {
+      note(`greedy ${(error as Error).message}`);
+    }
+  }
+  function* job(name: string, arrival: number, priority: number): Steps {
+    yield hold(arrival);
+    yield server.serve(1, priority);
+    note(`${name} done`);
+  }
+  // boss takes one place at 2, and so greedy gives up the other, which goes to patient.
+  simulation.spawn('greedy', greedy());
+  simulation.spawn('patient', job('patient', 1, 3));
+  simulation.spawn('boss', job('boss', 2, 0));
+  simulation.run();
+  assert.equal(lines, ['2 greedy preempted on server "cpu" by "boss"', '3 boss done', '3 patient done']);
+  assert.is(server.usage().users.most, 2);
+});
+
 test('without preemption the urgent waits', () => {
   const simulation = createSimulation();
   const server = createServer(simulation, { name: 'cpu' });
@@ -180,6 +207,58 @@ test('without preemption the urgent waits', () => {
   simulation.spawn('urgent', job('urgent', 1, 0));
   simulation.run();
   assert.equal(lines, ['5 slow', '6 urgent']);
+});
+
+test('any jobs with interruptions: every second asked for is served, none twice', () => {
+  const job = fc.record({
+    arrival: fc.integer({ min: 0, max: 20 }),
+    seconds: fc.integer({ min: 0, max: 6 }),
+    priority: fc.integer({ min: 0, max: 3 }),
+    patience: fc.oneof(fc.constant(1000), fc.integer({ min: 1, max: 5 })),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(job, { minLength: 1, maxLength: 30 }),
+      fc.integer({ min: 1, max: 3 }),
+      fc.boolean(),
+      (jobs, capacity, preemptive) => {
+        const simulation = createSimulation();
+        const server = createServer(simulation, { name: 'cpu', capacity, preemptive });
+        let served = 0;
+        let done = 0;
+        // Goes on after every interruption, be it by a more urgent job or for lack of patience.
+        function* work(seconds: number, priority: number): Steps {
+          for (let left = seconds; ; ) {
+            try {
+              yield server.serve(left, priority);
+              served += left;
+              done++;
+              return;
+            } catch (error) {
+              const remaining = (error as Interrupt).remaining ?? Number.NaN;
+              served += left - remaining;
+              left = remaining;
+            }
+          }
+        }
+        function* customer({ arrival, seconds, priority, patience }: (typeof jobs)[number]): Steps {
+          yield hold(arrival);
+          const process = simulation.spawn('work', work(seconds, priority));
+          yield anyOf(process.join(), hold(patience));
+          process.interrupt('patience is over');
+          yield process.join();
+        }
+        for (const each of jobs) simulation.spawn('customer', customer(each));
+        assert.is(simulation.run(), 'all-ended');
+        const total = jobs.reduce((sum, { seconds }) => sum + seconds, 0);
+        const { busySeconds, completed, users, line } = server.usage();
+        assert.equal([served, busySeconds, done, completed], [total, total, jobs.length, jobs.length]);
+        assert.ok(users.most <= capacity);
+        assert.equal([users.now, line.now], [0, 0]);
+      },
+    ),
+    { seed: 6, numRuns: 300 },
+  );
 });
 
 test.run();

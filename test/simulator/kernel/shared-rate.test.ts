@@ -76,12 +76,53 @@ test('changes of the rate, by hand, down to a standstill', () => {
 });
 
 test('equal transfers end together, in the order of their coming; empty ones at once, in their turn', () => {
-  const { simulation, lines, start } = diskOf(10);
-  start('a', 0, 10);
-  start('b', 0, 10);
-  start('none', 0, 0);
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
+  const ends = (name: string) => () => note(`${name}, ${disk.usage().completed} completed`);
+  simulation.spawn('a', transfer(disk, 0, 10, ends('a')));
+  simulation.spawn('b', transfer(disk, 0, 10, ends('b')));
+  simulation.spawn('empty', transfer(disk, 0, 0, ends('empty')));
   simulation.run();
-  assert.equal(lines, ['0 none', '2 a', '2 b']);
+  assert.equal(lines, ['0 empty, 1 completed', '2 a, 3 completed', '2 b, 3 completed']);
+});
+
+test('a small transfer after a huge one is exact', () => {
+  // 10¹⁷ + 1 = 10¹⁷ in floating-point numbers: a count from the beginning would lose the second transfer.
+  const { simulation, disk, start } = diskOf(1e17);
+  start('huge', 0, 1e17);
+  start('small', 2, 1);
+  simulation.run(1.5);
+  disk.setRate(10);
+  simulation.run();
+  near(simulation.now, 2.1, 1e-15);
+});
+
+test('rounding never turns back the clock', () => {
+  // The second transfer arrives when the first one is complete, to the last bit, and before it is told so.
+  const amount = fc.double({ min: 0.1, max: 10, noNaN: true });
+  fc.assert(
+    fc.property(amount, amount, (bytes, rate) => {
+      const simulation = createSimulation();
+      const disk = createSharedRate(simulation, { name: 'disk', rate });
+      const times: number[] = [];
+      const note = (): void => {
+        times.push(simulation.now);
+      };
+      function* second(): Steps {
+        yield hold(bytes / rate);
+        note();
+        yield disk.transfer(1);
+      }
+      simulation.spawn('second', second());
+      simulation.spawn('first', transfer(disk, 0, bytes, note));
+      simulation.run();
+      const [arrival = Number.NaN, end = Number.NaN] = times;
+      assert.ok(end >= arrival, `${end} comes after ${arrival}`);
+      near(end, bytes / rate, 1e-14);
+    }),
+    { seed: 5, numRuns: 500 },
+  );
 });
 
 test('a departure in the middle, by hand', () => {

@@ -1,28 +1,16 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { allOf, anyOf } from '../../../simulator/kernel/combine.ts';
-import { DeadlockError } from '../../../simulator/kernel/deadlock-error.ts';
+import { anyOf } from '../../../simulator/kernel/combine.ts';
 import type { Effect, Steps } from '../../../simulator/kernel/effect.ts';
 import { hold } from '../../../simulator/kernel/hold.ts';
 import { createInOrderRate } from '../../../simulator/kernel/in-order-rate.ts';
 import { createMailbox } from '../../../simulator/kernel/mailbox.ts';
-import { createOneShot } from '../../../simulator/kernel/one-shot.ts';
-import type { Process } from '../../../simulator/kernel/process.ts';
-import { ProcessError } from '../../../simulator/kernel/process-error.ts';
 import { randomStream } from '../../../simulator/kernel/random-stream.ts';
-import { createServer, type Server } from '../../../simulator/kernel/server.ts';
+import { createServer } from '../../../simulator/kernel/server.ts';
 import { createSharedRate } from '../../../simulator/kernel/shared-rate.ts';
-import { createSimulation } from '../../../simulator/kernel/simulation.ts';
+import { createSimulation, type Simulation } from '../../../simulator/kernel/simulation.ts';
+import { near } from '../../support/near.ts';
 import { createLog } from './log.ts';
-
-function caught(run: () => void): unknown {
-  try {
-    run();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}
 
 test('two clocks: the log of a simulation', () => {
   const simulation = createSimulation();
@@ -40,6 +28,32 @@ test('two clocks: the log of a simulation', () => {
   assert.is(simulation.now, 3);
 });
 
+test('loading overlaps computing', () => {
+  const simulation = createSimulation();
+  const disk = createSharedRate(simulation, { name: 'disk', rate: 3e9 });
+  const loaded = createMailbox<number>(simulation, { name: 'loaded layers' });
+  function* load(): Steps {
+    for (let layer = 0; layer < 80; layer++) {
+      yield disk.transfer(6e8);
+      yield loaded.put(layer);
+    }
+  }
+  function* compute(): Steps<number> {
+    let layer = 0;
+    while (layer < 79) {
+      layer = yield* loaded.take();
+      yield hold(0.15);
+    }
+    return simulation.now;
+  }
+  simulation.spawn('load', load());
+  const main = simulation.spawn('compute', compute());
+  assert.is(simulation.run(main), 'process-ended');
+  // 80 layers come every 0.2 s; the last is computed in 0.15 s.
+  near(simulation.now, 80 * 0.2 + 0.15);
+  near(disk.usage().busySeconds, 16);
+});
+
 test('equal times: lower priority first, then who was scheduled first', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
@@ -55,6 +69,35 @@ test('equal times: lower priority first, then who was scheduled first', () => {
   simulation.spawn('urgent', waker('urgent', 2, 1), -1);
   simulation.run();
   assert.equal(lines, ['1 b', '2 urgent', '2 a', '2 late', '3 urgent', '3 b', '3 a', '3 late']);
+});
+
+test('the priority of a process holds for whatever it waits for', () => {
+  const waits: ((simulation: Simulation, seconds: number) => Effect<unknown>)[] = [
+    (_, seconds) => hold(seconds),
+    (_, seconds) => anyOf(hold(seconds), hold(2)),
+    (simulation, seconds) => createServer(simulation, { name: 'server' }).serve(seconds),
+    (simulation, seconds) => createInOrderRate(simulation, { name: 'link', rate: 1 }).transfer(seconds),
+    (simulation, seconds) => createSharedRate(simulation, { name: 'disk', rate: 1 }).transfer(seconds),
+    (simulation) => {
+      function* child(): Steps {
+        yield hold(1 - simulation.now);
+      }
+      return simulation.spawn('child', child()).join();
+    },
+  ];
+  for (const wait of waits) {
+    const simulation = createSimulation();
+    const { lines, note } = createLog(simulation);
+    function* waiter(name: string, start: number): Steps {
+      yield hold(start);
+      yield wait(simulation, 1 - start);
+      note(name);
+    }
+    simulation.spawn('late', waiter('late', 0), 1);
+    simulation.spawn('urgent', waiter('urgent', 0.5), -1);
+    simulation.run();
+    assert.equal(lines, ['1 urgent', '1 late']);
+  }
 });
 
 test('hold(0) lets the others of this instant go first', () => {
@@ -137,163 +180,23 @@ test('run(process) ends with it, and leaves servants waiting', () => {
   assert.equal(simulation.waiting(), [{ process: 'servant', waitsFor: 'an item in mailbox "orders"' }]);
 });
 
-test('a deadlock names who waits for what, and who holds it', () => {
+test('waiting() tells what everyone waits for at the moment', () => {
   const simulation = createSimulation();
-  const left = createServer(simulation, { name: 'left fork' });
-  const right = createServer(simulation, { name: 'right fork' });
-  function* philosopher(first: Server, second: Server): Steps {
-    yield first.acquire();
-    yield hold(1.5);
-    yield second.acquire();
+  function* sleeper(): Steps {
+    yield hold(0.1);
+    yield hold(0.2);
   }
-  function* heir(philosopher: Process<void>): Steps {
-    yield philosopher.join();
+  function* watcher(): Steps {
+    yield hold(0.25);
+    // The watcher is not waiting, nor is a process before its first turn.
+    simulation.spawn('newborn', sleeper());
+    seen = simulation.waiting();
   }
-  const kant = simulation.spawn('Kant', philosopher(left, right));
-  simulation.spawn('Hume', philosopher(right, left));
-  simulation.spawn('heir', heir(kant));
-  const error = caught(() => simulation.run());
-  assert.instance(error, DeadlockError);
-  assert.is(
-    (error as DeadlockError).message,
-    'deadlock at 1.5 s, no event is left: "Kant" waits for server "right fork" (held by "Hume"); ' +
-      '"Hume" waits for server "left fork" (held by "Kant"); "heir" waits for the end of process "Kant"',
-  );
-});
-
-test('a deadlock over every kind of resource', () => {
-  const simulation = createSimulation();
-  const disk = createSharedRate(simulation, { name: 'disk', rate: 0 });
-  const link = createInOrderRate(simulation, { name: 'link', rate: 0 });
-  const box = createMailbox<number>(simulation, { name: 'box', capacity: 1 });
-  const empty = createMailbox<number>(simulation, { name: 'empty' });
-  const gpu = createServer(simulation, { name: 'gpu' });
-  const warm = createOneShot('the warm-up');
-  function* waits(...effects: Effect<unknown>[]): Steps {
-    for (const effect of effects) yield effect;
-  }
-  simulation.spawn('reader', waits(disk.transfer(100)));
-  simulation.spawn('first', waits(link.transfer(5)));
-  simulation.spawn('second', waits(link.transfer(6)));
-  simulation.spawn('putter', waits(box.put(1), box.put(2)));
-  simulation.spawn('either', waits(anyOf(warm.wait(), empty.take())));
-  simulation.spawn('both', waits(allOf(hold(1), empty.take())));
-  simulation.spawn('thief', waits(gpu.acquire()));
-  simulation.spawn('victim', waits(gpu.serve(1)));
-  const error = caught(() => simulation.run());
-  assert.instance(error, DeadlockError);
-  assert.equal((error as DeadlockError).waiting, [
-    { process: 'reader', waitsFor: '100 bytes through "disk" at 0 bytes/s' },
-    { process: 'first', waitsFor: '5 bytes through "link" at 0 bytes/s' },
-    { process: 'second', waitsFor: '6 bytes through "link" at 0 bytes/s (behind "first")' },
-    { process: 'putter', waitsFor: 'room in mailbox "box"' },
-    { process: 'either', waitsFor: 'any of (the warm-up; an item in mailbox "empty")' },
-    { process: 'both', waitsFor: 'all of (an item in mailbox "empty")' },
-    { process: 'victim', waitsFor: 'server "gpu" (held by "thief", which has ended)' },
-  ]);
-});
-
-test('a long list of waiting processes is cut in the message, not in the error', () => {
-  const simulation = createSimulation();
-  const never = createOneShot('Godot');
-  function* wait(): Steps {
-    yield never.wait();
-  }
-  for (let index = 1; index <= 10; index++) simulation.spawn(`tramp ${index}`, wait());
-  const error = caught(() => simulation.run()) as DeadlockError;
-  assert.match(error.message, /"tramp 8" waits for Godot and 2 more$/);
-  assert.is(error.waiting.length, 10);
-});
-
-test('an error surfaces with the name of the process and the time', () => {
-  const simulation = createSimulation();
-  const cause = new Error('bad sector');
-  function* reader(): Steps {
-    yield hold(3.5);
-    throw cause;
-  }
-  simulation.spawn('reader', reader());
-  const error = caught(() => simulation.run());
-  assert.instance(error, ProcessError);
-  const { message, process, time, cause: found } = error as ProcessError;
-  assert.equal([message, process, time], ['process "reader" failed at 3.5 s: bad sector', 'reader', 3.5]);
-  assert.is(found, cause);
-});
-
-test('an error goes to those who wait for the process; each may catch it', () => {
-  const simulation = createSimulation();
-  const { lines, note } = createLog(simulation);
-  function* worker(): Steps {
-    yield hold(1);
-    throw new Error('out of paper');
-  }
-  function* careful(worker: Process<void>): Steps {
-    try {
-      yield worker.join();
-    } catch (error) {
-      note(`caught: ${(error as Error).message}`);
-    }
-    yield hold(1);
-    note('goes on');
-  }
-  function* careless(worker: Process<void>): Steps {
-    yield worker.join();
-  }
-  const job = simulation.spawn('worker', worker());
-  simulation.spawn('careful', careful(job));
+  let seen: unknown;
+  simulation.spawn('sleeper', sleeper());
+  simulation.spawn('watcher', watcher());
   simulation.run();
-  assert.equal(lines, ['1 caught: process "worker" failed at 1 s: out of paper', '2 goes on']);
-  // Who comes later gets the same error; uncaught, it surfaces under the name of the process where it arose.
-  simulation.spawn('careless', careless(job));
-  assert.throws(() => simulation.run(), /^process "worker" failed at 1 s: out of paper$/);
-});
-
-test('an effect can be waited for once', () => {
-  const again = (wait: (pause: Effect<void>) => Steps): void => {
-    const simulation = createSimulation();
-    simulation.spawn('a', wait(hold(1)));
-    assert.throws(() => simulation.run(), /process "a" failed at 1 s: an effect can be waited for once: make another/);
-  };
-  again(function* (pause) {
-    yield pause;
-    yield pause;
-  });
-  again(function* (pause) {
-    yield* pause;
-    yield* pause;
-  });
-});
-
-test('mistakes in arguments say what is allowed', () => {
-  const simulation = createSimulation();
-  function* nothing(): Steps {}
-  assert.throws(() => hold(-1), /^hold: -1 is not a finite number, at least 0$/);
-  assert.throws(() => hold(Number.NaN), /^hold: NaN is not/);
-  assert.throws(
-    () => simulation.spawn('x', nothing(), 256),
-    /process "x": priority 256 is not a whole number from −255/,
-  );
-  assert.throws(
-    () => createServer(simulation, { name: 's', capacity: 0 }),
-    /server "s": capacity 0 is not a whole number/,
-  );
-  assert.throws(() => createServer(simulation, { name: 's' }).acquire(Number.NaN), /server "s": NaN is not a priority/);
-  assert.throws(() => createMailbox(simulation, { name: 'm', capacity: 0 }), /mailbox "m": capacity 0 is below 1/);
-  assert.throws(() => createSharedRate(simulation, { name: 'd', rate: -1 }), /^rate of "d": -1 is not a finite number/);
-  assert.throws(
-    () => createInOrderRate(simulation, { name: 'd', rate: 1 }).transfer(Infinity),
-    /^transfer on "d": Infinity/,
-  );
-});
-
-test('a process cannot run its own simulation', () => {
-  const simulation = createSimulation();
-  function* impatient(): Steps {
-    yield hold(1);
-    simulation.run();
-  }
-  simulation.spawn('impatient', impatient());
-  assert.throws(() => simulation.run(), /process "impatient" failed at 1 s: run: the simulation runs already/);
+  assert.equal(seen, [{ process: 'sleeper', waitsFor: 'the clock to reach 0.3 s' }]);
 });
 
 /** Workers of random pace over one disk, one server, one mailbox: a log of everything. */

@@ -1,0 +1,62 @@
+import type { RingCosts } from '../../engine/cost/ring-costs.ts';
+import type { Stage } from '../../engine/plan/plan.ts';
+import type { ByteRange } from './page-cache-range.ts';
+
+/** Where a device's mapped weights lie in its file: its layers in the order of their use, then the head's. */
+export interface MappedWeights {
+  /** Of the whole file, bytes. */
+  readonly size: number;
+  /** A layer that this device keeps in RAM; undefined where the layer is elsewhere, or in the GPU's own memory. */
+  layer(index: number): ByteRange | undefined;
+  /** Mapped layers of a stage, as one range; undefined if it has none. */
+  stage(stage: Stage): ByteRange | undefined;
+  /** The output layer, and the row of the embedding that a token looks up; undefined on other devices. */
+  readonly output: ByteRange | undefined;
+  readonly lookup: ByteRange | undefined;
+}
+
+export interface MappedDevice {
+  readonly costs: RingCosts;
+  /** The device's stages, in the order of the plan. */
+  readonly stages: readonly Stage[];
+  /** CPU and GPU share the RAM, so that GPU layers are mapped too. */
+  readonly unified: boolean;
+  /** The head's: what of it lies in RAM. */
+  readonly isHead: boolean;
+  readonly outputInRam: boolean;
+}
+
+/** Lays out a device's file. Sizes are the mean layer's, as in every formula; they add up to the model's bytes. */
+export function mapWeights({ costs, stages, unified, isHead, outputInRam }: MappedDevice): MappedWeights {
+  const starts = new Map<number, number>();
+  let size = 0;
+  const mapped = stages.filter(({ processor }) => processor === 'cpu' || unified);
+  for (const { from, to } of mapped) {
+    for (let layer = from; layer < to; layer++) {
+      starts.set(layer, size);
+      size += costs.layerBytes;
+    }
+  }
+  const append = (bytes: number): ByteRange => {
+    const range = { from: size, to: size + bytes };
+    size = range.to;
+    return range;
+  };
+  const output = isHead && outputInRam ? append(costs.outputBytes) : undefined;
+  const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
+  const layer = (index: number): ByteRange | undefined => {
+    const from = starts.get(index);
+    return from === undefined ? undefined : { from, to: from + costs.layerBytes };
+  };
+  return {
+    size,
+    layer,
+    stage: ({ from, to }) => {
+      const first = layer(from);
+      const last = layer(to - 1);
+      return first === undefined || last === undefined ? undefined : { from: first.from, to: last.to };
+    },
+    output,
+    lookup,
+  };
+}

@@ -1,0 +1,60 @@
+import { firstEndingAfter, type Span } from './page-cache-span.ts';
+
+/** Extents that were in memory once and were dropped. */
+export interface Dropped extends Span {
+  /** What `age` said when the first extent was reclaimed, each next extent one later; undefined: released on request. */
+  age: number | undefined;
+}
+
+/** What has been dropped and not been read again: the kernel's shadow entries. */
+export interface History {
+  record(span: Dropped): void;
+  /** The parts of a span that were dropped, in order. */
+  find(span: Span): Dropped[];
+  /** Forgets a span: it is being read again. */
+  forget(span: Span): void;
+}
+
+export function createHistory(): History {
+  const all: Dropped[] = [];
+
+  /** The part of a dropped span between two positions. */
+  const part = ({ from, to, age }: Dropped, low: number, high: number): Dropped => {
+    const start = Math.max(from, low);
+    return { from: start, to: Math.min(to, high), age: age === undefined ? undefined : age + start - from };
+  };
+
+  const overlapping = (span: Span): { first: number; next: number } => {
+    const first = firstEndingAfter(all, span.from);
+    let next = first;
+    for (let other = all[next]; other !== undefined && other.from < span.to; other = all[++next]);
+    return { first, next };
+  };
+
+  return {
+    record: (span) => {
+      const index = firstEndingAfter(all, span.from);
+      const before = all[index - 1];
+      if (before !== undefined && before.to === span.from && continues(before, span)) before.to = span.to;
+      else all.splice(index, 0, { ...span });
+    },
+    find: (span) => {
+      const { first, next } = overlapping(span);
+      return all.slice(first, next).map((dropped) => part(dropped, span.from, span.to));
+    },
+    forget: (span) => {
+      const { first, next } = overlapping(span);
+      const rest = all
+        .slice(first, next)
+        .flatMap((dropped) => [part(dropped, dropped.from, span.from), part(dropped, span.to, dropped.to)])
+        .filter(({ from, to }) => from < to);
+      all.splice(first, next - first, ...rest);
+    },
+  };
+}
+
+/** Dropped in one sweep: the second right after the first. */
+function continues(first: Dropped, second: Dropped): boolean {
+  if (first.age === undefined || second.age === undefined) return first.age === second.age;
+  return first.age + (first.to - first.from) === second.age;
+}

@@ -1,0 +1,30 @@
+import type { Run } from './page-cache-runs.ts';
+import type { Span } from './page-cache-span.ts';
+
+/**
+ * Who reads from the disk:
+ * - `demand`: a computation that found bytes missing (a page fault);
+ * - `willneed`: a prefetch that brings bytes into memory and no more (MADV_WILLNEED);
+ * - `populate`: a prefetch that maps them as well, which counts as a use (MADV_POPULATE_READ).
+ * The kernel's readahead goes with the first and the last.
+ */
+export type Reader = 'demand' | 'willneed' | 'populate';
+
+/** A reclaim policy at work on one cache. Runs passed in are cut to fit, and may be joined with others afterwards. */
+export interface Reclaimer {
+  /** Bytes that count against the capacity. */
+  charged(): number;
+  /** Enters missing extents as being read. */
+  begin(span: Span, reader: Reader): void;
+  /** A run has been read, or unpinned: puts it where it belongs. */
+  admit(run: Run): void;
+  /** A computation uses a run that is neither pinned nor being read. */
+  touch(run: Run): void;
+  /** Drops `excess` bytes or more, or as much as can be dropped. */
+  reclaim(excess: number): void;
+  /**
+   * Extents that may be read at once and leave the cache as if they had been read one by one, at least 1; with two lists
+   * all but exactly so, where extents are promoted.
+   */
+  atOnce(): number;
+}

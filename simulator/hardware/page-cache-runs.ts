@@ -1,0 +1,158 @@
+import { firstEndingAfter, type Span } from './page-cache-span.ts';
+
+/** What the kernel notes of a page; policies that don't look at a mark leave it false. */
+export interface Marks {
+  /** Used since reclaim last looked: the accessed bit of the page table. */
+  young: boolean;
+  /** Found young once by reclaim (PG_referenced). */
+  referenced: boolean;
+  /** Being read, and to enter the active list. */
+  promoted: boolean;
+}
+
+export const NO_MARKS: Readonly<Marks> = { young: false, referenced: false, promoted: false };
+
+/** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
+export interface Run extends Span, Marks {
+  list: RunList;
+  older: Run | undefined;
+  newer: Run | undefined;
+}
+
+/** Runs from least to most recent. */
+export interface RunList {
+  oldest: Run | undefined;
+  newest: Run | undefined;
+  bytes: number;
+}
+
+export function createRunList(): RunList {
+  return { oldest: undefined, newest: undefined, bytes: 0 };
+}
+
+/**
+ * Which extents are in memory or on their way, as runs: an index by position, and lists by recency. Runs that are
+ * neighbours in both, with equal marks, are joined, so that reading a file over and over keeps a handful of runs
+ * however large it is.
+ */
+export interface RunMap {
+  /** By position. */
+  readonly all: readonly Run[];
+  /** Adds extents that are not there yet, as most recent in the list. */
+  add(span: Span, list: RunList, marks: Readonly<Marks>): void;
+  /** Takes the run's first extents away, or the whole of it. */
+  remove(run: Run, extents: number): void;
+  /** The run that is exactly `from` to `to`, cut out of one that contains it. */
+  cut(run: Run, from: number, to: number): Run;
+  /** Makes a run the most recent of a list, which may be another than its own. */
+  toNewest(run: Run, list: RunList): void;
+  /** Joins a run with its neighbours, after its marks have changed. */
+  join(run: Run): void;
+  /**
+   * Calls `act` with each wanted run between two positions, cut to fit, in order of position. `act` may move, mark and
+   * remove that run.
+   */
+  visit(span: Span, wanted: (run: Run) => boolean, act: (run: Run) => void): void;
+}
+
+/** @param bytesOf size of the extents from one to, not including, another */
+export function createRunMap(bytesOf: (from: number, to: number) => number): RunMap {
+  const all: Run[] = [];
+
+  const enter = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 0, run);
+  const leave = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 1);
+
+  const link = (run: Run, list: RunList): void => {
+    run.list = list;
+    run.older = list.newest;
+    run.newer = undefined;
+    if (list.newest === undefined) list.oldest = run;
+    else list.newest.newer = run;
+    list.newest = run;
+  };
+
+  const unlink = ({ list, older, newer }: Run): void => {
+    if (older === undefined) list.oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) list.newest = older;
+    else newer.older = older;
+  };
+
+  /** Joins two neighbours in a list if they are neighbours in position as well, with equal marks. */
+  const joinPair = (low: Run | undefined, high: Run | undefined): void => {
+    if (low === undefined || high === undefined || low.to !== high.from) return;
+    if (low.young !== high.young || low.referenced !== high.referenced || low.promoted !== high.promoted) return;
+    leave(high);
+    unlink(high);
+    low.to = high.to;
+  };
+
+  const unlinkAndClose = (run: Run): void => {
+    const { older, newer } = run;
+    unlink(run);
+    run.list.bytes -= bytesOf(run.from, run.to);
+    joinPair(older, newer);
+  };
+
+  const append = (run: Run, list: RunList): void => {
+    link(run, list);
+    list.bytes += bytesOf(run.from, run.to);
+    joinPair(run.older, run);
+  };
+
+  /** Cuts a run in two; the upper part is the more recent. */
+  const split = (run: Run, position: number): Run => {
+    const { list, newer, young, referenced, promoted } = run;
+    const high: Run = { from: position, to: run.to, young, referenced, promoted, list, older: run, newer };
+    run.to = position;
+    run.newer = high;
+    if (newer === undefined) list.newest = high;
+    else newer.older = high;
+    enter(high);
+    return high;
+  };
+
+  const cut = (run: Run, from: number, to: number): Run => {
+    const low = run.from < from ? split(run, from) : run;
+    if (to < low.to) split(low, to);
+    return low;
+  };
+
+  return {
+    all,
+    add: ({ from, to }, list, { young, referenced, promoted }) => {
+      const run: Run = { from, to, young, referenced, promoted, list, older: undefined, newer: undefined };
+      enter(run);
+      append(run, list);
+    },
+    remove: (run, extents) => {
+      if (extents < run.to - run.from) {
+        run.list.bytes -= bytesOf(run.from, run.from + extents);
+        run.from += extents;
+      } else {
+        leave(run);
+        unlinkAndClose(run);
+      }
+    },
+    cut,
+    toNewest: (run, list) => {
+      unlinkAndClose(run);
+      append(run, list);
+    },
+    join: (run) => {
+      joinPair(run, run.newer);
+      joinPair(run.older, run);
+    },
+    visit: (span, wanted, act) => {
+      let position = span.from;
+      while (position < span.to) {
+        const run = all[firstEndingAfter(all, position)];
+        if (run === undefined || run.from >= span.to) return;
+        position = Math.max(position, run.from);
+        const end = Math.min(run.to, span.to);
+        if (wanted(run)) act(cut(run, position, end));
+        position = end;
+      }
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** Extents of a file: `from` up to, not including, `to`. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** Index of the first span that ends after `position`, in spans sorted by position that don't overlap; O(log n). */
+export function firstEndingAfter(spans: readonly Span[], position: number): number {
+  let low = 0;
+  let high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans[middle] as Span).to > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Adds extents to a sorted set of spans; spans that touch become one. */
+export function addSpan(spans: Span[], { from, to }: Span): void {
+  if (from >= to) return;
+  const first = firstEndingAfter(spans, from - 1);
+  let next = first;
+  const sum = { from, to };
+  for (let span = spans[next]; span !== undefined && span.from <= to; span = spans[++next]) {
+    sum.from = Math.min(sum.from, span.from);
+    sum.to = Math.max(sum.to, span.to);
+  }
+  spans.splice(first, next - first, sum);
+}
+
+/** Takes extents out of a sorted set of spans. */
+export function removeSpan(spans: Span[], { from, to }: Span): void {
+  const first = firstEndingAfter(spans, from);
+  let next = first;
+  const rest: Span[] = [];
+  for (let span = spans[next]; span !== undefined && span.from < to; span = spans[++next]) {
+    if (span.from < from) rest.push({ from: span.from, to: from });
+    if (span.to > to) rest.push({ from: to, to: span.to });
+  }
+  spans.splice(first, next - first, ...rest);
+}
+
+/** The parts of a span that lie in a sorted set of spans, and those that don't, in order. */
+export function splitBySet(spans: readonly Span[], { from, to }: Span): (Span & { inside: boolean })[] {
+  const parts: (Span & { inside: boolean })[] = [];
+  let position = from;
+  for (let index = firstEndingAfter(spans, from); position < to; index++) {
+    const span = spans[index] ?? { from: to, to };
+    const start = Math.min(to, Math.max(position, span.from));
+    const end = Math.min(to, span.to);
+    if (position < start) parts.push({ from: position, to: start, inside: false });
+    if (start < end) parts.push({ from: start, to: end, inside: true });
+    position = end;
+  }
+  return parts;
+}

@@ -1,0 +1,235 @@
+import { createBudget } from './page-cache-budget.ts';
+import { type PagePolicy, policyParameters } from './page-cache-policy.ts';
+import { type ByteRange, createExtentGrid } from './page-cache-range.ts';
+import type { Reader } from './page-cache-reclaimer.ts';
+import { createReclaimer } from './page-cache-reclaimers.ts';
+import type { Run } from './page-cache-runs.ts';
+import { addSpan, firstEndingAfter, removeSpan, type Span, splitBySet } from './page-cache-span.ts';
+import { createCacheState, type PageCacheCounters, residentBytes } from './page-cache-state.ts';
+
+export interface PageCacheOptions {
+  /** Of the mapped file, bytes. */
+  readonly size: number;
+  /** Memory there is for it, bytes; may be infinite. */
+  readonly limit: number;
+  readonly policy: PagePolicy;
+  /** Granularity, a whole number of bytes; by default DEFAULT_EXTENT_BYTES. */
+  readonly extentBytes?: number;
+}
+
+/** Calibrated: the granularity at which strict LRU fitted measurements on Linux 6.18 best. */
+export const DEFAULT_EXTENT_BYTES = 4 * 2 ** 20;
+
+export type Residency = 'resident' | 'reading' | 'missing';
+
+/** A range whose bytes are all in memory, all being read, or all neither. */
+export interface Segment extends ByteRange {
+  readonly state: Residency;
+}
+
+/** What an operation made the cache drop, and the bytes by which it still exceeds its capacity (0 if it doesn't). */
+export interface Reclaimed {
+  /** By position, in ranges as long as possible. */
+  readonly dropped: readonly ByteRange[];
+  readonly shortage: number;
+}
+
+export interface StartedRead extends Reclaimed {
+  /** What the disk has to read now, whole extents, in order; each is to be finished by finishRead. */
+  readonly reads: readonly ByteRange[];
+}
+
+/** Bytes now. */
+export interface PageCacheUsage {
+  readonly resident: number;
+  /** The part of `resident` that is pinned. */
+  readonly pinned: number;
+  readonly reading: number;
+  /** The limit less the policy's overhead, plus what other apps were swapped out for. */
+  readonly capacity: number;
+  /** Cold pages of other apps that went to swap (d^swapout, prima.cpp Eq. 17). */
+  readonly swappedOut: number;
+}
+
+/**
+ * The page cache of one device: which bytes of its mapped weights are resident, which must be read, what is dropped for
+ * them. It knows no time: whoever simulates it takes a step, lets time pass, and takes the next.
+ *
+ * A computation asks for the `next` segment of what it needs, touches it if it is resident, waits if it is being read,
+ * and else reads it (`startRead`, the disk's time, `finishRead`, `touch`). A prefetcher reads without touching.
+ * A range that ends within an extent counts as the whole extent; only `finishRead` and `release` leave that one alone.
+ * An operation takes time by the number of runs it meets, not by bytes.
+ *
+ * Methods throw RangeError for a range that isn't one, or that leaves the file by a byte or more.
+ */
+export interface PageCache {
+  readonly size: number;
+  readonly extentBytes: number;
+  /** The longest beginning of a range that is in one state. An empty range has none: RangeError. */
+  next(range: ByteRange): Segment;
+  /** As much of a missing segment as its reader may take at once without pushing out its own beginning. */
+  atOnce(missing: ByteRange): ByteRange;
+  /** A computation uses what is resident of a range. */
+  touch(range: ByteRange): Reclaimed;
+  /**
+   * Begins to read what is missing of a range, with the policy's readahead if the reader has one. Room is made now; what
+   * is being read can't be dropped.
+   */
+  startRead(range: ByteRange, reader: Reader): StartedRead;
+  /**
+   * What was being read in a range has arrived. Even where it exceeds the capacity it stays until the next operation, so
+   * that whoever waited for it can touch it.
+   */
+  finishRead(range: ByteRange): void;
+  /** Drops a range, except what is pinned or being read (MADV_DONTNEED with POSIX_FADV_DONTNEED). */
+  release(range: ByteRange): Reclaimed;
+  /** From now on a range stays once it is resident. Pinning reads nothing. */
+  pin(range: ByteRange): Reclaimed;
+  unpin(range: ByteRange): Reclaimed;
+  /** Changes the memory there is, and reclaims at once. */
+  setLimit(limit: number): Reclaimed;
+  /** What is in memory, by position, in ranges as long as possible. */
+  residentRanges(): ByteRange[];
+  usage(): PageCacheUsage;
+  counters(): PageCacheCounters;
+}
+
+/** @throws RangeError for sizes, limits or parameters of a policy that are negative or not numbers */
+export function createPageCache(options: PageCacheOptions): PageCache {
+  const { size, limit, policy, extentBytes = DEFAULT_EXTENT_BYTES } = options;
+  if (!(size >= 0 && size < Number.POSITIVE_INFINITY)) throw new RangeError(`size is ${size}; give the file's bytes`);
+  if (!(Number.isInteger(extentBytes) && extentBytes > 0))
+    throw new RangeError(`extentBytes is ${extentBytes}; give a whole number of bytes, at least 1`);
+  const parameters = policyParameters(policy);
+  const grid = createExtentGrid(size, extentBytes);
+  const state = createCacheState(size, extentBytes);
+  const budget = createBudget(limit, parameters.overhead * size, parameters.swappable);
+  const reclaimer = createReclaimer(parameters, state, budget);
+  const { runs, lists, history, counters } = state;
+  /** Extents that stay once they are resident, whether they are or not. */
+  const pinned: Span[] = [];
+
+  const isReading = ({ list }: Run): boolean => list === lists.reading;
+  const isEvictable = ({ list }: Run): boolean => list !== lists.reading && list !== lists.pinned;
+  const residencyOf = (run: Run): Residency => (isReading(run) ? 'reading' : 'resident');
+  const runAt = (position: number): Run | undefined => runs.all[firstEndingAfter(runs.all, position)];
+
+  const settle = (): Reclaimed => {
+    const excess = budget.swapOut(reclaimer.charged() - budget.capacity());
+    if (excess > 0) reclaimer.reclaim(excess);
+    const shortage = Math.max(0, residentBytes(state) + lists.reading.bytes - budget.capacity());
+    return { dropped: state.takeDropped().map(grid.toBytes), shortage };
+  };
+
+  const missingSpans = ({ from, to }: Span): Span[] => {
+    const missing: Span[] = [];
+    for (let position = from; position < to; ) {
+      const run = runAt(position);
+      const start = Math.min(to, run?.from ?? to);
+      if (position < start) missing.push({ from: position, to: start });
+      position = run === undefined ? to : run.to;
+    }
+    return missing;
+  };
+
+  /** Where a read of a range ends: past it by the readahead's whole extents, up to the first that is not missing. */
+  const endOfRead = ({ to }: ByteRange, span: Span, reader: Reader): number => {
+    if (reader === 'willneed' || span.from === span.to) return span.to;
+    const reach = grid.inward({ from: 0, to: Math.min(size, to + parameters.readAhead) }).to;
+    return Math.max(span.to, Math.min(reach, runAt(span.to)?.from ?? reach));
+  };
+
+  const touchSpan = (span: Span): void => runs.visit(span, isEvictable, reclaimer.touch);
+
+  const read = (span: Span, reader: Reader): void => {
+    reclaimer.begin(span, reader);
+    counters.read += state.bytesOf(span.from, span.to);
+    for (const { from, to, age } of history.find(span)) {
+      const bytes = state.bytesOf(from, to);
+      counters.reloaded += bytes;
+      if (age !== undefined) counters.refaulted += bytes;
+    }
+    history.forget(span);
+  };
+
+  return {
+    size,
+    extentBytes,
+    next: (range) => {
+      const { from, to } = grid.outward(range);
+      if (from === to) throw new RangeError(`bytes ${range.from} to ${range.to} are none; ask for a range with bytes`);
+      const run = runAt(from);
+      const first = run !== undefined && run.from <= from ? run : undefined;
+      let end = first === undefined ? Math.min(to, run?.from ?? to) : first.to;
+      for (let follower = runAt(end); first !== undefined && end < to; follower = runAt(end)) {
+        if (follower?.from !== end || isReading(follower) !== isReading(first)) break;
+        end = follower.to;
+      }
+      const { to: endByte } = grid.toBytes({ from, to: end });
+      return {
+        from: range.from,
+        to: Math.min(range.to, endByte),
+        state: first === undefined ? 'missing' : residencyOf(first),
+      };
+    },
+    atOnce: ({ from, to }) => {
+      const extents = Math.max(1, reclaimer.atOnce() - Math.floor(parameters.readAhead / extentBytes));
+      return { from, to: Math.min(to, (Math.floor(from / extentBytes) + extents) * extentBytes) };
+    },
+    touch: (range) => {
+      touchSpan(grid.outward(range));
+      return settle();
+    },
+    startRead: (range, reader) => {
+      const span = grid.outward(range);
+      if (reader === 'populate') touchSpan(span);
+      const missing = missingSpans({ from: span.from, to: endOfRead(range, span, reader) });
+      for (const part of missing) read(part, reader);
+      return { reads: missing.map(grid.toBytes), ...settle() };
+    },
+    finishRead: (range) => {
+      runs.visit(grid.inward(range), isReading, (run) => {
+        for (const { from, to, inside } of splitBySet(pinned, run)) {
+          runs.visit({ from, to }, isReading, inside ? (part) => runs.toNewest(part, lists.pinned) : reclaimer.admit);
+        }
+      });
+    },
+    release: (range) => {
+      const drop = (run: Run): number => state.drop(run, run.to - run.from, 'released');
+      runs.visit(grid.inward(range), isEvictable, drop);
+      return settle();
+    },
+    pin: (range) => {
+      const span = grid.outward(range);
+      addSpan(pinned, span);
+      runs.visit(span, isEvictable, (run) => runs.toNewest(run, lists.pinned));
+      return settle();
+    },
+    unpin: (range) => {
+      const span = grid.outward(range);
+      const parts = splitBySet(pinned, span).filter(({ inside }) => inside);
+      removeSpan(pinned, span);
+      const move = (run: Run): void => runs.toNewest(run, lists.passing);
+      for (const part of parts) runs.visit(part, ({ list }) => list === lists.pinned, move);
+      for (const part of parts) runs.visit(part, ({ list }) => list === lists.passing, reclaimer.admit);
+      return settle();
+    },
+    setLimit: (bytes) => {
+      budget.setLimit(bytes);
+      return settle();
+    },
+    residentRanges: () => {
+      const resident: Span[] = [];
+      for (const run of runs.all) if (!isReading(run)) addSpan(resident, run);
+      return resident.map(grid.toBytes);
+    },
+    usage: () => ({
+      resident: residentBytes(state),
+      pinned: lists.pinned.bytes,
+      reading: lists.reading.bytes,
+      capacity: budget.capacity(),
+      swappedOut: budget.swappedOut(),
+    }),
+    counters: () => ({ ...counters }),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Runtime } from '../../engine/cost/runtime.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { createModel } from '../../engine/model/model.ts';
+import type { Plan, WeightsPolicy } from '../../engine/plan/plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+
+/** 32 layers of 128 MiB: four devices hold 1 GiB each. */
+export const LAB_MODEL = createModel(
+  {
+    name: 'lab',
+    architecture: 'llama',
+    layers: 32,
+    hiddenSize: 2048,
+    ffnSize: 8192,
+    heads: 16,
+    kvHeads: 16,
+    headSize: 128,
+    vocabularySize: 256,
+    tiedEmbeddings: false,
+    qkvBias: false,
+  },
+  'F16',
+);
+
+/** Bytes of weights on each of the four devices. */
+export const LAB_SHARE = 8 * LAB_MODEL.layer.bytes;
+
+export const NO_BUFFERS: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
+
+/** Four Linux devices that read weights at 25 GB/s: the ring that a real kernel was measured with. */
+export function labCluster({ limit, disk }: { readonly limit: string; readonly disk: string }): Cluster {
+  const devices = ['d0', 'd1', 'd2', 'd3'].map((name) => ({
+    name,
+    os: 'linux',
+    memory: { total: '4 GiB', available: limit },
+    cpu: { cores: 1, compute: '1000 TFLOPS', bandwidth: '25 GB/s' },
+    disk: { sequential: disk },
+  }));
+  const links = { default: { latency: '100 us', bandwidth: '10 Gbps' } };
+  return parseCluster(JSON.stringify({ name: 'lab', devices, links }), 'lab.json');
+}
+
+export interface LabPlanOptions {
+  readonly rounds: number;
+  readonly prefetch: WeightsPolicy['prefetch'];
+  readonly release?: WeightsPolicy['release'];
+}
+
+/** Equal windows on all four devices. */
+export function labPlan({ rounds, prefetch, release = 'none' }: LabPlanOptions): Plan {
+  const windows = ['d0', 'd1', 'd2', 'd3'].map((device) => ({ device, layers: 8 / rounds, gpuLayers: 0 }));
+  return ringPlan({ scheduler: 'hand', head: 'd0', rounds, windows, prefetch, release });
+}
