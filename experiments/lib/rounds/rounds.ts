@@ -1,0 +1,95 @@
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import type { WeightsPolicy } from '../../../engine/plan/plan.ts';
+import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import { divisors } from '../../../engine/schedule/scheduler.ts';
+import { type SimulationOptions, simulate } from '../../../simulator/simulate.ts';
+
+/** What devices do with their weights: a line of the plot. */
+export interface Policy {
+  readonly name: string;
+  readonly prefetch: WeightsPolicy['prefetch'];
+  readonly release: 'none' | 'drop';
+}
+
+export const POLICIES: readonly Policy[] = [
+  { name: 'no prefetch', prefetch: 'none', release: 'none' },
+  { name: 'willneed', prefetch: 'willneed', release: 'none' },
+  { name: 'populate', prefetch: 'populate', release: 'none' },
+  { name: 'populate, used window dropped', prefetch: 'populate', release: 'drop' },
+];
+
+export const RECLAIMS = ['os', 'linux-two-list', 'overflow'] as const;
+export type Reclaim = (typeof RECLAIMS)[number];
+
+export interface RoundsRow {
+  readonly model: string;
+  readonly policy: string;
+  readonly rounds: number;
+  /** Mean TPOT after the first token, seconds; undefined where it can't run. */
+  readonly seconds: number | undefined;
+  /** Bytes read per token on all devices. */
+  readonly readBytes: number;
+  readonly reason: string;
+}
+
+export interface RoundsSettings {
+  readonly cluster: Cluster;
+  readonly workload: Workload;
+  readonly reclaim: Reclaim;
+}
+
+/** Rounds that divide the layers evenly among the devices, up to `most`. */
+export function evenRounds(model: Model, devices: number, most: number): number[] {
+  return divisors(model.layers).filter((k) => k <= most && model.layers % (k * devices) === 0);
+}
+
+/** A ring with equal windows on all devices, for one model, policy and number of rounds (prima.cpp Fig. 2). */
+export function simulateRounds(model: Model, policy: Policy, rounds: number, settings: RoundsSettings): RoundsRow {
+  const { cluster, workload, reclaim } = settings;
+  const layers = model.layers / (rounds * cluster.devices.length);
+  const plan = ringPlan({
+    scheduler: 'hand',
+    head: cluster.devices[0]?.name ?? '',
+    rounds,
+    windows: cluster.devices.map(({ name }) => ({ device: name, layers, gpuLayers: 0 })),
+    prefetch: policy.prefetch,
+    release: policy.release,
+  });
+  const options: SimulationOptions = {
+    record: 'tokens',
+    reclaim: reclaim === 'linux-two-list' ? { name: reclaim } : reclaim,
+  };
+  const result = simulate({ cluster, model, plan, workload, ...options });
+  const common = { model: model.name, policy: policy.name, rounds };
+  const shortage = result.outOfMemory[0];
+  if (shortage !== undefined) return { ...common, seconds: undefined, readBytes: 0, reason: shortage.reason };
+  // The prompt and the first token find the cache as the start left it.
+  const tokens = result.trace.tokens.filter(({ phase }) => phase === 'decode').slice(1);
+  const bytes = result.devices.reduce(
+    (sum, { faultedBytes, prefetchedBytes }) => sum + faultedBytes + prefetchedBytes,
+    0,
+  );
+  return {
+    ...common,
+    seconds: tokens.reduce((sum, { start, end }) => sum + end - start, 0) / tokens.length,
+    readBytes: bytes / result.trace.tokens.length,
+    reason: '',
+  };
+}
+
+/** TPOT with several rounds over TPOT with one: the least over k > 1. */
+export function bestGain(
+  rows: readonly RoundsRow[],
+  model: string,
+  policy: string,
+): { rounds: number; ratio: number } | undefined {
+  const own = rows.filter((row) => row.model === model && row.policy === policy);
+  const single = own.find(({ rounds }) => rounds === 1)?.seconds;
+  if (single === undefined) return undefined;
+  const others = own.flatMap(({ rounds, seconds }) =>
+    rounds > 1 && seconds !== undefined ? [{ rounds, ratio: seconds / single }] : [],
+  );
+  return others.sort((a, b) => a.ratio - b.ratio)[0];
+}

@@ -1,0 +1,76 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createWorkload } from '../../../engine/model/workload.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import { simulate } from '../../../simulator/simulate.ts';
+import { LAB_MODEL, LAB_SHARE, labCluster, labPlan, NO_BUFFERS } from '../../support/lab.ts';
+
+const MIB = 2 ** 20;
+
+/**
+ * A ring of four processes on Linux 6.18, each with 1 GiB of weights in 640 MiB of memory and a disk of 400 MB/s: seconds
+ * per token, and bytes read per token in shares of the weights, as measured on a real kernel.
+ */
+const MEASURED: readonly [
+  prefetch: 'none' | 'populate',
+  release: 'none' | 'drop',
+  rounds: number,
+  seconds: number,
+  read: number,
+][] = [
+  ['none', 'none', 1, 10.56, 1.01],
+  ['none', 'none', 2, 10.63, 1.02],
+  ['none', 'none', 4, 10.17, 1.04],
+  ['populate', 'none', 4, 2.85, 1.01],
+  ['populate', 'drop', 2, 2.71, 0.98],
+  ['populate', 'drop', 4, 2.68, 0.99],
+  ['populate', 'drop', 8, 2.69, 1.0],
+];
+
+/** Mean seconds and bytes read per token and device, in shares of its weights, after the ring has settled. */
+function settled(plan: Plan): { seconds: number; read: number } {
+  const run = (outputTokens: number) =>
+    simulate({
+      cluster: labCluster({ limit: '640 MiB', disk: '400 MB/s' }),
+      model: LAB_MODEL,
+      plan,
+      workload: createWorkload({ promptTokens: 1, outputTokens, context: 0 }),
+      runtime: NO_BUFFERS,
+      context: 'fixed',
+      record: 'tokens',
+    });
+  const [short, long] = [run(3), run(9)];
+  const bytes = (result: typeof long): number =>
+    result.devices.reduce((sum, { faultedBytes, prefetchedBytes }) => sum + faultedBytes + prefetchedBytes, 0);
+  return { seconds: (long.seconds - short.seconds) / 6, read: (bytes(long) - bytes(short)) / 6 / 4 / LAB_SHARE };
+}
+
+for (const [prefetch, release, rounds, seconds, read] of MEASURED) {
+  test(`prefetch ${prefetch}, release ${release}, k = ${rounds}: ${seconds} s and ${read} of the weights, as measured`, () => {
+    const found = settled(labPlan({ rounds, prefetch, release }));
+    assert.ok(Math.abs(found.seconds / seconds - 1) <= 0.1, `${found.seconds} s`);
+    assert.ok(Math.abs(found.read - read) <= 0.05, `${found.read} read`);
+  });
+}
+
+test('one round with prefetching reads everything twice, and gains nothing (prima.cpp A.1)', () => {
+  const found = settled(labPlan({ rounds: 1, prefetch: 'willneed' }));
+  assert.ok(Math.abs(found.read - 2) < 0.01, `${found.read} read`);
+  assert.ok(Math.abs(found.seconds / settled(labPlan({ rounds: 1, prefetch: 'none' })).seconds - 1) < 0.01);
+});
+
+test('a pinned prefix of each window stays: with four rounds, k/(k − 1)·(S − A) is reloaded', () => {
+  // A is what is left for it: 640 MiB less the page tables of the policy, and two reads in flight.
+  const limit = (640 - 6 - 32) * MIB;
+  const pinnedBytes = (4 * limit - LAB_SHARE) / 3;
+  const plan = labPlan({ rounds: 4, prefetch: 'populate', release: 'pinned' });
+  const weights = Object.fromEntries(
+    Object.entries(plan.weights).map(([name, policy]) => [name, { ...policy, pinnedBytes }]),
+  );
+  const found = settled({ ...plan, weights });
+  const expected = ((4 / 3) * (LAB_SHARE - limit)) / LAB_SHARE;
+  assert.ok(Math.abs(found.read - expected) < 0.03, `${found.read} read, ${expected} expected`);
+  assert.ok(found.seconds < settled(labPlan({ rounds: 4, prefetch: 'populate', release: 'drop' })).seconds * 0.7);
+});
+
+test.run();
