@@ -23,7 +23,7 @@ interface Options {
   readonly out: string;
 }
 
-const MODELS = 'Llama-3-8B,Llama-1-30B,Llama-3-60B,Llama-1-65B,Llama-3-70B,Qwen2.5-72B';
+const MODELS = 'Llama-3-8B,Llama-1-30B,Llama-1-65B,Llama-3-70B,Qwen2.5-72B';
 
 await runExperiment<Options>({
   name: 'rounds',
