@@ -149,7 +149,7 @@ function terminal(
 ${table}
 The gap is TPOT over the least TPOT of all plans, less one; the paper's space keeps a layer and the output layer's work
 on the head's CPU. Memory (RAM and VRAM together over the model's bytes): ${ranges}.
-${unplannable > 0 ? `${unplannable} clusters were left out: nothing fits there.\n` : ''}The optimum was beaten ${beaten === 0 ? 'never' : `${beaten} times`}.
+${unplannable > 0 ? `${unplannable} clusters were left out: nothing fits there.\n` : ''}${beaten === 0 ? 'No scheduler beat the optimum' : `The optimum was beaten ${beaten} times`}.
 Report: ${report}
 `;
 }

@@ -54,7 +54,7 @@ export function haldaAssign(costs: RingCosts, solver: IntegerSolver, options: Ha
     previousSets = form.sets.join();
     const tried: { rounds: number; solution: HaldaSolution | undefined }[] = [];
     for (const rounds of haldaRounds(costs)) {
-      const outcome = solver.solve(haldaProgram({ ...form, costs, rounds })); // line 11
+      const outcome = solver.solve(haldaProgram({ ...form, costs, rounds, kvRows: options.kvCache === 'pinned' })); // line 11
       if (outcome.status === 'failed')
         return { solution: best, failure: noPlan('solver-failed', outcome.reason), iterations };
       const solution = outcome.status === 'optimal' ? readSolution(costs, form, rounds, outcome.values) : undefined;

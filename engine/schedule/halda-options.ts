@@ -22,6 +22,11 @@ export interface HaldaOptions {
   /** Comparison of solutions between iterations: with κ, which depends on the sets, or without. */
   readonly comparison: 'with-kappa' | 'without-kappa';
   /**
+   * KV cache and buffers, which no OS can reclaim. `reloaded`: as written, Eqs. 15–17 reload them like weights; `pinned`:
+   * a row keeps them within the RAM, so that the plan can run.
+   */
+  readonly kvCache: 'reloaded' | 'pinned';
+  /**
    * Devices with a single layer. `one-layer`: all are removed at once, and the rest is planned anew; `safe`: one at a
    * time, and only if the time does not grow; `none`.
    */
@@ -43,6 +48,7 @@ export const ALGORITHM_1: HaldaOptions = {
   overloadedDevice: 'another',
   infeasible: 'stop',
   comparison: 'with-kappa',
+  kvCache: 'reloaded',
   removal: 'one-layer',
   surplusDevices: 'fail',
   slowDisk: 0.1e9,
@@ -56,6 +62,7 @@ export const ALGORITHM_1_REPAIRED: HaldaOptions = {
   calibration: 'updates',
   overloadedDevice: 'any',
   infeasible: 'force',
+  kvCache: 'pinned',
   removal: 'safe',
   surplusDevices: 'drop',
 };

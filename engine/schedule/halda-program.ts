@@ -11,6 +11,8 @@ export interface HaldaProgramParts {
   readonly soft: ReadonlySet<number>;
   /** Keep the rows that hold M1–M3 overloaded (Eqs. 27–29). */
   readonly overloadRows: boolean;
+  /** Add the rows that keep KV cache and buffers within the RAM. */
+  readonly kvRows: boolean;
 }
 
 /**
@@ -18,7 +20,14 @@ export interface HaldaProgramParts {
  * for every soft device: its first layer beyond the RAM, and the further ones. The objective is in milliseconds, without κ. Right-hand sides are
  * rounded to whole layers, which changes no whole solution.
  */
-export function haldaProgram({ costs, vectors, rounds, soft, overloadRows }: HaldaProgramParts): IntegerProgram {
+export function haldaProgram({
+  costs,
+  vectors,
+  rounds,
+  soft,
+  overloadRows,
+  kvRows,
+}: HaldaProgramParts): IntegerProgram {
   const count = costs.devices.length;
   const total = costs.layers / rounds;
   const milliseconds = 1e3 * rounds;
@@ -52,7 +61,20 @@ export function haldaProgram({ costs, vectors, rounds, soft, overloadRows }: Hal
       rows.push(atMost(Math.floor(room), ...entries));
     }
   });
+  if (kvRows) {
+    costs.devices.forEach((device, index) => {
+      const gpuLayers: readonly (readonly [number, number])[] = device.unified ? [] : [[count + index, -1]];
+      rows.push(atMost(kvRoom(costs, device, rounds), [index, 1], ...gpuLayers));
+    });
+  }
   return { columns, rows };
+}
+
+/** Layers per window whose KV cache the RAM holds beside the buffers; −1 if it can't even hold those. */
+function kvRoom(costs: RingCosts, device: DeviceCosts, rounds: number): number {
+  const room = device.available - device.ramBuffers;
+  if (room < 0) return -1;
+  return costs.kvBytes === 0 ? costs.layers : Math.floor(room / (costs.kvBytes * rounds));
 }
 
 /** The most GPU layers per window: W z^gpu in whole layers, or none where Eq. 36 allows none. */

@@ -1,13 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomCluster } from '../../datasets/random-cluster.ts';
+import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { planShares } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { halda } from '../../engine/schedule/halda.ts';
 import { type HaldaIteration, haldaAssign } from '../../engine/schedule/halda-assign.ts';
-import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from '../../engine/schedule/halda-options.ts';
+import { ALGORITHM_1, ALGORITHM_1_REPAIRED, type HaldaOptions } from '../../engine/schedule/halda-options.ts';
 import { type IntegerSolver, loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { toyRing } from '../support/toy-ring.ts';
 
@@ -128,6 +129,20 @@ test('every plan is valid, and its devices are those of the last pass', () => {
       assert.ok(planShares(result.plan).length <= given.belief.devices.length);
     }
   }
+});
+
+test('KV caches too large for the RAM: the repair keeps each within it, Algorithm 1 does not', () => {
+  const workload = createWorkload({ context: 40_000 });
+  const overfull = (options: HaldaOptions): number => {
+    const plans = Array.from({ length: 60 }, (_, seed) => {
+      const given = { ...problem(seed, 2 + (seed % 4)), workload };
+      const { plan } = halda(given, solver, options);
+      return plan === undefined ? [] : createRingPredictor(given.belief, given.model, workload)(plan).infeasible;
+    });
+    return plans.filter((infeasible) => infeasible.some(({ memory }) => memory === 'ram')).length;
+  };
+  assert.is(overfull(ALGORITHM_1_REPAIRED), 0);
+  assert.ok(overfull(ALGORITHM_1) > 0);
 });
 
 test('more devices than layers: a typed reason, or fewer devices', () => {

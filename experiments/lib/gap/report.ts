@@ -51,7 +51,7 @@ function summaryText(summaries: readonly GapSummary[]): string {
     return `${one.scheduler} finds the optimum on ${formatPercent(one.hits / one.clusters)} of the clusters${median}`;
   });
   const beats = summaries.reduce((sum, one) => sum + one.beats, 0);
-  return `${parts.join('; ')}. The exact planner was beaten ${beats === 0 ? 'never' : `${beats} times`}.`;
+  return `${parts.join('; ')}. ${beats === 0 ? 'No scheduler beat the exact planner' : `The exact planner was beaten ${beats} times`}.`;
 }
 
 function distribution(schedulers: readonly SchedulerName[], rows: readonly GapRow[]) {
