@@ -1,6 +1,7 @@
 import { createNamedModel, loadCatalogue } from '../datasets/load.ts';
 import { MEMORY_REGIMES, type MemoryRegime } from '../datasets/random-cluster.ts';
 import { RECLAIM_POLICIES } from '../engine/cost/reclaim.ts';
+import { InputError } from '../engine/input/input-error.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../engine/schedule/registry.ts';
@@ -69,6 +70,12 @@ async function run(options: Options): Promise<void> {
   solver.dispose();
   const summaries = settings.schedulers.map((scheduler) => summariseGap(scheduler, rows));
   const planned = new Set(rows.map((row) => row.seed)).size;
+  if (planned === 0) {
+    throw new InputError(
+      '--context',
+      `with ${settings.workload.context} tokens nothing fits on any of the clusters; use fewer`,
+    );
+  }
   const description = `${planned} random clusters (seeds ${settings.seed} to ${settings.seed + settings.clusters - 1}) of ${settings.least} to ${settings.most} devices, ${settings.models.map(({ name }) => name).join(', ')}, context ${settings.workload.context}, reclaim ${settings.reclaim}`;
   const result = {
     settings: { ...settings, models: settings.models.map(({ name, mix }) => `${name}:${mix}`) },

@@ -9,6 +9,7 @@ import { findings } from './lib/sweep/findings.ts';
 import { type SweepInputs, sweepInputs } from './lib/sweep/inputs.ts';
 import { type SweepOptions, sweepOptions } from './lib/sweep/options.ts';
 import { sweepReport } from './lib/sweep/report.ts';
+import { requirePlan } from './lib/sweep/require-plan.ts';
 import { type ClusterResults, planFiles, resultsJson, traceFiles } from './lib/sweep/results.ts';
 import { subsetsWithHead, sweepSubsets } from './lib/sweep/subsets.ts';
 import { type SweepCase, sweepCluster } from './lib/sweep/sweep.ts';
@@ -23,6 +24,8 @@ async function sweep(options: SweepOptions): Promise<void> {
   checkOutput(options.out);
   const inputs = sweepInputs(options);
   const results = await runSweep(inputs, options);
+  const rows = results.flatMap((result) => result.rows);
+  requirePlan(rows);
   const json = resultsJson(settingsOf(options, inputs), results);
   const clusters = inputs.clusters.map(({ truth, statements }, index) => ({
     truth,
@@ -36,7 +39,6 @@ async function sweep(options: SweepOptions): Promise<void> {
     reclaim: options.reclaim,
     belief: options.belief,
   });
-  const rows = results.flatMap((result) => result.rows);
   const plans = planFiles(rows);
   const traces = options.trace ? traceFiles(rows) : new Map<string, string>();
   const files = new Map([

@@ -33,7 +33,7 @@ export function milp(
   const { program, alternatives, unit } = milpProgram(costs, { reclaim, output, headLayers });
   const solution = solver.solve(program);
   if (solution.status === 'infeasible') {
-    const message = `${model.name} fits on no choice of the ${belief.devices.length} devices: KV cache and buffers exceed their memory; use a shorter context, or free memory`;
+    const message = `${model.name} fits on no choice of devices of ${belief.name}: KV cache and buffers exceed their memory; use a shorter context, or free memory`;
     return noPlan('fits-nowhere', message);
   }
   if (solution.status === 'failed') {

@@ -46,7 +46,7 @@ export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}
   if (headLayers === 'must') (tables[0] as Float64Array)[0] = Number.POSITIVE_INFINITY;
   const windows = bestWindows(costs, tables, rounds);
   if (windows === undefined) {
-    const message = `${model.name} fits in no combination of the ${belief.devices.length} devices: KV cache and buffers exceed their memory; use a shorter context, or free memory`;
+    const message = `${model.name} fits in no combination of devices of ${belief.name}: KV cache and buffers exceed their memory; use a shorter context, or free memory`;
     return noPlan('fits-nowhere', message);
   }
   const splits = windows.map(({ device, layers }) =>

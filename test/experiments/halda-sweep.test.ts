@@ -197,6 +197,10 @@ test('bad input ends with code 2 and one line, and writes nothing', async () => 
       /headless\.json: head: no device is called "pd"; did you mean "pc"\?$/,
     ],
     [['--cluster', bad('empty.json', { devices: [] })], /empty\.json: devices: is empty; give at least one device$/],
+    [
+      ['--cluster', cluster('full', ['pc'], { memory: { total: '1 GiB', available: '128 MiB' } })],
+      /^cluster full: no scheduler finds a plan; optimal: Llama-3-8B fits in no combination of devices of full: .*; use a/,
+    ],
     [['--out', plain], /^--out .*plain: ".*plain" is a file; name a directory$/],
     [['--out', join(plain, 'below')], /^--out .*below: ".*plain" is a file; name a directory$/],
   ];

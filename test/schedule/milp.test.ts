@@ -68,7 +68,7 @@ test('no room for KV cache and buffers: no plan, and why', () => {
     plan: undefined,
     reason: 'fits-nowhere',
     message:
-      'toy fits on no choice of the 2 devices: KV cache and buffers exceed their memory; use a shorter context, or free memory',
+      'toy fits on no choice of devices of toy: KV cache and buffers exceed their memory; use a shorter context, or free memory',
   });
 });
 

@@ -99,7 +99,7 @@ test('no memory for KV cache and buffers anywhere: no plan, and why', () => {
     plan: undefined,
     reason: 'fits-nowhere',
     message:
-      'toy fits in no combination of the 2 devices: KV cache and buffers exceed their memory; use a shorter context, or free memory',
+      'toy fits in no combination of devices of toy: KV cache and buffers exceed their memory; use a shorter context, or free memory',
   });
 });
 
