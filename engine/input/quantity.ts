@@ -2,7 +2,7 @@ import type { FactoryFunctionMap } from 'mathjs';
 import mathjs from 'mathjs/lib/browser/math.js';
 import { InputError } from './input-error.ts';
 
-/** What a quantity measures, with its SI unit: bytes, bytes per second, seconds, FLOP per second, watts. */
+/** What a quantity measures, with its SI unit: bytes, bytes per second, seconds, FLOP per second. */
 export type Dimension = 'size' | 'rate' | 'time' | 'compute';
 
 /** Where a number comes from; reports show it. */

@@ -80,7 +80,6 @@ function bestWindows(costs: RingCosts, tables: readonly Float64Array[], rounds: 
   // running[l]: least seconds with l layers on the devices so far; the last of them is runningLast[l].
   const head = tables[0] as Float64Array;
   const running = Float64Array.from(head);
-  running[total] = Number.POSITIVE_INFINITY; // all layers on the head need no hop: that is the first `best`
   const runningLast = new Int32Array(width);
   let best = head[total] as number;
   let last = 0;

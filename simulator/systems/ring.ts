@@ -59,7 +59,7 @@ export function* ring(parts: RingParts): Steps {
 
 function* onePass(parts: RingParts, pass: Pass, visits: readonly Visit[], head: RingDevice): Steps {
   const { devices } = parts;
-  if (head.weights.lookup !== undefined) yield* lookUp(head);
+  yield* lookUp(head);
   let at = head;
   for (const [index, visit] of visits.entries()) {
     const device = devices.get(visit.device) as RingDevice;
@@ -67,7 +67,12 @@ function* onePass(parts: RingParts, pass: Pass, visits: readonly Visit[], head: 
     at = device;
     if (visit.stages.length === 0) continue;
     for (const stage of visit.stages) yield* runStage(parts, pass, device, stage);
-    yield* spend(parts, device, 'link', 'deviceCopy', 'to and from the GPU', copySeconds(parts, pass, device));
+    yield* move(parts, {
+      device,
+      cause: 'deviceCopy',
+      name: 'to and from the GPU',
+      seconds: copySeconds(parts, pass, device),
+    });
     device.leave(visit, nextVisit(visits, index));
   }
   yield* send(parts, pass, at, head);
@@ -93,10 +98,10 @@ function* send(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): 
   if (from === to) return;
   const bytes = parts.runtime.activationBytes * parts.model.hiddenSize * pass.tokens * parts.workload.batch;
   const seconds = transferSeconds(parts.cluster.link(from.index, to.index), bytes);
-  yield* spend(parts, from, 'link', 'link', `to ${to.name}`, seconds);
+  yield* move(parts, { device: from, cause: 'link', name: `to ${to.name}`, seconds });
 }
 
-/** Layer by layer: its weights arrive, then it is computed. Layers that are there run together. */
+/** Layer by layer: its weights arrive, then it is computed. */
 function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
   const seconds = pass.layer(device, stage.processor);
   for (let layer = stage.from; layer < stage.to; layer++) {
@@ -131,17 +136,19 @@ function* compute(
   }
 }
 
-function* spend(
-  { recorder, simulation }: RingParts,
-  device: RingDevice,
-  lane: 'link',
-  cause: 'link' | 'deviceCopy',
-  name: string,
-  seconds: number,
-): Steps {
+/** Activations on their way: to the next device, or between a device's memories. */
+interface Move {
+  readonly device: RingDevice;
+  readonly cause: 'link' | 'deviceCopy';
+  readonly name: string;
+  readonly seconds: number;
+}
+
+function* move({ recorder, simulation }: RingParts, { device, cause, name, seconds }: Move): Steps {
   if (seconds === 0) return;
   const start = simulation.now;
   yield hold(seconds);
+  const lane = cause === 'link' ? 'link' : 'gpu';
   recorder.span({ device: device.name, lane, cause, name, start, end: simulation.now, args: {} });
 }
 

@@ -1,14 +1,12 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
-import { testIf } from '../support/needs.ts';
+import { testReport } from '../support/open-report.ts';
 import { type Ended, runScript } from '../support/run-script.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
 const scratch = mkdtempSync(join(tmpdir(), 'halda-sweep-'));
 test.after(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -103,26 +101,14 @@ test('the same input writes the same bytes; only clocks differ', async () => {
     assert.ok(readFileSync(join(again, name)).equals(readFileSync(join(out, name))), name);
 });
 
-testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the report opens without errors, every chart drawn', async () => {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
-  try {
-    const page = await browser.newPage();
-    const errors: string[] = [];
-    page.on('pageerror', (error) => errors.push(String(error)));
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-    await page.goto(`file://${join(out, 'report.html')}`);
-    await page.waitForSelector('section:nth-last-of-type(2) svg .trace path');
-    const drawn = await page
-      .locator('figure')
-      .evaluateAll((all) => all.map((one) => one.querySelector('svg .trace path') !== null));
-    assert.equal(drawn, [true, true, true, true]);
+testReport(
+  () => join(out, 'report.html'),
+  4,
+  async (page) => {
     await page.locator('figure select').first().selectOption('cpu-gpu-split');
     await page.waitForSelector('figure .annotation-text:has-text("no plan")');
-    assert.equal(errors, []);
-  } finally {
-    await browser.close();
-  }
-});
+  },
+);
 
 test('a plan given back is judged as it was', async () => {
   const before = rowsOf(readFileSync(join(out, 'results.json'), 'utf8'));

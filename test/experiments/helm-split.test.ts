@@ -2,14 +2,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
-import { testIf } from '../support/needs.ts';
+import { testReport } from '../support/open-report.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CHROMIUM = '/usr/bin/chromium';
 
 interface Ended {
   readonly code: number | null;
@@ -118,25 +116,13 @@ test('a machine without GPU is a reason in the table, not an error', async () =>
   assert.match(stdout, /has no GPU to split Qwen3-4B with/);
 });
 
-testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the report opens without errors, every chart drawn', async () => {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
-  try {
-    const page = await browser.newPage();
-    const errors: string[] = [];
-    page.on('pageerror', (error) => errors.push(String(error)));
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-    await page.goto(`file://${join(out, 'report.html')}`);
-    await page.waitForSelector('figure:last-of-type svg.main-svg');
-    const drawn = await page
-      .locator('figure')
-      .evaluateAll((all) => all.map((one) => one.querySelector('svg') !== null));
-    assert.equal(drawn, [true, true]);
+testReport(
+  () => join(out, 'report.html'),
+  2,
+  async (page) => {
     await page.locator('figure select').first().selectOption('Qwen3-32B on helm-3090');
-    await page.waitForFunction("document.querySelector('figure .annotation-text')?.textContent === 'k* = 43'");
-    assert.equal(errors, []);
-  } finally {
-    await browser.close();
-  }
-});
+    await page.waitForSelector('figure .annotation-text:has-text("k* = 43")');
+  },
+);
 
 test.run();

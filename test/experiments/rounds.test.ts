@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
 import { bestGain, evenRounds, type RoundsRow } from '../../experiments/lib/rounds/rounds.ts';
+import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-rounds-'));
@@ -50,6 +51,8 @@ test('a 70B that exceeds the memory gains from rounds only if it prefetches', as
   );
   assert.match(readFileSync(join(directory, 'rounds.csv'), 'utf8'), 'model,policy,rounds,tpot_s');
 });
+
+testReport(() => join(directory, 'report.html'), 1);
 
 for (const [options, expected] of [
   [['--reclaim', 'lunix'], /^--reclaim: unknown "lunix"/],

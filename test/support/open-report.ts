@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { testIf } from './needs.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+
+/**
+ * A test that opens a report in headless Chromium: it has so many charts, all of them drawn, and no error on its
+ * console. Skipped where Chromium is missing.
+ */
+export function testReport(
+  file: () => string,
+  charts: number,
+  check: (page: Page) => Promise<void> = async () => {},
+): void {
+  testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the report opens without errors, every chart drawn', async () => {
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+    try {
+      const page = await browser.newPage();
+      const errors: string[] = [];
+      page.on('pageerror', (error) => errors.push(String(error)));
+      page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+      await page.goto(`file://${file()}`);
+      for (let index = 0; index < charts; index++) {
+        await page.waitForSelector(`figure >> nth=${index} >> svg .trace path >> nth=0`, { state: 'attached' });
+      }
+      assert.is(await page.locator('figure').count(), charts);
+      await check(page);
+      assert.equal(errors, []);
+    } finally {
+      await browser.close();
+    }
+  });
+}
