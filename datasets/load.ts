@@ -64,18 +64,19 @@ export function loadCatalogue(file?: string): CatalogueModel[] {
 
 /**
  * A model by name, with the mix after a colon where it is not the catalogue's: `Llama-3-8B` or `Llama-3-8B:Q8_0`.
+ * @param flag the option it was named with, for messages
  * @throws InputError for unknown names and mixes, with the nearest
  */
-export function createNamedModel(catalogue: readonly CatalogueModel[], name: string): Model {
+export function createNamedModel(catalogue: readonly CatalogueModel[], name: string, flag = '--models'): Model {
   const [base = '', wanted, ...rest] = name.split(':');
   const names = catalogue.map((model) => model.shape.name);
   const found = catalogue.find((model) => model.shape.name === base);
-  if (found === undefined) throw new InputError('--models', `no model is called "${base}"${suggestion(base, names)}`);
+  if (found === undefined) throw new InputError(flag, `no model is called "${base}"${suggestion(base, names)}`);
   if (wanted === undefined) return createModel(found.shape, found.defaultMix);
   const mix = MIXES.find((candidate) => candidate === wanted);
   if (mix === undefined || rest.length > 0) {
     const given = [wanted, ...rest].join(':');
-    throw new InputError('--models', `${base}: no mix is called "${given}"${suggestion(given, MIXES)}`);
+    throw new InputError(flag, `${base}: no mix is called "${given}"${suggestion(given, MIXES)}`);
   }
   return createModel(found.shape, mix);
 }

@@ -1,7 +1,7 @@
 import { type Cluster, createCluster } from '../engine/hardware/cluster.ts';
 import type { Device, DeviceKind, FlopRates, Gpu } from '../engine/hardware/device.ts';
+import { type RandomStream, randomStream } from '../engine/input/random-stream.ts';
 import { QUANTIZATION_NAMES } from '../engine/model/quantization.ts';
-import { type RandomStream, randomStream } from '../simulator/kernel/random-stream.ts';
 
 /** How the cluster's RAM and VRAM together compare with the model: shares of its bytes. */
 export const MEMORY_REGIMES = {

@@ -5,15 +5,15 @@ import { InputError } from '../engine/input/input-error.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../engine/schedule/registry.ts';
+import { formatPercent } from '../engine/terminal/format.ts';
+import { readChoice, readChoices, readCount, readList } from '../engine/terminal/options.ts';
+import { createProgress } from '../engine/terminal/progress.ts';
+import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
-import { formatPercent } from './lib/format.ts';
 import { type GapRow, type GapSettings, type GapSummary, gapOf, summariseGap } from './lib/gap/gap.ts';
 import { gapReport } from './lib/gap/report.ts';
-import { readChoice, readChoices, readCount, readList } from './lib/options.ts';
-import { createProgress } from './lib/progress.ts';
 import { renderReport } from './lib/report.ts';
-import { formatTable } from './lib/table.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 interface Options {

@@ -1,8 +1,9 @@
 import { loadPublished } from '../datasets/load.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
+import { createProgress } from '../engine/terminal/progress.ts';
+import { wrapText } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
-import { createProgress } from './lib/progress.ts';
 import { renderReport } from './lib/report.ts';
 import { resultsCsv, timingCsv } from './lib/sweep/csv.ts';
 import { findings } from './lib/sweep/findings.ts';
@@ -14,7 +15,6 @@ import { type ClusterResults, planFiles, resultsJson, traceFiles } from './lib/s
 import { subsetsWithHead, sweepSubsets } from './lib/sweep/subsets.ts';
 import { type SweepCase, sweepCluster } from './lib/sweep/sweep.ts';
 import { sweepTable } from './lib/sweep/table.ts';
-import { wrapText } from './lib/table.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 /** Seconds for one integer program; those of a home take well under one. */

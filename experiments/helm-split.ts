@@ -1,6 +1,7 @@
 import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
 import { findPublished, type PublishedCell } from '../datasets/published.ts';
 import { createWorkload } from '../engine/model/workload.ts';
+import { wrapText } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { configuration } from './lib/helm/configurations.ts';
 import { EXAMPLE, runningExample } from './lib/helm/example.ts';
@@ -12,7 +13,6 @@ import { vramIntervals } from './lib/helm/reserve.ts';
 import { curveCsv, planFiles, resultsCsv, resultsJson } from './lib/helm/results.ts';
 import { configurationTable, curveText, exampleTable } from './lib/helm/terminal.ts';
 import { renderReport } from './lib/report.ts';
-import { wrapText } from './lib/table.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 /** HELM's cost model and split search (chapter 4) on every machine and model of Table 6.1, beside what it publishes. */

@@ -1,23 +1,21 @@
 import type { Infeasibility } from '../engine/cost/breakdown.ts';
-import { createRingPredictor } from '../engine/cost/predict-ring.ts';
-import { createRingCosts } from '../engine/cost/ring-costs.ts';
-import { DEFAULT_RUNTIME, type Runtime } from '../engine/cost/runtime.ts';
+import type { Runtime } from '../engine/cost/runtime.ts';
+import { cutDevices } from '../engine/cost/tensor-parallel.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
-import type { Device } from '../engine/hardware/device.ts';
 import type { Model } from '../engine/model/model.ts';
 import type { Workload } from '../engine/model/workload.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import type { Trace } from '../engine/trace/trace.ts';
-import { DEFAULT_EXTENT_BYTES, type PageCacheUsage } from './hardware/page-cache.ts';
+import { checkOptions } from './check-options.ts';
+import type { PageCacheUsage } from './hardware/page-cache.ts';
 import type { PagePolicy } from './hardware/page-cache-policy.ts';
 import type { PageCacheCounters } from './hardware/page-cache-state.ts';
-import { type WeightsMemory, weightsMemory } from './hardware/weights-memory.ts';
 import type { ReadingTotals } from './hardware/weights-reader.ts';
-import { createSimulation } from './kernel/simulation.ts';
-import { createRecorder } from './recorder.ts';
-import { ring } from './systems/ring.ts';
-import { createRingDevice, prefetchWindows, type RingDevice } from './systems/ring-device.ts';
+import type { Moment } from './observer.ts';
+import { simulateCut } from './simulate-cut.ts';
+import { simulateRing } from './simulate-ring.ts';
+import type { MemoryTaken } from './systems/memory-guard.ts';
 
 export interface SimulationOptions {
   /**
@@ -28,12 +26,20 @@ export interface SimulationOptions {
   /** `growing`: from the prompt's length on, as in a real run; `fixed`: `workload.context` at every token. */
   readonly context?: 'growing' | 'fixed';
   readonly runtime?: Runtime;
+  /** Memory that other apps take during the run, by device; each value holds until the next. */
+  readonly memoryTaken?: Readonly<Record<string, readonly MemoryTaken[]>>;
+  /** Relative standard deviation of the time of each layer's computation; 0 unless given. */
+  readonly noise?: number;
+  /** Of noise, jitter and loss. */
+  readonly seed?: number;
   /** Granularity of the page cache, bytes. */
   readonly extentBytes?: number;
-  /** Largest read of a prefetching thread at once, bytes. */
+  /** Largest read of a prefetching thread at once, bytes; an eighth of a layer, but at least 16 MiB, unless given. */
   readonly chunkBytes?: number;
-  /** `tokens`: the trace has no spans; sweeps are faster without. */
+  /** `tokens`: the trace has neither spans nor counters; sweeps are faster without. */
   readonly record?: 'spans' | 'tokens';
+  /** Is told of every moment at which what is in memory is worth a look. */
+  readonly observe?: (moment: Moment) => void;
 }
 
 export interface SimulatedDevice extends ReadingTotals {
@@ -42,9 +48,12 @@ export interface SimulatedDevice extends ReadingTotals {
   readonly counters: PageCacheCounters;
   /** Seconds in which the disk was busy. */
   readonly diskSeconds: number;
+  /** KV cache, buffers and pinned weights at the end: over `memoryTotal`, the memory pressure (prima.cpp 4.3). */
+  readonly nonReclaimableBytes: number;
+  readonly memoryTotal: number;
 }
 
-/** What happened; `outOfMemory` instead of a run where something that can't be paged doesn't fit. */
+/** What happened; `outOfMemory` where something that can't be paged doesn't fit: before the run, or in its course. */
 export interface SimulationResult {
   readonly outOfMemory: readonly Infeasibility[];
   readonly trace: Trace;
@@ -61,84 +70,16 @@ export interface SimulationParts extends SimulationOptions {
   readonly workload: Workload;
 }
 
-/** Assumed: what a prefetching thread keeps in flight; the kernel takes 4 MiB a call, several at a time. */
-const DEFAULT_CHUNK_BYTES = 16 * 2 ** 20;
-
 /**
  * Replays a plan, event by event: what closed forms leave out is there, overlap, page cache, prefetching and its release.
- * @throws InputError if the plan doesn't fit cluster and model
+ * @throws InputError if the plan doesn't fit cluster and model, or an option isn't one
  */
 export function simulate(parts: SimulationParts): SimulationResult {
-  const { cluster, model, plan, workload, reclaim = 'os', context = 'growing', runtime = DEFAULT_RUNTIME } = parts;
+  const { cluster, model, plan, workload, context = 'growing' } = parts;
   validatePlan(plan, cluster, model);
+  checkOptions(parts, cluster);
   const contextOf = (index: number): number =>
     context === 'fixed' ? workload.context : workload.promptTokens + Math.max(0, index - 1);
-  const longest = contextOf(workload.outputTokens);
-  const { infeasible } = createRingPredictor(cluster, model, { ...workload, context: longest }, { runtime })(plan);
-  const simulation = createSimulation();
-  const recorder = createRecorder({ spans: parts.record !== 'tokens' });
-  const used = cluster.devices.flatMap((device, index) => (isUsed(plan, device) ? [{ device, index }] : []));
-  const trace: Trace = {
-    devices: used.map(({ device }) => ({
-      name: device.name,
-      lanes: ['cpu', ...(device.gpu ? (['gpu'] as const) : []), 'disk', 'link'],
-    })),
-    spans: recorder.spans,
-    tokens: recorder.tokens,
-    counters: [],
-  };
-  if (infeasible.length > 0) return { outOfMemory: infeasible, trace, devices: [], seconds: 0 };
-  const costs = createRingCosts(cluster, model, workload, runtime);
-  const memories = cluster.devices.map((device) =>
-    weightsMemory({ device, model, plan, workload, runtime, reclaim, longest }),
-  );
-  const devices = used.map(({ device, index }) => {
-    const memory = memories[index] as WeightsMemory;
-    return createRingDevice({
-      simulation,
-      recorder,
-      device,
-      index,
-      costs,
-      plan,
-      reclaim: memory.policy,
-      limit: memory.limit(contextOf(0)),
-      extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
-      chunkBytes: parts.chunkBytes ?? DEFAULT_CHUNK_BYTES,
-    });
-  });
-  for (const device of devices) {
-    if (device.policy.prefetch !== 'none') simulation.spawn(`prefetching on ${device.name}`, prefetchWindows(device));
-  }
-  const request = simulation.spawn(
-    'request',
-    ring({
-      simulation,
-      recorder,
-      cluster,
-      model,
-      plan,
-      workload,
-      runtime,
-      devices: new Map(devices.map((device) => [device.name, device])),
-      contextOf,
-      limitOf: ({ index }, tokens) => (memories[index] as WeightsMemory).limit(tokens),
-    }),
-  );
-  simulation.run(request);
-  return { outOfMemory: [], trace, devices: devices.map(summary), seconds: simulation.now };
-}
-
-function isUsed(plan: Plan, { name }: Device): boolean {
-  return plan.output.device === name || plan.stages.some((stage) => stage.device === name);
-}
-
-function summary({ name, cache, reader, disk }: RingDevice): SimulatedDevice {
-  return {
-    device: name,
-    ...reader.totals,
-    cache: cache.usage(),
-    counters: cache.counters(),
-    diskSeconds: disk.usage().busySeconds,
-  };
+  const cut = cutDevices(plan, cluster);
+  return cut === undefined ? simulateRing(parts, contextOf) : simulateCut(parts, cut, contextOf);
 }

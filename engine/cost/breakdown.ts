@@ -12,6 +12,8 @@ export interface StageBreakdown {
   readonly device: string;
   readonly processor: ProcessorKind;
   readonly layers: number;
+  /** For people, where the number of layers alone doesn't say it: a part of every layer. */
+  readonly name?: string;
   readonly output: boolean;
   readonly seconds: Readonly<Seconds>;
 }
@@ -30,7 +32,7 @@ export interface DeviceBreakdown {
   readonly ramAvailable: number;
   readonly vramBytes: number;
   readonly vramAvailable: number;
-  /** KV cache and buffers: what the OS can't reclaim. */
+  /** KV cache, buffers and pinned weights: what the OS can't reclaim. */
   readonly pinnedBytes: number;
 }
 
@@ -41,6 +43,22 @@ export interface Infeasibility {
   readonly neededBytes: number;
   readonly availableBytes: number;
   readonly reason: string;
+}
+
+/** What `needs` lack on a device, bytes. */
+export function infeasibility(
+  device: string,
+  memory: Infeasibility['memory'],
+  needs: string,
+  neededBytes: number,
+  availableBytes: number,
+): Infeasibility {
+  const reason = `${device}: ${needs} need ${gibibytes(neededBytes)}, ${gibibytes(availableBytes)} are available`;
+  return { device, memory, neededBytes, availableBytes, reason };
+}
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }
 
 /** A predicted token, taken apart. */

@@ -2,17 +2,20 @@ import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../plan/plan.ts';
+import { stopsBetween } from '../plan/relays.ts';
 import {
   addSeconds,
   type Breakdown,
   type DeviceBreakdown,
   type Infeasibility,
+  infeasibility,
   noSeconds,
   type Seconds,
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
+import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import {
   createRingCosts,
@@ -37,6 +40,8 @@ interface Tally {
   cpuLayers: number;
   gpuLayers: number;
   windows: number;
+  /** Of the GPU layers. */
+  streamed: { layers: number; buffers: number };
 }
 
 /**
@@ -68,7 +73,8 @@ function predictRing(
       const deviceCosts = index === undefined ? undefined : costs.devices[index];
       if (index === undefined || deviceCosts === undefined)
         throw new RangeError(`the plan names "${device}", which the cluster lacks`);
-      tally = { index, costs: deviceCosts, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0 };
+      const streamed = { layers: 0, buffers: 0 };
+      tally = { index, costs: deviceCosts, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0, streamed };
       tallies.set(device, tally);
     }
     return tally;
@@ -80,17 +86,32 @@ function predictRing(
     throw new RangeError(`the plan puts the output layer on a GPU that "${head.costs.name}" lacks`);
   const output = { ...plan.output, layers: 0, output: true, seconds: withCauses(outputCosts, 1) };
   stages.push(output);
-  addWindows({ plan: plan.stages, stages, output, head, tallyOf, costs });
+  const ring = [...indices.keys()];
+  const hop = (from: string, to: string): number => {
+    let seconds = 0;
+    let at = indices.get(from) as number;
+    for (const stop of stopsBetween(ring, plan, from, to)) {
+      const next = indices.get(stop) as number;
+      seconds += costs.hop(at, next);
+      at = next;
+    }
+    return seconds;
+  };
+  addWindows({ plan: plan.stages, stages, output, head, tallyOf, hop });
 
   const infeasible: Infeasibility[] = [];
   const devices: DeviceBreakdown[] = [];
   for (const tally of tallies.values()) {
+    const weights = plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY;
     const load: DeviceLoad = {
       cpuLayers: tally.cpuLayers,
       gpuLayers: tally.gpuLayers,
       output: tally === head ? plan.output.processor : undefined,
-      prefetches: (plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY).prefetch !== 'none',
+      prefetches: weights.prefetch !== 'none',
+      release: weights.release,
+      pinnedWeights: weights.pinnedBytes,
       kvInRam: plan.kvCache === 'host',
+      streamed: tally.streamed,
     };
     const use = memoryUse(costs, tally.costs, load, reclaim);
     spreadDisk(tally.costs, load, diskSeconds(costs, tally.costs, load, use.reloaded), use.reloaded, stages);
@@ -126,12 +147,20 @@ function stageSeconds(stage: Stage, tally: Tally): OpenStage {
   if (perLayer === undefined) throw new RangeError(`the plan runs layers on a GPU that "${stage.device}" lacks`);
   if (stage.processor === 'cpu') tally.cpuLayers += layers;
   else tally.gpuLayers += layers;
+  const { streamed } = stage;
+  if (streamed !== undefined) {
+    tally.streamed.layers += layers;
+    tally.streamed.buffers = Math.max(tally.streamed.buffers, STREAMING_BUFFERS[streamed]);
+  }
   return {
     device: stage.device,
     processor: stage.processor,
     layers,
     output: false,
-    seconds: withCauses(perLayer, layers),
+    seconds:
+      streamed === undefined
+        ? withCauses(perLayer, layers)
+        : streamedSeconds(streamed, layers, perLayer, tally.costs.layerCopy),
   };
 }
 
@@ -149,15 +178,17 @@ interface RingWalk {
   readonly output: OpenStage;
   readonly head: Tally;
   readonly tallyOf: (device: string) => Tally;
-  readonly costs: RingCosts;
+  /** Seconds on the way between two devices, over the relays between them. */
+  readonly hop: (from: string, to: string) => number;
 }
 
 /**
  * Copies to and from the GPU once per window, and the hop that hands a window's result on (Eqs. 13, 19). The last
  * window's result goes to the head; a head without layers passes every round's result on. Where a plan made by hand
- * starts elsewhere than on a head that holds layers, the embedded token has to get there.
+ * starts elsewhere than on a head that holds layers, the embedded token has to get there. Relays' hops count with the
+ * stage whose result they hand on.
  */
-function addWindows({ plan, stages, output, head, tallyOf, costs }: RingWalk): void {
+function addWindows({ plan, stages, output, head, tallyOf, hop }: RingWalk): void {
   const first = plan[0]?.device;
   if (first === undefined) return;
   const headHoldsLayers = plan.some((stage) => stage.device === head.costs.name);
@@ -170,10 +201,10 @@ function addWindows({ plan, stages, output, head, tallyOf, costs }: RingWalk): v
     tally.windows += 1;
     seconds.deviceCopy += tally.costs.windowCopy;
     const toHead = next === undefined || (!headHoldsLayers && next === first);
-    seconds.link += costs.hop(tally.index, toHead ? head.index : tallyOf(next).index);
-    if (toHead && !headHoldsLayers) output.seconds.link += costs.hop(head.index, tallyOf(first).index);
+    seconds.link += hop(stage.device, toHead ? head.costs.name : next);
+    if (toHead && !headHoldsLayers) output.seconds.link += hop(head.costs.name, first);
   }
-  if (headHoldsLayers) output.seconds.link += costs.hop(head.index, tallyOf(first).index); // 0 where the head is first
+  if (headHoldsLayers) output.seconds.link += hop(head.costs.name, first); // 0 where the head is first
 }
 
 /** Disk time belongs to the stages whose layers are mapped, in proportion, or to the output for the head's lookup. */
@@ -199,15 +230,12 @@ function spreadDisk(
 function shortages(device: DeviceCosts, load: DeviceLoad, use: ReturnType<typeof memoryUse>): Infeasibility[] {
   const found: Infeasibility[] = [];
   const usesGpu = load.gpuLayers > 0 || load.output === 'gpu';
-  const report = (memory: 'ram' | 'vram', neededBytes: number, availableBytes: number, what: string): void => {
-    const reason = `${device.name}: ${what} need ${gibibytes(neededBytes)}, ${gibibytes(availableBytes)} are available`;
-    found.push({ device: device.name, memory, neededBytes, availableBytes, reason });
+  const report = (memory: 'ram' | 'vram', needed: number, available: number, needs: string): void => {
+    found.push(infeasibility(device.name, memory, needs, needed, available));
   };
   if (usesGpu && use.vram > device.gpuRoom) report('vram', use.vram, device.gpuRoom, 'layers on the GPU');
-  if (use.pinned > device.available) report('ram', use.pinned, device.available, 'KV cache and buffers');
+  const weights = load.streamed?.layers ? 'streamed' : load.pinnedWeights ? 'pinned' : undefined;
+  const what = weights === undefined ? 'KV cache and buffers' : `KV cache, buffers and ${weights} weights`;
+  if (use.pinned > device.available) report('ram', use.pinned, device.available, what);
   return found;
-}
-
-function gibibytes(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }

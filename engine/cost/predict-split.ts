@@ -78,6 +78,12 @@ function onlyDevice(plan: Plan, cluster: Cluster): Device {
     const found = `lie on ${names.length} devices (${names.join(', ')})`;
     throw new InputError('plan: stages', `${found}; the roofline formulas are for one: use the ring formulas`);
   }
+  if (plan.stages.some(({ cut, streamed }) => cut !== undefined || streamed !== undefined)) {
+    throw new InputError(
+      'plan: stages',
+      'are cut or streamed, which the roofline formulas leave out: use the ring formulas',
+    );
+  }
   return cluster.devices[deviceIndex(cluster, plan.output.device)] as Device;
 }
 

@@ -6,6 +6,8 @@ import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
 import { createRingPredictor, type RingPredictionOptions } from './predict-ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './predict-split.ts';
+import { createTensorPredictor } from './predict-tensor.ts';
+import { isCut } from './tensor-parallel.ts';
 
 interface PredictedPlan {
   readonly plan: Plan;
@@ -15,7 +17,10 @@ interface PredictedPlan {
   readonly workload: Workload;
 }
 
-/** `ring`: prima.cpp's formulas, any plan; `roofline`: HELM's, plans on one device. Each takes its own options. */
+/**
+ * `ring`: prima.cpp's formulas, any plan, and their like for tensor parallelism and layer streaming; `roofline`: HELM's,
+ * plans on one device that do neither. Each takes its own options.
+ */
 export type Prediction = PredictedPlan &
   (
     | ({ readonly formulas?: 'ring' } & RingPredictionOptions)
@@ -24,12 +29,12 @@ export type Prediction = PredictedPlan &
 
 /**
  * The predicted TPOT of a plan, taken apart.
- * @throws InputError if the plan doesn't fit cluster and model, or lies on several devices where the formulas are
- *   `roofline`
+ * @throws InputError if the plan doesn't fit cluster and model, or is none that the `roofline` formulas are for
  */
 export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;
   validatePlan(plan, truth, model);
   if (prediction.formulas === 'roofline') return createSplitPredictor(truth, model, workload, prediction)(plan);
-  return createRingPredictor(truth, model, workload, prediction)(plan);
+  const create = isCut(plan) ? createTensorPredictor : createRingPredictor;
+  return create(truth, model, workload, prediction)(plan);
 }

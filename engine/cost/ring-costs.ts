@@ -9,6 +9,7 @@ import {
 } from '../hardware/device.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import type { WeightsPolicy } from '../plan/plan.ts';
 import { embeddingRowBytes, kvCacheBytes, type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
 import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
@@ -24,6 +25,8 @@ export interface DeviceCosts {
   readonly gpuLayer: number;
   /** Copies of the hidden state to and from a GPU with its own memory, per window: ξ_m less the link. */
   readonly windowCopy: number;
+  /** A layer's weights over the host link, to a GPU with its own memory; infinite without one. */
+  readonly layerCopy: number;
   readonly outputOnCpu: LayerSeconds;
   readonly outputOnGpu: LayerSeconds | undefined;
   readonly outputOnCpuTotal: number;
@@ -96,6 +99,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     cpuLayer: sum(cpu),
     gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : sum(gpuSeconds),
     windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+    layerCopy: gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, model.layer.bytes) : Number.POSITIVE_INFINITY,
     outputOnCpu,
     outputOnGpu,
     outputOnCpuTotal: sum(outputOnCpu),
@@ -116,15 +120,20 @@ export interface DeviceLoad {
   /** The device is the head: it looks up the token, and runs the output layer here. */
   readonly output: 'cpu' | 'gpu' | undefined;
   readonly prefetches: boolean;
+  /** What becomes of a window after its turn, and the bytes that stay for good; the OS decides unless given. */
+  readonly release?: WeightsPolicy['release'];
+  readonly pinnedWeights?: number;
   /** The KV cache of GPU layers lies in RAM (HELM's offload). */
   readonly kvInRam: boolean;
+  /** GPU layers whose weights lie in RAM, and layers that the GPU has room for at once to copy them to. */
+  readonly streamed?: { readonly layers: number; readonly buffers: number };
 }
 
 /** Memory that a load takes, and what is reloaded for lack of it; bytes. */
 export interface DeviceMemoryUse {
   readonly ram: number;
   readonly vram: number;
-  /** The part of `ram` that can't be reclaimed: KV cache and buffers. */
+  /** The part of `ram` that can't be reclaimed: KV cache, buffers, pinned weights. */
   readonly pinned: number;
   readonly reloaded: number;
 }
@@ -137,10 +146,24 @@ export function memoryUse(
   policy: ReclaimPolicy,
 ): DeviceMemoryUse {
   const weights = mappedBytes(costs, device, load);
-  const pinned = pinnedBytes(costs, device, load);
-  const ram = weights + pinned;
-  const reloaded = reloadedBytes(ram, weights, device.available, device.kind, policy, load.prefetches);
-  return { ram, vram: vramBytes(costs, device, load), pinned, reloaded };
+  const fixed = fixedBytes(costs, device, load);
+  const ram = weights + fixed;
+  const keeps = Math.min(load.pinnedWeights ?? 0, weights);
+  const reloaded = loadedBytes(device, load, weights, fixed, policy);
+  return { ram, vram: vramBytes(costs, device, load), pinned: fixed + keeps, reloaded };
+}
+
+/** Bytes of weights read for every token: all but the pinned ones where a window is given back, else what is reclaimed. */
+function loadedBytes(
+  device: DeviceCosts,
+  load: DeviceLoad,
+  weights: number,
+  fixed: number,
+  policy: ReclaimPolicy,
+): number {
+  const { release = 'none', pinnedWeights = 0 } = load;
+  if (release !== 'none') return Math.max(0, weights - pinnedWeights);
+  return reloadedBytes(weights + fixed, weights, device.available, device.kind, policy, load.prefetches);
 }
 
 /** b_lio: mapped weights in RAM: layers, the head's row of the embedding, and its output layer. */
@@ -151,15 +174,18 @@ function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): n
   return layers * costs.layerBytes + costs.embeddingRowBytes + output;
 }
 
-/** KV cache and buffers in RAM: what the OS can't reclaim. */
-function pinnedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
+/** KV cache, buffers and weights that are streamed, in RAM. */
+function fixedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
   const layers = load.cpuLayers + (device.unified || load.kvInRam ? load.gpuLayers : 0);
-  return layers * costs.kvBytes + device.ramBuffers;
+  return layers * costs.kvBytes + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
 }
 
-/** GPU layers with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
+/** GPU layers, or room for those that are streamed, with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
 function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const layers = load.gpuLayers * (costs.layerBytes + (load.kvInRam ? 0 : costs.kvBytes));
+  const { gpuLayers, streamed } = load;
+  const held =
+    streamed === undefined ? gpuLayers : gpuLayers - streamed.layers + Math.min(streamed.layers, streamed.buffers);
+  const layers = held * costs.layerBytes + (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
   const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
   return reserved ? layers + costs.outputBytes : layers;
 }
@@ -184,10 +210,10 @@ export function deviceSeconds(
 ): number {
   if ((load.gpuLayers > 0 || load.output === 'gpu') && vramBytes(costs, device, load) > device.gpuRoom)
     return Number.POSITIVE_INFINITY;
-  const pinned = pinnedBytes(costs, device, load);
-  if (pinned > device.available) return Number.POSITIVE_INFINITY;
+  const fixed = fixedBytes(costs, device, load);
   const weights = mappedBytes(costs, device, load);
-  const reloaded = reloadedBytes(weights + pinned, weights, device.available, device.kind, policy, load.prefetches);
+  if (fixed + Math.min(load.pinnedWeights ?? 0, weights) > device.available) return Number.POSITIVE_INFINITY;
+  const reloaded = loadedBytes(device, load, weights, fixed, policy);
   const layers = load.cpuLayers * device.cpuLayer + (load.gpuLayers === 0 ? 0 : load.gpuLayers * device.gpuLayer);
   const output =
     load.output === undefined ? 0 : load.output === 'cpu' ? device.outputOnCpuTotal : device.outputOnGpuTotal;

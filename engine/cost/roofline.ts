@@ -1,7 +1,7 @@
 import type { Cpu, ProcessorRates } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
 import type { TensorRole } from '../model/architecture.ts';
-import { type Model, modelTensors, type WeightGroup } from '../model/model.ts';
+import type { Model, WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Seconds } from './breakdown.ts';
 import { attentionFlops, kvCacheBytes, multiplySeconds } from './layer-seconds.ts';
@@ -36,7 +36,7 @@ export type BoundSeconds = Pick<Seconds, 'compute' | 'memory'>;
 /** Bytes of the mean block's weights: W_attn, W_FFN, W_norm (HELM Eqs. 4.1–4.3); W_param, their sum, is `layer.bytes`. */
 export function blockBytes(model: Model): { attention: number; feedForward: number; norms: number } {
   const all = { attention: 0, feedForward: 0, norms: 0 };
-  for (const tensor of modelTensors(model, model.mix)) {
+  for (const tensor of model.tensors) {
     if (tensor.layer !== undefined) all[partOf(tensor.role)] += tensor.bytes;
   }
   const { layers } = model;

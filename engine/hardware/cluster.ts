@@ -1,6 +1,6 @@
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Provenance } from '../input/quantity.ts';
-import type { Device, Link } from './device.ts';
+import type { Device, NetworkLink } from './device.ts';
 
 /** Devices in ring order, the head first: it embeds the token, and computes the output layer. */
 export interface Cluster {
@@ -8,16 +8,21 @@ export interface Cluster {
   readonly description: string;
   readonly devices: readonly Device[];
   /** The link from device `from` to device `to` (indices into `devices`). */
-  readonly link: (from: number, to: number) => Link;
+  readonly link: (from: number, to: number) => NetworkLink;
   /** The link of all pairs that have none of their own, and the pairs that have: the planner's fast path. */
   readonly links: Links;
   /** Where each number comes from, by its path in the cluster's file. */
   readonly provenance: Readonly<Record<string, Provenance>>;
 }
 
+export const MEDIA = ['switched', 'shared'] as const;
+export type Medium = (typeof MEDIA)[number];
+
 export interface Links {
-  readonly default: Link;
-  readonly pairs: ReadonlyMap<string, Link>;
+  readonly default: NetworkLink;
+  readonly pairs: ReadonlyMap<string, NetworkLink>;
+  /** `shared`: one message at a time on the air, as on Wi-Fi; `switched`, unless given: each link by itself. */
+  readonly medium?: Medium;
 }
 
 interface ClusterParts {
@@ -42,7 +47,7 @@ export function createCluster({ name, description = '', devices, links, provenan
   const names = devices.map((device) => device.name);
   const twice = names.find((device, index) => names.indexOf(device) !== index);
   if (twice !== undefined) throw new InputError(`cluster ${name}`, `device "${twice}" is there twice; rename one`);
-  const link = (from: number, to: number): Link => {
+  const link = (from: number, to: number): NetworkLink => {
     if (links.pairs.size === 0) return links.default;
     return links.pairs.get(pairKey(names[from] ?? '', names[to] ?? '')) ?? links.default;
   };

@@ -84,6 +84,16 @@ export interface Link {
   readonly bandwidth: number;
 }
 
+/** A link of a network, with what the closed forms leave out of it. */
+export interface NetworkLink extends Link {
+  /** Mean seconds that a message is late, exponentially distributed; 0 unless given. */
+  readonly jitter?: number;
+  /** Share of packets that are lost and sent again, below 1; 0 unless given. */
+  readonly loss?: number;
+  /** Whether both directions can be used at once; `full` unless given. */
+  readonly duplex?: 'full' | 'half';
+}
+
 export type ProcessorKind = 'cpu' | 'gpu';
 
 /** How the OS treats mapped weights under pressure: one kind per equation (prima.cpp Eqs. 15–17). */

@@ -3,7 +3,7 @@ import { parseJson } from '../input/parse-json.ts';
 import type { Provenance, Quantity } from '../input/quantity.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
-import { type Cluster, createCluster, type Links, pairKey } from './cluster.ts';
+import { type Cluster, createCluster, type Links, MEDIA, pairKey } from './cluster.ts';
 import {
   type Cpu,
   type Device,
@@ -13,6 +13,7 @@ import {
   GPU_APIS,
   type Gpu,
   type Link,
+  type NetworkLink,
   type Npu,
   OPERATING_SYSTEMS,
 } from './device.ts';
@@ -155,7 +156,7 @@ function readFlops(fields: Fields): FlopRates {
 }
 
 function readLinks(fields: Fields, names: readonly string[]): Links {
-  const pairs = new Map<string, Link>();
+  const pairs = new Map<string, NetworkLink>();
   for (const pair of fields.optionalList('pairs') ?? []) {
     const [a, b] = pair.texts('between', 2);
     for (const name of [a, b]) {
@@ -166,11 +167,20 @@ function readLinks(fields: Fields, names: readonly string[]): Links {
     if (a === b) throw new InputError(pair.place('between'), `"${a}" is there twice; a link joins two devices`);
     const key = pairKey(a ?? '', b ?? '');
     if (pairs.has(key)) throw new InputError(pair.place('between'), `the link ${a}–${b} is there twice; remove one`);
-    pairs.set(key, readLink(pair));
+    pairs.set(key, readNetworkLink(pair));
   }
-  const links = { default: readLink(fields.object('default')), pairs };
+  const medium = fields.optionalOneOf('medium', MEDIA) ?? 'switched';
+  const links = { default: readNetworkLink(fields.object('default')), pairs, medium };
   fields.end();
   return links;
+}
+
+function readNetworkLink(fields: Fields): NetworkLink {
+  const jitter = fields.optionalQuantity('jitter', 'time') ?? 0;
+  const loss = fields.optionalAmount('loss') ?? 0;
+  if (loss >= 1) throw new InputError(fields.place('loss'), `${loss} is not a share of packets below 1`);
+  const duplex = fields.optionalOneOf('duplex', ['full', 'half']) ?? 'full';
+  return { ...readLink(fields), jitter, loss, duplex };
 }
 
 function readLink(fields: Fields): Link {

@@ -10,12 +10,15 @@ export interface Fields {
   text(key: string): string;
   optionalText(key: string): string | undefined;
   texts(key: string, length: number): string[];
+  optionalTexts(key: string): string[] | undefined;
   /** A whole number from `least` (1 unless told) to 4096. */
   count(key: string, least?: number): number;
   /** A number of 0 or more. */
   amount(key: string): number;
+  optionalAmount(key: string): number | undefined;
   keys(): string[];
   oneOf<T extends string>(key: string, allowed: readonly T[]): T;
+  optionalOneOf<T extends string>(key: string, allowed: readonly T[]): T | undefined;
   /** SI value of a quantity; `fallback` stands in for a missing one. */
   quantity(key: string, dimension: Dimension, fallback?: string): number;
   optionalQuantity(key: string, dimension: Dimension): number | undefined;
@@ -70,6 +73,12 @@ export function readFields(
       const fits = Array.isArray(value) && value.length === length && value.every((item) => typeof item === 'string');
       return fits ? value : fail(key, `a list of ${length} texts`);
     },
+    optionalTexts(key) {
+      const value = get(key);
+      if (value === undefined) return undefined;
+      const fits = Array.isArray(value) && value.every((item) => typeof item === 'string');
+      return fits ? value : fail(key, 'a list of texts');
+    },
     count(key, least = 1) {
       const value = get(key);
       const fits = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= 4096;
@@ -81,6 +90,7 @@ export function readFields(
         ? value
         : fail(key, 'a number of 0 or more');
     },
+    optionalAmount: (key) => (get(key) === undefined ? undefined : fields.amount(key)),
     keys: () => Object.keys(raw),
     oneOf(key, allowed) {
       const value = get(key);
@@ -89,6 +99,7 @@ export function readFields(
       if (found === undefined) throw new InputError(place(key), `unknown "${value}"${suggestion(value, allowed)}`);
       return found;
     },
+    optionalOneOf: (key, allowed) => (get(key) === undefined ? undefined : fields.oneOf(key, allowed)),
     quantity(key, dimension, fallback) {
       const quantity = readQuantity(get(key) ?? fallback, dimension, place(key));
       note(join(key), quantity);

@@ -34,13 +34,17 @@ export type TensorRole =
   | 'attn_q'
   | 'attn_k'
   | 'attn_v'
+  /** Q, K and V in one matrix: some GGUF files have it in place of the three. */
+  | 'attn_qkv'
   | 'attn_output'
   | 'attn_bias'
   | 'attn_head_norm'
   | 'ffn_norm'
   | 'ffn_gate'
   | 'ffn_up'
-  | 'ffn_down';
+  | 'ffn_down'
+  /** Divisors of the rotary angles, one vector for all layers. */
+  | 'rope_freqs';
 
 /** A weight tensor: `rows` × `columns`, multiplied with a vector of `columns` values; a vector has one row. */
 export interface TensorShape {

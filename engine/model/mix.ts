@@ -9,7 +9,13 @@ export const MIXES = ['Q4_K_M', 'Q4_K_S', 'Q8_0', 'F16', 'BF16'] as const;
 export type Mix = (typeof MIXES)[number];
 
 /** Formats that take over when a row is no whole number of 256-value blocks (e.g. Qwen2.5-72B's ffn_down). */
-const FALLBACK: Partial<Record<Quantization, Quantization>> = { Q4_K: 'Q5_0', Q5_K: 'Q5_1', Q6_K: 'Q8_0' };
+const FALLBACK: Partial<Record<Quantization, Quantization>> = {
+  Q2_K: 'IQ4_NL',
+  Q3_K: 'IQ4_NL',
+  Q4_K: 'Q5_0',
+  Q5_K: 'Q5_1',
+  Q6_K: 'Q8_0',
+};
 
 const VECTOR_ROLES: ReadonlySet<TensorRole> = new Set([
   'output_norm',
@@ -17,6 +23,7 @@ const VECTOR_ROLES: ReadonlySet<TensorRole> = new Set([
   'attn_bias',
   'attn_head_norm',
   'ffn_norm',
+  'rope_freqs',
 ]);
 
 /**
@@ -27,8 +34,16 @@ export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: Mix):
   if (mix === 'BF16') return 'BF16';
   if (VECTOR_ROLES.has(tensor.role)) return 'F32';
   if (mix === 'F16' || mix === 'Q8_0') return mix;
-  const wanted = kMixQuantization(tensor, shape, mix);
-  return tensor.columns % QUANTIZATIONS[wanted].block === 0 ? wanted : (FALLBACK[wanted] ?? wanted);
+  return fittingQuantization(tensor, kMixQuantization(tensor, shape, mix));
+}
+
+/** The quantization of one tensor where every matrix is `wanted`, and vectors are F32. */
+export function uniformQuantization(tensor: TensorShape, wanted: Quantization): Quantization {
+  return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, wanted);
+}
+
+function fittingQuantization({ columns }: TensorShape, wanted: Quantization): Quantization {
+  return columns % QUANTIZATIONS[wanted].block === 0 ? wanted : (FALLBACK[wanted] ?? wanted);
 }
 
 function kMixQuantization({ role, layer }: TensorShape, shape: Shape, mix: 'Q4_K_M' | 'Q4_K_S'): Quantization {

@@ -17,7 +17,9 @@ export interface WeightGroup {
 
 /** A model with its weights counted: what every cost model, scheduler and engine takes. */
 export interface Model extends Shape {
-  readonly mix: Mix;
+  /** How it is quantized: a mix, or what a file calls its own. */
+  readonly mix: string;
+  readonly tensors: readonly Tensor[];
   /** b: the mean layer. Mixes vary between layers; the papers' formulas take all layers as equal. */
   readonly layer: WeightGroup;
   /** b_i: the embedding matrix, of which a token reads one row (b_i / V). */
@@ -36,15 +38,20 @@ export function modelTensors(shape: Shape, mix: Mix): Tensor[] {
   });
 }
 
-/** Counts a model's weights tensor by tensor. */
+/** A model of `shape`, every tensor quantized as `mix`. */
 export function createModel(shape: Shape, mix: Mix): Model {
-  const tensors = modelTensors(shape, mix);
+  return countModel(shape, mix, modelTensors(shape, mix));
+}
+
+/** Counts a model's weights tensor by tensor. */
+export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]): Model {
   const embedding = tensors.filter((tensor) => tensor.role === 'token_embd');
   const outputRoles = shape.tiedEmbeddings ? ['output_norm', 'token_embd'] : ['output_norm', 'output'];
   const { layers } = shape;
   return {
     ...shape,
     mix,
+    tensors,
     layer: weightGroup(
       tensors.filter((tensor) => tensor.layer !== undefined),
       layers,

@@ -20,6 +20,7 @@ export const QUANTIZATIONS = {
   Q4_K: { block: 256, bytes: 144 },
   Q5_K: { block: 256, bytes: 176 },
   Q6_K: { block: 256, bytes: 210 },
+  IQ4_NL: { block: 32, bytes: 18 },
 } as const satisfies Record<string, BlockLayout>;
 
 export type Quantization = keyof typeof QUANTIZATIONS;

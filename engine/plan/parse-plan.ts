@@ -1,6 +1,6 @@
 import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
-import type { Place, Plan, Stage } from './plan.ts';
+import type { Cut, Place, Plan, Stage } from './plan.ts';
 
 const PROCESSORS = ['cpu', 'gpu'] as const;
 
@@ -12,6 +12,8 @@ const PROCESSORS = ['cpu', 'gpu'] as const;
 export function parsePlan(text: string, file: string): Plan {
   const fields = readFields(parseJson(text, file), file, '', () => {});
   const weights = fields.optionalObject('weights');
+  const allReduce = fields.optionalOneOf('allReduce', ['exchange', 'star']);
+  const relays = fields.optionalTexts('relays');
   const plan: Plan = {
     scheduler: fields.optionalText('scheduler') ?? 'hand',
     rounds: fields.count('rounds'),
@@ -20,6 +22,8 @@ export function parsePlan(text: string, file: string): Plan {
     output: readPlace(fields.object('output')),
     weights: Object.fromEntries((weights?.keys() ?? []).map((name) => [name, readWeights(weights as Fields, name)])),
     kvCache: fields.oneOf('kvCache', ['with-layers', 'host']),
+    ...(allReduce && { allReduce }),
+    ...(relays && { relays }),
   };
   fields.end();
   return plan;
@@ -32,14 +36,24 @@ function readPlace(fields: Fields): Place {
 }
 
 function readStage(fields: Fields): Stage {
+  const cut = fields.optionalList('cut')?.map(readCut);
+  const streamed = fields.optionalOneOf('streamed', ['ahead', 'in-turn']);
   const stage = {
     device: fields.text('device'),
     processor: fields.oneOf('processor', PROCESSORS),
     from: fields.count('from', 0),
     to: fields.count('to'),
+    ...(cut && { cut }),
+    ...(streamed && { streamed }),
   };
   fields.end();
   return stage;
+}
+
+function readCut(fields: Fields): Cut {
+  const cut = { device: fields.text('device'), share: fields.amount('share') };
+  fields.end();
+  return cut;
 }
 
 function readWeights(weights: Fields, name: string): Plan['weights'][string] {

@@ -6,10 +6,29 @@ export interface Place {
   readonly processor: ProcessorKind;
 }
 
+/** A device's part of every tensor of a cut stage, and of its KV cache. */
+export interface Cut {
+  readonly device: string;
+  /** Above 0; those of a stage add up to 1. */
+  readonly share: number;
+}
+
 /** A run of layers on one processor: `from` up to, not including, `to`. */
 export interface Stage extends Place {
   readonly from: number;
   readonly to: number;
+  /**
+   * Tensor parallelism (Megatron-LM; dllama): the tensors of these layers are cut among devices, which work on each
+   * layer at the same time and add up their results after its attention and after its feed-forward part. The stage's
+   * own device, the root, is one of them. Their parts stay in memory. Such a stage holds all layers, on CPUs.
+   */
+  readonly cut?: readonly Cut[];
+  /**
+   * Layer streaming, on a GPU with its own memory: the weights lie in RAM and are copied to the GPU layer by layer, for
+   * every token. `ahead`: each while the layer before it computes (DeepSpeed ZeRO-Inference); `in-turn`: each before it
+   * computes (Hugging Face Accelerate).
+   */
+  readonly streamed?: 'ahead' | 'in-turn';
 }
 
 /** What a device does with its mapped weights beyond what its OS does. */
@@ -20,8 +39,9 @@ export interface WeightsPolicy {
    */
   readonly prefetch: 'none' | 'willneed' | 'populate';
   /**
-   * What becomes of a window after its turn: `none` (the OS decides), `drop` (its pages are given back), `pinned` (the
-   * first `pinnedBytes` of the device's weights, spread evenly over its windows, stay for good; the rest is given back).
+   * What becomes of a window after its turn: `none` (the OS decides), `drop` (its pages are given back), `pinned`
+   * (`pinnedBytes` of the device's weights stay for good: the head's output layer, then a prefix of every window, of
+   * equal size; the rest is given back).
    */
   readonly release: 'none' | 'drop' | 'pinned';
   /** Bytes; 0 unless `release` is `pinned`. */
@@ -49,9 +69,16 @@ export interface Plan {
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** `with-layers`: each layer's keys and values lie where the layer runs; `host`: all in RAM (HELM's KV offload). */
   readonly kvCache: 'with-layers' | 'host';
+  /**
+   * How devices add up what they have of a cut layer: `exchange`, unless given: each sends its partial result to every
+   * other, and adds up for itself; `star`: each sends it to the root, which sends the sum back.
+   */
+  readonly allReduce?: 'exchange' | 'star';
+  /** Devices without layers that hand the token on where they lie between two others in the ring (prima.cpp 3.3). */
+  readonly relays?: readonly string[];
 }
 
-/** A device's share of a plan, over all rounds. */
+/** A device's share of a plan, over all rounds. A layer that is cut counts by the part of it. */
 export interface Share {
   readonly device: string;
   readonly cpuLayers: number;
@@ -64,11 +91,13 @@ export interface Share {
 export function planShares(plan: Plan): Share[] {
   const shares = new Map<string, { cpuLayers: number; gpuLayers: number; windows: number }>();
   plan.stages.forEach((stage, index) => {
-    const share = shares.get(stage.device) ?? { cpuLayers: 0, gpuLayers: 0, windows: 0 };
-    if (stage.processor === 'cpu') share.cpuLayers += stage.to - stage.from;
-    else share.gpuLayers += stage.to - stage.from;
-    if (plan.stages[index - 1]?.device !== stage.device) share.windows += 1;
-    shares.set(stage.device, share);
+    for (const { device, share: part } of stage.cut ?? [{ device: stage.device, share: 1 }]) {
+      const share = shares.get(device) ?? { cpuLayers: 0, gpuLayers: 0, windows: 0 };
+      if (stage.processor === 'cpu') share.cpuLayers += (stage.to - stage.from) * part;
+      else share.gpuLayers += (stage.to - stage.from) * part;
+      if (plan.stages[index - 1]?.device !== device) share.windows += 1;
+      shares.set(device, share);
+    }
   });
   return [...shares].map(([device, share]) => ({ device, ...share }));
 }

@@ -1,11 +1,12 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type Place, type Plan, planShares } from './plan.ts';
+import { type Place, type Plan, planShares, type Stage } from './plan.ts';
+import { validateCut } from './validate-cut.ts';
 
 /**
  * Checks a plan against model and cluster: known devices, processors that exist, every layer exactly once and in
- * order, embedding and output on one device, rounds that the stages show.
+ * order, embedding and output on one device, rounds that the stages show; cuts, streaming and relays that make sense.
  * @param where the plan's origin, for messages
  * @throws InputError that says which part is wrong and what it should be
  */
@@ -33,6 +34,10 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   plan.stages.forEach((stage, index) => {
     const place = `stages[${index}]`;
     checkPlace(stage, place);
+    checkStreaming(stage, cluster, `${where}: ${place}`);
+    for (const [part, { device }] of (stage.cut ?? []).entries()) {
+      checkPlace({ device, processor: 'cpu' }, `${place}.cut[${part}]`);
+    }
     if (stage.from !== next) {
       const problem =
         stage.from > next ? `layers ${next} to ${stage.from - 1} run nowhere` : `layer ${stage.from} runs twice`;
@@ -54,6 +59,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
       `is "${plan.output.device}"; the head "${plan.embedding.device}" embeds and outputs`,
     );
   }
+  validateCut(plan, where);
   const visits = Math.max(...planShares(plan).map((share) => share.windows));
   if (visits !== plan.rounds) {
     throw new InputError(
@@ -64,5 +70,24 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   for (const device of Object.keys(plan.weights)) {
     if (!names.includes(device))
       throw new InputError(`${where}: weights`, `names "${device}"${suggestion(device, names)}`);
+  }
+  checkRelays(plan, names, `${where}: relays`);
+}
+
+function checkStreaming({ device, processor, streamed }: Stage, { devices }: Cluster, where: string): void {
+  if (streamed === undefined) return;
+  const gpu = devices.find(({ name }) => name === device)?.gpu;
+  if (processor === 'gpu' && gpu?.api === 'cuda') return;
+  const found = processor === 'cpu' ? 'layers on a CPU' : `layers on the ${gpu?.api} GPU of "${device}"`;
+  throw new InputError(`${where}.streamed`, `${found} find their weights in RAM; stream to a cuda GPU, or remove it`);
+}
+
+function checkRelays({ relays = [], stages, embedding }: Plan, names: readonly string[], where: string): void {
+  for (const [index, relay] of relays.entries()) {
+    if (!names.includes(relay)) throw new InputError(where, `names "${relay}"${suggestion(relay, names)}`);
+    if (relays.indexOf(relay) !== index) throw new InputError(where, `"${relay}" is there twice; remove one`);
+    if (relay === embedding.device || stages.some(({ device }) => device === relay)) {
+      throw new InputError(where, `"${relay}" has work of its own; a relay holds no layers and isn't the head`);
+    }
   }
 }

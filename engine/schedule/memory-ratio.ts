@@ -29,7 +29,8 @@ export function memoryRatio(problem: SchedulingProblem, { memory = 'available' }
   return ratioPlan('memory-ratio', costs, windows);
 }
 
-function acceleratorMemory(device: Device): number {
+/** Installed memory of a device's accelerator: VRAM, or the RAM that a unified GPU or the CPU works in. */
+export function acceleratorMemory(device: Device): number {
   return device.gpu?.api === 'cuda' ? device.gpu.memory.total : device.memory.total;
 }
 

@@ -1,14 +1,18 @@
 import { DEFAULT_RUNTIME } from '../cost/runtime.ts';
 import { computeRatio } from './compute-ratio.ts';
 import { cpuGpuSplit } from './cpu-gpu-split.ts';
+import { exo } from './exo.ts';
 import { halda } from './halda.ts';
 import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda-options.ts';
 import type { IntegerSolver } from './integer-solver.ts';
+import { layerStreaming } from './layer-streaming.ts';
 import { memoryRatio } from './memory-ratio.ts';
 import { milp } from './milp.ts';
 import { optimal } from './optimal.ts';
+import { ringAware } from './ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from './scheduler.ts';
 import { singleDevice } from './single-device.ts';
+import { tensorParallel } from './tensor-parallel.ts';
 
 /** A scheduler with its default options, as experiments list it. */
 export interface RegisteredScheduler {
@@ -21,10 +25,15 @@ export const SCHEDULER_NAMES = [
   'halda-repaired',
   'optimal',
   'milp',
+  'ring-aware',
   'memory-ratio',
   'compute-ratio',
   'single-device',
   'cpu-gpu-split',
+  'exo',
+  'dllama',
+  'zero-inference',
+  'accelerate',
 ] as const;
 export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
@@ -45,6 +54,10 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     description: 'the exact optimum again, as one integer program',
     plan: (problem, solver) => milp(problem, { solver }),
   },
+  'ring-aware': {
+    description: 'rounds, windows and pinned weights for a ring that reads ahead while others compute',
+    plan: (problem) => ringAware(problem),
+  },
   'memory-ratio': {
     description: 'exo and prima.cpp without Halda: layers in proportion to free memory',
     plan: (problem) => memoryRatio(problem),
@@ -61,5 +74,21 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     description: 'HELM: the head alone, split between CPU and GPU by its roofline model',
     // HELM's VRAM_avail is net of all buffers; beside ring plans, which count them, it plans with the same ones.
     plan: (problem) => cpuGpuSplit({ ...problem, runtime: problem.runtime ?? DEFAULT_RUNTIME }),
+  },
+  exo: {
+    description: 'exo: layers in proportion to installed memory, nothing on disk',
+    plan: (problem) => exo(problem),
+  },
+  dllama: {
+    description: 'dllama: every tensor cut evenly among the CPUs, nothing on disk',
+    plan: (problem) => tensorParallel(problem),
+  },
+  'zero-inference': {
+    description: 'DeepSpeed ZeRO-Inference: the head alone, all layers streamed from RAM to its GPU, each copied ahead',
+    plan: (problem) => layerStreaming(problem, { variant: 'zero-inference' }),
+  },
+  accelerate: {
+    description: 'Hugging Face Accelerate: the head alone, its GPU filled first, the other layers copied in turn',
+    plan: (problem) => layerStreaming(problem, { variant: 'accelerate' }),
   },
 };

@@ -22,8 +22,8 @@ const STAGE_ORDER: Readonly<Record<Cause, number>> = {
 
 /**
  * The predicted token as a trace: stage after stage, cause after cause, end to end, for nothing overlaps (prima.cpp
- * Eq. 11). Only the sums are predicted: a stage's spans stand for all its visits to disk and link, and the output's for
- * the embedding at the start of the token, too.
+ * Eq. 11), and computations wait for the disk. Only the sums are predicted: a stage's spans stand for all its visits to
+ * disk and link, and the output's for the embedding at the start of the token, too.
  */
 export function traceOfBreakdown(breakdown: Breakdown): Trace {
   const causes = CAUSES.toSorted((a, b) => STAGE_ORDER[a] - STAGE_ORDER[b]);
@@ -31,21 +31,17 @@ export function traceOfBreakdown(breakdown: Breakdown): Trace {
   let now = 0;
   let nextLayer = 0;
   for (const stage of breakdown.stages) {
-    const name = stageName(stage, nextLayer);
+    const name = stage.name ?? stageName(stage, nextLayer);
     nextLayer += stage.layers;
     for (const cause of causes) {
       const seconds = stage.seconds[cause];
       if (seconds === 0) continue;
-      const args = cause === 'disk' ? diskArguments(stage, breakdown.devices) : {};
-      spans.push({
-        device: stage.device,
-        lane: laneOf(stage, cause),
-        cause,
-        name,
-        start: now,
-        end: now + seconds,
-        args,
-      });
+      const span = { device: stage.device, cause, start: now, end: now + seconds };
+      if (cause === 'disk') {
+        const args = diskArguments(stage, breakdown.devices);
+        spans.push({ ...span, lane: 'disk', name: 'page fault', args });
+        spans.push({ ...span, lane: stage.processor, name: `waits for ${name}`, args: {} });
+      } else spans.push({ ...span, lane: laneOf(stage, cause), name, args: {} });
       now += seconds;
     }
   }
@@ -63,8 +59,8 @@ function stageName({ output, layers }: StageBreakdown, from: number): string {
 }
 
 /** Copies between CPU and GPU keep the GPU busy, on whichever processor the window ends. */
-function laneOf(stage: StageBreakdown, cause: Cause): Lane {
-  if (cause === 'disk' || cause === 'link') return cause;
+function laneOf(stage: StageBreakdown, cause: Exclude<Cause, 'disk'>): Lane {
+  if (cause === 'link') return cause;
   return cause === 'deviceCopy' ? 'gpu' : stage.processor;
 }
 

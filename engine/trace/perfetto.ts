@@ -1,4 +1,5 @@
-import type { SpanArguments, Trace } from './trace.ts';
+import { rowsWithoutOverlap } from './rows-without-overlap.ts';
+import type { Lane, Span, SpanArguments, Trace, TracedDevice } from './trace.ts';
 
 /** An event of Chrome's trace-event format: `X` a span, `C` a counter's sample, `M` a name. Times in microseconds. */
 export interface ChromeEvent {
@@ -19,49 +20,73 @@ export interface ChromeTrace {
 
 /**
  * A trace in the trace-event format that ui.perfetto.dev and chrome://tracing open (Trace Event Format, Google 2016):
- * one process per device, one thread per lane, and one process for the tokens on top. Write it with JSON.stringify.
+ * one process per device, one thread per lane, and one process for the tokens on top. Spans of a lane that overlap go to
+ * further threads of it (`disk`, `disk 2`): viewers expect those of one thread to be nested or apart. Write it with
+ * JSON.stringify.
  * @throws RangeError if a span or counter names a device or lane that the trace doesn't list
  */
 export function perfettoTrace({ devices, spans, tokens, counters }: Trace): ChromeTrace {
-  const events: ChromeEvent[] = [];
-  const tokensProcess = devices.length + 1;
-  if (tokens.length > 0)
-    events.push(...nameProcess(tokensProcess, 'tokens', 0), ...nameThread(tokensProcess, 1, 'tokens'));
-  devices.forEach(({ name, lanes }, index) => {
-    events.push(...nameProcess(index + 1, name, index + 1));
-    lanes.forEach((lane, position) => {
-      events.push(...nameThread(index + 1, position + 1, lane));
-    });
-  });
-  const processOf = (device: string): number => {
-    const index = devices.findIndex(({ name }) => name === device);
-    if (index < 0) throw new RangeError(`the trace does not list the device "${device}"`);
+  const processOf = (name: string): number => {
+    const index = devices.findIndex((device) => device.name === name);
+    if (index < 0) throw new RangeError(`the trace does not list the device "${name}"`);
     return index + 1;
   };
-  tokens.forEach(({ phase, start, end }, index) => {
-    const times = { ts: start * 1e6, dur: (end - start) * 1e6 };
-    events.push({ ph: 'X', name: `token ${index}`, cat: phase, pid: tokensProcess, tid: 1, ...times });
+  const threads = new Map<Span, number>();
+  const names: ChromeEvent[] = [];
+  const tokensProcess = devices.length + 1;
+  if (tokens.length > 0)
+    names.push(...nameProcess(tokensProcess, 'tokens', 0), ...nameThread(tokensProcess, 1, 'tokens'));
+  devices.forEach((device, index) => {
+    names.push(...nameProcess(index + 1, device.name, index + 1));
+    names.push(...layOut(device, index + 1, spans, threads));
   });
-  for (const { device, lane, cause, name, start, end, args } of spans) {
+  const events = tokens.map(({ phase, start, end }, index): ChromeEvent => {
+    return { ph: 'X', name: `token ${index}`, cat: phase, pid: tokensProcess, tid: 1, ...times(start, end) };
+  });
+  for (const span of spans) {
+    const { device, lane, cause, name, start, end, args } = span;
     const pid = processOf(device);
-    const tid = (devices[pid - 1]?.lanes.indexOf(lane) ?? -1) + 1;
-    if (tid === 0) throw new RangeError(`the trace does not list the lane "${lane}" of "${device}"`);
-    events.push({
-      ph: 'X',
-      name: `${cause}: ${name}`,
-      cat: cause,
-      pid,
-      tid,
-      ts: start * 1e6,
-      dur: (end - start) * 1e6,
-      args,
-    });
+    const tid = threads.get(span);
+    if (tid === undefined) throw new RangeError(`the trace does not list the lane "${lane}" of "${device}"`);
+    events.push({ ph: 'X', name: `${cause}: ${name}`, cat: cause, pid, tid, ...times(start, end), args });
   }
   for (const { device, name, samples } of counters) {
     const pid = processOf(device);
-    for (const { time, value } of samples) events.push({ ph: 'C', name, pid, ts: time * 1e6, args: { value } });
+    for (const { time, value } of samples) events.push({ ph: 'C', name, pid, ts: microseconds(time), args: { value } });
   }
-  return { traceEvents: events, displayTimeUnit: 'ms' };
+  return { traceEvents: [...names, ...events], displayTimeUnit: 'ms' };
+}
+
+/** Puts a device's spans on threads, lane after lane; returns the threads' names. */
+function layOut(
+  { name, lanes }: TracedDevice,
+  pid: number,
+  spans: readonly Span[],
+  threads: Map<Span, number>,
+): ChromeEvent[] {
+  let next = 1;
+  return lanes.flatMap((lane: Lane) => {
+    const first = next;
+    const own = spans.filter((span) => span.device === name && span.lane === lane);
+    const rows = rowsWithoutOverlap(own);
+    own.forEach((span, index) => {
+      threads.set(span, first + (rows[index] as number));
+    });
+    next += rows.reduce((most, row) => Math.max(most, row + 1), 1);
+    return Array.from({ length: next - first }, (_, row) =>
+      nameThread(pid, first + row, row === 0 ? lane : `${lane} ${row + 1}`),
+    ).flat();
+  });
+}
+
+/** Whole nanoseconds, as Perfetto keeps time: an end and the start that follows round alike, and stay apart. */
+function microseconds(seconds: number): number {
+  return Math.round(seconds * 1e9) / 1000;
+}
+
+function times(start: number, end: number): { ts: number; dur: number } {
+  const nanoseconds = Math.round(end * 1e9) - Math.round(start * 1e9);
+  return { ts: microseconds(start), dur: nanoseconds / 1000 };
 }
 
 /** Names a process, shown at `position` from the top. */

@@ -4,11 +4,20 @@ import type { Cause } from '../cost/breakdown.ts';
 export const LANES = ['cpu', 'gpu', 'npu', 'disk', 'link'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** A stretch of time in which a lane is busy. */
+/** The lanes that compute. */
+export function isProcessorLane(lane: Lane): boolean {
+  return lane === 'cpu' || lane === 'gpu' || lane === 'npu';
+}
+
+/** A stretch of time that one thing takes on a lane. */
 export interface Span {
   readonly device: string;
   readonly lane: Lane;
-  /** What the time goes into, in the words of a Breakdown. */
+  /**
+   * What the time goes into, in the words of a Breakdown. `disk` on a processor's lane is a stall, e.g. `waits for layer
+   * 12`: a computation there waits for its weights, and the processor is not busy. The reads themselves are on the
+   * disk's lane, called `page fault` or `prefetch`.
+   */
   readonly cause: Cause;
   /** For people, e.g. `layers 0–3`. */
   readonly name: string;
@@ -47,8 +56,8 @@ export interface TracedDevice {
 
 /**
  * What happened when, on which device and lane: plain data, the same from a prediction, a simulation or a real run.
- * Spans may be in any order. Those of one lane should not overlap: viewers draw that badly, and metrics count a moment
- * that they share once.
+ * Spans may be in any order. Those of one lane may overlap, as a page fault and a prefetch that share the disk do:
+ * metrics count a moment that they share once.
  */
 export interface Trace {
   /** In ring order. */

@@ -168,7 +168,12 @@ function hoverText(hover: readonly string[] | undefined) {
     : { customdata: [...hover], hovertemplate: '%{customdata}<extra>%{fullData.name}</extra>' };
 }
 
-function layoutOf({ x, y, height }: FrameOptions, xs: readonly number[], ys: readonly number[]): Partial<Layout> {
+/** The common frame of all figures: white, light grid, one font. */
+export function layoutOf(
+  { x, y, height }: FrameOptions,
+  xs: readonly number[],
+  ys: readonly number[],
+): Partial<Layout> {
   return {
     height: height ?? 460,
     margin: { l: 70, r: 20, t: 20, b: 60 },

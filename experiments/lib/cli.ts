@@ -1,5 +1,5 @@
-import { Command, CommanderError } from 'commander';
-import { InputError } from '../../engine/input/input-error.ts';
+import { Command } from 'commander';
+import { reportError, stopQuietlyWithoutReader } from '../../engine/terminal/report-error.ts';
 
 /** A script with a command line. */
 export interface Experiment<Options> {
@@ -7,7 +7,7 @@ export interface Experiment<Options> {
   readonly description: string;
   /** Adds the options; their readers throw InputError (options.ts). */
   readonly configure: (command: Command) => void;
-  readonly run: (options: Options) => void | Promise<void>;
+  readonly run: (options: Options, args: readonly string[]) => void | Promise<void>;
 }
 
 /**
@@ -22,38 +22,8 @@ export async function runExperiment<Options>(experiment: Experiment<Options>): P
     command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
     experiment.configure(command);
     command.parse();
-    await experiment.run(command.opts() as Options);
+    await experiment.run(command.opts() as Options, command.args);
   } catch (error) {
-    process.exitCode = report(error, experiment.name);
+    process.exitCode = reportError(error, experiment.name);
   }
-}
-
-/** Prints what went wrong on one line of stderr. Returns the exit code. */
-function report(error: unknown, name: string): number {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return 0;
-    process.stderr.write(`${oneLine(error.message).replace(/^error: |\.$/g, '')}; see ${name} --help\n`);
-    return 2;
-  }
-  if (error instanceof InputError) {
-    process.stderr.write(`${oneLine(error.message)}\n`);
-    return 2;
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  const where =
-    error instanceof Error ? /\/((?:engine|experiments|datasets)\/[^\s)]+)/.exec(error.stack ?? '')?.[1] : '';
-  process.stderr.write(`${name} failed: ${oneLine(message)}${where ? ` (${where})` : ''}; please report this\n`);
-  return 1;
-}
-
-function oneLine(message: string): string {
-  return message.replace(/\s*\n\s*/g, ' ').trim();
-}
-
-/** `… | head` closes the pipe: that is no failure. */
-function stopQuietlyWithoutReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
-  });
 }

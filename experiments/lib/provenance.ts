@@ -1,5 +1,5 @@
 import { STATEMENT_KINDS, type Statement, type StatementKind } from '../../datasets/statements.ts';
-import { enumerate, formatPercent } from './format.ts';
+import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
 import type { TableBlock } from './report.ts';
 
 const VERBS: Readonly<Record<StatementKind, string>> = {

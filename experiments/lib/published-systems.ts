@@ -24,6 +24,10 @@ const SYSTEMS: Readonly<Record<string, string>> = {
   'compute-ratio': 'perfsched',
   'single-device': 'llama.cpp',
   'cpu-gpu-split': 'helm',
+  exo: 'exo',
+  dllama: 'dllama',
+  'zero-inference': 'deepspeed',
+  accelerate: 'accelerate',
 };
 
 /** llama.cpp's cells carry the device that it ran on, which is the head of the cluster here. */

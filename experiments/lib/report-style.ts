@@ -29,6 +29,10 @@ td.label { white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); vertical-align: top; }
 th.right, td.right { text-align: right; padding-right: 16px; }
 td.right { white-space: nowrap; }
+td.good { background: #dff3ea; }
+td.fair { background: #fdf1d3; }
+td.bad { background: #fbe0d6; }
+td.good, td.fair, td.bad { box-shadow: inset -8px 0 #fff; }
 tr.group td { border-top: 2px solid #cbd2d9; }
 details { margin: 8px 0 16px; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; }

@@ -43,11 +43,16 @@ export interface ReportColumn {
   readonly label?: boolean;
 }
 
+/** Within what was aimed at, not far from it, far from it. */
+export type Tone = 'good' | 'fair' | 'bad';
+
 export interface TableBlock {
   readonly kind: 'table';
   readonly title?: string;
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly (readonly string[])[];
+  /** How good each cell's content is, as a colour behind it, in the shape of `rows`. */
+  readonly tones?: readonly (readonly (Tone | undefined)[])[];
   /** Long tables are folded behind this line. */
   readonly fold?: string;
   /** Rows with the same first cell belong together: it is written once, and a rule stands above the group. */
@@ -111,16 +116,17 @@ ${select}
 </figure>`;
 }
 
-function renderTable({ title, columns, rows, fold, groups = false }: TableBlock): string {
-  const side = (index: number): string => {
+function renderTable({ title, columns, rows, tones = [], fold, groups = false }: TableBlock): string {
+  const side = (index: number, tone?: Tone): string => {
     const { align, label } = columns[index] ?? {};
-    return align === 'right' ? ' class="right"' : label === true ? ' class="label"' : '';
+    const names = [align === 'right' ? ['right'] : label === true ? ['label'] : [], tone ?? []].flat();
+    return names.length === 0 ? '' : ` class="${names.join(' ')}"`;
   };
   const head = columns.map((column, index) => `<th${side(index)}>${escapeHtml(column.title)}</th>`).join('');
   const body = rows.map((row, at) => {
     const repeats = groups && row[0] === rows[at - 1]?.[0];
     const shown = row.map((cell, index) => (repeats && index === 0 ? '' : cell));
-    const cells = shown.map((cell, index) => `<td${side(index)}>${escapeHtml(cell)}</td>`).join('');
+    const cells = shown.map((cell, index) => `<td${side(index, tones[at]?.[index])}>${escapeHtml(cell)}</td>`).join('');
     return `<tr${groups && at > 0 && !repeats ? ' class="group"' : ''}>${cells}</tr>`;
   });
   const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;

@@ -2,10 +2,14 @@ import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Stage } from '../../engine/plan/plan.ts';
 import type { ByteRange } from './page-cache-range.ts';
 
-/** Where a device's mapped weights lie in its file: its layers in the order of their use, then the head's. */
+/** Where a device's mapped weights lie in the model's file: all layers in order, other devices' among them, then the head's. */
 export interface MappedWeights {
   /** Of the whole file, bytes. */
   readonly size: number;
+  /** Bytes of it that this device uses. */
+  readonly used: number;
+  /** Mapped layers, in the order of their use. */
+  readonly layers: readonly number[];
   /** A layer that this device keeps in RAM; undefined where the layer is elsewhere, or in the GPU's own memory. */
   layer(index: number): ByteRange | undefined;
   /** Mapped layers of a stage, as one range; undefined if it has none. */
@@ -26,15 +30,14 @@ export interface MappedDevice {
   readonly outputInRam: boolean;
 }
 
-/** Lays out a device's file. Sizes are the mean layer's, as in every formula; they add up to the model's bytes. */
+/** Lays out the file. Sizes are the mean layer's, as in every formula; they add up to the model's bytes. */
 export function mapWeights({ costs, stages, unified, isHead, outputInRam }: MappedDevice): MappedWeights {
   const starts = new Map<number, number>();
-  let size = 0;
+  let size = costs.layers * costs.layerBytes;
   const mapped = stages.filter(({ processor }) => processor === 'cpu' || unified);
   for (const { from, to } of mapped) {
     for (let layer = from; layer < to; layer++) {
-      starts.set(layer, size);
-      size += costs.layerBytes;
+      starts.set(layer, layer * costs.layerBytes);
     }
   }
   const append = (bytes: number): ByteRange => {
@@ -46,10 +49,12 @@ export function mapWeights({ costs, stages, unified, isHead, outputInRam }: Mapp
   const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
   const layer = (index: number): ByteRange | undefined => {
     const from = starts.get(index);
-    return from === undefined ? undefined : { from, to: from + costs.layerBytes };
+    return from === undefined ? undefined : { from, to: (index + 1) * costs.layerBytes };
   };
   return {
     size,
+    used: size - (costs.layers - starts.size) * costs.layerBytes,
+    layers: [...starts.keys()],
     layer,
     stage: ({ from, to }) => {
       const first = layer(from);

@@ -14,6 +14,7 @@ export function createLru(state: CacheState, budget: Budget): Reclaimer {
     begin: (span) => runs.add(span, lists.reading, NO_MARKS),
     admit: (run) => runs.toNewest(run, lists.inactive),
     touch: (run) => runs.toNewest(run, lists.inactive),
+    spared: () => 0,
     reclaim: (excess) => {
       for (let left = excess; left > 0 && lists.inactive.oldest !== undefined; ) {
         left -= state.drop(lists.inactive.oldest, Math.ceil(left / extentBytes), 'reclaimed');

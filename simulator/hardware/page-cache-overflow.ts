@@ -40,6 +40,7 @@ export function createOverflow(state: CacheState, budget: Budget): Reclaimer {
       const rest = run.list === lists.passing ? keep(run) : undefined;
       if (rest !== undefined) state.drop(rest, Number.POSITIVE_INFINITY, 'reclaimed');
     },
+    spared: () => 0,
     reclaim: (excess) => {
       for (let left = excess; left > 0 && lists.inactive.newest !== undefined; ) {
         const { newest } = lists.inactive;

@@ -20,6 +20,8 @@ export interface Reclaimer {
   admit(run: Run): void;
   /** A computation uses a run that is neither pinned nor being read. */
   touch(run: Run): void;
+  /** Bytes that reclaim looks at and spares before it has found `excess` bytes to drop. */
+  spared(excess: number): number;
   /** Drops `excess` bytes or more, or as much as can be dropped. */
   reclaim(excess: number): void;
   /**

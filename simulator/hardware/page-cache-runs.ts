@@ -8,9 +8,11 @@ export interface Marks {
   referenced: boolean;
   /** Being read, and to enter the active list. */
   promoted: boolean;
+  /** In single pages that no page table maps yet. */
+  unmapped: boolean;
 }
 
-export const NO_MARKS: Readonly<Marks> = { young: false, referenced: false, promoted: false };
+export const NO_MARKS: Readonly<Marks> = { young: false, referenced: false, promoted: false, unmapped: false };
 
 /** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
 export interface Run extends Span, Marks {
@@ -81,7 +83,8 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   /** Joins two neighbours in a list if they are neighbours in position as well, with equal marks. */
   const joinPair = (low: Run | undefined, high: Run | undefined): void => {
     if (low === undefined || high === undefined || low.to !== high.from) return;
-    if (low.young !== high.young || low.referenced !== high.referenced || low.promoted !== high.promoted) return;
+    if (low.young !== high.young || low.referenced !== high.referenced) return;
+    if (low.promoted !== high.promoted || low.unmapped !== high.unmapped) return;
     leave(high);
     unlink(high);
     low.to = high.to;
@@ -102,8 +105,8 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   /** Cuts a run in two; the upper part is the more recent. */
   const split = (run: Run, position: number): Run => {
-    const { list, newer, young, referenced, promoted } = run;
-    const high: Run = { from: position, to: run.to, young, referenced, promoted, list, older: run, newer };
+    const { list, newer, young, referenced, promoted, unmapped } = run;
+    const high: Run = { from: position, to: run.to, young, referenced, promoted, unmapped, list, older: run, newer };
     run.to = position;
     run.newer = high;
     if (newer === undefined) list.newest = high;
@@ -120,8 +123,8 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   return {
     all,
-    add: ({ from, to }, list, { young, referenced, promoted }) => {
-      const run: Run = { from, to, young, referenced, promoted, list, older: undefined, newer: undefined };
+    add: ({ from, to }, list, { young, referenced, promoted, unmapped }) => {
+      const run: Run = { from, to, young, referenced, promoted, unmapped, list, older: undefined, newer: undefined };
       enter(run);
       append(run, list);
     },

@@ -37,6 +37,8 @@ export interface CacheState {
   readonly counters: { -readonly [key in keyof PageCacheCounters]: number };
   /** Counts extents reclaimed, and promoted by a policy that has an active list (the kernel's nonresident_age). */
   age: number;
+  /** Bytes that a computation has mapped, having found them in memory in single pages. */
+  mapped: number;
   /** Size of the extents from one to, not including, another; the file's last extent may be short. */
   bytesOf(from: number, to: number): number;
   /** Drops a run's first extents, or the whole of it; returns their bytes. */
@@ -65,6 +67,7 @@ export function createCacheState(size: number, extentBytes: number): CacheState 
     history,
     counters,
     age: 0,
+    mapped: 0,
     bytesOf,
     drop: (run, extents, cause) => {
       const span = { from: run.from, to: Math.min(run.to, run.from + extents) };

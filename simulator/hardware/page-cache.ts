@@ -10,6 +10,8 @@ import { createCacheState, type PageCacheCounters, residentBytes } from './page-
 export interface PageCacheOptions {
   /** Of the mapped file, bytes. */
   readonly size: number;
+  /** Bytes of it that are ever used, and so take page tables; by default all. */
+  readonly used?: number;
   /** Memory there is for it, bytes; may be infinite. */
   readonly limit: number;
   readonly policy: PagePolicy;
@@ -32,6 +34,11 @@ export interface Reclaimed {
   /** By position, in ranges as long as possible. */
   readonly dropped: readonly ByteRange[];
   readonly shortage: number;
+}
+
+export interface Touched extends Reclaimed {
+  /** Bytes that were in memory in single pages (MADV_WILLNEED) and had to be mapped by page faults. */
+  readonly mapped: number;
 }
 
 export interface StartedRead extends Reclaimed {
@@ -69,8 +76,10 @@ export interface PageCache {
   next(range: ByteRange): Segment;
   /** As much of a missing segment as its reader may take at once without pushing out its own beginning. */
   atOnce(missing: ByteRange): ByteRange;
+  /** Bytes that reclaim must look at, and spares, to make room for so many. */
+  spared(bytes: number): number;
   /** A computation uses what is resident of a range. */
-  touch(range: ByteRange): Reclaimed;
+  touch(range: ByteRange): Touched;
   /**
    * Begins to read what is missing of a range, with the policy's readahead if the reader has one. Room is made now; what
    * is being read can't be dropped.
@@ -103,7 +112,7 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   const parameters = policyParameters(policy);
   const grid = createExtentGrid(size, extentBytes);
   const state = createCacheState(size, extentBytes);
-  const budget = createBudget(limit, parameters.overhead * size, parameters.swappable);
+  const budget = createBudget(limit, parameters.overhead * (options.used ?? size), parameters.swappable);
   const reclaimer = createReclaimer(parameters, state, budget);
   const { runs, lists, history, counters } = state;
   /** Extents that stay once they are resident, whether they are or not. */
@@ -176,9 +185,14 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       const extents = Math.max(1, reclaimer.atOnce() - Math.floor(parameters.readAhead / extentBytes));
       return { from, to: Math.min(to, (Math.floor(from / extentBytes) + extents) * extentBytes) };
     },
+    spared: (bytes) => {
+      const excess = reclaimer.charged() + bytes - budget.capacity();
+      return excess > 0 ? reclaimer.spared(excess) : 0;
+    },
     touch: (range) => {
+      const before = state.mapped;
       touchSpan(grid.outward(range));
-      return settle();
+      return { mapped: state.mapped - before, ...settle() };
     },
     startRead: (range, reader) => {
       const span = grid.outward(range);

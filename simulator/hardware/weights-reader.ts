@@ -1,14 +1,15 @@
 import type { Steps } from '../kernel/effect.ts';
-import { createOneShot, type OneShot } from '../kernel/one-shot.ts';
-import type { Rate } from '../kernel/rate.ts';
+import { hold } from '../kernel/hold.ts';
 import type { Simulation } from '../kernel/simulation.ts';
+import type { Disk, Faults } from './disk.ts';
 import type { PageCache } from './page-cache.ts';
 import type { ByteRange } from './page-cache-range.ts';
 import type { Reader } from './page-cache-reclaimer.ts';
+import { createReadsUnderWay, type FinishedRead } from './reads-under-way.ts';
 
 /** What reading weights took. */
 export interface ReadingTotals {
-  /** Seconds that computations waited for the disk. */
+  /** Seconds by which computations took longer because they waited for the disk, or mapped what it had brought. */
   stallSeconds: number;
   /** Bytes read for page faults, and by prefetching. */
   faultedBytes: number;
@@ -18,8 +19,13 @@ export interface ReadingTotals {
 /** A device's weights between disk and memory: page faults of its computations, and prefetching beside them. */
 export interface WeightsReader {
   readonly totals: Readonly<ReadingTotals>;
-  /** A computation needs a range: it waits for what is being read, reads what is missing, and uses all of it. */
-  need(range: ByteRange): Steps;
+  /**
+   * A computation needs a range: it waits for what is being read, reads what is missing, and uses all of it.
+   * @param seconds it takes, evenly over the range
+   * @returns what is left of them when the last byte is there: all, or where pages are used as they come, less; and
+   * on top of it what mapping them takes
+   */
+  need(range: ByteRange, seconds?: number): Steps<number>;
   /** Reads what is missing of a range, chunk by chunk, without waiting for what others read. */
   prefetch(range: ByteRange, reader: 'willneed' | 'populate'): Steps;
 }
@@ -27,75 +33,107 @@ export interface WeightsReader {
 export interface WeightsReaderParts {
   readonly simulation: Simulation;
   readonly cache: PageCache;
-  readonly disk: Rate;
+  readonly disk: Disk;
+  readonly faults: Faults;
   /** Largest read of a prefetcher at once, bytes. */
   readonly chunkBytes: number;
   /** Told of every read of the disk. */
-  readonly onRead: (read: { reader: Reader; bytes: number; start: number; end: number }) => void;
+  readonly onRead: (read: FinishedRead) => void;
 }
 
 export function createWeightsReader({
   simulation,
   cache,
   disk,
+  faults,
   chunkBytes,
   onRead,
 }: WeightsReaderParts): WeightsReader {
   const totals: ReadingTotals = { stallSeconds: 0, faultedBytes: 0, prefetchedBytes: 0 };
-  /** Reads under way. */
-  const arrivals: { readonly range: ByteRange; readonly arrived: OneShot<void> }[] = [];
+  const underWay = createReadsUnderWay(simulation, cache, disk, (finished) => {
+    if (finished.reader === 'demand') totals.faultedBytes += finished.bytes;
+    else totals.prefetchedBytes += finished.bytes;
+    onRead(finished);
+  });
 
+  /** Reads a range and waits for it; what the kernel reads ahead of it comes afterwards, and nobody waits. */
   function* read(range: ByteRange, reader: Reader): Steps {
-    for (const part of cache.startRead(range, reader).reads) {
-      const arrival = { range: part, arrived: createOneShot(`bytes ${part.from} to ${part.to} from "${disk.name}"`) };
-      arrivals.push(arrival);
-      const start = simulation.now;
-      const bytes = part.to - part.from;
-      yield disk.transfer(bytes);
-      cache.finishRead(part);
-      arrivals.splice(arrivals.indexOf(arrival), 1);
-      if (reader === 'demand') totals.faultedBytes += bytes;
-      else totals.prefetchedBytes += bytes;
-      onRead({ reader, bytes, start, end: simulation.now });
-      arrival.arrived.succeed();
+    const access = reader === 'demand' ? faults.access : 'sequential';
+    const end = Math.ceil(range.to / cache.extentBytes) * cache.extentBytes;
+    const { reads } = cache.startRead(range, reader);
+    for (const { from, to } of reads) {
+      if (from < end) yield* underWay.read({ from, to: Math.min(to, end) }, reader, access);
+      if (to > end) underWay.submit({ from: Math.max(from, end), to }, reader, access);
     }
+  }
+
+  /**
+   * MADV_WILLNEED: enters pages as being read as fast as the processor goes, whatever the disk does. What has arrived
+   * by the time reclaim has looked at all used pages is the first to be dropped; what is being read can't be.
+   */
+  function* submit(range: ByteRange): Steps {
+    const bytes = range.to - range.from;
+    const { submitted, spared } = faults.kernel;
+    const work = bytes / submitted + (spared === Number.POSITIVE_INFINITY ? 0 : cache.spared(bytes) / spared);
+    if (work > 0) yield hold(work);
+    for (let arrival = underWay.nextArrival(); arrival !== undefined && isFull(cache, bytes); ) {
+      yield arrival;
+      arrival = underWay.nextArrival();
+    }
+    for (const part of cache.startRead(range, 'willneed').reads) underWay.submit(part, 'willneed', 'sequential');
   }
 
   return {
     totals,
-    *need(range) {
+    *need(range, seconds = 0) {
+      const perByte = seconds / (range.to - range.from);
+      let waited = 0;
+      let mapping = 0;
+      /** When what has arrived so far will have been used. */
+      let used = simulation.now;
       for (let from = range.from; from < range.to; ) {
         const segment = cache.next({ from, to: range.to });
         const start = simulation.now;
-        if (segment.state === 'resident') {
-          cache.touch(segment);
-          from = segment.to;
-          continue;
-        }
-        if (segment.state === 'missing') {
+        let to = segment.to;
+        let own = 0;
+        if (segment.state === 'resident') own = cache.touch(segment).mapped / faults.kernel.mapped;
+        else if (segment.state === 'missing') {
           // What is read is used at once: it may not stay until it could be looked up again.
           const chunk = cache.atOnce(segment);
           yield* read(chunk, 'demand');
           cache.touch(chunk);
-          from = Math.min(range.to, chunk.to);
+          to = Math.min(range.to, chunk.to);
         } else {
-          yield arrivals.find((one) => one.range.from <= from && from < one.range.to)?.arrived.wait() ?? lost(from);
+          yield underWay.arrivalOf(from);
+          // Pages came in order, and were used as they did; unless what has come was dropped at once.
+          const there = cache.next(segment);
+          to = there.state === 'resident' ? there.to : from;
+          if (there.state === 'resident') own = cache.touch(there).mapped / faults.kernel.mapped;
         }
-        totals.stallSeconds += simulation.now - start;
+        waited += simulation.now - start;
+        used = Math.max(Math.max(used, start) + (to - from) * perByte + own, simulation.now);
+        mapping += own;
+        from = to;
       }
+      const left = faults.usesPagesAsTheyCome && waited > 0 ? used - simulation.now : seconds + mapping;
+      totals.stallSeconds += waited - (seconds - left);
+      return left;
     },
     *prefetch(range, reader) {
       for (let from = range.from; from < range.to; ) {
         const segment = cache.next({ from, to: range.to });
         const fits = segment.state === 'missing' ? cache.atOnce(segment) : segment;
         const chunk = { from, to: segment.state === 'missing' ? Math.min(fits.to, from + chunkBytes) : fits.to };
-        if (segment.state === 'missing' || reader === 'populate') yield* read(chunk, reader);
+        if (reader === 'populate') yield* read(chunk, reader);
+        else if (segment.state === 'missing') yield* submit(chunk);
         from = chunk.to;
       }
     },
   };
 }
 
-function lost(from: number): never {
-  throw new Error(`byte ${from} is being read by nobody`);
+/** Whether more can't be read before something that is being read has come. */
+function isFull(cache: PageCache, bytes: number): boolean {
+  const { reading, pinned, capacity } = cache.usage();
+  return reading + pinned + bytes > capacity;
 }

@@ -1,16 +1,16 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import { createDisk, type Disk, faultsOf } from '../hardware/disk.ts';
 import { type MappedWeights, mapWeights } from '../hardware/mapped-weights.ts';
 import { createPageCache, type PageCache } from '../hardware/page-cache.ts';
-import type { PagePolicy } from '../hardware/page-cache-policy.ts';
 import type { ByteRange } from '../hardware/page-cache-range.ts';
+import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
 import type { Steps } from '../kernel/effect.ts';
 import { createMailbox, type Mailbox } from '../kernel/mailbox.ts';
-import type { Rate } from '../kernel/rate.ts';
-import { createSharedRate } from '../kernel/shared-rate.ts';
 import type { Simulation } from '../kernel/simulation.ts';
+import { createObserver, type Moment, type Observer } from '../observer.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Visit } from './itinerary.ts';
 
@@ -21,52 +21,66 @@ export interface RingDevice {
   readonly weights: MappedWeights;
   readonly cache: PageCache;
   readonly reader: WeightsReader;
-  readonly disk: Rate;
+  readonly disk: Disk;
   readonly policy: WeightsPolicy;
+  readonly memory: WeightsMemory;
+  /** Weights that stay in memory for good. */
+  readonly pinnedBytes: number;
   /** Weights of windows to come, for the prefetching thread. */
   readonly wanted: Mailbox<readonly ByteRange[]>;
-  /** After a visit: gives back what the policy says, and asks for the next window. */
-  leave(visit: Visit, next: Visit): void;
+  /** After a visit: gives back what the policy says, and asks for what the next ones need. */
+  leave(visit: Visit, next: readonly Visit[]): void;
+  observe: Observer;
 }
 
 export interface RingDeviceParts {
   readonly simulation: Simulation;
   readonly recorder: Recorder;
+  readonly observe: ((moment: Moment) => void) | undefined;
   readonly device: Device;
   readonly index: number;
   readonly costs: RingCosts;
   readonly plan: Plan;
-  readonly reclaim: PagePolicy;
-  readonly limit: number;
+  /** The device's. */
+  readonly stages: readonly Stage[];
+  readonly memory: WeightsMemory;
+  /** Tokens in the KV cache at the beginning. */
+  readonly context: number;
   readonly extentBytes: number;
   readonly chunkBytes: number;
 }
 
 export function createRingDevice(parts: RingDeviceParts): RingDevice {
-  const { simulation, recorder, device, index, costs, plan, reclaim, limit, extentBytes, chunkBytes } = parts;
-  const { unified, reloadRate } = costs.devices[index] as DeviceCosts;
-  const stages = plan.stages.filter((stage) => stage.device === device.name);
+  const { simulation, recorder, device, index, costs, plan, stages, memory, context, extentBytes, chunkBytes } = parts;
+  const { unified } = costs.devices[index] as DeviceCosts;
   const isHead = plan.output.device === device.name;
   const outputInRam = plan.output.processor === 'cpu' || unified;
   const weights = mapWeights({ costs, stages, unified, isHead, outputInRam });
-  const cache = createPageCache({ size: weights.size, limit, policy: reclaim, extentBytes });
-  const disk = createSharedRate(simulation, { name: `${device.name}'s disk`, rate: reloadRate });
+  const limit = Math.max(0, memory.available - memory.fixedBytes(context));
+  const cache = createPageCache({ size: weights.size, used: weights.used, limit, policy: memory.policy, extentBytes });
+  const disk = createDisk(simulation, device);
+  const sampleCache = (): void =>
+    recorder.sample(device.name, 'resident weights (bytes)', simulation.now, cache.usage().resident);
   const reader = createWeightsReader({
     simulation,
     cache,
     disk,
+    faults: faultsOf(memory.policy),
     chunkBytes,
     onRead: ({ reader, bytes, start, end }) => {
       const name = reader === 'demand' ? 'page fault' : 'prefetch';
       recorder.span({ device: device.name, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } });
+      sampleCache();
     },
   });
   const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
   const wanted = createMailbox<readonly ByteRange[]>(simulation, { name: `windows wanted on ${device.name}` });
-  const pinned =
-    policy.release === 'pinned' ? pinPrefixes(rangesOf(stages, weights), policy.pinnedBytes, extentBytes) : [];
-  for (const range of pinned) cache.pin(range);
-  const ring: RingDevice = {
+  if (policy.release === 'pinned') {
+    const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
+    for (const range of pinnedRanges(windows, weights.output, policy.pinnedBytes, extentBytes)) cache.pin(range);
+  }
+  sampleCache();
+  return {
     name: device.name,
     index,
     weights,
@@ -74,38 +88,63 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     reader,
     disk,
     policy,
+    memory,
+    pinnedBytes: policy.release === 'pinned' ? Math.min(policy.pinnedBytes, weights.size) : 0,
     wanted,
+    observe: createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe }),
     leave(visit, next) {
-      if (policy.release !== 'none') for (const range of rangesOf(visit.stages, weights)) cache.release(range);
-      const ranges = rangesOf(next.stages, weights);
+      if (policy.release !== 'none') for (const range of rangesOf(visit, weights)) cache.release(range);
+      sampleCache();
+      const ranges = next.flatMap((one) => rangesOf(one, weights));
       if (policy.prefetch !== 'none' && ranges.length > 0)
-        simulation.spawn(`ask for a window on ${device.name}`, ask(ranges));
+        simulation.spawn(`ask for a window on ${device.name}`, ask(wanted, ranges));
     },
   };
-  function* ask(ranges: readonly ByteRange[]): Steps {
-    yield wanted.put(ranges);
-  }
-  return ring;
+}
+
+function* ask(wanted: Mailbox<readonly ByteRange[]>, ranges: readonly ByteRange[]): Steps {
+  yield wanted.put(ranges);
 }
 
 /** The thread that prefetches: window after window, as they are asked for, until it is interrupted. */
-export function* prefetchWindows({ wanted, reader, policy }: RingDevice): Steps<never> {
+export function* prefetchWindows({ wanted, reader, policy, observe }: RingDevice): Steps<never> {
   for (;;) {
     const ranges = yield* wanted.take();
-    for (const range of ranges) yield* reader.prefetch(range, policy.prefetch === 'populate' ? 'populate' : 'willneed');
+    for (const range of ranges) {
+      yield* reader.prefetch(range, policy.prefetch === 'populate' ? 'populate' : 'willneed');
+      observe('prefetched');
+    }
   }
 }
 
-function rangesOf(stages: readonly Stage[], weights: MappedWeights): ByteRange[] {
-  return stages.flatMap((stage) => weights.stage(stage) ?? []);
+/** Mapped weights that a visit needs. */
+function rangesOf({ stages, output }: Visit, weights: MappedWeights): ByteRange[] {
+  const layers = stages.flatMap((stage) => weights.stage(stage) ?? []);
+  return output && weights.output !== undefined ? [...layers, weights.output] : layers;
 }
 
-/** The first part of every window, `bytes` in all, in whole extents. */
-function pinPrefixes(windows: readonly ByteRange[], bytes: number, extentBytes: number): ByteRange[] {
-  const total = windows.reduce((sum, { from, to }) => sum + to - from, 0);
-  return windows.map(({ from, to }) => {
-    const start = Math.ceil(from / extentBytes) * extentBytes;
-    const wanted = Math.floor(((to - from) * bytes) / total / extentBytes) * extentBytes;
-    return { from: Math.min(start, to), to: Math.min(to, start + wanted) };
+/** What of `bytes` stays: the output layer, then a prefix of every window. */
+function pinnedRanges(
+  windows: readonly ByteRange[],
+  output: ByteRange | undefined,
+  bytes: number,
+  extentBytes: number,
+): readonly ByteRange[] {
+  if (output === undefined) return prefixes(windows, bytes, extentBytes);
+  const outputBytes = output.to - output.from;
+  return [...prefixes([output], bytes, extentBytes), ...prefixes(windows, bytes - outputBytes, extentBytes)];
+}
+
+/** The first part of every range, `bytes` in all: everything, or whole extents, what one lacks made up by the next. */
+function prefixes(ranges: readonly ByteRange[], bytes: number, extentBytes: number): readonly ByteRange[] {
+  const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+  if (bytes >= total) return ranges;
+  let due = 0;
+  return ranges.map(({ from, to }) => {
+    due += Math.max(0, ((to - from) * bytes) / total);
+    const start = Math.min(to, Math.ceil(from / extentBytes) * extentBytes);
+    const end = Math.min(to, start + Math.floor(due / extentBytes) * extentBytes);
+    due -= end - start;
+    return { from: start, to: end };
   });
 }

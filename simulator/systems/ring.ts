@@ -1,22 +1,20 @@
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
-import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { type Device, type ProcessorKind, transferSeconds } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { stopsBetween } from '../../engine/plan/relays.ts';
 import type { Steps } from '../kernel/effect.ts';
 import { hold } from '../kernel/hold.ts';
-import type { Simulation } from '../kernel/simulation.ts';
-import type { Recorder } from '../recorder.ts';
-import { itinerary, type Visit } from './itinerary.ts';
+import { askFor, type Computing, finish } from './compute.ts';
+import { itinerary, nextVisits, type Visit } from './itinerary.ts';
+import { streamStage } from './layer-streaming.ts';
 import type { RingDevice } from './ring-device.ts';
+import { type Sending, send } from './send.ts';
 
-export interface RingParts {
-  readonly simulation: Simulation;
-  readonly recorder: Recorder;
-  readonly cluster: Cluster;
+export interface RingParts extends Computing, Sending {
   readonly model: Model;
   readonly plan: Plan;
   readonly workload: Workload;
@@ -24,8 +22,8 @@ export interface RingParts {
   readonly devices: ReadonlyMap<string, RingDevice>;
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
-  /** Memory for mapped weights beside so much KV cache, bytes. */
-  readonly limitOf: (device: RingDevice, context: number) => number;
+  /** The KV caches grow to so many tokens. */
+  readonly grow: (context: number) => void;
 }
 
 /** Seconds of one pass: a decoded token, or a prompt. */
@@ -37,6 +35,12 @@ interface Pass {
   readonly layer: (device: RingDevice, processor: ProcessorKind) => LayerSeconds;
 }
 
+/** A token's way, and for each visit those whose weights its device may fetch after it. */
+interface Way {
+  readonly visits: readonly Visit[];
+  readonly next: readonly (readonly Visit[])[];
+}
+
 /**
  * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has
  * rounds. A pass is one process, since a token is at one place at a time; the devices' prefetching threads run beside it.
@@ -45,45 +49,35 @@ interface Pass {
 export function* ring(parts: RingParts): Steps {
   const { simulation, recorder, plan, workload, devices } = parts;
   const visits = itinerary(plan);
+  const way = { visits, next: nextVisits(visits) };
   const head = devices.get(plan.output.device) as RingDevice;
   for (let index = 0; index <= workload.outputTokens; index++) {
     const phase = index === 0 ? 'prefill' : 'decode';
     const context = parts.contextOf(index);
-    for (const device of devices.values()) device.cache.setLimit(parts.limitOf(device, context));
+    parts.grow(context);
     const pass = createPass(parts, phase, context);
     const start = simulation.now;
-    yield* onePass(parts, pass, visits, head);
+    yield* onePass(parts, pass, way, head);
     recorder.token({ phase, start, end: simulation.now });
   }
 }
 
-function* onePass(parts: RingParts, pass: Pass, visits: readonly Visit[], head: RingDevice): Steps {
+function* onePass(parts: RingParts, pass: Pass, { visits, next }: Way, head: RingDevice): Steps {
   const { devices } = parts;
   yield* lookUp(head);
   let at = head;
   for (const [index, visit] of visits.entries()) {
     const device = devices.get(visit.device) as RingDevice;
-    yield* send(parts, pass, at, device);
+    yield* handOn(parts, pass, at, device);
     at = device;
-    if (visit.stages.length === 0) continue;
     for (const stage of visit.stages) yield* runStage(parts, pass, device, stage);
-    yield* move(parts, {
-      device,
-      cause: 'deviceCopy',
-      name: 'to and from the GPU',
-      seconds: copySeconds(parts, pass, device),
-    });
-    device.leave(visit, nextVisit(visits, index));
+    if (visit.stages.length > 0) yield* copy(parts, pass, device);
+    if (visit.output) yield* runOutput(parts, pass, device);
+    if (visit.output || visit.stages.length > 0) {
+      device.leave(visit, next[index] ?? []);
+      device.observe('released');
+    }
   }
-  yield* send(parts, pass, at, head);
-  yield* runOutput(parts, pass, head);
-}
-
-/** The device's next visit: in this pass, or the first of the next one. */
-function nextVisit(visits: readonly Visit[], index: number): Visit {
-  const { device } = visits[index] as Visit;
-  const mine = (visit: Visit): boolean => visit.device === device && visit.stages.length > 0;
-  return visits.slice(index + 1).find(mine) ?? (visits.find(mine) as Visit);
 }
 
 /** The row of the embedding comes from the disk for every token: too cold to stay (prima.cpp Eqs. 15–17). */
@@ -94,69 +88,75 @@ function* lookUp({ reader, cache, weights }: RingDevice): Steps {
   cache.release(row);
 }
 
-function* send(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
-  if (from === to) return;
-  const bytes = parts.runtime.activationBytes * parts.model.hiddenSize * pass.tokens * parts.workload.batch;
-  const seconds = transferSeconds(parts.cluster.link(from.index, to.index), bytes);
-  yield* move(parts, { device: from, cause: 'link', name: `to ${to.name}`, seconds });
+/** The hidden states go to another device, over the relays between. */
+function* handOn(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
+  const ring = parts.cluster.devices.map(({ name }) => name);
+  let at = from.index;
+  for (const stop of stopsBetween(ring, parts.plan, from.name, to.name)) {
+    const next = ring.indexOf(stop);
+    yield* send(parts, at, next, activationBytes(parts, pass));
+    at = next;
+  }
 }
 
 /** Layer by layer: its weights arrive, then it is computed. */
 function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
-  const seconds = pass.layer(device, stage.processor);
-  for (let layer = stage.from; layer < stage.to; layer++) {
-    const range = device.weights.layer(layer);
-    if (range !== undefined) yield* device.reader.need(range);
-    yield* compute(parts, device, stage.processor, seconds, `layer ${layer}`);
+  const { processor, from, to, streamed } = stage;
+  const seconds = pass.layer(device, processor);
+  if (streamed !== undefined) {
+    const { layerCopy } = pass.costs.devices[device.index] as DeviceCosts;
+    const sizes = { layerBytes: parts.model.layer.bytes, copySeconds: layerCopy };
+    const run = (layer: number): Steps => runLayer(parts, device, processor, seconds, layer);
+    yield* streamStage({ ...parts, ...sizes, device: device.name, streamed, from, to, compute: run });
+    return;
   }
+  for (let layer = from; layer < to; layer++) yield* runLayer(parts, device, processor, seconds, layer);
+}
+
+function* runLayer(
+  parts: RingParts,
+  device: RingDevice,
+  processor: ProcessorKind,
+  seconds: LayerSeconds,
+  layer: number,
+): Steps {
+  const computation = askFor(parts, device.name, processor, seconds, `layer ${layer}`);
+  const range = device.weights.layer(layer);
+  const left = range === undefined ? computation.total : yield* device.reader.need(range, computation.total);
+  device.observe('layer', layer);
+  yield* finish(parts, computation, left);
+  device.observe('computed', layer);
 }
 
 function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Steps {
   const { processor } = parts.plan.output;
-  if (head.weights.output !== undefined) yield* head.reader.need(head.weights.output);
   const costs = pass.costs.devices[head.index] as DeviceCosts;
   const seconds = processor === 'gpu' ? costs.outputOnGpu : costs.outputOnCpu;
-  if (seconds !== undefined) yield* compute(parts, head, processor, seconds, 'output layer');
+  if (seconds === undefined) return;
+  const computation = askFor(parts, head.name, processor, seconds, 'output layer');
+  const { output } = head.weights;
+  const left = output === undefined ? computation.total : yield* head.reader.need(output, computation.total);
+  yield* finish(parts, computation, left);
 }
 
-function* compute(
-  parts: RingParts,
-  device: RingDevice,
-  lane: ProcessorKind,
-  seconds: LayerSeconds,
-  name: string,
-): Steps {
-  const { recorder, simulation } = parts;
-  let start = simulation.now;
-  yield hold(seconds.compute + seconds.kvCopy + seconds.memory);
-  for (const cause of ['memory', 'compute', 'kvCopy'] as const) {
-    const end = start + seconds[cause];
-    recorder.span({ device: device.name, lane, cause, name, start, end, args: {} });
-    start = end;
-  }
-}
-
-/** Activations on their way: to the next device, or between a device's memories. */
-interface Move {
-  readonly device: RingDevice;
-  readonly cause: 'link' | 'deviceCopy';
-  readonly name: string;
-  readonly seconds: number;
-}
-
-function* move({ recorder, simulation }: RingParts, { device, cause, name, seconds }: Move): Steps {
-  if (seconds === 0) return;
+/** Activations on their way to a GPU with memory of its own, and back. */
+function* copy({ recorder, simulation, ...parts }: RingParts, pass: Pass, device: RingDevice): Steps {
+  const gpu = parts.cluster.devices[device.index]?.gpu;
+  if (gpu?.api !== 'cuda') return;
+  const bytes = 2 * activationBytes(parts, pass);
   const start = simulation.now;
-  yield hold(seconds);
-  const lane = cause === 'link' ? 'link' : 'gpu';
-  recorder.span({ device: device.name, lane, cause, name, start, end: simulation.now, args: {} });
+  yield hold(2 * transferSeconds(gpu.hostLink, bytes / 2));
+  const times = { start, end: simulation.now };
+  const span = { device: device.name, lane: 'gpu', cause: 'deviceCopy', name: 'to and from the GPU' } as const;
+  recorder.span({ ...span, ...times, args: { bytes } });
 }
 
-function copySeconds({ cluster, model, runtime, workload }: RingParts, pass: Pass, device: RingDevice): number {
-  const gpu = cluster.devices[device.index]?.gpu;
-  if (gpu?.api !== 'cuda') return 0;
-  const bytes = runtime.activationBytes * model.hiddenSize * pass.tokens * workload.batch;
-  return 2 * transferSeconds(gpu.hostLink, bytes);
+/** Bytes of the hidden states that travel together. */
+function activationBytes(
+  { runtime, model, workload }: Pick<RingParts, 'runtime' | 'model' | 'workload'>,
+  { tokens }: Pass,
+): number {
+  return runtime.activationBytes * model.hiddenSize * tokens * workload.batch;
 }
 
 function createPass({ cluster, model, workload, runtime }: RingParts, phase: Pass['phase'], context: number): Pass {

@@ -1,5 +1,6 @@
 import { benchMemory, benchPending, benchRing } from './kernel.ts';
 import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
+import { benchSweep } from './sweep.ts';
 
 /** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
 async function main(): Promise<void> {
@@ -11,6 +12,7 @@ async function main(): Promise<void> {
     ...benchRing(),
     ...benchPending(),
     ...benchMemory(),
+    ...benchSweep(),
   ];
   const width = Math.max(...results.map(({ what }) => what.length));
   for (const { what, measured, target, met } of results) {

@@ -38,6 +38,23 @@ const handPlan = (head: string, rounds: number, stages: Stage[]): Plan => ({
   kvCache: 'with-layers',
 });
 
+test('a relay between two devices costs both of its hops, and none on the way back', () => {
+  const stages: Stage[] = [
+    { device: 'pc', processor: 'cpu', from: 0, to: 2 },
+    { device: 'phone', processor: 'cpu', from: 2, to: 4 },
+  ];
+  const truth = toyCluster([PC, OLD, PHONE], { 'old-phone': { latency: 6.5, bandwidth: 200 } });
+  const plan = { ...handPlan('pc', 1, stages), relays: ['old'] };
+  const parts = { truth, model: TOY_MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME };
+  const { seconds, devices } = predict({ plan, ...parts });
+  near(seconds.link, 1 + 7 + 1); // to the relay, on to the phone, and straight home
+  assert.equal(
+    devices.map(({ device }) => device),
+    ['pc', 'phone'],
+  );
+  near(predict({ plan: handPlan('pc', 1, stages), ...parts }).seconds.link, 1 + 1);
+});
+
 test('a ring of two devices and two rounds, taken apart by hand', () => {
   const windows = [
     { device: 'pc', layers: 1, gpuLayers: 1 },

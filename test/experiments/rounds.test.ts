@@ -21,13 +21,17 @@ test('the best gain, by hand', () => {
   const row = (rounds: number, seconds: number | undefined): RoundsRow => ({
     model: 'm',
     policy: 'p',
+    reclaim: 'os',
     rounds,
     seconds,
     readBytes: 0,
     reason: '',
   });
-  assert.equal(bestGain([row(1, 10), row(2, 5), row(4, 4), row(8, undefined)], 'm', 'p'), { rounds: 4, ratio: 0.4 });
-  assert.is(bestGain([row(2, 5)], 'm', 'p'), undefined);
+  assert.equal(bestGain([row(1, 10), row(2, 5), row(4, 4), row(8, undefined)], 'm', 'p', 'os'), {
+    rounds: 4,
+    ratio: 0.4,
+  });
+  assert.is(bestGain([row(2, 5)], 'm', 'p', 'os'), undefined);
 });
 
 test('a 70B that exceeds the memory gains from rounds only if it prefetches', async () => {
@@ -43,13 +47,13 @@ test('a 70B that exceeds the memory gains from rounds only if it prefetches', as
   );
   assert.is(code, 0);
   const rows = (JSON.parse(stdout) as { rows: RoundsRow[] }).rows;
-  assert.is(bestGain(rows, 'Llama-3-70B', 'no prefetch')?.ratio.toFixed(2), '1.00');
-  assert.ok((bestGain(rows, 'Llama-3-70B', 'willneed')?.ratio ?? 1) < 0.5);
+  assert.is(bestGain(rows, 'Llama-3-70B', 'no prefetch', 'os')?.ratio.toFixed(2), '1.00');
+  assert.ok((bestGain(rows, 'Llama-3-70B', 'willneed', 'os')?.ratio ?? 1) < 0.5);
   assert.match(
     readFileSync(join(directory, 'report.html'), 'utf8'),
     '<title>What rounds do for a ring that does not fit</title>',
   );
-  assert.match(readFileSync(join(directory, 'rounds.csv'), 'utf8'), 'model,policy,rounds,tpot_s');
+  assert.match(readFileSync(join(directory, 'rounds.csv'), 'utf8'), 'model,policy,reclaim,rounds,tpot_s');
 });
 
 testReport(() => join(directory, 'report.html'), 1);

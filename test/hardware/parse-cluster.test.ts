@@ -37,6 +37,19 @@ test('quantities become SI; GB is 10⁹, GiB 2³⁰, bits become bytes', () => {
   assert.is(pc?.cpu.flops.Q4_K, 400e9);
 });
 
+test('links may be shared, late, lossy and half duplex', () => {
+  const text = EXAMPLE.replace(
+    '"480 Mbps" }',
+    '"480 Mbps", "jitter": "2 ms", "loss": 0.01, "duplex": "half" }, "medium": "shared"',
+  );
+  const { links } = parseCluster(text, 'x.json');
+  assert.equal(links.default, { latency: 5e-3, bandwidth: 60e6, jitter: 2e-3, loss: 0.01, duplex: 'half' });
+  assert.is(links.medium, 'shared');
+  assert.throws(() => parseCluster(text.replace('0.01', '1'), 'x.json'), /links\.default\.loss: 1 is not a share/);
+  assert.throws(() => parseCluster(text.replace('"shared"', '"wifi"'), 'x.json'), /links\.medium: unknown "wifi"/);
+  assert.throws(() => parseCluster(text.replace('jitter', 'jiter'), 'x.json'), /links\.default: .*jiter|unknown key/);
+});
+
 test('the head comes first in the ring; kinds follow OS and Metal', () => {
   const { devices } = parseCluster(EXAMPLE, 'x.json');
   assert.equal(

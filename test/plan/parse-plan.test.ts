@@ -38,6 +38,18 @@ test('a plan that no device prefetches for may leave weights out', () => {
   assert.equal(parsePlan(text, 'my.json').weights, {});
 });
 
+test('cut tensors, streamed layers and relays', () => {
+  const stages = [
+    { device: 'pc', processor: 'cpu', from: 0, to: 20, cut: [{ device: 'pc', share: 1 }] },
+    { device: 'pc', processor: 'gpu', from: 20, to: 32, streamed: 'in-turn' },
+  ];
+  const given = { ...JSON.parse(WRITTEN), stages, allReduce: 'star', relays: ['phone'] };
+  const plan = parsePlan(JSON.stringify(given), 'my.json');
+  assert.equal(plan.stages, stages);
+  assert.is(plan.allReduce, 'star');
+  assert.equal(plan.relays, ['phone']);
+});
+
 test('any plan survives being written and read', () => {
   const property = fc.property(randomPlans(), ({ rounds, windows, outputProcessor }) => {
     const plan = ringPlan({ scheduler: 'random', head: windows[0]?.device ?? '', rounds, windows, outputProcessor });
@@ -69,6 +81,9 @@ test('mistakes are named with file and place', () => {
     ['"rounds": 1', '"rounds": 1, "round": 2', /^my\.json: round: unknown key; did you mean "rounds"\?$/],
     ['"prefetch": "willneed"', '"prefetch": "willneed", "pin": 1', /^my\.json: weights\.phone\.pin: unknown key/],
     ['"stages": [', '"stages": [ 7,', /^my\.json: stages\[0\]: an object \{ … \} is needed, not 7$/],
+    ['"to": 20', '"to": 20, "cut": [{ "device": "pc" }]', /^my\.json: stages\[0\]\.cut\[0\]\.share: is missing/],
+    ['"to": 20', '"to": 20, "streamed": "inturn"', /streamed: unknown "inturn"; did you mean "in-turn"\?$/],
+    ['"rounds": 1', '"rounds": 1, "relays": "phone"', /^my\.json: relays: a list of texts is needed, not "phone"$/],
     ['"rounds": 1,', '"rounds": 1', /^my\.json: line \d+, column \d+: is not valid JSON/],
   ];
   for (const [from, to, message] of cases) assert.match(messageOf(WRITTEN.replace(from, to)), message);

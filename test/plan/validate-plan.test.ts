@@ -26,9 +26,9 @@ const plan = (given: Partial<Plan> = {}): Plan => ({
   ...given,
 });
 
-const messageOf = (wrong: Plan): string => {
+const messageOf = (wrong: Plan, cluster = CLUSTER): string => {
   try {
-    validatePlan(wrong, CLUSTER, TOY_MODEL, 'my.json');
+    validatePlan(wrong, cluster, TOY_MODEL, 'my.json');
   } catch (error) {
     assert.instance(error, InputError);
     return (error as InputError).message;
@@ -111,6 +111,27 @@ test('embedding and output on two devices', () => {
     messageOf(plan({ output: { device: 'phone', processor: 'cpu' } })),
     'my.json: output.device: is "phone"; the head "laptop" embeds and outputs',
   );
+});
+
+const THREE = toyCluster([...CLUSTER.devices, toyDevice('mac', { os: 'macos', gpu: toyGpu('metal', 1e6) })]);
+
+test('layers are streamed to GPUs with memory of their own', () => {
+  const streamed = (device: string, processor: Stage['processor']) =>
+    messageOf(plan({ stages: [{ ...stage(device, 0, 4, processor), streamed: 'ahead' }] }), THREE);
+  assert.is(streamed('laptop', 'gpu'), 'valid');
+  const instead = 'find their weights in RAM; stream to a cuda GPU, or remove it';
+  assert.is(streamed('laptop', 'cpu'), `my.json: stages[0].streamed: layers on a CPU ${instead}`);
+  assert.is(streamed('mac', 'gpu'), `my.json: stages[0].streamed: layers on the metal GPU of "mac" ${instead}`);
+});
+
+test('relays are known, named once, and have no work of their own', () => {
+  const relays = (...names: string[]) => messageOf(plan({ stages: [stage('phone', 0, 4)], relays: names }), THREE);
+  assert.is(relays('mac'), 'valid');
+  assert.is(relays('macc'), 'my.json: relays: names "macc"; did you mean "mac"?');
+  assert.is(relays('mac', 'mac'), 'my.json: relays: "mac" is there twice; remove one');
+  const idle = `has work of its own; a relay holds no layers and isn't the head`;
+  assert.is(relays('phone'), `my.json: relays: "phone" ${idle}`);
+  assert.is(relays('laptop'), `my.json: relays: "laptop" ${idle}`);
 });
 
 test.run();

@@ -2,14 +2,16 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { predict } from '../../engine/cost/predict.ts';
-import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import { reloadRate } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { LAB_MODEL, labCluster, labPlan, NO_BUFFERS } from '../support/lab.ts';
+import { relativelyNear } from '../support/near.ts';
 import { randomPlans } from '../support/random-plan.ts';
+import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice } from '../support/toy-cluster.ts';
 
 const WORKLOAD = createWorkload({ promptTokens: 1, outputTokens: 3, context: 0 });
 
@@ -51,12 +53,82 @@ test('without overlap the simulation is the prediction: any plan on any devices'
   assert.ok(compared > 100 && reloading > 30, `${compared} compared, ${reloading} with reloads`);
 });
 
+test('relays hand the token on, by the seconds that the prediction has for their links', () => {
+  const cluster = toyCluster(
+    ['a', 'b', 'c', 'd'].map((name) => toyDevice(name)),
+    { 'a-b': { latency: 2, bandwidth: 200 }, 'b-c': { latency: 4, bandwidth: 200 } },
+  );
+  const windows = ['a', 'c'].map((device) => ({ device, layers: 1, gpuLayers: 0 }));
+  const plan = {
+    ...ringPlan({ scheduler: 'hand', head: 'a', rounds: 2, windows, prefetch: 'none' }),
+    relays: ['b', 'd'],
+  };
+  const parts = { plan, model: TOY_MODEL, workload: { ...WORKLOAD, context: 10 }, runtime: TOY_RUNTIME };
+  const { tokenSeconds, seconds } = predict({ ...parts, truth: cluster });
+  relativelyNear(seconds.link, 2 * (2.5 + 4.5) + 2 * (1 + 1)); // over b, and back over d
+  const result = simulate({ ...parts, cluster, context: 'fixed', reclaim: 'overflow', extentBytes: 1 });
+  for (const one of decoded(result)) relativelyNear(one, tokenSeconds);
+  assert.equal(
+    result.trace.devices.map(({ name, lanes }) => [name, lanes.length]),
+    [
+      ['a', 3],
+      ['b', 1],
+      ['c', 3],
+      ['d', 1],
+    ],
+  );
+});
+
 /** Small against the random models' layers of half a megabyte. */
 const EXTENT = 64;
 
 function bytesOfSlack({ devices }: Cluster, { layers }: Model): number {
   return devices.reduce((sum, device) => sum + ((2 * layers + 4) * EXTENT) / reloadRate(device), 0);
 }
+
+test('a slower disk never makes a plan faster under `overflow`, with or without prefetching', () => {
+  let slower = 0;
+  const cases = fc.record({
+    random: randomPlans(),
+    prefetches: fc.boolean(),
+    slowdown: fc.double({ min: 1, max: 9, noNaN: true }),
+  });
+  const property = fc.property(cases, ({ random, prefetches, slowdown }) => {
+    const { belief, model, workload, runtime } = random.problem;
+    const plan = ringPlan({
+      ...random,
+      scheduler: 'random',
+      head: belief.devices[0]?.name ?? '',
+      prefetch: prefetches ? 'willneed' : 'none',
+    });
+    const slow = createCluster({
+      ...belief,
+      devices: belief.devices.map((device) => ({
+        ...device,
+        disk: { sequential: device.disk.sequential / slowdown, random: device.disk.random / slowdown },
+      })),
+    });
+    const seconds = (cluster: Cluster): number => {
+      const asked = { ...workload, promptTokens: 1, outputTokens: 3 };
+      const options = { context: 'fixed', reclaim: 'overflow', runtime, extentBytes: 4096, record: 'tokens' } as const;
+      return simulate({ cluster, model, plan, workload: asked, ...options }).seconds;
+    };
+    const [before, after] = [seconds(belief), seconds(slow)];
+    assert.ok(after >= before * (1 - 1e-9), `${before} s, with disks ${slowdown} times slower ${after} s`);
+    if (after > before * 1.1) slower += 1;
+  });
+  fc.assert(property, { seed: 6, numRuns: 300 });
+  assert.ok(slower > 50, `${slower} became slower`);
+});
+
+test('same seed, same bytes of trace, noise, jitter and loss included; another seed, another trace', () => {
+  const links = { default: { latency: 1e-3, bandwidth: 1e8, jitter: 1e-3, loss: 0.05 }, pairs: new Map() };
+  const cluster = createCluster({ ...labCluster({ limit: '640 MiB', disk: '400 MB/s' }), links });
+  const parts = { cluster, model: LAB_MODEL, plan: labPlan({ rounds: 4, prefetch: 'populate' }), workload: WORKLOAD };
+  const trace = (seed: number): string => JSON.stringify(simulate({ ...parts, runtime: NO_BUFFERS, noise: 0.1, seed }));
+  assert.is(trace(1), trace(1));
+  assert.is.not(trace(1), trace(2));
+});
 
 test('a KV cache that grows beyond the memory is out of memory, by device and amount', () => {
   const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
@@ -74,18 +146,6 @@ test('a KV cache that grows beyond the memory is out of memory, by device and am
     /^d0: KV cache and buffers need 6\.\d\d GiB, 0\.63 GiB are available$/,
   );
   assert.equal(result.trace.tokens, []);
-});
-
-test('same plan, same trace', () => {
-  const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
-  const parts = {
-    cluster,
-    model: LAB_MODEL,
-    plan: labPlan({ rounds: 4, prefetch: 'populate' }),
-    workload: WORKLOAD,
-    runtime: NO_BUFFERS,
-  };
-  assert.equal(JSON.stringify(simulate(parts)), JSON.stringify(simulate(parts)));
 });
 
 test('no processor or link runs two things at once, and prefetching overlaps with other devices', () => {

@@ -2,6 +2,7 @@ import type { Runtime } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { createModel } from '../../engine/model/model.ts';
+import { largestPinnedBytes } from '../../engine/plan/pinned-weights.ts';
 import type { Plan, WeightsPolicy } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 
@@ -51,4 +52,14 @@ export interface LabPlanOptions {
 export function labPlan({ rounds, prefetch, release = 'none' }: LabPlanOptions): Plan {
   const windows = ['d0', 'd1', 'd2', 'd3'].map((device) => ({ device, layers: 8 / rounds, gpuLayers: 0 }));
   return ringPlan({ scheduler: 'hand', head: 'd0', rounds, windows, prefetch, release });
+}
+
+const MIB = 2 ** 20;
+/** What the kernel takes of the limit for page tables, 6 MiB per GiB; and a prefetcher's read in flight. */
+const PAGE_TABLES = 6 * MIB;
+const IN_FLIGHT = 16 * MIB;
+
+/** The most that may be pinned of a device's share, beside page tables and what is in flight. */
+export function labPinnedBytes(rounds: number, limit: number): number {
+  return largestPinnedBytes({ rounds, mapped: LAB_SHARE, room: limit - PAGE_TABLES - IN_FLIGHT });
 }

@@ -23,6 +23,7 @@ export const TOY_MODEL: Model = {
   tiedEmbeddings: false,
   qkvBias: false,
   mix: 'Q4_K_M',
+  tensors: [],
   layer: {
     bytes: 4000,
     flops: new Map([

@@ -47,6 +47,7 @@ function toyDevice({
     cpuLayer,
     gpuLayer: gpuLayer ?? Number.POSITIVE_INFINITY,
     windowCopy: 0,
+    layerCopy: Number.POSITIVE_INFINITY,
     outputOnCpu: nothing,
     outputOnGpu: gpuLayer === undefined ? undefined : nothing,
     outputOnCpuTotal: 0,

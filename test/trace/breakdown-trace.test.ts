@@ -6,6 +6,7 @@ import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
+import { spanKind } from '../../engine/trace/span-kind.ts';
 import { relativelyNear } from '../support/near.ts';
 import { randomPlans } from '../support/random-plan.ts';
 
@@ -71,7 +72,8 @@ test('the spans of a predicted token lie end to end, each on its lane', () => {
   assert.equal(
     spans.map(({ device, lane, cause, name, start, end }) => [device, lane, cause, name, start, end]),
     [
-      ['pc', 'disk', 'disk', 'layers 0–1', 0, 2],
+      ['pc', 'disk', 'disk', 'page fault', 0, 2],
+      ['pc', 'cpu', 'disk', 'waits for layers 0–1', 0, 2],
       ['pc', 'cpu', 'memory', 'layers 0–1', 2, 4],
       ['pc', 'cpu', 'compute', 'layers 0–1', 4, 5],
       ['pc', 'gpu', 'compute', 'layer 2', 5, 6],
@@ -79,7 +81,8 @@ test('the spans of a predicted token lie end to end, each on its lane', () => {
       ['pc', 'link', 'link', 'layer 2', 7, 8],
       ['phone', 'cpu', 'memory', 'layers 3–5', 8, 10],
       ['phone', 'link', 'link', 'layers 3–5', 10, 12],
-      ['pc', 'disk', 'disk', 'output', 12, 13],
+      ['pc', 'disk', 'disk', 'page fault', 12, 13],
+      ['pc', 'cpu', 'disk', 'waits for output', 12, 13],
       ['pc', 'cpu', 'compute', 'output', 13, 16],
     ],
   );
@@ -109,15 +112,19 @@ test('time, its causes and the reloaded bytes of any prediction are in its trace
     const measured = metrics(trace);
     relativelyNear(measured.tokenSeconds ?? Number.NaN, breakdown.tokenSeconds);
     relativelyNear(measured.bytes, breakdown.reloadedBytes);
+    const work = trace.spans.filter((span) => spanKind(span) !== 'stall');
     for (const cause of CAUSES) {
-      const spans = trace.spans.filter((span) => span.cause === cause);
+      const spans = work.filter((span) => span.cause === cause);
       const seconds = spans.reduce((sum, { start, end }) => sum + (end - start), 0);
       assert.ok(Math.abs(seconds - breakdown.seconds[cause]) <= 1e-9 * breakdown.tokenSeconds);
     }
     assert.is(
-      trace.spans.findIndex(({ start }, index) => start !== (trace.spans[index - 1]?.end ?? 0)),
+      work.findIndex(({ start }, index) => start !== (work[index - 1]?.end ?? 0)),
       -1,
     );
+    // Nothing is read ahead: computations wait for all of it.
+    const stalled = measured.devices.reduce((sum, { stallSeconds }) => sum + stallSeconds, 0);
+    assert.ok(Math.abs(stalled - breakdown.seconds.disk) <= 1e-9 * breakdown.tokenSeconds);
   });
   fc.assert(property, { numRuns: 300, seed: 61 });
 });

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { metrics } from '../../engine/trace/metrics.ts';
 import type { Span, Trace } from '../../engine/trace/trace.ts';
+import { near } from '../support/near.ts';
 
 const span = (device: string, lane: Span['lane'], start: number, end: number, bytes?: number): Span => ({
   device,
@@ -37,6 +38,18 @@ test('TPOT is the mean of the decoded tokens, TTFT the prefill', () => {
   assert.equal([seconds, tokenSeconds, firstTokenSeconds], [8, 2, 4]);
 });
 
+test('median and 95th percentile of the decoded tokens: of 1, 2, 3, 4 and 10 s, 3 s, and 4 s and 4/5 of the way to 10', () => {
+  let start = 0;
+  const tokens = [10, 2, 1, 4, 3].map((seconds) => {
+    const token = { phase: 'decode' as const, start, end: start + seconds };
+    start = token.end;
+    return token;
+  });
+  const { tokenSeconds, tokenSecondsP50, tokenSecondsP95 } = metrics({ ...TRACE, tokens });
+  assert.equal([tokenSeconds, tokenSecondsP50], [4, 3]);
+  near(tokenSecondsP95 ?? Number.NaN, 8.8);
+});
+
 test('busy seconds, utilisation and bytes of every lane, idle ones too', () => {
   const { lanes, bytes } = metrics(TRACE);
   assert.equal(lanes, [
@@ -52,11 +65,55 @@ test('a moment that spans share counts once', () => {
   assert.is(metrics({ ...TRACE, spans }).lanes[0]?.busySeconds, 7);
 });
 
+/**
+ * Two tokens of 10 s, a pause of 2 s between them, two devices. The pc computes 0–3 and 14–16, waits for the disk 3–5,
+ * and prefetches 6–9, beyond the token's end 9–11, and beside its computation 14–15. The phone computes 5–10 on two
+ * processors at once.
+ */
+const STALLING: Trace = {
+  devices: [
+    { name: 'pc', lanes: ['cpu', 'disk'] },
+    { name: 'phone', lanes: ['cpu', 'gpu'] },
+  ],
+  spans: [
+    span('pc', 'cpu', 0, 3),
+    { ...span('pc', 'cpu', 3, 5), cause: 'disk', name: 'waits for layer 1' },
+    { ...span('pc', 'disk', 3, 5, 200), name: 'page fault' },
+    { ...span('pc', 'disk', 6, 9, 300), name: 'prefetch' },
+    { ...span('pc', 'disk', 9, 11, 200), name: 'prefetch' },
+    span('pc', 'cpu', 14, 16),
+    { ...span('pc', 'disk', 14, 15, 100), name: 'prefetch' },
+    span('phone', 'cpu', 5, 8),
+    span('phone', 'gpu', 7, 10),
+  ],
+  tokens: [
+    { phase: 'decode', start: 0, end: 10 },
+    { phase: 'decode', start: 12, end: 22 },
+  ],
+  counters: [],
+};
+
+test('stalls, bubbles, and bytes by who read them', () => {
+  assert.equal(metrics(STALLING).devices, [
+    // Bubbles 5–10, 12–14 and 16–22; of the first, 6–10 pass while the disk works.
+    { device: 'pc', stallSeconds: 2, bubbleSeconds: 13, idleSeconds: 9, faultedBytes: 200, prefetchedBytes: 600 },
+    { device: 'phone', stallSeconds: 0, bubbleSeconds: 15, idleSeconds: 15, faultedBytes: 0, prefetchedBytes: 0 },
+  ]);
+});
+
+test('a stalled processor is not busy', () => {
+  const [cpu] = metrics(STALLING).lanes;
+  assert.equal([cpu?.busySeconds, cpu?.utilisation], [5, 5 / 22]);
+});
+
 test('nothing happened', () => {
   assert.equal(metrics({ devices: [{ name: 'pc', lanes: ['cpu'] }], spans: [], tokens: [], counters: [] }), {
     seconds: 0,
     tokenSeconds: undefined,
+    tokenSecondsP50: undefined,
+    tokenSecondsP95: undefined,
     firstTokenSeconds: undefined,
+    devices: [{ device: 'pc', stallSeconds: 0, bubbleSeconds: 0, idleSeconds: 0, faultedBytes: 0, prefetchedBytes: 0 }],
     lanes: [{ device: 'pc', lane: 'cpu', busySeconds: 0, utilisation: 0, bytes: 0 }],
     bytes: 0,
   });

@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { perfettoTrace } from '../../engine/trace/perfetto.ts';
-import type { Trace } from '../../engine/trace/trace.ts';
+import { type ChromeEvent, perfettoTrace } from '../../engine/trace/perfetto.ts';
+import { LANES, type Span, type Trace } from '../../engine/trace/trace.ts';
 
 const TRACE: Trace = {
   devices: [
@@ -72,5 +73,68 @@ test('a span of a device or lane that the trace does not list is refused', () =>
   assert.throws(() => perfettoTrace({ ...TRACE, spans: [{ ...span, device: 'tablet' }] }), /device "tablet"/);
   assert.throws(() => perfettoTrace({ ...TRACE, spans: [{ ...span, lane: 'gpu' }] }), /lane "gpu" of "phone"/);
 });
+
+const read = (name: string, start: number, end: number): Span => ({
+  device: 'phone',
+  lane: 'disk',
+  cause: 'disk',
+  name,
+  start,
+  end,
+  args: {},
+});
+
+test('a page fault beside a prefetch goes to a second thread of the disk', () => {
+  const spans = [read('prefetch', 0, 3), read('page fault', 1, 2), read('prefetch', 3, 4)];
+  const devices = [{ name: 'phone', lanes: ['disk', 'link'] as const }];
+  const { traceEvents } = perfettoTrace({ devices, spans, tokens: [], counters: [] });
+  const threads = traceEvents.filter(({ name }) => name === 'thread_name').map(({ tid, args }) => [tid, args?.name]);
+  assert.equal(threads, [
+    [1, 'disk'],
+    [2, 'disk 2'],
+    [3, 'link'],
+  ]);
+  assert.equal(
+    traceEvents.filter(({ ph }) => ph === 'X').map(({ name, tid }) => [name, tid]),
+    [
+      ['disk: prefetch', 1],
+      ['disk: page fault', 2],
+      ['disk: prefetch', 1],
+    ],
+  );
+});
+
+const times = fc.tuple(fc.double({ min: 0, max: 1e4, noNaN: true }), fc.double({ min: 1e-9, max: 10, noNaN: true }));
+const anySpan = fc.record({ lane: fc.constantFrom(...LANES), times }).map(({ lane, times: [start, length] }): Span => {
+  return { device: 'pc', lane, cause: 'compute', name: 'work', start, end: start + length, args: {} };
+});
+
+test('any trace: spans of a thread never overlap, not even by rounding, and every thread has its name', () => {
+  const property = fc.property(fc.array(anySpan, { maxLength: 60 }), (given) => {
+    // Half of them touch the one before: ends and starts are equal, or differ by a rounding error.
+    const spans = given.flatMap((span) => [span, { ...span, start: span.end, end: span.end + 0.1 + 0.2 }]);
+    const devices = [{ name: 'pc', lanes: LANES }];
+    const { traceEvents } = perfettoTrace({ devices, spans, tokens: [], counters: [] });
+    const named = new Set(traceEvents.filter(({ name }) => name === 'thread_name').map(({ tid }) => tid));
+    const byThread = new Map<number, ChromeEvent[]>();
+    for (const event of traceEvents.filter(({ ph }) => ph === 'X'))
+      byThread.set(event.tid ?? 0, [...(byThread.get(event.tid ?? 0) ?? []), event]);
+    for (const [tid, events] of byThread) {
+      assert.ok(named.has(tid));
+      const sorted = events.map(({ ts = 0, dur = 0 }) => [nanoseconds(ts), nanoseconds(dur)] as const);
+      sorted.sort(([a, lengthOfA], [b, lengthOfB]) => a - b || lengthOfA - lengthOfB);
+      sorted.forEach(([start], index) => {
+        const [before, length] = sorted[index - 1] ?? [0, 0];
+        assert.ok(before + length <= start);
+      });
+    }
+    assert.is([...byThread.values()].flat().length, spans.length);
+  });
+  fc.assert(property, { seed: 4, numRuns: 200 });
+});
+
+function nanoseconds(microseconds: number): number {
+  return Math.round(microseconds * 1000);
+}
 
 test.run();

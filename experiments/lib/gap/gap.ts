@@ -1,6 +1,7 @@
 import { MEMORY_REGIMES, type MemoryRegime, randomCluster } from '../../../datasets/random-cluster.ts';
 import { createRingPredictor } from '../../../engine/cost/predict-ring.ts';
 import type { ReclaimPolicy } from '../../../engine/cost/reclaim.ts';
+import { randomStream } from '../../../engine/input/random-stream.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
@@ -8,7 +9,6 @@ import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { optimal } from '../../../engine/schedule/optimal.ts';
 import { SCHEDULERS, type SchedulerName } from '../../../engine/schedule/registry.ts';
 import type { SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
-import { randomStream } from '../../../simulator/kernel/random-stream.ts';
 
 /** What one scheduler makes of one random cluster. */
 export interface GapRow {

@@ -1,7 +1,7 @@
 import { MEMORY_REGIMES, type MemoryRegime } from '../../../datasets/random-cluster.ts';
 import type { SchedulerName } from '../../../engine/schedule/registry.ts';
+import { formatPercent } from '../../../engine/terminal/format.ts';
 import { barChart, colour, lineChart } from '../chart.ts';
-import { formatPercent } from '../format.ts';
 import type { Report } from '../report.ts';
 import { type GapRow, type GapSummary, HIT, summariseGap } from './gap.ts';
 

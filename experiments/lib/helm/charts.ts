@@ -1,7 +1,7 @@
 import type { Annotation } from 'plotly.js-dist-min';
 import type { SplitCandidate } from '../../../engine/schedule/cpu-gpu-split.ts';
+import { formatSeconds } from '../../../engine/terminal/format.ts';
 import { type BarSeries, barChart, colour, type Figure, INK, type LineSeries, lineChart } from '../chart.ts';
-import { formatSeconds } from '../format.ts';
 import { type Configuration, splitText } from './configurations.ts';
 import { candidateRemark } from './terminal.ts';
 

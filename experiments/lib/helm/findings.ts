@@ -1,4 +1,4 @@
-import { enumerate, formatDeviation, formatPercent } from '../format.ts';
+import { enumerate, formatDeviation, formatPercent } from '../../../engine/terminal/format.ts';
 import { median } from '../median.ts';
 import {
   agrees,

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../format.ts';
+import { formatSeconds } from '../../../engine/terminal/format.ts';
 import type { Block, Section, TableBlock } from '../report.ts';
 import { type Configuration, impliedCpuRate, impliedOverhead } from './configurations.ts';
 import { type HelmEvidence, reserveText } from './findings.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { readCount, readList } from '../options.ts';
+import { readCount, readList } from '../../../engine/terminal/options.ts';
 
 /** The command line of helm-split, read. */
 export interface HelmOptions {

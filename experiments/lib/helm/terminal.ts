@@ -1,6 +1,6 @@
 import type { SplitCandidate } from '../../../engine/schedule/cpu-gpu-split.ts';
-import { formatDeviation, formatSeconds } from '../format.ts';
-import { formatTable, type TableColumn, wrapText } from '../table.ts';
+import { formatDeviation, formatSeconds } from '../../../engine/terminal/format.ts';
+import { formatTable, type TableColumn, wrapText } from '../../../engine/terminal/table.ts';
 import { type Configuration, latencyRatio, splitText } from './configurations.ts';
 import type { ExampleRow } from './example.ts';
 import type { PublishedLatency } from './published.ts';

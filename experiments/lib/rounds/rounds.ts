@@ -1,16 +1,19 @@
+import { createRingCosts, type DeviceCosts } from '../../../engine/cost/ring-costs.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
-import type { WeightsPolicy } from '../../../engine/plan/plan.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import { turnChoices } from '../../../engine/schedule/ring-aware-turns.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';
+import { DEFAULT_EXTENT_BYTES } from '../../../simulator/hardware/page-cache.ts';
 import { type SimulationOptions, simulate } from '../../../simulator/simulate.ts';
 
 /** What devices do with their weights: a line of the plot. */
 export interface Policy {
   readonly name: string;
   readonly prefetch: WeightsPolicy['prefetch'];
-  readonly release: 'none' | 'drop';
+  readonly release: WeightsPolicy['release'];
 }
 
 export const POLICIES: readonly Policy[] = [
@@ -18,6 +21,7 @@ export const POLICIES: readonly Policy[] = [
   { name: 'willneed', prefetch: 'willneed', release: 'none' },
   { name: 'populate', prefetch: 'populate', release: 'none' },
   { name: 'populate, used window dropped', prefetch: 'populate', release: 'drop' },
+  { name: 'populate, as much pinned as fits', prefetch: 'populate', release: 'pinned' },
 ];
 
 export const RECLAIMS = ['os', 'linux-two-list', 'overflow'] as const;
@@ -26,10 +30,11 @@ export type Reclaim = (typeof RECLAIMS)[number];
 export interface RoundsRow {
   readonly model: string;
   readonly policy: string;
+  readonly reclaim: Reclaim;
   readonly rounds: number;
   /** Mean TPOT after the first token, seconds; undefined where it can't run. */
   readonly seconds: number | undefined;
-  /** Bytes read per token on all devices. */
+  /** Bytes that all devices read again per token. */
   readonly readBytes: number;
   readonly reason: string;
 }
@@ -49,34 +54,51 @@ export function evenRounds(model: Model, devices: number, most: number): number[
 export function simulateRounds(model: Model, policy: Policy, rounds: number, settings: RoundsSettings): RoundsRow {
   const { cluster, workload, reclaim } = settings;
   const layers = model.layers / (rounds * cluster.devices.length);
-  const plan = ringPlan({
-    scheduler: 'hand',
-    head: cluster.devices[0]?.name ?? '',
-    rounds,
-    windows: cluster.devices.map(({ name }) => ({ device: name, layers, gpuLayers: 0 })),
-    prefetch: policy.prefetch,
-    release: policy.release,
-  });
+  const windows = cluster.devices.map(({ name }) => ({ device: name, layers, gpuLayers: 0 }));
+  const plan = {
+    ...ringPlan({ scheduler: 'hand', head: cluster.devices[0]?.name ?? '', rounds, windows }),
+    weights: weightsPolicies(model, policy, rounds, layers, settings),
+  };
   const options: SimulationOptions = {
     record: 'tokens',
     reclaim: reclaim === 'linux-two-list' ? { name: reclaim } : reclaim,
   };
   const result = simulate({ cluster, model, plan, workload, ...options });
-  const common = { model: model.name, policy: policy.name, rounds };
+  const common = { model: model.name, policy: policy.name, reclaim, rounds };
   const shortage = result.outOfMemory[0];
   if (shortage !== undefined) return { ...common, seconds: undefined, readBytes: 0, reason: shortage.reason };
   // The prompt and the first token find the cache as the start left it.
   const tokens = result.trace.tokens.filter(({ phase }) => phase === 'decode').slice(1);
-  const bytes = result.devices.reduce(
-    (sum, { faultedBytes, prefetchedBytes }) => sum + faultedBytes + prefetchedBytes,
-    0,
-  );
+  const reloaded = result.devices.reduce((sum, { counters }) => sum + counters.reloaded, 0);
   return {
     ...common,
     seconds: tokens.reduce((sum, { start, end }) => sum + end - start, 0) / tokens.length,
-    readBytes: bytes / result.trace.tokens.length,
+    readBytes: reloaded / workload.outputTokens,
     reason: '',
   };
+}
+
+/** The same policy on every device, with as much pinned as each has room for beside a window that comes and goes. */
+function weightsPolicies(
+  model: Model,
+  { prefetch, release }: Policy,
+  rounds: number,
+  layers: number,
+  { cluster, workload }: RoundsSettings,
+): Plan['weights'] {
+  const costs = createRingCosts(cluster, model, {
+    ...workload,
+    context: workload.promptTokens + workload.outputTokens,
+  });
+  const policyOf = (device: DeviceCosts, index: number): WeightsPolicy => {
+    if (release !== 'pinned') return { prefetch, release, pinnedBytes: 0 };
+    const output = index === 0 ? 'cpu' : undefined;
+    const load = { rounds, layers, gpuLayers: 0, output, extentBytes: DEFAULT_EXTENT_BYTES } as const;
+    const choices = turnChoices(costs, device, load);
+    const found = choices.find(({ residence }) => residence !== 'faulted') ?? choices[0];
+    return found?.policy ?? NO_WEIGHTS_POLICY;
+  };
+  return Object.fromEntries(costs.devices.map((device, index) => [device.name, policyOf(device, index)]));
 }
 
 /** TPOT with several rounds over TPOT with one: the least over k > 1. */
@@ -84,8 +106,9 @@ export function bestGain(
   rows: readonly RoundsRow[],
   model: string,
   policy: string,
+  reclaim: Reclaim,
 ): { rounds: number; ratio: number } | undefined {
-  const own = rows.filter((row) => row.model === model && row.policy === policy);
+  const own = rows.filter((row) => row.model === model && row.policy === policy && row.reclaim === reclaim);
   const single = own.find(({ rounds }) => rounds === 1)?.seconds;
   if (single === undefined) return undefined;
   const others = own.flatMap(({ rounds, seconds }) =>

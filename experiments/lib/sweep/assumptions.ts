@@ -1,6 +1,6 @@
 import type { ReclaimPolicy } from '../../../engine/cost/reclaim.ts';
 import { DEFAULT_RUNTIME } from '../../../engine/cost/runtime.ts';
-import { formatBytes } from '../format.ts';
+import { formatBytes } from '../../../engine/terminal/format.ts';
 import { provenanceSentence, statementsTable } from '../provenance.ts';
 import type { Section } from '../report.ts';
 import type { SweepReport } from './report-inputs.ts';

@@ -1,7 +1,7 @@
 import { CAUSES, type Cause } from '../../../engine/cost/breakdown.ts';
 import { planShares } from '../../../engine/plan/plan.ts';
+import { formatSeconds } from '../../../engine/terminal/format.ts';
 import { barChart, colour, type Figure, INK, type LineSeries, lineChart, type MarkSymbol } from '../chart.ts';
-import { formatSeconds } from '../format.ts';
 import { publishedSystem } from '../published-systems.ts';
 import { CAUSE_NAMES } from './findings.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
@@ -23,6 +23,11 @@ const MARKS: Readonly<Record<string, Mark>> = {
   'compute-ratio': { colour: colour(4), symbol: 'triangle-down' },
   'single-device': { colour: colour(2), symbol: 'star' },
   'cpu-gpu-split': { colour: colour(3), symbol: 'cross' },
+  exo: { colour: colour(1), symbol: 'triangle-down' },
+  dllama: { colour: colour(6), symbol: 'square' },
+  'zero-inference': { colour: colour(3), symbol: 'triangle-up' },
+  accelerate: { colour: colour(3), symbol: 'diamond' },
+  'ring-aware': { colour: colour(6), symbol: 'circle' },
   hand: { colour: colour(6), symbol: 'star' },
 };
 
@@ -37,7 +42,17 @@ const CAUSE_COLOURS: Readonly<Record<Cause, string>> = {
 };
 
 /** A scheduler for each published system: the first there is lends its colour. */
-const SYSTEM_SCHEDULERS = ['halda', 'optimal', 'memory-ratio', 'single-device', 'cpu-gpu-split'] as const;
+const SYSTEM_SCHEDULERS = [
+  'halda',
+  'optimal',
+  'memory-ratio',
+  'single-device',
+  'cpu-gpu-split',
+  'exo',
+  'dllama',
+  'zero-inference',
+  'accelerate',
+] as const;
 
 /** TPOT by model size, on a log axis: solid as predicted, dashed and hollow as published (prima.cpp Fig. 7). */
 export function tpotChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
@@ -168,7 +183,8 @@ export function subsetsChart(rows: readonly SubsetRow[]): Figure {
   });
 }
 
-function markOf(scheduler: string): Mark {
+/** The look of a scheduler in every chart. */
+export function markOf(scheduler: string): Mark {
   return MARKS[scheduler] ?? { colour: INK, symbol: 'circle' };
 }
 

@@ -1,5 +1,11 @@
 import { CAUSES, type Cause } from '../../../engine/cost/breakdown.ts';
-import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../format.ts';
+import {
+  enumerate,
+  formatDeviation,
+  formatPercent,
+  formatSeconds,
+  threeDigits,
+} from '../../../engine/terminal/format.ts';
 import { median } from '../median.ts';
 import { publishedSystem } from '../published-systems.ts';
 import type { SweepRow } from './sweep.ts';
@@ -85,20 +91,22 @@ function gapSentence(planned: readonly Planned[]): string | undefined {
 
 /** Held-out cells only: those that constants were fitted to say nothing about accuracy. */
 function publishedSentence(planned: readonly Planned[]): string | undefined {
-  const parts = ['halda', 'optimal', 'memory-ratio', 'single-device', 'cpu-gpu-split'].flatMap((scheduler) => {
-    const errors = planned.flatMap((row) => {
-      const ratio = publishedRatio(row);
-      if (row.scheduler !== scheduler || ratio === undefined || row.published?.cell.use !== 'held-out') return [];
-      return [{ model: row.model.label, ratio, error: Math.abs(ratio - 1) }];
-    });
-    const worst = [...errors].sort((one, other) => other.error - one.error)[0];
-    if (worst === undefined) return [];
-    const against = `${scheduler} against ${publishedSystem(scheduler)}`;
-    const most = `${formatDeviation(worst.ratio)} for ${worst.model}`;
-    if (errors.length === 1) return [`${against} ${most}`];
-    const middle = formatPercent(median(errors.map(({ error }) => error)));
-    return [`${against} ${middle} in the median of ${errors.length} cells (at worst ${most})`];
-  });
+  const parts = ['halda', 'optimal', 'memory-ratio', 'single-device', 'cpu-gpu-split', 'exo', 'dllama'].flatMap(
+    (scheduler) => {
+      const errors = planned.flatMap((row) => {
+        const ratio = publishedRatio(row);
+        if (row.scheduler !== scheduler || ratio === undefined || row.published?.cell.use !== 'held-out') return [];
+        return [{ model: row.model.label, ratio, error: Math.abs(ratio - 1) }];
+      });
+      const worst = [...errors].sort((one, other) => other.error - one.error)[0];
+      if (worst === undefined) return [];
+      const against = `${scheduler} against ${publishedSystem(scheduler)}`;
+      const most = `${formatDeviation(worst.ratio)} for ${worst.model}`;
+      if (errors.length === 1) return [`${against} ${most}`];
+      const middle = formatPercent(median(errors.map(({ error }) => error)));
+      return [`${against} ${middle} in the median of ${errors.length} cells (at worst ${most})`];
+    },
+  );
   return parts.length === 0 ? undefined : `Errors on held-out published cells: ${enumerate(parts)}.`;
 }
 

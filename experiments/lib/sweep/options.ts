@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { RECLAIM_POLICIES, type ReclaimPolicy } from '../../../engine/cost/reclaim.ts';
 import { SCHEDULER_NAMES, SCHEDULERS, type SchedulerName } from '../../../engine/schedule/registry.ts';
-import { readChoice, readChoices, readCount, readList } from '../options.ts';
+import { readChoice, readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 
 /** The command line of halda-sweep, read. */
 export interface SweepOptions {

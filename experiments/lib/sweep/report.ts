@@ -1,6 +1,6 @@
-import { enumerate, formatBytes, formatSeconds, gibibytes } from '../format.ts';
+import { enumerate, formatBytes, formatSeconds, gibibytes } from '../../../engine/terminal/format.ts';
+import { withoutEmptyColumns } from '../../../engine/terminal/table.ts';
 import type { Block, ChartBlock, Report, ReportColumn, Section, TableBlock } from '../report.ts';
-import { withoutEmptyColumns } from '../table.ts';
 import { assumptions } from './assumptions.ts';
 import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
 import { findings } from './findings.ts';

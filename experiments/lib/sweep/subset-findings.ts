@@ -1,4 +1,4 @@
-import { enumerate, formatPercent, formatSeconds } from '../format.ts';
+import { enumerate, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
 import type { Outcome } from './sweep.ts';
 

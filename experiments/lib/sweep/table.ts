@@ -1,6 +1,12 @@
 import { type Plan, planShares } from '../../../engine/plan/plan.ts';
-import { formatBytes, formatDeviation, formatSeconds, gibibytes, threeDigits } from '../format.ts';
-import { formatTable, type TableColumn, withoutEmptyColumns, wrapText } from '../table.ts';
+import {
+  formatBytes,
+  formatDeviation,
+  formatSeconds,
+  gibibytes,
+  threeDigits,
+} from '../../../engine/terminal/format.ts';
+import { formatTable, type TableColumn, withoutEmptyColumns, wrapText } from '../../../engine/terminal/table.ts';
 import type { SweepRow } from './sweep.ts';
 
 const WIDTH = 120;

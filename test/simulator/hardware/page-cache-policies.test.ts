@@ -70,7 +70,7 @@ test('overflow: what passes through is there from its read to its use, beside th
   });
   cache.finishRead({ from: 4, to: 6 });
   assert.equal(cache.residentRanges(), [{ from: 0, to: 6 }]);
-  assert.equal(cache.touch({ from: 4, to: 5 }), { dropped: [{ from: 4, to: 5 }], shortage: 1 });
+  assert.equal(cache.touch({ from: 4, to: 5 }), { dropped: [{ from: 4, to: 5 }], shortage: 1, mapped: 0 });
   assert.equal(cache.setLimit(5), { dropped: [], shortage: 0 });
   assert.equal(cache.touch({ from: 5, to: 6 }).dropped, []); // there is room for it by now
   assert.equal(cache.residentRanges(), [

@@ -36,6 +36,20 @@ test('what was used outlives what a prefetch has just brought in', () => {
   assert.equal(load(cache, 6), [{ from: 0, to: 1 }]);
 });
 
+test('reclaim looks at what was used, and spares it, before it finds something to drop', () => {
+  const cache = halfUsed();
+  assert.is(cache.spared(0), 0);
+  assert.is(cache.spared(1), 2);
+  load(cache, 4); // 0 and 1 have been spared and are at the end of the line: 3, 0, 1, 4
+  assert.is(cache.spared(2), 0);
+});
+
+test('what MADV_WILLNEED brought is mapped by its first use', () => {
+  const cache = halfUsed();
+  assert.is(cache.touch({ from: 0, to: 4 }).mapped, 2); // 0 and 1 came by page faults, which map them
+  assert.is(cache.touch({ from: 0, to: 4 }).mapped, 0);
+});
+
 /** 0 found used twice, so it is active; then 4, 5 and 6 are inactive, and 2, 3 and 1 were dropped, in this order. */
 function withActive(): PageCache {
   const cache = halfUsed();

@@ -137,7 +137,7 @@ test('without room for one extent, every extent is read, used and dropped', () =
   });
   cache.finishRead({ from: 2, to: 4 });
   assert.is(cache.next({ from: 2, to: 4 }).state, 'resident');
-  assert.equal(cache.touch({ from: 2, to: 4 }), { dropped: [{ from: 2, to: 4 }], shortage: 0 });
+  assert.equal(cache.touch({ from: 2, to: 4 }), { dropped: [{ from: 2, to: 4 }], shortage: 0, mapped: 0 });
 });
 
 test('a later part of the same range is pushed out on the way', () => {
@@ -206,7 +206,7 @@ test('what is being read is not dropped, and counts', () => {
   assert.equal(cache.release({ from: 0, to: 8 }).dropped, [{ from: 5, to: 6 }]);
   assert.is(cache.startRead({ from: 6, to: 8 }, 'willneed').shortage, 1);
   cache.finishRead({ from: 0, to: 2 });
-  assert.equal(cache.touch({ from: 1, to: 2 }), { dropped: [{ from: 0, to: 1 }], shortage: 0 });
+  assert.equal(cache.touch({ from: 1, to: 2 }), { dropped: [{ from: 0, to: 1 }], shortage: 0, mapped: 0 });
 });
 
 test('a prefetch larger than the memory pushes out its own beginning', () => {

@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { randomStream } from '../../../engine/input/random-stream.ts';
 import { anyOf } from '../../../simulator/kernel/combine.ts';
 import type { Effect, Steps } from '../../../simulator/kernel/effect.ts';
 import { hold } from '../../../simulator/kernel/hold.ts';
 import { createInOrderRate } from '../../../simulator/kernel/in-order-rate.ts';
 import { createMailbox } from '../../../simulator/kernel/mailbox.ts';
-import { randomStream } from '../../../simulator/kernel/random-stream.ts';
 import { createServer } from '../../../simulator/kernel/server.ts';
 import { createSharedRate } from '../../../simulator/kernel/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/kernel/simulation.ts';

@@ -7,26 +7,6 @@ import { LAB_MODEL, LAB_SHARE, labCluster, labPlan, NO_BUFFERS } from '../../sup
 
 const MIB = 2 ** 20;
 
-/**
- * A ring of four processes on Linux 6.18, each with 1 GiB of weights in 640 MiB of memory and a disk of 400 MB/s: seconds
- * per token, and bytes read per token in shares of the weights, as measured on a real kernel.
- */
-const MEASURED: readonly [
-  prefetch: 'none' | 'populate',
-  release: 'none' | 'drop',
-  rounds: number,
-  seconds: number,
-  read: number,
-][] = [
-  ['none', 'none', 1, 10.56, 1.01],
-  ['none', 'none', 2, 10.63, 1.02],
-  ['none', 'none', 4, 10.17, 1.04],
-  ['populate', 'none', 4, 2.85, 1.01],
-  ['populate', 'drop', 2, 2.71, 0.98],
-  ['populate', 'drop', 4, 2.68, 0.99],
-  ['populate', 'drop', 8, 2.69, 1.0],
-];
-
 /** Mean seconds and bytes read per token and device, in shares of its weights, after the ring has settled. */
 function settled(plan: Plan): { seconds: number; read: number } {
   const run = (outputTokens: number) =>
@@ -43,14 +23,6 @@ function settled(plan: Plan): { seconds: number; read: number } {
   const bytes = (result: typeof long): number =>
     result.devices.reduce((sum, { faultedBytes, prefetchedBytes }) => sum + faultedBytes + prefetchedBytes, 0);
   return { seconds: (long.seconds - short.seconds) / 6, read: (bytes(long) - bytes(short)) / 6 / 4 / LAB_SHARE };
-}
-
-for (const [prefetch, release, rounds, seconds, read] of MEASURED) {
-  test(`prefetch ${prefetch}, release ${release}, k = ${rounds}: ${seconds} s and ${read} of the weights, as measured`, () => {
-    const found = settled(labPlan({ rounds, prefetch, release }));
-    assert.ok(Math.abs(found.seconds / seconds - 1) <= 0.1, `${found.seconds} s`);
-    assert.ok(Math.abs(found.read - read) <= 0.05, `${found.read} read`);
-  });
 }
 
 test('one round with prefetching reads everything twice, and gains nothing (prima.cpp A.1)', () => {

@@ -74,7 +74,7 @@ test('without options: the models of Table 4, the true cluster, and its subsets'
 });
 
 test('groups of models, and a mix that the papers did not run', () => {
-  assert.is(inputs({ models: ['all'] }).models.length, 18);
+  assert.is(inputs({ models: ['all'] }).models.length, 19);
   const { models } = inputs({ models: ['Llama-3-8B:Q8_0', 'Llama-3-70B', 'llama'] });
   assert.equal(models.map(({ label, asPublished }) => [label, asPublished]).slice(0, 3), [
     ['Llama-3-8B:Q8_0', false],

@@ -1,0 +1,30 @@
+import { Command } from 'commander';
+import { inspectCommand } from './commands/inspect.ts';
+import { makeModelCommand } from './commands/make-model.ts';
+import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.ts';
+
+/**
+ * The command line `hearth`. Exit code 0 when it did what was asked; 2 and one line on stderr for bad input; 1 and one
+ * line for a defect of ours.
+ */
+const COMMANDS = [inspectCommand, makeModelCommand];
+
+const program = new Command('hearth')
+  .description('Runs and examines large language models on hardware that is too small for them.')
+  .helpOption('-h, --help', 'show this help')
+  .helpCommand(false);
+for (const create of COMMANDS) program.addCommand(create());
+for (const command of [program, ...program.commands]) {
+  command.exitOverride().configureOutput({ outputError: () => {} });
+  command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
+}
+
+stopQuietlyWithoutReader();
+const [named] = process.argv.slice(2);
+const command = program.commands.find((candidate) => candidate.name() === named);
+try {
+  if (named === undefined) program.outputHelp();
+  else await program.parseAsync();
+} catch (error) {
+  process.exitCode = reportError(error, command === undefined ? 'hearth' : `hearth ${command.name()}`);
+}

@@ -1,0 +1,101 @@
+import { Command } from 'commander';
+import { describeGguf, type GgufDescription } from '../gguf/describe-gguf.ts';
+import { withFile } from '../gguf/file-source.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { formatBytes, formatPercent, threeDigits } from '../terminal/format.ts';
+import { formatTable } from '../terminal/table.ts';
+
+interface Options {
+  readonly model: string;
+  readonly json?: true;
+}
+
+/** `hearth inspect`: what a GGUF file holds, from its header alone. */
+export function inspectCommand(): Command {
+  return new Command('inspect')
+    .description('Shows what a GGUF file holds: architecture, shapes, formats, bytes per layer, tokenizer.')
+    .requiredOption('--model <file>', 'a GGUF file')
+    .option('--json', 'print it as JSON; sizes in bytes')
+    .action(run);
+}
+
+function run({ model, json }: Options): void {
+  const description = describeGguf(withFile(model, readGguf));
+  process.stdout.write(json ? `${JSON.stringify(description, null, 2)}\n` : describe(description));
+}
+
+function describe(description: GgufDescription): string {
+  return [facts(description), formats(description), parts(description)].join('\n');
+}
+
+function facts({ shape, settings, tokenizer, ...description }: GgufDescription): string {
+  const { ropeDimensions, ropeBase, ropeScaling } = settings;
+  const rows: [string, string][] = [
+    ['model', printable(shape.name)],
+    ['file', `${formatBytes(description.fileBytes)}, GGUF version ${description.version}`],
+    ['architecture', shape.architecture],
+    [
+      'weights',
+      `${billions(description.parameters)} parameters as ${description.mix}, ${formatBytes(description.weightBytes)}`,
+    ],
+    ['layers', String(shape.layers)],
+    ['hidden size', `${shape.hiddenSize}, feed-forward ${shape.ffnSize}`],
+    ['attention', `${shape.heads} query heads, ${shape.kvHeads} key and value heads of ${shape.headSize}`],
+    ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a matrix of its own'],
+    ['biases', shape.qkvBias ? 'on queries, keys and values' : 'none'],
+    ['context', `${settings.contextLength} tokens`],
+    ['rotary angles', `base ${ropeBase}, ${ropeDimensions} values of a head, scaling ${printable(ropeScaling)}`],
+    ['norm epsilon', String(Number(settings.normEpsilon.toPrecision(6)))],
+    ['vocabulary', `${shape.vocabularySize} rows`],
+    ['tokenizer', tokenizer === undefined ? 'none' : describeTokenizer(tokenizer)],
+  ];
+  return formatTable([{ title: 'What' }, { title: 'Value', wraps: true }], rows);
+}
+
+function describeTokenizer(tokenizer: NonNullable<GgufDescription['tokenizer']>): string {
+  const { model, pre, tokens, merges, begin, end } = tokenizer;
+  const texts = [
+    begin === undefined ? '' : `begins "${printable(begin)}"`,
+    end === undefined ? '' : `ends "${printable(end)}"`,
+  ];
+  const kind = pre === undefined ? model : `${model}/${pre}`;
+  return [printable(kind), `${tokens} tokens`, `${merges} merges`, ...texts].filter((text) => text !== '').join(', ');
+}
+
+function formats({ formats, weightBytes }: GgufDescription): string {
+  const rows = formats.map(({ format, tensors, bytes }) => [
+    format,
+    String(tensors),
+    formatBytes(bytes),
+    formatPercent(bytes / weightBytes),
+  ]);
+  const right = ['Tensors', 'Size', 'Share'].map((title) => ({ title, align: 'right' }) as const);
+  return formatTable([{ title: 'Format' }, ...right], rows);
+}
+
+/** Layers of one size that follow each other share a row. */
+function parts({ embeddingBytes, layerBytes, outputBytes }: GgufDescription): string {
+  const rows: [string, number, number][] = [['embedding', 1, embeddingBytes]];
+  for (let first = 0; first < layerBytes.length; ) {
+    const bytes = layerBytes[first] as number;
+    let end = first + 1;
+    while (layerBytes[end] === bytes) end++;
+    rows.push([end === first + 1 ? `layer ${first}` : `layers ${first}–${end - 1}`, end - first, bytes]);
+    first = end;
+  }
+  rows.push(['output', 1, outputBytes]);
+  return formatTable(
+    [{ title: 'Part' }, { title: 'Size of one', align: 'right' }, { title: 'Together', align: 'right' }],
+    rows.map(([part, count, bytes]) => [part, formatBytes(bytes), formatBytes(count * bytes)]),
+  );
+}
+
+function billions(count: number): string {
+  return count >= 1e9 ? `${threeDigits(count / 1e9)}\u00a0billion` : `${threeDigits(count / 1e6)}\u00a0million`;
+}
+
+/** A text from a file, safe for a terminal: without control characters, and not endless. */
+function printable(text: string): string {
+  const shown = text.replace(/\p{C}/gu, '\ufffd');
+  return shown.length > 60 ? `${shown.slice(0, 59)}…` : shown;
+}

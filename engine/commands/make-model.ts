@@ -1,0 +1,74 @@
+import { statSync } from 'node:fs';
+import { Command } from 'commander';
+import { loadCatalogue } from '../../datasets/load.ts';
+import type { MadeMix } from '../gguf/make/made-model.ts';
+import { makeGguf } from '../gguf/make/make-gguf.ts';
+import { TINY_SHAPE } from '../gguf/make/tiny-shape.ts';
+import { InputError, suggestion } from '../input/input-error.ts';
+import type { Shape } from '../model/architecture.ts';
+import { MIXES } from '../model/mix.ts';
+import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import { formatBytes, formatSeconds } from '../terminal/format.ts';
+import { readChoice, readCount } from '../terminal/options.ts';
+import { createProgress, type Progress } from '../terminal/progress.ts';
+
+interface Options {
+  readonly shape: string;
+  readonly mix: string;
+  readonly seed: string;
+  readonly out: string;
+}
+
+/** Names for shapes that everyone types. */
+const ALIASES: Readonly<Record<string, string>> = { '1b': 'TinyLlama-1.1B' };
+
+const MADE_MIXES: readonly MadeMix[] = [...new Set([...MIXES, ...QUANTIZATION_NAMES])];
+
+/** `hearth make-model`: a GGUF file with random weights, which every runtime loads and which tells nothing. */
+export function makeModelCommand(): Command {
+  return new Command('make-model')
+    .description('Writes a GGUF file with random weights: as large and as fast as a real model, without its sense.')
+    .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv')
+    .option(
+      '--mix <name>',
+      `quantization of the whole, or one format for all matrices: ${MADE_MIXES.join(', ')}`,
+      'Q4_K_M',
+    )
+    .option('--seed <n>', 'the same seed gives the same file', '1')
+    .requiredOption('--out <file>', 'where the file goes')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const shape = findShape(options.shape);
+  const mix = readChoice('--mix', options.mix, MADE_MIXES);
+  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
+  const start = performance.now();
+  let progress: Progress | undefined;
+  try {
+    await makeGguf({
+      shape,
+      mix,
+      seed,
+      path: options.out,
+      onPiece(pieces, tensor) {
+        progress ??= createProgress(pieces);
+        progress.step(tensor);
+      },
+    });
+  } finally {
+    progress?.stop();
+  }
+  const [size, time] = [formatBytes(statSync(options.out).size), formatSeconds((performance.now() - start) / 1000)];
+  const summary = `${options.out}: ${shape.name}, ${mix}, ${size}, ${time}`;
+  process.stderr.write(`${summary.replaceAll('\u00a0', ' ')}\n`);
+}
+
+function findShape(name: string): Shape {
+  const shapes = [TINY_SHAPE, ...loadCatalogue().map((model) => model.shape)];
+  const wanted = ALIASES[name] ?? name;
+  const found = shapes.find((shape) => shape.name === wanted);
+  if (found !== undefined) return found;
+  const names = [...Object.keys(ALIASES), ...shapes.map((shape) => shape.name)];
+  throw new InputError('--shape', `no shape is called "${name}"${suggestion(name, names)}`);
+}

@@ -1,0 +1,30 @@
+import type { Stage } from '../plan/plan.ts';
+import { noSeconds, type Seconds } from './breakdown.ts';
+import type { LayerSeconds } from './layer-seconds.ts';
+import { HOOK_SECONDS } from './runtime.ts';
+
+/** How a stage is streamed, and layers of it that the GPU has room for at once. */
+export type Streaming = NonNullable<Stage['streamed']>;
+export const STREAMING_BUFFERS: Readonly<Record<Streaming, number>> = { ahead: 2, 'in-turn': 1 };
+
+/**
+ * A stage of n layers whose weights come over the host link for every token, one layer in seconds `copy`:
+ * - `ahead`: the first copy, then each copy beside the computing c of the layer before: copy + (n − 1) max(copy, c) + c
+ *   (ZeRO-Inference's prefetching, which hides what takes less than computing);
+ * - `in-turn`: n (copy + hook + c), the hook being what a framework adds to move a layer.
+ *
+ * Copying counts as `deviceCopy` where computing waits for it.
+ */
+export function streamedSeconds(streamed: Streaming, layers: number, layer: LayerSeconds, copy: number): Seconds {
+  const { compute, kvCopy, memory } = layer;
+  const waits =
+    streamed === 'in-turn' ? layers * copy : copy + (layers - 1) * Math.max(0, copy - compute - kvCopy - memory);
+  return {
+    ...noSeconds(),
+    compute: layers * compute,
+    kvCopy: layers * kvCopy,
+    memory: layers * memory,
+    deviceCopy: waits,
+    overhead: streamed === 'in-turn' ? layers * HOOK_SECONDS : 0,
+  };
+}

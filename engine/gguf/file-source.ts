@@ -1,0 +1,49 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { InputError } from '../input/input-error.ts';
+import type { ByteSource } from './byte-source.ts';
+
+/** Opens `path`, hands its bytes to `use`, and closes it again. @throws InputError if it is no readable file */
+export function withFile<Result>(path: string, use: (source: ByteSource) => Result): Result {
+  const descriptor = open(path);
+  try {
+    const status = fstatSync(descriptor);
+    if (!status.isFile()) throw new InputError(path, 'is no regular file; give the path of a GGUF file');
+    return use(descriptorSource(path, descriptor, status.size));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A source over an open file descriptor, which stays the caller's to close. */
+export function descriptorSource(name: string, descriptor: number, size: number): ByteSource {
+  return {
+    name,
+    size,
+    read(offset, length) {
+      const bytes = new Uint8Array(length);
+      let filled = 0;
+      while (filled < length) {
+        const count = readSync(descriptor, bytes, filled, length - filled, offset + filled);
+        if (count === 0)
+          throw new InputError(name, `ended at byte ${offset + filled} while it was read; did it shrink?`);
+        filled += count;
+      }
+      return bytes;
+    },
+  };
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const reason =
+      code === 'ENOENT'
+        ? 'there is no such file'
+        : code === 'EACCES'
+          ? "can't be read: permission denied"
+          : `can't be read (${String(code ?? error)})`;
+    throw new InputError(path, `${reason}; give the path of a GGUF file`);
+  }
+}

@@ -1,0 +1,69 @@
+import type { Architecture, Shape } from '../../model/architecture.ts';
+import { MIXES, type Mix, tensorQuantization, uniformQuantization } from '../../model/mix.ts';
+import type { Quantization } from '../../model/quantization.ts';
+import type { TensorHeading } from '../encode-header.ts';
+import { fileTypeNumber } from '../file-type.ts';
+import type { Metadata, MetadataValue } from '../metadata-value.ts';
+import { type NamedTensor, namedTensors } from '../tensor-names.ts';
+import { tokenizerMetadata } from './tokenizer-metadata.ts';
+
+/** A mix of llama.cpp's, or one format for every matrix. */
+export type MadeMix = Mix | Quantization;
+
+/** A file before its weights: what the header says, and what each tensor is. */
+export interface MadeModel {
+  readonly metadata: Metadata;
+  readonly tensors: readonly (NamedTensor & TensorHeading)[];
+}
+
+/** Long enough for every workload here; random weights prefer none. */
+const CONTEXT = 4096;
+
+/** As the families publish them. */
+const ROPE_BASE: Readonly<Record<Architecture, number>> = {
+  llama: 10_000,
+  qwen2: 1_000_000,
+  qwen3: 1_000_000,
+  internlm2: 1_000_000,
+};
+const NORM_EPSILON: Readonly<Record<Architecture, number>> = { llama: 1e-5, qwen2: 1e-6, qwen3: 1e-6, internlm2: 1e-5 };
+
+/**
+ * Metadata and tensors of a made model. Vectors are F32 in every mix, BF16 too: llama.cpp can't add or multiply others.
+ * @param shape its vocabulary has at least SMALLEST_VOCABULARY tokens
+ */
+export function madeModel(shape: Shape, mix: MadeMix): MadeModel {
+  const tensors = namedTensors(shape).map((tensor) => ({ ...tensor, type: typeOf(tensor, shape, mix) }));
+  return { metadata: new Map([...modelMetadata(shape, mix), ...tokenizerMetadata(shape.vocabularySize)]), tensors };
+}
+
+function typeOf(tensor: NamedTensor, shape: Shape, mix: MadeMix): Quantization {
+  const known = MIXES.find((name) => name === mix);
+  if (known === undefined || known === 'BF16') return uniformQuantization(tensor, mix as Quantization);
+  return tensorQuantization(tensor, shape, known);
+}
+
+function modelMetadata(shape: Shape, mix: MadeMix): [string, MetadataValue][] {
+  const { architecture } = shape;
+  const count = (value: number): MetadataValue => ({ type: 'uint32', value });
+  const amount = (value: number): MetadataValue => ({ type: 'float32', value });
+  const fileType = fileTypeNumber(mix);
+  return [
+    ['general.architecture', { type: 'string', value: architecture }],
+    ['general.name', { type: 'string', value: shape.name }],
+    ['general.description', { type: 'string', value: 'random weights, made by hearth make-model' }],
+    ...(fileType === undefined ? [] : [['general.file_type', count(fileType)] satisfies [string, MetadataValue]]),
+    [`${architecture}.context_length`, count(CONTEXT)],
+    [`${architecture}.block_count`, count(shape.layers)],
+    [`${architecture}.embedding_length`, count(shape.hiddenSize)],
+    [`${architecture}.feed_forward_length`, count(shape.ffnSize)],
+    [`${architecture}.attention.head_count`, count(shape.heads)],
+    [`${architecture}.attention.head_count_kv`, count(shape.kvHeads)],
+    [`${architecture}.attention.key_length`, count(shape.headSize)],
+    [`${architecture}.attention.value_length`, count(shape.headSize)],
+    [`${architecture}.attention.layer_norm_rms_epsilon`, amount(NORM_EPSILON[architecture])],
+    [`${architecture}.rope.dimension_count`, count(shape.headSize)],
+    [`${architecture}.rope.freq_base`, amount(ROPE_BASE[architecture])],
+    [`${architecture}.vocab_size`, count(shape.vocabularySize)],
+  ];
+}

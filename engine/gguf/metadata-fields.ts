@@ -1,0 +1,83 @@
+import { InputError } from '../input/input-error.ts';
+import type { Gguf } from './gguf.ts';
+import { quoted } from './gguf-error.ts';
+import type { MetadataValue } from './metadata-value.ts';
+
+/** Reads metadata by key; errors name file and key, what was found and what is needed. */
+export interface MetadataFields {
+  /** A whole number from 1 to `most`; `fallback` stands in for a missing one. */
+  count(key: string, most: number, fallback?: number): number;
+  optionalCount(key: string, most: number): number | undefined;
+  /** A whole number from 0 to `end` − 1. */
+  optionalIndex(key: string, end: number): number | undefined;
+  /** A number above 0. */
+  amount(key: string, fallback?: number): number;
+  text(key: string): string;
+  optionalText(key: string): string | undefined;
+  optionalBool(key: string): boolean | undefined;
+  optionalTexts(key: string): readonly string[] | undefined;
+  fail(key: string, problem: string): never;
+}
+
+/** @throws InputError from every method, for a missing key or a value that isn't what is needed */
+export function metadataFields({ file, metadata }: Gguf): MetadataFields {
+  const fail = (key: string, problem: string): never => {
+    throw new InputError(`${file}: metadata ${key}`, problem);
+  };
+  const mismatch = (key: string, needed: string): never => {
+    const found = metadata.get(key);
+    return fail(key, `${found === undefined ? 'is missing' : `is ${describeValue(found)}`}; ${needed} is needed`);
+  };
+  /** NaN for what isn't a whole number. */
+  const whole = (key: string): number => {
+    const value = metadata.get(key)?.value;
+    const number = typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN;
+    return Number.isInteger(number) ? number : Number.NaN;
+  };
+  const fields: MetadataFields = {
+    count(key, most, fallback) {
+      if (!metadata.has(key) && fallback !== undefined) return fallback;
+      const value = whole(key);
+      return value >= 1 && value <= most ? value : mismatch(key, `a whole number from 1 to ${most}`);
+    },
+    optionalCount: (key, most) => (metadata.has(key) ? fields.count(key, most) : undefined),
+    optionalIndex(key, end) {
+      if (!metadata.has(key)) return undefined;
+      const value = whole(key);
+      return value >= 0 && value < end ? value : mismatch(key, `a whole number from 0 to ${end - 1}`);
+    },
+    amount(key, fallback) {
+      const found = metadata.get(key);
+      if (found === undefined && fallback !== undefined) return fallback;
+      const value = found?.value;
+      return typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY
+        ? value
+        : mismatch(key, 'a number above 0');
+    },
+    text(key) {
+      const found = metadata.get(key);
+      return found?.type === 'string' ? found.value : mismatch(key, 'a text');
+    },
+    optionalText: (key) => (metadata.has(key) ? fields.text(key) : undefined),
+    optionalBool(key) {
+      const found = metadata.get(key);
+      if (found === undefined) return undefined;
+      return found.type === 'bool' ? found.value : mismatch(key, 'a bool');
+    },
+    optionalTexts(key) {
+      const found = metadata.get(key);
+      if (found === undefined) return undefined;
+      return found.type === 'array' && found.value.of === 'string'
+        ? found.value.values
+        : mismatch(key, 'an array of texts');
+    },
+    fail,
+  };
+  return fields;
+}
+
+/** `uint32 5`, `string "gpt2"`, `array of 3 float32`. */
+function describeValue(found: MetadataValue): string {
+  if (found.type === 'array') return `array of ${found.value.values.length} ${found.value.of}`;
+  return `${found.type} ${found.type === 'string' ? quoted(found.value) : String(found.value)}`;
+}

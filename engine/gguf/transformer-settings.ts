@@ -1,0 +1,38 @@
+import type { Shape } from '../model/architecture.ts';
+import type { Gguf } from './gguf.ts';
+import { metadataFields } from './metadata-fields.ts';
+
+/** What a forward pass needs beside the shape. */
+export interface TransformerSettings {
+  /** Tokens that the model was made for. */
+  readonly contextLength: number;
+  /** ε of the RMS norm, x / √(mean x² + ε). */
+  readonly normEpsilon: number;
+  /** b of the rotary angles θᵢ = position · b^(−2i/n). */
+  readonly ropeBase: number;
+  /** n: values of a head that are rotated. */
+  readonly ropeDimensions: number;
+  /** How angles are stretched for longer contexts: `none` unless the file says otherwise. */
+  readonly ropeScaling: string;
+}
+
+const MOST_CONTEXT = 2 ** 31;
+
+/**
+ * Reads them from the metadata. A missing rope.dimension_count means the whole head, a missing rope.freq_base 10000, as
+ * in llama.cpp.
+ * @throws InputError for values that are missing or out of range
+ */
+export function transformerSettings(gguf: Gguf, { architecture, headSize }: Shape): TransformerSettings {
+  const fields = metadataFields(gguf);
+  const ropeKey = `${architecture}.rope.dimension_count`;
+  const ropeDimensions = fields.count(ropeKey, headSize, headSize);
+  if (ropeDimensions % 2 !== 0) fields.fail(ropeKey, `${ropeDimensions} is odd; values are rotated in pairs`);
+  return {
+    contextLength: fields.count(`${architecture}.context_length`, MOST_CONTEXT),
+    normEpsilon: fields.amount(`${architecture}.attention.layer_norm_rms_epsilon`),
+    ropeBase: fields.amount(`${architecture}.rope.freq_base`, 10_000),
+    ropeDimensions,
+    ropeScaling: fields.optionalText(`${architecture}.rope.scaling.type`) ?? 'none',
+  };
+}

@@ -1,0 +1,61 @@
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { InputError } from '../input/input-error.ts';
+import { encodeHeader, paddingAfter, type TensorHeading, tensorBytes } from './encode-header.ts';
+import type { Metadata } from './metadata-value.ts';
+
+/** A tensor whose data come in pieces, so that no more than a piece is held. */
+export interface TensorSource extends TensorHeading {
+  /** The data from their beginning to their end. */
+  readonly pieces: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/**
+ * Writes a GGUF file, version 3, alignment 32, piece by piece. It gets its name only when it is complete; what was
+ * written is removed if that fails.
+ * @throws InputError if the file can't be written; RangeError if a tensor's pieces don't have the bytes of its shape
+ */
+export async function writeGguf(path: string, metadata: Metadata, tensors: readonly TensorSource[]): Promise<void> {
+  const unfinished = `${path}.tmp`;
+  const descriptor = inFile(path, () => openSync(unfinished, 'w'));
+  const write = (bytes: Uint8Array): void => inFile(path, () => writeAll(descriptor, bytes));
+  try {
+    write(encodeHeader(metadata, tensors));
+    for (const tensor of tensors) {
+      let written = 0;
+      for await (const piece of tensor.pieces()) {
+        write(piece);
+        written += piece.length;
+      }
+      const expected = tensorBytes(tensor);
+      if (written !== expected)
+        throw new RangeError(`tensor ${tensor.name} came with ${written} bytes; its shape has ${expected}`);
+      write(new Uint8Array(paddingAfter(written)));
+    }
+  } catch (error) {
+    closeSync(descriptor);
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+  closeSync(descriptor);
+  inFile(path, () => renameSync(unfinished, path));
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+}
+
+/** What the operating system says about a file, as an error for its user. */
+function inFile<Result>(path: string, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const reasons: Readonly<Record<string, string>> = {
+      ENOENT: 'there is no such folder; create it first',
+      EACCES: "can't be written: permission denied",
+      EISDIR: 'is a folder; give the path of a file',
+      ENOSPC: 'the disk is full',
+    };
+    throw new InputError(path, reasons[code] ?? `can't be written (${code})`);
+  }
+}

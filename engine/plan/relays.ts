@@ -1,0 +1,17 @@
+/**
+ * Where a token passes on its way from one device to another: the relays that lie between the two in ring order, then
+ * the other one; nowhere where they are the same.
+ * @param ring names of all devices, in ring order
+ */
+export function stopsBetween(
+  ring: readonly string[],
+  { relays = [] }: { readonly relays?: readonly string[] },
+  from: string,
+  to: string,
+): string[] {
+  if (from === to) return [];
+  if (relays.length === 0) return [to];
+  const start = ring.indexOf(from);
+  const onward = [...ring.slice(start + 1), ...ring.slice(0, start)];
+  return [...onward.slice(0, onward.indexOf(to)).filter((device) => relays.includes(device)), to];
+}

@@ -1,0 +1,83 @@
+import { createRingPredictor } from '../../../engine/cost/predict-ring.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import { InputError } from '../../../engine/input/input-error.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import { simulate } from '../../../simulator/simulate.ts';
+import type { Reclaim } from '../rounds/rounds.ts';
+
+/** What a plan takes, or why it can't be run. */
+export type Judged =
+  /** TPOT in the steady state, seconds: simulated, and by the closed forms (reclaim `overflow`). */
+  { readonly seconds: number; readonly predicted: number } | { readonly failed: string };
+
+export interface JudgeParts {
+  readonly cluster: Cluster;
+  readonly model: Model;
+  /** Only batch and context count: the KV cache is held at the context's size. */
+  readonly workload: Workload;
+  readonly reclaim: Reclaim;
+}
+
+/**
+ * Read size of prefetching threads, bytes: 64 MiB costs a quarter of the events that the simulator's own 16 MiB do.
+ * test/bench/sweep.ts measures what that does to the TPOT; from 128 MiB on single plans change by a third and more.
+ */
+const CHUNK_BYTES = 64 * 2 ** 20;
+
+/**
+ * How a run is found to be steady: its last token takes as long as the one before, up to a share. Nine plans in ten need
+ * the first attempt only, in which the prompt fills the cache and one token settles the prefetching.
+ */
+const ATTEMPTS = [
+  { outputTokens: 2, share: 0.05 },
+  { outputTokens: 5, share: 1e-3 },
+] as const;
+
+/** What never gets steady counts with the mean of so many tokens, less those in which the cache settles. */
+const LONGEST = { outputTokens: 24, settling: 8 } as const;
+
+/** A judge of plans, for one cluster and model; it never throws for a plan that can't be run. */
+export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): (plan: Plan) => Judged {
+  const predict = createRingPredictor(cluster, model, workload);
+  const tokenSeconds = (plan: Plan, outputTokens: number): number[] | string => {
+    const { outOfMemory, trace } = simulate({
+      cluster,
+      model,
+      plan,
+      workload: { ...workload, promptTokens: 1, outputTokens },
+      context: 'fixed',
+      record: 'tokens',
+      chunkBytes: CHUNK_BYTES,
+      reclaim: reclaim === 'linux-two-list' ? { name: reclaim } : reclaim,
+    });
+    const [shortage] = outOfMemory;
+    if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
+    return trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
+  };
+  const steadySeconds = (plan: Plan): number | string => {
+    for (const { outputTokens, share } of ATTEMPTS) {
+      const tokens = tokenSeconds(plan, outputTokens);
+      if (typeof tokens === 'string') return tokens;
+      const [before, last] = tokens.slice(-2) as [number, number];
+      if (Math.abs(last - before) <= share * before) return last;
+    }
+    const tokens = tokenSeconds(plan, LONGEST.outputTokens);
+    return typeof tokens === 'string' ? tokens : mean(tokens.slice(LONGEST.settling));
+  };
+  return (plan) => {
+    try {
+      const seconds = steadySeconds(plan);
+      if (typeof seconds === 'string') return { failed: seconds };
+      return { seconds, predicted: predict(plan).tokenSeconds };
+    } catch (error) {
+      const kind = error instanceof InputError ? 'invalid' : 'simulation failed';
+      return { failed: `${kind}: ${error instanceof Error ? error.message : String(error)}` };
+    }
+  };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,11 @@
+/** A worker thread of a sweep: its setting comes as workerData; then it judges plans by their numbers, in batches. */
+
+import { workerData } from 'node:worker_threads';
+import type { Judged } from './judge.ts';
+import { createSweeper, type SweepSetting } from './sweeper.ts';
+
+const sweeper = createSweeper(workerData as SweepSetting);
+
+export default function judgeBatch(numbers: Float64Array): Judged[] {
+  return Array.from(numbers, (number) => sweeper.judge(sweeper.plan(number)));
+}

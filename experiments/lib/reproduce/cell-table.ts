@@ -1,0 +1,84 @@
+import type { ReportColumn, TableBlock, Tone } from '../report.ts';
+import { layersText } from '../sweep/table.ts';
+import type { Comparison } from './comparisons.ts';
+import { errorText, quantityText } from './names.ts';
+import { isUpperBound } from './quantities.ts';
+
+/** Errors up to here are coloured as good where no target says otherwise, and up to twice as much as fair. */
+const GOOD = 0.25;
+
+const COLUMNS: readonly ReportColumn[] = [
+  { title: 'cell', label: true },
+  { title: 'published', align: 'right' },
+  { title: 'policy', label: true },
+  { title: 'predicted', align: 'right' },
+  { title: 'error', align: 'right' },
+  { title: 'simulated', align: 'right' },
+  { title: 'error', align: 'right' },
+  { title: 'layers (CPU+GPU)' },
+  { title: 'note' },
+];
+
+/** The cells of one column of a paper's table, under every policy that changes them. */
+export function cellTable(title: string, all: readonly Comparison[]): TableBlock {
+  const comparisons = all.filter((one) => !changesNothing(one, all));
+  return {
+    kind: 'table',
+    title,
+    columns: COLUMNS,
+    groups: true,
+    rows: comparisons.map((one, index) => {
+      const name = cellName(one);
+      const first = index === 0 || cellName(comparisons[index - 1] as Comparison) !== name;
+      const plan = one.execution?.plan;
+      return [
+        name,
+        first ? `${isUpperBound(one.cell) ? '≤ ' : ''}${quantityText(one.cell.metric, one.published)}` : '',
+        one.policy === undefined ? 'not modelled' : one.policy.name,
+        quantityText(one.cell.metric, one.predicted),
+        errorText(one.cell.metric, one.predictedError),
+        quantityText(one.cell.metric, one.simulated),
+        errorText(one.cell.metric, one.simulatedError),
+        plan === undefined || one.cell.metric === 'memory-pressure' ? '' : layersText(plan),
+        first ? [one.execution?.why, one.cell.note].filter(Boolean).join('; ') : '',
+      ];
+    }),
+    tones: comparisons.map((one) => {
+      const none = undefined;
+      return [
+        none,
+        none,
+        none,
+        none,
+        toneOf(one, one.predictedError),
+        none,
+        toneOf(one, one.simulatedError),
+        none,
+        none,
+      ];
+    }),
+  };
+}
+
+/** The row, with a mark where constants could be fitted to the cell; Table 5 has a column per device. */
+function cellName({ cell }: Comparison): string {
+  const device = cell.metric === 'memory-pressure' ? ` ${cell.column.split(' ').at(-1)}` : '';
+  return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
+}
+
+/** An alternative that comes to the same as the system's main policy. */
+function changesNothing(one: Comparison, all: readonly Comparison[]): boolean {
+  const main = all.find(({ cell }) => cell === one.cell);
+  if (main === undefined || main === one) return false;
+  const text = (quantity: Comparison['predicted']): string => quantityText(one.cell.metric, quantity);
+  const same = text(one.predicted) === text(main.predicted);
+  return same && (one.simulated === undefined || text(one.simulated) === text(main.simulated));
+}
+
+/** Nothing is claimed without a target: there the colour goes by ±25 %, but only where the policy is the claimed one. */
+function toneOf({ target, policy, cell }: Comparison, error: number | undefined): Tone | undefined {
+  if (error === undefined || policy?.claimed !== true || cell.metric !== 'tpot') return undefined;
+  const limit = target?.limit ?? GOOD;
+  const size = Math.abs(error);
+  return size <= limit ? 'good' : size <= 2 * limit ? 'fair' : 'bad';
+}

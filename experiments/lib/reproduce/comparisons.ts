@@ -1,0 +1,106 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Mix } from '../../../engine/model/mix.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { type Execution, execute } from './execute.ts';
+import { policiesOf, type SystemPolicy } from './policies.ts';
+import { errorOf, metricOf, type Quantity, quantityOf } from './quantities.ts';
+import { predictedQuantity, simulatedQuantity } from './results-of.ts';
+import type { PaperTable } from './tables.ts';
+import { type Target, targetOf } from './targets.ts';
+import { withLargerD3 } from './variants.ts';
+
+/** A cell under a policy: what the paper prints, what the closed forms and the simulation say. */
+export interface Comparison {
+  readonly table: PaperTable;
+  readonly cell: PublishedCell;
+  /** undefined: the workbench doesn't model the system. */
+  readonly policy: SystemPolicy | undefined;
+  readonly execution: Execution | undefined;
+  readonly published: Quantity;
+  readonly predicted: Quantity | undefined;
+  readonly simulated: Quantity | undefined;
+  /** See errorOf. */
+  readonly predictedError: number | undefined;
+  readonly simulatedError: number | undefined;
+  /** What is aimed at here; undefined where nothing is claimed. */
+  readonly target: Target | undefined;
+}
+
+export interface ComparisonParts {
+  readonly table: PaperTable;
+  readonly cells: readonly PublishedCell[];
+  readonly cluster: Cluster;
+  /** By name, in the catalogue's format unless another is asked for. */
+  readonly modelOf: (name: string, mix?: Mix) => Model;
+  readonly workload: Workload;
+  readonly solver: IntegerSolver;
+  readonly step: (label: string) => void;
+}
+
+/** The cells of a table that are results of systems, in its order. */
+export function cellsOf(cells: readonly PublishedCell[], paper: string, { number }: PaperTable): PublishedCell[] {
+  return cells.filter(
+    (cell) => cell.paper === paper && cell.table === `Table ${number}` && metricOf(cell) !== undefined,
+  );
+}
+
+/** Every cell of a table under every policy of its system; cells that print `-` were not run, and aren't here. */
+export function compareTable(parts: ComparisonParts): Comparison[] {
+  const { table, cluster, workload, solver } = parts;
+  const executions = new Map<string, Execution>();
+  const devices = cluster.devices.map(({ name }) => name);
+  const run = (policy: SystemPolicy, model: Model, truth: Cluster): Execution => {
+    const key = [policy.name, policy.prefetches, policy.scheduler, model.name, model.mix].join('\n');
+    const known = executions.get(key) ?? execute({ policy, belief: cluster, truth, model, workload }, solver);
+    executions.set(key, known);
+    return known;
+  };
+  return parts.cells.flatMap((cell): Comparison[] => {
+    parts.step(`Table ${table.number}, ${cell.row}, ${cell.column}`);
+    if (cell.value === 'unsupported') return [];
+    const published = quantityOf(cell);
+    // Alternatives differ in what is reloaded: a matter of tokens.
+    const all = policiesOf(cell.system, table.number, devices);
+    const policies = metricOf(cell) === 'tpot' ? all : all.slice(0, 1);
+    if (policies.length === 0) return [notModelled(table, cell, published)];
+    return policies.map((policy) => {
+      const model = parts.modelOf(cell.model, policy.mix);
+      const truth = policy.truth === 'stated' ? cluster : withLargerD3(cluster);
+      const execution = run(policy, model, truth);
+      const predicted = predictedQuantity(cell, execution, truth);
+      const simulated = simulatedQuantity(cell, execution);
+      const target =
+        metricOf(cell) === 'tpot' && policy.claimed ? targetOf(table.number, cell.system, cell.model) : undefined;
+      return {
+        table,
+        cell,
+        policy,
+        execution,
+        published,
+        predicted,
+        simulated,
+        predictedError: errorOf(predicted, cell),
+        simulatedError: errorOf(simulated, cell),
+        target,
+      };
+    });
+  });
+}
+
+function notModelled(table: PaperTable, cell: PublishedCell, published: Quantity): Comparison {
+  return {
+    table,
+    cell,
+    policy: undefined,
+    execution: undefined,
+    published,
+    predicted: undefined,
+    simulated: undefined,
+    predictedError: undefined,
+    simulatedError: undefined,
+    target: undefined,
+  };
+}

@@ -1,0 +1,63 @@
+import type { Breakdown } from '../../../engine/cost/breakdown.ts';
+import { predict } from '../../../engine/cost/predict.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import { NO_WEIGHTS_POLICY, type Plan } from '../../../engine/plan/plan.ts';
+import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
+import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
+import type { SystemPolicy } from './policies.ts';
+
+/** A system on a testbed with a model. */
+export interface Job {
+  readonly policy: SystemPolicy;
+  /** What the scheduler sees, and what the devices have. */
+  readonly belief: Cluster;
+  readonly truth: Cluster;
+  readonly model: Model;
+  readonly workload: Workload;
+}
+
+/** A plan with what became of it; without a plan, or out of memory, `why` says it in one line. */
+export interface Execution {
+  readonly plan: Plan | undefined;
+  readonly predicted: Breakdown | undefined;
+  readonly simulated: SimulationResult | undefined;
+  readonly why: string;
+}
+
+/** Plans as the system's scheduler does, predicts the plan under the policy, and simulates it. */
+export function execute({ policy, belief, truth, model, workload }: Job, solver: IntegerSolver): Execution {
+  const scheduled = SCHEDULERS[policy.scheduler].plan({ belief, model, workload }, solver);
+  if (scheduled.plan === undefined)
+    return { plan: undefined, predicted: undefined, simulated: undefined, why: scheduled.message };
+  const plan = policy.prefetches ? scheduled.plan : withoutPrefetch(scheduled.plan);
+  const predicted = predict({ plan, truth, model, workload, reclaim: policy.predicted });
+  const simulated =
+    policy.simulated === undefined
+      ? undefined
+      : simulate({
+          cluster: truth,
+          model,
+          plan,
+          workload,
+          reclaim: policy.simulated,
+          context: 'fixed',
+          record: 'tokens',
+        });
+  return {
+    plan,
+    predicted,
+    simulated,
+    why: predicted.infeasible[0]?.reason ?? simulated?.outOfMemory[0]?.reason ?? '',
+  };
+}
+
+function withoutPrefetch(plan: Plan): Plan {
+  const weights = Object.entries(plan.weights).map(([device, policy]) => [
+    device,
+    { ...NO_WEIGHTS_POLICY, ...policy, prefetch: 'none' as const },
+  ]);
+  return { ...plan, weights: Object.fromEntries(weights) };
+}

@@ -1,0 +1,62 @@
+import { type Command, Option } from 'commander';
+import { InputError } from '../../../engine/input/input-error.ts';
+import { readCount, readList } from '../../../engine/terminal/options.ts';
+import { PRIMA_TABLES } from './tables.ts';
+
+/** Papers whose tables can be reproduced, by the name that the command line takes. */
+export const PAPERS = { prima: 'prima-cpp' } as const;
+export type PaperName = keyof typeof PAPERS;
+export const PAPER_NAMES = Object.keys(PAPERS) as PaperName[];
+
+/** The command line of reproduce, read. */
+export interface ReproduceOptions {
+  readonly table: readonly string[];
+  readonly context: number;
+  readonly prompt: number;
+  readonly tokens: number;
+  readonly seed: number;
+  readonly json: boolean;
+  readonly out: string;
+}
+
+const NUMBERS = PRIMA_TABLES.map(({ number }) => number);
+
+export function reproduceOptions(command: Command): void {
+  const option = <T>(flags: string, description: string, read: (flag: string, text: string) => T): Option => {
+    const flag = flags.split(' ')[0] as string;
+    return new Option(flags, description).argParser((text: string) => read(flag, text));
+  };
+  command
+    .argument('<paper>', `whose tables: ${PAPER_NAMES.join(', ')}`)
+    .addOption(option('--table <list>', `tables: ${NUMBERS.join(', ')}`, readTables).default(NUMBERS, 'all'))
+    .addOption(
+      option('--context <tokens>', 'tokens in the KV cache; the paper states none', (flag, text) =>
+        readCount(flag, text, 1),
+      ).default(1024),
+    )
+    .addOption(
+      option('--prompt <tokens>', 'tokens of the prompt (TTFT); the paper states none', (flag, text) =>
+        readCount(flag, text, 1),
+      ).default(16),
+    )
+    .addOption(
+      option('--tokens <n>', 'tokens to decode, at least 2; the first is not counted', (flag, text) =>
+        readCount(flag, text, 2, 10_000),
+      ).default(3),
+    )
+    .addOption(
+      option('--seed <number>', 'recorded only: nothing here is random', (flag, text) =>
+        readCount(flag, text, 0, 2 ** 32 - 1),
+      ).default(0),
+    )
+    .option('--json', 'print cells.json instead of the summary', false)
+    .option('--out <dir>', 'where report.html, cells.csv and cells.json go', 'results/reproduce-prima');
+}
+
+/** The nearest number would be no help, so the message has them all. @throws InputError */
+function readTables(flag: string, text: string): string[] {
+  const numbers = readList(flag, text);
+  const unknown = numbers.find((number) => !NUMBERS.includes(number));
+  if (unknown === undefined) return numbers;
+  throw new InputError(flag, `"${unknown}" is not a table that is reproduced; allowed: ${NUMBERS.join(', ')}`);
+}

@@ -1,0 +1,58 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Execution } from './execute.ts';
+import { metricOf, type Quantity } from './quantities.ts';
+
+/** Decoded tokens before the first that counts: it finds the page cache as the prompt left it. */
+const WARM_UP = 1;
+
+/** What a closed form says about a cell; undefined where it has no word for it. */
+export function predictedQuantity(
+  cell: PublishedCell,
+  { predicted, why }: Execution,
+  truth: Cluster,
+): Quantity | undefined {
+  if (predicted === undefined) return why === '' ? undefined : 'OOM';
+  if (predicted.infeasible.length > 0) return 'OOM';
+  switch (metricOf(cell)) {
+    case 'tpot':
+      return predicted.tokenSeconds;
+    case 'memory-pressure': {
+      const device = deviceOf(cell);
+      const total = truth.devices.find(({ name }) => name === device)?.memory.total;
+      const pinned = predicted.devices.find((one) => one.device === device)?.pinnedBytes ?? 0;
+      return total === undefined ? undefined : pinned / total;
+    }
+    case 'ttft':
+    case undefined:
+      return undefined;
+  }
+}
+
+/** What the simulation says about a cell; undefined where there was none. */
+export function simulatedQuantity(cell: PublishedCell, { simulated, predicted }: Execution): Quantity | undefined {
+  if (simulated === undefined) return undefined;
+  if (simulated.outOfMemory.length > 0 || (predicted?.infeasible.length ?? 0) > 0) return 'OOM';
+  const { tokens } = simulated.trace;
+  switch (metricOf(cell)) {
+    case 'tpot': {
+      const decoded = tokens.filter(({ phase }) => phase === 'decode').slice(WARM_UP);
+      return decoded.reduce((sum, { start, end }) => sum + end - start, 0) / decoded.length;
+    }
+    case 'ttft': {
+      const prefill = tokens.find(({ phase }) => phase === 'prefill');
+      return prefill && prefill.end - prefill.start;
+    }
+    case 'memory-pressure': {
+      const device = simulated.devices.find((one) => one.device === deviceOf(cell));
+      return device === undefined ? 0 : device.nonReclaimableBytes / device.memoryTotal;
+    }
+    case undefined:
+      return undefined;
+  }
+}
+
+/** `prima.cpp D1` → `D1`: Table 5 has a column for every device. */
+export function deviceOf({ column }: PublishedCell): string {
+  return column.split(' ').at(-1) ?? '';
+}

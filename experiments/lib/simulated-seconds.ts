@@ -1,0 +1,27 @@
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
+
+export interface SimulatedSecondsCase {
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly workload: Workload;
+  readonly reclaim: NonNullable<SimulationOptions['reclaim']>;
+}
+
+/** Tokens decoded: the first finds memories as the prompt left them, and does not count. */
+const TOKENS = 4;
+
+/** What a scheduler may rank plans by: simulated TPOT in steady state, infinite where a plan can't run. */
+export function simulatedSeconds({ cluster, model, workload, reclaim }: SimulatedSecondsCase): (plan: Plan) => number {
+  const asked = { ...workload, promptTokens: 1, outputTokens: TOKENS };
+  return (plan) => {
+    const options = { reclaim, context: 'fixed', record: 'tokens' } as const;
+    const { outOfMemory, trace } = simulate({ cluster, model, plan, workload: asked, ...options });
+    if (outOfMemory.length > 0) return Number.POSITIVE_INFINITY;
+    const counted = trace.tokens.slice(2);
+    return counted.reduce((sum, { start, end }) => sum + end - start, 0) / counted.length;
+  };
+}

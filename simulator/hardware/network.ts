@@ -1,0 +1,77 @@
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { NetworkLink } from '../../engine/hardware/device.ts';
+import { type RandomStream, randomStream } from '../../engine/input/random-stream.ts';
+import type { Steps } from '../kernel/effect.ts';
+import { hold } from '../kernel/hold.ts';
+import type { Rate } from '../kernel/rate.ts';
+import { createSharedRate } from '../kernel/shared-rate.ts';
+import type { Simulation } from '../kernel/simulation.ts';
+
+/** Payload of a packet: Ethernet's 1500 bytes less the headers of IP and TCP. */
+const PACKET_BYTES = 1460;
+
+/** Messages between devices. */
+export interface Network {
+  /** Until `bytes` from device `from` have arrived at device `to` (indices into the cluster's devices). */
+  send(from: number, to: number, bytes: number): Steps;
+}
+
+/**
+ * The links of a cluster. A message takes its turn on the link, or on the medium that all share, then arrives after the
+ * latency and, where there is jitter, an exponentially distributed delay. Packets that get lost are sent again after a
+ * round trip in which the receiver reports them (selective acknowledgement, RFC 2018), until none is missing.
+ *
+ * Messages that meet share the rate equally. A link's rate is that of a message by itself; alone, without jitter or
+ * loss, it takes latency + bytes / bandwidth, as in the closed forms.
+ * @param seed of jitter and loss
+ */
+export function createNetwork(simulation: Simulation, cluster: Cluster, seed: number): Network {
+  const { medium = 'switched' } = cluster.links;
+  const ways = new Map<string, Rate>();
+  const random = randomStream(seed, 'network');
+
+  const nameOf = (from: number, to: number, link: NetworkLink): string => {
+    if (medium === 'shared') return 'the shared medium';
+    const isOneWay = link.duplex !== 'half' || from < to;
+    const [a, b] = [from, to].map((index) => cluster.devices[index]?.name ?? '');
+    return isOneWay ? `the link from ${a} to ${b}` : `the link from ${b} to ${a}`;
+  };
+
+  /** What messages queue for, in seconds of its time: links of different rates can share a medium. */
+  const wayOf = (name: string): Rate => {
+    const found = ways.get(name);
+    if (found !== undefined) return found;
+    const way = createSharedRate(simulation, { name, rate: 1 });
+    ways.set(name, way);
+    return way;
+  };
+
+  return {
+    *send(from, to, bytes) {
+      const link = cluster.link(from, to);
+      const { latency, bandwidth, jitter = 0, loss = 0 } = link;
+      const way = wayOf(nameOf(from, to, link));
+      yield way.transfer(bytes / bandwidth);
+      if (loss > 0) {
+        for (let lost = lostPackets(bytes, loss, random); lost > 0; lost = binomial(lost, loss, random)) {
+          yield hold(2 * latency);
+          yield way.transfer((lost * PACKET_BYTES) / bandwidth);
+        }
+      }
+      yield hold(latency + (jitter === 0 ? 0 : jitter * random.exponential()));
+    },
+  };
+}
+
+function lostPackets(bytes: number, loss: number, random: RandomStream): number {
+  return binomial(Math.ceil(bytes / PACKET_BYTES), loss, random);
+}
+
+/** How many of `count` happen that happen with `probability` each: by the gaps between them, geometric. */
+function binomial(count: number, probability: number, random: RandomStream): number {
+  let happened = 0;
+  for (let position = 0; ; happened++) {
+    position += 1 + Math.floor(Math.log(1 - random.next()) / Math.log1p(-probability));
+    if (position > count) return happened;
+  }
+}

@@ -1,0 +1,50 @@
+import type { MappedWeights } from './hardware/mapped-weights.ts';
+import type { PageCache } from './hardware/page-cache.ts';
+import type { Simulation } from './kernel/simulation.ts';
+
+/** What has just happened on a device. */
+export type MomentEvent = 'prefetched' | 'layer' | 'computed' | 'released';
+
+/** A moment of a simulation, for whoever wants to see what is in memory then. */
+export interface Moment {
+  /** Seconds since the simulation began. */
+  readonly time: number;
+  readonly device: string;
+  /**
+   * `prefetched`: a stage that was asked for is in memory, or was; `layer`: a layer's weights are there and it is about
+   * to be computed; `computed`: it has been; `released`: a window has been given back, as far as the plan says.
+   */
+  readonly event: MomentEvent;
+  /** Of `layer` and `computed`. */
+  readonly layer: number | undefined;
+  /** Share of each mapped layer of the device that is in memory, 0 to 1, by layer; valid during the call. */
+  residency(): ReadonlyMap<number, number>;
+}
+
+/** Tells that something happens now on one device. */
+export type Observer = (event: MomentEvent, layer?: number) => void;
+
+interface ObserverParts {
+  readonly simulation: Simulation;
+  readonly device: string;
+  readonly cache: PageCache;
+  readonly weights: MappedWeights;
+  readonly observe: ((moment: Moment) => void) | undefined;
+}
+
+export function createObserver({ simulation, device, cache, weights, observe }: ObserverParts): Observer {
+  if (observe === undefined) return () => {};
+  const residency = (): ReadonlyMap<number, number> => {
+    const ranges = cache.residentRanges();
+    const share = (layer: number): number => {
+      const { from, to } = weights.layer(layer) ?? { from: 0, to: 0 };
+      const inside = ranges.reduce(
+        (sum, range) => sum + Math.max(0, Math.min(to, range.to) - Math.max(from, range.from)),
+        0,
+      );
+      return inside / (to - from);
+    };
+    return new Map(weights.layers.map((layer) => [layer, share(layer)]));
+  };
+  return (event, layer) => observe({ time: simulation.now, device, event, layer, residency });
+}

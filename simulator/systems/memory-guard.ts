@@ -1,0 +1,80 @@
+import { type Infeasibility, infeasibility } from '../../engine/cost/breakdown.ts';
+import type { WeightsMemory } from '../hardware/weights-memory.ts';
+import { anyOf } from '../kernel/combine.ts';
+import type { Steps } from '../kernel/effect.ts';
+import { hold } from '../kernel/hold.ts';
+import { createOneShot, type OneShot } from '../kernel/one-shot.ts';
+import type { Process } from '../kernel/process.ts';
+import type { Simulation } from '../kernel/simulation.ts';
+import type { RingDevice } from './ring-device.ts';
+
+/** From `time` on (seconds), other apps take so many bytes of what was available to the model. */
+export interface MemoryTaken {
+  readonly time: number;
+  readonly bytes: number;
+}
+
+/** Keeps every device's page cache within the memory that is left, and sees when what can't be paged has no room. */
+export interface MemoryGuard {
+  /** KV caches grow to so many tokens. */
+  grow(context: number): void;
+  /** Happens when a device is out of memory. */
+  readonly exhausted: OneShot<void>;
+  /** Empty unless that has happened. */
+  readonly shortages: readonly Infeasibility[];
+}
+
+/** A device as far as its memory goes. */
+export type GuardedDevice = Pick<RingDevice, 'name' | 'cache' | 'pinnedBytes'> & {
+  readonly memory: Pick<WeightsMemory, 'available' | 'fixedBytes'>;
+};
+
+/** @param taken by device, in order of time */
+export function createMemoryGuard(
+  simulation: Simulation,
+  devices: readonly GuardedDevice[],
+  taken: Readonly<Record<string, readonly MemoryTaken[]>>,
+): MemoryGuard {
+  const exhausted = createOneShot('a device running out of memory');
+  const shortages: Infeasibility[] = [];
+  const takenNow = new Map<string, number>();
+  let tokens = 0;
+
+  const limit = (device: GuardedDevice): void => {
+    const { name, cache, memory, pinnedBytes } = device;
+    const room = memory.available - (takenNow.get(name) ?? 0);
+    const fixed = memory.fixedBytes(tokens);
+    if (fixed + pinnedBytes > room) {
+      const needs = pinnedBytes > 0 ? 'KV cache, buffers and pinned weights' : 'KV cache and buffers';
+      shortages.push(infeasibility(name, 'ram', needs, fixed + pinnedBytes, Math.max(0, room)));
+      if (exhausted.state === 'pending') exhausted.succeed();
+    }
+    cache.setLimit(Math.max(0, room - fixed));
+  };
+
+  function* follow(device: GuardedDevice, schedule: readonly MemoryTaken[]): Steps {
+    for (const { time, bytes } of schedule) {
+      yield hold(Math.max(0, time - simulation.now));
+      takenNow.set(device.name, bytes);
+      limit(device);
+    }
+  }
+
+  for (const device of devices) {
+    const schedule = taken[device.name] ?? [];
+    if (schedule.length > 0) simulation.spawn(`other apps on ${device.name}`, follow(device, schedule), -1);
+  }
+  return {
+    grow(context) {
+      tokens = context;
+      for (const device of devices) limit(device);
+    },
+    exhausted,
+    shortages,
+  };
+}
+
+/** Until a request has ended, or a device is out of memory. */
+export function* untilExhausted(request: Process<void>, { exhausted }: Pick<MemoryGuard, 'exhausted'>): Steps {
+  yield anyOf(request.join(), exhausted.wait());
+}

@@ -1,0 +1,117 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { divisors } from '../../engine/schedule/scheduler.ts';
+import { POLICIES } from '../../experiments/lib/partition/policies.ts';
+import { sampleNumbers } from '../../experiments/lib/partition/sample.ts';
+import { createSweeper, type Sweeper } from '../../experiments/lib/partition/sweeper.ts';
+import { simulate } from '../../simulator/simulate.ts';
+import { summarise } from './measure.ts';
+import type { Result } from './planner.ts';
+
+const CLUSTER = loadCluster('prima-home');
+const MODEL = createNamedModel(loadCatalogue(), 'Llama-3-70B');
+const WORKLOAD = createWorkload({ context: 1024 });
+
+/** Bytes that may be left over after two thousand plans: what the runtime keeps for itself. */
+const FLAT_BYTES = 4 * 2 ** 20;
+
+/** partition-sweep as it is by default, on one core: its speed, what its short cuts cost, and whether it keeps memory. */
+export function benchSweep(): Result[] {
+  const sweeper = defaultSweeper();
+  return [speed(sweeper), ...accuracy(sweeper), memory(sweeper)];
+}
+
+function defaultSweeper(): Sweeper {
+  const { link: _, ...cluster } = CLUSTER;
+  return createSweeper({
+    cluster,
+    model: MODEL,
+    workload: WORKLOAD,
+    reclaim: 'os',
+    rounds: divisors(MODEL.layers).filter((k) => k <= 8),
+    step: 4,
+    gpuLevels: 1,
+    outputs: ['cpu', 'gpu'],
+    policies: POLICIES,
+  });
+}
+
+function speed(sweeper: Sweeper): Result {
+  const plans = plansOf(sweeper, 200, 1);
+  for (const plan of plans.slice(0, 100)) sweeper.judge(plan);
+  const rates = Array.from({ length: 5 }, () => {
+    const start = performance.now();
+    for (const plan of plans) sweeper.judge(plan);
+    return (1e3 * plans.length) / (performance.now() - start);
+  });
+  const { median } = summarise(rates);
+  const spread = `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}`;
+  return {
+    what: `sweep, ${MODEL.name} on ${CLUSTER.devices.length} devices`,
+    measured: `${median.toFixed(0)} plans/s per core (${spread})`,
+    target: '≥ 300 plans/s per core',
+    met: median >= 300,
+  };
+}
+
+/** A sweep's TPOT against the mean of tokens 9 to 24 in extents and chunks of the simulator's own size. */
+function accuracy(sweeper: Sweeper): Result[] {
+  const errors = plansOf(sweeper, 300, 2).flatMap((plan) => {
+    const judged = sweeper.judge(plan);
+    return 'failed' in judged ? [] : [Math.abs(judged.seconds / steadySeconds(plan) - 1)];
+  });
+  const sorted = errors.sort((a, b) => a - b);
+  const { median, p95 } = summarise(sorted);
+  const percent = (share: number): string => `${(100 * share).toFixed(2)} %`;
+  return [
+    {
+      what: `sweep, error of its short cuts, ${errors.length} plans`,
+      measured: `median ${percent(median)} (p95 ${percent(p95)}, worst ${percent(sorted.at(-1) as number)})`,
+      target: 'median ≤ 1 %',
+      met: median <= 0.01,
+    },
+  ];
+}
+
+function steadySeconds(plan: Plan): number {
+  const { trace } = simulate({
+    cluster: CLUSTER,
+    model: MODEL,
+    plan,
+    workload: { ...WORKLOAD, promptTokens: 1, outputTokens: 24 },
+    context: 'fixed',
+    record: 'tokens',
+  });
+  const tokens = trace.tokens.filter(({ phase }) => phase === 'decode').slice(8);
+  return tokens.reduce((sum, { start, end }) => sum + end - start, 0) / tokens.length;
+}
+
+/** Memory in use after 500 plans and after 2000. */
+function memory(sweeper: Sweeper): Result {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const used = (): number => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+  };
+  const numbers = sampleNumbers(sweeper.space.size, 2000, 3);
+  let early = 0;
+  numbers.forEach((number, index) => {
+    if (index === 500) early = used();
+    sweeper.judge(sweeper.plan(number));
+  });
+  const growth = used() - early;
+  return {
+    what: 'sweep, memory from the 500th to the 2000th plan',
+    measured: `${(growth / 1024).toFixed(0)} KiB more`,
+    target: `≤ ${FLAT_BYTES / 1024} KiB`,
+    met: growth <= FLAT_BYTES,
+  };
+}
+
+function plansOf(sweeper: Sweeper, count: number, seed: number): Plan[] {
+  return Array.from(sampleNumbers(sweeper.space.size, count, seed), (number) => sweeper.plan(number));
+}

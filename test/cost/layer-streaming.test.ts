@@ -1,0 +1,98 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { predict } from '../../engine/cost/predict.ts';
+import type { Device, Gpu } from '../../engine/hardware/device.ts';
+import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { near } from '../support/near.ts';
+import {
+  TOY_MODEL,
+  TOY_RUNTIME,
+  TOY_WORKLOAD,
+  toyCluster,
+  toyDevice,
+  toyGpu,
+  toyMemory,
+} from '../support/toy-cluster.ts';
+
+/**
+ * On the GPU a layer takes 3.27 s and the output layer 1.64 s, a token comes and goes in 0.4 s and its row of the
+ * embedding is read in 2 s. A layer of 4000 bytes takes 4.1 s over the host link.
+ */
+const PC = toyDevice('pc', { gpu: toyGpu('cuda', 1e6) });
+const OTHERS = 1.64 + 0.4 + 2;
+
+const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan => {
+  let from = 0;
+  const stages = runs.map(([layers, streamed]): Stage => {
+    from += layers;
+    return { device: 'pc', processor: 'gpu', from: from - layers, to: from, ...(streamed && { streamed }) };
+  });
+  return {
+    scheduler: 'hand',
+    rounds: 1,
+    stages,
+    embedding: { device: 'pc', processor: 'cpu' },
+    output: { device: 'pc', processor: 'gpu' },
+    weights: {},
+    kvCache: 'with-layers',
+  };
+};
+
+const predictOn = (given: Plan, device: Device = PC) => {
+  const layers = given.stages.at(-1)?.to ?? 0;
+  const model = { ...TOY_MODEL, layers };
+  return predict({ plan: given, truth: toyCluster([device]), model, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME });
+};
+
+test('ahead: the second copy hides the first computing, and is waited for', () => {
+  const { tokenSeconds, seconds } = predictOn(plan([2, 'ahead']));
+  near(tokenSeconds, 4.1 + 4.1 + 3.27 + OTHERS);
+  near(seconds.deviceCopy, 4.1 + (4.1 - 3.27) + 0.4);
+  near(seconds.compute, 2 * 2 + 1);
+  assert.is(seconds.overhead, 0);
+});
+
+test('ahead over a fast link: only the first copy is waited for', () => {
+  const gpu = { ...toyGpu('cuda', 1e6), hostLink: { latency: 0.1, bandwidth: 4000 } } as Gpu;
+  near(predictOn(plan([2, 'ahead']), { ...PC, gpu }).tokenSeconds, 1.1 + 2 * 3.27 + 1.64 + 2 * (0.1 + 100 / 4000) + 2);
+});
+
+test('in turn: every copy and a hook per layer', () => {
+  const { tokenSeconds, seconds } = predictOn(plan([2, 'in-turn']));
+  near(tokenSeconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
+  near(seconds.deviceCopy, 2 * 4.1 + 0.4);
+  near(seconds.overhead, 0.0024);
+});
+
+test('layers that stay on the GPU are computed as ever', () => {
+  near(predictOn(plan([3], [1, 'in-turn'])).tokenSeconds, 4 * 3.27 + 4.1 + 0.0012 + OTHERS);
+});
+
+test('the GPU has room for two layers ahead or one in turn, the RAM for all that are streamed', () => {
+  const bytes = (given: Plan) => {
+    const [device] = predictOn(given).devices;
+    return [device?.vramBytes, device?.ramBytes, device?.pinnedBytes];
+  };
+  const [layer, caches, output, row, buffers] = [4000, 4 * 1000, 3000, 200, 300];
+  assert.equal(bytes(plan([4])), [4 * layer + caches + output, row + buffers, buffers]);
+  assert.equal(bytes(plan([4, 'ahead'])), [
+    2 * layer + caches + output,
+    4 * layer + row + buffers,
+    4 * layer + buffers,
+  ]);
+  assert.equal(bytes(plan([4, 'in-turn'])), [layer + caches + output, 4 * layer + row + buffers, 4 * layer + buffers]);
+  assert.equal(bytes(plan([1], [3, 'in-turn']))[0], 2 * layer + caches + output);
+  assert.equal(bytes(plan([3], [1, 'ahead']))[0], 4 * layer + caches + output); // one layer needs no second buffer
+});
+
+test('streamed weights that exceed the RAM are out of memory', () => {
+  const [shortage] = predictOn(plan([4, 'ahead']), { ...PC, memory: toyMemory(16_299) }).infeasible;
+  assert.is(shortage?.memory, 'ram');
+  assert.is(shortage?.neededBytes, 16_300);
+  assert.match(shortage?.reason ?? '', /^pc: KV cache, buffers and streamed weights need /);
+  const [small] = predictOn(plan([4, 'ahead']), { ...PC, gpu: toyGpu('cuda', 15_199) }).infeasible;
+  assert.is(small?.memory, 'vram');
+  assert.is(small?.neededBytes, 15_000);
+});
+
+test.run();

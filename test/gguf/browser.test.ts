@@ -1,0 +1,27 @@
+import { builtinModules } from 'node:module';
+import { build } from 'esbuild';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+test('reading, decoding and encoding need no Node module: only files on disk and threads do', async () => {
+  const entries = ['read-gguf', 'describe-gguf', 'dequantize', 'quantize', 'encode-header', 'make/made-model'];
+  const { metafile } = await build({
+    entryPoints: entries.map((name) => `engine/gguf/${name}.ts`),
+    bundle: true,
+    write: false,
+    outdir: 'unused',
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    logLevel: 'silent',
+    external: ['node:*'],
+  });
+  const imports = Object.values(metafile.inputs).flatMap((input) => input.imports.map(({ path }) => path));
+  assert.equal(
+    imports.filter((path) => path.startsWith('node:') || builtinModules.includes(path)),
+    [],
+  );
+  assert.ok(imports.includes('engine/gguf/blocks/q4-k.ts'));
+});
+
+test.run();

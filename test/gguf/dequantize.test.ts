@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { dequantize } from '../../engine/gguf/dequantize.ts';
+import { QUANTIZATION_NAMES, type Quantization } from '../../engine/model/quantization.ts';
+
+type Golden = Readonly<Partial<Record<Quantization, { readonly blocks: string; readonly values: string }>>>;
+const golden = JSON.parse(readFileSync('test/golden/dequantized-blocks.json', 'utf8')) as Golden;
+
+for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
+  test(`${type} decodes as ggml does, bit by bit`, () => {
+    const { blocks, values } = golden[type] ?? { blocks: '', values: '' };
+    const out = new Float32Array(values.length / 8);
+    assert.ok(out.length >= 128);
+    dequantize(type, Buffer.from(blocks, 'hex'), out);
+    assert.is(Buffer.from(out.buffer).toString('hex'), values);
+  });
+}
+
+test('F32 comes through as it is, from any place in a buffer', () => {
+  const bytes = new Uint8Array(Float32Array.of(9, 1.5, -0, 2 ** -149).buffer).subarray(4);
+  const out = new Float32Array(3);
+  dequantize('F32', bytes, out);
+  assert.equal([...out], [1.5, -0, 2 ** -149]);
+});
+
+test('a Q4_K block by hand: d = 1, e = 2, the first part has scale 3 and offset 1', () => {
+  const block = new Uint8Array(144);
+  block.set([0x00, 0x3c, 0x00, 0x40, 3], 0);
+  block[4 + 4] = 1;
+  block[16] = 0x5f;
+  const out = new Float32Array(256);
+  dequantize('Q4_K', block, out);
+  assert.is(out[0], 3 * 15 - 2);
+  assert.is(out[1], -2);
+  assert.is(out[32], 0);
+});
+
+test('blocks and values that do not match are refused', () => {
+  assert.throws(
+    () => dequantize('Q8_0', new Uint8Array(34), new Float32Array(64)),
+    "Q8_0: 34 bytes don't hold 64 values; 34 bytes hold 32",
+  );
+  assert.throws(() => dequantize('Q8_0', new Uint8Array(33), new Float32Array(32)), '33 bytes');
+});
+
+test.run();

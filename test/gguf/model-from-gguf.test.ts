@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
+import type { Gguf } from '../../engine/gguf/gguf.ts';
+import { type MadeMix, madeModel } from '../../engine/gguf/make/made-model.ts';
+import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
+import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
+import { createModel } from '../../engine/model/model.ts';
+import { parseModels } from '../../engine/model/parse-models.ts';
+
+const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
+
+/** The header of a file as it would be written; its weights, up to 140 GB, are never asked for. */
+function header(metadata: Metadata, tensors: readonly TensorHeading[]): Gguf {
+  const bytes = encodeHeader(metadata, tensors);
+  const data = tensors.reduce((sum, tensor) => sum + Math.ceil(tensorBytes(tensor) / 32) * 32, 0);
+  return readHeader(bytes, bytes.length + data);
+}
+
+function readHeader(bytes: Uint8Array, size: number): Gguf {
+  const read = (offset: number, length: number): Uint8Array => {
+    const out = new Uint8Array(length);
+    out.set(bytes.subarray(offset, offset + length));
+    return out;
+  };
+  return readGguf({ name: 'm.gguf', size, read });
+}
+
+function made(shape: Shape, mix: MadeMix): Gguf {
+  const { metadata, tensors } = madeModel(shape, mix);
+  return header(metadata, tensors);
+}
+
+for (const { shape, defaultMix } of catalogue) {
+  const mix = defaultMix === 'BF16' ? 'Q8_0' : defaultMix;
+  test(`${shape.name} as ${mix}: a made file gives the catalogue's model`, () => {
+    const { tensors, ...found } = modelFromGguf(made(shape, mix));
+    const { tensors: counted, ...expected } = createModel(shape, mix);
+    assert.equal(found, expected);
+    assert.ok(tensors.length >= counted.length);
+  });
+}
+
+test('BF16: vectors are F32 in files, which is all the difference to the catalogue', () => {
+  const shape = catalogue.find(({ shape }) => shape.name === 'Qwen3-8B')?.shape ?? TINY_SHAPE;
+  const [found, expected] = [modelFromGguf(made(shape, 'BF16')), createModel(shape, 'BF16')];
+  // 36 layers with two norms of 4096 and two head norms of 128 values, and the output norm: two more bytes each.
+  assert.is(found.bytes - expected.bytes, 2 * (36 * (2 * 4096 + 2 * 128) + 4096));
+  assert.equal(found.layer.flops, expected.layer.flops);
+});
+
+test('one format for every matrix', () => {
+  const model = modelFromGguf(made(TINY_SHAPE, 'Q3_K'));
+  // Per layer 2 · 256² + 2 · 64 · 256 + 3 · 256 · 512 = 557,056 elements
+  assert.equal([...model.layer.flops], [['Q3_K', 2 * 557_056]]);
+  assert.is(model.layer.bytes, (557_056 / 256) * 110 + 2 * 256 * 4);
+  assert.is(model.mix, 'Q3_K');
+});
+
+test('a row that is no multiple of 256 falls back, as in llama.cpp', () => {
+  const { layer } = modelFromGguf(made({ ...TINY_SHAPE, ffnSize: 544 }, 'Q2_K'));
+  assert.equal([...layer.flops.keys()].sort(), ['IQ4_NL', 'Q2_K']);
+});
+
+const golden = (name: string, size: number): Gguf => readHeader(readFileSync(`test/golden/${name}.header`), size);
+
+test("llama.cpp's Llama: tied, divisors of angles, every matrix Q4_0", () => {
+  const gguf = golden('llama-Q4_0', 804_640);
+  const model = modelFromGguf(gguf);
+  assert.is(model.name, 'random-llama-Q4_0');
+  assert.is(model.mix, 'Q4_0');
+  assert.equal([model.layers, model.hiddenSize, model.heads, model.kvHeads, model.headSize], [2, 256, 8, 2, 32]);
+  assert.equal([model.vocabularySize, model.tiedEmbeddings, model.qkvBias], [1024, true, false]);
+  // 557,056 elements of a layer's matrices, 18 bytes for 32, and two norms; the divisors are 16 values.
+  assert.is(model.layer.bytes, 313_344 + 2048);
+  assert.is(model.embedding.bytes, 147_456);
+  assert.is(model.bytes, 2 * 315_392 + 147_456 + 1024 + 64);
+  assert.is(transformerSettings(gguf, model).ropeBase, 500_000);
+  assert.is(gguf.dataOffset, 25_312);
+});
+
+test("llama.cpp's Qwen2: biases, and its own quantizer's Q4_K_M, as mix.ts has it", () => {
+  const gguf = golden('qwen2-Q4_K_M', 964_416);
+  const { name, ...model } = modelFromGguf(gguf);
+  assert.is(name, 'random-qwen2-Q4_K_M');
+  assert.is(model.qkvBias, true);
+  const { architecture, layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize } = model;
+  const sizes = { layers, hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize };
+  const shape: Shape = { ...TINY_SHAPE, name, architecture, ...sizes, qkvBias: true };
+  assert.is(model.bytes, createModel(shape, 'Q4_K_M').bytes);
+  assert.equal(model.layer, createModel(shape, 'Q4_K_M').layer);
+});
+
+const { metadata, tensors } = madeModel({ ...TINY_SHAPE, vocabularySize: 258 }, 'F16');
+const set = (key: string, value: MetadataValue): Metadata => new Map([...metadata, [key, value]]);
+const without = (key: string): Metadata => new Map([...metadata].filter(([name]) => name !== key));
+const f16 = (name: string, shape: readonly number[]): TensorHeading => ({ name, shape, type: 'F16' });
+
+test('fused Q, K and V count as the three do', () => {
+  const separate = /attn_[qkv]\.weight$/;
+  const fused = [0, 1].map((layer) => f16(`blk.${layer}.attn_qkv.weight`, [256, 256 + 64 + 64]));
+  const model = modelFromGguf(header(metadata, [...tensors.filter(({ name }) => !separate.test(name)), ...fused]));
+  const plain = modelFromGguf(header(metadata, tensors));
+  assert.is(model.layer.bytes, plain.layer.bytes);
+  assert.equal(model.layer.flops, plain.layer.flops);
+});
+
+test("Llama 3.1's divisors of rotary angles are counted once, and in no layer", () => {
+  const plain = modelFromGguf(header(metadata, tensors));
+  const model = modelFromGguf(header(metadata, [...tensors, { name: 'rope_freqs.weight', shape: [16], type: 'F32' }]));
+  assert.is(model.bytes, plain.bytes + 64);
+  assert.is(model.layer.bytes, plain.layer.bytes);
+});
+
+test('settings: what is missing is what llama.cpp takes it for', () => {
+  const bare = header(new Map([...metadata].filter(([key]) => !key.includes('.rope.'))), tensors);
+  const settings = transformerSettings(bare, TINY_SHAPE);
+  assert.is(settings.ropeBase, 10_000);
+  assert.is(settings.ropeDimensions, 32);
+  assert.is(settings.ropeScaling, 'none');
+  assert.is(settings.contextLength, 4096);
+  assert.is(Math.fround(1e-5), settings.normEpsilon);
+});
+
+const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] = [
+  [
+    'another architecture',
+    set('general.architecture', { type: 'string', value: 'gemma\n2' }),
+    tensors,
+    'm.gguf: metadata general.architecture: "gemma\\n2" is not supported; supported: llama, qwen2, qwen3, internlm2',
+  ],
+  [
+    'no number of layers',
+    without('llama.block_count'),
+    tensors,
+    'm.gguf: metadata llama.block_count: is missing; a whole number from 1 to 1000 is needed',
+  ],
+  [
+    'a number of heads as text',
+    set('llama.attention.head_count', { type: 'string', value: '8' }),
+    tensors,
+    'm.gguf: metadata llama.attention.head_count: is string "8"; a whole number from 1 to 1000000 is needed',
+  ],
+  [
+    'key and value heads that differ by layer',
+    set('llama.attention.head_count_kv', { type: 'array', value: { of: 'int32', values: [2, 4] } }),
+    tensors,
+    'm.gguf: metadata llama.attention.head_count_kv: is array of 2 int32; a whole number from 1 to 8 is needed',
+  ],
+  [
+    'heads that do not divide',
+    set('llama.attention.head_count_kv', { type: 'uint32', value: 3 }),
+    tensors,
+    'm.gguf: metadata llama.attention.head_count_kv: 3 does not divide the 8 query heads',
+  ],
+  [
+    'a mixture of experts',
+    set('llama.expert_count', { type: 'uint32', value: 8 }),
+    tensors,
+    'm.gguf: metadata llama.expert_count: this is a mixture of experts; only dense models are supported',
+  ],
+  [
+    'a missing tensor',
+    metadata,
+    tensors.filter(({ name }) => name !== 'blk.1.ffn_up.weight'),
+    'm.gguf: tensor blk.1.ffn_up.weight is missing; llama of 2 layers has it',
+  ],
+  [
+    'no embedding',
+    metadata,
+    tensors.filter(({ name }) => name !== 'token_embd.weight'),
+    'm.gguf: metadata llama.vocab_size: the tensor token_embd.weight, a matrix of one row per token, is missing',
+  ],
+  [
+    'an unknown tensor',
+    metadata,
+    [...tensors, f16('blk.0.ffn_gate_inp.weight', [256, 8])],
+    'm.gguf: tensor "blk.0.ffn_gate_inp.weight": llama of 2 layers has no such tensor; it has token_embd.weight, blk.N.attn_norm.weight',
+  ],
+  [
+    'other dimensions',
+    metadata,
+    tensors.map((tensor) => (tensor.name === 'blk.0.attn_k.weight' ? f16(tensor.name, [256, 96]) : tensor)),
+    'm.gguf: tensor "blk.0.attn_k.weight": is 256 × 96; by the metadata it has to be 256 × 64',
+  ],
+];
+
+for (const [what, given, list, expected] of MISTAKES) {
+  test(`${what} ends in one line`, () => {
+    const found = (() => {
+      try {
+        modelFromGguf(header(given, list));
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return 'nothing was thrown';
+    })();
+    assert.ok(found.startsWith(expected), found);
+    assert.not.match(found, '\n');
+  });
+}
+
+test.run();

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { dequantize } from '../../engine/gguf/dequantize.ts';
+import { quantize } from '../../engine/gguf/quantize.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
+
+function roundTrip(type: Quantization, values: Float32Array): Float32Array {
+  const out = new Float32Array(values.length);
+  dequantize(type, quantize(type, values), out);
+  return out;
+}
+
+function rmse(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let sum = 0;
+  for (let index = 0; index < a.length; index++) sum += ((a[index] as number) - (b[index] as number)) ** 2;
+  return Math.sqrt(sum / a.length);
+}
+
+const { normal } = randomStream(1, 'normal values');
+const NORMAL = Float32Array.from({ length: 256 * 400 }, normal);
+
+/** Root mean square errors on normal values of deviation 1 that no encoder should exceed; ±2 % is what seeds change. */
+const MOST: Readonly<Record<Quantization, number>> = {
+  F32: 0,
+  F16: 0.00022,
+  BF16: 0.0018,
+  Q8_0: 0.0055,
+  Q4_0: 0.088,
+  Q5_0: 0.044,
+  Q5_1: 0.039,
+  Q2_K: 0.281,
+  Q3_K: 0.151,
+  Q4_K: 0.076,
+  Q5_K: 0.0378,
+  Q6_K: 0.0187,
+  IQ4_NL: 0.08,
+};
+
+for (const type of QUANTIZATION_NAMES) {
+  test(`${type}: normal values come back with an error of at most ${MOST[type]}`, () => {
+    const error = rmse(roundTrip(type, NORMAL), NORMAL);
+    assert.ok(error <= MOST[type], String(error));
+  });
+
+  test(`${type}: zeros stay zeros, and a block knows nothing of its neighbours`, () => {
+    const { block } = QUANTIZATIONS[type];
+    assert.equal(roundTrip(type, new Float32Array(block)), new Float32Array(block));
+    const values = new Float32Array(3 * block);
+    values.set(NORMAL.subarray(0, block), block);
+    const out = roundTrip(type, values);
+    assert.equal(out.subarray(block, 2 * block), roundTrip(type, NORMAL.slice(0, block)));
+    assert.ok(out.subarray(0, block).every((value) => value === 0));
+  });
+}
+
+/** The plain way: each part from its least to its greatest value (affine), or to its furthest from zero (symmetric). */
+function plainError(width: number, levels: number, symmetric: boolean): number {
+  const out = new Float32Array(NORMAL.length);
+  for (let from = 0; from < NORMAL.length; from += width) {
+    const part = NORMAL.subarray(from, from + width);
+    const low = symmetric ? Math.min(...part) : Math.min(0, ...part);
+    const high = Math.max(...part);
+    const furthest = -low > high ? low : high;
+    const step = symmetric ? furthest / -levels : (high - low) / levels;
+    part.forEach((value, index) => {
+      out[from + index] = symmetric
+        ? step * Math.min(levels - 1, Math.round(value / step))
+        : step * Math.round((value - low) / step) + low;
+    });
+  }
+  return rmse(out, NORMAL);
+}
+
+const PLAIN: readonly [Quantization, number, number, boolean][] = [
+  ['Q2_K', 16, 3, false],
+  ['Q3_K', 16, 4, true],
+  ['Q4_K', 32, 15, false],
+  ['Q5_K', 32, 31, false],
+  ['Q6_K', 16, 32, true],
+];
+
+for (const [type, width, levels, symmetric] of PLAIN) {
+  test(`${type} beats plain rounding of each part, although its scales are rounded too`, () => {
+    const [plain, fitted] = [plainError(width, levels, symmetric), rmse(roundTrip(type, NORMAL), NORMAL)];
+    assert.ok(fitted < plain, `${fitted} against ${plain}`);
+  });
+}
+
+test('Q8_0: no value is off by more than half a step, whatever the scale', () => {
+  const block = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 32, maxLength: 32 });
+  fc.assert(
+    fc.property(block, fc.integer({ min: -8, max: 12 }), (units, exponent) => {
+      const values = Float32Array.from(units, (unit) => unit * 2 ** exponent);
+      const out = roundTrip('Q8_0', values);
+      // The scale is rounded to 11 bits, which moves 127 steps by 1/16 of one; below 2⁻¹⁴ it has fewer bits.
+      const step = Math.max(...values.map(Math.abs)) / 127;
+      const most = step * (0.5 + 127 / 2048) + 127 * 2 ** -25;
+      return values.every((value, index) => Math.abs(value - (out[index] as number)) <= most);
+    }),
+    { seed: 1, numRuns: 300 },
+  );
+});
+
+test('values within 65,504 give finite weights in every format', () => {
+  const { uniform } = randomStream(3, 'large');
+  const large = Float32Array.from({ length: 512 }, (_, index) => (index % 7 === 0 ? 65_504 : uniform(-65_504, 65_504)));
+  for (const type of QUANTIZATION_NAMES) assert.ok(roundTrip(type, large).every(Number.isFinite), type);
+});
+
+test('what no block can hold is refused by its place', () => {
+  const values = new Float32Array(32);
+  values[5] = Number.NaN;
+  assert.throws(() => quantize('Q8_0', values), 'Q8_0: value 5 is NaN; finite values up to ±65504 are allowed');
+  values[5] = 70_000;
+  assert.throws(() => quantize('Q4_0', values), 'Q4_0: value 5 is 70000');
+  assert.throws(() => quantize('Q4_K', values), 'Q4_K: 32 values are no whole number of blocks of 256');
+});
+
+test.run();

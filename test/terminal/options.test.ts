@@ -1,0 +1,48 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readChoice, readChoices, readCount, readList } from '../../engine/terminal/options.ts';
+
+function message(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'nothing was thrown';
+}
+
+test('lists are separated by commas', () => {
+  assert.equal(readList('--devices', 'D1, D2'), ['D1', 'D2']);
+  assert.is(
+    message(() => readList('--devices', 'D1,,D2')),
+    '--devices: "D1,,D2" has an empty entry; separate entries by one comma',
+  );
+  assert.is(
+    message(() => readList('--devices', 'D1,D2,D1')),
+    '--devices: "D1" is there twice; name it once',
+  );
+});
+
+test('choices are from a closed list', () => {
+  assert.equal(readChoices('--schedulers', 'halda,milp', ['halda', 'optimal', 'milp']), ['halda', 'milp']);
+  assert.is(
+    message(() => readChoice('--schedulers', 'optmal', ['halda', 'optimal'])),
+    '--schedulers: unknown "optmal"; did you mean "optimal"?',
+  );
+  assert.is(
+    message(() => readChoice('--schedulers', 'random', ['halda', 'optimal'])),
+    '--schedulers: unknown "random"; allowed: halda, optimal',
+  );
+});
+
+test('counts are whole numbers within bounds', () => {
+  assert.is(readCount('--context', '1024'), 1024);
+  for (const text of ['-5', '1.5', '1e3', '', 'many', '0', '10000001', '٣']) {
+    assert.is(
+      message(() => readCount('--context', text)),
+      `--context: "${text}" is not a whole number between 1 and 10000000`,
+    );
+  }
+});
+
+test.run();
