@@ -1,4 +1,4 @@
-import { firstEndingAfter, type Span } from './page-cache-span.ts';
+import { addSpan, firstEndingAfter, removeSpan, type Span, splitBySet } from './page-cache-span.ts';
 
 /** Extents that were in memory once and were dropped. */
 export interface Dropped extends Span {
@@ -49,6 +49,23 @@ export function createHistory(): History {
         .flatMap((dropped) => [part(dropped, dropped.from, span.from), part(dropped, span.to, dropped.to)])
         .filter(({ from, to }) => from < to);
       all.splice(first, next - first, ...rest);
+    },
+  };
+}
+
+/** A history that knows what was reclaimed, but not when (every age is 0): as few spans as there are gaps. */
+export function createAgelessHistory(): History {
+  const reclaimed: Span[] = [];
+  const released: Span[] = [];
+  const inside = (spans: readonly Span[], span: Span, age: number | undefined): Dropped[] =>
+    splitBySet(spans, span).flatMap((part) => (part.inside ? [{ from: part.from, to: part.to, age }] : []));
+  return {
+    record: (span) => addSpan(span.age === undefined ? released : reclaimed, span),
+    find: (span) =>
+      [...inside(reclaimed, span, 0), ...inside(released, span, undefined)].sort((a, b) => a.from - b.from),
+    forget: (span) => {
+      removeSpan(reclaimed, span);
+      removeSpan(released, span);
     },
   };
 }

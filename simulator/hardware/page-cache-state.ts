@@ -1,6 +1,6 @@
-import { createHistory, type History } from './page-cache-history.ts';
+import type { History } from './page-cache-history.ts';
 import { createRunList, createRunMap, type Run, type RunList, type RunMap } from './page-cache-runs.ts';
-import { addSpan, type Span } from './page-cache-span.ts';
+import type { Span } from './page-cache-span.ts';
 
 /** Bytes since the beginning. read = resident + being read + reclaimed + released, at any time. */
 export interface PageCacheCounters {
@@ -43,14 +43,15 @@ export interface CacheState {
   bytesOf(from: number, to: number): number;
   /** Drops a run's first extents, or the whole of it; returns their bytes. */
   drop(run: Run, extents: number, cause: 'reclaimed' | 'released'): number;
-  /** What was dropped since the last call, by position, in spans as long as possible. */
-  takeDropped(): Span[];
+  /** What was dropped since the last call, in the order of dropping. */
+  takeDropped(): readonly Span[];
 }
 
-export function createCacheState(size: number, extentBytes: number): CacheState {
+const NOTHING: readonly Span[] = [];
+
+export function createCacheState(size: number, extentBytes: number, history: History): CacheState {
   const bytesOf = (from: number, to: number): number => Math.min(size, to * extentBytes) - from * extentBytes;
   const runs = createRunMap(bytesOf);
-  const history = createHistory();
   const counters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
   let dropped: Span[] = [];
   const state: CacheState = {
@@ -73,13 +74,14 @@ export function createCacheState(size: number, extentBytes: number): CacheState 
       const span = { from: run.from, to: Math.min(run.to, run.from + extents) };
       const bytes = bytesOf(span.from, span.to);
       runs.remove(run, extents);
-      history.record({ ...span, age: cause === 'reclaimed' ? state.age : undefined });
+      history.record({ from: span.from, to: span.to, age: cause === 'reclaimed' ? state.age : undefined });
       if (cause === 'reclaimed') state.age += span.to - span.from;
       counters[cause] += bytes;
-      addSpan(dropped, span);
+      dropped.push(span);
       return bytes;
     },
     takeDropped: () => {
+      if (dropped.length === 0) return NOTHING;
       const taken = dropped;
       dropped = [];
       return taken;

@@ -1,4 +1,5 @@
 import { createBudget } from './page-cache-budget.ts';
+import { createAgelessHistory, createHistory } from './page-cache-history.ts';
 import { type PagePolicy, policyParameters } from './page-cache-policy.ts';
 import { type ByteRange, createExtentGrid } from './page-cache-range.ts';
 import type { Reader } from './page-cache-reclaimer.ts';
@@ -111,7 +112,8 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     throw new RangeError(`extentBytes is ${extentBytes}; give a whole number of bytes, at least 1`);
   const parameters = policyParameters(policy);
   const grid = createExtentGrid(size, extentBytes);
-  const state = createCacheState(size, extentBytes);
+  const needsAges = parameters.kind === 'linux-two-list';
+  const state = createCacheState(size, extentBytes, needsAges ? createHistory() : createAgelessHistory());
   const budget = createBudget(limit, parameters.overhead * (options.used ?? size), parameters.swappable);
   const reclaimer = createReclaimer(parameters, state, budget);
   const { runs, lists, history, counters } = state;
@@ -127,7 +129,9 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     const excess = budget.swapOut(reclaimer.charged() - budget.capacity());
     if (excess > 0) reclaimer.reclaim(excess);
     const shortage = Math.max(0, residentBytes(state) + lists.reading.bytes - budget.capacity());
-    return { dropped: state.takeDropped().map(grid.toBytes), shortage };
+    const dropped: Span[] = [];
+    for (const span of state.takeDropped()) addSpan(dropped, span);
+    return { dropped: dropped.map(grid.toBytes), shortage };
   };
 
   const missingSpans = ({ from, to }: Span): Span[] => {

@@ -69,14 +69,15 @@ export function createWeightsReader({
 
   /**
    * MADV_WILLNEED: enters pages as being read as fast as the processor goes, whatever the disk does. What has arrived
-   * by the time reclaim has looked at all used pages is the first to be dropped; what is being read can't be.
+   * by the time reclaim has looked at all used pages is the first to be dropped; what is being read can't be. A chunk's
+   * room is left for page faults.
    */
   function* submit(range: ByteRange): Steps {
     const bytes = range.to - range.from;
     const { submitted, spared } = faults.kernel;
     const work = bytes / submitted + (spared === Number.POSITIVE_INFINITY ? 0 : cache.spared(bytes) / spared);
     if (work > 0) yield hold(work);
-    for (let arrival = underWay.nextArrival(); arrival !== undefined && isFull(cache, bytes); ) {
+    for (let arrival = underWay.nextArrival(); arrival !== undefined && isFull(cache, bytes + chunkBytes); ) {
       yield arrival;
       arrival = underWay.nextArrival();
     }
@@ -132,7 +133,7 @@ export function createWeightsReader({
   };
 }
 
-/** Whether more can't be read before something that is being read has come. */
+/** Whether so much more can't be read before something that is being read has come. */
 function isFull(cache: PageCache, bytes: number): boolean {
   const { reading, pinned, capacity } = cache.usage();
   return reading + pinned + bytes > capacity;

@@ -45,7 +45,8 @@ export function askFor(
  */
 export function* finish({ recorder, simulation }: Computing, computation: Computation, left: number): Steps {
   const { device, lane, name, seconds, factor, total, asked } = computation;
-  let start = asked + (simulation.now - asked - (total - left));
+  const stall = simulation.now - asked - (total - left);
+  let start = asked + (stall > ROUNDING * total ? stall : 0);
   recorder.span({ device, lane, cause: 'disk', name: `waits for ${name}`, start: asked, end: start, args: {} });
   yield hold(left);
   for (const cause of WRITTEN) {
@@ -54,6 +55,9 @@ export function* finish({ recorder, simulation }: Computing, computation: Comput
     start = end;
   }
 }
+
+/** Below it, a difference of times is none. */
+const ROUNDING = 1e-9;
 
 /** In the order in which they are drawn. */
 const WRITTEN = ['memory', 'compute', 'kvCopy'] as const;

@@ -50,6 +50,9 @@ export interface RingDeviceParts {
   readonly chunkBytes: number;
 }
 
+/** Reads much larger than that would push out what is still to be used. */
+const CHUNKS_IN_MEMORY = 16;
+
 export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const { simulation, recorder, device, index, costs, plan, stages, memory, context, extentBytes, chunkBytes } = parts;
   const { unified } = costs.devices[index] as DeviceCosts;
@@ -66,7 +69,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     cache,
     disk,
     faults: faultsOf(memory.policy),
-    chunkBytes,
+    chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY)),
     onRead: ({ reader, bytes, start, end }) => {
       const name = reader === 'demand' ? 'page fault' : 'prefetch';
       recorder.span({ device: device.name, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } });

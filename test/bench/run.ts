@@ -1,5 +1,6 @@
 import { benchMemory, benchPending, benchRing } from './kernel.ts';
 import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
+import { benchDevices, benchTokens } from './simulator.ts';
 import { benchSweep } from './sweep.ts';
 
 /** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
@@ -12,6 +13,8 @@ async function main(): Promise<void> {
     ...benchRing(),
     ...benchPending(),
     ...benchMemory(),
+    ...benchTokens(),
+    ...benchDevices(),
     ...benchSweep(),
   ];
   const width = Math.max(...results.map(({ what }) => what.length));

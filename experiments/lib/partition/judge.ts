@@ -6,6 +6,7 @@ import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
+import { CHUNK_BYTES, EXTENT_BYTES } from './granularity.ts';
 
 /** What a plan takes, or why it can't be run. */
 export type Judged =
@@ -19,12 +20,6 @@ export interface JudgeParts {
   readonly workload: Workload;
   readonly reclaim: Reclaim;
 }
-
-/**
- * Read size of prefetching threads, bytes: 64 MiB costs a quarter of the events that the simulator's own 16 MiB do.
- * test/bench/sweep.ts measures what that does to the TPOT; from 128 MiB on single plans change by a third and more.
- */
-const CHUNK_BYTES = 64 * 2 ** 20;
 
 /**
  * How a run is found to be steady: its last token takes as long as the one before, up to a share. Nine plans in ten need
@@ -49,6 +44,7 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       workload: { ...workload, promptTokens: 1, outputTokens },
       context: 'fixed',
       record: 'tokens',
+      extentBytes: EXTENT_BYTES,
       chunkBytes: CHUNK_BYTES,
       reclaim: reclaim === 'linux-two-list' ? { name: reclaim } : reclaim,
     });

@@ -1,6 +1,6 @@
 import type { DeviceCosts, RingCosts } from '../../../engine/cost/ring-costs.ts';
 import { type Plan, planShares } from '../../../engine/plan/plan.ts';
-import { DEFAULT_EXTENT_BYTES } from '../../../simulator/hardware/page-cache.ts';
+import { EXTENT_BYTES } from './granularity.ts';
 import { type PolicyName, weightsPolicy } from './policies.ts';
 
 /** The plan with another weights policy on all of its devices, whose windows are alike in all rounds. */
@@ -12,7 +12,7 @@ export function withPolicy(plan: Plan, costs: RingCosts, policy: PolicyName): Pl
       layers: (cpuLayers + gpuLayers) / windows,
       gpuLayers: gpuLayers / windows,
       output: plan.output.device === device ? plan.output.processor : undefined,
-      extentBytes: DEFAULT_EXTENT_BYTES,
+      extentBytes: EXTENT_BYTES,
     };
     return [device, weightsPolicy(policy, costs, own, load)] as const;
   });

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createHistory } from '../../../simulator/hardware/page-cache-history.ts';
+import { createAgelessHistory, createHistory } from '../../../simulator/hardware/page-cache-history.ts';
 import { createRunList, createRunMap, NO_MARKS, type RunList } from '../../../simulator/hardware/page-cache-runs.ts';
 import { addSpan, removeSpan, type Span, splitBySet } from '../../../simulator/hardware/page-cache-span.ts';
 
@@ -101,6 +101,22 @@ test('sets of spans', () => {
   assert.equal(set, [
     { from: 2, to: 3 },
     { from: 5, to: 9 },
+  ]);
+});
+
+test('a history without ages tells reclaimed from released, in spans as long as possible', () => {
+  const history = createAgelessHistory();
+  history.record({ from: 2, to: 4, age: 10 });
+  history.record({ from: 6, to: 8, age: undefined });
+  history.record({ from: 4, to: 6, age: 3 });
+  assert.equal(history.find({ from: 3, to: 9 }), [
+    { from: 3, to: 6, age: 0 },
+    { from: 6, to: 8, age: undefined },
+  ]);
+  history.forget({ from: 3, to: 7 });
+  assert.equal(history.find({ from: 0, to: 9 }), [
+    { from: 2, to: 3, age: 0 },
+    { from: 7, to: 8, age: undefined },
   ]);
 });
 
