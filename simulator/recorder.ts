@@ -2,6 +2,8 @@ import type { Counter, Span, TokenInterval } from '../engine/trace/trace.ts';
 
 /** Writes down what happens, if anyone wants to read it. */
 export interface Recorder {
+  /** Whether spans and counters are written down; tokens always are. */
+  readonly wantsSpans: boolean;
   span(span: Span): void;
   token(token: TokenInterval): void;
   /** A quantity has a value from now on; repeated values are left out. */
@@ -33,6 +35,7 @@ export function createRecorder({ spans: wanted }: { readonly spans: boolean }): 
   };
 
   return {
+    wantsSpans: wanted,
     spans,
     tokens,
     counters,

@@ -1,4 +1,12 @@
-import { addSpan, firstEndingAfter, removeSpan, type Span, splitBySet } from './page-cache-span.ts';
+import {
+  addSpan,
+  type BytesOf,
+  commonBytes,
+  firstEndingAfter,
+  removeSpan,
+  type Span,
+  splitBySet,
+} from './page-cache-span.ts';
 
 /** Extents that were in memory once and were dropped. */
 export interface Dropped extends Span {
@@ -11,6 +19,8 @@ export interface History {
   record(span: Dropped): void;
   /** The parts of a span that were dropped, in order. */
   find(span: Span): Dropped[];
+  /** Of a span, what the OS has reclaimed, and all that was dropped; bytes. */
+  count(span: Span, bytesOf: BytesOf): { readonly reclaimed: number; readonly dropped: number };
   /** Forgets a span: it is being read again. */
   forget(span: Span): void;
 }
@@ -42,6 +52,17 @@ export function createHistory(): History {
       const { first, next } = overlapping(span);
       return all.slice(first, next).map((dropped) => part(dropped, span.from, span.to));
     },
+    count: (span, bytesOf) => {
+      const { first, next } = overlapping(span);
+      let [reclaimed, dropped] = [0, 0];
+      for (let index = first; index < next; index++) {
+        const { from, to, age } = all[index] as Dropped;
+        const bytes = bytesOf(Math.max(from, span.from), Math.min(to, span.to));
+        dropped += bytes;
+        if (age !== undefined) reclaimed += bytes;
+      }
+      return { reclaimed, dropped };
+    },
     forget: (span) => {
       const { first, next } = overlapping(span);
       const rest = all
@@ -63,6 +84,10 @@ export function createAgelessHistory(): History {
     record: (span) => addSpan(span.age === undefined ? released : reclaimed, span),
     find: (span) =>
       [...inside(reclaimed, span, 0), ...inside(released, span, undefined)].sort((a, b) => a.from - b.from),
+    count: (span, bytesOf) => {
+      const bytes = commonBytes(reclaimed, span, bytesOf);
+      return { reclaimed: bytes, dropped: bytes + commonBytes(released, span, bytesOf) };
+    },
     forget: (span) => {
       removeSpan(reclaimed, span);
       removeSpan(released, span);

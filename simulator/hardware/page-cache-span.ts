@@ -33,12 +33,26 @@ export function addSpan(spans: Span[], { from, to }: Span): void {
 export function removeSpan(spans: Span[], { from, to }: Span): void {
   const first = firstEndingAfter(spans, from);
   let next = first;
+  if ((spans[first]?.from ?? to) >= to) return;
   const rest: Span[] = [];
   for (let span = spans[next]; span !== undefined && span.from < to; span = spans[++next]) {
     if (span.from < from) rest.push({ from: span.from, to: from });
     if (span.to > to) rest.push({ from: to, to: span.to });
   }
   spans.splice(first, next - first, ...rest);
+}
+
+/** Size of the extents from one to, not including, another. */
+export type BytesOf = (from: number, to: number) => number;
+
+/** Bytes of a span that lie in a sorted set of spans. */
+export function commonBytes(spans: readonly Span[], { from, to }: Span, bytesOf: BytesOf): number {
+  let bytes = 0;
+  let index = firstEndingAfter(spans, from);
+  for (let span = spans[index]; span !== undefined && span.from < to; span = spans[++index]) {
+    bytes += bytesOf(Math.max(span.from, from), Math.min(span.to, to));
+  }
+  return bytes;
 }
 
 /** The parts of a span that lie in a sorted set of spans, and those that don't, in order. */

@@ -157,11 +157,9 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   const read = (span: Span, reader: Reader): void => {
     reclaimer.begin(span, reader);
     counters.read += state.bytesOf(span.from, span.to);
-    for (const { from, to, age } of history.find(span)) {
-      const bytes = state.bytesOf(from, to);
-      counters.reloaded += bytes;
-      if (age !== undefined) counters.refaulted += bytes;
-    }
+    const { reclaimed, dropped } = history.count(span, state.bytesOf);
+    counters.reloaded += dropped;
+    counters.refaulted += reclaimed;
     history.forget(span);
   };
 

@@ -46,9 +46,13 @@ export function askFor(
 export function* finish({ recorder, simulation }: Computing, computation: Computation, left: number): Steps {
   const { device, lane, name, seconds, factor, total, asked } = computation;
   const stall = simulation.now - asked - (total - left);
-  let start = asked + (stall > ROUNDING * total ? stall : 0);
-  recorder.span({ device, lane, cause: 'disk', name: `waits for ${name}`, start: asked, end: start, args: {} });
   yield hold(left);
+  if (!recorder.wantsSpans) return;
+  let start = asked;
+  if (stall > ROUNDING * total) {
+    start += stall;
+    recorder.span({ device, lane, cause: 'disk', name: `waits for ${name}`, start: asked, end: start, args: {} });
+  }
   for (const cause of WRITTEN) {
     const end = start + factor * seconds[cause];
     recorder.span({ device, lane, cause, name, start, end, args: {} });

@@ -62,8 +62,10 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const limit = Math.max(0, memory.available - memory.fixedBytes(context));
   const cache = createPageCache({ size: weights.size, used: weights.used, limit, policy: memory.policy, extentBytes });
   const disk = createDisk(simulation, device);
-  const sampleCache = (): void =>
+  const sampleCache = (): void => {
+    if (!recorder.wantsSpans) return;
     recorder.sample(device.name, 'resident weights (bytes)', simulation.now, cache.usage().resident);
+  };
   const reader = createWeightsReader({
     simulation,
     cache,
@@ -71,6 +73,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     faults: faultsOf(memory.policy),
     chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY)),
     onRead: ({ reader, bytes, start, end }) => {
+      if (!recorder.wantsSpans) return;
       const name = reader === 'demand' ? 'page fault' : 'prefetch';
       recorder.span({ device: device.name, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } });
       sampleCache();

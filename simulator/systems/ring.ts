@@ -29,6 +29,8 @@ export interface RingParts extends Computing, Sending {
 /** Seconds of one pass: a decoded token, or a prompt. */
 interface Pass {
   readonly phase: 'prefill' | 'decode';
+  /** Tokens in the KV cache. */
+  readonly context: number;
   /** Tokens of one request that travel together. */
   readonly tokens: number;
   readonly costs: RingCosts;
@@ -51,11 +53,12 @@ export function* ring(parts: RingParts): Steps {
   const visits = itinerary(plan);
   const way = { visits, next: nextVisits(visits) };
   const head = devices.get(plan.output.device) as RingDevice;
+  let pass: Pass | undefined;
   for (let index = 0; index <= workload.outputTokens; index++) {
     const phase = index === 0 ? 'prefill' : 'decode';
     const context = parts.contextOf(index);
     parts.grow(context);
-    const pass = createPass(parts, phase, context);
+    if (pass?.phase !== phase || pass.context !== context) pass = createPass(parts, phase, context);
     const start = simulation.now;
     yield* onePass(parts, pass, way, head);
     recorder.token({ phase, start, end: simulation.now });
@@ -90,11 +93,17 @@ function* lookUp({ reader, cache, weights }: RingDevice): Steps {
 
 /** The hidden states go to another device, over the relays between. */
 function* handOn(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
+  if (from === to) return;
+  const bytes = activationBytes(parts, pass);
+  if ((parts.plan.relays ?? []).length === 0) {
+    yield* send(parts, from.index, to.index, bytes);
+    return;
+  }
   const ring = parts.cluster.devices.map(({ name }) => name);
   let at = from.index;
   for (const stop of stopsBetween(ring, parts.plan, from.name, to.name)) {
     const next = ring.indexOf(stop);
-    yield* send(parts, at, next, activationBytes(parts, pass));
+    yield* send(parts, at, next, bytes);
     at = next;
   }
 }
@@ -140,15 +149,15 @@ function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Steps {
 }
 
 /** Activations on their way to a GPU with memory of its own, and back. */
-function* copy({ recorder, simulation, ...parts }: RingParts, pass: Pass, device: RingDevice): Steps {
-  const gpu = parts.cluster.devices[device.index]?.gpu;
+function* copy(parts: RingParts, pass: Pass, device: RingDevice): Steps {
+  const { cluster, recorder, simulation } = parts;
+  const gpu = cluster.devices[device.index]?.gpu;
   if (gpu?.api !== 'cuda') return;
-  const bytes = 2 * activationBytes(parts, pass);
+  const bytes = activationBytes(parts, pass);
   const start = simulation.now;
-  yield hold(2 * transferSeconds(gpu.hostLink, bytes / 2));
-  const times = { start, end: simulation.now };
+  yield hold(2 * transferSeconds(gpu.hostLink, bytes));
   const span = { device: device.name, lane: 'gpu', cause: 'deviceCopy', name: 'to and from the GPU' } as const;
-  recorder.span({ ...span, ...times, args: { bytes } });
+  recorder.span({ ...span, start, end: simulation.now, args: { bytes: 2 * bytes } });
 }
 
 /** Bytes of the hidden states that travel together. */
@@ -166,11 +175,11 @@ function createPass({ cluster, model, workload, runtime }: RingParts, phase: Pas
       const { cpu, gpu } = costs.devices[device.index] as DeviceCosts;
       return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
     };
-    return { phase, tokens: 1, costs, layer };
+    return { phase, context, tokens: 1, costs, layer };
   }
   const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
     const { cpu, gpu } = cluster.devices[device.index] as Device;
     return prefillLayerSeconds(model, workload, processor === 'gpu' && gpu !== undefined ? gpu : cpu);
   };
-  return { phase, tokens: workload.promptTokens, costs, layer };
+  return { phase, context, tokens: workload.promptTokens, costs, layer };
 }

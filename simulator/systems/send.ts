@@ -19,9 +19,11 @@ export function* send(
   to: number,
   bytes: number,
 ): Steps {
-  const [sender, receiver] = [from, to].map((index) => (cluster.devices[index] as Device).name) as [string, string];
   const start = simulation.now;
   yield* network.send(from, to, bytes);
-  const times = { start, end: simulation.now };
-  recorder.span({ device: sender, lane: 'link', cause: 'link', name: `to ${receiver}`, ...times, args: { bytes } });
+  if (!recorder.wantsSpans) return;
+  const sender = cluster.devices[from] as Device;
+  const receiver = cluster.devices[to] as Device;
+  const span = { device: sender.name, lane: 'link', cause: 'link', name: `to ${receiver.name}` } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: { bytes } });
 }
