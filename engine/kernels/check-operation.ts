@@ -1,0 +1,83 @@
+import type { KeyValueCache } from './key-value-cache.ts';
+import type { Operation } from './operation.ts';
+
+/** @throws RangeError naming the operation and what doesn't fit, unless every vector has the length that it needs */
+export function checkOperation(operation: Operation): void {
+  const { kind } = operation;
+  switch (kind) {
+    case 'embed': {
+      const { table, tokens, y } = operation;
+      equal(kind, 'y', y.values.length, tokens.length * table.columns);
+      for (const token of tokens) {
+        if (!(Number.isInteger(token) && token >= 0 && token < table.rows)) {
+          throw new RangeError(`embed: token ${token} of a table of ${table.rows} rows`);
+        }
+      }
+      return;
+    }
+    case 'rms-norm':
+      whole(kind, 'x', operation.x.values.length, operation.weight.values.length);
+      equal(kind, 'y', operation.y.values.length, operation.x.values.length);
+      return;
+    case 'multiply': {
+      const { matrix, x, y, bias } = operation;
+      const tokens = whole(kind, 'x', x.values.length, matrix.columns);
+      equal(kind, 'y', y.values.length, tokens * matrix.rows);
+      if (bias !== undefined) equal(kind, 'bias', bias.values.length, matrix.rows);
+      return;
+    }
+    case 'rope': {
+      const { x, angles, heads, headSize } = operation;
+      const tokens = whole(kind, 'x', x.values.length, heads * headSize);
+      const dimensions = whole(kind, 'angles', angles.values.length, tokens);
+      if (dimensions % 2 !== 0 || dimensions > headSize) {
+        throw new RangeError(`rope: ${dimensions} values of angles per token; heads have ${headSize}`);
+      }
+      return;
+    }
+    case 'store': {
+      const { cache, keys, values, position } = operation;
+      const tokens = whole(kind, 'keys', keys.values.length, cache.kvHeads * cache.headSize);
+      equal(kind, 'values', values.values.length, keys.values.length);
+      within(kind, cache, position, tokens);
+      return;
+    }
+    case 'attention': {
+      const { cache, queries, y, heads, position } = operation;
+      whole(kind, 'heads', heads, cache.kvHeads);
+      const tokens = whole(kind, 'queries', queries.values.length, heads * cache.headSize);
+      equal(kind, 'y', y.values.length, queries.values.length);
+      within(kind, cache, position, tokens);
+      return;
+    }
+    case 'swiglu':
+      equal(kind, 'up', operation.up.values.length, operation.gate.values.length);
+      equal(kind, 'y', operation.y.values.length, operation.gate.values.length);
+      return;
+    case 'softmax':
+      whole(kind, 'x', operation.x.values.length, operation.width);
+      equal(kind, 'y', operation.y.values.length, operation.x.values.length);
+      return;
+    case 'add':
+      equal(kind, 'y', operation.y.values.length, operation.x.values.length);
+      return;
+  }
+}
+
+function equal(kind: string, what: string, found: number, expected: number): void {
+  if (found !== expected) throw new RangeError(`${kind}: ${what} has ${found} values; ${expected} are needed`);
+}
+
+/** How often `part` goes into `length`. */
+function whole(kind: string, what: string, length: number, part: number): number {
+  if (!(part > 0 && length > 0 && length % part === 0)) {
+    throw new RangeError(`${kind}: ${what} has ${length} values; a multiple of ${part} is needed`);
+  }
+  return length / part;
+}
+
+function within(kind: string, cache: KeyValueCache, position: number, tokens: number): void {
+  if (!(Number.isInteger(position) && position >= 0 && position + tokens <= cache.capacity)) {
+    throw new RangeError(`${kind}: positions ${position} to ${position + tokens - 1} of a cache of ${cache.capacity}`);
+  }
+}

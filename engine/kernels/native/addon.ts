@@ -1,0 +1,38 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+/** native/addon.cpp as seen from here; vectors, matrices, mappings and caches are numbers. */
+export interface NativeEngine {
+  readonly instructionSet: string;
+  mapFile(path: string): [mapping: number, bytes: number];
+  mappedMatrix(mapping: number, offset: number, type: number, rows: number, columns: number): number;
+  matrix(bytes: Uint8Array, type: number, rows: number, columns: number): number;
+  vector(length: number): [vector: number, values: Float32Array];
+  cache(type: number, kvHeads: number, capacity: number, headSize: number): number;
+  run(commands: Float64Array, count: number): void;
+  /** Bytes per second at which the threads read a part of a vector, in bytes, once. */
+  readBandwidth(vector: number, begin: number, bytes: number): number;
+  /** Operations per second that the threads could do: in single precision, and in bytes with 32-bit sums. */
+  peaks(): [float: number, byte: number];
+  close(): void;
+}
+
+export interface NativeAddon {
+  readonly Engine: new (instructionSet: string, threads: number, pin: boolean) => NativeEngine;
+  instructionSets(): string[];
+}
+
+const FOLDER = join(import.meta.dirname, '../../../native/build');
+
+/**
+ * The compiled addon. HEARTH_ADDON names another build of it (that with sanitizers).
+ * @returns the addon, or the reason why there is none
+ */
+export function loadAddon(): NativeAddon | string {
+  const path = process.env.HEARTH_ADDON ?? join(FOLDER, 'release/hearth.node');
+  try {
+    return createRequire(import.meta.url)(path) as NativeAddon;
+  } catch (error) {
+    return (error as Error).message.split('\n')[0] as string;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Operation } from '../operation.ts';
+import type { Vector } from '../vector.ts';
+
+/** The operations' numbers, as native/command_reader.hpp has them. */
+const CODES: Readonly<Record<Operation['kind'], number>> = {
+  embed: 0,
+  'rms-norm': 1,
+  multiply: 2,
+  rope: 3,
+  store: 4,
+  attention: 5,
+  swiglu: 6,
+  softmax: 7,
+  add: 8,
+};
+
+/** Numbers one after another, in an array that grows and is used again. */
+export interface CommandBuffer {
+  numbers: Float64Array;
+  count: number;
+}
+
+/** Appends an operation as native/command_reader.cpp reads it. */
+export function encode(buffer: CommandBuffer, operation: Operation): void {
+  push(buffer, CODES[operation.kind]);
+  switch (operation.kind) {
+    case 'embed':
+      push(buffer, operation.table.id);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.tokens.length);
+      for (const token of operation.tokens) push(buffer, token);
+      return;
+    case 'rms-norm':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.weight);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.epsilon);
+      return;
+    case 'multiply':
+      push(buffer, operation.matrix.id);
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.y);
+      pushVector(buffer, operation.bias);
+      push(buffer, operation.accumulate === true ? 1 : 0);
+      return;
+    case 'rope':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.angles);
+      push(buffer, operation.heads);
+      push(buffer, operation.headSize);
+      push(buffer, operation.pairs === 'halves' ? 1 : 0);
+      return;
+    case 'store':
+      push(buffer, operation.cache.id);
+      pushVector(buffer, operation.keys);
+      pushVector(buffer, operation.values);
+      push(buffer, operation.position);
+      return;
+    case 'attention':
+      push(buffer, operation.cache.id);
+      pushVector(buffer, operation.queries);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.heads);
+      push(buffer, operation.position);
+      push(buffer, operation.scale);
+      return;
+    case 'swiglu':
+      pushVector(buffer, operation.gate);
+      pushVector(buffer, operation.up);
+      pushVector(buffer, operation.y);
+      return;
+    case 'softmax':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.y);
+      push(buffer, operation.width);
+      return;
+    case 'add':
+      pushVector(buffer, operation.x);
+      pushVector(buffer, operation.y);
+      return;
+  }
+}
+
+function push(buffer: CommandBuffer, value: number): void {
+  if (buffer.count === buffer.numbers.length) {
+    const larger = new Float64Array(2 * buffer.numbers.length);
+    larger.set(buffer.numbers);
+    buffer.numbers = larger;
+  }
+  buffer.numbers[buffer.count++] = value;
+}
+
+/** Number, offset and length; a vector that isn't there has number −1. */
+function pushVector(buffer: CommandBuffer, vector: Vector | undefined): void {
+  push(buffer, vector?.id ?? -1);
+  push(buffer, vector?.offset ?? 0);
+  push(buffer, vector?.values.length ?? 0);
+}

@@ -1,0 +1,65 @@
+import { InputError } from '../../input/input-error.ts';
+import { QUANTIZATION_NAMES } from '../../model/quantization.ts';
+import { checkMatrix } from '../check-matrix.ts';
+import { checkOperation } from '../check-operation.ts';
+import type { Kernels } from '../kernels.ts';
+import { vectorOver } from '../vector.ts';
+import type { NativeAddon } from './addon.ts';
+import { type CommandBuffer, encode } from './encode.ts';
+
+export interface NativeOptions {
+  readonly threads: number;
+  /** One of the addon's instruction sets, or "auto" for the fastest. */
+  readonly instructionSet: string;
+  /** Binds the own threads to processors, one each. */
+  readonly pin: boolean;
+}
+
+/** Kernels in C++. Formats are known to the addon by their place in QUANTIZATION_NAMES (native/formats/type.hpp). */
+export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin }: NativeOptions): Kernels {
+  const engine = new addon.Engine(instructionSet, threads, pin);
+  const commands: CommandBuffer = { numbers: new Float64Array(1024), count: 0 };
+  return {
+    name: 'native',
+    instructionSet: engine.instructionSet,
+    threads,
+    mapFile(path) {
+      try {
+        const [id, size] = engine.mapFile(path);
+        return { id, path, size };
+      } catch (error) {
+        throw new InputError(path, (error as Error).message);
+      }
+    },
+    matrix(matrix) {
+      const bytes = checkMatrix(matrix);
+      const { source, offset = 0, type, rows, columns } = matrix;
+      const code = QUANTIZATION_NAMES.indexOf(type);
+      const id =
+        source instanceof Uint8Array
+          ? engine.matrix(source.subarray(offset, offset + bytes), code, rows, columns)
+          : engine.mappedMatrix(source.id, offset, code, rows, columns);
+      return { id, type, rows, columns };
+    },
+    vector(contents) {
+      const [id, values] = engine.vector(typeof contents === 'number' ? contents : contents.length);
+      if (typeof contents !== 'number') values.set(contents);
+      return vectorOver(id, values);
+    },
+    cache(shape) {
+      const { type, kvHeads, capacity, headSize } = shape;
+      return { ...shape, id: engine.cache(QUANTIZATION_NAMES.indexOf(type), kvHeads, capacity, headSize) };
+    },
+    run(operations) {
+      commands.count = 0;
+      for (const operation of operations) {
+        checkOperation(operation);
+        encode(commands, operation);
+      }
+      engine.run(commands.numbers, commands.count);
+    },
+    close() {
+      engine.close();
+    },
+  };
+}

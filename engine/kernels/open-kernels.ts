@@ -1,0 +1,39 @@
+import { availableParallelism } from 'node:os';
+import { InputError, suggestion } from '../input/input-error.ts';
+import type { Kernels } from './kernels.ts';
+import { loadAddon } from './native/addon.ts';
+import { nativeKernels } from './native/native-kernels.ts';
+import { referenceKernels } from './reference/reference-kernels.ts';
+
+export interface KernelOptions {
+  /** "auto" (the default) is native where the addon was built, else reference. */
+  readonly implementation?: 'auto' | 'native' | 'reference';
+  /** Of the native kernels; default: one for each processor. */
+  readonly threads?: number;
+  /** Of the native kernels: "auto" (the default: the fastest here), "avx512", "avx2", "neon" or "scalar". */
+  readonly instructionSet?: string;
+  /** Of the native kernels: binds each own thread to a processor. Default: false, since others may need it. */
+  readonly pin?: boolean;
+}
+
+/** @throws InputError where what is asked for isn't there */
+export function openKernels(options: KernelOptions = {}): Kernels {
+  const { implementation = 'auto', threads = availableParallelism(), instructionSet = 'auto', pin = false } = options;
+  if (implementation === 'reference') return referenceKernels();
+  const addon = loadAddon();
+  if (typeof addon === 'string') {
+    if (implementation === 'auto') return referenceKernels();
+    throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
+  }
+  if (!(Number.isInteger(threads) && threads >= 1 && threads <= 1024)) {
+    throw new InputError('threads', `${threads} is not a whole number from 1 to 1024`);
+  }
+  const available = ['auto', ...addon.instructionSets()];
+  if (!available.includes(instructionSet)) {
+    throw new InputError(
+      'instruction set',
+      `"${instructionSet}" is not available here${suggestion(instructionSet, available)}`,
+    );
+  }
+  return nativeKernels(addon, { threads, instructionSet, pin });
+}

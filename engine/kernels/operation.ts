@@ -1,0 +1,115 @@
+import type { KeyValueCache } from './key-value-cache.ts';
+import type { Matrix } from './matrix.ts';
+import type { Vector } from './vector.ts';
+
+/**
+ * What kernels can do. Shapes are rows first: `[tokens][columns]` is one token's values after another's. How many tokens
+ * there are follows from the vectors' lengths. `x` and `y` of one operation must not overlap, except that an elementwise
+ * one (rms norm, swiglu, softmax) may write where it reads.
+ */
+export type Operation =
+  | EmbedOperation
+  | RmsNormOperation
+  | MultiplyOperation
+  | RopeOperation
+  | StoreOperation
+  | AttentionOperation
+  | SwigluOperation
+  | SoftmaxOperation
+  | AddOperation;
+
+/** y[i] = row tokens[i] of the table, as floats. */
+export interface EmbedOperation {
+  readonly kind: 'embed';
+  readonly table: Matrix;
+  readonly tokens: readonly number[];
+  /** [tokens][columns] */
+  readonly y: Vector;
+}
+
+/** y = x/√(mean x² + epsilon)·weight for every row as long as `weight`. */
+export interface RmsNormOperation {
+  readonly kind: 'rms-norm';
+  readonly x: Vector;
+  readonly weight: Vector;
+  readonly y: Vector;
+  readonly epsilon: number;
+}
+
+/** y = x·Wᵀ + bias, or with `accumulate` y += x·Wᵀ + bias (a residual connection). */
+export interface MultiplyOperation {
+  readonly kind: 'multiply';
+  /** [rows][columns] */
+  readonly matrix: Matrix;
+  /** [tokens][columns] */
+  readonly x: Vector;
+  /** [tokens][rows] */
+  readonly y: Vector;
+  /** [rows] */
+  readonly bias?: Vector;
+  readonly accumulate?: boolean;
+}
+
+/**
+ * Rotary position embedding, in place: turns the pairs of the first values of each head by a token's angles
+ * (Su et al. 2021, Eq. 34). Pairs are (2i, 2i + 1) or the halves (i, i + dimensions/2).
+ */
+export interface RopeOperation {
+  readonly kind: 'rope';
+  /** [tokens][heads][headSize] */
+  readonly x: Vector;
+  /** From ropeAngles: [tokens][dimensions/2][cosine, sine]; dimensions ≤ headSize. */
+  readonly angles: Vector;
+  readonly heads: number;
+  readonly headSize: number;
+  readonly pairs: 'adjacent' | 'halves';
+}
+
+/** Writes keys and values of consecutive tokens to the cache, the first at `position`. */
+export interface StoreOperation {
+  readonly kind: 'store';
+  readonly cache: KeyValueCache;
+  /** [tokens][kvHeads][headSize] */
+  readonly keys: Vector;
+  readonly values: Vector;
+  readonly position: number;
+}
+
+/**
+ * y = softmax(scale·q·Kᵀ)·V for every head, causal: a token at position p sees the cache's positions 0 … p. Query head h
+ * reads KV head ⌊h·kvHeads/heads⌋.
+ */
+export interface AttentionOperation {
+  readonly kind: 'attention';
+  readonly cache: KeyValueCache;
+  /** [tokens][heads][headSize] */
+  readonly queries: Vector;
+  readonly y: Vector;
+  readonly heads: number;
+  /** Of the first token. */
+  readonly position: number;
+  readonly scale: number;
+}
+
+/** y = gate/(1 + e^−gate)·up. */
+export interface SwigluOperation {
+  readonly kind: 'swiglu';
+  readonly gate: Vector;
+  readonly up: Vector;
+  readonly y: Vector;
+}
+
+/** y = e^x/Σ e^x for every row of `width`. */
+export interface SoftmaxOperation {
+  readonly kind: 'softmax';
+  readonly x: Vector;
+  readonly y: Vector;
+  readonly width: number;
+}
+
+/** y += x. */
+export interface AddOperation {
+  readonly kind: 'add';
+  readonly x: Vector;
+  readonly y: Vector;
+}

@@ -1,0 +1,65 @@
+import { closeSync, openSync, statSync } from 'node:fs';
+import { InputError } from '../../input/input-error.ts';
+import { quantizedBytes } from '../../model/quantization.ts';
+import { checkMatrix } from '../check-matrix.ts';
+import { checkOperation } from '../check-operation.ts';
+import type { Kernels } from '../kernels.ts';
+import type { MappedFile } from '../matrix.ts';
+import { vectorOver } from '../vector.ts';
+import { perform } from './perform.ts';
+import { readBytes } from './read-bytes.ts';
+import type { ReferenceState } from './reference-state.ts';
+
+/**
+ * Kernels in plain TypeScript: weights by engine/gguf's dequantization, sums in float64, each result rounded once to
+ * float32. A matrix of a file is read into memory when it is made.
+ */
+export function referenceKernels(): Kernels {
+  const files: number[] = [];
+  const state: ReferenceState = { matrices: [], caches: [] };
+  let vectors = 0;
+  return {
+    name: 'reference',
+    instructionSet: 'none',
+    threads: 1,
+    mapFile(path) {
+      try {
+        const status = statSync(path);
+        if (!status.isFile()) throw new Error('is not a regular file');
+        if (status.size === 0) throw new Error('is empty');
+        const id = files.push(openSync(path, 'r')) - 1;
+        return { id, path, size: status.size };
+      } catch (error) {
+        throw new InputError(path, (error as Error).message);
+      }
+    },
+    matrix(matrix) {
+      const bytes = checkMatrix(matrix);
+      const { source, offset = 0, type, rows, columns } = matrix;
+      const data =
+        source instanceof Uint8Array
+          ? source.subarray(offset, offset + bytes)
+          : readBytes(files[(source as MappedFile).id] as number, offset, bytes);
+      const id = state.matrices.push({ bytes: data, rowBytes: quantizedBytes(columns, type) }) - 1;
+      return { id, type, rows, columns };
+    },
+    vector(contents) {
+      const values = typeof contents === 'number' ? new Float32Array(contents) : Float32Array.from(contents);
+      return vectorOver(vectors++, values);
+    },
+    cache(shape) {
+      const length = shape.kvHeads * shape.capacity * shape.headSize;
+      const id = state.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
+      return { ...shape, id };
+    },
+    run(operations) {
+      for (const operation of operations) checkOperation(operation);
+      for (const operation of operations) perform(state, operation);
+    },
+    close() {
+      for (const file of files.splice(0)) closeSync(file);
+      state.matrices.length = 0;
+      state.caches.length = 0;
+    },
+  };
+}

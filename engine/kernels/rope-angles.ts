@@ -1,0 +1,25 @@
+/** Rotary position embedding's settings, as a model's metadata gives them. */
+export interface RopeSettings {
+  /** Values of a head that are turned. */
+  readonly dimensions: number;
+  readonly base: number;
+  /** dimensions/2 divisors of the angles (`rope_freqs.weight` of Llama 3.1). */
+  readonly factors?: ArrayLike<number>;
+}
+
+/**
+ * Cosine and sine of θᵢ = position·base^(−2i/dimensions)/factorᵢ for positions `position`, `position` + 1, …
+ * (Su et al. 2021, Eq. 15; the factors: Llama 3.1), computed in double precision.
+ * @param out [tokens][dimensions/2][cosine, sine]; its length says how many tokens
+ */
+export function ropeAngles({ dimensions, base, factors }: RopeSettings, position: number, out: Float32Array): void {
+  if (out.length % dimensions !== 0) throw new RangeError(`${out.length} angles for ${dimensions} dimensions`);
+  const pairs = dimensions / 2;
+  for (let token = 0; token < out.length / dimensions; token++) {
+    for (let i = 0; i < pairs; i++) {
+      const angle = ((position + token) * base ** ((-2 * i) / dimensions)) / (factors?.[i] ?? 1);
+      out[2 * (token * pairs + i)] = Math.cos(angle);
+      out[2 * (token * pairs + i) + 1] = Math.sin(angle);
+    }
+  }
+}

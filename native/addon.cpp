@@ -1,0 +1,175 @@
+#include <napi.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+#include "kernels/select.hpp"
+#include "probes/limits.hpp"
+
+/**
+ * What JavaScript sees. Arguments come from engine/kernels/native, which has checked them for people; here they are
+ * checked again for memory's sake. Every C++ exception becomes a JavaScript error.
+ */
+namespace {
+
+std::size_t wholeNumber(const Napi::CallbackInfo& info, std::size_t index) {
+  const double value = info[index].As<Napi::Number>().DoubleValue();
+  if (!(value >= 0 && value <= 9007199254740991.0)) throw std::invalid_argument("an argument is not a whole number");
+  return static_cast<std::size_t>(value);
+}
+
+hearth::Type typeArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  const std::size_t number = wholeNumber(info, index);
+  if (number >= hearth::typeCount) throw std::invalid_argument("there is no such format");
+  return static_cast<hearth::Type>(number);
+}
+
+Napi::Number toNumber(const Napi::CallbackInfo& info, std::size_t value) {
+  return Napi::Number::New(info.Env(), static_cast<double>(value));
+}
+
+class EngineObject : public Napi::ObjectWrap<EngineObject> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "Engine",
+                       {InstanceMethod<&EngineObject::mapFile>("mapFile"),
+                        InstanceMethod<&EngineObject::mappedMatrix>("mappedMatrix"),
+                        InstanceMethod<&EngineObject::matrix>("matrix"),
+                        InstanceMethod<&EngineObject::vector>("vector"),
+                        InstanceMethod<&EngineObject::cache>("cache"), InstanceMethod<&EngineObject::run>("run"),
+                        InstanceMethod<&EngineObject::readBandwidth>("readBandwidth"),
+                        InstanceMethod<&EngineObject::peaks>("peaks"),
+                        InstanceMethod<&EngineObject::close>("close"),
+                        InstanceAccessor<&EngineObject::instructionSet>("instructionSet")});
+  }
+
+  /** (instruction set or "auto", threads, pin) */
+  explicit EngineObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineObject>(info) {
+    const hearth::KernelTable& table = hearth::selectTable(info[0].As<Napi::String>().Utf8Value());
+    const std::size_t threads = wholeNumber(info, 1);
+    if (threads < 1 || threads > 1024) throw std::invalid_argument("threads must be 1 to 1024");
+    engine_ = std::make_unique<hearth::Engine>(table, threads, info[2].As<Napi::Boolean>().Value());
+  }
+
+ private:
+  hearth::Engine& engine() {
+    if (!engine_) throw std::logic_error("the engine is closed");
+    return *engine_;
+  }
+
+  /** (path) → [mapping, bytes] */
+  Napi::Value mapFile(const Napi::CallbackInfo& info) {
+    const std::size_t mapping = engine().addMapping(info[0].As<Napi::String>().Utf8Value());
+    const Napi::Array result = Napi::Array::New(info.Env(), 2);
+    result.Set(0u, toNumber(info, mapping));
+    result.Set(1u, toNumber(info, engine().mappingBytes(mapping)));
+    return result;
+  }
+
+  /** (mapping, offset, format, rows, columns) → matrix */
+  Napi::Value mappedMatrix(const Napi::CallbackInfo& info) {
+    return toNumber(info, engine().addMappedMatrix(wholeNumber(info, 0), wholeNumber(info, 1), typeArgument(info, 2),
+                                                   wholeNumber(info, 3), wholeNumber(info, 4)));
+  }
+
+  /** (bytes, format, rows, columns) → matrix; the bytes stay where they are and must not be transferred. */
+  Napi::Value matrix(const Napi::CallbackInfo& info) {
+    const auto bytes = info[0].As<Napi::Uint8Array>();
+    if (!bytes.IsTypedArray() || !bytes.ArrayBuffer().IsArrayBuffer()) {
+      throw std::invalid_argument("a matrix needs bytes of an ArrayBuffer");
+    }
+    const std::size_t number = engine().addMatrix({bytes.Data(), bytes.ByteLength()}, typeArgument(info, 1),
+                                                  wholeNumber(info, 2), wholeNumber(info, 3));
+    // Matrices often share one buffer: it is held, and looked at before each run, once.
+    if (held_.empty() || !held_.back().Value().StrictEquals(bytes.ArrayBuffer())) {
+      held_.push_back(Napi::Reference<Napi::ArrayBuffer>::New(bytes.ArrayBuffer(), 1));
+    }
+    return toNumber(info, number);
+  }
+
+  /** (length) → [vector, its Float32Array] */
+  Napi::Value vector(const Napi::CallbackInfo& info) {
+    const std::size_t length = wholeNumber(info, 0);
+    const std::size_t number = engine().addVector(length);
+    auto owner = std::make_unique<std::shared_ptr<hearth::Buffer>>(engine().vector(number));
+    std::byte* data = (*owner)->data();
+    // The array keeps the memory alive, also when the engine is closed before.
+    const auto buffer = Napi::ArrayBuffer::New(
+        info.Env(), data, length * sizeof(float),
+        [](Napi::Env, void*, std::shared_ptr<hearth::Buffer>* shared) { delete shared; }, owner.get());
+    static_cast<void>(owner.release());
+    const Napi::Array result = Napi::Array::New(info.Env(), 2);
+    result.Set(0u, toNumber(info, number));
+    result.Set(1u, Napi::Float32Array::New(info.Env(), length, buffer, 0));
+    return result;
+  }
+
+  /** (format, kvHeads, capacity, headSize) → cache */
+  Napi::Value cache(const Napi::CallbackInfo& info) {
+    return toNumber(info, engine().addCache(typeArgument(info, 0), wholeNumber(info, 1), wholeNumber(info, 2),
+                                            wholeNumber(info, 3)));
+  }
+
+  /** (commands, how many numbers of them count) */
+  void run(const Napi::CallbackInfo& info) {
+    const auto commands = info[0].As<Napi::Float64Array>();
+    const std::size_t count = wholeNumber(info, 1);
+    if (!commands.IsTypedArray() || count > commands.ElementLength()) {
+      throw std::invalid_argument("more commands than the array holds");
+    }
+    for (const auto& buffer : held_) {
+      if (buffer.Value().IsDetached()) throw std::logic_error("the bytes of a matrix were transferred away");
+    }
+    engine().run({commands.Data(), count});
+  }
+
+  /** (vector, first byte, bytes) → bytes per second of reading them once */
+  Napi::Value readBandwidth(const Napi::CallbackInfo& info) {
+    const auto buffer = engine().vector(wholeNumber(info, 0));
+    const std::size_t begin = wholeNumber(info, 1);
+    const std::size_t bytes = wholeNumber(info, 2);
+    if (begin > buffer->size() || bytes > buffer->size() - begin) throw std::out_of_range("beyond the vector");
+    return Napi::Number::New(info.Env(), hearth::readBandwidth(engine().pool(), engine().table(),
+                                                               buffer->data() + begin, bytes));
+  }
+
+  /** () → [single precision, bytes] operations per second */
+  Napi::Value peaks(const Napi::CallbackInfo& info) {
+    const Napi::Array result = Napi::Array::New(info.Env(), 2);
+    result.Set(0u, Napi::Number::New(info.Env(), hearth::floatPeak(engine().pool(), engine().table())));
+    result.Set(1u, Napi::Number::New(info.Env(), hearth::bytePeak(engine().pool(), engine().table())));
+    return result;
+  }
+
+  void close(const Napi::CallbackInfo&) {
+    engine_.reset();
+    held_.clear();
+  }
+
+  Napi::Value instructionSet(const Napi::CallbackInfo& info) {
+    return Napi::String::New(info.Env(), engine().table().name);
+  }
+
+  std::unique_ptr<hearth::Engine> engine_;
+  std::vector<Napi::Reference<Napi::ArrayBuffer>> held_;
+};
+
+Napi::Value instructionSets(const Napi::CallbackInfo& info) {
+  const auto tables = hearth::availableTables();
+  const Napi::Array names = Napi::Array::New(info.Env(), tables.size());
+  for (std::uint32_t i = 0; i < tables.size(); i++) names.Set(i, Napi::String::New(info.Env(), tables[i]->name));
+  return names;
+}
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  exports.Set("Engine", EngineObject::define(env));
+  exports.Set("instructionSets", Napi::Function::New<instructionSets>(env, "instructionSets"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(hearth, initialize)

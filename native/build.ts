@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+
+/**
+ * Compiles native/ to an addon: `tsx native/build.ts`. Kernels are compiled once per instruction set, each file with flags
+ * of its own, which is why this is a script. Node's C interface comes from npm (node-api-headers), so that nothing but a
+ * compiler is needed.
+ *
+ * --sanitize  with AddressSanitizer and UndefinedBehaviorSanitizer, to a folder of its own
+ * --optional  a missing compiler or a failed compilation is a message and no error: the engine runs without the addon
+ */
+const root = import.meta.dirname;
+const run = promisify(execFile);
+
+const WARNINGS = ['-Wall', '-Wextra', '-Werror'];
+/** Products must not be fused with sums where ggml rounds them one after the other; where it pays kernels ask for it. */
+const COMMON = ['-std=c++20', '-fPIC', '-fvisibility=hidden', '-ffp-contract=off', '-fno-math-errno', '-pthread'];
+const SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer', '-g'];
+
+const AVX2 = ['-mavx2', '-mfma', '-mf16c', '-mbmi2'];
+const INSTRUCTION_SETS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  x64: {
+    'kernels/avx2.cpp': AVX2,
+    'kernels/avx512.cpp': [...AVX2, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mavx512vnni'],
+  },
+  arm64: {
+    // Apple's compiler takes its own processors, which have these instructions, for granted.
+    'kernels/neon.cpp': process.platform === 'darwin' ? [] : ['-march=armv8.2-a+dotprod+fp16'],
+  },
+};
+
+interface Compiler {
+  readonly command: string;
+  readonly version: string;
+}
+
+async function findCompiler(): Promise<Compiler> {
+  const candidates = process.env.CXX === undefined ? ['c++', 'g++', 'clang++'] : [process.env.CXX];
+  for (const command of candidates) {
+    try {
+      const { stdout } = await run(command, ['--version']);
+      return { command, version: stdout };
+    } catch {}
+  }
+  throw new Error(`no C++ compiler (looked for ${candidates.join(', ')}); install g++ 11 or clang 14, or set CXX`);
+}
+
+function flagsFor(source: string, compiler: Compiler, sanitize: boolean): string[] {
+  // GCC's own header of these instructions sets off its warning about uninitialized variables (GCC bug 105593).
+  const quiet = source === 'kernels/avx512.cpp' && !/clang/i.test(compiler.version);
+  const tuned = source.startsWith('kernels/') ? '-O3' : '-O2';
+  return [
+    ...COMMON,
+    ...WARNINGS,
+    ...(quiet ? ['-Wno-uninitialized', '-Wno-maybe-uninitialized'] : []),
+    ...(INSTRUCTION_SETS[process.arch]?.[source] ?? []),
+    ...(sanitize ? ['-O1', ...SANITIZE] : [tuned]),
+    ...(source === 'addon.cpp' ? includeFlags() : []),
+  ];
+}
+
+/** As system headers, so that our warnings don't judge them. */
+function includeFlags(): string[] {
+  const resolve = createRequire(import.meta.url).resolve;
+  const folders = [
+    dirname(resolve('node-addon-api/package.json')),
+    join(dirname(resolve('node-api-headers/package.json')), 'include'),
+  ];
+  return [
+    ...folders.flatMap((folder) => ['-isystem', folder]),
+    '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL',
+    '-DNAPI_VERSION=8',
+  ];
+}
+
+function filesWithEnd(end: string): string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(end) && !file.startsWith('build'))
+    .sort();
+}
+
+/** Changes with every source, flag and compiler version, so that an addon that is there and current is kept. */
+function fingerprint(compiler: Compiler, sanitize: boolean): string {
+  const hash = createHash('sha256').update(compiler.version).update(process.arch);
+  for (const file of [...filesWithEnd('.cpp'), ...filesWithEnd('.hpp')]) {
+    hash.update(file).update(readFileSync(join(root, file)));
+    hash.update(flagsFor(file, compiler, sanitize).join(' '));
+  }
+  return hash.digest('hex');
+}
+
+function addonOf(sanitize: boolean): string {
+  return join(root, 'build', sanitize ? 'sanitize' : 'release', 'hearth.node');
+}
+
+async function build(sanitize: boolean): Promise<string> {
+  if (process.platform !== 'linux' && process.platform !== 'darwin') {
+    throw new Error(`the native kernels support Linux and macOS, not ${process.platform}`);
+  }
+  const compiler = await findCompiler();
+  const addon = addonOf(sanitize);
+  const folder = dirname(addon);
+  const mark = join(folder, 'fingerprint');
+  const current = fingerprint(compiler, sanitize);
+  if (existsSync(addon) && existsSync(mark) && readFileSync(mark, 'utf8') === current) return `${addon} is current`;
+
+  mkdirSync(folder, { recursive: true });
+  rmSync(mark, { force: true });
+  const sources = filesWithEnd('.cpp');
+  const objectOf = (source: string): string => join(folder, `${source.replaceAll(/[\\/]/g, '-')}.o`);
+  const waiting = [...sources];
+  const compileNext = async (): Promise<void> => {
+    for (let source = waiting.shift(); source !== undefined; source = waiting.shift()) {
+      await run(compiler.command, [
+        ...flagsFor(source, compiler, sanitize),
+        '-c',
+        join(root, source),
+        '-o',
+        objectOf(source),
+      ]);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, compileNext));
+
+  const link =
+    process.platform === 'darwin'
+      ? ['-bundle', '-undefined', 'dynamic_lookup']
+      : ['-shared', '-Wl,--no-undefined-version'];
+  // A new file takes the place of the old one, which a running process may have mapped.
+  const fresh = `${addon}.${process.pid}.tmp`;
+  await run(compiler.command, [
+    ...link,
+    '-pthread',
+    ...(sanitize ? SANITIZE : []),
+    ...sources.map(objectOf),
+    '-o',
+    fresh,
+  ]);
+  renameSync(fresh, addon);
+  writeFileSync(mark, current);
+  return `built ${addon}`;
+}
+
+const { values } = parseArgs({ options: { sanitize: { type: 'boolean' }, optional: { type: 'boolean' } } });
+try {
+  console.log(`native kernels: ${await build(values.sanitize === true)}`);
+} catch (error) {
+  const { stderr, message } = error as { stderr?: string; message: string };
+  console.error(
+    `native kernels: ${stderr === undefined || stderr === '' ? message : stderr.trim().split('\n').slice(0, 20).join('\n')}`,
+  );
+  // One of other sources might be there; its commands could mean something else.
+  rmSync(addonOf(values.sanitize === true), { force: true });
+  console.error('native kernels: not built; the engine runs on its plain TypeScript kernels, which are slow');
+  process.exitCode = values.optional === true ? 0 : 1;
+}

@@ -1,0 +1,177 @@
+#include "command_reader.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace hearth {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+/** How often `part` goes into `whole`, which it must do exactly and at least once. */
+std::size_t times(std::size_t whole, std::size_t part, const char* what) {
+  require(part > 0 && whole >= part && whole % part == 0, what);
+  return whole / part;
+}
+
+}  // namespace
+
+double CommandReader::number() {
+  require(!left_.empty(), "a command ends before its operands do");
+  const double value = left_.front();
+  left_ = left_.subspan(1);
+  return value;
+}
+
+std::size_t CommandReader::count() {
+  const double value = number();
+  require(value >= 0 && value <= 9007199254740991.0 && value == std::floor(value), "an operand is not a whole number");
+  return static_cast<std::size_t>(value);
+}
+
+std::span<float> CommandReader::slice() {
+  const std::size_t index = count();
+  const std::size_t offset = count();
+  const std::size_t length = count();
+  require(index < engine_.vectors_.size(), "there is no such vector");
+  const Buffer& buffer = *engine_.vectors_[index];
+  const std::size_t size = buffer.size() / sizeof(float);
+  require(offset <= size && length <= size - offset, "a slice reaches beyond its vector");
+  return {reinterpret_cast<float*>(buffer.data()) + offset, length};
+}
+
+std::span<float> CommandReader::optionalSlice() {
+  require(left_.size() >= 3, "a command ends before its operands do");
+  if (left_.front() >= 0) return slice();
+  left_ = left_.subspan(3);
+  return {};
+}
+
+const MatrixView& CommandReader::matrix() {
+  const std::size_t index = count();
+  require(index < engine_.matrices_.size(), "there is no such matrix");
+  return engine_.matrices_[index];
+}
+
+const CacheView& CommandReader::cache() {
+  const std::size_t index = count();
+  require(index < engine_.caches_.size(), "there is no such cache");
+  return engine_.caches_[index]->view;
+}
+
+void CommandReader::read(Program& program) {
+  const std::size_t number = count();
+  require(number <= static_cast<std::size_t>(Code::Add), "there is no such operation");
+  switch (const auto code = static_cast<Code>(number)) {
+    case Code::Embed:
+      return readEmbed(program);
+    case Code::RmsNorm:
+      return readRmsNorm(program);
+    case Code::Multiply:
+      return readMultiply(program);
+    case Code::Rope:
+      return readRope(program);
+    case Code::Store:
+      return readStore(program);
+    case Code::Attention:
+      return readAttention(program);
+    case Code::Swiglu:
+    case Code::Softmax:
+    case Code::Add:
+      return readElementwise(program, code);
+  }
+}
+
+void CommandReader::readEmbed(Program& program) {
+  const MatrixView& table = matrix();
+  const auto y = slice();
+  const std::size_t tokens = count();
+  require(tokens <= left_.size() && y.size() == tokens * table.columns, "embed: y doesn't fit the tokens");
+  std::vector<std::size_t> ids(tokens);
+  for (auto& id : ids) {
+    id = count();
+    require(id < table.rows, "embed: there is no such row");
+  }
+  program.append(EmbedOperation{table, std::move(ids), y});
+}
+
+void CommandReader::readRmsNorm(Program& program) {
+  const auto x = slice();
+  const auto weight = slice();
+  const auto y = slice();
+  times(x.size(), weight.size(), "rms norm: x isn't whole rows");
+  require(y.size() == x.size(), "rms norm: y differs from x");
+  program.append(RmsNormOperation{x, weight, y, static_cast<float>(number())});
+}
+
+void CommandReader::readMultiply(Program& program) {
+  const MatrixView& weights = matrix();
+  const auto x = slice();
+  const auto y = slice();
+  const auto bias = optionalSlice();
+  const bool accumulate = count() != 0;
+  const std::size_t tokens = times(x.size(), weights.columns, "multiply: x isn't whole rows");
+  require(y.size() == tokens * weights.rows, "multiply: y doesn't fit x");
+  require(bias.empty() || bias.size() == weights.rows, "multiply: the bias doesn't fit the matrix");
+  program.multiply(weights, x, y, bias, accumulate, engine_.pool_.size());
+}
+
+void CommandReader::readRope(Program& program) {
+  const auto x = slice();
+  const auto angles = slice();
+  const std::size_t heads = count();
+  const std::size_t headSize = count();
+  const bool halves = count() != 0;
+  require(heads > 0 && headSize > 0 && headSize <= x.size() / heads, "rope: x is smaller than a token");
+  const std::size_t tokens = times(x.size(), heads * headSize, "rope: x isn't whole tokens");
+  const std::size_t dimensions = times(angles.size(), tokens, "rope: the angles don't fit the tokens");
+  require(dimensions % 2 == 0 && dimensions <= headSize, "rope: more angles than a head has pairs");
+  program.append(RopeOperation{x, angles, heads, headSize, dimensions, halves});
+}
+
+void CommandReader::readStore(Program& program) {
+  const CacheView& to = cache();
+  const auto keys = slice();
+  const auto values = slice();
+  const std::size_t position = count();
+  const std::size_t tokens = times(keys.size(), to.kvHeads * to.headSize, "store: keys aren't whole tokens");
+  require(values.size() == keys.size(), "store: values differ from keys");
+  require(position <= to.capacity && tokens <= to.capacity - position, "store: beyond the cache's capacity");
+  program.append(StoreOperation{to, keys, values, position});
+}
+
+void CommandReader::readAttention(Program& program) {
+  const CacheView& from = cache();
+  const auto queries = slice();
+  const auto y = slice();
+  const std::size_t heads = count();
+  const std::size_t position = count();
+  const auto scale = static_cast<float>(number());
+  times(heads, from.kvHeads, "attention: query heads aren't a multiple of KV heads");
+  require(from.headSize <= queries.size() / heads, "attention: queries are smaller than a token");
+  const std::size_t tokens = times(queries.size(), heads * from.headSize, "attention: queries aren't whole tokens");
+  require(y.size() == queries.size(), "attention: y differs from the queries");
+  require(position <= from.capacity && tokens <= from.capacity - position, "attention: beyond the cache's capacity");
+  program.append(AttentionOperation{from, queries, y, heads, position, scale});
+}
+
+void CommandReader::readElementwise(Program& program, Code code) {
+  const auto first = slice();
+  const auto second = slice();
+  require(second.size() == first.size(), "operands of an elementwise operation differ in length");
+  if (code == Code::Swiglu) {
+    const auto y = slice();
+    require(y.size() == first.size(), "swiglu: y differs from the gate");
+    program.append(SwigluOperation{first, second, y});
+  } else if (code == Code::Softmax) {
+    const std::size_t width = count();
+    times(first.size(), width, "softmax: x isn't whole rows");
+    program.append(SoftmaxOperation{first, second, width});
+  } else {
+    program.append(AddOperation{first, second});
+  }
+}
+
+}  // namespace hearth

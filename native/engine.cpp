@@ -1,0 +1,74 @@
+#include "engine.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include "command_reader.hpp"
+
+namespace hearth {
+namespace {
+
+/** a·b, or an error where it doesn't fit. */
+std::size_t product(std::size_t a, std::size_t b) {
+  if (a != 0 && b > std::numeric_limits<std::ptrdiff_t>::max() / a) throw std::length_error("too large");
+  return a * b;
+}
+
+}  // namespace
+
+Engine::Engine(const KernelTable& table, std::size_t threads, bool pin)
+    : table_(table), pool_(threads, pin), program_(table) {}
+
+std::size_t Engine::addMapping(const std::string& path) {
+  mappings_.push_back(std::make_unique<FileMapping>(path));
+  return mappings_.size() - 1;
+}
+
+std::size_t Engine::mappingBytes(std::size_t mapping) const { return mappings_.at(mapping)->bytes().size(); }
+
+std::size_t Engine::addMappedMatrix(std::size_t mapping, std::size_t offset, Type type, std::size_t rows,
+                                    std::size_t columns) {
+  const auto bytes = mappings_.at(mapping)->bytes();
+  if (offset > bytes.size()) throw std::out_of_range("the matrix begins beyond the end of the file");
+  return addMatrix(bytes.subspan(offset), type, rows, columns);
+}
+
+std::size_t Engine::addMatrix(std::span<const std::uint8_t> bytes, Type type, std::size_t rows, std::size_t columns) {
+  if (rows == 0 || columns == 0 || columns % formatOf(type).block != 0) {
+    throw std::invalid_argument("a matrix needs rows, and columns in whole blocks");
+  }
+  if (product(rows, rowBytes(type, columns)) > bytes.size()) {
+    throw std::out_of_range("the matrix reaches beyond the end of its bytes");
+  }
+  matrices_.push_back({bytes.data(), type, rows, columns});
+  return matrices_.size() - 1;
+}
+
+std::size_t Engine::addVector(std::size_t length) {
+  vectors_.push_back(std::make_shared<Buffer>(product(length, sizeof(float))));
+  return vectors_.size() - 1;
+}
+
+std::shared_ptr<Buffer> Engine::vector(std::size_t number) const { return vectors_.at(number); }
+
+std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize) {
+  if (type != Type::F16 && type != Type::F32) throw std::invalid_argument("a cache holds F16 or F32");
+  if (kvHeads == 0 || capacity == 0 || headSize == 0) throw std::invalid_argument("a cache can't be empty");
+  if (capacity > std::numeric_limits<std::ptrdiff_t>::max() / 2) throw std::length_error("too large");
+  const std::size_t whole = (capacity + positionBlock - 1) / positionBlock * positionBlock;
+  const std::size_t bytes = product(product(product(kvHeads, whole), headSize), formatOf(type).bytes);
+  auto cache = std::unique_ptr<Cache>(new Cache{Buffer(bytes), Buffer(bytes), {}});
+  cache->view = {reinterpret_cast<std::uint8_t*>(cache->keys.data()),
+                 reinterpret_cast<std::uint8_t*>(cache->values.data()), type, kvHeads, whole, headSize};
+  caches_.push_back(std::move(cache));
+  return caches_.size() - 1;
+}
+
+void Engine::run(std::span<const double> commands) {
+  program_.clear();
+  CommandReader reader(*this, commands);
+  while (!reader.atEnd()) reader.read(program_);
+  program_.run(pool_);
+}
+
+}  // namespace hearth

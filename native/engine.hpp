@@ -1,0 +1,57 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/table.hpp"
+#include "memory/buffer.hpp"
+#include "memory/file_mapping.hpp"
+#include "operations/program.hpp"
+#include "threads/thread_pool.hpp"
+
+namespace hearth {
+
+/**
+ * What an open engine owns: threads, mapped files, matrices in them, float vectors and KV caches, each known by its
+ * number. Everything lives as long as the engine; vectors that JavaScript still sees live on after it.
+ */
+class Engine {
+ public:
+  Engine(const KernelTable& table, std::size_t threads, bool pin);
+
+  std::size_t addMapping(const std::string& path);
+  [[nodiscard]] std::size_t mappingBytes(std::size_t mapping) const;
+  /** A matrix whose bytes lie in a mapping. Throws where they reach beyond its end. */
+  std::size_t addMappedMatrix(std::size_t mapping, std::size_t offset, Type type, std::size_t rows,
+                              std::size_t columns);
+  /** A matrix whose bytes the caller keeps in place as long as the engine lives. */
+  std::size_t addMatrix(std::span<const std::uint8_t> bytes, Type type, std::size_t rows, std::size_t columns);
+  std::size_t addVector(std::size_t length);
+  [[nodiscard]] std::shared_ptr<Buffer> vector(std::size_t number) const;
+  std::size_t addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize);
+
+  /** Runs commands encoded as engine/kernels/native/encode.ts does. Throws, before running any, where one is invalid. */
+  void run(std::span<const double> commands);
+
+  [[nodiscard]] const KernelTable& table() const { return table_; }
+  [[nodiscard]] ThreadPool& pool() { return pool_; }
+
+ private:
+  friend class CommandReader;
+  struct Cache {
+    Buffer keys;
+    Buffer values;
+    CacheView view;
+  };
+
+  const KernelTable& table_;
+  ThreadPool pool_;
+  Program program_;
+  std::vector<std::unique_ptr<FileMapping>> mappings_;
+  std::vector<MatrixView> matrices_;
+  std::vector<std::shared_ptr<Buffer>> vectors_;
+  std::vector<std::unique_ptr<Cache>> caches_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,79 @@
+#pragma once
+#include "../shared/activations.hpp"
+#include "../shared/vector_math.hpp"
+#include "../table.hpp"
+#include "simd.hpp"
+
+/** Formats of 32 weights per block with a scale and no minimum: two blocks fill a register. */
+namespace hearth {
+namespace {
+
+/** Sixteen packed bytes of each block, low nibbles before high ones, as 64 numbers from 0 to 15. */
+inline __m512i nibblesOf(const std::uint8_t* first, const std::uint8_t* second) {
+  const __m512i twice = join(_mm256_broadcastsi128_si256(load128(first)), _mm256_broadcastsi128_si256(load128(second)));
+  const __m512i shifts = _mm512_set_epi64(0x0004000400040004, 0x0004000400040004, 0, 0, 0x0004000400040004,
+                                          0x0004000400040004, 0, 0);
+  return _mm512_and_si512(_mm512_srlv_epi16(twice, shifts), _mm512_set1_epi8(15));
+}
+
+/** The 64 weights of two blocks, quantOffset(T) above zero. */
+template <Type T>
+inline __m512i decodeBlocks(const std::uint8_t* first, const std::uint8_t* second) {
+  if constexpr (T == Type::Q8_0) {
+    return _mm512_xor_si512(join(load256(first + 2), load256(second + 2)), _mm512_set1_epi8(-128));
+  }
+  if constexpr (T == Type::Q4_0) return nibblesOf(first + 2, second + 2);
+  if constexpr (T == Type::IQ4_NL) {
+    const __m128i table = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15);
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibblesOf(first + 2, second + 2));
+  }
+  if constexpr (T == Type::Q5_0) {
+    const __m512i low = nibblesOf(first + 6, second + 6);
+    const __mmask64 high = static_cast<std::uint64_t>(load32(second + 2)) << 32 | load32(first + 2);
+    return _mm512_mask_add_epi8(low, high, low, _mm512_set1_epi8(16));
+  }
+}
+
+/** Both blocks' scales, each in the eight lanes of its products. */
+inline __m512 blockScales(const std::uint8_t* first, const std::uint8_t* second) {
+  const __m128i low = _mm_set1_epi16(static_cast<short>(load16(first)));
+  const __m128i high = _mm_set1_epi16(static_cast<short>(load16(second)));
+  return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+}
+
+template <Type T>
+inline float dotBlocks(const std::uint8_t* row, const Activations& x, std::size_t columns) {
+  constexpr std::size_t bytes = formatOf(T).bytes;
+  const std::size_t blocks = columns / 32;
+  const __m512i spread = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+  __m512 sums = _mm512_setzero_ps();
+  std::size_t i = 0;
+  for (; i + 2 <= blocks; i += 2) {
+    const std::uint8_t* first = row + i * bytes;
+    const std::uint8_t* second = first + bytes;
+    if constexpr (T != Type::Q8_0) prefetch(first + prefetchBytes);
+    const __m512i dot =
+        _mm512_dpbusd_epi32(load512(x.corrections + 8 * i), decodeBlocks<T>(first, second), load512(x.quants + 32 * i));
+    const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x.scales + i));
+    const __m512 xScales = _mm512_castsi512_ps(_mm512_permutexvar_epi32(spread, _mm512_castsi128_si512(two)));
+    sums = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(blockScales(first, second), xScales), sums);
+  }
+  if (i < blocks) {
+    const std::uint8_t* last = row + i * bytes;
+    const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(last, last));
+    const __m256i dot = _mm256_dpbusd_epi32(load256(x.corrections + 8 * i), weights, load256(x.quants + 32 * i));
+    const __m512 wide = _mm512_zextps256_ps512(_mm256_cvtepi32_ps(dot));
+    sums = _mm512_fmadd_ps(wide, _mm512_set1_ps(halfAt(last) * x.scales[i]), sums);
+  }
+  return _mm512_reduce_add_ps(sums);
+}
+
+template <Type T>
+void matvecBlocks(const Rows& rows, const std::byte* activations, float* y) {
+  const Activations x = activationsAt(activations, rows.columns);
+  const std::size_t stride = rowBytes(T, rows.columns);
+  for (std::size_t r = 0; r < rows.count; r++) y[r] = dotBlocks<T>(rows.data + r * stride, x, rows.columns);
+}
+
+}  // namespace
+}  // namespace hearth

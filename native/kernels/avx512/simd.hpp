@@ -1,0 +1,93 @@
+#pragma once
+#include <immintrin.h>
+
+#include "../../formats/half.hpp"
+#include "../shared/portable_simd.hpp"
+#include "../shared/vector_math.hpp"
+
+namespace hearth {
+namespace {
+
+/** The primitives of the shared kernels with AVX-512 (F, BW, DQ, VL, VNNI). */
+struct Avx512 {
+  using Floats = __m512;
+  static constexpr std::size_t width = 16;
+  /** 12·2 sums, 2 vectors of x and one weight of 32 registers. */
+  static constexpr std::size_t tileRows = 12;
+
+  static Floats load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, Floats v) { _mm512_storeu_ps(p, v); }
+  static Floats loadHalf(const std::uint8_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static void storeHalf(std::uint8_t* p, Floats v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static Floats loadBrain(const std::uint8_t* p) {
+    return widenBrain(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static Floats widenBrain(__m256i brains) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(brains), 16));
+  }
+  template <Type T>
+    requires(T == Type::F16 || T == Type::BF16)
+  static Pair<Avx512> loadPair(const std::uint8_t* p) {
+    const __m512i both = _mm512_loadu_si512(p);
+    const __m256i halves[2] = {_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64(both, 1)};
+    if constexpr (T == Type::F16) return {_mm512_cvtph_ps(halves[0]), _mm512_cvtph_ps(halves[1])};
+    return {widenBrain(halves[0]), widenBrain(halves[1])};
+  }
+  static Floats set(float v) { return _mm512_set1_ps(v); }
+  static Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
+  static Floats subtract(Floats a, Floats b) { return _mm512_sub_ps(a, b); }
+  static Floats multiply(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
+  static Floats divide(Floats a, Floats b) { return _mm512_div_ps(a, b); }
+  static Floats multiplyAdd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+  static Floats maximum(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+  static Floats minimum(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+  static Floats powerOfTwo(Floats n) {
+    const __m512i exponent = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(exponent, 23));
+  }
+  static float sum(Floats v) { return _mm512_reduce_add_ps(v); }
+  static float largest(Floats v) { return _mm512_reduce_max_ps(v); }
+
+  using Integers = __m512i;
+  static Integers setBytes(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }
+  static Integers dotBytes(Integers sum, Integers a, Integers b) { return _mm512_dpbusd_epi32(sum, a, b); }
+  static std::int32_t anyLane(Integers sum) { return _mm512_cvtsi512_si32(sum); }
+
+  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
+                                std::size_t count) {
+    const __m256i flip = _mm256_set1_epi8(-128);
+    __m256i sums = _mm256_setzero_si256();
+    for (std::size_t i = 0; i < count; i += 32) {
+      // w + 128 is unsigned; the 128·Σx too much is taken off again.
+      // Read by halves, as they may have been written just before: a wider load would wait for both stores.
+      const __m256i w = _mm256_xor_si256(_mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(weights + i + 16),
+                                                             reinterpret_cast<const __m128i*>(weights + i)),
+                                         flip);
+      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i));
+      const __m256i excess = _mm256_dpbusd_epi32(_mm256_setzero_si256(), flip, v);
+      const __m256i dot = _mm256_sub_epi32(_mm256_dpbusd_epi32(_mm256_setzero_si256(), w, v), excess);
+      const __m256i both = _mm256_set_m128i(_mm_set1_epi32(scales[i / 16 + 1]), _mm_set1_epi32(scales[i / 16]));
+      sums = _mm256_add_epi32(sums, _mm256_mullo_epi32(dot, both));
+    }
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+  }
+};
+
+inline __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline __m512i load512(const void* p) { return _mm512_loadu_si512(p); }
+/** Two halves of 32 bytes side by side. */
+inline __m512i join(__m256i low, __m256i high) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+/** A half-precision number of a block, by the conversion instruction. */
+inline float halfAt(const std::uint8_t* at) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(load16(at)))); }
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,218 @@
+#pragma once
+#include "../shared/activations.hpp"
+#include "../shared/vector_math.hpp"
+#include "../table.hpp"
+#include "simd.hpp"
+
+/**
+ * Superblocks of 256 weights (the K formats) in four registers. Chunks of 32 weights lie in the registers in the order in
+ * which they come cheapest out of the packed bytes; activations are laid in the same order (chunkOrder).
+ */
+namespace hearth {
+namespace {
+
+/** Weights that share a scale. */
+constexpr std::size_t scaleWeights(Type type) { return type == Type::Q4_K || type == Type::Q5_K ? 32 : 16; }
+constexpr bool superblockHasMinimum(Type type) { return scaleWeights(type) == 32 || type == Type::Q2_K; }
+
+struct ChunkOrder {
+  std::uint8_t chunk[8];
+};
+
+/** Which chunk of a superblock is the i-th half of a register. */
+constexpr ChunkOrder chunkOrder(Type type) {
+  switch (type) {
+    case Type::Q4_K:
+    case Type::Q5_K:
+      return {{0, 2, 1, 3, 4, 6, 5, 7}};
+    case Type::Q2_K:
+    case Type::Q3_K:
+      return {{0, 4, 1, 5, 2, 6, 3, 7}};
+    default:
+      return {{0, 1, 2, 3, 4, 5, 6, 7}};
+  }
+}
+
+/** Adds `amount` where bit `bit` (lower half) or `next` (upper half) of the 32 bytes is set. */
+inline __m512i addHighBit(__m512i low, __m256i bits, int bit, int next, char amount) {
+  const __m512i wanted =
+      join(_mm256_set1_epi8(static_cast<char>(1u << bit)), _mm256_set1_epi8(static_cast<char>(1u << next)));
+  const __mmask64 set = _mm512_test_epi8_mask(_mm512_broadcast_i64x4(bits), wanted);
+  return _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(amount));
+}
+
+/** All weights, quantOffset(T) above zero. */
+template <Type T>
+inline void decodeSuperblock(const std::uint8_t* block, __m512i (&out)[4]) {
+  if constexpr (T == Type::Q4_K || T == Type::Q5_K) {
+    const __m512i mask = _mm512_set1_epi8(15);
+    for (int half = 0; half < 2; half++) {
+      const __m512i packed = load512(block + (T == Type::Q4_K ? 16 : 48) + 64 * half);
+      out[2 * half] = _mm512_and_si512(packed, mask);
+      out[2 * half + 1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+    }
+    if constexpr (T == Type::Q5_K) {
+      const __m256i bits = load256(block + 16);
+      out[0] = addHighBit(out[0], bits, 0, 2, 16);
+      out[1] = addHighBit(out[1], bits, 1, 3, 16);
+      out[2] = addHighBit(out[2], bits, 4, 6, 16);
+      out[3] = addHighBit(out[3], bits, 5, 7, 16);
+    }
+  }
+  if constexpr (T == Type::Q2_K || T == Type::Q3_K) {
+    const __m512i packed = load512(block + (T == Type::Q2_K ? 16 : 32));
+    const __m512i mask = _mm512_set1_epi8(3);
+    out[0] = _mm512_and_si512(packed, mask);
+    out[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 2), mask);
+    out[2] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+    out[3] = _mm512_and_si512(_mm512_srli_epi16(packed, 6), mask);
+    if constexpr (T == Type::Q3_K) {
+      const __m256i bits = load256(block);
+      for (int part = 0; part < 4; part++) out[part] = addHighBit(out[part], bits, part, 4 + part, 4);
+    }
+  }
+  if constexpr (T == Type::Q6_K) {
+    const __m512i low = _mm512_set1_epi8(15);
+    const __m512i six = _mm512_set1_epi8(63);
+    const __m512i left = join(_mm256_set1_epi16(4), _mm256_set1_epi16(2));
+    const __m512i right = join(_mm256_setzero_si256(), _mm256_set1_epi16(2));
+    for (int half = 0; half < 2; half++) {
+      const __m512i nibbles = load512(block + 64 * half);
+      // Two bits of each weight, moved to bits 4 and 5; the low nibble from one, the rest from the other, cut to six bits.
+      const __m512i two = _mm512_broadcast_i64x4(load256(block + 128 + 32 * half));
+      const __m512i first = _mm512_ternarylogic_epi32(nibbles, _mm512_sllv_epi16(two, left), low, 0xe4);
+      const __m512i second =
+          _mm512_ternarylogic_epi32(_mm512_srli_epi16(nibbles, 4), _mm512_srlv_epi16(two, right), low, 0xe4);
+      out[2 * half] = _mm512_and_si512(first, six);
+      out[2 * half + 1] = _mm512_and_si512(second, six);
+    }
+  }
+}
+
+/** Eight scales and then eight minimums of six bits each, from the twelve bytes of Q4_K and Q5_K. */
+inline __m128i sixBitScales(const std::uint8_t* packed) {
+  // Sixteen bytes from four before on: the header's bytes are there, and nothing beyond the scales is needed.
+  const __m128i all = load128(packed - 4);
+  const __m128i low = _mm_shuffle_epi8(all, _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+  const __m128i high = _mm_shuffle_epi8(all, _mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
+  const __m128i kept = _mm_and_si128(_mm_srlv_epi32(low, _mm_setr_epi32(0, 0, 0, 4)),
+                                     _mm_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+  return _mm_or_si128(kept, _mm_and_si128(_mm_srli_epi32(high, 2), _mm_set1_epi8(0x30)));
+}
+
+/** The sixteen scales of Q3_K, from −32 to 31. */
+inline __m128i q3Scales(const std::uint8_t* packed) {
+  const std::uint32_t a = load32(packed);
+  const std::uint32_t b = load32(packed + 4);
+  const std::uint32_t c = load32(packed + 8);
+  const auto part = [c](std::uint32_t low, int shift) {
+    return static_cast<int>((low & 0x0f0f0f0fu) | (c >> shift & 0x03030303u) << 4);
+  };
+  const __m128i above = _mm_setr_epi32(part(a, 0), part(b, 2), part(a >> 4, 4), part(b >> 4, 6));
+  return _mm_sub_epi8(above, _mm_set1_epi8(32));
+}
+
+/** Sixteen scales of 16 weights each, or for Q4_K and Q5_K eight scales and eight minimums of 32. */
+template <Type T>
+inline __m128i packedScales(const std::uint8_t* block) {
+  if constexpr (scaleWeights(T) == 32) return sixBitScales(block + 4);
+  if constexpr (T == Type::Q2_K) return _mm_and_si128(load128(block), _mm_set1_epi8(15));
+  if constexpr (T == Type::Q3_K) return q3Scales(block + 96);
+  if constexpr (T == Type::Q6_K) return load128(block + 192);
+}
+
+/** The superblock's scale and, where it has one, minimum, as the first two of four floats. */
+template <Type T>
+inline __m128 scaleAndMinimum(const std::uint8_t* block) {
+  if constexpr (scaleWeights(T) == 32) return _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block)));
+  if constexpr (T == Type::Q2_K) return _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(load32(block + 80))));
+  return _mm_cvtph_ps(_mm_cvtsi32_si128(load16(block + (T == Type::Q3_K ? 108 : 208))));
+}
+
+/** For the 32 words that packing registers 2·pair and 2·pair + 1 gives: which scale belongs to each. */
+struct ScaleIndex {
+  alignas(64) std::uint16_t words[32];
+};
+constexpr ScaleIndex scaleIndex(Type type, int pair) {
+  ScaleIndex index{};
+  for (int word = 0; word < 32; word++) {
+    const int part = 2 * pair + word % 8 / 4;
+    const int lane = word / 8 * 4 + word % 4;
+    const int group = 2 * chunkOrder(type).chunk[2 * part + lane / 8] + lane % 8 / 4;
+    index.words[word] = static_cast<std::uint16_t>(scaleWeights(type) == 32 ? group / 2 : group);
+  }
+  return index;
+}
+template <Type T, int Pair>
+inline constexpr ScaleIndex scaleIndexes = scaleIndex(T, Pair);
+
+/** sums += scale·Σ of weights·x for 128 weights: the byte products of four weights stay below 2^15 in every format. */
+template <Type T, int Pair>
+inline __m512i addProducts(__m512i sums, const __m512i (&weights)[4], const std::int8_t* x, __m512i scales) {
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i first = _mm512_dpbusd_epi32(zero, weights[2 * Pair], load512(x + 128 * Pair));
+  const __m512i second = _mm512_dpbusd_epi32(zero, weights[2 * Pair + 1], load512(x + 128 * Pair + 64));
+  const __m512i index = _mm512_load_si512(scaleIndexes<T, Pair>.words);
+  return _mm512_dpwssd_epi32(sums, _mm512_packs_epi32(first, second), _mm512_permutexvar_epi16(index, scales));
+}
+
+template <Type T>
+inline float dotSuperblocks(const std::uint8_t* row, const Activations& x, std::size_t columns) {
+  constexpr std::size_t bytes = formatOf(T).bytes;
+  __m512 sums = _mm512_setzero_ps();
+  __m128 below = _mm_setzero_ps();
+  for (std::size_t i = 0; i < columns / 256; i++) {
+    const std::uint8_t* block = row + i * bytes;
+    for (std::size_t line = 0; line < bytes; line += 64) prefetch(block + prefetchBytes + line);
+    __m512i weights[4];
+    decodeSuperblock<T>(block, weights);
+    const __m128i packed = packedScales<T>(block);
+    const __m256i wide = T == Type::Q6_K || T == Type::Q3_K ? _mm256_cvtepi8_epi16(packed) : _mm256_cvtepu8_epi16(packed);
+    const __m512i scales = _mm512_castsi256_si512(wide);
+    const std::int8_t* quants = x.quants + 256 * i;
+    __m512i dot = _mm512_setzero_si512();
+    if constexpr (quantOffset(T) > 0) {
+      const __m256i excess = _mm256_madd_epi16(load256(x.sums + 16 * i), wide);
+      constexpr int shift = quantOffset(T) == 32 ? 5 : 2;
+      dot = _mm512_zextsi256_si512(_mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(excess, shift)));
+    }
+    dot = addProducts<T, 0>(dot, weights, quants, scales);
+    dot = addProducts<T, 1>(dot, weights, quants, scales);
+    const __m128 factors = _mm_mul_ps(scaleAndMinimum<T>(block), _mm_set1_ps(x.scales[i]));
+    sums = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_broadcastss_ps(factors), sums);
+    if constexpr (superblockHasMinimum(T)) {
+      __m128i products;
+      if constexpr (T == Type::Q2_K) {
+        const __m128i minimums = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
+        const __m256i all = _mm256_madd_epi16(load256(x.sums + 16 * i), _mm256_cvtepu8_epi16(minimums));
+        products = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+      } else {
+        const __m128i minimums = _mm_unpackhi_epi8(packed, _mm_setzero_si128());
+        products = _mm_madd_epi16(load128(x.pairSums + 8 * i), minimums);
+      }
+      below = _mm_fmadd_ps(_mm_cvtepi32_ps(products), _mm_shuffle_ps(factors, factors, 0x55), below);
+    }
+  }
+  return _mm512_reduce_add_ps(_mm512_sub_ps(sums, _mm512_zextps128_ps512(below)));
+}
+
+template <Type T>
+void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y) {
+  const Activations x = activationsAt(activations, rows.columns);
+  const std::size_t stride = rowBytes(T, rows.columns);
+  for (std::size_t r = 0; r < rows.count; r++) y[r] = dotSuperblocks<T>(rows.data + r * stride, x, rows.columns);
+}
+
+/** Activations of one token for these kernels: chunks of each superblock in the order of its registers. */
+inline void orderChunks(Type type, const Activations& x, std::size_t columns) {
+  const ChunkOrder order = chunkOrder(type);
+  for (std::size_t i = 0; i < columns / 256; i++) {
+    std::int8_t* quants = x.quants + 256 * i;
+    __m256i chunks[8];
+    for (int c = 0; c < 8; c++) chunks[c] = load256(quants + 32 * order.chunk[c]);
+    for (int c = 0; c < 8; c++) _mm256_storeu_si256(reinterpret_cast<__m256i*>(quants + 32 * c), chunks[c]);
+  }
+}
+
+}  // namespace
+}  // namespace hearth

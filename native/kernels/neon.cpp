@@ -1,0 +1,73 @@
+#include "tables.hpp"
+
+#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
+
+#include "shared/portable_simd.hpp"
+
+#include "shared/make_table.hpp"
+
+namespace hearth {
+namespace {
+
+struct Neon {
+  using Floats = float32x4_t;
+  static constexpr std::size_t width = 4;
+  /** 12·2 sums, 2 vectors of x and one weight of 32 registers. */
+  static constexpr std::size_t tileRows = 12;
+
+  static Floats load(const float* p) { return vld1q_f32(p); }
+  static void store(float* p, Floats v) { vst1q_f32(p, v); }
+  static Floats loadHalf(const std::uint8_t* p) { return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p))); }
+  static void storeHalf(std::uint8_t* p, Floats v) { vst1_u8(p, vreinterpret_u8_f16(vcvt_f16_f32(v))); }
+  static Floats loadBrain(const std::uint8_t* p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8(p)), 16));
+  }
+  static Floats set(float v) { return vdupq_n_f32(v); }
+  static Floats add(Floats a, Floats b) { return vaddq_f32(a, b); }
+  static Floats subtract(Floats a, Floats b) { return vsubq_f32(a, b); }
+  static Floats multiply(Floats a, Floats b) { return vmulq_f32(a, b); }
+  static Floats divide(Floats a, Floats b) { return vdivq_f32(a, b); }
+  static Floats multiplyAdd(Floats a, Floats b, Floats c) { return vfmaq_f32(c, a, b); }
+  static Floats maximum(Floats a, Floats b) { return vmaxq_f32(a, b); }
+  static Floats minimum(Floats a, Floats b) { return vminq_f32(a, b); }
+  static Floats powerOfTwo(Floats n) {
+    return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23));
+  }
+  static float sum(Floats v) { return vaddvq_f32(v); }
+  static float largest(Floats v) { return vmaxvq_f32(v); }
+
+  using Integers = int32x4_t;
+  static Integers setBytes(int value) { return vreinterpretq_s32_s8(vdupq_n_s8(static_cast<std::int8_t>(value))); }
+  static Integers dotBytes(Integers sum, Integers a, Integers b) {
+    return vdotq_s32(sum, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+  }
+  static std::int32_t anyLane(Integers sum) { return vgetq_lane_s32(sum, 0); }
+
+  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
+                                std::size_t count) {
+    int32x4_t sums = vdupq_n_s32(0);
+    for (std::size_t i = 0; i < count; i += 16) {
+      const int32x4_t dot = vdotq_s32(vdupq_n_s32(0), vld1q_s8(weights + i), vld1q_s8(x + i));
+      sums = vmlaq_n_s32(sums, dot, scales[i / 16]);
+    }
+    return vaddvq_s32(sums);
+  }
+};
+
+}  // namespace
+
+const KernelTable* neonTable() {
+  static const KernelTable table = makeTable<Neon, false>("neon");
+  return &table;
+}
+
+}  // namespace hearth
+
+#else
+
+namespace hearth {
+const KernelTable* neonTable() { return nullptr; }
+}  // namespace hearth
+
+#endif

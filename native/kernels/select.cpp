@@ -1,0 +1,58 @@
+#include "select.hpp"
+
+#include <stdexcept>
+
+#include "tables.hpp"
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace hearth {
+namespace {
+
+#if defined(__x86_64__)
+bool hasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool hasAvx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512vnni");
+}
+bool hasNeon() { return false; }
+#elif defined(__aarch64__) && defined(__linux__)
+bool hasAvx2() { return false; }
+bool hasAvx512() { return false; }
+bool hasNeon() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+#else
+bool hasAvx2() { return false; }
+bool hasAvx512() { return false; }
+// Every Apple processor of this architecture that runs macOS has the dot product instructions.
+bool hasNeon() { return true; }
+#endif
+
+}  // namespace
+
+std::vector<const KernelTable*> availableTables() {
+  std::vector<const KernelTable*> tables;
+  const auto offer = [&tables](bool supported, const KernelTable* (*table)()) {
+    if (supported && table() != nullptr) tables.push_back(table());
+  };
+  offer(hasAvx512(), avx512Table);
+  offer(hasAvx2(), avx2Table);
+  offer(hasNeon(), neonTable);
+  offer(true, scalarTable);
+  return tables;
+}
+
+const KernelTable& selectTable(std::string_view name) {
+  std::string names;
+  for (const KernelTable* table : availableTables()) {
+    if (name == "auto" || name == table->name) return *table;
+    names += (names.empty() ? "" : ", ") + std::string(table->name);
+  }
+  throw std::invalid_argument("instruction set \"" + std::string(name) + "\" is not available here; there are: auto, " +
+                              names);
+}
+
+}  // namespace hearth

@@ -1,0 +1,56 @@
+#pragma once
+#include "../../formats/half.hpp"
+
+/** Loops that do nothing but read or compute, with an instruction set's widest instructions: what it could reach. */
+namespace hearth {
+namespace {
+
+using Line = std::uint64_t __attribute__((vector_size(64)));
+
+/** Reads whole lines of 64 bytes; the result only keeps the reads from being left out. */
+inline std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
+  Line sums[4]{};
+  for (std::size_t i = 0; i + 256 <= bytes; i += 256) {
+    for (std::size_t line = 0; line < 4; line++) {
+      Line value;
+      __builtin_memcpy(&value, data + i + 64 * line, sizeof value);
+      sums[line] ^= value;
+    }
+  }
+  const Line all = sums[0] ^ sums[1] ^ sums[2] ^ sums[3];
+  std::uint64_t result = 0;
+  for (int i = 0; i < 8; i++) result ^= all[i];
+  return result;
+}
+
+/** Independent sums: more than latency times instructions per cycle of any processor at hand. */
+inline constexpr std::size_t independentSums = 12;
+
+/** Multiplications and additions in single precision; `result` keeps them from being left out. Returns how many. */
+template <class S>
+double multiplyAdds(std::size_t rounds, float& result) {
+  typename S::Floats sums[independentSums];
+  for (auto& sum : sums) sum = S::set(result);
+  const auto factor = S::set(0.5f);
+  for (std::size_t i = 0; i < rounds; i++) {
+    for (auto& sum : sums) sum = S::multiplyAdd(sum, factor, factor);
+  }
+  for (const auto& sum : sums) result += S::sum(sum);
+  return 2.0 * static_cast<double>(rounds * independentSums * S::width);
+}
+
+/** The same in bytes with sums of 32 bits. */
+template <class S>
+double byteDots(std::size_t rounds, float& result) {
+  typename S::Integers sums[independentSums];
+  for (auto& sum : sums) sum = S::setBytes(static_cast<int>(result));
+  const auto factor = S::setBytes(1);
+  for (std::size_t i = 0; i < rounds; i++) {
+    for (auto& sum : sums) sum = S::dotBytes(sum, factor, factor);
+  }
+  for (const auto& sum : sums) result += static_cast<float>(S::anyLane(sum));
+  return 8.0 * static_cast<double>(rounds * independentSums * S::width);
+}
+
+}  // namespace
+}  // namespace hearth

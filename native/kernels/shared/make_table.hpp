@@ -1,0 +1,76 @@
+#pragma once
+#include "activations.hpp"
+#include "attention.hpp"
+#include "limits.hpp"
+#include "matmul_float.hpp"
+#include "matvec_float.hpp"
+#include "matvec_quantized.hpp"
+
+/** Fills a table with the shared kernels over the primitives S; an instruction set then replaces what it does better. */
+namespace hearth {
+namespace {
+
+template <bool Corrections>
+void activateToken(Type type, const float* x, std::size_t columns, std::byte* out) {
+  if (isFloat(type)) {
+    __builtin_memcpy(out, x, columns * sizeof(float));
+  } else {
+    quantizeActivations<Corrections>(type, x, columns, out);
+  }
+}
+
+inline std::size_t activationBytes(Type type, std::size_t columns) {
+  return isFloat(type) ? roundUp64(columns * sizeof(float)) : quantizedActivationBytes(columns);
+}
+
+template <class S, Type T>
+void setFloat(KernelTable& table) {
+  constexpr auto i = static_cast<std::size_t>(T);
+  table.matvec[i] = matvecFloat<S, T>;
+  table.dequantize[i] = dequantizeRow<S, T>;
+  table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
+}
+
+template <class S, Type T>
+void setQuantized(KernelTable& table) {
+  constexpr auto i = static_cast<std::size_t>(T);
+  table.matvec[i] = matvecQuantized<S, T>;
+  table.dequantize[i] = dequantizeRow<S, T>;
+  table.manyTokens[i] = {tokenPackBytes<S>, packTokens<S, T>, noScratch, matmulByToken<S, T>};
+}
+
+template <class S, bool Corrections>
+KernelTable makeTable(const char* name) {
+  KernelTable table{};
+  table.name = name;
+  table.activationBytes = activationBytes;
+  table.activate = activateToken<Corrections>;
+  table.tokenLanes = S::width;
+  table.tileRows = S::tileRows;
+  setFloat<S, Type::F32>(table);
+  setFloat<S, Type::F16>(table);
+  setFloat<S, Type::BF16>(table);
+  setQuantized<S, Type::Q8_0>(table);
+  setQuantized<S, Type::Q4_0>(table);
+  setQuantized<S, Type::Q5_0>(table);
+  setQuantized<S, Type::Q5_1>(table);
+  setQuantized<S, Type::Q2_K>(table);
+  setQuantized<S, Type::Q3_K>(table);
+  setQuantized<S, Type::Q4_K>(table);
+  setQuantized<S, Type::Q5_K>(table);
+  setQuantized<S, Type::Q6_K>(table);
+  setQuantized<S, Type::IQ4_NL>(table);
+  table.rmsNorm = rmsNormRow<S>;
+  table.swiglu = swigluRow<S>;
+  table.softmax = softmaxRow<S>;
+  table.add = addRow<S>;
+  table.store = storeToken<S>;
+  table.attention = attendHeads<S>;
+  table.readLines = readLines;
+  table.multiplyAdds = multiplyAdds<S>;
+  table.byteDots = byteDots<S>;
+  return table;
+}
+
+}  // namespace
+}  // namespace hearth

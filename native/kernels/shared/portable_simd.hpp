@@ -1,0 +1,67 @@
+#pragma once
+#include "../../formats/half.hpp"
+
+/** One float at a time: the primitives that the shared kernels are written in, without vector instructions. */
+namespace hearth {
+namespace {
+
+struct PortableSimd {
+  using Floats = float;
+  static constexpr std::size_t width = 1;
+  static constexpr std::size_t tileRows = 4;
+
+  static Floats load(const float* p) {
+    // Weights of a file may lie anywhere.
+    Floats v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  }
+  static void store(float* p, Floats v) { *p = v; }
+  static Floats loadHalf(const std::uint8_t* p) { return hearth::loadHalf(p); }
+  static void storeHalf(std::uint8_t* p, Floats v) {
+    const std::uint16_t half = floatToHalf(v);
+    __builtin_memcpy(p, &half, sizeof half);
+  }
+  static Floats loadBrain(const std::uint8_t* p) { return brainToFloat(load16(p)); }
+  static Floats set(float v) { return v; }
+  static Floats add(Floats a, Floats b) { return a + b; }
+  static Floats subtract(Floats a, Floats b) { return a - b; }
+  static Floats multiply(Floats a, Floats b) { return a * b; }
+  static Floats divide(Floats a, Floats b) { return a / b; }
+  static Floats multiplyAdd(Floats a, Floats b, Floats c) { return a * b + c; }
+  static Floats maximum(Floats a, Floats b) { return a > b ? a : b; }
+  static Floats minimum(Floats a, Floats b) { return a < b ? a : b; }
+  /** 2^n for integral n in [−126, 127]. */
+  static Floats powerOfTwo(Floats n) {
+    // By bits rather than by conversion, which is undefined for NaN.
+    return bitsToFloat((floatToBits(n + 12582912.0f) + 127) << 23);
+  }
+  static float sum(Floats v) { return v; }
+  static float largest(Floats v) { return v; }
+
+  /** Four bytes' products with four bytes, added up: here one by one. */
+  using Integers = std::int32_t;
+  static Integers setBytes(int value) { return value * 0x01010101; }
+  static Integers dotBytes(Integers sum, Integers a, Integers b) {
+    for (int byte = 0; byte < 32; byte += 8) sum += (a >> byte & 127) * (b >> byte & 127);
+    // Or the compiler would see through the loop that measures this.
+    asm volatile("" : "+r"(sum));
+    return sum;
+  }
+  static std::int32_t anyLane(Integers sum) { return sum; }
+
+  /** Σ over groups of 16 of scales[group]·Σ weights·x; `count` is a multiple of 32. */
+  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
+                                std::size_t count) {
+    std::int32_t sum = 0;
+    for (std::size_t group = 0; group < count / 16; group++) {
+      std::int32_t dot = 0;
+      for (std::size_t i = 16 * group; i < 16 * group + 16; i++) dot += weights[i] * x[i];
+      sum += scales[group] * dot;
+    }
+    return sum;
+  }
+};
+
+}  // namespace
+}  // namespace hearth

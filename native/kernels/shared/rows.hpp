@@ -1,0 +1,117 @@
+#pragma once
+#include "../../formats/unpack.hpp"
+#include "../table.hpp"
+#include "vector_math.hpp"
+
+/** Kernels on single rows of floats: norm, activation function, softmax, addition, conversion. */
+namespace hearth {
+namespace {
+
+template <class S>
+void rmsNormRow(const float* x, const float* weight, std::size_t count, float epsilon, float* y) {
+  auto squares = S::set(0);
+  std::size_t i = 0;
+  for (; i + S::width <= count; i += S::width) {
+    const auto v = S::load(x + i);
+    squares = S::multiplyAdd(v, v, squares);
+  }
+  float total = S::sum(squares);
+  for (; i < count; i++) total += x[i] * x[i];
+  const auto scale = S::set(1 / __builtin_sqrtf(total / static_cast<float>(count) + epsilon));
+  mapPairs<S>(x, weight, count, y, [scale](auto a, auto w) { return S::multiply(S::multiply(a, scale), w); });
+}
+
+template <class S>
+void swigluRow(const float* gate, const float* up, std::size_t count, float* y) {
+  const auto one = S::set(1);
+  mapPairs<S>(gate, up, count, y, [one](auto g, auto u) {
+    const auto denominator = S::add(one, exponential<S>(S::subtract(S::set(0), g)));
+    return S::multiply(S::divide(g, denominator), u);
+  });
+}
+
+template <class S>
+void addRow(const float* x, std::size_t count, float* y) {
+  mapPairs<S>(y, x, count, y, [](auto a, auto b) { return S::add(a, b); });
+}
+
+template <class S>
+float largestOf(const float* x, std::size_t count) {
+  float result = x[0];
+  std::size_t i = 0;
+  if (count >= S::width) {
+    auto largest = S::load(x);
+    for (i = S::width; i + S::width <= count; i += S::width) largest = S::maximum(largest, S::load(x + i));
+    result = S::largest(largest);
+  }
+  for (; i < count; i++) result = x[i] > result ? x[i] : result;
+  return result;
+}
+
+/** y = e^(x − shift); returns Σ y. */
+template <class S>
+float exponentials(const float* x, std::size_t count, float shift, float* y) {
+  const auto minus = S::set(shift);
+  auto sums = S::set(0);
+  std::size_t i = 0;
+  for (; i + S::width <= count; i += S::width) {
+    const auto e = exponential<S>(S::subtract(S::load(x + i), minus));
+    S::store(y + i, e);
+    sums = S::add(sums, e);
+  }
+  float total = S::sum(sums);
+  if (i < count) {
+    float part[S::width];
+    S::store(part, exponential<S>(S::subtract(loadPart<S>(x + i, count - i, shift), minus)));
+    for (std::size_t j = 0; i < count; i++, j++) {
+      y[i] = part[j];
+      total += part[j];
+    }
+  }
+  return total;
+}
+
+template <class S>
+void softmaxRow(const float* x, std::size_t count, float* y) {
+  if (count == 0) return;
+  const float total = exponentials<S>(x, count, largestOf<S>(x, count), y);
+  const auto inverse = S::set(1 / total);
+  mapPairs<S>(y, y, count, y, [inverse](auto a, auto) { return S::multiply(a, inverse); });
+}
+
+template <class S>
+void storeRow(Type type, const float* x, std::size_t count, std::uint8_t* out) {
+  if (type == Type::F32) {
+    __builtin_memcpy(out, x, count * sizeof(float));
+    return;
+  }
+  std::size_t i = 0;
+  for (; i + S::width <= count; i += S::width) S::storeHalf(out + 2 * i, S::load(x + i));
+  for (; i < count; i++) {
+    const std::uint16_t half = floatToHalf(x[i]);
+    __builtin_memcpy(out + 2 * i, &half, sizeof half);
+  }
+}
+
+template <class S, Type T>
+void dequantizeRow(const std::uint8_t* row, std::size_t columns, float* out) {
+  if constexpr (isFloat(T)) {
+    std::size_t i = 0;
+    for (; i + S::width <= columns; i += S::width) S::store(out + i, loadWeights<S, T>(row + i * formatOf(T).bytes));
+    for (; i < columns; i++) out[i] = weightAt<T>(row + i * formatOf(T).bytes);
+  } else {
+    constexpr std::size_t block = formatOf(T).block;
+    Unpacked<block> weights;
+    for (std::size_t i = 0; i < columns / block; i++) {
+      unpack<T>(row + i * formatOf(T).bytes, weights);
+      for (std::size_t j = 0; j < block; j++) {
+        const float scale = weights.scale * static_cast<float>(weights.scales[j / 16]);
+        const float minimum = weights.minimum * static_cast<float>(weights.minimums[j / 16]);
+        out[i * block + j] = scale * static_cast<float>(weights.quants[j]) - minimum;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,129 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "../kernels/table.hpp"
+
+namespace hearth {
+
+/** A weight matrix: rows one after another, each a whole number of blocks. */
+struct MatrixView {
+  const std::uint8_t* data;
+  Type type;
+  std::size_t rows;
+  std::size_t columns;
+};
+
+/** What a thread has to itself while a program runs. */
+struct ThreadScratch {
+  /** Aligned to 64, `scratchBytes` of the largest operation. */
+  std::byte* bytes;
+  /** Which activations lie at `bytes`, as numbered by MatvecOperation::source; 0: none. */
+  std::size_t source = 0;
+};
+
+/** Memory that an operation reads or writes, to find which operations must wait for which. */
+using Range = std::span<const std::byte>;
+
+/**
+ * Each operation is cut into `units` that any thread may do in any order; `perform` does one.
+ * Shapes are rows first: x [tokens][columns].
+ */
+struct EmbedOperation {
+  MatrixView table;
+  std::vector<std::size_t> tokens;
+  std::span<float> y;
+};
+
+struct RmsNormOperation {
+  std::span<const float> x;
+  std::span<const float> weight;
+  std::span<float> y;
+  float epsilon;
+};
+
+/** y (+)= W·x + bias for one token; a unit is a run of rows. */
+struct MatvecOperation {
+  MatrixView matrix;
+  std::span<const float> x;
+  std::span<float> y;
+  std::span<const float> bias;
+  bool accumulate;
+  std::size_t unitRows;
+  /** Products with the same source share the rounded activations that a thread has made. */
+  std::size_t source;
+};
+
+/** Packs x of many tokens into memory that all threads share; a unit is one pack. */
+struct PackOperation {
+  Type type;
+  std::size_t columns;
+  std::span<const float> x;
+  std::span<std::byte> packs;
+};
+
+/** Y (+)= X·Wᵀ + bias for many tokens: from packs, or, for few tokens, one after another. */
+struct MatmulOperation {
+  MatrixView matrix;
+  std::size_t tokens;
+  std::span<const float> x;
+  std::span<const std::byte> packs;
+  std::span<float> y;
+  std::span<const float> bias;
+  bool accumulate;
+  std::size_t unitRows;
+};
+
+/** Rotates the first `dimensions` values of every head, by angles [token][dimensions/2][cosine, sine]. */
+struct RopeOperation {
+  std::span<float> x;
+  std::span<const float> angles;
+  std::size_t heads;
+  std::size_t headSize;
+  std::size_t dimensions;
+  bool halves;
+};
+
+/** Writes keys and values of tokens, [token][kvHead][headSize], to positions `position`, `position` + 1, … */
+struct StoreOperation {
+  CacheView cache;
+  std::span<const float> keys;
+  std::span<const float> values;
+  std::size_t position;
+};
+
+/** Causal attention of tokens at positions `position`, …; queries and y [token][head][headSize]. */
+struct AttentionOperation {
+  CacheView cache;
+  std::span<const float> queries;
+  std::span<float> y;
+  std::size_t heads;
+  std::size_t position;
+  float scale;
+};
+
+struct SwigluOperation {
+  std::span<const float> gate;
+  std::span<const float> up;
+  std::span<float> y;
+};
+
+struct SoftmaxOperation {
+  std::span<const float> x;
+  std::span<float> y;
+  std::size_t width;
+};
+
+struct AddOperation {
+  std::span<const float> x;
+  std::span<float> y;
+};
+
+using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, PackOperation, MatmulOperation,
+                               RopeOperation, StoreOperation, AttentionOperation, SwigluOperation, SoftmaxOperation,
+                               AddOperation>;
+
+}  // namespace hearth

@@ -1,0 +1,208 @@
+#include "perform.hpp"
+
+#include <algorithm>
+
+namespace hearth {
+namespace {
+
+/** Elements of an elementwise operation's unit: some microseconds of work. */
+constexpr std::size_t unitElements = 8192;
+
+constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); }
+
+std::size_t tokensOf(const AttentionOperation& o) { return o.queries.size() / (o.heads * o.cache.headSize); }
+
+struct Units {
+  const KernelTable& table;
+  std::size_t operator()(const EmbedOperation& o) const { return o.tokens.size(); }
+  std::size_t operator()(const RmsNormOperation& o) const {
+    return ceilDivide(o.x.size(), std::max(unitElements, o.weight.size()) / o.weight.size() * o.weight.size());
+  }
+  std::size_t operator()(const MatvecOperation& o) const { return ceilDivide(o.matrix.rows, o.unitRows); }
+  std::size_t operator()(const PackOperation& o) const {
+    return ceilDivide(o.x.size() / o.columns, table.tokenLanes);
+  }
+  std::size_t operator()(const MatmulOperation& o) const { return ceilDivide(o.matrix.rows, o.unitRows); }
+  std::size_t operator()(const RopeOperation& o) const { return o.x.size() / (o.heads * o.headSize); }
+  std::size_t operator()(const StoreOperation& o) const {
+    return o.keys.size() / (o.cache.kvHeads * o.cache.headSize);
+  }
+  std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * o.cache.kvHeads; }
+  std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
+  std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
+  std::size_t operator()(const AddOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
+};
+
+struct ScratchBytes {
+  const KernelTable& table;
+  std::size_t operator()(const MatvecOperation& o) const {
+    const std::size_t sums = o.unitRows * sizeof(float);
+    return table.activationBytes(o.matrix.type, o.matrix.columns) + sums;
+  }
+  std::size_t operator()(const MatmulOperation& o) const {
+    const std::size_t sums = roundUp64(o.tokens * o.unitRows * sizeof(float));
+    if (o.packs.empty()) return sums + o.tokens * table.activationBytes(o.matrix.type, o.matrix.columns);
+    return sums + table.manyTokens[index(o.matrix.type)].scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
+  }
+  std::size_t operator()(const AttentionOperation& o) const {
+    return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
+  }
+  std::size_t operator()(const auto&) const { return 0; }
+};
+
+/** y (+)= sums + bias for `count` rows from `row` on. */
+void finishRows(const float* sums, std::size_t row, std::size_t count, std::span<const float> bias, bool accumulate,
+                float* y) {
+  for (std::size_t r = 0; r < count; r++) {
+    const float value = bias.empty() ? sums[r] : sums[r] + bias[row + r];
+    y[r] = accumulate ? y[r] + value : value;
+  }
+}
+
+Rows rowsOf(const MatrixView& matrix, std::size_t begin, std::size_t count) {
+  return {matrix.data + begin * rowBytes(matrix.type, matrix.columns), count, matrix.columns};
+}
+
+struct Perform {
+  const KernelTable& table;
+  std::size_t unit;
+  ThreadScratch& scratch;
+
+  void operator()(const EmbedOperation& o) const {
+    const std::size_t stride = rowBytes(o.table.type, o.table.columns);
+    table.dequantize[index(o.table.type)](o.table.data + o.tokens[unit] * stride, o.table.columns,
+                                          o.y.data() + unit * o.table.columns);
+  }
+
+  void operator()(const RmsNormOperation& o) const {
+    const std::size_t width = o.weight.size();
+    const std::size_t step = std::max(unitElements, width) / width * width;
+    const std::size_t end = std::min(o.x.size(), (unit + 1) * step);
+    for (std::size_t i = unit * step; i < end; i += width) {
+      table.rmsNorm(o.x.data() + i, o.weight.data(), width, o.epsilon, o.y.data() + i);
+    }
+  }
+
+  void operator()(const MatvecOperation& o) const {
+    const std::size_t begin = unit * o.unitRows;
+    const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
+    const std::byte* activations = reinterpret_cast<const std::byte*>(o.x.data());
+    const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
+    if (!isFloat(o.matrix.type)) {
+      if (scratch.source != o.source) {
+        table.activate(o.matrix.type, o.x.data(), o.matrix.columns, scratch.bytes);
+        scratch.source = o.source;
+      }
+      activations = scratch.bytes;
+    }
+    const Rows rows = rowsOf(o.matrix, begin, count);
+    if (o.bias.empty() && !o.accumulate) {
+      table.matvec[index(o.matrix.type)](rows, activations, o.y.data() + begin);
+      return;
+    }
+    auto* sums = reinterpret_cast<float*>(scratch.bytes + bytes);
+    table.matvec[index(o.matrix.type)](rows, activations, sums);
+    finishRows(sums, begin, count, o.bias, o.accumulate, o.y.data() + begin);
+  }
+
+  void operator()(const PackOperation& o) const {
+    const ManyTokens& many = table.manyTokens[index(o.type)];
+    const std::size_t begin = unit * table.tokenLanes;
+    const std::size_t tokens = std::min(table.tokenLanes, o.x.size() / o.columns - begin);
+    many.pack(o.x.data() + begin * o.columns, tokens, o.columns,
+              o.packs.data() + unit * many.packBytes(o.columns));
+  }
+
+  void operator()(const MatmulOperation& o) const {
+    scratch.source = 0;
+    const std::size_t begin = unit * o.unitRows;
+    const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
+    const Rows rows = rowsOf(o.matrix, begin, count);
+    // Straight to y where nothing is to be added.
+    const bool direct = o.bias.empty() && !o.accumulate;
+    auto* sums = reinterpret_cast<float*>(scratch.bytes);
+    std::byte* rest = scratch.bytes + roundUp64(o.tokens * o.unitRows * sizeof(float));
+    float* out = direct ? o.y.data() + begin : sums;
+    const std::size_t stride = direct ? o.matrix.rows : count;
+    if (o.packs.empty()) {
+      const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
+      for (std::size_t t = 0; t < o.tokens; t++) {
+        std::byte* activations = rest + t * bytes;
+        table.activate(o.matrix.type, o.x.data() + t * o.matrix.columns, o.matrix.columns, activations);
+        table.matvec[index(o.matrix.type)](rows, activations, out + t * stride);
+      }
+    } else {
+      table.manyTokens[index(o.matrix.type)].multiply({rows, o.packs.data(), o.tokens, out, stride, rest});
+    }
+    for (std::size_t t = 0; !direct && t < o.tokens; t++) {
+      finishRows(sums + t * count, begin, count, o.bias, o.accumulate, o.y.data() + t * o.matrix.rows + begin);
+    }
+  }
+
+  void operator()(const RopeOperation& o) const {
+    const float* angles = o.angles.data() + unit * o.dimensions;
+    const std::size_t pairs = o.dimensions / 2;
+    for (std::size_t head = 0; head < o.heads; head++) {
+      float* x = o.x.data() + (unit * o.heads + head) * o.headSize;
+      for (std::size_t i = 0; i < pairs; i++) {
+        float& a = x[o.halves ? i : 2 * i];
+        float& b = x[o.halves ? i + pairs : 2 * i + 1];
+        const float cosine = angles[2 * i];
+        const float sine = angles[2 * i + 1];
+        const float rotated = a * cosine - b * sine;
+        b = a * sine + b * cosine;
+        a = rotated;
+      }
+    }
+  }
+
+  void operator()(const StoreOperation& o) const {
+    const std::size_t from = unit * o.cache.kvHeads * o.cache.headSize;
+    table.store(o.cache, o.position + unit, o.keys.data() + from, o.values.data() + from);
+  }
+
+  void operator()(const AttentionOperation& o) const {
+    scratch.source = 0;
+    const std::size_t group = o.heads / o.cache.kvHeads;
+    // The last tokens see the most positions: they go first, so that threads end together.
+    const std::size_t token = tokensOf(o) - 1 - unit / o.cache.kvHeads;
+    const std::size_t kvHead = unit % o.cache.kvHeads;
+    const std::size_t at = (token * o.heads + kvHead * group) * o.cache.headSize;
+    table.attention(o.cache, kvHead, o.position + token + 1, o.queries.data() + at, group, o.scale,
+                    reinterpret_cast<float*>(scratch.bytes), o.y.data() + at);
+  }
+
+  void operator()(const SwigluOperation& o) const {
+    const std::size_t begin = unit * unitElements;
+    const std::size_t count = std::min(unitElements, o.y.size() - begin);
+    table.swiglu(o.gate.data() + begin, o.up.data() + begin, count, o.y.data() + begin);
+  }
+
+  void operator()(const SoftmaxOperation& o) const {
+    table.softmax(o.x.data() + unit * o.width, o.width, o.y.data() + unit * o.width);
+  }
+
+  void operator()(const AddOperation& o) const {
+    const std::size_t begin = unit * unitElements;
+    table.add(o.x.data() + begin, std::min(unitElements, o.y.size() - begin), o.y.data() + begin);
+  }
+};
+
+}  // namespace
+
+std::size_t unitsOf(const Operation& operation, const KernelTable& table) {
+  return std::visit(Units{table}, operation);
+}
+
+std::size_t scratchBytesOf(const Operation& operation, const KernelTable& table) {
+  return std::visit(ScratchBytes{table}, operation);
+}
+
+void performUnit(const Operation& operation, const KernelTable& table, std::size_t unit,
+                 ThreadScratch& scratch) noexcept {
+  std::visit(Perform{table, unit, scratch}, operation);
+}
+
+}  // namespace hearth

@@ -1,0 +1,148 @@
+#include "program.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "perform.hpp"
+
+namespace hearth {
+namespace {
+
+/** Weights of a unit of a matrix–vector product: enough to be read at full speed, small enough to share out evenly. */
+constexpr std::size_t unitBytes = 256 << 10;
+/** Widened or unpacked weights of a unit of a matrix product: a part of the second-level cache. */
+constexpr std::size_t unitWeights = 128 << 10;
+/** From so many tokens on packing pays: fewer are multiplied one after another, while their weights are in the cache. */
+constexpr std::size_t packTokensFloat = 8;
+constexpr std::size_t packTokensQuantized = 4;
+
+constexpr std::size_t roundUp(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
+
+bool overlap(Range a, Range b) {
+  const std::less<> less;
+  return !a.empty() && !b.empty() && less(a.data(), b.data() + b.size()) && less(b.data(), a.data() + a.size());
+}
+
+bool anyOverlap(const std::vector<Range>& a, const std::vector<Range>& b) {
+  return std::any_of(a.begin(), a.end(), [&b](Range range) {
+    return std::any_of(b.begin(), b.end(), [range](Range other) { return overlap(range, other); });
+  });
+}
+
+/** Rows of a unit: `rows` if that leaves every thread several units, fewer otherwise; a multiple of `step`. */
+std::size_t shareRows(std::size_t wanted, std::size_t rows, std::size_t threads, std::size_t step) {
+  const std::size_t fair = rows / (threads * 4) + 1;
+  return roundUp(std::max<std::size_t>(1, std::min(wanted, fair)), step);
+}
+
+}  // namespace
+
+void Program::clear() {
+  steps_.clear();
+  units_ = 0;
+  reads_.clear();
+  writes_.clear();
+  sources_.clear();
+  if (packs_.size() > 1) packs_.erase(packs_.begin(), packs_.end() - 1);
+}
+
+bool Program::mustWait(const Operation& operation) {
+  std::vector<Range> reads;
+  std::vector<Range> writes;
+  appendReads(operation, reads);
+  appendWrites(operation, writes);
+  std::erase_if(sources_, [&writes](const Source& source) {
+    return anyOverlap({std::as_bytes(source.x), source.packs}, writes);
+  });
+  const bool wait = anyOverlap(reads, writes_) || anyOverlap(writes, writes_) || anyOverlap(writes, reads_);
+  if (wait) {
+    reads_.clear();
+    writes_.clear();
+  }
+  reads_.insert(reads_.end(), reads.begin(), reads.end());
+  writes_.insert(writes_.end(), writes.begin(), writes.end());
+  return wait;
+}
+
+void Program::append(Operation operation) {
+  const std::size_t units = unitsOf(operation, table_);
+  if (units > static_cast<std::size_t>(std::numeric_limits<int>::max() - units_)) throw std::length_error("too long");
+  const int waitFor = mustWait(operation) ? units_ : 0;
+  steps_.push_back({std::move(operation), static_cast<int>(units), waitFor});
+  units_ += static_cast<int>(units);
+}
+
+const Program::Source* Program::knownSource(Type type, std::span<const float> x) const {
+  for (const Source& source : sources_) {
+    if (source.x.data() == x.data() && source.x.size() == x.size() && source.type == type) return &source;
+  }
+  return nullptr;
+}
+
+std::span<const std::byte> Program::packsOf(const MatrixView& matrix, std::span<const float> x) {
+  if (const Source* known = knownSource(matrix.type, x)) return known->packs;
+  const ManyTokens& many = table_.manyTokens[static_cast<std::size_t>(matrix.type)];
+  const std::size_t count = (x.size() / matrix.columns + table_.tokenLanes - 1) / table_.tokenLanes;
+  const std::size_t bytes = count * many.packBytes(matrix.columns);
+  if (packs_.empty() || packs_.back()->size() < bytes) packs_.push_back(std::make_unique<Buffer>(bytes));
+  const std::span packs(packs_.back()->data(), bytes);
+  append(PackOperation{matrix.type, matrix.columns, x, packs});
+  sources_.push_back({x, matrix.type, 0, packs});
+  return packs;
+}
+
+void Program::multiply(const MatrixView& matrix, std::span<const float> x, std::span<float> y,
+                       std::span<const float> bias, bool accumulate, std::size_t threads) {
+  const std::size_t tokens = x.size() / matrix.columns;
+  if (tokens == 1) {
+    const Source* known = knownSource(matrix.type, x);
+    if (known == nullptr) known = &sources_.emplace_back(Source{x, matrix.type, nextSource_++, {}});
+    const std::size_t wanted = unitBytes / rowBytes(matrix.type, matrix.columns);
+    append(MatvecOperation{matrix, x, y, bias, accumulate, shareRows(wanted, matrix.rows, threads, 4), known->number});
+    return;
+  }
+  const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
+  const std::span<const std::byte> packs = tokens >= least ? packsOf(matrix, x) : std::span<const std::byte>{};
+  const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads, table_.tileRows);
+  append(MatmulOperation{matrix, tokens, x, packs, y, bias, accumulate, unitRows});
+}
+
+void Program::run(ThreadPool& pool) {
+  std::size_t bytes = 0;
+  for (const Step& step : steps_) bytes = std::max(bytes, scratchBytesOf(step.operation, table_));
+  if (bytes > scratchStride_ || !scratch_) {
+    scratchStride_ = roundUp(bytes, 4096) + 4096;
+    scratch_.emplace(scratchStride_ * pool.size());
+  }
+  if (progressSize_ < steps_.size()) {
+    progressSize_ = steps_.size();
+    progress_ = std::make_unique<Progress[]>(progressSize_);
+  }
+  done_.store(0, std::memory_order_relaxed);
+  int target = units_;
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    progress_[i].next.store(0, std::memory_order_relaxed);
+    progress_[i].target = target;
+    if (steps_[i].waitFor > 0) target = steps_[i].waitFor;
+  }
+  pool.run([](void* program, std::size_t thread) { static_cast<Program*>(program)->work(thread); }, this);
+}
+
+void Program::work(std::size_t thread) noexcept {
+  ThreadScratch scratch{scratch_->data() + thread * scratchStride_};
+  for (std::size_t i = 0; i < steps_.size(); i++) {
+    const Step& step = steps_[i];
+    waitUntil(done_, step.waitFor);
+    for (;;) {
+      const int unit = progress_[i].next.fetch_add(1, std::memory_order_relaxed);
+      if (unit >= step.units) break;
+      performUnit(step.operation, table_, static_cast<std::size_t>(unit), scratch);
+      if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == progress_[i].target) done_.notify_all();
+    }
+  }
+  waitUntil(done_, units_);
+}
+
+}  // namespace hearth

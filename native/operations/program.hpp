@@ -1,0 +1,71 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../memory/buffer.hpp"
+#include "../threads/thread_pool.hpp"
+#include "operation.hpp"
+
+namespace hearth {
+
+/**
+ * Operations in order, run by the threads of a pool. Threads take units of an operation from a shared counter and go on to
+ * the next operation without waiting, except where it touches memory that one since the last such place writes (or writes
+ * memory that one reads): there they wait until all units before are done. Nobody waits for a thread that has no unit.
+ */
+class Program {
+ public:
+  explicit Program(const KernelTable& table) : table_(table) {}
+
+  void clear();
+  /** y (+)= x·Wᵀ + bias, for as many tokens as x has: one is a matrix–vector product, several are packed first. */
+  void multiply(const MatrixView& matrix, std::span<const float> x, std::span<float> y, std::span<const float> bias,
+                bool accumulate, std::size_t threads);
+  void append(Operation operation);
+  /** May allocate scratch (and throw for lack of memory) before anything is run. */
+  void run(ThreadPool& pool);
+
+ private:
+  struct Step {
+    Operation operation;
+    int units;
+    /** Units of all operations before, if they must be done before this one begins; else 0. */
+    int waitFor;
+  };
+  struct Progress {
+    std::atomic<int> next{0};
+    /** The count of finished units, of all operations, that somebody waits for once this operation is done. */
+    int target = 0;
+  };
+  /** Activations of x prepared for a format: by every thread for itself (number), or packed for all (packs). */
+  struct Source {
+    std::span<const float> x;
+    Type type;
+    std::size_t number;
+    std::span<const std::byte> packs;
+  };
+
+  bool mustWait(const Operation& operation);
+  const Source* knownSource(Type type, std::span<const float> x) const;
+  std::span<const std::byte> packsOf(const MatrixView& matrix, std::span<const float> x);
+  void work(std::size_t thread) noexcept;
+
+  const KernelTable& table_;
+  std::vector<Step> steps_;
+  std::vector<Range> reads_;
+  std::vector<Range> writes_;
+  std::vector<Source> sources_;
+  std::size_t nextSource_ = 1;
+  /** Packs of the multiplications of this program; replaced ones stay until the program has run. */
+  std::vector<std::unique_ptr<Buffer>> packs_;
+  int units_ = 0;
+  std::unique_ptr<Progress[]> progress_;
+  std::size_t progressSize_ = 0;
+  alignas(64) std::atomic<int> done_{0};
+  std::optional<Buffer> scratch_;
+  std::size_t scratchStride_ = 0;
+};
+
+}  // namespace hearth

@@ -1,0 +1,53 @@
+#include "perform.hpp"
+
+namespace hearth {
+namespace {
+
+Range bytesOf(std::span<const float> values) { return std::as_bytes(values); }
+
+Range bytesOf(const std::uint8_t* at, const CacheView& cache) {
+  const std::size_t count = cache.kvHeads * cache.capacity * cache.headSize * formatOf(cache.type).bytes;
+  return std::as_bytes(std::span(at, count));
+}
+
+struct Reads {
+  std::vector<Range>& ranges;
+  void operator()(const EmbedOperation&) const {}
+  void operator()(const RmsNormOperation& o) const { add(o.x, o.weight); }
+  void operator()(const MatvecOperation& o) const { add(o.x, o.bias); }
+  void operator()(const PackOperation& o) const { add(o.x); }
+  void operator()(const MatmulOperation& o) const {
+    add(o.x, o.bias);
+    ranges.push_back(o.packs);
+  }
+  void operator()(const RopeOperation& o) const { add(o.angles); }
+  void operator()(const StoreOperation& o) const { add(o.keys, o.values); }
+  void operator()(const AttentionOperation& o) const {
+    add(o.queries);
+    ranges.push_back(bytesOf(o.cache.keys, o.cache));
+    ranges.push_back(bytesOf(o.cache.values, o.cache));
+  }
+  void operator()(const SwigluOperation& o) const { add(o.gate, o.up); }
+  void operator()(const SoftmaxOperation& o) const { add(o.x); }
+  void operator()(const AddOperation& o) const { add(o.x); }
+
+  void add(auto... spans) const { (ranges.push_back(bytesOf(spans)), ...); }
+};
+
+struct Writes {
+  std::vector<Range>& ranges;
+  void operator()(const PackOperation& o) const { ranges.push_back(o.packs); }
+  void operator()(const RopeOperation& o) const { ranges.push_back(bytesOf(o.x)); }
+  void operator()(const StoreOperation& o) const {
+    ranges.push_back(bytesOf(o.cache.keys, o.cache));
+    ranges.push_back(bytesOf(o.cache.values, o.cache));
+  }
+  void operator()(const auto& o) const { ranges.push_back(bytesOf(o.y)); }
+};
+
+}  // namespace
+
+void appendReads(const Operation& operation, std::vector<Range>& ranges) { std::visit(Reads{ranges}, operation); }
+void appendWrites(const Operation& operation, std::vector<Range>& ranges) { std::visit(Writes{ranges}, operation); }
+
+}  // namespace hearth

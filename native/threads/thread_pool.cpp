@@ -1,0 +1,103 @@
+#include "thread_pool.hpp"
+
+#ifdef __linux__
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace hearth {
+namespace {
+
+/**
+ * A pause lasts 10 to 50 ns by processor. Within a run others are a unit's few microseconds behind, if they have a
+ * processor at all; between runs JavaScript chooses a token.
+ */
+constexpr int waitSpins = 500;
+constexpr int runSpins = 4000;
+
+void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+void pinTo([[maybe_unused]] std::thread& thread, [[maybe_unused]] std::size_t index) noexcept {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  std::size_t left = index % static_cast<std::size_t>(CPU_COUNT(&allowed));
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (!CPU_ISSET(cpu, &allowed) || left-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(thread.native_handle(), sizeof one, &one);
+    return;
+  }
+#endif
+}
+
+}  // namespace
+
+void waitUntil(std::atomic<int>& value, int target) noexcept {
+  for (int spin = 0; spin < waitSpins; spin++) {
+    if (value.load(std::memory_order_acquire) >= target) return;
+    pause();
+  }
+  for (int now = value.load(std::memory_order_acquire); now < target; now = value.load(std::memory_order_acquire)) {
+    value.wait(now, std::memory_order_acquire);
+  }
+}
+
+ThreadPool::ThreadPool(std::size_t threads, bool pin) : size_(threads) {
+  try {
+    for (std::size_t thread = 1; thread < threads; thread++) {
+      threads_.emplace_back([this, thread] { serve(thread); });
+      if (pin) pinTo(threads_.back(), thread);
+    }
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() noexcept {
+  stopping_.store(true, std::memory_order_release);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void ThreadPool::serve(std::size_t thread) noexcept {
+  for (int seen = 0;;) {
+    for (int spin = 0; spin < runSpins && epoch_.load(std::memory_order_acquire) == seen; spin++) pause();
+    epoch_.wait(seen, std::memory_order_acquire);
+    seen = epoch_.load(std::memory_order_acquire);
+    if (stopping_.load(std::memory_order_acquire)) return;
+    // Announced before looking: either the run is seen closed here, or `run` sees this thread and waits for it.
+    absent_.fetch_sub(1);
+    if (open_.load()) work_(context_, thread);
+    if (absent_.fetch_add(1) == -1) absent_.notify_all();
+  }
+}
+
+void ThreadPool::run(Work work, void* context) noexcept {
+  if (size_ == 1) {
+    work(context, 0);
+    return;
+  }
+  work_ = work;
+  context_ = context;
+  open_.store(true);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  work(context, 0);
+  open_.store(false);
+  waitUntil(absent_, 0);
+}
+
+}  // namespace hearth

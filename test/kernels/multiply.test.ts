@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { dequantize } from '../../engine/gguf/dequantize.ts';
+import { floatToHalf, halfToFloat } from '../../engine/gguf/half.ts';
+import { quantize } from '../../engine/gguf/quantize.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
+import { NATIVE_SETS, testNative } from './native-sets.ts';
+import { randomFrom, randomValues } from './random-from.ts';
+import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
+
+const reference = openKernels({ implementation: 'reference' });
+const natives = NATIVE_SETS.map((instructionSet) =>
+  openKernels({ implementation: 'native', instructionSet, threads: 2 }),
+);
+
+/** Shapes that are multiples of nothing but the block; tokens around where products change their way of working. */
+const shapes = fc.record({
+  rows: fc.integer({ min: 1, max: 70 }),
+  blocks: fc.integer({ min: 1, max: 5 }),
+  tokens: fc.constantFrom(1, 2, 3, 4, 7, 8, 15, 17, 33),
+  seed: fc.integer({ min: 1, max: 2 ** 30 }),
+});
+
+function columnsOf(type: Quantization, blocks: number): number {
+  const { block } = QUANTIZATIONS[type];
+  return block === 1 ? 13 * blocks : block * blocks;
+}
+
+test('a product by hand: [1 2; 3 4; 5 6]·[10, 1] = [12, 34, 56]', () => {
+  const source = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
+  for (const kernels of [reference, ...natives]) {
+    const matrix = kernels.matrix({ source, type: 'F32', rows: 3, columns: 2 });
+    const y = kernels.vector(3);
+    kernels.run([{ kind: 'multiply', matrix, x: kernels.vector([10, 1]), y }]);
+    assert.equal([...y.values], [12, 34, 56], kernels.instructionSet);
+    kernels.run([
+      { kind: 'multiply', matrix, x: kernels.vector([1, 0]), y, bias: kernels.vector([0.5, 0, 0]), accumulate: true },
+    ]);
+    assert.equal([...y.values], [13.5, 37, 61], kernels.instructionSet);
+  }
+});
+
+for (const type of QUANTIZATION_NAMES) {
+  testNative(`${type}: with whole numbers every instruction set gives the exact product`, () => {
+    fc.assert(
+      fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
+        const random = randomFrom(seed);
+        const columns = columnsOf(type, blocks);
+        // Somewhere in the source, not only at its beginning and where addresses are round.
+        const offset = seed % 5;
+        const rowsBytes = wholeNumberRows(type, rows * columns, random);
+        const source = new Uint8Array(offset + rowsBytes.length);
+        source.set(rowsBytes, offset);
+        const x = wholeNumberActivations(columns * tokens, random);
+        const [expected, ...products] = [reference, ...natives].map((kernels) => {
+          const matrix = kernels.matrix({ source, offset, type, rows, columns });
+          const y = kernels.vector(rows * tokens);
+          kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
+          return [...y.values];
+        });
+        for (const [i, product] of products.entries()) assert.equal(product, expected, NATIVE_SETS[i]);
+      }),
+      { seed: 1, numRuns: 25 },
+    );
+  });
+
+  testNative(`${type}: activations are rounded as llama.cpp rounds them, sums differ only by rounding`, () => {
+    fc.assert(
+      fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
+        const random = randomFrom(seed);
+        const columns = columnsOf(type, blocks);
+        const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
+        const x = Float32Array.from(randomValues(random, columns * tokens));
+        const weights = new Float32Array(rows * columns);
+        dequantize(type, source, weights);
+        const rounded = roundedActivations(type, x);
+        for (const kernels of natives) {
+          const matrix = kernels.matrix({ source, type, rows, columns });
+          const y = kernels.vector(rows * tokens);
+          kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
+          for (const [i, value] of y.values.entries()) {
+            const [token, row] = [Math.floor(i / rows), i % rows];
+            let sum = 0;
+            let magnitude = 0;
+            for (let c = 0; c < columns; c++) {
+              const product = (weights[row * columns + c] as number) * (rounded[token * columns + c] as number);
+              sum += product;
+              magnitude += Math.abs(product);
+            }
+            // A block's minimum is taken off as a whole: what is added up is larger than the products.
+            const bound = 4e-6 * (magnitude + 0.01);
+            assert.ok(Math.abs(value - sum) <= bound, `${kernels.instructionSet}: ${value} is not ${sum}`);
+          }
+        }
+      }),
+      { seed: 2, numRuns: 10 },
+    );
+  });
+}
+
+/**
+ * What 8-bit activations stand for: 32 (formats of 32 weights a block) share max|x|/127 in half precision, 256 share
+ * 1/(127/max|x|) in single precision; quotients in single precision, ties to even.
+ */
+function roundedActivations(type: Quantization, x: Float32Array): Float64Array {
+  const { block } = QUANTIZATIONS[type];
+  if (block === 1) return Float64Array.from(x);
+  const out = new Float64Array(x.length);
+  for (let begin = 0; begin < x.length; begin += block) {
+    const group = x.subarray(begin, begin + block);
+    const largest = Math.fround(group.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
+    const exact = Math.fround(largest / 127);
+    const inverse = Math.fround(block === 256 ? 127 / largest : 1 / exact);
+    const scale = block === 256 ? Math.fround(1 / inverse) : halfToFloat(floatToHalf(exact));
+    for (const [i, value] of group.entries()) out[begin + i] = scale * roundToEven(Math.fround(value * inverse));
+  }
+  return out;
+}
+
+function roundToEven(value: number): number {
+  const below = Math.floor(value);
+  if (value - below !== 0.5) return Math.round(value);
+  return below % 2 === 0 ? below : below + 1;
+}
+
+testNative('a NaN among the activations is not lost by rounding', () => {
+  for (const type of QUANTIZATION_NAMES) {
+    const columns = QUANTIZATIONS[type].block * 3;
+    const source = quantize(type, new Float32Array(columns).fill(0.5));
+    for (const kernels of natives) {
+      for (const tokens of [1, 9]) {
+        const x = kernels.vector(new Float32Array(columns * tokens).fill(1));
+        x.values[1] = Number.NaN;
+        const y = kernels.vector(tokens);
+        kernels.run([{ kind: 'multiply', matrix: kernels.matrix({ source, type, rows: 1, columns }), x, y }]);
+        assert.ok(Number.isNaN(y.values[0]), `${kernels.instructionSet} ${type}`);
+        if (tokens > 1) assert.not(Number.isNaN(y.values[1]));
+      }
+    }
+  }
+});
+
+test.run();

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Operation } from '../../engine/kernels/operation.ts';
+import { ropeAngles } from '../../engine/kernels/rope-angles.ts';
+import type { Vector } from '../../engine/kernels/vector.ts';
+import { near } from '../support/near.ts';
+import { NATIVE_SETS, testNative } from './native-sets.ts';
+import { randomFrom, randomValues } from './random-from.ts';
+
+const reference = openKernels({ implementation: 'reference' });
+const natives = NATIVE_SETS.map((instructionSet) =>
+  openKernels({ implementation: 'native', instructionSet, threads: 2 }),
+);
+
+test('rms norm of (3, 4): the mean square is 12.5', () => {
+  const y = reference.vector(2);
+  const [x, weight] = [reference.vector([3, 4]), reference.vector([1, 2])];
+  reference.run([{ kind: 'rms-norm', x, weight, y, epsilon: 0 }]);
+  near(y.values[0] as number, 3 / Math.sqrt(12.5), 1e-7);
+  near(y.values[1] as number, 8 / Math.sqrt(12.5), 1e-7);
+});
+
+test('rope turns (1, 0) by 90 degrees to (0, 1), pairs adjacent or in halves', () => {
+  const angles = reference.vector([0, 1, 1, 0]);
+  for (const [pairs, expected] of [
+    ['adjacent', [0, 1, 5, 7]],
+    ['halves', [-5, 0, 1, 7]],
+  ] as const) {
+    const x = reference.vector([1, 0, 5, 7]);
+    reference.run([{ kind: 'rope', x, angles, heads: 1, headSize: 4, pairs }]);
+    assert.equal([...x.values], expected, pairs);
+  }
+});
+
+test('rope angles: θ₀ = position, θ₁ = position/100 at base 10⁴ and 4 dimensions; a factor divides', () => {
+  const angles = new Float32Array(4);
+  ropeAngles({ dimensions: 4, base: 10_000, factors: [1, 8] }, 6, angles);
+  const expected = [Math.cos(6), Math.sin(6), Math.cos(0.06 / 8), Math.sin(0.06 / 8)];
+  for (const [i, value] of angles.entries()) near(value, expected[i] as number, 1e-7);
+});
+
+test('swiglu: 0 gives 0, a large gate passes, a very negative one blocks', () => {
+  const y = reference.vector(3);
+  const [gate, up] = [reference.vector([0, 50, -50]), reference.vector([7, 2, 2])];
+  reference.run([{ kind: 'swiglu', gate, up, y }]);
+  near(y.values[0] as number, 0);
+  near(y.values[1] as number, 100);
+  near(y.values[2] as number, 0, 1e-18);
+});
+
+test('softmax of rows (0, ln 3) and (1000, 1000)', () => {
+  const y = reference.vector(4);
+  reference.run([{ kind: 'softmax', x: reference.vector([0, Math.log(3), 1000, 1000]), y, width: 2 }]);
+  for (const [i, expected] of [0.25, 0.75, 0.5, 0.5].entries()) near(y.values[i] as number, expected, 1e-7);
+});
+
+/**
+ * Runs what `build` makes on the reference and on every instruction set, and compares the vector that it names: relative
+ * to the values, or to `floor` where they are smaller because larger ones cancelled.
+ */
+function same(
+  tolerance: number,
+  floor: number,
+  build: (kernels: Kernels) => { operations: Operation[]; y: Vector },
+): void {
+  const [expected, ...found] = [reference, ...natives].map((kernels) => {
+    const { operations, y } = build(kernels);
+    kernels.run(operations);
+    return y.values;
+  });
+  for (const [i, values] of found.entries()) {
+    for (const [j, value] of values.entries()) {
+      const exact = expected?.[j] as number;
+      const close = Math.abs(value - exact) <= tolerance * Math.max(Math.abs(exact), floor);
+      assert.ok(close, `${NATIVE_SETS[i]}: ${value} is not ${exact}`);
+    }
+  }
+}
+
+const rows = fc.record({
+  width: fc.integer({ min: 1, max: 70 }),
+  count: fc.integer({ min: 1, max: 5 }),
+  seed: fc.integer({ min: 1, max: 2 ** 30 }),
+});
+
+testNative('every instruction set norms, gates, adds and normalises like the reference', () => {
+  fc.assert(
+    fc.property(rows, ({ width, count, seed }) => {
+      const random = randomFrom(seed);
+      const [a, b] = [randomValues(random, width * count, 20), randomValues(random, width * count, 20)];
+      const weights = randomValues(random, width, 2);
+      same(1e-6, 1e-6, (kernels) => {
+        const y = kernels.vector(width * count);
+        const weight = kernels.vector(weights);
+        return { operations: [{ kind: 'rms-norm', x: kernels.vector(a), weight, y, epsilon: 1e-5 }], y };
+      });
+      same(1e-6, 1e-6, (kernels) => {
+        const y = kernels.vector(width * count);
+        return { operations: [{ kind: 'swiglu', gate: kernels.vector(a), up: kernels.vector(b), y }], y };
+      });
+      same(1e-5, 1e-9, (kernels) => {
+        const y = kernels.vector(width * count);
+        return { operations: [{ kind: 'softmax', x: kernels.vector(a), y, width }], y };
+      });
+      same(0, 0, (kernels) => {
+        const y = kernels.vector(b);
+        return { operations: [{ kind: 'add', x: kernels.vector(a), y }], y };
+      });
+    }),
+    { seed: 4, numRuns: 60 },
+  );
+});
+
+testNative('every instruction set turns heads like the reference, also where only part of a head is turned', () => {
+  const heads = fc.record({
+    heads: fc.integer({ min: 1, max: 5 }),
+    pairs: fc.integer({ min: 1, max: 20 }),
+    rest: fc.integer({ min: 0, max: 9 }),
+    tokens: fc.integer({ min: 1, max: 4 }),
+    order: fc.constantFrom('adjacent' as const, 'halves' as const),
+  });
+  fc.assert(
+    fc.property(heads, ({ heads, pairs, rest, tokens, order }) => {
+      const headSize = 2 * pairs + rest;
+      const values = randomValues(randomFrom(pairs), tokens * heads * headSize);
+      same(2e-7, 1, (kernels) => {
+        const [y, angles] = [kernels.vector(values), kernels.vector(tokens * 2 * pairs)];
+        ropeAngles({ dimensions: 2 * pairs, base: 10_000 }, 5, angles.values);
+        return { operations: [{ kind: 'rope', x: y, angles, heads, headSize, pairs: order }], y };
+      });
+    }),
+    { seed: 5, numRuns: 60 },
+  );
+});
+
+test.run();

@@ -1,0 +1,37 @@
+import { floatToBrain, floatToHalf } from '../../engine/gguf/half.ts';
+import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
+
+/** Where a block keeps its half-precision scale and minimum. */
+const SCALES: Partial<Record<Quantization, readonly number[]>> = {
+  Q8_0: [0],
+  Q4_0: [0],
+  Q5_0: [0],
+  Q5_1: [0, 2],
+  Q2_K: [80, 82],
+  Q3_K: [108],
+  Q4_K: [0, 2],
+  Q5_K: [0, 2],
+  Q6_K: [208],
+  IQ4_NL: [0],
+};
+const ONE = floatToHalf(1);
+
+/** Weights whose values are whole numbers: random blocks with scale and minimum 1, or random numbers from −8 to 8. */
+export function wholeNumberRows(type: Quantization, count: number, random: () => number): Uint8Array {
+  const bytes = Uint8Array.from({ length: quantizedBytes(count, type) }, () => Math.floor(256 * random()));
+  const view = new DataView(bytes.buffer);
+  const small = (): number => Math.floor(17 * random()) - 8;
+  for (let i = 0; i < count / QUANTIZATIONS[type].block; i++) {
+    const at = i * QUANTIZATIONS[type].bytes;
+    if (type === 'F32') view.setFloat32(at, small(), true);
+    if (type === 'F16') view.setUint16(at, floatToHalf(small()), true);
+    if (type === 'BF16') view.setUint16(at, floatToBrain(small()), true);
+    for (const place of SCALES[type] ?? []) view.setUint16(at + place, ONE, true);
+  }
+  return bytes;
+}
+
+/** Whole numbers from −3 to 3 with one 127 in every 32: rounded to 8 bits they stay what they are. */
+export function wholeNumberActivations(count: number, random: () => number): number[] {
+  return Array.from({ length: count }, (_, i) => (i % 32 === 7 ? 127 : Math.floor(7 * random()) - 3));
+}
