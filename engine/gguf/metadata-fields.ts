@@ -1,7 +1,7 @@
 import { InputError } from '../input/input-error.ts';
 import type { Gguf } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
-import type { MetadataValue } from './metadata-value.ts';
+import type { MetadataArray, MetadataValue } from './metadata-value.ts';
 
 /** Reads metadata by key; errors name file and key, what was found and what is needed. */
 export interface MetadataFields {
@@ -16,6 +16,8 @@ export interface MetadataFields {
   optionalText(key: string): string | undefined;
   optionalBool(key: string): boolean | undefined;
   optionalTexts(key: string): readonly string[] | undefined;
+  /** An array of any type but texts and 64-bit integers. */
+  optionalNumbers(key: string): ArrayLike<number> | undefined;
   fail(key: string, problem: string): never;
 }
 
@@ -71,9 +73,20 @@ export function metadataFields({ file, metadata }: Gguf): MetadataFields {
         ? found.value.values
         : mismatch(key, 'an array of texts');
     },
+    optionalNumbers(key) {
+      const found = metadata.get(key);
+      if (found === undefined) return undefined;
+      return found.type === 'array' && hasNumbers(found.value)
+        ? found.value.values
+        : mismatch(key, 'an array of numbers');
+    },
     fail,
   };
   return fields;
+}
+
+function hasNumbers(array: MetadataArray): array is Extract<MetadataArray, { readonly values: ArrayLike<number> }> {
+  return array.of !== 'string' && array.of !== 'uint64' && array.of !== 'int64';
 }
 
 /** `uint32 5`, `string "gpt2"`, `array of 3 float32`. */

@@ -28,3 +28,11 @@ export function readCount(flag: string, text: string, least = 1, most = 1e7): nu
     throw new InputError(flag, `"${text}" is not a whole number between ${least} and ${most}`);
   return value;
 }
+
+/** @throws InputError unless `text` is a decimal number from `least` to `most` */
+export function readNumber(flag: string, text: string, least: number, most: number): number {
+  const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new InputError(flag, `"${text}" is not a number between ${least} and ${most}`);
+  return value;
+}

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readChoice, readChoices, readCount, readList } from '../../engine/terminal/options.ts';
+import { readChoice, readChoices, readCount, readList, readNumber } from '../../engine/terminal/options.ts';
 
 function message(run: () => unknown): string {
   try {
@@ -41,6 +41,18 @@ test('counts are whole numbers within bounds', () => {
     assert.is(
       message(() => readCount('--context', text)),
       `--context: "${text}" is not a whole number between 1 and 10000000`,
+    );
+  }
+});
+
+test('numbers are decimal and within bounds', () => {
+  assert.is(readNumber('--top-p', '0.95', 0, 1), 0.95);
+  assert.is(readNumber('--top-p', '.5', 0, 1), 0.5);
+  assert.is(readNumber('--top-p', '1e-2', 0, 1), 0.01);
+  for (const text of ['', 'half', '0x1', '1.1', '-0.1', 'NaN', '0,5', '.']) {
+    assert.is(
+      message(() => readNumber('--top-p', text, 0, 1)),
+      `--top-p: "${text}" is not a number between 0 and 1`,
     );
   }
 });

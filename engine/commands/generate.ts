@@ -1,0 +1,149 @@
+import type { Command } from 'commander';
+import { withFile } from '../gguf/file-source.ts';
+import type { Gguf } from '../gguf/gguf.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { InputError } from '../input/input-error.ts';
+import { randomStream } from '../input/random-stream.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import { openKernels } from '../kernels/open-kernels.ts';
+import { loadTransformer } from '../runtime/load-transformer.ts';
+import type { StageTime } from '../runtime/transformer.ts';
+import { formatSeconds, threeDigits } from '../terminal/format.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { chatPrompt } from '../text/chat-prompt.ts';
+import { type Generated, generate, PROMPT_PART } from '../text/generate.ts';
+import { loadTokenizer } from '../text/load-tokenizer.ts';
+import { createSampler } from '../text/sampling/sampler.ts';
+import type { Tokenizer } from '../text/tokenizer.ts';
+import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
+
+/** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */
+const INTERRUPTED = 130;
+
+/** `hearth generate`: text from a model. The text goes to stdout, a line of timings to stderr. */
+export function generateCommand(): Command {
+  return createGenerateCommand(run);
+}
+
+async function run(request: GenerateRequest): Promise<void> {
+  const gguf = withFile(request.model, readGguf);
+  const tokenizer = loadTokenizer(gguf);
+  const prompt = encodePrompt(gguf, tokenizer, request);
+  const interrupt = new AbortController();
+  const onInterrupt = (): void => interrupt.abort();
+  const kernels = openKernels(request.kernels);
+  process.once('SIGINT', onInterrupt); // once: a second Ctrl-C ends the process at once
+  try {
+    const generated = await generateWith(kernels, { gguf, tokenizer, prompt, request, signal: interrupt.signal });
+    report(generated, prompt.length, request);
+    if (generated.reason === 'interrupt') process.exitCode = INTERRUPTED;
+  } finally {
+    process.off('SIGINT', onInterrupt);
+    kernels.close();
+  }
+}
+
+function encodePrompt(gguf: Gguf, tokenizer: Tokenizer, { prompt, chat, system }: GenerateRequest): number[] {
+  const tokens = chat
+    ? chatPrompt(gguf, tokenizer, [
+        ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
+        { role: 'user', content: prompt },
+      ])
+    : tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true });
+  if (tokens.length === 0) throw new InputError('--prompt', 'is empty; this model needs at least one token');
+  return tokens;
+}
+
+interface Generation {
+  readonly gguf: Gguf;
+  readonly tokenizer: Tokenizer;
+  readonly prompt: readonly number[];
+  readonly request: GenerateRequest;
+  readonly signal: AbortSignal;
+}
+
+async function generateWith(kernels: Kernels, generation: Generation): Promise<Generated> {
+  const { gguf, tokenizer, prompt, request, signal } = generation;
+  const shape = modelFromGguf(gguf);
+  if (tokenizer.size > shape.vocabularySize) {
+    const sizes = `${tokenizer.size} tokens, but the model has ${shape.vocabularySize} rows of embeddings`;
+    throw new InputError(request.model, `the vocabulary has ${sizes}; the file is malformed`);
+  }
+  const { tokens, context } = room(prompt.length, request, transformerSettings(gguf, shape).contextLength);
+  const progress = promptProgress(prompt.length, shape.layers);
+  const model = loadTransformer(request.model, {
+    kernels,
+    context,
+    kvCache: request.kvCache,
+    ...(progress === undefined ? {} : { onStage: progress.onStage }),
+  });
+  try {
+    return await generate({
+      model,
+      tokenizer,
+      prompt,
+      tokens,
+      signal,
+      stops: request.stops,
+      sampler: createSampler(request.sampling, randomStream(request.seed, 'sampler')),
+      onPrompt(done) {
+        if (done === prompt.length) progress?.stop();
+      },
+      onText(text) {
+        if (!request.json) process.stdout.write(process.stdout.isTTY === true ? harmless(text) : text);
+      },
+    });
+  } finally {
+    progress?.stop();
+  }
+}
+
+/** As many tokens as are asked for, or as there is room for, and a context for them and the prompt. */
+function room(prompt: number, { tokens, context }: GenerateRequest, trained: number) {
+  const most = context ?? trained;
+  const wanted = tokens ?? Math.max(1, Math.min(DEFAULT_TOKENS, most - prompt));
+  return { tokens: wanted, context: context ?? Math.min(trained, prompt + wanted) };
+}
+
+/** A bar while the prompt is evaluated, which is also when the weights come from the disk; none without a terminal. */
+function promptProgress(tokens: number, layers: number) {
+  if (process.stderr.isTTY !== true) return undefined;
+  const stages = layers + 1; // and the embedding
+  const progress = createProgress(Math.ceil(tokens / PROMPT_PART) * stages);
+  let stopped = false;
+  return {
+    onStage({ name }: StageTime): void {
+      if (!stopped && name !== 'output') progress.step('prompt');
+    },
+    stop(): void {
+      if (!stopped) progress.stop();
+      stopped = true;
+    },
+  };
+}
+
+/** Without the control characters that a terminal would act on; a model may well write them. */
+function harmless(text: string): string {
+  return text.replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
+}
+
+function report(generated: Generated, promptTokens: number, { model, json }: GenerateRequest): void {
+  const { text, tokens, reason, firstTokenSeconds, laterSeconds } = generated;
+  const tokensPerSecond = laterSeconds > 0 ? (tokens.length - 1) / laterSeconds : undefined;
+  if (json) {
+    const times = { firstTokenSeconds: firstTokenSeconds ?? null, tokensPerSecond: tokensPerSecond ?? null };
+    process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times })}\n`);
+  } else if (!text.endsWith('\n')) {
+    process.stdout.write('\n');
+  }
+  const parts = [
+    `${promptTokens} prompt ${promptTokens === 1 ? 'token' : 'tokens'}`,
+    ...(firstTokenSeconds === undefined ? [] : [`TTFT ${formatSeconds(firstTokenSeconds)}`]),
+    `${tokens.length} ${tokens.length === 1 ? 'token' : 'tokens'}`,
+    ...(tokensPerSecond === undefined ? [] : [`${threeDigits(tokensPerSecond)} tokens/s`]),
+    ...(reason === 'interrupt' ? ['interrupted'] : []),
+  ];
+  process.stderr.write(`${parts.join(', ').replaceAll('\u00a0', ' ')}\n`);
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { withFile } from '../gguf/file-source.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { InputError } from '../input/input-error.ts';
+import { loadTokenizer } from '../text/load-tokenizer.ts';
+import type { Tokenizer } from '../text/tokenizer.ts';
+
+interface Options {
+  readonly model: string;
+  readonly text?: string;
+  readonly textFile?: string;
+  readonly addSpecial?: true;
+  readonly parseSpecial?: true;
+  readonly json?: true;
+}
+
+/** `hearth tokenize`: the tokens that a model reads a text as. */
+export function tokenizeCommand(): Command {
+  return new Command('tokenize')
+    .description('Shows the tokens of a text: id and spelling, one per line.')
+    .requiredOption('--model <file>', 'a GGUF file; its vocabulary is enough')
+    .option('--text <text>', 'the text')
+    .option('--text-file <file>', 'or a file that has it, in UTF-8')
+    .option('--add-special', 'with the tokens at beginning and end that the model was trained with')
+    .option('--parse-special', 'reads <|im_start|> and the like as control tokens')
+    .option('--json', 'print the ids as a JSON array')
+    .action(run);
+}
+
+function run({ model, json, ...options }: Options): void {
+  const text = readText(options);
+  const tokenizer = loadTokenizer(withFile(model, readGguf));
+  const tokens = tokenizer.encode(text, options);
+  process.stdout.write(json ? `${JSON.stringify(tokens)}\n` : table(tokens, tokenizer));
+}
+
+function readText({ text, textFile }: Pick<Options, 'text' | 'textFile'>): string {
+  if (text !== undefined && textFile !== undefined)
+    throw new InputError('--text', 'and --text-file exclude each other');
+  if (text !== undefined) return text;
+  if (textFile === undefined) throw new InputError('--text', 'no text is given; use --text or --text-file');
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(textFile));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw new InputError(textFile, 'is not UTF-8');
+    throw new InputError(textFile, code === 'ENOENT' ? 'there is no such file' : `can't be read (${code})`);
+  }
+}
+
+/** Spellings are quoted as in JSON, and without characters that a terminal would act on. */
+function table(tokens: readonly number[], tokenizer: Tokenizer): string {
+  const width = String(tokenizer.size - 1).length;
+  const escaped = (text: string): string =>
+    JSON.stringify(text).replace(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return tokens.map((token) => `${String(token).padStart(width)}  ${escaped(tokenizer.spell(token))}\n`).join('');
+}

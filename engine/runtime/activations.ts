@@ -1,0 +1,66 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { Vector } from '../kernels/vector.ts';
+import type { Shape } from '../model/architecture.ts';
+
+/** What flows through the layers for some tokens; every layer uses the same memory. */
+export interface Activations {
+  readonly tokens: number;
+  /** The residual stream. */
+  readonly x: Vector; // [tokens][hidden]
+  /** The residual stream normed: what attention and feed-forward part see. */
+  readonly h: Vector; // [tokens][hidden]
+  readonly q: Vector; // [tokens][heads][headSize]
+  readonly k: Vector; // [tokens][kvHeads][headSize]
+  readonly v: Vector; // [tokens][kvHeads][headSize]
+  /** What the heads return. */
+  readonly attended: Vector; // [tokens][heads][headSize]
+  readonly gate: Vector; // [tokens][ffn]
+  readonly up: Vector; // [tokens][ffn]
+  /** Of the rotary embedding. */
+  readonly angles: Vector; // [tokens][dimensions/2][cosine, sine]
+}
+
+/**
+ * Makes memory for `most` tokens at once.
+ * @param ropeDimensions values of a head that are rotated
+ * @returns its part for fewer tokens; the same object again for the same number
+ */
+export function createActivations(
+  kernels: Kernels,
+  { hiddenSize, ffnSize, heads, kvHeads, headSize }: Shape,
+  ropeDimensions: number,
+  most: number,
+): (tokens: number) => Activations {
+  const buffer = (width: number): ((tokens: number) => Vector) => {
+    const whole = kernels.vector(most * width);
+    return (tokens) => whole.slice(0, tokens * width);
+  };
+  const [x, h, q, k, v, attended, gate, up, angles] = [
+    buffer(hiddenSize),
+    buffer(hiddenSize),
+    buffer(heads * headSize),
+    buffer(kvHeads * headSize),
+    buffer(kvHeads * headSize),
+    buffer(heads * headSize),
+    buffer(ffnSize),
+    buffer(ffnSize),
+    buffer(ropeDimensions),
+  ] as const;
+  const part = (n: number): Activations => ({
+    tokens: n,
+    x: x(n),
+    h: h(n),
+    q: q(n),
+    k: k(n),
+    v: v(n),
+    attended: attended(n),
+    gate: gate(n),
+    up: up(n),
+    angles: angles(n),
+  });
+  let last = part(most);
+  return (tokens) => {
+    if (tokens !== last.tokens) last = part(tokens);
+    return last;
+  };
+}

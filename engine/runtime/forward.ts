@@ -1,0 +1,53 @@
+import type { KeyValueCache } from '../kernels/key-value-cache.ts';
+import type { Operation } from '../kernels/operation.ts';
+import type { Vector } from '../kernels/vector.ts';
+import type { Activations } from './activations.ts';
+import { type LayerSettings, layerOperations } from './layer-operations.ts';
+import type { StageTime } from './transformer.ts';
+import type { Weights } from './weights.ts';
+
+/** A part of the model and what it does. */
+export interface Stage {
+  readonly name: StageTime['name'];
+  readonly operations: readonly Operation[];
+}
+
+export interface ForwardPass {
+  readonly layerSettings: LayerSettings;
+  readonly weights: Weights;
+  /** Of each layer. */
+  readonly caches: readonly KeyValueCache[];
+  /** For as many tokens; the angles are those of their positions. */
+  readonly activations: Activations;
+  /** [rows][vocabulary]: the logits of as many of the last tokens, from none to all. */
+  readonly logits: Vector;
+  readonly tokens: readonly number[];
+  /** Of the first token. */
+  readonly position: number;
+}
+
+/** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */
+export function forward(pass: ForwardPass): Stage[] {
+  const { layerSettings, weights, caches, activations, tokens, position } = pass;
+  const embed: Operation = { kind: 'embed', table: weights.embedding, tokens, y: activations.x };
+  const layers = weights.layers.map((layer, index): Stage => {
+    const cache = caches[index] as KeyValueCache;
+    const operations = layerOperations(layerSettings, layer, cache, activations, position);
+    return { name: `layer ${index}`, operations };
+  });
+  return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputStage(pass)];
+}
+
+function outputStage({ layerSettings, weights, activations, logits }: ForwardPass): Stage[] {
+  const { hiddenSize, vocabularySize } = layerSettings.shape;
+  const rows = logits.values.length / vocabularySize;
+  if (rows === 0) return [];
+  const lastRows = (vector: Vector): Vector =>
+    vector.slice((activations.tokens - rows) * hiddenSize, activations.tokens * hiddenSize);
+  const [x, h] = [lastRows(activations.x), lastRows(activations.h)]; // [rows][hidden]
+  const operations: Operation[] = [
+    { kind: 'rms-norm', x, weight: weights.outputNorm, y: h, epsilon: layerSettings.normEpsilon },
+    { kind: 'multiply', ...weights.output, x: h, y: logits },
+  ];
+  return [{ name: 'output', operations }];
+}

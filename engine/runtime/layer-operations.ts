@@ -1,0 +1,59 @@
+import type { KeyValueCache } from '../kernels/key-value-cache.ts';
+import type { Operation } from '../kernels/operation.ts';
+import type { Shape } from '../model/architecture.ts';
+import type { Activations } from './activations.ts';
+import type { RotaryEmbedding } from './rotary-embedding.ts';
+import type { LayerWeights } from './weights.ts';
+
+/** What all layers of a model have in common. */
+export interface LayerSettings {
+  readonly shape: Shape;
+  readonly normEpsilon: number;
+  readonly rotary: RotaryEmbedding;
+}
+
+/**
+ * One layer for consecutive tokens, the first at `position`, whose angles are there:
+ *
+ *     x += W_o · attention(W_q · h, W_k · h, W_v · h),   h = norm(x)
+ *     x += W_down · (silu(W_gate · h) ∘ W_up · h),       h = norm(x)
+ *
+ * (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023). Queries and keys are normed head by head
+ * where the model has such norms (qwen3), then rotated; keys and values of the tokens join the cache.
+ */
+export function layerOperations(
+  { shape: { heads, kvHeads, headSize }, normEpsilon: epsilon, rotary }: LayerSettings,
+  layer: LayerWeights,
+  cache: KeyValueCache,
+  { x, h, q, k, v, attended, gate, up, angles }: Activations,
+  position: number,
+): Operation[] {
+  const { pairs } = rotary;
+  return [
+    { kind: 'rms-norm', x, weight: layer.attentionNorm, y: h, epsilon },
+    { kind: 'multiply', ...layer.query, x: h, y: q },
+    { kind: 'multiply', ...layer.key, x: h, y: k },
+    { kind: 'multiply', ...layer.value, x: h, y: v },
+    ...headNorms(layer, q, k, epsilon),
+    { kind: 'rope', x: q, angles, heads, headSize, pairs },
+    { kind: 'rope', x: k, angles, heads: kvHeads, headSize, pairs },
+    { kind: 'store', cache, keys: k, values: v, position },
+    { kind: 'attention', cache, queries: q, y: attended, heads, position, scale: 1 / Math.sqrt(headSize) },
+    { kind: 'multiply', ...layer.attentionOutput, x: attended, y: x, accumulate: true },
+
+    { kind: 'rms-norm', x, weight: layer.feedForwardNorm, y: h, epsilon },
+    { kind: 'multiply', ...layer.gate, x: h, y: gate },
+    { kind: 'multiply', ...layer.up, x: h, y: up },
+    { kind: 'swiglu', gate, up, y: gate },
+    { kind: 'multiply', ...layer.down, x: gate, y: x, accumulate: true },
+  ];
+}
+
+/** In place; a weight as long as a head norms each head by itself. */
+function headNorms({ headNorms: norms }: LayerWeights, q: Activations['q'], k: Activations['k'], epsilon: number) {
+  if (norms === undefined) return [];
+  return [
+    { kind: 'rms-norm', x: q, weight: norms.query, y: q, epsilon },
+    { kind: 'rms-norm', x: k, weight: norms.key, y: k, epsilon },
+  ] satisfies Operation[];
+}

@@ -1,0 +1,66 @@
+import { totalmem } from 'node:os';
+import { withFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { InputError } from '../input/input-error.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import { kvBytesPerToken, type Model } from '../model/model.ts';
+import { formatBytes } from '../terminal/format.ts';
+import { createTransformer } from './create-transformer.ts';
+import { loadWeights, readVector } from './load-weights.ts';
+import { rotaryEmbedding } from './rotary-embedding.ts';
+import type { StageTime, Transformer } from './transformer.ts';
+
+export interface LoadOptions {
+  /** What computes; the model's memory lasts until they are closed. */
+  readonly kernels: Kernels;
+  /** Tokens that the KV cache holds. Default: what the model was trained for, at most 4096. */
+  readonly context?: number;
+  /** Default: F16, as in llama.cpp. */
+  readonly kvCache?: KeyValueCacheShape['type'];
+  /** Told when each stage ran. Stages then run one by one, which costs some microseconds each. */
+  readonly onStage?: (stage: StageTime) => void;
+  /** Where warnings go, a line each. Default: stderr. */
+  readonly warn?: (line: string) => void;
+}
+
+/** Enough for a conversation; a cache as long as newer models were trained for (131,072) would fill a laptop's RAM. */
+const USUAL_CONTEXT = 4096;
+
+/**
+ * Loads a model: its header is read and checked, its vectors are read, and its matrices stay in the file.
+ * @throws InputError for files that can't be read, are no GGUF, or hold what isn't supported, as modelFromGguf and
+ * rotaryEmbedding do; for a context whose cache doesn't fit into memory
+ */
+export function loadTransformer(path: string, options: LoadOptions): Transformer {
+  const { kernels, kvCache = 'F16', onStage, warn = (line) => process.stderr.write(`${line}\n`) } = options;
+  return withFile(path, (bytes) => {
+    const gguf = readGguf(bytes);
+    const model = modelFromGguf(gguf);
+    const settings = transformerSettings(gguf, model);
+    const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
+    const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
+    const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
+    checkContext(contextLength, model, kvCache);
+    const trained = settings.contextLength;
+    if (contextLength > trained)
+      warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, beyond it guesses`);
+    const weights = loadWeights({ gguf, bytes, file: kernels.mapFile(path), kernels }, model);
+    return createTransformer({ model, settings, rotary, weights, kernels, contextLength, kvCache, onStage });
+  });
+}
+
+/** The cache is filled with zeros when it is made: one that doesn't fit would end the process, or others. */
+function checkContext(contextLength: number, model: Model, kvCache: KeyValueCacheShape['type']): void {
+  if (!(Number.isInteger(contextLength) && contextLength >= 1))
+    throw new InputError('context', `${contextLength} is not a whole number of tokens from 1 on`);
+  const tokenBytes = model.layers * kvBytesPerToken(model) * (kvCache === 'F32' ? 2 : 1);
+  // Where the process may have less than the machine has, Node knows it (cgroups); otherwise it says 0 or a huge number.
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  if (contextLength * tokenBytes <= memory) return;
+  const needed = formatBytes(contextLength * tokenBytes).replaceAll('\u00a0', ' ');
+  const room = `at most ${Math.floor(memory / tokenBytes)} tokens fit into memory`;
+  throw new InputError('context', `${contextLength} tokens need ${needed} of KV cache; ${room}`);
+}

@@ -1,0 +1,80 @@
+import type { ByteSource } from '../gguf/byte-source.ts';
+import { dequantize } from '../gguf/dequantize.ts';
+import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { MappedFile } from '../kernels/matrix.ts';
+import type { Vector } from '../kernels/vector.ts';
+import type { Shape } from '../model/architecture.ts';
+import { quantizedBytes } from '../model/quantization.ts';
+import type { LayerWeights, Linear, Weights } from './weights.ts';
+
+/** Where a model's tensors come from and go to. */
+export interface WeightsSource {
+  readonly gguf: Gguf;
+  /** The file's bytes: vectors are read from it. */
+  readonly bytes: ByteSource;
+  /** The same file as the kernels see it: matrices stay in it. */
+  readonly file: MappedFile;
+  readonly kernels: Kernels;
+}
+
+/** A run of a matrix's rows. */
+interface Rows {
+  readonly from: number;
+  readonly count: number;
+}
+
+/** The weights of a file whose tensors are those of `shape` (modelFromGguf has made sure). */
+export function loadWeights(source: WeightsSource, shape: Shape): Weights {
+  const tensors = new Map(source.gguf.tensors.map((tensor) => [tensor.name, tensor]));
+  const matrix = (name: string, rows?: Rows): Linear => loadMatrix(source, tensors.get(name) as GgufTensor, rows);
+  const vector = (name: string): Vector =>
+    source.kernels.vector(readVector(source.bytes, tensors.get(name) as GgufTensor));
+  const [queryRows, keyRows] = [shape.heads * shape.headSize, shape.kvHeads * shape.headSize];
+
+  const layer = (index: number): LayerWeights => {
+    const own = (name: string): string => `blk.${index}.${name}`;
+    const fused = tensors.has(own('attn_qkv.weight'));
+    const projection = (letter: 'q' | 'k' | 'v', from: number, count: number): Linear => ({
+      ...(fused ? matrix(own('attn_qkv.weight'), { from, count }) : matrix(own(`attn_${letter}.weight`))),
+      ...(shape.qkvBias ? { bias: vector(own(`attn_${letter}.bias`)) } : {}),
+    });
+    const hasHeadNorms = tensors.has(own('attn_q_norm.weight'));
+    return {
+      attentionNorm: vector(own('attn_norm.weight')),
+      query: projection('q', 0, queryRows),
+      key: projection('k', queryRows, keyRows),
+      value: projection('v', queryRows + keyRows, keyRows),
+      headNorms: hasHeadNorms
+        ? { query: vector(own('attn_q_norm.weight')), key: vector(own('attn_k_norm.weight')) }
+        : undefined,
+      attentionOutput: matrix(own('attn_output.weight')),
+      feedForwardNorm: vector(own('ffn_norm.weight')),
+      gate: matrix(own('ffn_gate.weight')),
+      up: matrix(own('ffn_up.weight')),
+      down: matrix(own('ffn_down.weight')),
+    };
+  };
+
+  const embedding = matrix('token_embd.weight');
+  return {
+    embedding: embedding.matrix,
+    layers: Array.from({ length: shape.layers }, (_, index) => layer(index)),
+    outputNorm: vector('output_norm.weight'),
+    output: shape.tiedEmbeddings ? embedding : matrix('output.weight'),
+  };
+}
+
+/** A vector's values as floats, in whatever format the file has them. */
+export function readVector(bytes: ByteSource, tensor: GgufTensor): Float32Array {
+  const values = new Float32Array(tensor.shape.reduce((product, length) => product * length, 1));
+  dequantize(tensor.type, bytes.read(tensor.offset, tensor.bytes), values);
+  return values;
+}
+
+function loadMatrix({ kernels, file }: WeightsSource, { shape, type, offset }: GgufTensor, rows?: Rows): Linear {
+  const [columns, allRows] = shape as readonly [number, number];
+  const { from, count } = rows ?? { from: 0, count: allRows };
+  const begin = offset + from * quantizedBytes(columns, type);
+  return { matrix: kernels.matrix({ source: file, offset: begin, type, rows: count, columns }) };
+}

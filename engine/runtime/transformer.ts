@@ -1,0 +1,32 @@
+import type { TransformerSettings } from '../gguf/transformer-settings.ts';
+import type { Model } from '../model/model.ts';
+
+/** A loaded model with the tokens that it has seen. Its memory belongs to the kernels that it was loaded with. */
+export interface Transformer {
+  readonly model: Model;
+  readonly settings: TransformerSettings;
+  /** Tokens that fit into its KV cache. */
+  readonly contextLength: number;
+  /** Tokens that are in it. */
+  readonly position: number;
+  /**
+   * Goes on with `tokens`, at least one: a prompt at once or a token at a time.
+   * @returns the logits of the last: [vocabulary], in memory that the next call writes to
+   * @throws InputError where the context has no room for them; RangeError for what is no token
+   */
+  evaluate(tokens: readonly number[]): Float32Array;
+  /** The same with the logits of all: [tokens][vocabulary], the caller's to keep. */
+  evaluateAll(tokens: readonly number[]): Float32Array;
+  /** Forgets all tokens from `position` on. */
+  rewind(position: number): void;
+}
+
+/** When a part of the model ran. */
+export interface StageTime {
+  readonly name: 'embedding' | `layer ${number}` | 'output';
+  /** Of this call. */
+  readonly tokens: number;
+  /** Seconds, on the clock of performance.now(). */
+  readonly start: number;
+  readonly end: number;
+}

@@ -1,0 +1,65 @@
+import { byteAlphabet } from '../gguf/make/byte-alphabet.ts';
+import { InputError } from '../input/input-error.ts';
+import { mergeNeighbours } from './merge-neighbours.ts';
+import type { Segmenter } from './segmenter.ts';
+import type { Vocabulary } from './vocabulary.ts';
+import type { WordRules } from './word-rules.ts';
+
+/** Words whose tokens are kept: texts repeat most of their words. */
+const MOST_WORDS = 2 ** 16;
+/** Longer ones are rarely words, and not worth the memory. */
+const LONGEST_WORD = 64;
+
+/**
+ * Byte-level BPE (Radford et al. 2019), as in GPT-2, Llama 3 and Qwen: text is cut into words, words into bytes, and
+ * within a word neighbours are merged in the order in which their merges were learnt.
+ * @param merges "left right", the first learnt first
+ */
+export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rules: WordRules): Segmenter {
+  const { file, ordinary, spellings, unknown } = vocabulary;
+  const letters = byteAlphabet();
+  const bytes = new Map(letters.map((letter, byte) => [letter, byte]));
+  const encoder = new TextEncoder();
+  const ranks = mergeRanks(merges);
+  const rank = (left: string, right: string): number | undefined => ranks.get(`${left} ${right}`);
+  const known = new Map<string, readonly number[]>();
+
+  const tokenOf = (letter: string): number => {
+    const token = ordinary.get(letter) ?? unknown;
+    if (token !== undefined) return token;
+    const byte = (bytes.get(letter) as number).toString(16).padStart(2, '0');
+    throw new InputError(file, `the vocabulary of ${spellings.length} tokens has none for byte 0x${byte} of the text`);
+  };
+  const segmentWord = (word: string): readonly number[] => {
+    const symbols = Array.from(encoder.encode(word), (byte) => letters[byte] as string);
+    const whole = rules.wholeWords ? ordinary.get(symbols.join('')) : undefined;
+    if (whole !== undefined) return [whole];
+    return mergeNeighbours(symbols, rank).flatMap((piece) => ordinary.get(piece) ?? Array.from(piece, tokenOf));
+  };
+  return {
+    segment(text) {
+      const tokens: number[] = [];
+      for (const word of rules.words(text)) {
+        let own = known.get(word);
+        if (own === undefined) {
+          own = segmentWord(word);
+          if (known.size === MOST_WORDS) known.clear();
+          if (word.length <= LONGEST_WORD) known.set(word, own);
+        }
+        for (const token of own) tokens.push(token);
+      }
+      return tokens;
+    },
+    bytesOf(spelling) {
+      const own = Array.from(spelling, (letter) => bytes.get(letter));
+      return own.includes(undefined) ? encoder.encode(spelling) : Uint8Array.from(own as number[]);
+    },
+  };
+}
+
+/** Ranks by merge. A merge that is there twice counts where it is first, hence the order of the loop. */
+function mergeRanks(merges: readonly string[]): Map<string, number> {
+  const ranks = new Map<string, number>();
+  for (let rank = merges.length - 1; rank >= 0; rank--) ranks.set(merges[rank] as string, rank);
+  return ranks;
+}

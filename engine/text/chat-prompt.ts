@@ -1,0 +1,45 @@
+import { Template } from '@huggingface/jinja';
+import type { Gguf } from '../gguf/gguf.ts';
+import { quoted } from '../gguf/gguf-error.ts';
+import { metadataFields } from '../gguf/metadata-fields.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** Llama 3.1 asks for a date, and has this one where it gets none: so the same messages always give the same prompt. */
+const DATE = '26 Jul 2024';
+
+const KEY = 'tokenizer.chat_template';
+
+/**
+ * The tokens of a conversation that awaits an answer: the messages as the model's own template (Jinja) writes them, and
+ * the beginning of the assistant's turn. The token at the beginning of a text is there once, whether the template or the
+ * tokenizer adds it.
+ * @throws InputError for a file without template, for one that is malformed, and where it rejects the messages
+ */
+export function chatPrompt(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): number[] {
+  const fields = metadataFields(gguf);
+  const source = fields.optionalText(KEY);
+  if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
+  const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
+  let text: string;
+  try {
+    text = new Template(source).render({
+      messages,
+      add_generation_prompt: true,
+      bos_token: begin,
+      eos_token: end,
+      date_string: DATE,
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return fields.fail(KEY, `does not accept this conversation: ${quoted(reason)}`);
+  }
+  const tokens = tokenizer.encode(text, { parseSpecial: true });
+  if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)
+    tokens.unshift(tokenizer.begin);
+  return tokens;
+}

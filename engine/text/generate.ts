@@ -1,0 +1,118 @@
+import { setImmediate } from 'node:timers/promises';
+import { InputError } from '../input/input-error.ts';
+import type { LanguageModel } from './language-model.ts';
+import type { Sampler } from './sampling/sampler.ts';
+import { createStopStrings } from './stop-strings.ts';
+import { createTextStream } from './text-stream.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+export interface GenerateOptions {
+  readonly model: LanguageModel;
+  readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
+  /** At least one token. */
+  readonly prompt: readonly number[];
+  /** The most tokens to generate. */
+  readonly tokens: number;
+  readonly sampler: Sampler;
+  /** Texts at which to stop; they are not shown. */
+  readonly stops?: readonly string[];
+  /** Stops after the token, or the part of the prompt, that is being evaluated. */
+  readonly signal?: AbortSignal;
+  /** Text as it comes, in whole characters. */
+  readonly onText?: (text: string) => void;
+  /** After each part of the prompt, with how many of its tokens are evaluated. */
+  readonly onPrompt?: (done: number) => void;
+  /** Seconds. Default: the process's clock. */
+  readonly clock?: () => number;
+}
+
+export interface Generated {
+  readonly text: string;
+  readonly tokens: readonly number[];
+  /** `end`: the model ended its text; `length`: all tokens asked for; `stop`: a stop string; `interrupt`: the signal. */
+  readonly reason: 'end' | 'length' | 'stop' | 'interrupt';
+  /** Seconds until the first token was there (TTFT); undefined if there was none. */
+  readonly firstTokenSeconds: number | undefined;
+  /** Seconds from the first token to the last. */
+  readonly laterSeconds: number;
+}
+
+/**
+ * Tokens of the prompt that are evaluated at once, as many as a transformer takes through its layers together: every part
+ * reads all weights, and a signal is only seen between parts.
+ */
+export const PROMPT_PART = 512;
+
+/**
+ * Generates text token by token; between tokens other events of the process have their turn.
+ * @throws InputError where the context has no room for the prompt and as many tokens
+ */
+export async function generate(options: GenerateOptions): Promise<Generated> {
+  const { model, tokenizer, prompt, sampler, signal, onText } = options;
+  checkRoom(prompt.length, options.tokens, model.contextLength);
+  const clock = options.clock ?? (() => performance.now() / 1000);
+  const stream = createTextStream(tokenizer);
+  const stops = createStopStrings(options.stops ?? []);
+  const history = [...prompt];
+  const tokens: number[] = [];
+  let text = '';
+  const show = (more: string): void => {
+    text += more;
+    if (more !== '') onText?.(more);
+  };
+  const start = clock();
+  let [first, last] = [start, start];
+
+  let logits = await evaluatePrompt(options);
+  let reason: Generated['reason'] = 'length';
+  while (tokens.length < options.tokens) {
+    if (logits === undefined || signal?.aborted) {
+      reason = 'interrupt';
+      break;
+    }
+    const token = sampler(logits, history);
+    last = clock();
+    if (tokens.length === 0) first = last;
+    tokens.push(token);
+    history.push(token);
+    if (tokenizer.stops.has(token)) {
+      reason = 'end';
+      break;
+    }
+    show(stops.add(stream.add(token)));
+    if (stops.found !== undefined) {
+      reason = 'stop';
+      break;
+    }
+    if (tokens.length === options.tokens) break;
+    logits = model.evaluate([token]);
+    await setImmediate();
+  }
+  show(stops.add(stream.finish()));
+  show(stops.finish());
+  return {
+    text,
+    tokens,
+    reason,
+    firstTokenSeconds: tokens.length === 0 ? undefined : first - start,
+    laterSeconds: last - first,
+  };
+}
+
+function checkRoom(prompt: number, tokens: number, context: number): void {
+  if (prompt + tokens <= context) return;
+  const needed = `${prompt} tokens of the prompt and ${tokens} to generate are ${prompt + tokens}`;
+  throw new InputError('context', `${needed}, but it has room for ${context}; ask for fewer or a longer context`);
+}
+
+/** The logits after the prompt; undefined where the signal came first. */
+async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptions): Promise<Float32Array | undefined> {
+  let logits: Float32Array | undefined;
+  for (let done = 0; done < prompt.length; done += PROMPT_PART) {
+    if (signal?.aborted) return undefined;
+    logits = model.evaluate(prompt.slice(done, done + PROMPT_PART));
+    onPrompt?.(Math.min(done + PROMPT_PART, prompt.length));
+    await setImmediate();
+  }
+  return logits;
+}

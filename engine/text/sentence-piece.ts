@@ -1,0 +1,59 @@
+import { mergeNeighbours } from './merge-neighbours.ts';
+import type { Segmenter } from './segmenter.ts';
+import { TOKEN_KIND, type Vocabulary } from './vocabulary.ts';
+
+/** SentencePiece writes it for a space. */
+const VISIBLE_SPACE = '\u2581';
+
+/** Where a file doesn't say otherwise, as in llama.cpp. */
+const UNKNOWN = 0;
+
+export interface SentencePieceOptions {
+  /** By token: the higher the earlier a merge that yields it. */
+  readonly scores: ArrayLike<number>;
+  /** Whether a text begins with a space that it doesn't have: then a word is the same token everywhere. */
+  readonly spacePrefix: boolean;
+}
+
+/**
+ * SentencePiece's BPE (Kudo and Richardson 2018), as in Llama 1 and 2: neighbours whose concatenation is a token are
+ * merged, that of highest score first; what is no token in the end is written byte by byte (`<0x0A>`).
+ */
+export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: SentencePieceOptions): Segmenter {
+  const { ordinary, unknown = UNKNOWN } = vocabulary;
+  const bytes = byteTokens(vocabulary);
+  const encoder = new TextEncoder();
+  const rank = (left: string, right: string): number | undefined => {
+    const token = ordinary.get(left + right);
+    return token === undefined ? undefined : -(scores[token] as number);
+  };
+  return {
+    segment(text, leads) {
+      const spaced = spacePrefix && leads ? ` ${text}` : text;
+      const characters = [...spaced.replaceAll(' ', VISIBLE_SPACE)];
+      return mergeNeighbours(characters, rank).flatMap((piece) => {
+        const token = ordinary.get(piece);
+        return token ?? Array.from(encoder.encode(piece), (byte) => bytes.get(byte) ?? unknown);
+      });
+    },
+    bytesOf(spelling) {
+      return encoder.encode(spelling.replaceAll(VISIBLE_SPACE, ' '));
+    },
+  };
+}
+
+function byteTokens({ spellings, kinds }: Vocabulary): Map<number, number> {
+  const tokens = new Map<number, number>();
+  for (let token = 0; token < spellings.length; token++) {
+    if (kinds[token] !== TOKEN_KIND.byte) continue;
+    const byte = byteOf(spellings[token] as string);
+    if (byte !== undefined) tokens.set(byte, token);
+  }
+  return tokens;
+}
+
+/** The byte that `<0x0A>` stands for. */
+export function byteOf(spelling: string): number | undefined {
+  const digits = /^<0x([0-9A-Fa-f]{2})>$/.exec(spelling)?.[1];
+  return digits === undefined ? undefined : Number.parseInt(digits, 16);
+}

@@ -1,0 +1,59 @@
+/** Text that may still turn out to be the beginning of a stop string is held back. */
+export interface StopStrings {
+  /** What of the text so far may be shown now. After a stop string was found: nothing more. */
+  add(text: string): string;
+  /** Whether a stop string was found; it and all after it are never shown. */
+  readonly found: string | undefined;
+  /** At the end, what was held back in vain. */
+  finish(): string;
+}
+
+/**
+ * Looks for the stop string that is complete first; of two that end together, the longer. The result doesn't depend on
+ * how the text is cut into pieces.
+ * @param stops none of them empty
+ */
+export function createStopStrings(stops: readonly string[]): StopStrings {
+  let held = '';
+  let found: string | undefined;
+  return {
+    get found() {
+      return found;
+    },
+    add(text) {
+      if (found !== undefined) return '';
+      const all = held + text;
+      const match = firstComplete(all, stops);
+      found = match?.stop;
+      const shown = match?.start ?? all.length - heldLength(all, stops);
+      held = match === undefined ? all.slice(shown) : '';
+      return all.slice(0, shown);
+    },
+    finish() {
+      const rest = held;
+      held = '';
+      return rest;
+    },
+  };
+}
+
+function firstComplete(text: string, stops: readonly string[]): { start: number; stop: string } | undefined {
+  let first: { start: number; stop: string } | undefined;
+  for (const stop of stops) {
+    const start = text.indexOf(stop);
+    if (start < 0) continue;
+    const [end, best] = [start + stop.length, first === undefined ? Infinity : first.start + first.stop.length];
+    if (end < best || (end === best && start < (first?.start ?? 0))) first = { start, stop };
+  }
+  return first;
+}
+
+/** Length of the longest end of the text with which a stop string begins. */
+function heldLength(text: string, stops: readonly string[]): number {
+  const longest = Math.max(0, ...stops.map((stop) => stop.length - 1));
+  for (let length = Math.min(longest, text.length); length > 0; length--) {
+    const end = text.slice(-length);
+    if (stops.some((stop) => stop.length > length && stop.startsWith(end))) return length;
+  }
+  return 0;
+}

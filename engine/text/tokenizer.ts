@@ -1,0 +1,25 @@
+/** Turns text into the tokens of a model and back. */
+export interface Tokenizer {
+  /** Tokens in the vocabulary; ids are 0 … size − 1. */
+  readonly size: number;
+  encode(text: string, options?: EncodeOptions): number[];
+  /** The UTF-8 bytes that a token writes; characters may begin in one token and end in the next. Control tokens: none. */
+  bytesOf(token: number): Uint8Array;
+  /** A token as the vocabulary spells it: `▁the`, `Ġthe`, `<0x0A>`, `<|im_end|>`. */
+  spell(token: number): string;
+  /** The token at the beginning of every text, if the model has one. */
+  readonly begin: number | undefined;
+  /** The token at the end of every text. */
+  readonly end: number | undefined;
+  /** Whether `addSpecial` puts `begin` before a text. */
+  readonly addsBegin: boolean;
+  /** Tokens after which there is nothing more to generate: end of text, of a turn, of a message. */
+  readonly stops: ReadonlySet<number>;
+}
+
+export interface EncodeOptions {
+  /** Adds the tokens at beginning and end that the model was trained with. Default: false. */
+  readonly addSpecial?: boolean;
+  /** Reads `<|im_start|>` and the like as the control tokens that they name, instead of as text. Default: false. */
+  readonly parseSpecial?: boolean;
+}

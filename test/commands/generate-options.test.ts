@@ -1,0 +1,65 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createGenerateCommand, type GenerateRequest } from '../../engine/commands/generate-options.ts';
+
+/** What the command would be asked to do, or the message. */
+async function requested(...options: readonly string[]): Promise<GenerateRequest | string> {
+  let request: GenerateRequest | undefined;
+  const command = createGenerateCommand(async (given) => {
+    request = given;
+  });
+  try {
+    await command.parseAsync(['--model', 'm.gguf', '--prompt', 'Hi', ...options], { from: 'user' });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return request ?? 'nothing was asked';
+}
+
+const DEFAULTS: GenerateRequest = {
+  model: 'm.gguf',
+  prompt: 'Hi',
+  chat: false,
+  system: undefined,
+  json: false,
+  stops: [],
+  tokens: undefined,
+  sampling: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
+  seed: 1,
+  kernels: { implementation: 'auto' },
+  context: undefined,
+  kvCache: 'F16',
+};
+
+test("what isn't said is as in llama.cpp, with a fixed seed", async () => {
+  assert.equal(await requested(), DEFAULTS);
+});
+
+test('every option arrives', async () => {
+  const options = [
+    ...['--chat', '--system', 'Be brief.', '--tokens', '9', '--seed', '3', '--stop', 'a', '--stop', 'b c', '--json'],
+    ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
+    ...['--kernels', 'native', '--threads', '4', '--context', '64', '--kv', 'F32'],
+  ];
+  assert.equal(await requested(...options), {
+    ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
+    sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
+    ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, context: 64, kvCache: 'F32' },
+  });
+});
+
+const MISTAKES: readonly [string, readonly string[], string][] = [
+  ['a misspelt choice', ['--kernels', 'referenc'], '--kernels: unknown "referenc"; did you mean "reference"?'],
+  ['an empty stop string', ['--stop', ''], '--stop: is empty, and would stop before anything; give a text'],
+  ['a system without conversation', ['--system', 'x'], '--system: is for conversations only; add --chat'],
+  ['a number that is none', ['--temperature', 'warm'], '--temperature: "warm" is not a number between 0 and 100'],
+  ['a share above 1', ['--top-p', '1.5'], '--top-p: "1.5" is not a number between 0 and 1'],
+  ['no tokens at all', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
+];
+for (const [what, options, expected] of MISTAKES) {
+  test(`${what} is an error`, async () => {
+    assert.is(await requested(...options), expected);
+  });
+}
+
+test.run();

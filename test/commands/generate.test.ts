@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Ended, runScript } from '../support/run-script.ts';
+
+const test = suite('hearth generate and tokenize');
+let folder = '';
+let model = '';
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+  model = join(folder, 'tiny.gguf');
+  await runScript('bin/hearth.js', 'make-model', '--shape', 'tiny', '--out', model);
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const hearth = (command: string, ...options: readonly string[]): Promise<Ended> =>
+  runScript('bin/hearth.js', command, '--model', model, ...options);
+const generate = (...options: readonly string[]): Promise<Ended> =>
+  hearth('generate', '--prompt', 'The weights of a layer', '--kernels', 'reference', ...options);
+
+test('tokenize: ids as JSON, or with their spelling', async () => {
+  const file = join(folder, 'text.txt');
+  writeFileSync(file, 'Hé\n');
+  const [json, table] = await Promise.all([
+    hearth('tokenize', '--text', 'Hé\n<|end_of_text|>', '--add-special', '--parse-special', '--json'),
+    hearth('tokenize', '--text-file', file),
+  ]);
+  assert.is(json.code, 0, json.stderr);
+  assert.equal(JSON.parse(json.stdout), [1022, 0x48, 0xc3, 0xa9, 0x0a, 1023]);
+  assert.is(table.stdout, '  72  "H"\n 195  "Ã"\n 169  "©"\n  10  "Ċ"\n');
+});
+
+/** Of random weights (seed 1), most likely tokens only: names of unused tokens, words, halves of characters. */
+const GREEDY_TOKENS = [539, 524, 281, 437, 991, 561, 154, 158];
+const GREEDY_TEXT = '[unused_78][unused_63] is device[unused_530][unused_100]\ufffd\ufffd';
+
+test('generate: the text of the reference kernels, to the letter', async () => {
+  const ended = await generate('--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json');
+  assert.is(ended.code, 0, ended.stderr);
+  const found = JSON.parse(ended.stdout);
+  assert.equal(found.tokens, GREEDY_TOKENS);
+  assert.is(found.text, GREEDY_TEXT);
+  assert.is(found.promptTokens, 6);
+  assert.is(found.reason, 'length');
+  assert.ok(found.firstTokenSeconds > 0 && found.tokensPerSecond > 0);
+});
+
+test('generate: the same seed gives the same text, another seed another', async () => {
+  const [a, b, c] = await Promise.all(['7', '7', '8'].map((seed) => generate('--seed', seed, '--tokens', '12')));
+  assert.is(a?.code, 0, a?.stderr);
+  assert.is(a?.stdout, b?.stdout);
+  assert.is.not(a?.stdout, c?.stdout);
+  assert.match(a?.stderr ?? '', /^6 prompt tokens, TTFT [\d.]+ m?s, 12 tokens, [\d.]+ tokens\/s\n$/);
+});
+
+test('generate: what is streamed is the text, and a line break', async () => {
+  const [plain, json] = await Promise.all([generate('--tokens', '12'), generate('--tokens', '12', '--json')]);
+  assert.is(plain.stdout, `${JSON.parse(json.stdout).text}\n`);
+});
+
+test('generate: stops before a stop string', async () => {
+  const stops = ['--stop', 'never there', '--stop', ' is dev'];
+  const ended = await generate('--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json', ...stops);
+  const { text, tokens, reason } = JSON.parse(ended.stdout);
+  assert.is(text, '[unused_78][unused_63]');
+  assert.equal(tokens, GREEDY_TOKENS.slice(0, 4));
+  assert.is(reason, 'stop');
+});
+
+test('generate: Ctrl-C ends it with what is there, and exit code 130', async () => {
+  const options = ['--model', model, '--prompt', 'x', '--kernels', 'reference', '--tokens', '4000'];
+  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', 'generate', ...options]);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    if (stdout === '') child.kill('SIGINT');
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.is(code, 130);
+  assert.match(stdout, /.\n$/);
+  assert.match(stderr, /^2 prompt tokens, TTFT [\d.]+ m?s, \d+ tokens?, ([\d.]+ tokens\/s, )?interrupted\n$/);
+});
+
+test('generate: mistakes are one line and exit code 2', async () => {
+  const room = 'ask for fewer or a longer context\n';
+  const cases: [string[], string][] = [
+    [['--stop', ''], '--stop: is empty, and would stop before anything; give a text\n'],
+    [
+      ['--context', '10', '--tokens', '8'],
+      `context: 6 tokens of the prompt and 8 to generate are 14, but it has room for 10; ${room}`,
+    ],
+    [
+      ['--tokens', '5000'],
+      `context: 6 tokens of the prompt and 5000 to generate are 5006, but it has room for 4096; ${room}`,
+    ],
+  ];
+  await Promise.all(
+    cases.map(async ([options, expected]) => {
+      const ended = await generate(...options);
+      assert.is(ended.stderr, expected);
+      assert.is(ended.code, 2);
+      assert.is(ended.stdout, '');
+    }),
+  );
+});
+
+test('generate --chat: a model without template says so', async () => {
+  const ended = await generate('--chat', '--system', 'Be brief.');
+  assert.is(ended.code, 2);
+  assert.match(ended.stderr, /tiny\.gguf: metadata tokenizer\.chat_template: is missing; .* leave out --chat\n$/);
+});
+
+test('tokenize: no text, two texts, no such file, another encoding', async () => {
+  const latin = join(folder, 'latin.txt');
+  writeFileSync(latin, Uint8Array.of(0x48, 0xe9));
+  const cases: [string[], string][] = [
+    [[], '--text: no text is given; use --text or --text-file\n'],
+    [['--text', 'a', '--text-file', latin], '--text: and --text-file exclude each other\n'],
+    [['--text-file', 'nowhere.txt'], 'nowhere.txt: there is no such file\n'],
+    [['--text-file', latin], `${latin}: is not UTF-8\n`],
+  ];
+  await Promise.all(
+    cases.map(async ([options, expected]) => {
+      const ended = await hearth('tokenize', ...options);
+      assert.is(ended.stderr, expected);
+      assert.is(ended.code, 2);
+    }),
+  );
+});
+
+test.run();

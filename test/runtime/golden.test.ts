@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { testIf } from '../support/needs.ts';
+import { SHARED } from '../support/shared-folder.ts';
+import { type Golden, type GoldenLogits, readGolden } from './golden.ts';
+import { nmse } from './nmse.ts';
+
+interface Found {
+  readonly short: Float32Array;
+  readonly long: Float32Array;
+  readonly width: number;
+}
+
+type Prompt = 'short' | 'long';
+
+/** The logits of both prompts, each evaluated at once; the kernels are closed. */
+function evaluate(kernels: Kernels, path: string, golden: Golden, kvCache: 'F16' | 'F32'): Found {
+  const transformer = loadTransformer(`${path}.gguf`, { kernels, context: 200, kvCache });
+  const short = transformer.evaluateAll(golden.prompt_short);
+  transformer.rewind(0);
+  const long = transformer.evaluate(golden.prompt_long).slice();
+  kernels.close();
+  return { short, long, width: golden.n_vocab };
+}
+
+function distance(found: Found, expected: GoldenLogits, prompt: Prompt): number {
+  const rows = expected[`${prompt}_logits`];
+  const all = Float32Array.from(rows.flatMap((row) => [...row]));
+  return nmse(found[prompt], all);
+}
+
+/** The largest NMSE of the first positions of the short prompt. */
+function firstDistance({ short, width }: Found, { short_logits }: GoldenLogits, positions: number): number {
+  const each = short_logits.slice(0, positions).map((row, i) => nmse(short.subarray(i * width, (i + 1) * width), row));
+  return Math.max(...each);
+}
+
+/**
+ * The most probable token at each step of a continuation that is given: where the truth's lead is above `gap` it has to
+ * be the truth's. A different choice at a closer step changes nothing for the steps behind it.
+ * @returns how many steps were compared
+ */
+function compareGreedy(
+  kernels: Kernels,
+  path: string,
+  golden: Golden,
+  { prompt, truth, gap }: { readonly prompt: Prompt; readonly truth: 'ref64' | 'ref64q'; readonly gap: number },
+): number {
+  const [tokens, greedy] = [golden[`prompt_${prompt}`], golden[truth][`${prompt}_greedy`]];
+  const gaps = golden[truth][`${prompt}_greedy_gap`];
+  const transformer = loadTransformer(`${path}.gguf`, { kernels, context: tokens.length + greedy.length });
+  const given = [...tokens, ...greedy.slice(0, -1)];
+  const logits = transformer.evaluateAll(given);
+  let compared = 0;
+  for (const [step, token] of greedy.entries()) {
+    if ((gaps[step] as number) <= gap) continue;
+    compared++;
+    const at = tokens.length - 1 + step;
+    const row = logits.subarray(at * golden.n_vocab, (at + 1) * golden.n_vocab);
+    assert.is(row.indexOf(Math.max(...row)), token, `${prompt}, step ${step}`);
+  }
+  kernels.close();
+  return compared;
+}
+
+/** Sum of the log-probabilities of a prompt's tokens but the first, as a score of a text. */
+function logProbability(kernels: Kernels, path: string, { prompt_long: tokens, n_vocab }: Golden): number {
+  const logits = loadTransformer(`${path}.gguf`, { kernels, context: tokens.length }).evaluateAll(tokens);
+  kernels.close();
+  return tokens.slice(1).reduce((sum, token, i) => {
+    const row = logits.subarray(i * n_vocab, (i + 1) * n_vocab);
+    const top = Math.max(...row);
+    return (
+      sum + (row[token] as number) - top - Math.log(row.reduce((total, logit) => total + Math.exp(logit - top), 0))
+    );
+  }, 0);
+}
+
+const reference = (): Kernels => openKernels({ implementation: 'reference' });
+const native = (instructionSet = 'auto'): Kernels =>
+  openKernels({ implementation: 'native', threads: 2, instructionSet });
+
+function testModel(name: string, folder: string): void {
+  const path = join(folder, name);
+  const [present, absent] = [existsSync(`${path}.gguf`) && existsSync(`${path}.json`), `no ${name} in ${folder}`];
+  const quantized = !name.endsWith('F16');
+  const gap = quantized ? 0.3 : 0.03;
+  // Kernels that round activations are compared with what rounds them too.
+  const truth = quantized ? 'ref64q' : 'ref64';
+  const golden = present ? readGolden(`${path}.json`) : (undefined as never);
+
+  testIf(present, absent, `${name}: exact activations give the truth of double precision`, () => {
+    const found = evaluate(reference(), path, golden, 'F32');
+    for (const prompt of ['short', 'long'] as const) {
+      const error = distance(found, golden.ref64, prompt);
+      assert.ok(error <= 1e-10, `${prompt}: ${error}`);
+    }
+    assert.ok(compareGreedy(reference(), path, golden, { prompt: 'short', truth: 'ref64', gap }) > 10);
+  });
+
+  for (const set of NATIVE_SETS) {
+    testIf(present, absent, `${name}, ${set}: as near to the truth as llama.cpp`, () => {
+      // A cache in F32 is what llama.cpp's strict configuration has, one in F16 is its default.
+      for (const [kvCache, theirs] of [
+        ['F32', 'strict'],
+        ['F16', 'default'],
+      ] as const) {
+        const found = evaluate(native(set), path, golden, kvCache);
+        for (const prompt of ['short', 'long'] as const) {
+          const [error, own] = [distance(found, golden.ref64, prompt), golden.nmse[`${prompt}.${theirs}_vs_ref64`]];
+          assert.ok(error <= 1.2 * own, `${prompt}, ${kvCache}: ${error}, llama.cpp ${own}`);
+        }
+      }
+    });
+
+    testIf(present, absent, `${name}, ${set}: the most probable tokens are the truth's`, () => {
+      for (const prompt of ['short', 'long'] as const)
+        assert.ok(compareGreedy(native(set), path, golden, { prompt, truth, gap }) > 10);
+    });
+
+    if (quantized) {
+      testIf(present, absent, `${name}, ${set}: activations are rounded as llama.cpp rounds them`, () => {
+        const found = evaluate(native(set), path, golden, 'F32');
+        // Sums in another order put an activation beyond a rounding border now and then, which costs 1e-4 from there on;
+        // a wrong rounding mode would cost as much from the first position on.
+        const error = firstDistance(found, golden.ref64q, 4);
+        assert.ok(error <= 1e-11, `first positions: ${error}`);
+        assert.ok(distance(found, golden.ref64q, 'short') <= 2e-4);
+        assert.ok(distance(found, golden.ref64q, 'long') <= 5e-4);
+      });
+    } else {
+      testIf(present, absent, `${name}, ${set}: nothing is rounded but sums`, () => {
+        const found = evaluate(native(set), path, golden, 'F32');
+        for (const prompt of ['short', 'long'] as const) assert.ok(distance(found, golden.ref64, prompt) <= 1e-10);
+      });
+    }
+  }
+
+  testIf(present && NATIVE_SETS.length > 0, absent, `${name}: a text of 200 tokens is as probable`, () => {
+    const [found, expected] = [native(), reference()].map((kernels) => logProbability(kernels, path, golden));
+    assert.ok(Math.abs((found as number) / (expected as number) - 1) <= 0.005, `${found}, reference ${expected}`);
+  });
+}
+
+for (const name of ['llama-Q4_0', 'qwen2-Q4_K_M']) testModel(name, join(import.meta.dirname, '../golden'));
+for (const name of ['llama-F16', 'llama-Q8_0', 'llama-Q5_K', 'llama-Q6_K', 'qwen2-F16'])
+  testModel(name, join(SHARED, 'golden'));
+
+test.run();

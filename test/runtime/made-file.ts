@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { type MadeMix, madeModel } from '../../engine/gguf/make/made-model.ts';
+import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
+import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
+import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
+import { quantize } from '../../engine/gguf/quantize.ts';
+import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
+
+export interface MadeFile {
+  readonly folder: string;
+  readonly name: string;
+  readonly shape?: Partial<Shape>;
+  readonly mix?: MadeMix;
+  /** Entries beside or instead of the made ones. */
+  readonly metadata?: readonly [string, MetadataValue][];
+  /** The tensors to write instead of the made ones. */
+  readonly edit?: (tensors: readonly TensorSource[]) => readonly TensorSource[];
+}
+
+/** As few tokens as the tokenizer allows: logits are quick, and there are enough of them. */
+const SMALL: Shape = { ...TINY_SHAPE, vocabularySize: 260 };
+
+/** Writes a small model with random weights as make-model does, except for what is asked for; returns its path. */
+export async function madeFile({ folder, name, mix = 'F32', metadata = [], ...options }: MadeFile): Promise<string> {
+  const shape = { ...SMALL, name, ...options.shape };
+  const made = madeModel(shape, mix);
+  const weights = randomWeights(shape, 1);
+  const tensors = made.tensors.map((tensor): TensorSource => {
+    const count = tensor.rows * tensor.columns;
+    return { ...tensor, pieces: () => [quantize(tensor.type, weights({ tensor, from: 0, count }))] };
+  });
+  const path = join(folder, `${name}.gguf`);
+  await writeGguf(path, new Map([...made.metadata, ...metadata]), options.edit?.(tensors) ?? tensors);
+  return path;
+}
+
+/** A vector of floats as a tensor. */
+export function floatVector(name: string, values: readonly number[]): TensorSource {
+  const bytes = new Uint8Array(Float32Array.from(values).buffer);
+  return { name, shape: [values.length], type: 'F32', pieces: () => [bytes] };
+}

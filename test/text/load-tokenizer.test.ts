@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Gguf } from '../../engine/gguf/gguf.ts';
+import { byteAlphabet } from '../../engine/gguf/make/byte-alphabet.ts';
+import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer-metadata.ts';
+import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
+import { createTextStream } from '../../engine/text/text-stream.ts';
+import type { Tokenizer } from '../../engine/text/tokenizer.ts';
+import { ggufOf } from '../support/gguf-of.ts';
+
+const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE] = [1, 2, 3, 4, 5, 6];
+
+const hex = (byte: number): string => byte.toString(16).toUpperCase().padStart(2, '0');
+const repeat = (count: number, value: number): number[] => new Array<number>(count).fill(value);
+
+/** Three special tokens, byte b as token 3 + b, and from 259 on the pieces of "hi". */
+const PIECES = ['▁', 'h', 'i', '▁h', 'hi', '▁hi', '<tag>', 'ih'];
+function pieces(more: Parameters<typeof ggufOf>[0] = {}): Gguf {
+  return ggufOf({
+    'tokenizer.ggml.model': 'llama',
+    'tokenizer.ggml.tokens': [
+      ...['<unk>', '<s>', '</s>'],
+      ...Array.from({ length: 256 }, (_, byte) => `<0x${hex(byte)}>`),
+      ...PIECES,
+    ],
+    'tokenizer.ggml.scores': [...repeat(262, -9), -1, -2, -3, 0, 0],
+    'tokenizer.ggml.token_type': [
+      ...[UNKNOWN, CONTROL, CONTROL],
+      ...repeat(256, BYTE as number),
+      ...repeat(6, NORMAL as number),
+      ...[USER_DEFINED, UNUSED],
+    ] as number[],
+    'tokenizer.ggml.bos_token_id': 1,
+    'tokenizer.ggml.eos_token_id': 2,
+    ...more,
+  });
+}
+
+/** Byte b as token b, then "hi", " hi", "oh" as a word that no merge yields, and a control token. */
+function bytes(more: Parameters<typeof ggufOf>[0] = {}): Gguf {
+  return ggufOf({
+    'tokenizer.ggml.model': 'gpt2',
+    'tokenizer.ggml.pre': 'llama-bpe',
+    'tokenizer.ggml.tokens': [...byteAlphabet(), 'hi', 'Ġhi', 'oh', '<|end|>'],
+    'tokenizer.ggml.token_type': [...repeat(259, NORMAL as number), CONTROL as number],
+    'tokenizer.ggml.merges': ['h i', 'Ġ hi'],
+    'tokenizer.ggml.bos_token_id': 259,
+    ...more,
+  });
+}
+
+function decode(tokenizer: Tokenizer, tokens: readonly number[]): string {
+  const stream = createTextStream(tokenizer);
+  return tokens.map((token) => stream.add(token)).join('') + stream.finish();
+}
+
+function message(gguf: Gguf): string {
+  try {
+    loadTokenizer(gguf);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'nothing was thrown';
+}
+
+test('llama: a text begins with a space, merges go by score', () => {
+  const { encode } = loadTokenizer(pieces());
+  assert.equal(encode('hi'), [264]);
+  // ▁hihi: "▁h" (−1) first, then "hi" (−2) at the end, then "▁hi" (−3).
+  assert.equal(encode('hihi'), [264, 263]);
+  assert.equal(encode(' hi'), [259, 264]);
+  assert.equal(encode(''), []);
+});
+
+test('llama: characters that are no token are written byte by byte', () => {
+  const { encode } = loadTokenizer(pieces({ 'tokenizer.ggml.add_space_prefix': false }));
+  assert.equal(encode('hé'), [260, 3 + 0xc3, 3 + 0xa9]);
+  assert.equal(encode('\n'), [3 + 0x0a]);
+});
+
+test('llama: unused, byte and control tokens never come from plain text', () => {
+  const tokenizer = loadTokenizer(pieces({ 'tokenizer.ggml.add_space_prefix': false }));
+  assert.equal(tokenizer.encode('ih'), [261, 260]);
+  assert.equal(
+    tokenizer.encode('<0x0A>'),
+    [...'<0x0A>'].map((letter) => 3 + letter.charCodeAt(0)),
+  );
+  assert.equal(
+    tokenizer.encode('</s>'),
+    [...'</s>'].map((letter) => 3 + letter.charCodeAt(0)),
+  );
+});
+
+test('llama: control tokens where they are asked for; after one, text begins anew', () => {
+  const { encode } = loadTokenizer(pieces());
+  assert.equal(encode('hi</s>hi', { parseSpecial: true }), [264, 2, 264]);
+  assert.equal(encode('hi', { addSpecial: true }), [1, 264]);
+  const both = loadTokenizer(pieces({ 'tokenizer.ggml.add_bos_token': false, 'tokenizer.ggml.add_eos_token': true }));
+  assert.equal(both.encode('hi', { addSpecial: true }), [264, 2]);
+});
+
+test('user-defined tokens are always found', () => {
+  assert.equal(loadTokenizer(pieces()).encode('hi<tag>hi'), [264, 265, 264]);
+});
+
+test('gpt2: merges within words, a space belongs to the word behind it', () => {
+  const { encode } = loadTokenizer(bytes());
+  assert.equal(encode('hi hi'), [256, 257]);
+  assert.equal(encode('h é'), [0x68, 0x20, 0xc3, 0xa9]);
+});
+
+test('gpt2: with llama-bpe a word that is a token stays whole, with qwen2 only merges count', () => {
+  assert.equal(loadTokenizer(bytes()).encode('oh'), [258]);
+  assert.equal(loadTokenizer(bytes({ 'tokenizer.ggml.pre': 'qwen2' })).encode('oh'), [0x6f, 0x68]);
+});
+
+test('gpt2: texts begin with a token of their own for llama-bpe, unless the file says otherwise', () => {
+  const begins = (more: Parameters<typeof ggufOf>[0]): number[] =>
+    loadTokenizer(bytes(more)).encode('hi', { addSpecial: true });
+  assert.equal(begins({}), [259, 256]);
+  assert.equal(begins({ 'tokenizer.ggml.pre': 'qwen2' }), [256]);
+  assert.equal(begins({ 'tokenizer.ggml.pre': 'qwen2', 'tokenizer.ggml.add_bos_token': true }), [259, 256]);
+  assert.equal(begins({ 'tokenizer.ggml.add_bos_token': false }), [256]);
+});
+
+test('tokens that end a turn: what the metadata names, and the names that families use', () => {
+  const tokens = ['<|im_end|>', '<|eot_id|>', 'x', '</s>'];
+  const gguf = bytes({
+    'tokenizer.ggml.tokens': tokens,
+    'tokenizer.ggml.token_type': [CONTROL, NORMAL, NORMAL, CONTROL] as number[],
+    'tokenizer.ggml.bos_token_id': 0,
+    'tokenizer.ggml.eot_token_id': 2,
+  });
+  assert.equal([...loadTokenizer(gguf).stops].sort(), [0, 2, 3]);
+});
+
+test('control tokens write nothing, user-defined ones themselves, byte tokens their byte', () => {
+  const tokenizer = loadTokenizer(pieces());
+  assert.is(decode(tokenizer, [1, 264, 265, 3 + 0xc3, 3 + 0xa9, 2]), ' hi<tag>é');
+});
+
+const anyText = fc.string({ unit: 'grapheme', maxLength: 50 });
+
+test('gpt2: tokens of a text are the text again', () => {
+  const tokenizer = loadTokenizer(ggufOf({}, tokenizerMetadata(1024)));
+  fc.assert(
+    fc.property(anyText, (text) => assert.is(decode(tokenizer, tokenizer.encode(text)), text)),
+    { seed: 1, numRuns: 300 },
+  );
+});
+
+test('llama: tokens of a text are the text again, after the space that was put before it', () => {
+  const tokenizer = loadTokenizer(pieces());
+  const text = fc.oneof(anyText, fc.string({ unit: fc.constantFrom('h', 'i', ' ', 'é'), minLength: 1 }));
+  fc.assert(
+    fc.property(text, (given) => {
+      fc.pre(given !== '' && !given.includes('▁'));
+      assert.is(decode(tokenizer, tokenizer.encode(given)), ` ${given}`);
+    }),
+    { seed: 1, numRuns: 300 },
+  );
+});
+
+test('what is missing or unknown is said, with what is supported', () => {
+  assert.is(
+    message(bytes({ 'tokenizer.ggml.model': 'bert' })),
+    'm.gguf: metadata tokenizer.ggml.model: "bert" is not supported; supported: llama (SentencePiece), gpt2 (byte-level BPE)',
+  );
+  assert.is(
+    message(bytes({ 'tokenizer.ggml.pre': 'tekken' })),
+    'm.gguf: metadata tokenizer.ggml.pre: "tekken" is not supported; supported: llama-bpe, llama3, llama-v3, qwen2, deepseek-r1-qwen, gpt-2, default',
+  );
+  assert.is(
+    message(ggufOf({})),
+    'm.gguf: metadata tokenizer.ggml.tokens: is missing or empty; the file has no vocabulary',
+  );
+  assert.is(
+    message(pieces({ 'tokenizer.ggml.scores': [1, 2] })),
+    'm.gguf: metadata tokenizer.ggml.scores: has 2 numbers for 267 tokens; one for each is needed',
+  );
+  assert.is(
+    message(bytes({ 'tokenizer.ggml.merges': [1, 2] })),
+    'm.gguf: metadata tokenizer.ggml.merges: is array of 2 float32; an array of texts is needed',
+  );
+});
+
+test('a byte that the vocabulary lacks is said where a text has it', () => {
+  const { encode } = loadTokenizer(
+    bytes({
+      'tokenizer.ggml.tokens': ['h', 'i'],
+      'tokenizer.ggml.token_type': [1, 1],
+      'tokenizer.ggml.bos_token_id': 0,
+    }),
+  );
+  assert.equal(encode('ihi'), [1, 0, 1]);
+  assert.throws(
+    () => encode('ho'),
+    (error: Error) => error.message === 'm.gguf: the vocabulary of 2 tokens has none for byte 0x6f of the text',
+  );
+});
+
+test.run();

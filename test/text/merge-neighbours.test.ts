@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type MergeRank, mergeNeighbours } from '../../engine/text/merge-neighbours.ts';
+
+const ranksOf =
+  (ranks: Readonly<Record<string, number>>): MergeRank =>
+  (left, right) =>
+    ranks[`${left} ${right}`];
+
+test('the pair of lowest rank is merged first, even where that stops another', () => {
+  assert.equal(mergeNeighbours(['a', 'b', 'c'], ranksOf({ 'a b': 1, 'b c': 0 })), ['a', 'bc']);
+  assert.equal(mergeNeighbours(['a', 'b', 'c'], ranksOf({ 'a b': 0, 'b c': 1 })), ['ab', 'c']);
+});
+
+test('what was merged is merged again', () => {
+  assert.equal(mergeNeighbours([...'lower'], ranksOf({ 'l o': 0, 'lo w': 1, 'e r': 2, 'low er': 3 })), ['lower']);
+});
+
+test('of equal ranks the leftmost is first', () => {
+  assert.equal(mergeNeighbours([...'aaa'], ranksOf({ 'a a': 0 })), ['aa', 'a']);
+  assert.equal(mergeNeighbours([...'abc'], ranksOf({ 'a b': 0, 'b c': 0 })), ['ab', 'c']);
+});
+
+test('nothing to merge: all stays; no symbols: none', () => {
+  assert.equal(
+    mergeNeighbours(['a', 'b'], () => undefined),
+    ['a', 'b'],
+  );
+  assert.equal(
+    mergeNeighbours([], () => 0),
+    [],
+  );
+});
+
+/** By the definition: look at all pairs, merge the best, begin again. */
+function slowly(symbols: readonly string[], rankOf: MergeRank): string[] {
+  const texts = [...symbols];
+  for (;;) {
+    let best: { rank: number; left: number } | undefined;
+    for (let left = 0; left + 1 < texts.length; left++) {
+      const rank = rankOf(texts[left] as string, texts[left + 1] as string);
+      if (rank !== undefined && (best === undefined || rank < best.rank)) best = { rank, left };
+    }
+    if (best === undefined) return texts;
+    texts.splice(best.left, 2, `${texts[best.left]}${texts[best.left + 1]}`);
+  }
+}
+
+test('equals the definition for random ranks, ties among them', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 40 });
+  // A pair's rank is drawn by its concatenation and cut: half of the short ones may be merged.
+  const ranks = fc.array(fc.option(fc.nat(6), { nil: undefined }), { minLength: 64, maxLength: 64 });
+  fc.assert(
+    fc.property(text, ranks, (letters, table) => {
+      const rankOf: MergeRank = (left, right) => {
+        const joined = left + right;
+        const key = [...joined].reduce((sum, letter) => (sum * 3 + letter.charCodeAt(0)) % 64, left.length);
+        return joined.length > 6 ? undefined : table[key];
+      };
+      assert.equal(mergeNeighbours([...letters], rankOf), slowly([...letters], rankOf));
+    }),
+    { seed: 1, numRuns: 500 },
+  );
+});
+
+test.run();

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Candidate } from '../../../engine/text/sampling/candidate.ts';
+import { draw } from '../../../engine/text/sampling/draw.ts';
+import { minP } from '../../../engine/text/sampling/min-p.ts';
+import { penalizeRepeats } from '../../../engine/text/sampling/penalize-repeats.ts';
+import { probabilities } from '../../../engine/text/sampling/probabilities.ts';
+import { topK } from '../../../engine/text/sampling/top-k.ts';
+import { topP } from '../../../engine/text/sampling/top-p.ts';
+import { near } from '../../support/near.ts';
+
+/** Token i with the i-th probability. */
+const withProbabilities = (...shares: readonly number[]): Candidate[] =>
+  shares.map((share, token) => ({ token, logit: Math.log(share) }));
+const tokens = (candidates: readonly Candidate[]): number[] => candidates.map(({ token }) => token);
+
+test('repetition penalty: positive logits are divided, others multiplied, each once', () => {
+  const logits = Float32Array.of(4, -4, 0, 4);
+  assert.equal([...penalizeRepeats(logits, [0, 1, 2, 0, 99], 2)], [2, -8, 0, 4]);
+  assert.equal([...logits], [4, -4, 0, 4]);
+  assert.is(penalizeRepeats(logits, [0], 1), logits);
+});
+
+test('top-k: the largest logits in order, ties by token', () => {
+  assert.equal(tokens(topK(Float32Array.of(1, 3, 2, 3, 0), 3)), [1, 3, 2]);
+  assert.equal(tokens(topK(Float32Array.of(1, 1, 1), 2)), [0, 1]);
+  assert.equal(tokens(topK(Float32Array.of(1, 3, 2), 0)), [1, 2, 0]);
+});
+
+test('top-k: NaN is no candidate, an infinite logit is', () => {
+  for (const k of [0, 2]) {
+    assert.equal(tokens(topK(Float32Array.of(Number.NaN, 1, Number.POSITIVE_INFINITY), k)), [2, 1]);
+    assert.equal(tokens(topK(Float32Array.of(Number.NEGATIVE_INFINITY, Number.NaN), k)), [0]);
+  }
+});
+
+test('top-p: the fewest that reach the probability; the first in any case', () => {
+  const four = withProbabilities(0.5, 0.25, 0.125, 0.125);
+  assert.equal(tokens(topP(four, 0.74)), [0, 1]);
+  assert.equal(tokens(topP(four, 0.76)), [0, 1, 2]);
+  assert.equal(tokens(topP(four, 0)), [0]);
+  assert.equal(tokens(topP(four, 1)), [0, 1, 2, 3]);
+});
+
+test('min-p: those with a share of the first', () => {
+  const four = withProbabilities(0.5, 0.25, 0.2, 0.05);
+  assert.equal(tokens(minP(four, 0.45)), [0, 1]);
+  assert.equal(tokens(minP(four, 0.09)), [0, 1, 2, 3]);
+  assert.equal(tokens(minP(four, 0.11)), [0, 1, 2]);
+  assert.equal(tokens(minP(four, 0)), [0, 1, 2, 3]);
+});
+
+test('draw: cumulative probabilities, at a temperature', () => {
+  const three = withProbabilities(0.5, 0.3, 0.2);
+  assert.equal(
+    [0, 0.49, 0.51, 0.79, 0.81, 0.999].map((uniform) => draw(three, 1, uniform)),
+    [0, 0, 1, 1, 2, 2],
+  );
+  // At ½ probabilities are squared: 0.25, 0.09, 0.04 of 0.38.
+  const shares = [0.25 / 0.38, 0.34 / 0.38];
+  assert.equal(
+    shares.flatMap((share) => [draw(three, 0.5, share - 1e-6), draw(three, 0.5, share + 1e-6)]),
+    [0, 1, 1, 2],
+  );
+});
+
+test('probabilities: of equal logits equal, of huge ones finite', () => {
+  assert.equal(probabilities([1e30, 1e30].map((logit, token) => ({ token, logit }))), [0.5, 0.5]);
+  const infinite = [Number.POSITIVE_INFINITY, 5].map((logit, token) => ({ token, logit }));
+  assert.equal(probabilities(infinite), [1, 0]);
+});
+
+const anyLogits = fc
+  .array(fc.integer({ min: -40, max: 40 }), { minLength: 1, maxLength: 60 })
+  .map((eighths) => Float32Array.from(eighths, (value) => value / 8));
+
+test('top-k is the beginning of the sorted list', () => {
+  fc.assert(
+    fc.property(anyLogits, fc.integer({ min: 1, max: 70 }), (logits, k) => {
+      const sorted = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
+      assert.equal(tokens(topK(logits, k)), sorted.slice(0, k));
+    }),
+    { seed: 1 },
+  );
+});
+
+test('top-p reaches the probability, and no longer without its last', () => {
+  fc.assert(
+    fc.property(anyLogits, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (logits, p) => {
+      const all = topK(logits, 0);
+      const shares = probabilities(all);
+      near(
+        shares.reduce((sum, share) => sum + share, 0),
+        1,
+      );
+      const kept = topP(all, p);
+      const sumOf = (count: number): number => shares.slice(0, count).reduce((sum, share) => sum + share, 0);
+      assert.equal(kept, all.slice(0, kept.length));
+      assert.ok(sumOf(kept.length) >= p - 1e-12);
+      assert.ok(sumOf(kept.length - 1) < p);
+    }),
+    { seed: 1 },
+  );
+});
+
+test('min-p keeps exactly those that are likely enough', () => {
+  fc.assert(
+    fc.property(anyLogits, fc.double({ min: 0.001, max: 1, noNaN: true }), (logits, least) => {
+      const all = topK(logits, 0);
+      const kept = new Set(tokens(minP(all, least)));
+      const shares = probabilities(all);
+      all.forEach(({ token }, index) => {
+        const ratio = (shares[index] as number) / (shares[0] as number);
+        if (Math.abs(ratio - least) > 1e-12) assert.is(kept.has(token), ratio > least);
+      });
+    }),
+    { seed: 1 },
+  );
+});
+
+test('draws over an even grid occur as often as they are probable', () => {
+  const draws = 1000;
+  fc.assert(
+    fc.property(anyLogits, fc.constantFrom(0.5, 1, 2), (logits, temperature) => {
+      const all = topK(logits, 0);
+      const counts = new Map<number, number>();
+      for (let index = 0; index < draws; index++) {
+        const token = draw(all, temperature, (index + 0.5) / draws);
+        counts.set(token, (counts.get(token) ?? 0) + 1);
+      }
+      const powers = all.map(({ logit }) => Math.exp(logit / temperature));
+      const sum = powers.reduce((total, power) => total + power, 0);
+      all.forEach(({ token }, index) => {
+        const expected = (draws * (powers[index] as number)) / sum;
+        assert.ok(Math.abs((counts.get(token) ?? 0) - expected) <= 1 + 1e-6);
+      });
+    }),
+    { seed: 1, numRuns: 50 },
+  );
+});
+
+test.run();

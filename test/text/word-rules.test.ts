@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { WORD_RULES } from '../../engine/text/word-rules.ts';
+
+const words = (pre: string, text: string): string[] => WORD_RULES.get(pre)?.words(text) ?? [];
+
+test('llama-bpe: contractions, up to three digits, punctuation with the line breaks after it', () => {
+  assert.equal(words('llama-bpe', "I'm 12345 tall!\n\n  X'LL"), [
+    ...['I', "'m", ' ', '123', '45', ' tall', '!\n\n', ' ', ' X', "'LL"],
+  ]);
+  assert.equal(words('llama3', '(text)'), ['(text', ')']);
+});
+
+test('qwen2: digits one by one', () => {
+  assert.equal(words('qwen2', 'in 2024'), ['in', ' ', '2', '0', '2', '4']);
+});
+
+test('gpt-2: numbers whole and with their space, contractions in small letters only', () => {
+  assert.equal(words('gpt-2', "I'M 12345, I'm"), ['I', "'", 'M', ' 12345', ',', ' I', "'m"]);
+});
+
+test('default: punctuation, then gpt-2, then digits by three', () => {
+  assert.equal(words('default', 'Hi, 12345!'), ['Hi', ',', ' ', '123', '45', '!']);
+});
+
+test("white space is Unicode's: U+FEFF is none, U+0085 is", () => {
+  assert.equal(words('llama-bpe', '1 \ufeff1'), ['1', ' \ufeff', '1']);
+  assert.equal(words('llama-bpe', '1\u0085!'), ['1', '\u0085', '!']);
+});
+
+test('words are the text, whatever it is', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 60 });
+  fc.assert(
+    fc.property(fc.constantFrom(...WORD_RULES.keys()), text, (pre, given) => {
+      const found = words(pre, given);
+      assert.is(found.join(''), given);
+      assert.not(found.includes('') && given !== '');
+    }),
+    { seed: 1, numRuns: 500 },
+  );
+});
+
+test.run();
