@@ -1,3 +1,4 @@
+import { PAGE_TABLES } from '../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../cost/ring-costs.ts';
 import type { ProcessorKind } from '../hardware/device.ts';
 import { largestPinnedBytes } from '../plan/pinned-weights.ts';
@@ -37,8 +38,6 @@ export interface TurnLoad {
   readonly extentBytes: number;
 }
 
-/** Page tables per mapped byte, which count against the memory: 6 MiB per GiB, measured on Linux 6.18. */
-const PAGE_TABLES = 6 / 1024;
 /** Calibrated: with none free the simulator's page cache thrashes, with two to four it does not. */
 const IN_FLIGHT_EXTENTS = 4;
 

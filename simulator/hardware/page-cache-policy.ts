@@ -1,3 +1,5 @@
+import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
+
 export const PAGE_POLICIES = ['linux', 'linux-two-list', 'overflow', 'metal', 'android'] as const;
 
 /**
@@ -58,12 +60,11 @@ export interface LinuxMapping {
   readonly readAhead?: number;
   /** How fast the kernel's own work goes; it takes no time unless given. */
   readonly kernel?: KernelRates;
-  /** Page tables and other memory per mapped byte that counts against the limit. Default: 6 MiB per GiB, measured. */
+  /** Page tables and other memory per mapped byte that counts against the limit. Default: PAGE_TABLES. */
   readonly overhead?: number;
 }
 
 const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
-const DEFAULT_OVERHEAD = 6 / 1024;
 
 /** A policy's parameters with nothing left open. */
 export interface PolicyParameters {
@@ -108,7 +109,7 @@ const IDEAL: Required<LinuxMapping> = { readAhead: 0, kernel: NO_KERNEL_WORK, ov
 function mapping({
   readAhead = DEFAULT_READ_AHEAD,
   kernel = NO_KERNEL_WORK,
-  overhead = DEFAULT_OVERHEAD,
+  overhead = PAGE_TABLES,
 }: LinuxMapping): Required<LinuxMapping> {
   return { readAhead, kernel, overhead };
 }

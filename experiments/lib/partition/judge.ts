@@ -6,6 +6,7 @@ import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
+import { simulatedReclaim } from '../simulated-reclaim.ts';
 import { CHUNK_BYTES, EXTENT_BYTES } from './granularity.ts';
 
 /** What a plan takes, or why it can't be run. */
@@ -46,7 +47,7 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       record: 'tokens',
       extentBytes: EXTENT_BYTES,
       chunkBytes: CHUNK_BYTES,
-      reclaim: reclaim === 'linux-two-list' ? { name: reclaim } : reclaim,
+      reclaim: simulatedReclaim(reclaim),
     });
     const [shortage] = outOfMemory;
     if (shortage !== undefined) return `out of memory: ${shortage.reason}`;

@@ -4,10 +4,7 @@ import { parseQuantity } from '../../../engine/input/quantity.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../../../engine/schedule/registry.ts';
 import { readChoice, readCount, readList } from '../../../engine/terminal/options.ts';
 import type { MemoryTaken } from '../../../simulator/systems/memory-guard.ts';
-
-/** `android` needs numbers of its own: `os` takes a device's. */
-const RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'metal'] as const;
-export type ReplayReclaim = (typeof RECLAIMS)[number];
+import { SIMULATED_RECLAIMS, type SimulatedReclaim } from '../simulated-reclaim.ts';
 
 /** The command line of replay, read. */
 export interface ReplayOptions {
@@ -16,7 +13,7 @@ export interface ReplayOptions {
   readonly modelFile?: string;
   readonly plan?: string;
   readonly scheduler: SchedulerName;
-  readonly reclaim: ReplayReclaim;
+  readonly reclaim: SimulatedReclaim;
   readonly prompt: number;
   readonly tokens: number;
   readonly show: number;
@@ -46,8 +43,8 @@ export function replayOptions(command: Command): void {
       ).default('ring-aware'),
     )
     .addOption(
-      option('--reclaim <policy>', `how the OS reclaims: ${RECLAIMS.join(', ')}`, (flag, text) =>
-        readChoice(flag, text, RECLAIMS),
+      option('--reclaim <policy>', `how the OS reclaims: ${SIMULATED_RECLAIMS.join(', ')}`, (flag, text) =>
+        readChoice(flag, text, SIMULATED_RECLAIMS),
       ).default('os'),
     )
     .addOption(count('--prompt <n>', 'tokens of the prompt', 1, 1e6).default(128))

@@ -7,8 +7,9 @@ import type { Plan } from '../../../engine/plan/plan.ts';
 import { decodedTokens } from '../../../engine/trace/decoded-tokens.ts';
 import { type Metrics, metrics } from '../../../engine/trace/metrics.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
-import { type SimulationOptions, type SimulationResult, simulate } from '../../../simulator/simulate.ts';
-import type { ReplayOptions, ReplayReclaim } from './options.ts';
+import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
+import { type SimulatedReclaim, simulatedReclaim } from '../simulated-reclaim.ts';
+import type { ReplayOptions } from './options.ts';
 
 /** A plan's two answers for one request. */
 export interface Replay {
@@ -45,12 +46,7 @@ function readPerToken(trace: Trace, tokens: number): number {
   return bytes / (tokens - first);
 }
 
-/** As `simulate` takes it. */
-export function simulatedReclaim(reclaim: ReplayReclaim): NonNullable<SimulationOptions['reclaim']> {
-  return reclaim === 'os' || reclaim === 'overflow' ? reclaim : { name: reclaim };
-}
-
 /** The closed form's policy that comes nearest. */
-export function closedForm(reclaim: ReplayReclaim): 'overflow' | 'lru' {
+export function closedForm(reclaim: SimulatedReclaim): 'overflow' | 'lru' {
   return reclaim === 'overflow' ? 'overflow' : 'lru';
 }

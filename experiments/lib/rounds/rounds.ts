@@ -8,6 +8,7 @@ import { turnChoices } from '../../../engine/schedule/ring-aware-turns.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';
 import { DEFAULT_EXTENT_BYTES } from '../../../simulator/hardware/page-cache.ts';
 import { type SimulationOptions, simulate } from '../../../simulator/simulate.ts';
+import { simulatedReclaim } from '../simulated-reclaim.ts';
 
 /** What devices do with their weights: a line of the plot. */
 export interface Policy {
@@ -61,7 +62,7 @@ export function simulateRounds(model: Model, policy: Policy, rounds: number, set
   };
   const options: SimulationOptions = {
     record: 'tokens',
-    reclaim: reclaim === 'linux-two-list' ? { name: reclaim } : reclaim,
+    reclaim: simulatedReclaim(reclaim),
   };
   const result = simulate({ cluster, model, plan, workload, ...options });
   const common = { model: model.name, policy: policy.name, reclaim, rounds };
