@@ -28,6 +28,20 @@ test('top-k: the largest logits in order, ties by token', () => {
   assert.equal(tokens(topK(Float32Array.of(1, 3, 2), 0)), [1, 2, 0]);
 });
 
+test('top-k of all: as comparing sorts them, signed zeros and subnormal numbers among them', () => {
+  const logit = fc.oneof(fc.float({ noNaN: true }), fc.constantFrom(0, -0, 1e-45, -1e-45));
+  fc.assert(
+    fc.property(fc.array(logit, { minLength: 1, maxLength: 40 }), (values) => {
+      const logits = Float32Array.from(values);
+      const byComparing = [...logits.keys()].sort((a, b) => {
+        const [left, right] = [logits[a] as number, logits[b] as number];
+        return left === right ? a - b : right - left;
+      });
+      assert.equal(tokens(topK(logits, 0)), byComparing);
+    }),
+  );
+});
+
 test('top-k: NaN is no candidate, an infinite logit is', () => {
   for (const k of [0, 2]) {
     assert.equal(tokens(topK(Float32Array.of(Number.NaN, 1, Number.POSITIVE_INFINITY), k)), [2, 1]);
