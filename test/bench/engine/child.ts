@@ -1,0 +1,69 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type { Answer, Limits, Request, Task, Turn } from './contestant.ts';
+import type { MemoryUse } from './memory-use.ts';
+
+/** The parent's side of a contestant. */
+export interface Child {
+  readonly description: string;
+  /** Memory of the process before it loaded the engine. */
+  readonly before: MemoryUse;
+  prefill(tokens: number): Promise<Turn>;
+  decode(tokens: number): Promise<Turn>;
+  memory(): Promise<MemoryUse>;
+  limits(): Promise<Limits>;
+  close(): void;
+}
+
+/**
+ * Node's own pool may have one thread only: with more, llama.cpp's threads move from one to another between tokens, which
+ * costs it up to 40 % of decoding at 2 threads.
+ */
+const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
+
+/** Starts an engine and loads the model. @throws Error with what the child said, where that fails */
+export async function startChild(engine: 'hearth' | 'llama', task: Task): Promise<Child> {
+  const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
+    execArgv: ['--import', import.meta.resolve('tsx')],
+    env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const ready = await answerOf(process_, 'ready');
+  const ask = async <Kind extends Answer['kind']>(request: Request, kind: Kind) => {
+    process_.send(request);
+    return answerOf(process_, kind);
+  };
+  return {
+    description: ready.description,
+    before: ready.before,
+    prefill: async (tokens) => (await ask({ kind: 'prefill', tokens }, 'turn')).turn,
+    decode: async (tokens) => (await ask({ kind: 'decode', tokens }, 'turn')).turn,
+    memory: async () => (await ask({ kind: 'memory' }, 'memory')).memory,
+    limits: async () => (await ask({ kind: 'limits' }, 'limits')).limits,
+    close: () => void process_.kill(),
+  };
+}
+
+/** The next answer, which must be of this kind. */
+function answerOf<Kind extends Answer['kind']>(
+  child: ChildProcess,
+  kind: Kind,
+): Promise<Extract<Answer, { kind: Kind }>> {
+  return new Promise((resolve, reject) => {
+    const forget = (): void => {
+      child.off('message', onMessage);
+      child.off('exit', onExit);
+    };
+    const onExit = (code: number | null, signal: string | null): void => {
+      forget();
+      reject(new Error(`the process ended (${signal ?? `exit code ${code}`})`));
+    };
+    const onMessage = (answer: Answer): void => {
+      forget();
+      if (answer.kind === kind) resolve(answer as Extract<Answer, { kind: Kind }>);
+      else reject(new Error(answer.kind === 'failed' ? answer.message : `a ${answer.kind} instead of a ${kind}`));
+    };
+    child.on('message', onMessage);
+    child.on('exit', onExit);
+  });
+}

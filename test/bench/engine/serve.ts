@@ -1,0 +1,46 @@
+import type { Answer, Contestant, Request, Task, Turn } from './contestant.ts';
+import { memoryUse } from './memory-use.ts';
+
+/** The child's side: loads a contestant, then does what the parent asks, one request at a time, until it is ended. */
+export async function serve(load: (task: Task) => Promise<Contestant>): Promise<void> {
+  const answer = (message: Answer): void => void process.send?.(message);
+  const fail = (error: unknown): void =>
+    answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
+  try {
+    const before = memoryUse();
+    const contestant = await load(JSON.parse(process.argv[2] ?? '{}') as Task);
+    process.on('message', (request: Request) => {
+      perform(contestant, request).then(answer, fail);
+    });
+    process.on('disconnect', () => process.exit());
+    answer({ kind: 'ready', description: contestant.description, before });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function perform(contestant: Contestant, request: Request): Promise<Answer> {
+  switch (request.kind) {
+    case 'prefill':
+      return { kind: 'turn', turn: await timed(() => contestant.prefill(someTokens(request.tokens))) };
+    case 'decode':
+      return { kind: 'turn', turn: await timed(() => contestant.decode(request.tokens)) };
+    case 'memory':
+      return { kind: 'memory', memory: memoryUse() };
+    case 'limits':
+      if (contestant.limits === undefined) throw new Error('this contestant knows no limits');
+      return { kind: 'limits', limits: contestant.limits() };
+  }
+}
+
+/** The same for both engines; any will do, since the weights are random. */
+function someTokens(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => (7919 * index + 1) % 31_000);
+}
+
+async function timed(run: () => Promise<void>): Promise<Turn> {
+  const [start, before] = [performance.now(), process.cpuUsage()];
+  await run();
+  const { user, system } = process.cpuUsage(before);
+  return { seconds: (performance.now() - start) / 1e3, processorSeconds: (user + system) / 1e6 };
+}
