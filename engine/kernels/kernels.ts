@@ -6,7 +6,7 @@ import type { Vector } from './vector.ts';
 /**
  * The arithmetic of a transformer, in one of two implementations with the same meaning: `native` (C++, threads, vector
  * instructions) and `reference` (plain TypeScript, float64 sums, slow). Both multiply quantized weights as they lie in
- * the file; `native` rounds the other factor to 8 bits as llama.cpp does, `reference` leaves it exact.
+ * the file; `native` rounds the other factor to 15 bits where that is faster, `reference` leaves it exact.
  *
  * Files, matrices, vectors and caches belong to the kernels that made them and live until `close`: make them once.
  */

@@ -21,7 +21,7 @@ inline constexpr Format formats[typeCount] = {
 
 constexpr Format formatOf(Type type) { return formats[static_cast<std::size_t>(type)]; }
 
-/** Plain floating point, multiplied with exact activations; the others with activations rounded to 8 bits. */
+/** Plain floating point, multiplied with exact activations; the others may round activations (shared/activations.hpp). */
 constexpr bool isFloat(Type type) { return type == Type::F32 || type == Type::F16 || type == Type::BF16; }
 
 /** Blocks of 256 weights; their activations share one scale per 256 instead of one per 32. */

@@ -58,22 +58,24 @@ struct Avx2 {
   }
   static std::int32_t anyLane(Integers sum) { return _mm256_extract_epi32(sum, 0); }
 
-  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
-                                std::size_t count) {
-    __m256i sums = _mm256_setzero_si256();
+  static Floats dotGroups(const std::int8_t* weights, const std::int8_t* high, const std::int8_t* low,
+                          const std::int8_t* scales, std::size_t count) {
+    __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (std::size_t i = 0; i < count; i += 32) {
       // Halves, as they may have been written just before: a wider load would wait for both stores.
       const __m256i w = _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(weights + i + 16),
                                             reinterpret_cast<const __m128i*>(weights + i));
-      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i));
-      // |w|·(x with w's sign): the instruction multiplies unsigned by signed; two products stay below 2^15.
-      const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(v, w));
+      const __m256i size = _mm256_abs_epi8(w);
       const __m256i both = _mm256_set_m128i(_mm_set1_epi16(scales[i / 16 + 1]), _mm_set1_epi16(scales[i / 16]));
-      sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, both));
+      const std::int8_t* terms[2] = {high + i, low + i};
+      for (int term = 0; term < 2; term++) {
+        const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(terms[term]));
+        // |w|·(x with w's sign): the instruction multiplies unsigned by signed; two products stay below 2^15.
+        const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(x, w));
+        sums[term] = _mm256_add_epi32(sums[term], _mm256_madd_epi16(pairs, both));
+      }
     }
-    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums[0]), _mm256_set1_ps(128), _mm256_cvtepi32_ps(sums[1]));
   }
 };
 

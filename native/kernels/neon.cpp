@@ -44,14 +44,18 @@ struct Neon {
   }
   static std::int32_t anyLane(Integers sum) { return vgetq_lane_s32(sum, 0); }
 
-  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
-                                std::size_t count) {
-    int32x4_t sums = vdupq_n_s32(0);
+  static Floats dotGroups(const std::int8_t* weights, const std::int8_t* high, const std::int8_t* low,
+                          const std::int8_t* scales, std::size_t count) {
+    int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)};
     for (std::size_t i = 0; i < count; i += 16) {
-      const int32x4_t dot = vdotq_s32(vdupq_n_s32(0), vld1q_s8(weights + i), vld1q_s8(x + i));
-      sums = vmlaq_n_s32(sums, dot, scales[i / 16]);
+      const int8x16_t w = vld1q_s8(weights + i);
+      const std::int8_t* terms[2] = {high + i, low + i};
+      for (int term = 0; term < 2; term++) {
+        const int32x4_t dot = vdotq_s32(vdupq_n_s32(0), w, vld1q_s8(terms[term]));
+        sums[term] = vmlaq_n_s32(sums[term], dot, scales[i / 16]);
+      }
     }
-    return vaddvq_s32(sums);
+    return vfmaq_n_f32(vcvtq_f32_s32(sums[1]), vcvtq_f32_s32(sums[0]), 128);
   }
 };
 

@@ -68,7 +68,7 @@ struct KernelTable {
 
   /** Bytes of one token's activations, a multiple of 64, as `activate` lays them out for this format. */
   std::size_t (*activationBytes)(Type type, std::size_t columns);
-  /** Prepares one token's x for products with this format: rounds it to 8 bits where the format wants that. */
+  /** Prepares one token's x for products with this format: rounds it where the format is quantized. */
   void (*activate)(Type type, const float* x, std::size_t columns, std::byte* activations);
   /** y[r] = Σ rows[r][c]·x[c]. `activations` is aligned to 64. */
   void (*matvec[typeCount])(const Rows& rows, const std::byte* activations, float* y);

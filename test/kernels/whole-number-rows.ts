@@ -31,7 +31,7 @@ export function wholeNumberRows(type: Quantization, count: number, random: () =>
   return bytes;
 }
 
-/** Whole numbers from −3 to 3 with one 127 in every 32: rounded to 8 bits they stay what they are. */
+/** Whole numbers from −3 to 3 with one 127 in every 32: rounded to 15 bits they stay what they are. */
 export function wholeNumberActivations(count: number, random: () => number): number[] {
   return Array.from({ length: count }, (_, i) => (i % 32 === 7 ? 127 : Math.floor(7 * random()) - 3));
 }

@@ -6,7 +6,6 @@ export interface Golden {
   readonly prompt_short: readonly number[];
   readonly prompt_long: readonly number[];
   readonly ref64: GoldenLogits;
-  readonly ref64q: GoldenLogits;
   /** NMSE of llama.cpp's own logits, by prompt and configuration. */
   readonly nmse: Readonly<Record<`${'short' | 'long'}.${'strict' | 'default'}_vs_ref64`, number>>;
 }

@@ -52,8 +52,10 @@ inline float dotBlocks(const std::uint8_t* row, const Activations& x, std::size_
     const std::uint8_t* first = row + i * bytes;
     const std::uint8_t* second = first + bytes;
     if constexpr (T != Type::Q8_0) prefetch(first + prefetchBytes);
-    const __m512i dot =
-        _mm512_dpbusd_epi32(load512(x.corrections + 8 * i), decodeBlocks<T>(first, second), load512(x.quants + 32 * i));
+    const __m512i weights = decodeBlocks<T>(first, second);
+    const __m512i high = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights, load512(x.high + 32 * i));
+    const __m512i low = _mm512_dpbusd_epi32(load512(x.corrections + 8 * i), weights, load512(x.low + 32 * i));
+    const __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
     const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x.scales + i));
     const __m512 xScales = _mm512_castsi512_ps(_mm512_permutexvar_epi32(spread, _mm512_castsi128_si512(two)));
     sums = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(blockScales(first, second), xScales), sums);
@@ -61,7 +63,9 @@ inline float dotBlocks(const std::uint8_t* row, const Activations& x, std::size_
   if (i < blocks) {
     const std::uint8_t* last = row + i * bytes;
     const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(last, last));
-    const __m256i dot = _mm256_dpbusd_epi32(load256(x.corrections + 8 * i), weights, load256(x.quants + 32 * i));
+    const __m256i high = _mm256_dpbusd_epi32(_mm256_setzero_si256(), weights, load256(x.high + 32 * i));
+    const __m256i low = _mm256_dpbusd_epi32(load256(x.corrections + 8 * i), weights, load256(x.low + 32 * i));
+    const __m256i dot = _mm256_add_epi32(_mm256_slli_epi32(high, 7), low);
     const __m512 wide = _mm512_zextps256_ps512(_mm256_cvtepi32_ps(dot));
     sums = _mm512_fmadd_ps(wide, _mm512_set1_ps(halfAt(last) * x.scales[i]), sums);
   }

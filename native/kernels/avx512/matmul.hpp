@@ -7,7 +7,8 @@
  * Quantized rows times many tokens by the byte dot product. Tokens lie in the lanes, sixteen to a pack; each pack holds its
  * rounded activations four columns at a time, so that four weights of a row, broadcast, are multiplied with sixteen
  * tokens. A unit's weights are unpacked once, with one scale (and minimum) per group in single precision. A tile of
- * 6 rows by two packs keeps its 12 integer and 12 float sums in registers.
+ * 6 rows by two packs keeps its 12 integer and 12 float sums in registers. High and low bytes go into the same integer
+ * sums, one group of high ones, then a shift, then of low ones: more registers there are none.
  */
 namespace hearth {
 namespace {
@@ -17,12 +18,14 @@ constexpr std::size_t groupWeights(Type type) { return isSuperblock(type) ? scal
 constexpr bool hasMinimum(Type type) { return isSuperblock(type) && superblockHasMinimum(type); }
 inline constexpr std::size_t packLanes = 16;
 inline constexpr std::size_t quantTileRows = 6;
+/** Columns per pass: both packs' bytes of so many, 16 KiB, stay in the first-level cache for all rows of a unit. */
+inline constexpr std::size_t quantColumns = 256;
 /** From one unpacked row's bytes to the next: not a power of two, so that a tile's rows fall into different cache sets. */
 constexpr std::size_t quantStride(std::size_t columns) { return columns + 64; }
 
 /** Where the parts of a pack of sixteen tokens lie. */
 struct QuantPack {
-  /** [columns/4][16][4] */
+  /** [columns/group][high, low][group/4][16][4] */
   std::int8_t* quants;
   /** [columns/group][16]: the activations' scales. */
   float* scales;
@@ -35,7 +38,7 @@ struct QuantPack {
 template <Type T>
 std::size_t quantPackBytes(std::size_t columns) {
   const std::size_t groups = columns / groupWeights(T);
-  return packLanes * (columns + groups * (sizeof(float) + sizeof(std::int32_t) + sizeof(float)));
+  return packLanes * (2 * columns + groups * (sizeof(float) + sizeof(std::int32_t) + sizeof(float)));
 }
 
 template <Type T>
@@ -44,7 +47,7 @@ QuantPack quantPackAt(const std::byte* base, std::size_t columns) {
   auto* bytes = const_cast<std::byte*>(base);
   QuantPack pack{};
   pack.quants = reinterpret_cast<std::int8_t*>(bytes);
-  pack.scales = reinterpret_cast<float*>(bytes + packLanes * columns);
+  pack.scales = reinterpret_cast<float*>(bytes + packLanes * 2 * columns);
   pack.starts = reinterpret_cast<std::int32_t*>(pack.scales + packLanes * groups);
   pack.sums = reinterpret_cast<float*>(pack.starts + packLanes * groups);
   return pack;
@@ -62,17 +65,18 @@ void packQuants(const float* x, std::size_t tokens, std::size_t columns, std::by
   constexpr std::size_t group = groupWeights(T);
   const QuantPack pack = quantPackAt<T>(packed, columns);
   if (tokens < packLanes) __builtin_memset(packed, 0, quantPackBytes<T>(columns));
-  alignas(64) std::int8_t quants[256];
+  std::int16_t quants[scaleGroup(T)];
+  std::int8_t terms[2 * group];
   for (std::size_t t = 0; t < tokens; t++) {
     for (std::size_t begin = 0; begin < columns; begin += scaleGroup(T)) {
-      float scale = 0;
-      quantizeGroup(x + t * columns + begin, scaleGroup(T), isSuperblock(T), quants, scale);
+      const float scale = quantizeGroup(x + t * columns + begin, scaleGroup(T), quants);
       for (std::size_t c = begin; c < begin + scaleGroup(T); c += group) {
-        const std::int8_t* from = quants + (orderedColumn<T>(c) - begin);
+        const std::int16_t* from = quants + (orderedColumn<T>(c) - begin);
         std::int32_t sum = 0;
         for (std::size_t i = 0; i < group; i++) sum += from[i];
-        for (std::size_t i = 0; i < group; i += 4) {
-          __builtin_memcpy(pack.quants + ((c + i) / 4 * packLanes + t) * 4, from + i, 4);
+        splitQuants(from, group, terms, terms + group);
+        for (std::size_t i = 0; i < 2 * group; i += 4) {
+          __builtin_memcpy(pack.quants + 2 * c * packLanes + (i / 4 * packLanes + t) * 4, terms + i, 4);
         }
         const std::size_t at = c / group * packLanes + t;
         pack.scales[at] = scale;
@@ -130,30 +134,58 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
   }
 }
 
-/** out[row][lane of V packs] = Σ over all columns, for R rows. */
+/** dots[row][pack] += Σ over a group of weights·x, x being its high or its low bytes. */
 template <Type T, std::size_t R, std::size_t V>
-inline void quantTile(const QuantRows& rows, std::size_t columns, const QuantPack (&packs)[2], float* out) {
-  constexpr std::size_t group = groupWeights(T);
-  const std::size_t groups = columns / group;
-  __m512 sums[R][V];
-  for (auto& row : sums) {
-    for (auto& sum : row) sum = _mm512_setzero_ps();
+inline void addDots(const std::uint8_t* weights, std::size_t stride, const std::int8_t* const (&x)[V],
+                    __m512i (&dots)[R][V]) {
+  for (std::size_t c = 0; c < groupWeights(T); c += 4) {
+    __m512i tokens[V];
+    for (std::size_t v = 0; v < V; v++) tokens[v] = load512(x[v] + c * packLanes);
+    for (std::size_t r = 0; r < R; r++) {
+      const __m512i four = _mm512_set1_epi32(static_cast<int>(load32(weights + r * stride + c)));
+      for (std::size_t v = 0; v < V; v++) dots[r][v] = _mm512_dpbusd_epi32(dots[r][v], four, tokens[v]);
+    }
   }
-  for (std::size_t g = 0; g < groups; g++) {
+}
+
+/** Which columns of the unit's rows and the packs a tile takes, in groups. */
+struct QuantPass {
+  std::size_t columns;
+  std::size_t firstGroup;
+  std::size_t endGroup;
+};
+
+/** out[row][lane of V packs] += Σ over the pass's columns, for R rows. */
+template <Type T, std::size_t R, std::size_t V>
+inline void quantTile(const QuantRows& rows, const QuantPass& pass, const QuantPack (&packs)[2], float* out) {
+  constexpr std::size_t group = groupWeights(T);
+  const std::size_t groups = pass.columns / group;
+  const std::size_t stride = quantStride(pass.columns);
+  __m512 sums[R][V];
+  for (std::size_t r = 0; r < R; r++) {
+    for (std::size_t v = 0; v < V; v++) sums[r][v] = _mm512_loadu_ps(out + (r * 2 + v) * packLanes);
+  }
+  for (std::size_t g = pass.firstGroup; g < pass.endGroup; g++) {
+    const std::int8_t* high[V];
+    const std::int8_t* low[V];
+    for (std::size_t v = 0; v < V; v++) {
+      high[v] = packs[v].quants + 2 * g * group * packLanes;
+      low[v] = high[v] + group * packLanes;
+    }
     __m512i dots[R][V];
+    for (auto& row : dots) {
+      for (auto& dot : row) dot = _mm512_setzero_si512();
+    }
+    addDots<T>(rows.quants + g * group, stride, high, dots);
     for (std::size_t r = 0; r < R; r++) {
       for (std::size_t v = 0; v < V; v++) {
-        dots[r][v] = quantOffset(T) > 0 ? load512(packs[v].starts + g * packLanes) : _mm512_setzero_si512();
+        dots[r][v] = _mm512_slli_epi32(dots[r][v], 7);
+        if constexpr (quantOffset(T) > 0) {
+          dots[r][v] = _mm512_add_epi32(dots[r][v], load512(packs[v].starts + g * packLanes));
+        }
       }
     }
-    for (std::size_t c = g * group; c < (g + 1) * group; c += 4) {
-      __m512i x[V];
-      for (std::size_t v = 0; v < V; v++) x[v] = load512(packs[v].quants + c * packLanes);
-      for (std::size_t r = 0; r < R; r++) {
-        const __m512i four = _mm512_set1_epi32(static_cast<int>(load32(rows.quants + r * quantStride(columns) + c)));
-        for (std::size_t v = 0; v < V; v++) dots[r][v] = _mm512_dpbusd_epi32(dots[r][v], four, x[v]);
-      }
-    }
+    addDots<T>(rows.quants + g * group, stride, low, dots);
     for (std::size_t v = 0; v < V; v++) {
       const __m512 xScale = _mm512_loadu_ps(packs[v].scales + g * packLanes);
       for (std::size_t r = 0; r < R; r++) {
@@ -174,16 +206,29 @@ inline void quantTile(const QuantRows& rows, std::size_t columns, const QuantPac
 }
 
 template <Type T, std::size_t R, std::size_t V>
-void quantTiles(QuantRows rows, std::size_t count, std::size_t columns, const QuantPack (&packs)[2], float* out) {
-  const std::size_t groups = columns / groupWeights(T);
+void quantTiles(QuantRows rows, std::size_t count, const QuantPass& pass, const QuantPack (&packs)[2], float* out) {
+  const std::size_t groups = pass.columns / groupWeights(T);
   for (; count >= R; count -= R) {
-    quantTile<T, R, V>(rows, columns, packs, out);
-    rows.quants += R * quantStride(columns);
+    quantTile<T, R, V>(rows, pass, packs, out);
+    rows.quants += R * quantStride(pass.columns);
     rows.scales += R * groups;
     rows.minimums += R * groups;
     out += R * 2 * packLanes;
   }
-  if constexpr (R > 1) quantTiles<T, R / 2, V>(rows, count, columns, packs, out);
+  if constexpr (R > 1) quantTiles<T, R / 2, V>(rows, count, pass, packs, out);
+}
+
+/** sums[row][2·16] = the rows' products with V packs, pass by pass. */
+template <Type T, std::size_t V>
+void quantPasses(const QuantRows& rows, std::size_t count, std::size_t columns, const QuantPack (&packs)[2],
+                 float* sums) {
+  constexpr std::size_t step = quantColumns / groupWeights(T);
+  const std::size_t groups = columns / groupWeights(T);
+  __builtin_memset(sums, 0, count * 2 * packLanes * sizeof(float));
+  for (std::size_t g = 0; g < groups; g += step) {
+    const std::size_t end = g + step < groups ? g + step : groups;
+    quantTiles<T, quantTileRows, V>(rows, count, {columns, g, end}, packs, sums);
+  }
 }
 
 template <Type T>
@@ -211,10 +256,10 @@ void matmulQuantized(const Product& p) {
     if (tokens > packLanes) {
       const QuantPack packs[2] = {quantPackAt<T>(first, columns),
                                   quantPackAt<T>(first + quantPackBytes<T>(columns), columns)};
-      quantTiles<T, quantTileRows, 2>(rows, count, columns, packs, sums);
+      quantPasses<T, 2>(rows, count, columns, packs, sums);
     } else {
       const QuantPack packs[2] = {quantPackAt<T>(first, columns), {}};
-      quantTiles<T, quantTileRows, 1>(rows, count, columns, packs, sums);
+      quantPasses<T, 1>(rows, count, columns, packs, sums);
     }
     scatterSums(sums, count, lanes, tokens, p.out + token * p.outStride, p.outStride);
   }

@@ -57,25 +57,27 @@ struct Avx512 {
   static Integers dotBytes(Integers sum, Integers a, Integers b) { return _mm512_dpbusd_epi32(sum, a, b); }
   static std::int32_t anyLane(Integers sum) { return _mm512_cvtsi512_si32(sum); }
 
-  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
-                                std::size_t count) {
+  static Floats dotGroups(const std::int8_t* weights, const std::int8_t* high, const std::int8_t* low,
+                          const std::int8_t* scales, std::size_t count) {
     const __m256i flip = _mm256_set1_epi8(-128);
-    __m256i sums = _mm256_setzero_si256();
+    __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (std::size_t i = 0; i < count; i += 32) {
       // w + 128 is unsigned; the 128·Σx too much is taken off again.
       // Read by halves, as they may have been written just before: a wider load would wait for both stores.
       const __m256i w = _mm256_xor_si256(_mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(weights + i + 16),
                                                              reinterpret_cast<const __m128i*>(weights + i)),
                                          flip);
-      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i));
-      const __m256i excess = _mm256_dpbusd_epi32(_mm256_setzero_si256(), flip, v);
-      const __m256i dot = _mm256_sub_epi32(_mm256_dpbusd_epi32(_mm256_setzero_si256(), w, v), excess);
       const __m256i both = _mm256_set_m128i(_mm_set1_epi32(scales[i / 16 + 1]), _mm_set1_epi32(scales[i / 16]));
-      sums = _mm256_add_epi32(sums, _mm256_mullo_epi32(dot, both));
+      const std::int8_t* terms[2] = {high + i, low + i};
+      for (int term = 0; term < 2; term++) {
+        const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(terms[term]));
+        const __m256i excess = _mm256_dpbusd_epi32(_mm256_setzero_si256(), flip, x);
+        const __m256i dot = _mm256_sub_epi32(_mm256_dpbusd_epi32(_mm256_setzero_si256(), w, x), excess);
+        sums[term] = _mm256_add_epi32(sums[term], _mm256_mullo_epi32(dot, both));
+      }
     }
-    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+    const __m256 high128 = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[0]), _mm256_set1_ps(128));
+    return _mm512_zextps256_ps512(_mm256_add_ps(high128, _mm256_cvtepi32_ps(sums[1])));
   }
 };
 

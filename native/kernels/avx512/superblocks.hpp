@@ -147,20 +147,49 @@ template <Type T, int Pair>
 inline constexpr ScaleIndex scaleIndexes = scaleIndex(T, Pair);
 
 /** sums += scale·Σ of weights·x for 128 weights: the byte products of four weights stay below 2^15 in every format. */
-template <Type T, int Pair>
+template <int Pair>
 inline __m512i addProducts(__m512i sums, const __m512i (&weights)[4], const std::int8_t* x, __m512i scales) {
   const __m512i zero = _mm512_setzero_si512();
   const __m512i first = _mm512_dpbusd_epi32(zero, weights[2 * Pair], load512(x + 128 * Pair));
   const __m512i second = _mm512_dpbusd_epi32(zero, weights[2 * Pair + 1], load512(x + 128 * Pair + 64));
-  const __m512i index = _mm512_load_si512(scaleIndexes<T, Pair>.words);
-  return _mm512_dpwssd_epi32(sums, _mm512_packs_epi32(first, second), _mm512_permutexvar_epi16(index, scales));
+  return _mm512_dpwssd_epi32(sums, _mm512_packs_epi32(first, second), scales);
+}
+
+/** Σ over a superblock of scale·weights·(128·high + low), weights quantOffset(T) above zero. */
+template <Type T>
+inline __m512 dotSuperblock(const __m512i (&weights)[4], const std::int8_t* high, const std::int8_t* low,
+                            __m512i scales) {
+  const __m512i scales0 = _mm512_permutexvar_epi16(_mm512_load_si512(scaleIndexes<T, 0>.words), scales);
+  const __m512i scales1 = _mm512_permutexvar_epi16(_mm512_load_si512(scaleIndexes<T, 1>.words), scales);
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i highs = addProducts<1>(addProducts<0>(zero, weights, high, scales0), weights, high, scales1);
+  const __m512i lows = addProducts<1>(addProducts<0>(zero, weights, low, scales0), weights, low, scales1);
+  return _mm512_fmadd_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(128), _mm512_cvtepi32_ps(lows));
+}
+
+/** What is to be taken off in units of the superblock's minimum, or of its scale where weights stand above zero. */
+template <Type T>
+inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activations& x, std::size_t superblock) {
+  if constexpr (scaleWeights(T) == 32) {
+    const __m256i minimums = _mm256_cvtepu8_epi32(_mm_srli_si128(packed, 8));
+    return _mm512_zextps256_ps512(
+        _mm256_mul_ps(_mm256_cvtepi32_ps(minimums), _mm256_loadu_ps(x.pairSums + 8 * superblock)));
+  } else {
+    const __m512 sums = _mm512_loadu_ps(x.sums + 16 * superblock);
+    if constexpr (T == Type::Q2_K) {
+      const __m128i minimums = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
+      return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(minimums)), sums);
+    }
+    const __m512 offset = _mm512_mul_ps(sums, _mm512_set1_ps(static_cast<float>(quantOffset(T))));
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(packed)), offset);
+  }
 }
 
 template <Type T>
 inline float dotSuperblocks(const std::uint8_t* row, const Activations& x, std::size_t columns) {
   constexpr std::size_t bytes = formatOf(T).bytes;
   __m512 sums = _mm512_setzero_ps();
-  __m128 below = _mm_setzero_ps();
+  __m512 below = _mm512_setzero_ps();
   for (std::size_t i = 0; i < columns / 256; i++) {
     const std::uint8_t* block = row + i * bytes;
     for (std::size_t line = 0; line < bytes; line += 64) prefetch(block + prefetchBytes + line);
@@ -168,32 +197,14 @@ inline float dotSuperblocks(const std::uint8_t* row, const Activations& x, std::
     decodeSuperblock<T>(block, weights);
     const __m128i packed = packedScales<T>(block);
     const __m256i wide = T == Type::Q6_K || T == Type::Q3_K ? _mm256_cvtepi8_epi16(packed) : _mm256_cvtepu8_epi16(packed);
-    const __m512i scales = _mm512_castsi256_si512(wide);
-    const std::int8_t* quants = x.quants + 256 * i;
-    __m512i dot = _mm512_setzero_si512();
-    if constexpr (quantOffset(T) > 0) {
-      const __m256i excess = _mm256_madd_epi16(load256(x.sums + 16 * i), wide);
-      constexpr int shift = quantOffset(T) == 32 ? 5 : 2;
-      dot = _mm512_zextsi256_si512(_mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(excess, shift)));
-    }
-    dot = addProducts<T, 0>(dot, weights, quants, scales);
-    dot = addProducts<T, 1>(dot, weights, quants, scales);
-    const __m128 factors = _mm_mul_ps(scaleAndMinimum<T>(block), _mm_set1_ps(x.scales[i]));
-    sums = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_broadcastss_ps(factors), sums);
-    if constexpr (superblockHasMinimum(T)) {
-      __m128i products;
-      if constexpr (T == Type::Q2_K) {
-        const __m128i minimums = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
-        const __m256i all = _mm256_madd_epi16(load256(x.sums + 16 * i), _mm256_cvtepu8_epi16(minimums));
-        products = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-      } else {
-        const __m128i minimums = _mm_unpackhi_epi8(packed, _mm_setzero_si128());
-        products = _mm_madd_epi16(load128(x.pairSums + 8 * i), minimums);
-      }
-      below = _mm_fmadd_ps(_mm_cvtepi32_ps(products), _mm_shuffle_ps(factors, factors, 0x55), below);
-    }
+    const __m512 dot = dotSuperblock<T>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
+    const __m128 factors = scaleAndMinimum<T>(block);
+    const __m128 scale = _mm_mul_ss(factors, _mm_load_ss(x.scales + i));
+    sums = _mm512_fmadd_ps(dot, _mm512_broadcastss_ps(scale), sums);
+    const __m128 unit = superblockHasMinimum(T) ? _mm_movehdup_ps(factors) : factors;
+    below = _mm512_fmadd_ps(belowZero<T>(block, packed, x, i), _mm512_broadcastss_ps(unit), below);
   }
-  return _mm512_reduce_add_ps(_mm512_sub_ps(sums, _mm512_zextps128_ps512(below)));
+  return _mm512_reduce_add_ps(_mm512_sub_ps(sums, below));
 }
 
 template <Type T>
@@ -206,11 +217,14 @@ void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y)
 /** Activations of one token for these kernels: chunks of each superblock in the order of its registers. */
 inline void orderChunks(Type type, const Activations& x, std::size_t columns) {
   const ChunkOrder order = chunkOrder(type);
-  for (std::size_t i = 0; i < columns / 256; i++) {
-    std::int8_t* quants = x.quants + 256 * i;
-    __m256i chunks[8];
-    for (int c = 0; c < 8; c++) chunks[c] = load256(quants + 32 * order.chunk[c]);
-    for (int c = 0; c < 8; c++) _mm256_storeu_si256(reinterpret_cast<__m256i*>(quants + 32 * c), chunks[c]);
+  std::int8_t* const terms[2] = {x.high, x.low};
+  for (std::int8_t* term : terms) {
+    for (std::size_t i = 0; i < columns / 256; i++) {
+      std::int8_t* quants = term + 256 * i;
+      __m256i chunks[8];
+      for (int c = 0; c < 8; c++) chunks[c] = load256(quants + 32 * order.chunk[c]);
+      for (int c = 0; c < 8; c++) _mm256_storeu_si256(reinterpret_cast<__m256i*>(quants + 32 * c), chunks[c]);
+    }
   }
 }
 

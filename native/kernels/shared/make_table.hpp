@@ -24,19 +24,15 @@ inline std::size_t activationBytes(Type type, std::size_t columns) {
 }
 
 template <class S, Type T>
-void setFloat(KernelTable& table) {
+void setFormat(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
-  table.matvec[i] = matvecFloat<S, T>;
+  if constexpr (isFloat(T)) {
+    table.matvec[i] = matvecFloat<S, T>;
+  } else {
+    table.matvec[i] = matvecQuantized<S, T>;
+  }
   table.dequantize[i] = dequantizeRow<S, T>;
   table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
-}
-
-template <class S, Type T>
-void setQuantized(KernelTable& table) {
-  constexpr auto i = static_cast<std::size_t>(T);
-  table.matvec[i] = matvecQuantized<S, T>;
-  table.dequantize[i] = dequantizeRow<S, T>;
-  table.manyTokens[i] = {tokenPackBytes<S>, packTokens<S, T>, noScratch, matmulByToken<S, T>};
 }
 
 template <class S, bool Corrections>
@@ -47,19 +43,19 @@ KernelTable makeTable(const char* name) {
   table.activate = activateToken<Corrections>;
   table.tokenLanes = S::width;
   table.tileRows = S::tileRows;
-  setFloat<S, Type::F32>(table);
-  setFloat<S, Type::F16>(table);
-  setFloat<S, Type::BF16>(table);
-  setQuantized<S, Type::Q8_0>(table);
-  setQuantized<S, Type::Q4_0>(table);
-  setQuantized<S, Type::Q5_0>(table);
-  setQuantized<S, Type::Q5_1>(table);
-  setQuantized<S, Type::Q2_K>(table);
-  setQuantized<S, Type::Q3_K>(table);
-  setQuantized<S, Type::Q4_K>(table);
-  setQuantized<S, Type::Q5_K>(table);
-  setQuantized<S, Type::Q6_K>(table);
-  setQuantized<S, Type::IQ4_NL>(table);
+  setFormat<S, Type::F32>(table);
+  setFormat<S, Type::F16>(table);
+  setFormat<S, Type::BF16>(table);
+  setFormat<S, Type::Q8_0>(table);
+  setFormat<S, Type::Q4_0>(table);
+  setFormat<S, Type::Q5_0>(table);
+  setFormat<S, Type::Q5_1>(table);
+  setFormat<S, Type::Q2_K>(table);
+  setFormat<S, Type::Q3_K>(table);
+  setFormat<S, Type::Q4_K>(table);
+  setFormat<S, Type::Q5_K>(table);
+  setFormat<S, Type::Q6_K>(table);
+  setFormat<S, Type::IQ4_NL>(table);
   table.rmsNorm = rmsNormRow<S>;
   table.swiglu = swigluRow<S>;
   table.softmax = softmaxRow<S>;

@@ -3,7 +3,7 @@
 #include "rows.hpp"
 
 /**
- * F32, F16 and BF16 rows times many tokens, exact. Tokens lie in the lanes: x is packed [column][lane] once for all rows,
+ * Rows of any format, widened to single precision, times many tokens, exact. Tokens lie in the lanes: x is packed [column][lane] once for all rows,
  * so that a weight, widened to single precision, is broadcast against it and the weights need no transposition. A tile of
  * tileRows rows by two vectors of tokens stays in registers over a block of columns.
  */
@@ -97,7 +97,7 @@ void matmulFloat(const Product& p) {
   for (std::size_t begin = 0; begin < columns; begin += block) {
     const std::size_t count = columns - begin < block ? columns - begin : block;
     for (std::size_t r = 0; r < rows; r++) {
-      dequantizeRow<S, T>(p.rows.data + (r * columns + begin) * formatOf(T).bytes, count, weights + r * stride);
+      dequantizeRow<S, T>(p.rows.data + r * rowBytes(T, columns) + rowBytes(T, begin), count, weights + r * stride);
     }
     for (std::size_t token = 0; token < p.tokens; token += lanes) {
       const std::byte* pack = p.packs + token / S::width * floatPackBytes<S>(columns);

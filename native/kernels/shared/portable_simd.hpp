@@ -50,16 +50,19 @@ struct PortableSimd {
   }
   static std::int32_t anyLane(Integers sum) { return sum; }
 
-  /** Σ over groups of 16 of scales[group]·Σ weights·x; `count` is a multiple of 32. */
-  static std::int32_t dotGroups(const std::int8_t* weights, const std::int8_t* x, const std::int8_t* scales,
-                                std::size_t count) {
-    std::int32_t sum = 0;
+  /** Lanes whose sum is Σ over groups of 16 of scales[group]·Σ weights·(128·high + low); `count` is a multiple of 32. */
+  static Floats dotGroups(const std::int8_t* weights, const std::int8_t* high, const std::int8_t* low,
+                          const std::int8_t* scales, std::size_t count) {
+    std::int32_t sums[2]{};
     for (std::size_t group = 0; group < count / 16; group++) {
-      std::int32_t dot = 0;
-      for (std::size_t i = 16 * group; i < 16 * group + 16; i++) dot += weights[i] * x[i];
-      sum += scales[group] * dot;
+      std::int32_t dots[2]{};
+      for (std::size_t i = 16 * group; i < 16 * group + 16; i++) {
+        dots[0] += weights[i] * high[i];
+        dots[1] += weights[i] * low[i];
+      }
+      for (int term = 0; term < 2; term++) sums[term] += scales[group] * dots[term];
     }
-    return sum;
+    return 128.0f * static_cast<float>(sums[0]) + static_cast<float>(sums[1]);
   }
 };
 
