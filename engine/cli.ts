@@ -3,6 +3,7 @@ import { generateCommand } from './commands/generate.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { logitsCommand } from './commands/logits.ts';
 import { makeModelCommand } from './commands/make-model.ts';
+import { profileCommand } from './commands/profile.ts';
 import { tokenizeCommand } from './commands/tokenize.ts';
 import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.ts';
 
@@ -10,7 +11,7 @@ import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.t
  * The command line `hearth`. Exit code 0 when it did what was asked; 2 and one line on stderr for bad input; 1 and one
  * line for a defect of ours.
  */
-const COMMANDS = [inspectCommand, makeModelCommand, logitsCommand, tokenizeCommand, generateCommand];
+const COMMANDS = [inspectCommand, makeModelCommand, profileCommand, logitsCommand, tokenizeCommand, generateCommand];
 
 const program = new Command('hearth')
   .description('Runs and examines large language models on hardware that is too small for them.')

@@ -7,6 +7,7 @@
 
 #include "engine.hpp"
 #include "kernels/select.hpp"
+#include "probes/disk.hpp"
 #include "probes/limits.hpp"
 
 /**
@@ -164,8 +165,28 @@ Napi::Value instructionSets(const Napi::CallbackInfo& info) {
   return names;
 }
 
+/** (path) → share of the file that stays in memory */
+Napi::Value dropFromMemory(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), hearth::dropFromMemory(info[0].As<Napi::String>().Utf8Value()));
+}
+
+/** (path, first byte, bytes) → seconds */
+Napi::Value readInOrder(const Napi::CallbackInfo& info) {
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return Napi::Number::New(info.Env(), hearth::readInOrder(path, wholeNumber(info, 1), wholeNumber(info, 2)));
+}
+
+/** (path, pages, seed) → seconds */
+Napi::Value faultPages(const Napi::CallbackInfo& info) {
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return Napi::Number::New(info.Env(), hearth::faultPages(path, wholeNumber(info, 1), wholeNumber(info, 2)));
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("Engine", EngineObject::define(env));
+  exports.Set("dropFromMemory", Napi::Function::New<dropFromMemory>(env, "dropFromMemory"));
+  exports.Set("readInOrder", Napi::Function::New<readInOrder>(env, "readInOrder"));
+  exports.Set("faultPages", Napi::Function::New<faultPages>(env, "faultPages"));
   exports.Set("instructionSets", Napi::Function::New<instructionSets>(env, "instructionSets"));
   return exports;
 }

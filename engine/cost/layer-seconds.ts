@@ -1,4 +1,5 @@
 import type { ProcessorRates } from '../hardware/device.ts';
+import type { Shape } from '../model/architecture.ts';
 import { kvBytesPerToken, type Model, type WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 
@@ -10,6 +11,8 @@ export interface LayerSeconds {
   readonly kvCopy: number;
   /** b′ / T: reading weights and KV cache (Eq. 14). */
   readonly memory: number;
+  /** What no product and no read explains: dispatch, and work value by value. The papers leave it out. */
+  readonly overhead: number;
 }
 
 /** Bytes of the KV cache of one layer: 2 (h_k e_k + h_v e_v) n_kv for every request. */
@@ -25,12 +28,35 @@ export function attentionFlops(model: Model, { batch, context }: Workload): numb
 /** One layer on one processor (prima.cpp Eqs. 12–14; α is the sum on the CPU, α + β on the GPU). */
 export function layerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const appended = kvBytesPerToken(model) * workload.batch;
-  const attention = attentionFlops(model, workload) / processor.flops.F16;
+  const multiply = multiplySeconds(model.layer, workload, processor);
+  const kvBytes = kvCacheBytes(model, workload);
+  const { bandwidth, attention } = processor;
   return {
-    compute: multiplySeconds(model.layer, workload, processor) + attention,
-    kvCopy: processor.kvCopyLatency + appended / processor.bandwidth,
-    memory: (model.layer.bytes + kvCacheBytes(model, workload)) / processor.bandwidth,
+    compute: attention === undefined ? multiply + attentionFlops(model, workload) / processor.flops.F16 : multiply,
+    kvCopy: processor.kvCopyLatency + appended / bandwidth,
+    memory:
+      attention === undefined
+        ? (model.layer.bytes + kvBytes) / bandwidth
+        : model.layer.bytes / bandwidth + kvBytes / attention.memory,
+    overhead: overheadSeconds(model, workload.batch, processor),
   };
+}
+
+/** Dispatch of a layer's work, and what is done value by value for so many tokens; 0 where a device states neither. */
+function overheadSeconds(model: Model, tokens: number, { dispatch = 0, activationBandwidth }: ProcessorRates): number {
+  if (activationBandwidth === undefined) return dispatch;
+  return dispatch + (tokens * activationValueBytes(model)) / activationBandwidth;
+}
+
+/** What fixes the sizes of a layer's activations. */
+export type LayerWidths = Pick<Shape, 'hiddenSize' | 'heads' | 'kvHeads' | 'headSize' | 'ffnSize'>;
+
+/**
+ * Bytes that a layer writes value by value for a token, as F32: two norms of the residual stream (e each), rotated queries
+ * and keys, and the gated inner values of the feed-forward part.
+ */
+export function activationValueBytes({ hiddenSize, heads, kvHeads, headSize, ffnSize }: LayerWidths): number {
+  return 4 * (2 * hiddenSize + (heads + kvHeads) * headSize + ffnSize);
 }
 
 /** The output layer and the looked-up row of the embedding on one processor (prima.cpp Eqs. 12 and 14, terms of m = 1). */
@@ -39,6 +65,7 @@ export function outputSeconds(model: Model, workload: Workload, processor: Proce
     compute: multiplySeconds(model.output, workload, processor),
     kvCopy: 0,
     memory: (embeddingRowBytes(model) * workload.batch + model.output.bytes) / processor.bandwidth,
+    overhead: 0,
   };
 }
 
@@ -65,10 +92,20 @@ export function multiplySeconds(
 export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const tokens = workload.promptTokens * workload.batch;
   const keysAndValues = kvBytesPerToken(model) * tokens;
-  const attention = attentionFlops(model, { ...workload, batch: tokens, context: workload.promptTokens / 2 });
+  const flops = processor.promptFlops ?? processor.flops;
+  const multiply = multiplySeconds(model.layer, { ...workload, batch: tokens }, { flops });
   return {
-    compute: multiplySeconds(model.layer, { ...workload, batch: tokens }, processor) + attention / processor.flops.F16,
+    compute: multiply + prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
     kvCopy: processor.kvCopyLatency + keysAndValues / processor.bandwidth,
     memory: (model.layer.bytes + keysAndValues) / processor.bandwidth,
+    overhead: overheadSeconds(model, tokens, processor),
   };
+}
+
+/** @param workload whose batch are the tokens of all prompts */
+function prefillAttentionSeconds(model: Model, workload: Workload, { attention, flops }: ProcessorRates): number {
+  const mean = { ...workload, context: workload.promptTokens / 2 };
+  return attention === undefined
+    ? attentionFlops(model, mean) / flops.F16
+    : kvCacheBytes(model, mean) / attention.cache;
 }

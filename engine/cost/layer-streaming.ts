@@ -16,15 +16,15 @@ export const STREAMING_BUFFERS: Readonly<Record<Streaming, number>> = { ahead: 2
  * Copying counts as `deviceCopy` where computing waits for it.
  */
 export function streamedSeconds(streamed: Streaming, layers: number, layer: LayerSeconds, copy: number): Seconds {
-  const { compute, kvCopy, memory } = layer;
-  const waits =
-    streamed === 'in-turn' ? layers * copy : copy + (layers - 1) * Math.max(0, copy - compute - kvCopy - memory);
+  const { compute, kvCopy, memory, overhead } = layer;
+  const computing = compute + kvCopy + memory + overhead;
+  const waits = streamed === 'in-turn' ? layers * copy : copy + (layers - 1) * Math.max(0, copy - computing);
   return {
     ...noSeconds(),
     compute: layers * compute,
     kvCopy: layers * kvCopy,
     memory: layers * memory,
     deviceCopy: waits,
-    overhead: streamed === 'in-turn' ? layers * HOOK_SECONDS : 0,
+    overhead: layers * (overhead + (streamed === 'in-turn' ? HOOK_SECONDS : 0)),
   };
 }

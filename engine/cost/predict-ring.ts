@@ -164,11 +164,12 @@ function stageSeconds(stage: Stage, tally: Tally): OpenStage {
   };
 }
 
-function withCauses({ compute, kvCopy, memory }: LayerSeconds, times: number): Seconds {
+function withCauses({ compute, kvCopy, memory, overhead }: LayerSeconds, times: number): Seconds {
   const seconds = noSeconds();
   seconds.compute = compute * times;
   seconds.kvCopy = kvCopy * times;
   seconds.memory = memory * times;
+  seconds.overhead = overhead * times;
   return seconds;
 }
 

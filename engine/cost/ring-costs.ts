@@ -220,6 +220,6 @@ export function deviceSeconds(
   return layers + output + windows * device.windowCopy + diskSeconds(costs, device, load, reloaded);
 }
 
-function sum({ compute, kvCopy, memory }: LayerSeconds): number {
-  return compute + kvCopy + memory;
+function sum({ compute, kvCopy, memory, overhead }: LayerSeconds): number {
+  return compute + kvCopy + memory + overhead;
 }

@@ -35,13 +35,14 @@ export function cutDevices(plan: Plan, cluster: Cluster): CutDevice[] | undefine
 /**
  * What a device works on between two all-reduces: half of its share of a layer. Which half doesn't matter: what is left
  * out is that another device may be the slowest in attention than in the feed-forward part. To append keys and values
- * takes the same latency however few they are.
+ * takes the same latency however few they are, as does dispatch.
  */
 export function partSeconds(layer: LayerSeconds, share: number, kvCopyLatency: number): LayerSeconds {
   const part = share / PARTS_PER_LAYER;
   return {
     compute: layer.compute * part,
     memory: layer.memory * part,
+    overhead: layer.overhead / PARTS_PER_LAYER,
     kvCopy: kvCopyLatency / PARTS_PER_LAYER + (layer.kvCopy - kvCopyLatency) * part,
   };
 }

@@ -16,6 +16,17 @@ export interface ProcessorRates {
   readonly bandwidth: number;
   /** Seconds to append one token's keys and values of one layer to the KV cache, before any bytes (t^kv_cpy, Eq. 13). */
   readonly kvCopyLatency: number;
+  /** The same as `flops` for many tokens of a prompt at once, where it was measured; `flops` unless given. */
+  readonly promptFlops?: FlopRates;
+  /**
+   * Bytes of KV cache that attention gets through per second, softmax included, where it was measured: in decode, when they
+   * come from memory, and in prefill, when a cache has them. Unless given, attention takes FLOPs at the F16 rate.
+   */
+  readonly attention?: { readonly memory: number; readonly cache: number };
+  /** Seconds per layer and pass for handing work to threads and for what is too small to count; 0 unless given. */
+  readonly dispatch?: number;
+  /** Bytes per second (F32) of what is done value by value between the products; takes no time unless given. */
+  readonly activationBandwidth?: number;
 }
 
 export interface Cpu extends ProcessorRates {

@@ -97,11 +97,30 @@ function readCpu(fields: Fields): Cpu {
     flops: readFlops(fields),
     bandwidth: fields.quantity('bandwidth', 'rate'),
     kvCopyLatency: fields.quantity('kvCopy', 'time', KV_COPY.cpu),
+    ...readMeasured(fields),
     cache: cache && { bytes: cache.quantity('size', 'size'), bandwidth: cache.quantity('bandwidth', 'rate') },
   };
   cache?.end();
   fields.end();
   return cpu;
+}
+
+/** What `hearth profile` adds to the papers' facts. */
+function readMeasured(fields: Fields): Partial<Cpu> {
+  const prompt = fields.isPresent('promptCompute') ? readFlops(fields, 'promptCompute') : undefined;
+  const attention = fields.optionalObject('attention');
+  const dispatch = fields.optionalQuantity('dispatch', 'time');
+  const activations = fields.optionalQuantity('activations', 'rate');
+  const measured = {
+    ...(prompt !== undefined && { promptFlops: prompt }),
+    ...(attention !== undefined && {
+      attention: { memory: attention.quantity('memory', 'rate'), cache: attention.quantity('cache', 'rate') },
+    }),
+    ...(dispatch !== undefined && { dispatch }),
+    ...(activations !== undefined && { activationBandwidth: activations }),
+  };
+  attention?.end();
+  return measured;
 }
 
 function readGpu(fields: Fields): Gpu {
@@ -143,12 +162,12 @@ function readDisk(fields: Fields): Disk {
 }
 
 /** `"compute": "400 GFLOPS"` for all formats, or an object with `default` and formats of their own. */
-function readFlops(fields: Fields): FlopRates {
-  if (!fields.isPlainObject('compute')) {
-    const rate = fields.quantity('compute', 'compute');
+function readFlops(fields: Fields, key = 'compute'): FlopRates {
+  if (!fields.isPlainObject(key)) {
+    const rate = fields.quantity(key, 'compute');
     return Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as FlopRates;
   }
-  const rates = fields.object('compute');
+  const rates = fields.object(key);
   const base = rates.quantity('default', 'compute');
   const entries = QUANTIZATION_NAMES.map((name) => [name, rates.optionalQuantity(name, 'compute') ?? base]);
   rates.end();

@@ -22,6 +22,7 @@ export interface Fields {
   /** SI value of a quantity; `fallback` stands in for a missing one. */
   quantity(key: string, dimension: Dimension, fallback?: string): number;
   optionalQuantity(key: string, dimension: Dimension): number | undefined;
+  isPresent(key: string): boolean;
   isPlainObject(key: string): boolean;
   object(key: string): Fields;
   optionalObject(key: string): Fields | undefined;
@@ -106,6 +107,7 @@ export function readFields(
       return quantity.value;
     },
     optionalQuantity: (key, dimension) => (get(key) === undefined ? undefined : fields.quantity(key, dimension)),
+    isPresent: (key) => get(key) !== undefined,
     isPlainObject(key) {
       const value = get(key);
       return isObject(value) && !('value' in value);

@@ -35,7 +35,7 @@ export function askFor(
   name: string,
 ): Computation {
   const factor = noise(device, lane);
-  const total = factor * (seconds.compute + seconds.kvCopy + seconds.memory);
+  const total = factor * (seconds.compute + seconds.kvCopy + seconds.memory + seconds.overhead);
   return { device, lane, name, seconds, factor, total, asked: simulation.now };
 }
 
@@ -55,6 +55,7 @@ export function* finish({ recorder, simulation }: Computing, computation: Comput
   }
   for (const cause of WRITTEN) {
     const end = start + factor * seconds[cause];
+    if (cause === 'overhead' && end === start) continue;
     recorder.span({ device, lane, cause, name, start, end, args: {} });
     start = end;
   }
@@ -64,7 +65,7 @@ export function* finish({ recorder, simulation }: Computing, computation: Comput
 const ROUNDING = 1e-9;
 
 /** In the order in which they are drawn. */
-const WRITTEN = ['memory', 'compute', 'kvCopy'] as const;
+const WRITTEN = ['memory', 'compute', 'kvCopy', 'overhead'] as const;
 
 /** A computation whose weights are there. */
 export function* compute(

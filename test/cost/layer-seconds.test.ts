@@ -1,6 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { attentionFlops, kvCacheBytes, layerSeconds, outputSeconds } from '../../engine/cost/layer-seconds.ts';
+import {
+  activationValueBytes,
+  attentionFlops,
+  kvCacheBytes,
+  layerSeconds,
+  outputSeconds,
+  prefillLayerSeconds,
+} from '../../engine/cost/layer-seconds.ts';
+import type { Device } from '../../engine/hardware/device.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { near } from '../support/near.ts';
 import { TOY_CPU, TOY_MODEL, TOY_WORKLOAD, toyGpu } from '../support/toy-cluster.ts';
@@ -26,8 +34,8 @@ test('Eq. 14: loading the weights and the KV cache of ten tokens', () => {
 });
 
 test('the output layer: its own multiplications, its bytes and the row of 200 that is looked up', () => {
-  assert.equal(outputSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU), { compute: 2, kvCopy: 0, memory: 3.2 });
-  assert.equal(outputSeconds(TOY_MODEL, TOY_WORKLOAD, GPU), { compute: 1, kvCopy: 0, memory: 0.64 });
+  assert.equal(outputSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU), { compute: 2, kvCopy: 0, memory: 3.2, overhead: 0 });
+  assert.equal(outputSeconds(TOY_MODEL, TOY_WORKLOAD, GPU), { compute: 1, kvCopy: 0, memory: 0.64, overhead: 0 });
 });
 
 test('a batch multiplies the work and the KV cache, and reads the weights once', () => {
@@ -36,13 +44,48 @@ test('a batch multiplies the work and the KV cache, and reads the weights once',
   assert.is(layer.compute, 15);
   near(layer.kvCopy, 0.5 + 0.3);
   assert.is(layer.memory, (4000 + 3 * 1000) / 1000);
-  assert.equal(outputSeconds(TOY_MODEL, three, TOY_CPU), { compute: 6, kvCopy: 0, memory: 3.6 });
+  assert.equal(outputSeconds(TOY_MODEL, three, TOY_CPU), { compute: 6, kvCopy: 0, memory: 3.6, overhead: 0 });
 });
 
 test('without context there is no KV cache and no attention', () => {
   const empty = createWorkload({ context: 0 });
   const { compute, memory } = layerSeconds(TOY_MODEL, empty, TOY_CPU);
   assert.equal([compute, memory], [3, 4]);
+});
+
+/** KV cache at 250 B/s from memory and at 500 B/s from a cache; 2 s per layer; values at 820 B/s; prompts twice as fast. */
+const MEASURED: Device['cpu'] = {
+  ...TOY_CPU,
+  promptFlops: { ...TOY_CPU.flops, Q4_K: 6000, Q6_K: 4000 },
+  attention: { memory: 250, cache: 500 },
+  dispatch: 2,
+  activationBandwidth: 820,
+};
+
+test('measured attention: the KV cache at its own rate, in place of its FLOPs and of the bandwidth', () => {
+  const { compute, memory } = layerSeconds(TOY_MODEL, TOY_WORKLOAD, MEASURED);
+  assert.equal([compute, memory], [3, 4 + 1000 / 250]);
+});
+
+test('overhead: dispatch once, and 4 B for each of 2·25 + 15·5 + 50 values of every token', () => {
+  assert.is(activationValueBytes(TOY_MODEL), 700);
+  near(layerSeconds(TOY_MODEL, TOY_WORKLOAD, MEASURED).overhead, 2 + 700 / 820);
+  near(prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), MEASURED).overhead, 2 + 7000 / 820);
+  assert.is(prefillLayerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU).overhead, 0);
+  assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, { ...TOY_CPU, dispatch: 2 }).overhead, 2);
+});
+
+test('a prompt of ten: products at the rates of many tokens, each token meets five others in a cache', () => {
+  const { compute, memory, kvCopy } = prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), MEASURED);
+  // 10 · (6000/6000 + 2000/4000) s of products; 10 tokens · 5 positions · 100 B of KV cache at 500 B/s
+  near(compute, 15 + 10);
+  near(memory, (4000 + 1000) / 1000);
+  near(kvCopy, 0.5 + 1);
+});
+
+test('a prompt without measured rates: FLOPs at one token’s rates, attention in F16', () => {
+  // 10 · 3 s of products; attention 4 × 10 heads × 5 wide × 10 tokens × 5 positions = 10,000 FLOPs at 1000/s
+  near(prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), TOY_CPU).compute, 30 + 10);
 });
 
 test.run();

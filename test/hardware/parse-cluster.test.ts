@@ -50,6 +50,20 @@ test('links may be shared, late, lossy and half duplex', () => {
   assert.throws(() => parseCluster(text.replace('jitter', 'jiter'), 'x.json'), /links\.default: .*jiter|unknown key/);
 });
 
+test('what was measured of a CPU is there where the file has it', () => {
+  const text = EXAMPLE.replace(
+    '"bandwidth": "40 GB/s"',
+    `"bandwidth": "40 GB/s", "promptCompute": { "default": "2 TFLOPS", "F16": "1 TFLOPS" }, "dispatch": "2 s",
+     "attention": { "memory": "10 GB/s", "cache": "30 GB/s" }, "activations": "5 GB/s"`,
+  );
+  const [pc, mac] = parseCluster(text, 'x.json').devices;
+  assert.equal([pc?.cpu.promptFlops?.F16, pc?.cpu.promptFlops?.Q8_0], [1e12, 2e12]);
+  assert.equal(pc?.cpu.attention, { memory: 10e9, cache: 30e9 });
+  assert.equal([pc?.cpu.dispatch, pc?.cpu.activationBandwidth], [2, 5e9]);
+  assert.equal(Object.keys(mac?.cpu ?? {}), ['cores', 'flops', 'bandwidth', 'kvCopyLatency', 'cache']);
+  assert.throws(() => parseCluster(text.replace('"cache": "30', '"cash": "30'), 'x.json'), /attention\.cache/);
+});
+
 test('the head comes first in the ring; kinds follow OS and Metal', () => {
   const { devices } = parseCluster(EXAMPLE, 'x.json');
   assert.equal(

@@ -38,7 +38,7 @@ function toyDevice({
   gpuRoom = 0,
   reloadRate,
 }: ToyDevice): DeviceCosts {
-  const nothing = { compute: 0, kvCopy: 0, memory: 0 };
+  const nothing = { compute: 0, kvCopy: 0, memory: 0, overhead: 0 };
   return {
     name,
     kind,

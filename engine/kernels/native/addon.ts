@@ -20,6 +20,11 @@ export interface NativeEngine {
 export interface NativeAddon {
   readonly Engine: new (instructionSet: string, threads: number, pin: boolean) => NativeEngine;
   instructionSets(): string[];
+  /** Makes the system forget what it holds of a file. @returns the share of it that stays in memory all the same */
+  dropFromMemory(path: string): number;
+  /** Seconds of reading a part of a file in order, and of touching so many of its pages here and there. */
+  readInOrder(path: string, begin: number, bytes: number): number;
+  faultPages(path: string, pages: number, seed: number): number;
 }
 
 const FOLDER = join(import.meta.dirname, '../../../native/build');

@@ -1,0 +1,81 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Command } from 'commander';
+import { InputError } from '../input/input-error.ts';
+import { clusterFile } from '../profile/cluster-file.ts';
+import type { MachineProfile } from '../profile/machine-profile.ts';
+import { THIS_HOST } from '../profile/memory/this-host.ts';
+import { profileMachine } from '../profile/profile-machine.ts';
+import { profileTable } from '../profile/profile-table.ts';
+import { formatPercent } from '../terminal/format.ts';
+import { readCount } from '../terminal/options.ts';
+import { createShareProgress } from '../terminal/share-progress.ts';
+
+interface Options {
+  readonly out: string;
+  readonly diskFile?: string;
+  readonly threads?: string;
+  readonly name?: string;
+  readonly seed: string;
+  readonly json?: true;
+}
+
+/** `hearth profile`: measures this machine and writes it as a cluster of one device. */
+export function profileCommand(): Command {
+  return new Command('profile')
+    .description('Measures this machine, in less than a minute: processor, memory, disk. Writes a file for --cluster.')
+    .requiredOption('--out <file>', 'where the cluster file goes')
+    .option(
+      '--disk-file <file>',
+      'is made (512 MiB), read and removed: on the disk to be measured (default: beside --out)',
+    )
+    .option('--threads <n>', 'threads to measure with; default: one for each processor')
+    .option('--name <name>', 'of the device; default: that of the host')
+    .option('--seed <n>', 'of the weights that are multiplied', '1')
+    .option('--json', 'print all measurements as JSON')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const threads =
+    options.threads === undefined ? availableParallelism() : readCount('--threads', options.threads, 1, 1024);
+  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
+  const name = options.name ?? hostname();
+  if (name.trim() === '') throw new InputError('--name', 'is empty; give the device a name');
+  // Before a minute's work: whether the file can be written where it is to go.
+  const temporary = `${options.out}.${process.pid}.tmp`;
+  write(temporary, '', options.out);
+  const progress = createShareProgress();
+  let profile: MachineProfile;
+  try {
+    const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);
+    profile = await profileMachine({ name, host: THIS_HOST, threads, file, seed, onProgress: progress.show });
+    write(temporary, clusterFile(profile), options.out);
+    renameSync(temporary, options.out);
+  } finally {
+    progress.stop();
+    rmSync(temporary, { force: true });
+  }
+  process.stdout.write(options.json ? asJson(profile) : `${profileTable(profile)}\n${notes(profile)}${options.out}\n`);
+}
+
+function write(path: string, text: string, out: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    throw new InputError('--out', `${out} can't be written: ${(error as Error).message}`);
+  }
+}
+
+/** What a reader of the numbers should know. */
+function notes({ disk }: MachineProfile): string {
+  const kept = `${formatPercent(disk.resident)} of the disk's file stayed in memory though the system was asked to drop it`;
+  const unseen = 'What a disk, or the host of a virtual machine, keeps in its own memory can’t be dropped or seen.';
+  return disk.resident > 0.02 ? `${kept}: its rates are too high. ${unseen}\n` : `${unseen}\n`;
+}
+
+function asJson(profile: MachineProfile): string {
+  const plain = (_: string, value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value) : value);
+  return `${JSON.stringify(profile, plain, 2)}\n`;
+}

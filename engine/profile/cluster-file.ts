@@ -1,0 +1,97 @@
+import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import { formatPercent } from '../terminal/format.ts';
+import { cpuFacts, type Fact } from './cpu-facts.ts';
+import type { MachineProfile } from './machine-profile.ts';
+import type { Sample } from './sample.ts';
+
+interface Quantity {
+  readonly value: string;
+  readonly source: string;
+}
+
+/** Above it the system's memory, and not the disk, answered. */
+const FORGOTTEN = 0.02;
+
+/**
+ * A profile as a cluster of one device, in the format of datasets/README.md: every quantity with its source, which says
+ * how often it was measured and how the values spread.
+ */
+export function clusterFile(profile: MachineProfile): string {
+  const { name, memory, disk, cache, cpu, instructionSet } = profile;
+  const facts = cpuFacts(cpu);
+  const { total, available, swappable, swapFree } = memory.memory;
+  const threads = cpu.threads === 1 ? '1 thread' : `${cpu.threads} threads`;
+  const from = (sample: Sample, what: string): string => measured(sample, `${what}; ${threads}`);
+  const quantity = ({ value, sample }: Fact, format: (value: number) => string, what: string): Quantity => ({
+    value: format(value),
+    source: from(sample, what),
+  });
+  const byFormat = (rates: ReadonlyMap<string, Fact>, what: string): Record<string, Quantity> => {
+    const { F16, ...others } = Object.fromEntries(
+      QUANTIZATION_NAMES.flatMap((type) => {
+        const fact = rates.get(type);
+        return fact === undefined ? [] : [[type, quantity(fact, flops, what)]];
+      }),
+    );
+    return { default: F16 as Quantity, F16: F16 as Quantity, ...others };
+  };
+  const read = (bytes: number): Quantity => ({ value: size(bytes), source: `measured: ${memory.rule}` });
+  const held =
+    disk.resident > FORGOTTEN
+      ? `; ${formatPercent(disk.resident)} of the file stayed in memory`
+      : '; file dropped from memory';
+  const device = {
+    name,
+    description: `Measured by hearth profile with ${threads} (${instructionSet})`,
+    os: memory.os,
+    memory: {
+      total: { value: size(total), source: 'measured: as the system reports it' },
+      available: read(available),
+      ...(swappable > 0 && { swappable: read(swappable) }),
+      ...(swapFree > 0 && { swapFree: read(swapFree) }),
+    },
+    cpu: {
+      cores: cpu.threads,
+      compute: byFormat(facts.flops, 'products with a vector, beyond reading'),
+      bandwidth: quantity(facts.bandwidth, rate, 'weights in products with a vector, format that is read fastest'),
+      kvCopy: quantity(facts.kvCopyLatency, seconds, 'beyond writing'),
+      ...(cache && {
+        cache: {
+          size: { value: size(cache.bytes), source: 'measured: as the system reports it' },
+          bandwidth: { value: rate(cache.rate.median), source: from(cache.rate, 'reading a part of it') },
+        },
+      }),
+      promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond reading'),
+      attention: {
+        memory: quantity(facts.attention.memory, rate, 'KV cache from memory'),
+        cache: quantity(facts.attention.cache, rate, 'KV cache from a cache'),
+      },
+      dispatch: quantity(facts.dispatch, seconds, 'a layer with next to nothing to multiply'),
+      activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
+    },
+    disk: {
+      sequential: { value: rate(disk.sequential.median), source: measured(disk.sequential, `in order${held}`) },
+      random: {
+        value: rate(Math.min(disk.random.median, disk.sequential.median)),
+        source: measured(disk.random, `page faults here and there${held}`),
+      },
+    },
+  };
+  const link = {
+    latency: { value: '1 ms', source: 'assumed: no peer was measured' },
+    bandwidth: { value: '1 Gbps', source: 'assumed: no peer was measured' },
+  };
+  return `${JSON.stringify({ name, devices: [device], links: { default: link } }, undefined, 2)}\n`;
+}
+
+function measured({ spread, repeats }: Sample, what: string): string {
+  return `measured: ${what}; median of ${repeats}, ± ${(100 * spread).toFixed(1)} %`;
+}
+
+/** Four digits: more than any measurement has. */
+const digits = (value: number): string => String(Number(value.toPrecision(4)));
+const rate = (value: number): string => `${digits(value / 1e9)} GB/s`;
+const flops = (value: number): string => `${digits(value / 1e9)} GFLOPS`;
+const seconds = (value: number): string => `${digits(value * 1e6)} us`;
+/** To the byte. */
+const size = (bytes: number): string => `${bytes} B`;

@@ -1,0 +1,66 @@
+import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
+import type { CpuMeasures } from './cpu-measures.ts';
+import { COPIED_BYTES } from './probes/attention.ts';
+import { PROMPT_TOKENS } from './probes/products.ts';
+import type { Sample } from './sample.ts';
+
+/** A device's facts about its CPU, as the cost model takes them; SI units, and the spread of what each was measured from. */
+export interface CpuFacts {
+  readonly flops: ReadonlyMap<Quantization, Fact>;
+  readonly promptFlops: ReadonlyMap<Quantization, Fact>;
+  readonly bandwidth: Fact;
+  readonly kvCopyLatency: Fact;
+  readonly attention: { readonly memory: Fact; readonly cache: Fact };
+  readonly dispatch: Fact;
+  readonly activationBandwidth: Fact;
+}
+
+export interface Fact {
+  readonly value: number;
+  readonly sample: Sample;
+}
+
+/**
+ * What a product takes beyond reading its weights is told from nothing where it is at least this share of the reading:
+ * spreads are of this size on a quiet machine.
+ */
+const LEAST_SHARE = 0.01;
+
+/**
+ * The cost model adds up computing and reading (prima.cpp Eqs. 12 and 14), and kernels do both at once. So the bandwidth is
+ * that of the format that is read fastest, and each format's FLOP rate is that of the time that its products take beyond
+ * reading at that rate: together they give back what was measured.
+ */
+export function cpuFacts(measures: CpuMeasures): CpuFacts {
+  const fastest = [...measures.vectorProducts]
+    .map(([type, sample]) => ({ value: bytesPerWeight(type) / sample.median, sample }))
+    .reduce((best, one) => (one.value > best.value ? one : best));
+  const bandwidth = fastest.value;
+  const rates = (samples: ReadonlyMap<Quantization, Sample>, tokens: number): Map<Quantization, Fact> =>
+    new Map(
+      [...samples].map(([type, sample]) => {
+        const reading = bytesPerWeight(type) / bandwidth;
+        const beyond = Math.max(tokens * sample.median - reading, LEAST_SHARE * reading);
+        return [type, { value: (2 * tokens) / beyond, sample }];
+      }),
+    );
+  const copy = measures.keyValueCopy;
+  return {
+    flops: rates(measures.vectorProducts, 1),
+    promptFlops: rates(measures.matrixProducts, PROMPT_TOKENS),
+    bandwidth: fastest,
+    kvCopyLatency: { value: Math.max(0, copy.median - COPIED_BYTES / bandwidth), sample: copy },
+    attention: { memory: factOf(measures.attentionFromMemory), cache: factOf(measures.attentionFromCache) },
+    dispatch: factOf(measures.layerOverhead),
+    activationBandwidth: factOf(measures.activations),
+  };
+}
+
+function factOf(sample: Sample): Fact {
+  return { value: sample.median, sample };
+}
+
+function bytesPerWeight(type: Quantization): number {
+  const { block } = QUANTIZATIONS[type];
+  return quantizedBytes(block, type) / block;
+}

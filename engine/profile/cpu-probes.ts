@@ -1,0 +1,61 @@
+import type { Quantization } from '../model/quantization.ts';
+import type { CpuMeasures } from './cpu-measures.ts';
+import { activationRate } from './probes/activations.ts';
+import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
+import type { Bench } from './probes/bench.ts';
+import { layerOverhead } from './probes/layer-overhead.ts';
+import { matrixProducts, vectorProducts } from './probes/products.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+/** Probes that are run in turn, so that each meets the machine's moods as the others do. */
+export interface CpuProbes {
+  /** For people, in the order of a round. */
+  readonly labels: readonly string[];
+  /** Runs each probe once. The first round finds out how long they take and isn't counted. */
+  readonly round: (onProbe?: (label: string) => void) => void;
+  /** @throws RangeError before the second round */
+  readonly measures: () => CpuMeasures;
+}
+
+interface Probe {
+  readonly label: string;
+  readonly measure: () => number;
+  readonly values: number[];
+}
+
+/** Opens probes of the products with weights of these formats, and of what lies between products. */
+export function createCpuProbes(bench: Bench, formats: readonly Quantization[]): CpuProbes {
+  const probe = (label: string, measure: () => number): Probe => ({ label, measure, values: [] });
+  const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));
+  const matrices = formats.map((type) => probe(`${type}, a prompt`, matrixProducts(bench, type)));
+  const [fromMemory, fromCache, copy, overhead, activations] = [
+    probe('attention from memory', attentionFromMemory(bench)),
+    probe('attention from a cache', attentionFromCache(bench)),
+    probe('KV copy', keyValueCopy(bench)),
+    probe('overhead of a layer', layerOverhead(bench)),
+    probe('activations', activationRate(bench)),
+  ] as const;
+  const all = [...vectors, ...matrices, fromMemory, fromCache, copy, overhead, activations];
+  const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
+  const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
+    new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
+  return {
+    labels: all.map(({ label }) => label),
+    round(onProbe) {
+      for (const { label, measure, values } of all) {
+        onProbe?.(label);
+        values.push(measure());
+      }
+    },
+    measures: () => ({
+      threads: bench.kernels.threads,
+      vectorProducts: byFormat(vectors),
+      matrixProducts: byFormat(matrices),
+      attentionFromMemory: sample(fromMemory),
+      attentionFromCache: sample(fromCache),
+      keyValueCopy: sample(copy),
+      layerOverhead: sample(overhead),
+      activations: sample(activations),
+    }),
+  };
+}

@@ -1,0 +1,107 @@
+import type { Host } from './host.ts';
+
+/** What a group of processes may still take: its limit less what it holds and can't give back. */
+export interface CgroupLimits {
+  /** Of memory, the tightest of the process's group and of those that it lies in; infinite without a limit. */
+  readonly total: number;
+  readonly available: number;
+  readonly swapFree: number;
+}
+
+interface Hierarchy {
+  /** Where the groups lie. */
+  readonly root: string;
+  readonly limit: string;
+  readonly usage: string;
+  /** Of memory.stat: pages of files, which the kernel drops when others need the memory. */
+  readonly fileKeys: readonly string[];
+  readonly swapLimit: string;
+  readonly swapUsage: string;
+  /** Version 1 counts memory and swap together. */
+  readonly swapIncludesMemory: boolean;
+}
+
+/** Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the kernel. */
+const VERSION_2: Hierarchy = {
+  root: '/sys/fs/cgroup',
+  limit: 'memory.max',
+  usage: 'memory.current',
+  fileKeys: ['active_file', 'inactive_file'],
+  swapLimit: 'memory.swap.max',
+  swapUsage: 'memory.swap.current',
+  swapIncludesMemory: false,
+};
+const VERSION_1: Hierarchy = {
+  root: '/sys/fs/cgroup/memory',
+  limit: 'memory.limit_in_bytes',
+  usage: 'memory.usage_in_bytes',
+  fileKeys: ['total_active_file', 'total_inactive_file'],
+  swapLimit: 'memory.memsw.limit_in_bytes',
+  swapUsage: 'memory.memsw.usage_in_bytes',
+  swapIncludesMemory: true,
+};
+
+/** Version 1 says 2⁶³ less a page where there is no limit. */
+const NO_LIMIT = 2 ** 60;
+
+/** The limits of this process's control groups, version 1 or 2. */
+export function cgroupLimits(host: Host): CgroupLimits {
+  const limits = groupsOf(host).map(({ hierarchy, path }) => limitsOf(host, hierarchy, path));
+  const least = (pick: (one: CgroupLimits) => number): number =>
+    Math.min(Number.POSITIVE_INFINITY, ...limits.map(pick));
+  return {
+    total: least(({ total }) => total),
+    available: least(({ available }) => available),
+    swapFree: least(({ swapFree }) => swapFree),
+  };
+}
+
+/**
+ * The group that the process is in, and all that it lies in: a limit of any of them holds. In a container the path may be
+ * the host's, which isn't to be seen from within: what is seen then is the container's own group, at the root.
+ */
+function groupsOf(host: Host): { hierarchy: Hierarchy; path: string }[] {
+  const lines = (host.readText('/proc/self/cgroup') ?? '').split('\n');
+  for (const line of lines) {
+    const [, number, controllers, path] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
+    const isMemory = (controllers ?? '').split(',').includes('memory');
+    if (path === undefined || !(isMemory || number === '0')) continue;
+    const hierarchy = isMemory ? VERSION_1 : VERSION_2;
+    const names = path.split('/').filter((name) => name !== '');
+    const paths = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`).reverse();
+    const groups = [...paths, ''].map((path) => ({ hierarchy, path }));
+    if (groups.some((group) => host.readText(fileOf(group.hierarchy, group.path, hierarchy.usage)) !== undefined))
+      return groups;
+  }
+  return [];
+}
+
+function limitsOf(host: Host, hierarchy: Hierarchy, path: string): CgroupLimits {
+  const read = (name: string): number | undefined => bytesIn(host.readText(fileOf(hierarchy, path, name)));
+  const total = read(hierarchy.limit) ?? Number.POSITIVE_INFINITY;
+  const usage = read(hierarchy.usage) ?? 0;
+  const stat = host.readText(fileOf(hierarchy, path, 'memory.stat')) ?? '';
+  const files = hierarchy.fileKeys.reduce((sum, key) => sum + statOf(stat, key), 0);
+  const held = Math.max(0, usage - files);
+  const swapLimit = read(hierarchy.swapLimit) ?? Number.POSITIVE_INFINITY;
+  const swapUsage = read(hierarchy.swapUsage) ?? 0;
+  const swapRoom = hierarchy.swapIncludesMemory
+    ? swapLimit - (Number.isFinite(total) ? total : 0) - Math.max(0, swapUsage - usage)
+    : swapLimit - swapUsage;
+  return { total, available: Math.max(0, total - held), swapFree: Math.max(0, swapRoom) };
+}
+
+function fileOf({ root }: Hierarchy, path: string, name: string): string {
+  return `${root}${path}/${name}`;
+}
+
+/** A number of bytes; infinite for `max`, or for a number that means it; undefined where there is no file. */
+function bytesIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = text.trim() === 'max' ? Number.POSITIVE_INFINITY : Number(text.trim());
+  return value >= NO_LIMIT ? Number.POSITIVE_INFINITY : value;
+}
+
+function statOf(stat: string, key: string): number {
+  return Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0);
+}

@@ -1,0 +1,36 @@
+import { activationValueBytes, type LayerWidths } from '../../cost/layer-seconds.ts';
+import type { Operation } from '../../kernels/operation.ts';
+import { type Bench, secondsPerUnit } from './bench.ts';
+
+/** Widths of a model of some billion weights. */
+const WIDTHS: LayerWidths = {
+  hiddenSize: 2048,
+  ffnSize: 5632,
+  heads: 32,
+  kvHeads: 4,
+  headSize: 64,
+};
+const TOKENS = 32;
+
+/** Bytes per second (F32) of norms, rotations and gates of a layer: what is done value by value between the products. */
+export function activationRate({ kernels, clock }: Bench): () => number {
+  const { hiddenSize, ffnSize, heads, kvHeads, headSize } = WIDTHS;
+  const vector = (width: number) => kernels.vector(new Float32Array(TOKENS * width).fill(0.5));
+  const [x, h, gate, up] = [vector(hiddenSize), vector(hiddenSize), vector(ffnSize), vector(ffnSize)];
+  const [q, k, angles] = [vector(heads * headSize), vector(kvHeads * headSize), vector(headSize)];
+  const weight = kernels.vector(new Float32Array(hiddenSize).fill(1));
+  const norm: Operation = { kind: 'rms-norm', x, weight, y: h, epsilon: 1e-5 };
+  const layer: Operation[] = [
+    norm,
+    { kind: 'rope', x: q, angles, heads, headSize, pairs: 'adjacent' },
+    { kind: 'rope', x: k, angles, heads: kvHeads, headSize, pairs: 'adjacent' },
+    norm,
+    // Not in place: what is gated again and again would end as numbers so small that arithmetic slows down.
+    { kind: 'swiglu', gate, up, y: vector(ffnSize) },
+  ];
+  const perLayer = secondsPerUnit(clock, (units) => {
+    const operations = Array.from({ length: units }, () => layer).flat();
+    return () => kernels.run(operations);
+  });
+  return () => (TOKENS * activationValueBytes(WIDTHS)) / perLayer();
+}

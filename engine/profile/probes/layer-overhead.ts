@@ -1,0 +1,74 @@
+import type { TransformerSettings } from '../../gguf/transformer-settings.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
+import type { Shape } from '../../model/architecture.ts';
+import { countModel, modelTensors } from '../../model/model.ts';
+import { createTransformer } from '../../runtime/create-transformer.ts';
+import type { LayerWeights } from '../../runtime/weights.ts';
+import { type Bench, secondsPerUnit } from './bench.ts';
+
+/** Layers as of a small model, with next to nothing to multiply: what is left is what every layer costs. */
+const SHAPE: Shape = {
+  name: 'next to nothing',
+  architecture: 'llama',
+  layers: 24,
+  hiddenSize: 64,
+  ffnSize: 128,
+  heads: 1,
+  kvHeads: 1,
+  headSize: 64,
+  vocabularySize: 64,
+  tiedEmbeddings: true,
+  qkvBias: false,
+};
+const SETTINGS: TransformerSettings = {
+  contextLength: 64,
+  normEpsilon: 1e-5,
+  ropeBase: 10_000,
+  ropeDimensions: SHAPE.headSize,
+  ropeScaling: 'none',
+};
+
+/** Seconds per layer of a token's pass that no product takes: hand-over between threads, dispatch, small operations. */
+export function layerOverhead(bench: Bench): () => number {
+  const { kernels, weights, clock } = bench;
+  const { hiddenSize: hidden, ffnSize: ffn, vocabularySize, headSize } = SHAPE;
+  const matrix = (rows: number, columns: number): { matrix: Matrix } => ({
+    matrix: kernels.matrix({ source: weights, type: 'F16', rows, columns }),
+  });
+  const norm = kernels.vector(new Float32Array(hidden).fill(1));
+  const layer: LayerWeights = {
+    attentionNorm: norm,
+    query: matrix(hidden, hidden),
+    key: matrix(hidden, hidden),
+    value: matrix(hidden, hidden),
+    headNorms: undefined,
+    attentionOutput: matrix(hidden, hidden),
+    feedForwardNorm: norm,
+    gate: matrix(ffn, hidden),
+    up: matrix(ffn, hidden),
+    down: matrix(hidden, ffn),
+  };
+  const outer = matrix(vocabularySize, hidden);
+  const transformer = createTransformer({
+    model: countModel(SHAPE, 'F16', modelTensors(SHAPE, 'F16')),
+    settings: SETTINGS,
+    rotary: { dimensions: headSize, base: SETTINGS.ropeBase, factors: Array(headSize / 2).fill(1), pairs: 'adjacent' },
+    weights: {
+      embedding: outer.matrix,
+      layers: Array.from({ length: SHAPE.layers }, () => layer),
+      outputNorm: norm,
+      output: outer,
+    },
+    kernels,
+    contextLength: SETTINGS.contextLength,
+    kvCache: 'F16',
+    onStage: undefined,
+  });
+  const perToken = secondsPerUnit(clock, (tokens) => () => {
+    for (let token = 0; token < tokens; token++) {
+      transformer.rewind(0);
+      transformer.evaluate([1]);
+    }
+  });
+  return () => perToken() / SHAPE.layers;
+}

@@ -1,0 +1,76 @@
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { InputError } from '../../input/input-error.ts';
+import { randomStream } from '../../input/random-stream.ts';
+import { formatBytes } from '../../terminal/format.ts';
+
+/** Four times the last-level cache of large desktop processors, and half a second of a fast disk. */
+export const WEIGHTS_FILE_BYTES = 512 * 2 ** 20;
+
+/** What is written at once. */
+const PIECE_BYTES = 16 * 2 ** 20;
+
+/**
+ * Bytes that are sane weights in every format: two of them in whatever order make a number between 2⁻⁵ and 2⁻³ as F16 and
+ * a small one as F32 and BF16, so that scales are neither infinite nor so small that arithmetic slows down.
+ */
+const LOWEST_BYTE = 0x28;
+const HIGHEST_BYTE = 0x2f;
+
+/**
+ * Makes a file of random weights and calls `use`; removes it whatever happens.
+ * @param path where nothing lies yet, on the disk that is to be measured
+ * @throws InputError if something lies there, or the file can't be written
+ */
+export async function withWeightsFile<T>(path: string, seed: number, use: () => T | Promise<T>): Promise<T> {
+  const room = freeBytes(path);
+  if (room < 2 * WEIGHTS_FILE_BYTES)
+    throw new InputError(
+      path,
+      `needs ${formatBytes(2 * WEIGHTS_FILE_BYTES)} of free disk; ${formatBytes(room)} are there`,
+    );
+  const file = create(path);
+  try {
+    try {
+      write(file, seed);
+    } finally {
+      closeSync(file);
+    }
+    return await use();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function create(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' ? 'is there already; name a file that can be made and removed' : message;
+    throw new InputError(path, reason);
+  }
+}
+
+function freeBytes(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize;
+  } catch (error) {
+    throw new InputError(path, (error as Error).message);
+  }
+}
+
+function write(file: number, seed: number): void {
+  const { next } = randomStream(seed, 'weights');
+  const piece = new Uint8Array(PIECE_BYTES);
+  for (let index = 0; index < piece.length; index++) {
+    piece[index] = LOWEST_BYTE + Math.floor((HIGHEST_BYTE - LOWEST_BYTE + 1) * next());
+  }
+  for (let done = 0; done < WEIGHTS_FILE_BYTES; done += PIECE_BYTES) {
+    for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at);
+    // So that no two pieces are alike, for disks that store what is alike once.
+    for (let index = 0; index < piece.length; index += 509) piece[index] = LOWEST_BYTE + Math.floor(8 * next());
+  }
+  fsyncSync(file);
+}

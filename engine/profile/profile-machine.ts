@@ -1,0 +1,89 @@
+import { InputError } from '../input/input-error.ts';
+import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
+import { openKernels } from '../kernels/open-kernels.ts';
+import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import { lastLevelCacheBytes } from './cache-size.ts';
+import { createCpuProbes } from './cpu-probes.ts';
+import { measureDisk } from './disk.ts';
+import type { MachineProfile } from './machine-profile.ts';
+import type { Host } from './memory/host.ts';
+import { readMemory } from './memory/read-memory.ts';
+import { readingRate } from './probes/reading.ts';
+import { WEIGHTS_FILE_BYTES, withWeightsFile } from './probes/weights-file.ts';
+import { clockFor } from './processor-clock.ts';
+import { sampleOf } from './sample.ts';
+
+export interface ProfileParts {
+  readonly name: string;
+  readonly host: Host;
+  readonly threads: number;
+  /** Where a file is made, read and removed: on the disk that models lie on. */
+  readonly file: string;
+  readonly seed: number;
+  /** Told what is measured now, and which part of the whole is done, 0 to 1. */
+  readonly onProgress: (label: string, done: number) => void;
+}
+
+/** Rounds of all probes that count: an odd number has a median; no more are begun after so many seconds. */
+const MOST_ROUNDS = 7;
+const LEAST_ROUNDS = 3;
+const PATIENCE_SECONDS = 35;
+
+/** Of RAM, to read it: what caches don't hold. Of the last-level cache: half of it, and what is surely in it. */
+const RAM_BYTES = 256 * 2 ** 20;
+const MOST_CACHE_BYTES = 32 * 2 ** 20;
+
+/** Shares of the time, roughly, for the bar. */
+const DISK_SHARE = 0.2;
+
+/**
+ * Measures this machine with the kernels that run models.
+ * @throws InputError where the native kernels or a place for the file are missing, or the system isn't supported
+ */
+export async function profileMachine(parts: ProfileParts): Promise<MachineProfile> {
+  const { file, seed, host, onProgress } = parts;
+  const addon = loadAddon();
+  if (typeof addon === 'string')
+    throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
+  const memory = readMemory(host);
+  onProgress('a file to read', 0);
+  return await withWeightsFile(file, seed, () => {
+    const disk = measureDisk(addon, file, WEIGHTS_FILE_BYTES, (count) =>
+      onProgress(`disk, ${count}`, DISK_SHARE * (0.5 + count / 10)),
+    );
+    return { name: parts.name, memory, disk, ...measureProcessor(addon, parts) };
+  });
+}
+
+type ProcessorProfile = Pick<MachineProfile, 'cpu' | 'reading' | 'cache' | 'instructionSet'>;
+
+function measureProcessor(addon: NativeAddon, { file, threads, host, onProgress }: ProfileParts): ProcessorProfile {
+  const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
+  const cacheBytes = lastLevelCacheBytes(host);
+  const [one, all] = [readingRate(addon, 1, RAM_BYTES), readingRate(addon, threads, RAM_BYTES)];
+  const cache = cacheBytes && readingRate(addon, threads, Math.min(cacheBytes / 2, MOST_CACHE_BYTES));
+  try {
+    const probes = createCpuProbes({ kernels, clock, weights: kernels.mapFile(file) }, QUANTIZATION_NAMES);
+    const values = { one: [] as number[], all: [] as number[], cache: [] as number[] };
+    const steps = probes.labels.length * (MOST_ROUNDS + 1);
+    const start = performance.now();
+    let step = 0;
+    for (let round = 0; round <= MOST_ROUNDS; round++) {
+      if (round > LEAST_ROUNDS && (performance.now() - start) / 1000 > PATIENCE_SECONDS) break;
+      const name = round === 0 ? 'first' : `${round} of ${MOST_ROUNDS}`;
+      probes.round((label) => onProgress(`${name}: ${label}`, DISK_SHARE + ((1 - DISK_SHARE) * step++) / steps));
+      values.one.push(one.measure());
+      values.all.push(all.measure());
+      if (cache) values.cache.push(cache.measure());
+    }
+    return {
+      cpu: probes.measures(),
+      reading: { one: sampleOf(values.one.slice(1)), all: sampleOf(values.all.slice(1)) },
+      cache: cacheBytes ? { bytes: cacheBytes, rate: sampleOf(values.cache.slice(1)) } : undefined,
+      instructionSet: kernels.instructionSet,
+    };
+  } finally {
+    kernels.close();
+    for (const rate of [one, all, cache]) if (rate) rate.close();
+  }
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runScript } from '../support/run-script.ts';
+
+const MISTAKES: readonly [string, readonly string[], RegExp][] = [
+  ['no --out', [], /required option '--out <file>' not specified/],
+  ['no threads', ['--out', 'x.json', '--threads', '0'], /--threads: "0" is not a whole number/],
+  ['a name that is none', ['--out', 'x.json', '--name', ' '], /--name: is empty/],
+  ['a folder that isn’t there', ['--out', '/nowhere/x.json'], /--out: \/nowhere\/x\.json can't be written/],
+];
+
+for (const [what, options, expected] of MISTAKES) {
+  test(`${what} is one line and exit code 2`, async () => {
+    const { code, stdout, stderr } = await runScript('bin/hearth.js', 'profile', ...options);
+    assert.equal([code, stdout, stderr.trimEnd().split('\n').length], [2, '', 1], stderr);
+    assert.match(stderr, expected);
+    assert.not.ok(existsSync('x.json'));
+  });
+}
+
+test.run();

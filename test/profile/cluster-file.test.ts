@@ -1,0 +1,55 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { clusterStatements } from '../../datasets/statements.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
+import { clusterFile } from '../../engine/profile/cluster-file.ts';
+import { cpuFacts } from '../../engine/profile/cpu-facts.ts';
+import { MEASURES, PROFILE } from './measures.ts';
+
+const text = clusterFile(PROFILE);
+const [device] = parseCluster(text, 'laptop.json').devices;
+const facts = cpuFacts(MEASURES);
+
+/** Four digits are written. */
+const close = (value: number | undefined, expected: number): void => {
+  assert.ok(Math.abs((value ?? Number.NaN) / expected - 1) < 6e-4, `${value} is not ${expected}`);
+};
+
+test('what is written is read again: memory to the byte', () => {
+  assert.is(device?.os, 'linux');
+  assert.equal(device?.memory, PROFILE.memory.memory);
+  assert.is(device?.cpu.cores, 2);
+});
+
+test('every rate of every format, to four digits', () => {
+  for (const type of QUANTIZATION_NAMES) {
+    close(device?.cpu.flops[type], facts.flops.get(type)?.value ?? 0);
+    close(device?.cpu.promptFlops?.[type], facts.promptFlops.get(type)?.value ?? 0);
+  }
+  close(device?.cpu.bandwidth, facts.bandwidth.value);
+  close(device?.cpu.kvCopyLatency, facts.kvCopyLatency.value);
+  close(device?.cpu.attention?.memory, 5e9);
+  close(device?.cpu.attention?.cache, 9e9);
+  close(device?.cpu.dispatch, 20e-6);
+  close(device?.cpu.activationBandwidth, 4e9);
+  assert.equal(device?.cpu.cache, { bytes: 32 * 2 ** 20, bandwidth: 30e9 });
+  assert.equal(device?.disk, { sequential: 2e9, random: 0.05e9 });
+});
+
+test('every quantity but the link is measured, and says how its values spread', () => {
+  const statements = clusterStatements(JSON.parse(text));
+  for (const { place, kind, source } of statements) {
+    assert.is(kind, place.startsWith('links') ? 'assumed' : 'measured', place);
+    if (/ (cpu\.(?!cache\.size)|disk)/.test(place)) assert.match(source, /median of 7, ± 2\.0 %/, place);
+  }
+});
+
+test('a file that stayed in memory is stated with the disk’s rates', () => {
+  const kept = clusterFile({ ...PROFILE, disk: { ...PROFILE.disk, resident: 0.5 } });
+  const sources = clusterStatements(JSON.parse(kept)).filter(({ place }) => / disk/.test(place));
+  assert.is(sources.length, 2);
+  for (const { source } of sources) assert.match(source, /50.% of the file stayed in memory/);
+});
+
+test.run();

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
+import { cpuFacts } from '../../engine/profile/cpu-facts.ts';
+import { PROMPT_TOKENS } from '../../engine/profile/probes/products.ts';
+import { relativelyNear as near } from '../support/near.ts';
+import { MEASURES } from './measures.ts';
+
+const bytesPerWeight = (type: keyof typeof QUANTIZATIONS) => QUANTIZATIONS[type].bytes / QUANTIZATIONS[type].block;
+
+test('the bandwidth is that of the format that is read fastest: here F32, at 10 GB/s', () => {
+  near(cpuFacts(MEASURES).bandwidth.value, 10e9);
+});
+
+test('F16 takes 10 % longer than reading, so its FLOPs take a tenth of the reading: 2 / (0.1 · 2 B / 10 GB/s)', () => {
+  near(cpuFacts(MEASURES).flops.get('F16')?.value ?? 0, 100e9);
+});
+
+test('of appending, the latency is what writing 4 KiB at the bandwidth leaves', () => {
+  near(cpuFacts(MEASURES).kvCopyLatency.value, 3e-6 - 4096 / 10e9);
+});
+
+test('computing and reading add up to what was measured, for a token and for a prompt', () => {
+  const slower = fc.array(fc.double({ min: 0.02, max: 5, noNaN: true }), { minLength: 13, maxLength: 13 });
+  fc.assert(
+    fc.property(slower, (factors) => {
+      // F32 at 10 GB/s is read fastest; all others take longer by their factor.
+      const seconds = (type: keyof typeof QUANTIZATIONS, index: number): number =>
+        (bytesPerWeight(type) / 10e9) * (index === 0 ? 1 : 1 + (factors[index] as number));
+      const measures = {
+        ...MEASURES,
+        vectorProducts: new Map(
+          QUANTIZATION_NAMES.map((type, index) => [type, { median: seconds(type, index), spread: 0, repeats: 1 }]),
+        ),
+      };
+      const { flops, promptFlops, bandwidth } = cpuFacts(measures);
+      for (const [index, type] of QUANTIZATION_NAMES.entries()) {
+        const reading = bytesPerWeight(type) / bandwidth.value;
+        if (index > 0) near(2 / (flops.get(type)?.value ?? 0) + reading, seconds(type, index));
+        const prompt = (2 * PROMPT_TOKENS) / (promptFlops.get(type)?.value ?? 0) + reading;
+        near(prompt, PROMPT_TOKENS * (10 + index) * 1e-12);
+      }
+    }),
+  );
+});
+
+test('a format that is read as fast as any still has a rate', () => {
+  const { flops, bandwidth } = cpuFacts(MEASURES);
+  near(2 / (flops.get('F32')?.value ?? 0), (0.01 * 4) / bandwidth.value);
+  assert.ok(Number.isFinite(flops.get('F32')?.value));
+});
+
+test.run();

@@ -1,0 +1,36 @@
+import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
+import type { CpuMeasures } from '../../engine/profile/cpu-measures.ts';
+import type { MachineProfile } from '../../engine/profile/machine-profile.ts';
+
+const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
+
+/** A processor that reads weights of every format at 10 GB/s, and needs some time beyond it that differs by format. */
+export const MEASURES: CpuMeasures = {
+  threads: 2,
+  vectorProducts: new Map(
+    QUANTIZATION_NAMES.map((type, index) => {
+      const { block, bytes } = QUANTIZATIONS[type];
+      return [type, sample((bytes / block / 10e9) * (1 + index / 10))];
+    }),
+  ),
+  matrixProducts: new Map(QUANTIZATION_NAMES.map((type, index) => [type, sample((10 + index) * 1e-12)])),
+  attentionFromMemory: sample(5e9),
+  attentionFromCache: sample(9e9),
+  keyValueCopy: sample(3e-6),
+  layerOverhead: sample(20e-6),
+  activations: sample(4e9),
+};
+
+export const PROFILE: MachineProfile = {
+  name: 'laptop',
+  memory: {
+    os: 'linux',
+    memory: { total: 16 * 2 ** 30, available: 11 * 2 ** 30, swappable: 0, swapFree: 0 },
+    rule: 'MemAvailable of the kernel',
+  },
+  cpu: MEASURES,
+  reading: { one: sample(8e9), all: sample(11e9) },
+  cache: { bytes: 32 * 2 ** 20, rate: sample(30e9) },
+  disk: { sequential: sample(2e9), random: sample(0.05e9), resident: 0 },
+  instructionSet: 'avx2',
+};
