@@ -32,8 +32,9 @@ interface ObserverParts {
   readonly observe: ((moment: Moment) => void) | undefined;
 }
 
-export function createObserver({ simulation, device, cache, weights, observe }: ObserverParts): Observer {
-  if (observe === undefined) return () => {};
+/** @returns undefined where nobody wants to be told */
+export function createObserver({ simulation, device, cache, weights, observe }: ObserverParts): Observer | undefined {
+  if (observe === undefined) return undefined;
   const residency = (): ReadonlyMap<number, number> => {
     const ranges = cache.residentRanges();
     const share = (layer: number): number => {

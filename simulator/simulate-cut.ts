@@ -63,6 +63,7 @@ export function simulateCut(
       devices,
       contextOf,
       grow: memory.grow,
+      isEnough: parts.isEnough,
     }),
   );
   simulation.run(simulation.spawn('run', untilExhausted(request, memory)));

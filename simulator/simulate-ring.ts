@@ -79,6 +79,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       devices: new Map(devices.map((device) => [device.name, device])),
       contextOf,
       grow: memory.grow,
+      isEnough: parts.isEnough,
     }),
   );
   simulation.run(simulation.spawn('run', untilExhausted(request, memory)));

@@ -6,7 +6,7 @@ import type { Model } from '../engine/model/model.ts';
 import type { Workload } from '../engine/model/workload.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
-import type { Trace } from '../engine/trace/trace.ts';
+import type { TokenInterval, Trace } from '../engine/trace/trace.ts';
 import { checkOptions } from './check-options.ts';
 import type { PageCacheUsage } from './hardware/page-cache.ts';
 import type { PagePolicy } from './hardware/page-cache-policy.ts';
@@ -38,6 +38,8 @@ export interface SimulationOptions {
   readonly chunkBytes?: number;
   /** `tokens`: the trace has neither spans nor counters; sweeps are faster without. */
   readonly record?: 'spans' | 'tokens';
+  /** Asked after every decoded token: where it says yes, the run ends, though `outputTokens` may not be reached. */
+  readonly isEnough?: (tokens: readonly TokenInterval[]) => boolean;
   /** Is told of every moment at which what is in memory is worth a look. */
   readonly observe?: (moment: Moment) => void;
 }

@@ -43,7 +43,7 @@ export function createReadsUnderWay(
   const submitted: Read[] = [];
 
   const expect = (range: ByteRange, reader: Reader, access: Access): Read => {
-    const arrived = createOneShot<void>(`bytes ${range.from} to ${range.to} from "${disk.name}"`);
+    const arrived = createOneShot<void>(() => `bytes ${range.from} to ${range.to} from "${disk.name}"`);
     const read = { range, reader, access, arrived };
     all.push(read);
     return read;

@@ -70,6 +70,13 @@ export class EventQueue<T extends Queued> {
     return this.items[this.heapIsFirst() ? this.heap.firstSlot : this.lane.firstSlot];
   }
 
+  /** Of the first item; infinite if there is none. */
+  get firstTime(): number {
+    if (this.dead > 0) this.dropDead();
+    if (this.size === 0) return Number.POSITIVE_INFINITY;
+    return this.heapIsFirst() ? this.heap.firstTime : this.lane.time;
+  }
+
   /** Takes `item`, which must stand in this queue, out of turn. */
   discard(item: T): void {
     this.items[item.slot] = undefined;

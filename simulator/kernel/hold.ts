@@ -1,18 +1,15 @@
 import { checkAmount } from './amount.ts';
 import { Effect, type Source } from './effect.ts';
-import { seconds } from './text.ts';
+import { CLOCK } from './hold-until.ts';
 
 /** Its detail is a duration in seconds; once the effect waits, the time at which it ends. */
-const CLOCK: Source<number> = {
+const DURATION: Source<number> = {
+  ...CLOCK,
   begin(effect) {
-    const { simulation, process } = effect.waiter;
-    effect.detail += simulation.now;
-    simulation.schedule(effect, effect.detail, process.priority);
+    effect.detail += effect.waiter.simulation.now;
+    CLOCK.begin(effect);
   },
-  due: (effect) => effect.resume(undefined),
-  cancel: (effect) => effect.waiter.simulation.unschedule(effect),
-  remaining: (effect) => (effect.state === 'new' ? effect.detail : effect.detail - effect.waiter.simulation.now),
-  describe: (effect) => `the clock to reach ${seconds(effect.detail)}`,
+  remaining: (effect) => (effect.state === 'new' ? effect.detail : CLOCK.remaining?.(effect)),
 };
 
 /**
@@ -20,5 +17,5 @@ const CLOCK: Source<number> = {
  * @throws RangeError if the duration is negative or not finite
  */
 export function hold(duration: number): Effect<void, number> {
-  return new Effect(CLOCK, checkAmount(duration, 'hold'));
+  return new Effect(DURATION, checkAmount(duration, 'hold'));
 }

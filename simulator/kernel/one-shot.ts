@@ -12,8 +12,8 @@ export interface OneShot<Result> {
   fail(error: unknown): void;
 }
 
-/** @param what it is, for messages: `the arrival of layer 3` */
-export function createOneShot<Result = void>(what: string): OneShot<Result> {
+/** @param what it is, for messages: `the arrival of layer 3`; a function where it takes time to say */
+export function createOneShot<Result = void>(what: string | (() => string)): OneShot<Result> {
   return new Happening<Result>(what);
 }
 
@@ -23,7 +23,7 @@ class Happening<Result> implements OneShot<Result>, Source<undefined> {
   /** In order of arrival; made for the first, for most events are awaited by nobody. */
   private waiting: Set<Effect<unknown>> | undefined = undefined;
 
-  constructor(private readonly what: string) {}
+  constructor(private readonly what: string | (() => string)) {}
 
   get isAwaited(): boolean {
     return this.waiting !== undefined && this.waiting.size > 0;
@@ -55,11 +55,11 @@ class Happening<Result> implements OneShot<Result>, Source<undefined> {
   }
 
   describe(): string {
-    return this.what;
+    return typeof this.what === 'string' ? this.what : this.what();
   }
 
   private happen(state: 'succeeded' | 'failed', value: unknown): void {
-    if (this.state !== 'pending') throw new Error(`${this.what} has happened already; it can happen once`);
+    if (this.state !== 'pending') throw new Error(`${this.describe()} has happened already; it can happen once`);
     this.state = state;
     this.value = value;
     for (const effect of this.waiting ?? []) this.tell(effect);

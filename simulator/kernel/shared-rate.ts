@@ -111,14 +111,20 @@ class SharedRate implements Rate, Source<Transfer> {
     let first = finishes.first();
     if (first !== undefined) this.moveTo(first.detail.finish);
     this.since = now;
+    let last: Effect<unknown, Transfer> | undefined;
     while (first !== undefined && first.detail.finish === this.virtual) {
+      last?.succeed(undefined);
+      last = first;
       finishes.discard(first);
       this.completed++;
       this.transfers.add(-1, now);
-      first.succeed(undefined);
       first = finishes.first();
     }
+    // Whose turn comes next anyway goes on without an event of its own.
+    const comesNext = this.simulation.isQuiet;
+    if (!comesNext) last?.succeed(undefined);
     this.setAlarm();
+    if (comesNext) last?.resume(undefined);
   }
 
   /** Sets the alarm to the first finish; V starts anew when nothing is under way, so that it stays exact. */

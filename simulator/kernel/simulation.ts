@@ -55,6 +55,8 @@ export interface Simulation {
   waiting(): Waiting[];
   /** For resources: calls `item.due()` at `time`, now or later. An item has one such time at most. */
   schedule(item: Scheduled, time: number, priority: number): void;
+  /** For resources: nothing else is to happen at this instant, so that what is scheduled for it now comes next. */
+  readonly isQuiet: boolean;
   /** For resources: takes that back. */
   unschedule(item: Scheduled): void;
 }
@@ -128,6 +130,10 @@ class Kernel implements Simulation {
 
   schedule(item: Scheduled, time: number, priority: number): void {
     this.events.push(item, time, priority);
+  }
+
+  get isQuiet(): boolean {
+    return this.events.firstTime > this.now;
   }
 
   unschedule(item: Scheduled): void {

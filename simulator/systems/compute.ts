@@ -26,6 +26,16 @@ export interface Computation {
   readonly asked: number;
 }
 
+/** How long a computation takes once its weights are there: its modelled seconds with noise, drawn anew at every call. */
+export function computingSeconds(
+  { noise }: Pick<Computing, 'noise'>,
+  device: string,
+  lane: ProcessorKind,
+  { compute, kvCopy, memory }: LayerSeconds,
+): number {
+  return noise(device, lane) * (compute + kvCopy + memory);
+}
+
 /** A computation is asked for; its weights may have to come yet. */
 export function askFor(
   { noise, simulation }: Computing,

@@ -30,7 +30,8 @@ export interface RingDevice {
   readonly wanted: Mailbox<readonly ByteRange[]>;
   /** After a visit: gives back what the policy says, and asks for what the next ones need. */
   leave(visit: Visit, next: readonly Visit[]): void;
-  observe: Observer;
+  /** undefined: nobody watches. */
+  readonly observe: Observer | undefined;
 }
 
 export interface RingDeviceParts {
@@ -118,7 +119,7 @@ export function* prefetchWindows({ wanted, reader, policy, observe }: RingDevice
     const ranges = yield* wanted.take();
     for (const range of ranges) {
       yield* reader.prefetch(range, policy.prefetch === 'populate' ? 'populate' : 'willneed');
-      observe('prefetched');
+      observe?.('prefetched');
     }
   }
 }

@@ -11,6 +11,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Steps } from '../kernel/effect.ts';
+import type { SimulationOptions } from '../simulate.ts';
 import { type Computing, compute } from './compute.ts';
 import { type Countdown, createCountdown } from './countdown.ts';
 import { type Sending, send } from './send.ts';
@@ -25,6 +26,7 @@ export interface TensorParallelParts extends Computing, Sending {
   readonly contextOf: (index: number) => number;
   /** The KV caches grow to so many tokens. */
   readonly grow: (context: number) => void;
+  readonly isEnough: SimulationOptions['isEnough'] | undefined;
 }
 
 /**
@@ -40,6 +42,7 @@ export function* tensorParallel(parts: TensorParallelParts): Steps {
     const start = simulation.now;
     yield* onePass(parts, createPass(parts, phase, context));
     recorder.token({ phase, start, end: simulation.now });
+    if (phase === 'decode' && parts.isEnough?.(recorder.tokens)) return;
   }
 }
 

@@ -53,6 +53,55 @@ test('without overlap the simulation is the prediction: any plan on any devices'
   assert.ok(compared > 100 && reloading > 30, `${compared} compared, ${reloading} with reloads`);
 });
 
+test('without spans a run has fewer steps, and the same tokens to the last bit', () => {
+  let onGpus = 0;
+  const property = fc.property(randomPlans(), fc.constantFrom(0, 0.1), ({ problem, ...parts }, noise) => {
+    const { belief, model, workload, runtime } = problem;
+    const plan = ringPlan({ scheduler: 'random', head: belief.devices[0]?.name ?? '', ...parts, prefetch: 'willneed' });
+    const asked = { ...workload, promptTokens: 1, outputTokens: 3 };
+    const common = { cluster: belief, model, plan, workload: asked, runtime, noise, extentBytes: 64 * EXTENT } as const;
+    const [tokens, spans] = (['tokens', 'spans'] as const).map((record) => simulate({ ...common, record }).trace);
+    assert.equal(tokens?.tokens, spans?.tokens);
+    assert.is(tokens?.spans.length, 0);
+    if (plan.stages.some(({ processor }) => processor === 'gpu') && tokens?.tokens.length === 4) onGpus += 1;
+  });
+  fc.assert(property, { seed: 7, numRuns: 40 });
+  assert.ok(onGpus > 5, `${onGpus} plans with layers on GPUs`);
+});
+
+test('a run ends before its last token where it is enough', () => {
+  const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
+  const ring = labPlan({ rounds: 1, prefetch: 'none' });
+  const share = 1 / cluster.devices.length;
+  const cut = cluster.devices.map(({ name }) => ({ device: name, share }));
+  const whole = {
+    ...ring.stages[0],
+    device: ring.output.device,
+    processor: 'cpu',
+    from: 0,
+    to: LAB_MODEL.layers,
+  } as const;
+  const roomy = labCluster({ limit: '1500 MiB', disk: '400 MB/s' });
+  for (const [truth, plan] of [
+    [cluster, ring],
+    [roomy, { ...ring, weights: {}, stages: [{ ...whole, cut }] }],
+  ] as const) {
+    const parts = {
+      cluster: truth,
+      model: LAB_MODEL,
+      plan,
+      workload: { ...WORKLOAD, outputTokens: 5 },
+      runtime: NO_BUFFERS,
+    };
+    const all = simulate(parts).trace.tokens;
+    assert.is(all.length, 6);
+    const seen: number[] = [];
+    const isEnough = ({ length }: readonly unknown[]): boolean => seen.push(length) === 3;
+    assert.equal(simulate({ ...parts, isEnough }).trace.tokens, all.slice(0, 4));
+    assert.equal(seen, [2, 3, 4]); // the prompt counts, and isn't asked about
+  }
+});
+
 test('relays hand the token on, by the seconds that the prediction has for their links', () => {
   const cluster = toyCluster(
     ['a', 'b', 'c', 'd'].map((name) => toyDevice(name)),

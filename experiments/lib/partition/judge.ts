@@ -4,6 +4,7 @@ import { InputError } from '../../../engine/input/input-error.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
+import type { TokenInterval } from '../../../engine/trace/trace.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
 import { simulatedReclaim } from '../simulated-reclaim.ts';
@@ -23,45 +24,37 @@ export interface JudgeParts {
 }
 
 /**
- * How a run is found to be steady: its last token takes as long as the one before, up to a share. Nine plans in ten need
- * the first attempt only, in which the prompt fills the cache and one token settles the prefetching.
+ * When a run is looked at, and found steady: its last token takes as long as the one before, up to a share. Nine plans in
+ * ten are at the first look, for the prompt fills the cache and one token settles the prefetching.
  */
-const ATTEMPTS = [
-  { outputTokens: 2, share: 0.05 },
-  { outputTokens: 5, share: 1e-3 },
-] as const;
+const LOOKS: ReadonlyMap<number, number> = new Map([
+  [2, 0.05],
+  [5, 1e-3],
+]);
 
-/** What never gets steady counts with the mean of so many tokens, less those in which the cache settles. */
+/** What is steady at no look counts with the mean of so many tokens, less those in which the cache settles. */
 const LONGEST = { outputTokens: 24, settling: 8 } as const;
 
 /** A judge of plans, for one cluster and model; it never throws for a plan that can't be run. */
 export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): (plan: Plan) => Judged {
   const predict = createRingPredictor(cluster, model, workload);
-  const tokenSeconds = (plan: Plan, outputTokens: number): number[] | string => {
+  const steadySeconds = (plan: Plan): number | string => {
     const { outOfMemory, trace } = simulate({
       cluster,
       model,
       plan,
-      workload: { ...workload, promptTokens: 1, outputTokens },
+      workload: { ...workload, promptTokens: 1, outputTokens: LONGEST.outputTokens },
       context: 'fixed',
       record: 'tokens',
       extentBytes: EXTENT_BYTES,
       chunkBytes: CHUNK_BYTES,
       reclaim: simulatedReclaim(reclaim),
+      isEnough: isSteady,
     });
     const [shortage] = outOfMemory;
     if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
-    return trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
-  };
-  const steadySeconds = (plan: Plan): number | string => {
-    for (const { outputTokens, share } of ATTEMPTS) {
-      const tokens = tokenSeconds(plan, outputTokens);
-      if (typeof tokens === 'string') return tokens;
-      const [before, last] = tokens.slice(-2) as [number, number];
-      if (Math.abs(last - before) <= share * before) return last;
-    }
-    const tokens = tokenSeconds(plan, LONGEST.outputTokens);
-    return typeof tokens === 'string' ? tokens : mean(tokens.slice(LONGEST.settling));
+    const seconds = decodeSeconds(trace.tokens);
+    return seconds.length < LONGEST.outputTokens ? (seconds.at(-1) as number) : mean(seconds.slice(LONGEST.settling));
   };
   return (plan) => {
     try {
@@ -73,6 +66,18 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       return { failed: `${kind}: ${error instanceof Error ? error.message : String(error)}` };
     }
   };
+}
+
+/** The tokens begin with the prompt. */
+function isSteady(tokens: readonly TokenInterval[]): boolean {
+  const share = LOOKS.get(tokens.length - 1);
+  if (share === undefined) return false;
+  const [before, last] = decodeSeconds(tokens).slice(-2) as [number, number];
+  return Math.abs(last - before) <= share * before;
+}
+
+function decodeSeconds(tokens: readonly TokenInterval[]): number[] {
+  return tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
 }
 
 function mean(values: readonly number[]): number {

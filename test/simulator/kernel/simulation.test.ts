@@ -4,6 +4,7 @@ import { randomStream } from '../../../engine/input/random-stream.ts';
 import { anyOf } from '../../../simulator/kernel/combine.ts';
 import type { Effect, Steps } from '../../../simulator/kernel/effect.ts';
 import { hold } from '../../../simulator/kernel/hold.ts';
+import { holdUntil } from '../../../simulator/kernel/hold-until.ts';
 import { createInOrderRate } from '../../../simulator/kernel/in-order-rate.ts';
 import { createMailbox } from '../../../simulator/kernel/mailbox.ts';
 import { createServer } from '../../../simulator/kernel/server.ts';
@@ -26,6 +27,49 @@ test('two clocks: the log of a simulation', () => {
   assert.is(simulation.run(), 'all-ended');
   assert.equal(lines, ['0 fast', '0 slow', '0.5 fast', '1 slow', '1 fast', '2 slow']);
   assert.is(simulation.now, 3);
+});
+
+test('many holds, or one until the time that they add up to: the same instant to the last bit', () => {
+  const ends: number[] = [];
+  for (const wait of [repeated, together]) {
+    const simulation = createSimulation();
+    simulation.run(simulation.spawn('waits', wait(simulation)));
+    ends.push(simulation.now);
+  }
+  assert.is(ends[0], ends[1]);
+  assert.is.not(ends[0], 0.7 + 10 * 0.1); // which rounds otherwise
+});
+
+function* repeated(): Steps {
+  yield hold(0.7);
+  for (let time = 0; time < 10; time++) yield hold(0.1);
+}
+
+function* together(simulation: Simulation): Steps {
+  yield hold(0.7);
+  let end = simulation.now;
+  for (let time = 0; time < 10; time++) end += 0.1;
+  yield holdUntil(end);
+}
+
+test('a transfer that ends does not push in front of what happens at the same instant', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
+  function* read(bytes: number): Steps {
+    yield disk.transfer(bytes);
+    note('read');
+  }
+  function* clock(): Steps {
+    yield hold(1);
+    note('clock');
+    yield hold(1);
+    note('clock');
+  }
+  simulation.spawn('read', read(10));
+  simulation.spawn('clock', clock());
+  simulation.run();
+  assert.equal(lines, ['1 clock', '1 read', '2 clock']);
 });
 
 test('loading overlaps computing', () => {
