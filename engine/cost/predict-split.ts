@@ -78,7 +78,7 @@ function onlyDevice(plan: Plan, cluster: Cluster): Device {
     const found = `lie on ${names.length} devices (${names.join(', ')})`;
     throw new InputError('plan: stages', `${found}; the roofline formulas are for one: use the ring formulas`);
   }
-  if (plan.stages.some(({ cut, streamed }) => cut !== undefined || streamed !== undefined)) {
+  if (plan.stages.some(({ cut, streamed, partition }) => cut ?? streamed ?? partition)) {
     throw new InputError(
       'plan: stages',
       'are cut or streamed, which the roofline formulas leave out: use the ring formulas',

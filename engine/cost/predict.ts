@@ -5,6 +5,7 @@ import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
 import { createRingPredictor, type RingPredictionOptions } from './predict-ring.ts';
+import { createSocPredictor } from './predict-soc.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './predict-split.ts';
 import { createTensorPredictor } from './predict-tensor.ts';
 import { isCut } from './tensor-parallel.ts';
@@ -18,7 +19,8 @@ interface PredictedPlan {
 }
 
 /**
- * `ring`: prima.cpp's formulas, any plan, and their like for tensor parallelism and layer streaming; `roofline`: HELM's,
+ * `ring`: prima.cpp's formulas, any plan, and their like for tensor parallelism, layer
+ * streaming and chips with an NPU; `roofline`: HELM's,
  * plans on one device that do neither. Each takes its own options.
  */
 export type Prediction = PredictedPlan &
@@ -35,6 +37,9 @@ export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;
   validatePlan(plan, truth, model);
   if (prediction.formulas === 'roofline') return createSplitPredictor(truth, model, workload, prediction)(plan);
+  if (plan.stages.some(({ partition }) => partition !== undefined)) {
+    return createSocPredictor(truth, model, workload, prediction)(plan);
+  }
   const create = isCut(plan) ? createTensorPredictor : createRingPredictor;
   return create(truth, model, workload, prediction)(plan);
 }

@@ -1,4 +1,5 @@
 import type { Quantization } from '../model/quantization.ts';
+import type { Soc } from './soc.ts';
 
 export const OPERATING_SYSTEMS = ['macos', 'linux', 'android'] as const;
 export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
@@ -86,6 +87,8 @@ export interface Device {
   readonly cpu: Cpu;
   readonly gpu: Gpu | undefined;
   readonly npu: Npu | undefined;
+  /** How GPU and NPU share tensors; undefined where nothing is known of it. */
+  readonly soc?: Soc;
   readonly disk: Disk;
 }
 

@@ -17,6 +17,7 @@ import {
   type Npu,
   OPERATING_SYSTEMS,
 } from './device.ts';
+import { readSoc } from './parse-soc.ts';
 
 /** KV copies cost a kernel launch on a GPU and next to nothing on a CPU; assumed where a file states no `kvCopy`. */
 const KV_COPY = { cpu: '1 us', gpu: '5 us' };
@@ -55,6 +56,7 @@ export function parseCluster(text: string, file: string): Cluster {
 function readDevice(fields: Fields): Device {
   const gpu = fields.optionalObject('gpu');
   const npu = fields.optionalObject('npu');
+  const soc = fields.optionalObject('soc');
   const device: Device = {
     name: fields.text('name'),
     description: fields.optionalText('description') ?? '',
@@ -63,6 +65,7 @@ function readDevice(fields: Fields): Device {
     cpu: readCpu(fields.object('cpu')),
     gpu: gpu === undefined ? undefined : readGpu(gpu),
     npu: npu === undefined ? undefined : readNpu(npu),
+    ...(soc && { soc: readSoc(soc) }),
     disk: readDisk(fields.object('disk')),
   };
   if (device.gpu?.api === 'metal' && device.os !== 'macos') {

@@ -2,8 +2,8 @@ import type { FactoryFunctionMap } from 'mathjs';
 import mathjs from 'mathjs/lib/browser/math.js';
 import { InputError } from './input-error.ts';
 
-/** What a quantity measures, with its SI unit: bytes, bytes per second, seconds, FLOP per second. */
-export type Dimension = 'size' | 'rate' | 'time' | 'compute';
+/** What a quantity measures, with its SI unit: bytes, bytes per second, seconds, FLOP per second, watts. */
+export type Dimension = 'size' | 'rate' | 'time' | 'compute' | 'power';
 
 /** Where a number comes from; reports show it. */
 export interface Provenance {
@@ -32,6 +32,7 @@ const RULES: Readonly<Record<Dimension, DimensionRule>> = {
   rate: { unit: 'B/s', example: '"3.0 GB/s" or "450 Mbps"', min: 1e3, max: 1e14 },
   time: { unit: 's', example: '"5 ms" or "20 us"', min: 0, max: 60 },
   compute: { unit: 'FLOP/s', example: '"400 GFLOPS" or "13 TFLOP/s"', min: 1e6, max: 1e17 },
+  power: { unit: 'W', example: '"2.3 W" or "450 mW"', min: 0, max: 1e5 },
 };
 
 const KINDS: Readonly<Record<Dimension, string>> = {
@@ -39,6 +40,7 @@ const KINDS: Readonly<Record<Dimension, string>> = {
   rate: 'a rate',
   time: 'a time',
   compute: 'a compute rate',
+  power: 'a power',
 };
 
 const SOURCES = ['published', 'specification', 'measured', 'calibrated', 'assumed'] as const;

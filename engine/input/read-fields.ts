@@ -13,6 +13,8 @@ export interface Fields {
   optionalTexts(key: string): string[] | undefined;
   /** A whole number from `least` (1 unless told) to 4096. */
   count(key: string, least?: number): number;
+  /** Whole numbers of at least 1. */
+  counts(key: string): number[];
   /** A number of 0 or more. */
   amount(key: string): number;
   optionalAmount(key: string): number | undefined;
@@ -84,6 +86,11 @@ export function readFields(
       const value = get(key);
       const fits = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= 4096;
       return fits ? value : fail(key, `a whole number between ${least} and 4096`);
+    },
+    counts(key) {
+      const value = get(key);
+      const fits = Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 1);
+      return fits ? value : fail(key, 'a list of whole numbers of at least 1');
     },
     amount(key) {
       const value = get(key);

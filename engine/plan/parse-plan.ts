@@ -1,5 +1,6 @@
 import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
+import { readPartition } from './parse-partition.ts';
 import type { Cut, Place, Plan, Stage } from './plan.ts';
 
 const PROCESSORS = ['cpu', 'gpu'] as const;
@@ -38,6 +39,7 @@ function readPlace(fields: Fields): Place {
 function readStage(fields: Fields): Stage {
   const cut = fields.optionalList('cut')?.map(readCut);
   const streamed = fields.optionalOneOf('streamed', ['ahead', 'in-turn']);
+  const partition = fields.optionalObject('partition');
   const stage = {
     device: fields.text('device'),
     processor: fields.oneOf('processor', PROCESSORS),
@@ -45,6 +47,7 @@ function readStage(fields: Fields): Stage {
     to: fields.count('to'),
     ...(cut && { cut }),
     ...(streamed && { streamed }),
+    ...(partition && { partition: readPartition(partition) }),
   };
   fields.end();
   return stage;

@@ -1,4 +1,5 @@
 import type { ProcessorKind } from '../hardware/device.ts';
+import type { TensorPartition } from './tensor-partition.ts';
 
 /** A place of computation. */
 export interface Place {
@@ -29,6 +30,8 @@ export interface Stage extends Place {
    * computes (Hugging Face Accelerate).
    */
   readonly streamed?: 'ahead' | 'in-turn';
+  /** On a chip with an NPU: what part of every operator the NPU has; the stage's GPU has the rest (HeteroLLM). */
+  readonly partition?: TensorPartition;
 }
 
 /** What a device does with its mapped weights beyond what its OS does. */

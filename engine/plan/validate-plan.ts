@@ -3,6 +3,7 @@ import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
 import { type Place, type Plan, planShares, type Stage } from './plan.ts';
 import { validateCut } from './validate-cut.ts';
+import { validatePartition } from './validate-partition.ts';
 
 /**
  * Checks a plan against model and cluster: known devices, processors that exist, every layer exactly once and in
@@ -60,6 +61,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
     );
   }
   validateCut(plan, where);
+  validatePartition(plan, cluster, model, where);
   const visits = Math.max(...planShares(plan).map((share) => share.windows));
   if (visits !== plan.rounds) {
     throw new InputError(

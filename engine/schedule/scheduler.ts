@@ -20,6 +20,7 @@ export type NoPlanReason =
   | 'fits-nowhere'
   | 'more-devices-than-layers'
   | 'needs-gpu'
+  | 'needs-npu'
   | 'no-set-assignment'
   | 'solver-failed';
 

@@ -1,0 +1,29 @@
+import type { NpuArray } from '../hardware/soc.ts';
+
+/** A product [M, N] × [N, K]: rows M, inner N, columns K. On an NPU the right operand stands still in the array. */
+export interface MatrixProduct {
+  readonly rows: number;
+  readonly inner: number;
+  readonly columns: number;
+}
+
+/** What a product's time on an NPU depends on, its memory apart. */
+export interface NpuSpeed {
+  /** FLOP per second of the whole array. */
+  readonly flops: number;
+  readonly array: Pick<NpuArray, 'tile' | 'tileLoad'>;
+}
+
+/**
+ * Seconds of a product on a systolic array of T × T (HeteroLLM 3.2), its memory apart: the right operand is cut into
+ * ⌈N/T⌉ ⌈K/T⌉ tiles; each is loaded, then all rows of the left operand, padded to ⌈M/T⌉ T, pass through it:
+ *
+ *   ⌈N/T⌉ ⌈K/T⌉ (load + ⌈M/T⌉ T · 2T² / flops)
+ *
+ * Stage performance: the time is a staircase in every dimension. Order-sensitive: few rows pay for loads that many rows
+ * would share. Shape-sensitive: a longer inner dimension means more tiles for the same FLOPs.
+ */
+export function npuProductSeconds(product: MatrixProduct, { flops, array: { tile, tileLoad } }: NpuSpeed): number {
+  const tiles = Math.ceil(product.inner / tile) * Math.ceil(product.columns / tile);
+  return tiles * (tileLoad + (Math.ceil(product.rows / tile) * tile * 2 * tile ** 2) / flops);
+}

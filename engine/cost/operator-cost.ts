@@ -1,0 +1,87 @@
+import type { SocDevice } from '../hardware/soc.ts';
+import type { Operator } from '../model/operators.ts';
+import type { OperatorCut, Synchronisation } from '../plan/tensor-partition.ts';
+import { gpuTask } from './mobile-gpu.ts';
+import { npuProductSeconds } from './npu.ts';
+import { concurrently, type Ends, inTurn, NO_TASK, type Task } from './shared-memory.ts';
+import { partBytes } from './soc-steps.ts';
+import { handOverSeconds } from './synchronisation.ts';
+
+/** The parts of a cut operator, each as it goes alone. */
+export interface OperatorParts {
+  readonly gpu: Task;
+  readonly npu: Task;
+}
+
+/** An operator as it is cut, for so many tokens. */
+export interface CutOperator {
+  readonly operator: Operator;
+  readonly cut: OperatorCut;
+  readonly tokens: number;
+}
+
+/**
+ * The NPU's part: graph after graph, the weights' rows passing through the array in which the activations stand still:
+ * [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2, Fig. 5).
+ */
+export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice): Task {
+  if (cut.npuRows === 0) return NO_TASK;
+  const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
+  return inTurn(
+    cut.npuLengths.map((length) => {
+      const product = { rows: cut.npuRows, inner: operator.columns, columns: length };
+      const bytes = partBytes(operator, cut.npuRows, length);
+      return { seconds: Math.max(npuProductSeconds(product, speed), bytes / device.npu.bandwidth), bytes };
+    }),
+  );
+}
+
+/** The GPU's part: the rows that the NPU leaves of its tokens, then all rows of the tokens that it leaves. */
+export function gpuPart({ operator, cut, tokens }: CutOperator, { gpu }: SocDevice): Task {
+  const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
+  const part = (rows: number, count: number): Task => {
+    if (rows * count === 0) return NO_TASK;
+    const work = { flops: 2 * rows * operator.columns * count, bytes: partBytes(operator, rows, count) };
+    return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
+  };
+  return inTurn([part(operator.rows - cut.npuRows, covered), part(operator.rows, tokens - covered)]);
+}
+
+export function operatorParts(operator: CutOperator, device: SocDevice): OperatorParts {
+  return { gpu: gpuPart(operator, device), npu: npuPart(operator, device) };
+}
+
+/** Seconds of a cut operator and where they go. */
+export interface OperatorCost extends OperatorParts {
+  /** When GPU (first) and NPU (second) end, both on one memory, from their start. */
+  readonly ends: Ends;
+  /** T_sync, T_copy. */
+  readonly sync: number;
+  readonly copy: number;
+  /** max(T_GPU, T_NPU) + T_sync + T_copy (HeteroLLM 4.3). */
+  readonly seconds: number;
+}
+
+/**
+ * T_total of an operator under one cut (HeteroLLM 4.3, the objective): max(T_GPU, T_NPU) + T_sync + T_copy where both
+ * have parts, T_GPU where the GPU has it all, T_NPU + T_sync + T_copy where the NPU has.
+ */
+export function operatorCost(
+  parts: OperatorParts,
+  { soc }: Pick<SocDevice, 'soc'>,
+  synchronisation: Synchronisation,
+): OperatorCost {
+  const { gpu, npu } = parts;
+  if (npu.seconds === 0) {
+    return { ...parts, ends: { first: gpu.seconds, second: 0 }, sync: 0, copy: 0, seconds: gpu.seconds };
+  }
+  const ends = concurrently(gpu, npu, soc.bandwidth);
+  const shared = gpu.seconds > 0;
+  const npuEndsLast = ends.second >= ends.first;
+  const { sync, copy } = handOverSeconds(synchronisation, { soc, parts: shared ? 2 : 1, npuEndsLast });
+  return { ...parts, ends, sync, copy, seconds: Math.max(ends.first, ends.second) + sync + copy };
+}
+
+function totalLength({ npuLengths }: OperatorCut): number {
+  return npuLengths.reduce((sum, length) => sum + length, 0);
+}

@@ -1,0 +1,121 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import { type SocDevice, socDevice } from '../hardware/soc.ts';
+import { InputError } from '../input/input-error.ts';
+import { kvBytesPerToken, type Model } from '../model/model.ts';
+import type { Workload } from '../model/workload.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { TensorPartition } from '../plan/tensor-partition.ts';
+import {
+  type Breakdown,
+  infeasibility,
+  noSeconds,
+  type Seconds,
+  type StageBreakdown,
+  totalSeconds,
+} from './breakdown.ts';
+import { energyOf } from './energy.ts';
+import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
+import { demandOf } from './shared-memory.ts';
+import { type PhaseCost, phaseCost, type StepCost } from './soc-phase.ts';
+
+/** A chip that runs a model by a plan that cuts its operators. */
+export interface SocCase {
+  readonly device: SocDevice;
+  readonly model: Model;
+  readonly partition: TensorPartition;
+}
+
+/** The chip and the partition of a valid plan; undefined where its operators aren't cut. */
+export function socCase(plan: Plan, cluster: Cluster, model: Model): SocCase | undefined {
+  const stage = plan.stages.find(({ partition }) => partition !== undefined);
+  const device = cluster.devices.find(({ name }) => name === stage?.device);
+  if (stage?.partition === undefined || device === undefined) return undefined;
+  return { device: socDevice(device), model, partition: stage.partition };
+}
+
+/** A prompt and a token on a chip, with joules. */
+export interface SocPrediction {
+  readonly prefill: PhaseCost & { readonly joules: number };
+  readonly decode: PhaseCost & { readonly joules: number };
+}
+
+/** @param context tokens in the KV cache while the token is decoded */
+export function predictSoc(soc: SocCase, context: number): SocPrediction {
+  const ofPhase = (phase: 'prefill' | 'decode') => {
+    const cost = phaseCost({ ...soc, phase, context });
+    return { ...cost, joules: energyOf(cost.states, soc.device.soc.power) };
+  };
+  return { prefill: ofPhase('prefill'), decode: ofPhase('decode') };
+}
+
+/**
+ * The predicted TPOT of a plan that cuts operators between GPU and NPU. Each operator is a stage of the breakdown; what
+ * binds it, arithmetic or memory, takes all its time.
+ * @throws InputError for more than one request at once: graphs and cuts are made for one
+ */
+export function createSocPredictor(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  { runtime = DEFAULT_RUNTIME }: { readonly runtime?: Runtime } = {},
+): (plan: Plan) => Breakdown {
+  if (workload.batch !== 1) {
+    throw new InputError('workload.batch', `is ${workload.batch}; a plan for GPU and NPU decodes one request: use 1`);
+  }
+  return (plan) => {
+    const soc = socCase(plan, cluster, model) as SocCase;
+    const { device } = soc;
+    const { steps, waits } = phaseCost({ ...soc, phase: 'decode', context: workload.context });
+    const stages = steps.map((step): StageBreakdown => {
+      const layers = step.afterLayers ? 0 : step.times;
+      return {
+        device: device.name,
+        processor: 'gpu',
+        layers,
+        name: step.name,
+        output: step.afterLayers,
+        seconds: causes(step, device),
+      };
+    });
+    const seconds = noSeconds();
+    for (const stage of stages)
+      for (const cause of Object.keys(seconds) as (keyof Seconds)[]) seconds[cause] += stage.seconds[cause];
+    seconds.overhead += waits;
+    const kvBytes = model.layers * kvBytesPerToken(model) * workload.context;
+    const bytes = model.bytes + kvBytes + runtime.cpuBufferBytes + runtime.gpuBufferBytes;
+    const { available } = device.memory;
+    return {
+      tokenSeconds: totalSeconds(seconds),
+      infeasible:
+        bytes <= available
+          ? []
+          : [infeasibility(device.name, 'ram', 'weights, KV cache and buffers', bytes, available)],
+      seconds,
+      devices: [
+        {
+          device: device.name,
+          cpuLayers: 0,
+          gpuLayers: model.layers,
+          windows: 1,
+          seconds,
+          reloadedBytes: 0,
+          ramBytes: bytes,
+          ramAvailable: available,
+          vramBytes: 0,
+          vramAvailable: device.gpu.memory.available,
+          pinnedBytes: bytes,
+        },
+      ],
+      stages,
+      reloadedBytes: 0,
+    };
+  };
+}
+
+/** Of all times of a step. The part that ends last says what binds. */
+function causes({ times, ends, gpu, npu, sync, copy }: StepCost, device: SocDevice): Seconds {
+  const work = Math.max(ends.first, ends.second);
+  const [last, bandwidth] = ends.second > ends.first ? [npu, device.npu.bandwidth] : [gpu, device.gpu.bandwidth];
+  const bound = work > last.seconds || demandOf(last) >= bandwidth * (1 - 1e-12) ? 'memory' : 'compute';
+  return { ...noSeconds(), [bound]: times * work, overhead: times * sync, deviceCopy: times * copy };
+}

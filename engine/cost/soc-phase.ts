@@ -1,0 +1,130 @@
+import type { SocDevice } from '../hardware/soc.ts';
+import type { Model } from '../model/model.ts';
+import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../model/operators.ts';
+import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
+import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } from './energy.ts';
+import { gpuTask, queuedSeconds } from './mobile-gpu.ts';
+import { graphSeconds } from './npu-graph.ts';
+import { operatorCost, operatorParts } from './operator-cost.ts';
+import type { Ends, Task } from './shared-memory.ts';
+import { type SocStep, socSteps } from './soc-steps.ts';
+
+/** One step, as often as it is there. */
+export interface StepCost {
+  readonly name: string;
+  readonly kind: SocStep['kind'];
+  /** How often: once per layer, or once, after the last. */
+  readonly times: number;
+  readonly afterLayers: boolean;
+  /** Each time. */
+  readonly seconds: number;
+  readonly ends: Ends;
+  readonly sync: number;
+  readonly copy: number;
+  readonly gpu: Task;
+  readonly npu: Task;
+}
+
+/** A prompt, or one token. */
+export interface PhaseCost {
+  /** Seconds of all steps, and of `graphs` and `waits`. */
+  readonly seconds: number;
+  readonly steps: readonly StepCost[];
+  /** Seconds of generating graphs before the phase begins. */
+  readonly graphs: number;
+  /** Seconds in which the GPU waits for submissions, over the whole phase. */
+  readonly waits: number;
+  readonly states: StateSeconds;
+}
+
+export interface SocPhase {
+  readonly device: SocDevice;
+  readonly model: Model;
+  readonly partition: TensorPartition;
+  readonly phase: 'prefill' | 'decode';
+  /** Tokens in the KV cache while a token is decoded; of no account in prefill. */
+  readonly context: number;
+}
+
+/** The cut of an operator in a phase: the output layer has one token in both. */
+export function cutOf({ partition, phase }: Pick<SocPhase, 'partition' | 'phase'>, name: OperatorName): OperatorCut {
+  return phase === 'decode' || name === 'output' ? partition.decode[name] : partition.prefill[name];
+}
+
+/** Tokens that an operator has in a phase. */
+export function tokensOf({ partition, phase }: Pick<SocPhase, 'partition' | 'phase'>, name: OperatorName): number {
+  return phase === 'decode' || name === 'output' ? 1 : partition.promptTokens;
+}
+
+/**
+ * A prompt, or a token, step after step: the sum over operators of their T_total (HeteroLLM 4.3) and over the GPU's own
+ * kernels, each as long as its work, but at least as long as submitting it. Where the NPU has no part of anything, all
+ * kernels are queued without a wait between them, and only what submissions hold up counts.
+ */
+export function phaseCost(parts: SocPhase): PhaseCost {
+  const { device, model, partition, phase, context } = parts;
+  const { layer, output } = socSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
+  const steps = [
+    ...layer.map((step) => stepCost(step, model.layers, parts)),
+    ...output.map((step) => ({ ...stepCost(step, 1, parts), afterLayers: true })),
+  ];
+  const graphs = phase === 'prefill' ? onlineGraphSeconds(parts) : 0;
+  const { queued } = device.soc.gpu;
+  let waits = 0;
+  if (steps.some(({ npu }) => npu.seconds > 0)) {
+    for (const { times, npu, gpu } of steps) if (npu.seconds === 0) waits += times * Math.max(0, queued - gpu.seconds);
+  } else {
+    const ofLayer = steps.slice(0, layer.length).map(({ gpu }) => gpu);
+    const all = [
+      ...Array.from({ length: model.layers }, () => ofLayer).flat(),
+      ...steps.slice(layer.length).map(({ gpu }) => gpu),
+    ];
+    waits = queuedSeconds(all, device.soc.gpu) - all.reduce((sum, { seconds }) => sum + seconds, 0);
+  }
+  const worked = steps.reduce((sum, { times, seconds }) => sum + times * seconds, 0);
+  const seconds = worked + graphs + waits;
+  const busy = steps.reduce((sum, { times, ends }) => addStates(sum, statesOf(ends), times), NO_STATES);
+  const states = addStates(busy, { ...NO_STATES, idle: Math.max(0, seconds - totalStateSeconds(busy)) });
+  return { seconds, steps, graphs, waits, states };
+}
+
+function stepCost(step: SocStep, times: number, parts: SocPhase): StepCost {
+  const { device, partition } = parts;
+  if (step.kind === 'kernel') {
+    const gpu = gpuTask(step.work, { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth });
+    const ends = { first: gpu.seconds, second: 0 };
+    const npu = { seconds: 0, bytes: 0 };
+    return {
+      name: step.name,
+      kind: step.kind,
+      times,
+      afterLayers: false,
+      seconds: gpu.seconds,
+      ends,
+      sync: 0,
+      copy: 0,
+      gpu,
+      npu,
+    };
+  }
+  const { operator } = step;
+  const cut = cutOf(parts, operator.name);
+  const tasks = operatorParts({ operator, cut, tokens: tokensOf(parts, operator.name) }, device);
+  return {
+    name: operator.name,
+    kind: step.kind,
+    times,
+    afterLayers: false,
+    ...operatorCost(tasks, device, partition.synchronisation),
+  };
+}
+
+/** Graphs that no one has prepared: one for every operator and length that the prompt needs (Online-prepare, 5.2.2). */
+function onlineGraphSeconds({ device, model, partition }: SocPhase): number {
+  if (partition.graphs === 'prepared') return 0;
+  const operators = modelOperators(model);
+  return LAYER_OPERATORS.reduce((sum, name) => {
+    const lengths = new Set(partition.prefill[name].npuLengths);
+    return [...lengths].reduce((inner, length) => inner + graphSeconds(operators[name], length, device.soc.npu), sum);
+  }, 0);
+}

@@ -1,0 +1,50 @@
+import type { Soc, SynchronisationTimes } from '../hardware/soc.ts';
+import type { Synchronisation } from '../plan/tensor-partition.ts';
+
+/** T_sync and T_copy of an operator that the NPU has a part of (HeteroLLM 4.3), seconds. */
+export interface HandOver {
+  readonly sync: number;
+  readonly copy: number;
+}
+
+/** Copies of a processor's part where memory isn't shared: its input in, its result out. */
+export const COPIES_PER_PART = 2;
+
+/**
+ * What it costs that the NPU has a part of an operator.
+ *
+ * `fast` (4.2): memory is mapped into both address spaces, so nothing is copied; the thread sees the flag half a poll
+ * late on average, and notifies the NPU. Where the NPU ends last, the GPU's queue is empty then and the next kernel
+ * starts late (prefill, NPU-dominant); where the GPU ends last, that kernel is queued before (decode, GPU-dominant).
+ *
+ * `naive` (3.1): every part's input and result go through the CPU's memory, and the queue always runs empty.
+ * @param parts processors that have a part: 1 (NPU) or 2
+ */
+export function handOverSeconds(
+  synchronisation: Synchronisation,
+  { soc, parts, npuEndsLast }: { readonly soc: Soc; readonly parts: number; readonly npuEndsLast: boolean },
+): HandOver {
+  const { copy, poll, notify } = soc.synchronisation;
+  if (synchronisation === 'naive') {
+    return { sync: notify + soc.gpu.drained, copy: parts * COPIES_PER_PART * copy };
+  }
+  return { sync: poll / 2 + notify + (npuEndsLast ? soc.gpu.drained : 0), copy: 0 };
+}
+
+/** How the synchronisation thread waits: it sleeps, and then looks at the flag again and again. */
+export interface Waiting {
+  readonly sleep: number;
+  /** Seconds of polling until the flag is seen. */
+  readonly polling: number;
+}
+
+/**
+ * The wait for a kernel (HeteroLLM 4.2): a sleep of the most whole granules of `usleep` that the predicted wait has room
+ * for, then polling. Where the kernel is done before the sleep is over, the thread is late.
+ * @param predicted,actual seconds until the kernel is done
+ */
+export function waitForFlag(predicted: number, actual: number, times: SynchronisationTimes): Waiting {
+  const sleep = times.sleep === 0 ? 0 : Math.floor(predicted / times.sleep) * times.sleep;
+  const left = Math.max(0, actual - sleep);
+  return { sleep, polling: times.poll === 0 ? left : Math.ceil(left / times.poll) * times.poll };
+}

@@ -1,0 +1,94 @@
+import { type OperatorCost, type OperatorParts, operatorCost, operatorParts } from '../../cost/operator-cost.ts';
+import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
+import type { Operator } from '../../model/operators.ts';
+import {
+  type CutKind,
+  cutKind,
+  GPU_ONLY,
+  type OperatorCut,
+  type Synchronisation,
+} from '../../plan/tensor-partition.ts';
+import { graphLists } from './graph-lists.ts';
+
+/** Row partitions are multiples of it, which prunes the search (HeteroLLM 4.3). */
+export const ROW_ALIGNMENT = 256;
+
+/** An operator to be cut. */
+export interface CuttingProblem {
+  readonly device: SocDevice;
+  readonly operator: Operator;
+  readonly tokens: number;
+  readonly synchronisation: Synchronisation;
+  /** Kinds of cuts that are allowed; all unless given. */
+  readonly kinds?: readonly CutKind[];
+  /** Lists of graphs that the NPU may run; unless given all that are worth trying, and one token's own graph. */
+  readonly lists?: readonly (readonly number[])[];
+  /** ROW_ALIGNMENT unless given. */
+  readonly rowAlignment?: number;
+}
+
+/** A cut with what it costs. */
+export interface CutCandidate {
+  readonly kind: CutKind;
+  readonly cut: OperatorCut;
+  readonly cost: OperatorCost;
+}
+
+/** The best cut of all, and the best of each kind, in ascending order of seconds. */
+export interface CutSearch {
+  readonly best: CutCandidate;
+  readonly byKind: readonly CutCandidate[];
+}
+
+/**
+ * The least T_total (HeteroLLM 4.3) over every list of graphs and every aligned number of rows: exact over that space.
+ * With more rows the NPU's part alone takes longer and the GPU's shorter, so the search starts where the two meet and
+ * goes on, both ways, until one part alone takes longer than the best cut of its kind.
+ * @throws RangeError if no kind of cut is allowed that the operator could have
+ */
+export function bestCut(problem: CuttingProblem): CutSearch {
+  const { device, operator, tokens, synchronisation, kinds, rowAlignment = ROW_ALIGNMENT } = problem;
+  const lists = problem.lists ?? (tokens === 1 ? [[1]] : graphLists(tokens, graphLengths(device.soc.npu)));
+  const best = new Map<CutKind, CutCandidate>();
+  const partsOf = (cut: OperatorCut): OperatorParts => operatorParts({ operator, cut, tokens }, device);
+  /** @returns which part alone takes longer than the best so far; then there is no gain in making it larger */
+  const consider = (cut: OperatorCut): 'npu' | 'gpu' | undefined => {
+    const kind = cutKind(cut, operator.rows, tokens);
+    if (kinds?.includes(kind) === false) return undefined;
+    const least = best.get(kind)?.cost.seconds ?? Number.POSITIVE_INFINITY;
+    const parts = partsOf(cut);
+    if (parts.npu.seconds >= least) return 'npu';
+    if (parts.gpu.seconds >= least) return 'gpu';
+    const cost = operatorCost(parts, device, synchronisation);
+    if (cost.seconds < least) best.set(kind, { kind, cut, cost });
+    return undefined;
+  };
+  consider(GPU_ONLY);
+  const steps = Math.ceil(operator.rows / rowAlignment) - 1;
+  for (const npuLengths of lists) {
+    consider({ npuRows: operator.rows, npuLengths });
+    const cutAt = (step: number): OperatorCut => ({ npuRows: step * rowAlignment, npuLengths });
+    if (steps < 1 || kinds?.includes(cutKind(cutAt(1), operator.rows, tokens)) === false) continue;
+    const meeting = firstStep(steps, (step) => {
+      const { npu, gpu } = partsOf(cutAt(step));
+      return npu.seconds >= gpu.seconds;
+    });
+    for (let step = meeting; step <= steps && consider(cutAt(step)) !== 'npu'; step++);
+    for (let step = meeting - 1; step >= 1 && consider(cutAt(step)) !== 'gpu'; step--);
+  }
+  const byKind = [...best.values()].sort((one, other) => one.cost.seconds - other.cost.seconds);
+  const [first] = byKind;
+  if (first === undefined) throw new RangeError(`${operator.name} has no cut of the kinds ${kinds?.join(', ')}`);
+  return { best: first, byKind };
+}
+
+/** The first step from 1 to `steps` at which `holds`, which stays so from there; `steps` if there is none. */
+function firstStep(steps: number, holds: (step: number) => boolean): number {
+  let [low, high] = [1, steps];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

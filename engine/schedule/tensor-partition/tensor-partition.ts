@@ -1,0 +1,114 @@
+import { phaseCost, type SocPhase } from '../../cost/soc-phase.ts';
+import { deviceIndex } from '../../hardware/cluster.ts';
+import type { Device } from '../../hardware/device.ts';
+import { type SocDevice, socDevice } from '../../hardware/soc.ts';
+import { InputError } from '../../input/input-error.ts';
+import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '../../model/operators.ts';
+import type { Plan } from '../../plan/plan.ts';
+import {
+  type CutKind,
+  GPU_ONLY,
+  type OperatorCut,
+  type Synchronisation,
+  type TensorPartition,
+} from '../../plan/tensor-partition.ts';
+import { MOST_PROMPT_TOKENS } from '../../plan/validate-partition.ts';
+import { type NoPlan, noPlan, type SchedulingProblem } from '../scheduler.ts';
+import { bestCut, type CutSearch } from './best-cut.ts';
+import { SOC_SYSTEMS, type SocSystemName } from './systems.ts';
+
+export interface TensorPartitionOptions {
+  /** `hetero-tensor` unless given. */
+  readonly system?: SocSystemName;
+  /** `fast` unless given: what the solver plans for, and the plan runs with. */
+  readonly synchronisation?: Synchronisation;
+  /** The chip; the head unless named. */
+  readonly device?: string;
+}
+
+/** How one operator came to be cut as it is. */
+export interface OperatorDecision extends CutSearch {
+  readonly phase: 'prefill' | 'decode';
+  readonly operator: OperatorName;
+  readonly tokens: number;
+}
+
+export interface PartitionedPlan {
+  readonly plan: Plan;
+  readonly decisions: readonly OperatorDecision[];
+}
+
+/**
+ * HeteroLLM's tensor partition solver (4.3): every operator is cut as its T_total is least, for a prompt of the
+ * workload's length and for one token. A phase in which the GPU alone is faster than all these cuts together, since its
+ * queue never runs empty, is left to it.
+ * @returns a plan with how each cut was chosen; none where the device has no NPU
+ * @throws InputError for an unknown device, more than one request, or a prompt that is too long
+ */
+export function tensorPartition(
+  { belief, model, workload }: SchedulingProblem,
+  { system = 'hetero-tensor', synchronisation = 'fast', device: name }: TensorPartitionOptions = {},
+): PartitionedPlan | NoPlan {
+  const found = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
+  const { promptTokens } = workload;
+  if (promptTokens > MOST_PROMPT_TOKENS) {
+    throw new InputError(
+      'workload.promptTokens',
+      `${promptTokens} is more than ${MOST_PROMPT_TOKENS}, the most that is cut`,
+    );
+  }
+  let device: SocDevice;
+  try {
+    device = socDevice(found);
+  } catch (error) {
+    if (error instanceof InputError) return noPlan('needs-npu', error.message);
+    throw error;
+  }
+  const { prefill, decode } = SOC_SYSTEMS[system];
+  const operators = modelOperators(model);
+  const search = (phase: OperatorDecision['phase'], operator: OperatorName): OperatorDecision => {
+    const tokens = phase === 'prefill' ? promptTokens : 1;
+    const kinds = phase === 'prefill' ? prefill.kinds : decode;
+    const lists = phase === 'prefill' ? prefill.lists?.(tokens, device) : undefined;
+    const problem = { device, operator: operators[operator], tokens, synchronisation };
+    return { phase, operator, tokens, ...bestCut({ ...problem, ...(kinds && { kinds }), ...(lists && { lists }) }) };
+  };
+  const ofPrompt = Object.fromEntries(LAYER_OPERATORS.map((name) => [name, search('prefill', name)]));
+  const ofToken = Object.fromEntries(OPERATORS.map((name) => [name, search('decode', name)]));
+  const cuts = <Name extends string>(found: Readonly<Record<string, OperatorDecision>>): Record<Name, OperatorCut> =>
+    Object.fromEntries(Object.entries(found).map(([name, { best }]) => [name, best.cut])) as Record<Name, OperatorCut>;
+  const partition: TensorPartition = {
+    synchronisation,
+    graphs: prefill.graphs ?? 'prepared',
+    promptTokens,
+    prefill: cuts(ofPrompt),
+    decode: cuts(ofToken),
+  };
+  const soc = { device, model, context: workload.context };
+  const allows = (kinds: readonly CutKind[] | undefined): boolean => kinds?.includes('gpu') !== false;
+  const decoded = allows(decode) ? fasterOf({ ...soc, partition, phase: 'decode' }) : partition;
+  const final = allows(prefill.kinds) ? fasterOf({ ...soc, partition: decoded, phase: 'prefill' }) : decoded;
+  const plan = partitionedPlan(system, device.name, model.layers, final);
+  return { plan, decisions: [...Object.values(ofPrompt), ...Object.values(ofToken)] };
+}
+
+/** The partition, or the same with a phase left to the GPU if that is faster. */
+function fasterOf(phase: SocPhase): TensorPartition {
+  const { partition } = phase;
+  const names = Object.keys(partition[phase.phase]);
+  const onGpu = { ...partition, [phase.phase]: Object.fromEntries(names.map((name) => [name, GPU_ONLY])) };
+  return phaseCost({ ...phase, partition: onGpu }).seconds < phaseCost(phase).seconds ? onGpu : partition;
+}
+
+function partitionedPlan(scheduler: string, device: string, layers: number, partition: TensorPartition): Plan {
+  const place = { device, processor: 'gpu' } as const;
+  return {
+    scheduler,
+    rounds: 1,
+    stages: [{ ...place, from: 0, to: layers, partition }],
+    embedding: place,
+    output: place,
+    weights: {},
+    kvCache: 'with-layers',
+  };
+}
