@@ -1,4 +1,5 @@
 import type { Infeasibility } from '../engine/cost/breakdown.ts';
+import { socCase } from '../engine/cost/predict-soc.ts';
 import type { Runtime } from '../engine/cost/runtime.ts';
 import { cutDevices } from '../engine/cost/tensor-parallel.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
@@ -15,6 +16,7 @@ import type { ReadingTotals } from './hardware/weights-reader.ts';
 import type { Moment } from './observer.ts';
 import { simulateCut } from './simulate-cut.ts';
 import { simulateRing } from './simulate-ring.ts';
+import { simulateSoc } from './simulate-soc.ts';
 import type { MemoryTaken } from './systems/memory-guard.ts';
 
 export interface SimulationOptions {
@@ -82,6 +84,8 @@ export function simulate(parts: SimulationParts): SimulationResult {
   checkOptions(parts, cluster);
   const contextOf = (index: number): number =>
     context === 'fixed' ? workload.context : workload.promptTokens + Math.max(0, index - 1);
+  const chip = socCase(plan, cluster, model);
+  if (chip !== undefined) return simulateSoc(parts, chip, contextOf);
   const cut = cutDevices(plan, cluster);
   return cut === undefined ? simulateRing(parts, contextOf) : simulateCut(parts, cut, contextOf);
 }

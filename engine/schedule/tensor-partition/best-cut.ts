@@ -1,4 +1,10 @@
-import { type OperatorCost, type OperatorParts, operatorCost, operatorParts } from '../../cost/operator-cost.ts';
+import {
+  gpuPart,
+  type OperatorCost,
+  type OperatorParts,
+  operatorCost,
+  operatorParts,
+} from '../../cost/operator-cost.ts';
 import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
 import type { Operator } from '../../model/operators.ts';
 import {
@@ -43,7 +49,8 @@ export interface CutSearch {
 /**
  * The least T_total (HeteroLLM 4.3) over every list of graphs and every aligned number of rows: exact over that space.
  * With more rows the NPU's part alone takes longer and the GPU's shorter, so the search starts where the two meet and
- * goes on, both ways, until one part alone takes longer than the best cut of its kind.
+ * goes on, both ways, until one part alone takes longer than the best cut of its kind. The longest lists of graphs come
+ * first: they leave the GPU the least.
  * @throws RangeError if no kind of cut is allowed that the operator could have
  */
 export function bestCut(problem: CuttingProblem): CutSearch {
@@ -51,11 +58,12 @@ export function bestCut(problem: CuttingProblem): CutSearch {
   const lists = problem.lists ?? (tokens === 1 ? [[1]] : graphLists(tokens, graphLengths(device.soc.npu)));
   const best = new Map<CutKind, CutCandidate>();
   const partsOf = (cut: OperatorCut): OperatorParts => operatorParts({ operator, cut, tokens }, device);
+  const leastOf = (kind: CutKind): number => best.get(kind)?.cost.seconds ?? Number.POSITIVE_INFINITY;
   /** @returns which part alone takes longer than the best so far; then there is no gain in making it larger */
   const consider = (cut: OperatorCut): 'npu' | 'gpu' | undefined => {
     const kind = cutKind(cut, operator.rows, tokens);
     if (kinds?.includes(kind) === false) return undefined;
-    const least = best.get(kind)?.cost.seconds ?? Number.POSITIVE_INFINITY;
+    const least = leastOf(kind);
     const parts = partsOf(cut);
     if (parts.npu.seconds >= least) return 'npu';
     if (parts.gpu.seconds >= least) return 'gpu';
@@ -65,10 +73,15 @@ export function bestCut(problem: CuttingProblem): CutSearch {
   };
   consider(GPU_ONLY);
   const steps = Math.ceil(operator.rows / rowAlignment) - 1;
-  for (const npuLengths of lists) {
-    consider({ npuRows: operator.rows, npuLengths });
+  for (const npuLengths of lists.toReversed()) {
+    const allRows = { npuRows: operator.rows, npuLengths };
+    consider(allRows);
     const cutAt = (step: number): OperatorCut => ({ npuRows: step * rowAlignment, npuLengths });
-    if (steps < 1 || kinds?.includes(cutKind(cutAt(1), operator.rows, tokens)) === false) continue;
+    if (steps < 1) continue;
+    const kind = cutKind(cutAt(1), operator.rows, tokens);
+    if (kinds?.includes(kind) === false) continue;
+    // The GPU has at least the tokens that no graph covers.
+    if (gpuPart({ operator, cut: allRows, tokens }, device).seconds >= leastOf(kind)) continue;
     const meeting = firstStep(steps, (step) => {
       const { npu, gpu } = partsOf(cutAt(step));
       return npu.seconds >= gpu.seconds;
