@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { concurrently, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
+import { near } from '../support/near.ts';
+
+test('whoever asks for less than an equal share gets it; the others share the rest', () => {
+  assert.equal(shareBandwidth([40, 10], 60), [40, 10]);
+  assert.equal(shareBandwidth([43, 42], 60), [30, 30]);
+  assert.equal(shareBandwidth([50, 10], 40), [30, 10]);
+  assert.equal(shareBandwidth([5, 90, 80], 65), [5, 30, 30]);
+  assert.equal(shareBandwidth([], 60), []);
+});
+
+test('two tasks that the memory has room for hinder neither', () => {
+  assert.equal(concurrently({ seconds: 2, bytes: 80 }, { seconds: 3, bytes: 60 }, 60), { first: 2, second: 3 });
+});
+
+test('43 and 42 of 60 bytes per second: both at 30, then what is left alone', () => {
+  // 43 and 84 bytes: the first ends at 43/30 s; the second has 41 bytes left, at 42 per second.
+  const { first, second } = concurrently({ seconds: 1, bytes: 43 }, { seconds: 2, bytes: 84 }, 60);
+  near(first, 43 / 30);
+  near(second, 43 / 30 + 41 / 42);
+});
+
+test('arithmetic alone is not hindered; no task ends at once', () => {
+  assert.equal(concurrently({ seconds: 5, bytes: 0 }, { seconds: 2, bytes: 200 }, 60).first, 5);
+  assert.equal(concurrently({ seconds: 0, bytes: 0 }, { seconds: 2, bytes: 200 }, 150), { first: 0, second: 2 });
+});
+
+const task: fc.Arbitrary<Task> = fc.record({
+  seconds: fc.double({ min: 0.1, max: 10, noNaN: true }),
+  bytes: fc.double({ min: 0, max: 1000, noNaN: true }),
+});
+
+test('bandwidth is never exceeded, nobody gets more than asked for, and none is left while someone wants more', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0, max: 100, noNaN: true }), { maxLength: 5 }), (demands) => {
+      const shares = shareBandwidth(demands, 100);
+      const sum = shares.reduce((total, share) => total + share, 0);
+      assert.ok(shares.every((share, index) => share <= (demands[index] as number)));
+      near(
+        sum,
+        Math.min(
+          100,
+          demands.reduce((total, demand) => total + demand, 0),
+        ),
+        1e-9,
+      );
+    }),
+  );
+});
+
+test('together takes at least as long as the longer, at most as long as one after the other while each fits alone', () => {
+  fc.assert(
+    fc.property(task, task, (first, second) => {
+      const total = Math.max(first.bytes / first.seconds, second.bytes / second.seconds, 1);
+      const ends = concurrently(first, second, total);
+      const end = Math.max(ends.first, ends.second);
+      assert.ok(end >= Math.max(first.seconds, second.seconds) * (1 - 1e-12));
+      assert.ok(end <= (first.seconds + second.seconds) * (1 + 1e-9));
+    }),
+  );
+});
+
+test.run();
