@@ -3,7 +3,7 @@ import type { Operator } from '../model/operators.ts';
 import type { OperatorCut, Synchronisation } from '../plan/tensor-partition.ts';
 import { gpuTask } from './mobile-gpu.ts';
 import { npuProductSeconds } from './npu.ts';
-import { concurrently, type Ends, inTurn, NO_TASK, type Task } from './shared-memory.ts';
+import { concurrently, type Ends, inTurn, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
 import { partBytes } from './soc-steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
 
@@ -77,7 +77,7 @@ export function operatorCost(
   }
   const ends = concurrently(gpu, npu, soc.bandwidth);
   const shared = gpu.seconds > 0;
-  const npuEndsLast = ends.second >= ends.first;
+  const npuEndsLast = ends.second >= ends.first * (1 - ROUNDING);
   const { sync, copy } = handOverSeconds(synchronisation, { soc, parts: shared ? 2 : 1, npuEndsLast });
   return { ...parts, ends, sync, copy, seconds: Math.max(ends.first, ends.second) + sync + copy };
 }

@@ -4,6 +4,9 @@ export interface Task {
   readonly bytes: number;
 }
 
+/** Relative difference below which two ends are one: rounding must not decide which processor ends last. */
+export const ROUNDING = 1e-12;
+
 export const NO_TASK: Task = { seconds: 0, bytes: 0 };
 
 /** One task after the other. */
@@ -55,6 +58,9 @@ export function concurrently(first: Task, second: Task, total: number): Ends {
   const paces = demands.map((demand, index) => (demand === 0 ? 1 : (shares[index] as number) / demand));
   const [firstPace, secondPace] = paces as [number, number];
   const ends = { first: first.seconds / firstPace, second: second.seconds / secondPace };
-  if (ends.first <= ends.second) return { ...ends, second: ends.first + second.seconds - ends.first * secondPace };
-  return { ...ends, first: ends.second + first.seconds - ends.second * firstPace };
+  const alone = (left: number, demand: number): number => left * Math.max(1, demand / total);
+  if (ends.first <= ends.second) {
+    return { ...ends, second: ends.first + alone(second.seconds - ends.first * secondPace, demands[1]) };
+  }
+  return { ...ends, first: ends.second + alone(first.seconds - ends.second * firstPace, demands[0]) };
 }

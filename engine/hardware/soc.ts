@@ -58,7 +58,7 @@ export interface SocDevice extends Device {
   readonly soc: Soc;
 }
 
-/** @throws InputError that says what the device lacks */
+/** @throws InputError that says what the device lacks, or where its bandwidths disagree */
 export function socDevice(device: Device): SocDevice {
   const { name, gpu, npu, soc } = device;
   const lacks = (what: string): never => {
@@ -68,6 +68,10 @@ export function socDevice(device: Device): SocDevice {
   if (gpu.api === 'cuda') return lacks('GPU that shares the RAM (its api is "cuda")');
   if (npu === undefined) return lacks('"npu"');
   if (soc === undefined) return lacks('"soc" (tiles, graphs, synchronisation: datasets/README.md)');
+  if (soc.bandwidth < Math.max(gpu.bandwidth, npu.bandwidth)) {
+    const problem = `is ${soc.bandwidth} B/s, less than GPU or NPU reach alone; it is what both reach together`;
+    throw new InputError(`device "${name}": soc.bandwidth`, problem);
+  }
   return { ...device, gpu, npu, soc };
 }
 

@@ -1,4 +1,4 @@
-import { demandOf, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
+import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
 import { Alarm } from '../kernel/alarm.ts';
 import { Effect, type Source } from '../kernel/effect.ts';
 import type { Simulation } from '../kernel/simulation.ts';
@@ -81,12 +81,15 @@ class FairMemory implements SharedMemory, Source<Running> {
     else this.alarm.set(this.simulation.now + secondsLeft(this.first().detail));
   }
 
-  /** The first end is reached: exactly, whatever the rounding of the way there. */
+  /** The first end is reached: exactly, whatever the rounding of the way there; with it what differs by rounding only. */
   private finish(): void {
     const first = this.first();
     this.advance();
-    this.running.splice(this.running.indexOf(first), 1);
-    first.succeed(undefined);
+    for (const effect of [...this.running]) {
+      if (effect !== first && effect.detail.left > ROUNDING * effect.detail.task.seconds) continue;
+      this.running.splice(this.running.indexOf(effect), 1);
+      effect.succeed(undefined);
+    }
     this.settle();
   }
 

@@ -25,6 +25,8 @@ export function* handOverFast(chip: Chip, name: string, { gpu, npu }: OperatorPa
   yield* busy(chip, 'cpu', `notifies the NPU of ${name}`, synchronisation.notify);
   if (gpu.seconds > 0) chip.gpu.submit(name, gpu);
   yield* chip.npu.run(name, npu);
+  // A kernel that ends at this instant has ended.
+  yield hold(0);
   if (!chip.gpu.isEmpty) return;
   yield* busy(chip, 'cpu', `submits to the empty queue after ${name}`, device.soc.gpu.drained);
   chip.isSubmitted = true;
