@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { InputError } from '../../../engine/input/input-error.ts';
 import type { Answer, Limits, Request, Task, Turn } from './contestant.ts';
 import type { MemoryUse } from './memory-use.ts';
 
@@ -21,17 +22,17 @@ export interface Child {
  */
 const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
-/** Starts an engine and loads the model. @throws Error with what the child said, where that fails */
+/** Starts an engine and loads the model. @throws InputError with what the child said, where that fails */
 export async function startChild(engine: 'hearth' | 'llama', task: Task): Promise<Child> {
   const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
     execArgv: ['--import', import.meta.resolve('tsx')],
     env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const ready = await answerOf(process_, 'ready');
+  const ready = await answerOf(process_, engine, 'ready');
   const ask = async <Kind extends Answer['kind']>(request: Request, kind: Kind) => {
     process_.send(request);
-    return answerOf(process_, kind);
+    return answerOf(process_, engine, kind);
   };
   return {
     description: ready.description,
@@ -47,6 +48,7 @@ export async function startChild(engine: 'hearth' | 'llama', task: Task): Promis
 /** The next answer, which must be of this kind. */
 function answerOf<Kind extends Answer['kind']>(
   child: ChildProcess,
+  engine: string,
   kind: Kind,
 ): Promise<Extract<Answer, { kind: Kind }>> {
   return new Promise((resolve, reject) => {
@@ -56,12 +58,13 @@ function answerOf<Kind extends Answer['kind']>(
     };
     const onExit = (code: number | null, signal: string | null): void => {
       forget();
-      reject(new Error(`the process ended (${signal ?? `exit code ${code}`})`));
+      reject(new InputError(engine, `the process ended (${signal ?? `exit code ${code}`})`));
     };
     const onMessage = (answer: Answer): void => {
       forget();
       if (answer.kind === kind) resolve(answer as Extract<Answer, { kind: Kind }>);
-      else reject(new Error(answer.kind === 'failed' ? answer.message : `a ${answer.kind} instead of a ${kind}`));
+      else
+        reject(new InputError(engine, answer.kind === 'failed' ? answer.message : `${answer.kind} instead of ${kind}`));
     };
     child.on('message', onMessage);
     child.on('exit', onExit);

@@ -2,12 +2,13 @@ import { parseArgs } from 'node:util';
 import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
-import { readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
+import { readChoice, readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
 import { benchModel } from './bench-model.ts';
 import { type Cell, cellOf } from './cell.ts';
 import { type Child, startChild } from './child.ts';
 import { contest, type Discipline } from './contest.ts';
+import type { Task } from './contestant.ts';
 import { findLlama } from './find-llama.ts';
 import { type MemoryOf, memoryTable, speedTable } from './report.ts';
 
@@ -19,8 +20,10 @@ packages where it is missing), with what memory and processors allow in the same
 
   --types F16,Q8_0,Q4_K_M  weights; the models (1.1B, random weights) are made once, in the folder of temporary files
   --threads 1,2            of both engines
-  --repeat 5               runs of each kind: medians are shown
-  --quick                  32 tokens of decoding, prompts of 128 only, 3 runs
+  --what decode:128,prefill:128,prefill:512
+                           what is timed, and with how many tokens
+  --repeat 5               runs of each: medians are shown
+  --quick                  short for --what decode:32,prefill:128 --repeat 3
   --alone                  Hearth by itself
   --json                   the same as JSON
   --help
@@ -43,8 +46,10 @@ const TYPES = [
   'Q5_0',
 ] as const;
 
-/** Of the longest prompt and what is decoded, in whole blocks of llama.cpp's cache (256). */
-const CONTEXT = 768;
+/** llama.cpp's cache grows by so many tokens. */
+const CONTEXT_STEP = 256;
+/** What decoding may begin with, and to spare. */
+const CONTEXT_SPARE = 8;
 
 interface Settings {
   readonly disciplines: readonly Discipline[];
@@ -64,6 +69,7 @@ async function main(): Promise<void> {
     options: {
       types: { type: 'string', default: 'F16,Q8_0,Q4_K_M' },
       threads: { type: 'string', default: '1,2' },
+      what: { type: 'string' },
       repeat: { type: 'string' },
       quick: { type: 'boolean', default: false },
       alone: { type: 'boolean', default: false },
@@ -79,21 +85,27 @@ async function main(): Promise<void> {
   const threadCounts = readList('--threads', values.threads).map((text) => readCount('--threads', text, 1, 1024));
   const repetitions =
     values.repeat === undefined ? (values.quick ? 3 : 5) : readCount('--repeat', values.repeat, 1, 1000);
-  const disciplines: Discipline[] = [
-    { kind: 'decode', tokens: values.quick ? 32 : 128 },
-    { kind: 'prefill', tokens: 128 },
-    ...(values.quick ? [] : [{ kind: 'prefill', tokens: 512 } as const]),
-  ];
+  const what = values.what ?? (values.quick ? 'decode:32,prefill:128' : 'decode:128,prefill:128,prefill:512');
+  const disciplines = readList('--what', what).map(readDiscipline);
   const library = values.alone ? undefined : await libraryOrSilence();
   const results: Results = { cells: [], memory: [], engines: new Set() };
   for (const type of types) {
     const path = await benchModel(type);
     for (const threads of threadCounts) {
-      process.stderr.write(`${type}, ${threads} threads\n`);
+      process.stderr.write(`${type}, ${threads === 1 ? '1 thread' : `${threads} threads`}\n`);
       await benchModelWith({ type, path, threads }, { disciplines, repetitions, library }, results);
     }
   }
   print(results, values.json);
+}
+
+/** @throws InputError unless it is like "decode:128" */
+function readDiscipline(text: string): Discipline {
+  const [kind = '', tokens = ''] = text.split(':');
+  return {
+    kind: readChoice('--what', kind, ['decode', 'prefill'] as const),
+    tokens: readCount('--what', tokens, 1, 2 ** 16),
+  };
 }
 
 async function libraryOrSilence(): Promise<string | undefined> {
@@ -103,6 +115,15 @@ async function libraryOrSilence(): Promise<string | undefined> {
   return undefined;
 }
 
+async function llamaOrSilence(task: Task): Promise<Child | undefined> {
+  try {
+    return await startChild('llama', task);
+  } catch (error) {
+    process.stderr.write(`  llama.cpp doesn't load this (${(error as Error).message}); Hearth by itself\n`);
+    return undefined;
+  }
+}
+
 /** All disciplines with one model and number of threads: both engines keep it loaded. */
 async function benchModelWith(
   { type, path, threads }: { readonly type: string; readonly path: string; readonly threads: number },
@@ -110,12 +131,14 @@ async function benchModelWith(
   { cells, memory, engines }: Results,
 ): Promise<void> {
   const model = withFile(path, (bytes) => modelFromGguf(readGguf(bytes)));
-  const task = { model: path, threads, context: CONTEXT };
+  const most = Math.max(...disciplines.map(({ tokens }) => tokens)) + CONTEXT_SPARE;
+  const context = Math.ceil(most / CONTEXT_STEP) * CONTEXT_STEP;
+  const task = { model: path, threads, context };
   const children: Child[] = [];
   try {
     const hearth = await startChild('hearth', task);
     children.push(hearth);
-    const llama = library === undefined ? undefined : await startChild('llama', { ...task, library });
+    const llama = library === undefined ? undefined : await llamaOrSilence({ ...task, library });
     if (llama !== undefined) children.push(llama);
     // The longest of each once before: memory is touched, weights are in the page cache, and then nothing grows.
     const longest = Math.max(...disciplines.map(({ kind, tokens }) => (kind === 'prefill' ? tokens : 1)));
