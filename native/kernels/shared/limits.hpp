@@ -1,5 +1,7 @@
 #pragma once
 #include "../../formats/half.hpp"
+#include "streams.hpp"
+#include "vector_math.hpp"
 
 /** Loops that do nothing but read or compute, with an instruction set's widest instructions: what it could reach. */
 namespace hearth {
@@ -7,14 +9,33 @@ namespace {
 
 using Line = std::uint64_t __attribute__((vector_size(64)));
 
-/** Reads whole lines of 64 bytes; the result only keeps the reads from being left out. */
-inline std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
+/** Bytes of a stream before the next ones: a page. */
+inline constexpr std::size_t streamBytes = 4096;
+
+/**
+ * Reads whole lines of 64 bytes, as one stream or as several, each asked for ahead, as kernels do; the result only keeps
+ * the reads from being left out.
+ */
+template <std::size_t Streams>
+std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
+  constexpr std::size_t block = Streams * streamBytes;
   Line sums[4]{};
-  for (std::size_t i = 0; i + 256 <= bytes; i += 256) {
-    for (std::size_t line = 0; line < 4; line++) {
-      Line value;
-      __builtin_memcpy(&value, data + i + 64 * line, sizeof value);
-      sums[line] ^= value;
+  const auto readLine = [&sums](const std::byte* at, std::size_t sum) {
+    Line value;
+    __builtin_memcpy(&value, at, sizeof value);
+    sums[sum % 4] ^= value;
+  };
+  for (std::size_t begin = 0; begin + block <= bytes; begin += block) {
+    for (std::size_t i = 0; i < streamBytes; i += Streams == 1 ? 256 : 64) {
+      const std::byte* at = data + begin + i;
+      if constexpr (Streams == 1) {
+        for (std::size_t line = 0; line < 4; line++) readLine(at + 64 * line, line);
+      } else {
+        for (std::size_t stream = 0; stream < Streams; stream++) {
+          prefetch(reinterpret_cast<const std::uint8_t*>(at + block + stream * streamBytes));
+          readLine(at + stream * streamBytes, stream);
+        }
+      }
     }
   }
   const Line all = sums[0] ^ sums[1] ^ sums[2] ^ sums[3];
