@@ -38,6 +38,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
     promptTokens: options.prompt,
     outputTokens: options.tokens,
     context: options.context,
+    reservedContext: options.reserved,
   });
   const solver = await loadIntegerSolver(SOLVER_SECONDS);
   const jobs = tables.map((table) => ({ table, cells: cellsOf(published, paper, table) }));

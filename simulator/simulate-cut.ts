@@ -1,4 +1,4 @@
-import { kvCacheBytes } from '../engine/cost/layer-seconds.ts';
+import { reservedKvBytes } from '../engine/cost/layer-seconds.ts';
 import { createTensorPredictor } from '../engine/cost/predict-tensor.ts';
 import { DEFAULT_RUNTIME } from '../engine/cost/runtime.ts';
 import { type CutDevice, cutBytes } from '../engine/cost/tensor-parallel.ts';
@@ -44,7 +44,7 @@ export function simulateCut(
     memory: {
       available: breakdownOf(device.name)?.ramAvailable ?? 0,
       fixedBytes: (context: number) =>
-        device.share * model.layers * kvCacheBytes(model, { ...workload, context }) + runtime.cpuBufferBytes,
+        device.share * model.layers * reservedKvBytes(model, { ...workload, context }) + runtime.cpuBufferBytes,
     },
   }));
   const memory = createMemoryGuard(simulation, guarded, parts.memoryTaken ?? {});

@@ -15,7 +15,13 @@ export interface LayerSeconds {
   readonly overhead: number;
 }
 
-/** Bytes of the KV cache of one layer: 2 (h_k e_k + h_v e_v) n_kv for every request. */
+/** Bytes that one layer's KV cache takes of the memory: room for all tokens that are reserved, whether they are there or not. */
+export function reservedKvBytes(model: Model, workload: Workload): number {
+  const { context, reservedContext = context } = workload;
+  return kvCacheBytes(model, { ...workload, context: Math.max(context, reservedContext) });
+}
+
+/** Bytes of the KV cache of one layer that are read for a token: 2 (h_k e_k + h_v e_v) n_kv for every request. */
 export function kvCacheBytes(model: Model, workload: Workload): number {
   return kvBytesPerToken(model) * workload.context * workload.batch;
 }

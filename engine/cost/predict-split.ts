@@ -14,7 +14,7 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
-import { kvCacheBytes } from './layer-seconds.ts';
+import { reservedKvBytes } from './layer-seconds.ts';
 import {
   activationBytes,
   type BoundSeconds,
@@ -150,8 +150,8 @@ function splitMemory(
     const embedding = plan.embedding.processor === side && !shared ? model.embedding.bytes : 0;
     return layersOn(plan, side) * model.layer.bytes + embedding + output;
   };
-  const gpuKv = layersOn(plan, 'gpu') * kvCacheBytes(model, workload);
-  const cpuKv = layersOn(plan, 'cpu') * kvCacheBytes(model, workload);
+  const gpuKv = layersOn(plan, 'gpu') * reservedKvBytes(model, workload);
+  const cpuKv = layersOn(plan, 'cpu') * reservedKvBytes(model, workload);
   const offloaded = plan.kvCache === 'host' ? gpuKv : 0;
   const kvInVram = gpuKv - offloaded;
   const vram = weights('gpu') + kvInVram;

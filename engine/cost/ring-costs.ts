@@ -10,7 +10,7 @@ import {
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { WeightsPolicy } from '../plan/plan.ts';
-import { embeddingRowBytes, kvCacheBytes, type LayerSeconds, layerSeconds, outputSeconds } from './layer-seconds.ts';
+import { embeddingRowBytes, type LayerSeconds, layerSeconds, outputSeconds, reservedKvBytes } from './layer-seconds.ts';
 import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
@@ -47,7 +47,7 @@ export interface DeviceCosts {
 export interface RingCosts {
   /** L */
   readonly layers: number;
-  /** b, and what a layer's KV cache adds to it to make b′ */
+  /** b, and what a layer's KV cache, as far as it is reserved, adds to it to make b′ */
   readonly layerBytes: number;
   readonly kvBytes: number;
   /** b_i / V, and b_o */
@@ -72,7 +72,7 @@ export function createRingCosts(
   return {
     layers: model.layers,
     layerBytes: model.layer.bytes,
-    kvBytes: kvCacheBytes(model, workload),
+    kvBytes: reservedKvBytes(model, workload),
     embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
     outputBytes: model.output.bytes,
     devices: cluster.devices.map((device) => deviceCosts(device, model, workload, runtime)),

@@ -1,4 +1,4 @@
-import { kvCacheBytes } from '../../engine/cost/layer-seconds.ts';
+import { reservedKvBytes } from '../../engine/cost/layer-seconds.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Device, deviceKind, hasUnifiedGpu } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -40,7 +40,7 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   const kind = deviceKind(device);
   const available = kind === 'macos-metal' && device.gpu ? device.gpu.memory.available : device.memory.available;
   const fixedBytes = (context: number): number =>
-    buffers + streamedBytes + layers * kvCacheBytes(model, { ...workload, context });
+    buffers + streamedBytes + layers * reservedKvBytes(model, { ...workload, context });
   const { swappable, swapFree } = device.memory;
   if (kind !== 'android') {
     const policy = kind === 'macos-metal' ? ({ name: 'metal' } as const) : ordinaryPolicy(reclaim, device);

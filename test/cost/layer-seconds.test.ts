@@ -7,6 +7,7 @@ import {
   layerSeconds,
   outputSeconds,
   prefillLayerSeconds,
+  reservedKvBytes,
 } from '../../engine/cost/layer-seconds.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
@@ -31,6 +32,20 @@ test('Eq. 14: loading the weights and the KV cache of ten tokens', () => {
   assert.is(kvCacheBytes(TOY_MODEL, TOY_WORKLOAD), 1000);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU).memory, 5);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, GPU).memory, 1);
+});
+
+test('a KV cache with room for more tokens than it holds takes its memory, not its time', () => {
+  const roomy = createWorkload({ context: 10, reservedContext: 30 });
+  assert.is(reservedKvBytes(TOY_MODEL, roomy), 3000);
+  assert.is(kvCacheBytes(TOY_MODEL, roomy), 1000);
+  assert.equal(layerSeconds(TOY_MODEL, roomy, TOY_CPU), layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU));
+  assert.is(reservedKvBytes(TOY_MODEL, TOY_WORKLOAD), 1000);
+  // A cache that has outgrown its room, as in a simulation that goes on, takes what it holds.
+  assert.is(reservedKvBytes(TOY_MODEL, { ...roomy, context: 40 }), 4000);
+  assert.throws(
+    () => createWorkload({ context: 10, reservedContext: 9 }),
+    /workload.reservedContext: 9 tokens have no room for a context of 10/,
+  );
 });
 
 test('the output layer: its own multiplications, its bytes and the row of 200 that is looked up', () => {

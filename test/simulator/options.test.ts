@@ -2,24 +2,35 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCluster } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import { createWorkload } from '../../engine/model/workload.ts';
+import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import type { Moment } from '../../simulator/observer.ts';
 import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
+import { near } from '../support/near.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../support/toy-cluster.ts';
 
 /** Layers of 4000 bytes, 100 bytes of KV cache per token and layer, 300 bytes of buffers; the disk reads 100 B/s. */
-function run(available: number, options: SimulationOptions = {}) {
+function run(available: number, options: SimulationOptions = {}, asked: Partial<Workload> = {}) {
   const cluster = toyCluster([toyDevice('a', { memory: toyMemory(available) })]);
   const windows = [{ device: 'a', layers: 4, gpuLayers: 0 }];
   const plan = ringPlan({ scheduler: 'hand', head: 'a', rounds: 1, windows, prefetch: 'none' });
-  const workload = createWorkload({ promptTokens: 1, outputTokens: 3, context: 10 });
+  const workload = createWorkload({ promptTokens: 1, outputTokens: 3, context: 10, ...asked });
   const common = { cluster, model: TOY_MODEL, plan, workload, runtime: TOY_RUNTIME, context: 'fixed' as const };
   return simulate({ ...common, extentBytes: 100, reclaim: 'overflow', ...options });
 }
 
 const decoded = (result: ReturnType<typeof run>): number[] =>
   result.trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
+
+test('what is reserved for a KV cache is missing for the weights, whether tokens are there or not', () => {
+  // 4 × 4000 + 3000 + 200 bytes of weights, 300 of buffers, 100 of KV cache per layer and token: 10 of 30 tokens are there.
+  const tight = 4 * 4000 + 3000 + 200 + 300 + 4 * 3000;
+  const seconds = (available: number, reservedContext: number) =>
+    decoded(run(available, {}, { reservedContext })).at(-1) ?? 0;
+  near(seconds(tight, 30), 49.6);
+  near(seconds(tight - 1000, 30), 49.6 + 8); // 1000 bytes are missing at 100 B/s; 200 of them, the row, are read again anyway
+  near(seconds(tight - 8000, 10), 49.6);
+});
 
 test('what other apps take is reloaded for every token from then on', () => {
   const before = decoded(run(1e6));

@@ -27,7 +27,7 @@ export function calibrationSection(comparisons: readonly Comparison[]): Section 
       },
       {
         kind: 'text',
-        text: 'prima.cpp’s plans are the exact optimum of the paper’s objective. The released program has another one (no memory reads, no copies, 80 % of the available RAM); what it planned in these runs is not known.',
+        text: 'prima.cpp’s plans are the exact optimum of the paper’s objective, with the output layer on the head’s CPU unless the head works alone. The released program has another one (no memory reads, no copies, 80 % of the available RAM); what it planned in these runs is not known.',
       },
       {
         kind: 'table',

@@ -8,6 +8,7 @@ import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
 import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
 import type { SystemPolicy } from './policies.ts';
+import { ringOrAlone } from './ring-or-alone.ts';
 
 /** A system on a testbed with a model. */
 export interface Job {
@@ -29,7 +30,9 @@ export interface Execution {
 
 /** Plans as the system's scheduler does, predicts the plan under the policy, and simulates it. */
 export function execute({ policy, belief, truth, model, workload }: Job, solver: IntegerSolver): Execution {
-  const scheduled = SCHEDULERS[policy.scheduler].plan({ belief, model, workload }, solver);
+  const problem = { belief, model, workload };
+  const scheduled =
+    policy.scheduler === 'ring or alone' ? ringOrAlone(problem) : SCHEDULERS[policy.scheduler].plan(problem, solver);
   if (scheduled.plan === undefined)
     return { plan: undefined, predicted: undefined, simulated: undefined, why: scheduled.message };
   const plan = policy.prefetches ? scheduled.plan : withoutPrefetch(scheduled.plan);

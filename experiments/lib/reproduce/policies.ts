@@ -6,7 +6,8 @@ import type { SimulationOptions } from '../../../simulator/simulate.ts';
 /** How a system of the paper is represented: chosen for the system, never for a cell. */
 export interface SystemPolicy {
   readonly name: string;
-  readonly scheduler: SchedulerName;
+  /** `ring or alone`: ring-or-alone.ts. */
+  readonly scheduler: SchedulerName | 'ring or alone';
   readonly predicted: ReclaimPolicy;
   /** How the simulated OS reclaims. */
   readonly simulated: Extract<SimulationOptions['reclaim'], string>;
@@ -51,7 +52,7 @@ const DOUBLE = {
 
 const OVERFLOW = {
   name: 'overflow',
-  scheduler: 'optimal',
+  scheduler: 'ring or alone',
   predicted: 'overflow',
   simulated: 'overflow',
   prefetches: true,
@@ -59,7 +60,7 @@ const OVERFLOW = {
   claimed: true,
   answer: 'simulated',
   reason:
-    'the exact optimum of Eqs. 1–5, to which the paper says that Halda converges (Algorithm 1 as written does not: halda-gap.ts), under the reclaim that this objective has (Eqs. 15–17); the ring prefetches while other devices compute, which the closed form leaves out as its worst case (after Eq. 11): so the simulation is what is claimed',
+    'the exact optimum of Eqs. 1–5, to which the paper says that Halda converges (Algorithm 1 as written does not: halda-gap.ts), with the output layer on the head’s CPU ("in our implementation", after Eq. 12), unless the head alone is faster: then it is llama.cpp (4.1). The reclaim is the one that this objective has (Eqs. 15–17); the ring prefetches while other devices compute, which the closed form leaves out as its worst case (after Eq. 11): so the simulation is what is claimed',
 } as const satisfies SystemPolicy;
 
 const EXO = {

@@ -41,10 +41,10 @@ const SUMMARY_COLUMNS: readonly ReportColumn[] = [
 /** The report: what was found, a section per table, what was fitted, what uncertain inputs do, where inputs come from. */
 export function reproductionReport(report: ReproductionReport): Report {
   const { tables, comparisons, summaries, sensitivities, workload } = report;
-  const { context, promptTokens } = workload;
+  const { context, reservedContext, promptTokens } = workload;
   return {
     title: 'prima.cpp’s tables, cell by cell',
-    subtitle: `Tables ${enumerate(tables.map(({ number }) => number))} · ${comparisons.length} comparisons · context of ${context} tokens, prompt of ${promptTokens} (the paper states neither)`,
+    subtitle: `Tables ${enumerate(tables.map(({ number }) => number))} · ${comparisons.length} comparisons · room for ${reservedContext} tokens, of which ${context} are read, and a prompt of ${promptTokens} (the paper states none of them)`,
     summary: reproductionFindings(comparisons, summaries).join(' '),
     sections: [
       overview(report),

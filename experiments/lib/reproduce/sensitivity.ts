@@ -28,7 +28,8 @@ export interface Sensitivity {
 }
 
 const MIXES = ['Q4_K_S', 'Q4_K_M'] as const;
-const CONTEXTS = [128, 4096] as const;
+const CONTEXTS = [6, 1024] as const;
+const RESERVED = [256, 4096] as const;
 const RATES = [0.75, 1.25] as const;
 
 export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
@@ -46,10 +47,19 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
       onDevices(job, (device) => ({ ...device, gpu: device.gpu && scaled(device.gpu, RATES[end]) })),
   },
   {
-    name: 'context',
+    name: 'tokens read',
     reason: 'not stated',
-    ends: [`${CONTEXTS[0]}`, `${CONTEXTS[1]}\u00a0tokens`],
+    ends: [`${CONTEXTS[0]}`, `${CONTEXTS[1]}`],
     change: (job, end) => ({ ...job, workload: { ...job.workload, context: CONTEXTS[end] } }),
+  },
+  {
+    name: 'tokens reserved',
+    reason: 'not stated; Table 5 implies 1250 for llama.cpp and at most 260 for prima.cpp, both at 65B',
+    ends: [`${RESERVED[0]}`, `${RESERVED[1]}`],
+    change: (job, end) => ({
+      ...job,
+      workload: { ...job.workload, reservedContext: Math.max(RESERVED[end], job.workload.context) },
+    }),
   },
   {
     name: 'weights',

@@ -11,6 +11,9 @@ export interface PaperTable {
 const NO_PROMPT =
   'TTFT: the paper states no length of its prompts. 18 ms at 8B, 3 ms above a token, leave room for a few tokens only. It is simulated with the prompt that is named above, and nothing is claimed.';
 
+const CONTEXT =
+  'The paper states neither how many tokens a KV cache was reserved for nor how many were in it. Both are taken from the commands in prima.cpp’s own documentation (1024 reserved; six of the prompt and half of 256 generated ones read): what is reserved counts against the memory, what is there against the time. Table 5 agrees with 1024 for llama.cpp.';
+
 export const PRIMA_TABLES: readonly PaperTable[] = [
   {
     number: '4',
@@ -18,6 +21,8 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     cluster: 'prima-home',
     notes: [
       'The llama.cpp cell at 45B is impossible with the 9.7 GiB that Table 3 states for D3: 14 GB of its weights run from the CPU at memory speed. D3 must have had 13.4 GiB for it or more, and less than the 21.5 GiB that the 60B takes, which it reloads (other estimates in the cell’s note: 15–22 GiB). Nothing is claimed there. What this memory does to the other cells stands beside them as "D3 larger".',
+      CONTEXT,
+      'prima.cpp without Halda at 65B stands on a cliff: the 22 layers that are left to the CPU of D3 take, with a KV cache for 1024 tokens, 11.3 GB of its 10.4 GB. Overloaded, it loads them twice: 17.1 s a token. With room for 400 tokens or fewer they fit, and 9.9 s are left (−19 %). The published 12.3 s lie between, and what Table 5 says of this model’s KV cache in prima.cpp (at most 260 tokens) has D3 fit.',
       'No single memory of D3 agrees with all columns: "w/o halda" at 70B needs D3 to reload, prima.cpp at 65B and 70B needs it not to.',
       'prima.cpp without Halda: the published times are two loads. A simulated prefetching thread reads beside the turns of other devices, which hides one of them; a call that blocks (MADV_WILLNEED does where it isn’t given to a thread) would add it to the token.',
       NO_PROMPT,
@@ -28,7 +33,8 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     title: 'Memory pressure by device',
     cluster: 'prima-home',
     notes: [
-      'Memory pressure is what the OS can’t reclaim (KV cache, buffers, weights that are pinned) over the installed memory. The paper doesn’t state how long a KV cache was reserved, nor the installed memory of D2 and D3: datasets/clusters reads the latter off this table, so those columns test nothing.',
+      'Memory pressure is what the OS can’t reclaim (KV cache, buffers, weights that are pinned) over the installed memory. The paper doesn’t state the installed memory of D2 and D3: datasets/clusters reads it off this table, so those columns test nothing.',
+      'The table contradicts itself on the KV cache. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % of 16 GiB at 65B, less the 2.0 % at 8B where all is on the GPU, are 2.2 GiB for 57 layers on the CPU: 1250 tokens. prima.cpp’s ≤ 1.0 % on D3, which has to hold some 20 such layers, are at most 164 MiB: 260 tokens.',
       'At 8B and 14B the paper reports pressure on D1 and D2, though its Halda runs these models on D3 alone: the table is that of its older version, unchanged, in which every device had to take a layer.',
       'exo holds its weights in RAM in 16 bits beside those in VRAM, and dllama’s head loads the whole model before it cuts it (App. A.8): neither is modelled, and both are missing on D2 and D3.',
       '"≤ 1.0 %" is an upper bound, and held against as such. On D4 it leaves 82 MiB: the 256 MiB of buffers that are assumed for every device are the head’s, and too much elsewhere.',
@@ -49,7 +55,10 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     cluster: 'prima-a5',
     notes: [
       'llama.cpp at 14B stands on the edge of the LRU cliff: its CPU layers take about what the container has. The paper’s 2243 ms are a full reload; a little less memory than stated gives it.',
-      'The containers share one RTX 4090; 15 ms at 8B are twice what its bandwidth allows. That cell may serve for fitting and doesn’t here, so models that fit into the GPUs come out too fast.',
+      '8B: 4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB. In 5 GiB it fits only with small buffers, and takes 6.7 ms; were the output layer left to the CPU for lack of room, it would take 18.8 ms. The published 15 ms lie between.',
+      'The step from 8B to 14B, on one GPU in Table 4 (5 ms) and here (6 ms), is too small for any overhead per layer: 3.66 GB more at 5 ms are 732 GB/s, where the RTX 2080 Ti has 616 GB/s. So the 15 ms at 8B can’t be fitted by a slower GPU or by launches of kernels without missing 14B by a third: both were tried.',
+      '30B: what of 5 GiB a GPU can use decides. With buffers of 256 MiB all 60 layers fit into the four GPUs, and a token takes 32 ms; with 700 MiB, which the released program keeps back, four layers go to CPUs, and it takes 68 ms. The published 52 ms lie between.',
+      '65B: weights of 34.5 GiB and 2.5 GiB of KV cache for 1024 tokens exceed the 36 GiB of RAM and VRAM before any buffer. The published 502 ms leave room for little reading: with 134 tokens reserved it is +10 %.',
       'exo’s OOM at 8B comes of its 32 bits on the GPU (App. A.8), a format that no plan here has.',
     ],
   },
@@ -60,6 +69,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     notes: [
       'Footnote marks of exo’s column are taken off: 681 and 771 are 68 and 77. exo ran on D1 alone.',
       'prima.cpp at 72B needs D3 larger as well: its 47 GB of weights exceed all RAM and VRAM that are stated (39.8 GB) by 7 GB and all buffers, and the four disks together deliver 8.1 GB in a second, where a token takes 867 ms.',
+      'The 14 ms at 7B are printed in whole milliseconds, which is ±3.6 %.',
       'Distillations have the shapes of what they are distilled into; two measurements of one shape differ by up to 8 %, below which no model can go.',
     ],
   },
