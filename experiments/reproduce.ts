@@ -37,7 +37,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
   const workload = createWorkload({
     promptTokens: options.prompt,
     outputTokens: options.tokens,
-    context: options.context,
+    context: options.context ?? options.reserved,
     reservedContext: options.reserved,
   });
   const solver = await loadIntegerSolver(SOLVER_SECONDS);

@@ -82,21 +82,14 @@ test('Table 8: with a full reload and nothing fitted, llama.cpp at 30B to 70B is
     assert.ok(Math.abs(simulatedError) <= 0.05, `${row}: ${simulatedError}`);
 });
 
-test('Tables 4 and 9: llama.cpp is within 15 %, but for the 45B, about which nothing is claimed, and three that miss', () => {
+test('Tables 4 and 9: llama.cpp is within 15 %, but for the 45B, about which nothing is claimed', () => {
   const cells = [...column('4', 'llama.cpp', 'lru'), ...column('9', 'llama.cpp', 'lru')];
   assert.equal(
     cells.filter(({ target }) => target === undefined).map(({ row }) => row),
     ['45B'],
   );
-  const missed = cells.filter(({ target, simulatedError = 1 }) => Math.abs(simulatedError) > (target ?? 100));
-  assert.equal(
-    missed.map(({ row, simulatedError = 1 }) => [row, Math.round(1000 * simulatedError)]),
-    [
-      ['Qwen-2.5-7B', -161], // printed 14 ms, ± 3.6 %
-      ['DeepSeek-R1-Distill-Qwen-7B', -161],
-      ['DeepSeek-R1-Distill-Qwen-32B', -159], // whose twin of the same shape is printed 3.5 % faster
-    ],
-  );
+  for (const { row, target, simulatedError = 1 } of cells)
+    if (target !== undefined) assert.ok(Math.abs(simulatedError) <= 0.15, `${row}: ${simulatedError}`);
 });
 
 test('Table 8: prima.cpp at 14B is within 25 % with the output layer on the head’s CPU, as the paper has it', () => {

@@ -9,15 +9,17 @@ export type PaperName = keyof typeof PAPERS;
 export const PAPER_NAMES = Object.keys(PAPERS) as PaperName[];
 
 /**
- * Tokens, by the commands of prima.cpp's own documentation (README of Lizonghang/prima.cpp: `-c 1024 -n 256 -p "what is
- * edge AI?"`); the paper states none. The prompt is five words and signs, and the mark of the beginning.
+ * Tokens that the KV cache has room for (`-c 1024`) and the prompt's ("what is edge AI?": five words and signs, and the
+ * mark of the beginning), by the commands of prima.cpp's own documentation (README of Lizonghang/prima.cpp); the paper
+ * states neither. It doesn't state how full the cache was either: full, unless asked otherwise.
  */
-export const DOCUMENTED = { reserved: 1024, generated: 256, prompt: 6 } as const;
+const DOCUMENTED = { reserved: 1024, prompt: 6 } as const;
 
 /** The command line of reproduce, read. */
 export interface ReproduceOptions {
   readonly table: readonly string[];
-  readonly context: number;
+  /** Undefined: a full cache. */
+  readonly context?: number;
   readonly reserved: number;
   readonly prompt: number;
   readonly tokens: number;
@@ -37,9 +39,9 @@ export function reproduceOptions(command: Command): void {
     .argument('<paper>', `whose tables: ${PAPER_NAMES.join(', ')}`)
     .addOption(option('--table <list>', `tables: ${NUMBERS.join(', ')}`, readTables).default(NUMBERS, 'all'))
     .addOption(
-      option('--context <tokens>', 'tokens in the KV cache that a token reads', (flag, text) =>
+      option('--context <tokens>', 'tokens in the KV cache that a token reads (default: a full one)', (flag, text) =>
         readCount(flag, text, 1),
-      ).default(DOCUMENTED.prompt + DOCUMENTED.generated / 2),
+      ),
     )
     .addOption(
       option('--reserved <tokens>', 'tokens that the KV cache takes memory for', (flag, text) =>
