@@ -23,10 +23,12 @@ const COMMON = ['-std=c++20', '-fPIC', '-fvisibility=hidden', '-ffp-contract=off
 const SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer', '-g'];
 
 const AVX2 = ['-mavx2', '-mfma', '-mf16c', '-mbmi2'];
+const AVX512 = [...AVX2, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mavx512vnni'];
 const INSTRUCTION_SETS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   x64: {
     'kernels/avx2.cpp': AVX2,
-    'kernels/avx512.cpp': [...AVX2, '-mavx512f', '-mavx512bw', '-mavx512dq', '-mavx512vl', '-mavx512vnni'],
+    'kernels/avx512.cpp': AVX512,
+    'kernels/amx.cpp': [...AVX512, '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],
   },
   arm64: {
     // Apple's compiler takes its own processors, which have these instructions, for granted.
@@ -52,7 +54,7 @@ async function findCompiler(): Promise<Compiler> {
 
 function flagsFor(source: string, compiler: Compiler, sanitize: boolean): string[] {
   // GCC's own header of these instructions sets off its warning about uninitialized variables (GCC bug 105593).
-  const quiet = source === 'kernels/avx512.cpp' && !/clang/i.test(compiler.version);
+  const quiet = /^kernels\/(avx512|amx)\.cpp$/.test(source) && !/clang/i.test(compiler.version);
   const tuned = source.startsWith('kernels/') ? '-O3' : '-O2';
   return [
     ...COMMON,

@@ -6,13 +6,14 @@ import type { Vector } from './vector.ts';
 /**
  * The arithmetic of a transformer, in one of two implementations with the same meaning: `native` (C++, threads, vector
  * instructions) and `reference` (plain TypeScript, float64 sums, slow). Both multiply quantized weights as they lie in
- * the file; `native` rounds the other factor to 15 bits where that is faster, `reference` leaves it exact.
+ * the file; `native` rounds the other factor to 15 bits, or both to bfloat16, where that is faster; `reference` rounds
+ * neither.
  *
  * Files, matrices, vectors and caches belong to the kernels that made them and live until `close`: make them once.
  */
 export interface Kernels {
   readonly name: 'native' | 'reference';
-  /** What multiplies: "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
+  /** What multiplies: "amx", "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
   readonly instructionSet: string;
   readonly threads: number;
 

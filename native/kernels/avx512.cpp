@@ -13,17 +13,21 @@ namespace hearth {
 namespace {
 
 template <Type T>
+void setMany(KernelTable& table) {
+  table.manyTokens[static_cast<std::size_t>(T)] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>,
+                                                   matmulQuantized<T>};
+}
+
+template <Type T>
 void setBlocks(KernelTable& table) {
-  constexpr auto i = static_cast<std::size_t>(T);
-  table.matvec[i] = matvecBlocks<T>;
-  table.manyTokens[i] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>, matmulQuantized<T>};
+  table.matvec[static_cast<std::size_t>(T)] = matvecBlocks<T>;
+  setMany<T>(table);
 }
 
 template <Type T>
 void setSuperblocks(KernelTable& table) {
-  constexpr auto i = static_cast<std::size_t>(T);
-  table.matvec[i] = matvecSuperblocks<T>;
-  table.manyTokens[i] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>, matmulQuantized<T>};
+  table.matvec[static_cast<std::size_t>(T)] = matvecSuperblocks<T>;
+  setMany<T>(table);
 }
 
 void activateAvx512(Type type, const float* x, std::size_t columns, std::byte* out) {
@@ -38,6 +42,7 @@ KernelTable makeAvx512Table() {
   setBlocks<Type::Q4_0>(table);
   setBlocks<Type::Q5_0>(table);
   setBlocks<Type::IQ4_NL>(table);
+  setMany<Type::Q5_1>(table);
   setSuperblocks<Type::Q2_K>(table);
   setSuperblocks<Type::Q3_K>(table);
   setSuperblocks<Type::Q4_K>(table);

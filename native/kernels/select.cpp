@@ -4,6 +4,12 @@
 
 #include "tables.hpp"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -11,6 +17,28 @@
 
 namespace hearth {
 namespace {
+
+#if defined(__x86_64__) && defined(__linux__)
+/** The tiles' registers are large: Linux has a process ask for them, once (Documentation/arch/x86/xstate.rst). */
+bool mayUseTiles() {
+  constexpr int requestPermission = 0x1023;
+  constexpr int tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+/** CPUID leaf 7: bfloat16 products of tiles and of vectors. */
+bool hasAmx() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned tiles = 1u << 24 | 1u << 22;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & tiles) != tiles) return false;
+  constexpr unsigned vectors = 1u << 5;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & vectors) != 0 && mayUseTiles();
+}
+#else
+bool hasAmx() { return false; }
+#endif
 
 #if defined(__x86_64__)
 bool hasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
@@ -38,6 +66,7 @@ std::vector<const KernelTable*> availableTables() {
   const auto offer = [&tables](bool supported, const KernelTable* (*table)()) {
     if (supported && table() != nullptr) tables.push_back(table());
   };
+  offer(hasAvx512() && hasAmx(), amxTable);
   offer(hasAvx512(), avx512Table);
   offer(hasAvx2(), avx2Table);
   offer(hasNeon(), neonTable);

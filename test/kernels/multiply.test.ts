@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { dequantize } from '../../engine/gguf/dequantize.ts';
+import { brainToFloat, floatToBrain } from '../../engine/gguf/half.ts';
 import { quantize } from '../../engine/gguf/quantize.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
@@ -59,46 +60,73 @@ for (const type of QUANTIZATION_NAMES) {
           kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
           return [...y.values];
         });
-        for (const [i, product] of products.entries()) assert.equal(product, expected, NATIVE_SETS[i]);
+        for (const [i, product] of products.entries()) {
+          // Scaled, the weights of the K formats need more bits than bfloat16 has.
+          if (tilesOf(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
+          assert.equal(product, expected, NATIVE_SETS[i]);
+        }
       }),
       { seed: 1, numRuns: 25 },
     );
   });
 
-  testNative(`${type}: activations are exact or keep 15 bits, sums differ only by rounding`, () => {
-    fc.assert(
-      fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
-        const random = randomFrom(seed);
-        const columns = columnsOf(type, blocks);
-        const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
-        const x = Float32Array.from(randomValues(random, columns * tokens));
-        const weights = new Float32Array(rows * columns);
-        dequantize(type, source, weights);
-        const rounded = roundedActivations(type, x);
-        for (const kernels of natives) {
-          const matrix = kernels.matrix({ source, type, rows, columns });
-          const y = kernels.vector(rows * tokens);
-          kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
-          for (const [i, value] of y.values.entries()) {
-            const [token, row] = [Math.floor(i / rows), i % rows];
-            let [exact, sum, magnitude] = [0, 0, 0];
-            for (let c = 0; c < columns; c++) {
-              const weight = weights[row * columns + c] as number;
-              const product = weight * (rounded[token * columns + c] as number);
-              exact += weight * (x[token * columns + c] as number);
-              sum += product;
-              magnitude += Math.abs(product);
+  testNative(
+    `${type}: activations are exact, keep 15 bits or, in tiles, 8 like the weights; sums differ only by rounding`,
+    () => {
+      fc.assert(
+        fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
+          const random = randomFrom(seed);
+          const columns = columnsOf(type, blocks);
+          const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
+          const x = Float32Array.from(randomValues(random, columns * tokens));
+          const weights = new Float32Array(rows * columns);
+          dequantize(type, source, weights);
+          const rounded = roundedActivations(type, x);
+          for (const kernels of natives) {
+            const matrix = kernels.matrix({ source, type, rows, columns });
+            const y = kernels.vector(rows * tokens);
+            kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
+            // What may come out, by what is multiplied: rounded or exact factors.
+            const factors = tilesOf(kernels.instructionSet, type, tokens)
+              ? [[brains(weights), brains(x)] as const]
+              : [[weights, rounded] as const, [weights, x] as const];
+            for (const [i, value] of y.values.entries()) {
+              const at = { columns, token: Math.floor(i / rows), row: i % rows };
+              const products = factors.map(([w, v]) => rowProduct(w, v, at));
+              // A block's minimum is taken off as a whole: what is added up is larger than the products.
+              const close = products.some(({ sum, size }) => Math.abs(value - sum) <= 4e-6 * (size + 0.01));
+              assert.ok(close, `${kernels.instructionSet}: ${value} is none of ${products.map(({ sum }) => sum)}`);
             }
-            // A block's minimum is taken off as a whole: what is added up is larger than the products.
-            const bound = 4e-6 * (magnitude + 0.01);
-            const error = Math.min(Math.abs(value - sum), Math.abs(value - exact));
-            assert.ok(error <= bound, `${kernels.instructionSet}: ${value} is neither ${sum} nor ${exact}`);
           }
-        }
-      }),
-      { seed: 2, numRuns: 10 },
-    );
-  });
+        }),
+        { seed: 2, numRuns: 10 },
+      );
+    },
+  );
+}
+
+/** Whether the instruction set multiplies so many tokens by tiles, both factors rounded to bfloat16. */
+function tilesOf(set: string | undefined, type: Quantization, tokens: number): boolean {
+  return set === 'amx' && QUANTIZATIONS[type].block > 1 && tokens >= 4;
+}
+
+function brains(values: Float32Array): Float32Array {
+  return values.map((value) => brainToFloat(floatToBrain(value)));
+}
+
+/** One row times one token: Σ of the products, and of their sizes. */
+function rowProduct(
+  weights: ArrayLike<number>,
+  x: ArrayLike<number>,
+  { columns, row, token }: { readonly columns: number; readonly row: number; readonly token: number },
+): { readonly sum: number; readonly size: number } {
+  let [sum, size] = [0, 0];
+  for (let c = 0; c < columns; c++) {
+    const product = (weights[row * columns + c] as number) * (x[token * columns + c] as number);
+    sum += product;
+    size += Math.abs(product);
+  }
+  return { sum, size };
 }
 
 /**

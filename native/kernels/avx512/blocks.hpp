@@ -4,7 +4,7 @@
 #include "../table.hpp"
 #include "simd.hpp"
 
-/** Formats of 32 weights per block with a scale and no minimum: two blocks fill a register. */
+/** Formats of 32 weights per block: two blocks fill a register. Matrix–vector products are of those without a minimum. */
 namespace hearth {
 namespace {
 
@@ -27,9 +27,10 @@ inline __m512i decodeBlocks(const std::uint8_t* first, const std::uint8_t* secon
     const __m128i table = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15);
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibblesOf(first + 2, second + 2));
   }
-  if constexpr (T == Type::Q5_0) {
-    const __m512i low = nibblesOf(first + 6, second + 6);
-    const __mmask64 high = static_cast<std::uint64_t>(load32(second + 2)) << 32 | load32(first + 2);
+  if constexpr (T == Type::Q5_0 || T == Type::Q5_1) {
+    constexpr std::size_t at = T == Type::Q5_0 ? 2 : 4;
+    const __m512i low = nibblesOf(first + at + 4, second + at + 4);
+    const __mmask64 high = static_cast<std::uint64_t>(load32(second + at)) << 32 | load32(first + at);
     return _mm512_mask_add_epi8(low, high, low, _mm512_set1_epi8(16));
   }
 }

@@ -15,7 +15,9 @@ namespace {
 
 /** Weights that share a scale once unpacked. */
 constexpr std::size_t groupWeights(Type type) { return isSuperblock(type) ? scaleWeights(type) : 32; }
-constexpr bool hasMinimum(Type type) { return isSuperblock(type) && superblockHasMinimum(type); }
+constexpr bool hasMinimum(Type type) {
+  return isSuperblock(type) ? superblockHasMinimum(type) : type == Type::Q5_1;
+}
 inline constexpr std::size_t packLanes = 16;
 inline constexpr std::size_t quantTileRows = 6;
 /** Columns per pass: both packs' bytes of so many, 16 KiB, stay in the first-level cache for all rows of a unit. */
@@ -130,6 +132,7 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
       const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(block, block));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.quants + i * 32), weights);
       out.scales[i] = halfAt(block);
+      if constexpr (hasMinimum(T)) out.minimums[i] = -halfAt(block + 2);
     }
   }
 }

@@ -104,10 +104,12 @@ void dequantizeRow(const std::uint8_t* row, std::size_t columns, float* out) {
     Unpacked<block> weights;
     for (std::size_t i = 0; i < columns / block; i++) {
       unpack<T>(row + i * formatOf(T).bytes, weights);
-      for (std::size_t j = 0; j < block; j++) {
-        const float scale = weights.scale * static_cast<float>(weights.scales[j / 16]);
-        const float minimum = weights.minimum * static_cast<float>(weights.minimums[j / 16]);
-        out[i * block + j] = scale * static_cast<float>(weights.quants[j]) - minimum;
+      for (std::size_t group = 0; group < block / 16; group++) {
+        const float scale = weights.scale * static_cast<float>(weights.scales[group]);
+        const float minimum = weights.minimum * static_cast<float>(weights.minimums[group]);
+        for (std::size_t j = 16 * group; j < 16 * group + 16; j++) {
+          out[i * block + j] = scale * static_cast<float>(weights.quants[j]) - minimum;
+        }
       }
     }
   }

@@ -1,0 +1,70 @@
+#include "tables.hpp"
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
+#include "amx/matmul.hpp"
+
+namespace hearth {
+namespace {
+
+template <Type T>
+void setTiles(KernelTable& table) {
+  table.manyTokens[static_cast<std::size_t>(T)] = {brainBytes, packBrains, brainScratchBytes<T>, matmulBrains<T>};
+}
+
+/** Products of tiles as fast as they go: what quantized matrices could reach (see shared/limits.hpp). */
+double tileProducts(std::size_t rounds, float& result) {
+  alignas(64) std::byte zeros[1024]{};
+  const TileSession session;
+  _tile_loadd(4, zeros, 64);
+  _tile_loadd(6, zeros, 64);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::size_t i = 0; i < rounds; i++) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 6);
+    _tile_dpbf16ps(2, 4, 6);
+    _tile_dpbf16ps(3, 4, 6);
+  }
+  _tile_stored(0, zeros, 64);
+  result += static_cast<float>(zeros[0]);
+  return 2.0 * 4 * 16 * 16 * 32 * static_cast<double>(rounds);
+}
+
+/** AVX-512, and tiles for quantized rows times many tokens. */
+KernelTable makeAmxTable() {
+  KernelTable table = *avx512Table();
+  table.name = "amx";
+  // Whole tiles of these products and of those with floats.
+  table.tileRows = 48;
+  setTiles<Type::Q8_0>(table);
+  setTiles<Type::Q4_0>(table);
+  setTiles<Type::Q5_0>(table);
+  setTiles<Type::Q5_1>(table);
+  setTiles<Type::Q2_K>(table);
+  setTiles<Type::Q3_K>(table);
+  setTiles<Type::Q4_K>(table);
+  setTiles<Type::Q5_K>(table);
+  setTiles<Type::Q6_K>(table);
+  setTiles<Type::IQ4_NL>(table);
+  table.byteDots = tileProducts;
+  return table;
+}
+
+}  // namespace
+
+const KernelTable* amxTable() {
+  static const KernelTable table = makeAmxTable();
+  return &table;
+}
+
+}  // namespace hearth
+
+#else
+
+namespace hearth {
+const KernelTable* amxTable() { return nullptr; }
+}  // namespace hearth
+
+#endif

@@ -1,0 +1,66 @@
+#pragma once
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/** The tile registers: eight of 16 rows of 64 bytes. 0 to 3 hold sums, 4 and 5 weights, 6 and 7 activations. */
+namespace hearth {
+namespace {
+
+/** Sets the tiles up, and gives them back at its end: the system saves them at every switch of threads until then. */
+class TileSession {
+ public:
+  TileSession() {
+    // The layout of the configuration is Intel's (Software Developer's Manual, LDTILECFG): palette 1, row lengths, rows.
+    struct alignas(64) Configuration {
+      std::uint8_t palette;
+      std::uint8_t startRow;
+      std::uint8_t reserved[14];
+      std::uint16_t rowBytes[16];
+      std::uint8_t rows[16];
+    } configuration{};
+    configuration.palette = 1;
+    for (int tile = 0; tile < 8; tile++) {
+      configuration.rowBytes[tile] = 64;
+      configuration.rows[tile] = 16;
+    }
+    _tile_loadconfig(&configuration);
+  }
+  ~TileSession() { _tile_release(); }
+  TileSession(const TileSession&) = delete;
+  TileSession& operator=(const TileSession&) = delete;
+};
+
+/** sums, [16·R][32], += R tiles of weights times V tiles of activations, over `blocks` consecutive blocks of each. */
+template <std::size_t R, std::size_t V>
+inline void addTiles(const std::byte* const (&weights)[2], const std::byte* const (&packs)[2], std::size_t blocks,
+                     float* sums) {
+  constexpr int sumStride = 128;
+  float* const below = sums + 16 * 32;
+  _tile_loadd(0, sums, sumStride);
+  if constexpr (V == 2) _tile_loadd(1, sums + 16, sumStride);
+  if constexpr (R == 2) _tile_loadd(2, below, sumStride);
+  if constexpr (R == 2 && V == 2) _tile_loadd(3, below + 16, sumStride);
+  for (std::size_t block = 0; block < blocks; block++) {
+    _tile_loadd(4, weights[0] + 1024 * block, 64);
+    _tile_loadd(6, packs[0] + 1024 * block, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (V == 2) {
+      _tile_loadd(7, packs[1] + 1024 * block, 64);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (R == 2) {
+      _tile_loadd(5, weights[1] + 1024 * block, 64);
+      _tile_dpbf16ps(2, 5, 6);
+      if constexpr (V == 2) _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+  _tile_stored(0, sums, sumStride);
+  if constexpr (V == 2) _tile_stored(1, sums + 16, sumStride);
+  if constexpr (R == 2) _tile_stored(2, below, sumStride);
+  if constexpr (R == 2 && V == 2) _tile_stored(3, below + 16, sumStride);
+}
+
+}  // namespace
+}  // namespace hearth
