@@ -1,0 +1,106 @@
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "../../../native/formats/half.hpp"
+#include "../../../native/kernels/tables.hpp"
+
+/**
+ * Every format's products, one token and many, by the NEON kernels and by the scalar ones, from the same random bytes.
+ * Prints what differs by more than the rounding of sums; exits with 1 then.
+ */
+using namespace hearth;
+
+namespace {
+
+constexpr std::size_t rowCount = 13;
+constexpr std::size_t columns = 768;
+constexpr std::size_t tokenCount = 9;
+
+/** Where blocks keep scale and minimum in half precision; the second is 0 where there is none. */
+struct Scales {
+  Type type;
+  std::size_t scale;
+  std::size_t minimum;
+};
+constexpr Scales layouts[] = {{Type::Q8_0, 0, 0},  {Type::Q4_0, 0, 0},   {Type::Q5_0, 0, 0},   {Type::Q5_1, 0, 2},
+                              {Type::Q2_K, 80, 82}, {Type::Q3_K, 108, 0}, {Type::Q4_K, 0, 2},   {Type::Q5_K, 0, 2},
+                              {Type::Q6_K, 208, 0}, {Type::IQ4_NL, 0, 0}};
+
+struct AlignedBytes {
+  explicit AlignedBytes(std::size_t bytes)
+      : data(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64))) {}
+  ~AlignedBytes() { std::free(data); }
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  std::byte* data;
+};
+
+std::vector<std::uint8_t> randomRows(const Scales& layout) {
+  const Format format = formatOf(layout.type);
+  std::vector<std::uint8_t> bytes(rowCount * rowBytes(layout.type, columns));
+  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(std::rand());
+  const std::uint16_t scale = floatToHalf(0.01f);
+  for (std::size_t block = 0; block < bytes.size(); block += format.bytes) {
+    std::memcpy(bytes.data() + block + layout.scale, &scale, 2);
+    if (layout.minimum > 0) std::memcpy(bytes.data() + block + layout.minimum, &scale, 2);
+  }
+  return bytes;
+}
+
+/** [token][row], tokens one by one or all at once. */
+std::vector<float> products(const KernelTable& table, Type type, const Rows& rows, const std::vector<float>& x,
+                            bool atOnce) {
+  const auto i = static_cast<std::size_t>(type);
+  std::vector<float> y(tokenCount * rowCount);
+  if (atOnce) {
+    const ManyTokens& many = table.manyTokens[i];
+    const std::size_t packs = (tokenCount + table.tokenLanes - 1) / table.tokenLanes;
+    const AlignedBytes packed(packs * many.packBytes(columns));
+    for (std::size_t pack = 0; pack < packs; pack++) {
+      const std::size_t begin = pack * table.tokenLanes;
+      const std::size_t count = tokenCount - begin < table.tokenLanes ? tokenCount - begin : table.tokenLanes;
+      many.pack(x.data() + begin * columns, count, columns, packed.data + pack * many.packBytes(columns));
+    }
+    const AlignedBytes scratch(many.scratchBytes(rowCount, columns, tokenCount));
+    many.multiply({rows, packed.data, tokenCount, y.data(), rowCount, scratch.data});
+    return y;
+  }
+  const AlignedBytes activations(table.activationBytes(type, columns));
+  for (std::size_t t = 0; t < tokenCount; t++) {
+    table.activate(type, x.data() + t * columns, columns, activations.data);
+    table.matvec[i](rows, activations.data, y.data() + t * rowCount);
+  }
+  return y;
+}
+
+}  // namespace
+
+int main() {
+  bool same = true;
+  for (const Scales& layout : layouts) {
+    const std::vector<std::uint8_t> bytes = randomRows(layout);
+    const Rows rows{bytes.data(), rowCount, columns};
+    std::vector<float> x(tokenCount * columns);
+    for (auto& value : x) value = static_cast<float>(std::rand()) / static_cast<float>(RAND_MAX) - 0.5f;
+    for (const bool atOnce : {false, true}) {
+      const std::vector<float> expected = products(*scalarTable(), layout.type, rows, x, atOnce);
+      const std::vector<float> found = products(*neonTable(), layout.type, rows, x, atOnce);
+      double size = 0;
+      double error = 0;
+      for (std::size_t i = 0; i < found.size(); i++) {
+        size += double{expected[i]} * double{expected[i]};
+        error += (double{found[i]} - double{expected[i]}) * (double{found[i]} - double{expected[i]});
+      }
+      // Both round activations alike, and so differ by the order of their sums alone.
+      if (!(error <= 1e-11 * size)) {
+        same = false;
+        std::printf("format %d, %s: NMSE %g\n", static_cast<int>(layout.type), atOnce ? "at once" : "one by one",
+                    error / size);
+      }
+    }
+  }
+  return same ? 0 : 1;
+}
