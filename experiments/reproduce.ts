@@ -18,6 +18,7 @@ import { summarise } from './lib/reproduce/summaries.ts';
 import { PRIMA_TABLES } from './lib/reproduce/tables.ts';
 import { summaryTable } from './lib/reproduce/terminal.ts';
 import { withLargerD3 } from './lib/reproduce/variants.ts';
+import { reproduceHeterollm } from './lib/reproduce-heterollm/run.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 /** Seconds for one integer program; those of a home take well under one. */
@@ -26,8 +27,14 @@ const SOLVER_SECONDS = 20;
 const MISSES = 16;
 
 async function reproduce(options: ReproduceOptions, [name = '']: readonly string[]): Promise<void> {
-  const paper = PAPERS[readChoice('paper', name, PAPER_NAMES)];
-  checkOutput(options.out);
+  const choice = readChoice('paper', name, PAPER_NAMES);
+  const out = options.out ?? `results/reproduce-${choice}`;
+  if (choice === 'heterollm') {
+    reproduceHeterollm({ out, json: options.json });
+    return;
+  }
+  const paper = PAPERS[choice];
+  checkOutput(out);
   const tables = PRIMA_TABLES.filter(({ number }) => options.table.includes(number));
   const published = loadPublished();
   const catalogue = loadCatalogue();
@@ -69,7 +76,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
   const json = cellsJson({ settings, comparisons, summaries, sensitivities, clusters });
   const report = reproductionReport({ tables, comparisons, summaries, sensitivities, clusters, workload });
   writeFiles(
-    options.out,
+    out,
     new Map([
       ['report.html', renderReport(report)],
       ['cells.csv', cellsCsv(comparisons)],
@@ -82,7 +89,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
   }
   process.stdout.write(`${report.subtitle}\n\n${summaryTable(summaries)}\n`);
   process.stdout.write(
-    `${wrapText(report.summary, 118).join('\n')}\nReport: ${options.out}/report.html (beside it cells.csv, cells.json)\n`,
+    `${wrapText(report.summary, 118).join('\n')}\nReport: ${out}/report.html (beside it cells.csv, cells.json)\n`,
   );
 }
 

@@ -4,7 +4,7 @@ import { readCount, readList } from '../../../engine/terminal/options.ts';
 import { PRIMA_TABLES } from './tables.ts';
 
 /** Papers whose tables can be reproduced, by the name that the command line takes. */
-export const PAPERS = { prima: 'prima-cpp' } as const;
+export const PAPERS = { prima: 'prima-cpp', heterollm: 'heterollm' } as const;
 export type PaperName = keyof typeof PAPERS;
 export const PAPER_NAMES = Object.keys(PAPERS) as PaperName[];
 
@@ -25,7 +25,8 @@ export interface ReproduceOptions {
   readonly tokens: number;
   readonly seed: number;
   readonly json: boolean;
-  readonly out: string;
+  /** `results/reproduce-PAPER` unless given. */
+  readonly out?: string;
 }
 
 const NUMBERS = PRIMA_TABLES.map(({ number }) => number);
@@ -64,7 +65,7 @@ export function reproduceOptions(command: Command): void {
       ).default(0),
     )
     .option('--json', 'print cells.json instead of the summary', false)
-    .option('--out <dir>', 'where report.html, cells.csv and cells.json go', 'results/reproduce-prima');
+    .option('--out <dir>', 'where report.html, cells.csv and cells.json go; results/reproduce-PAPER unless given');
 }
 
 /** The nearest number would be no help, so the message has them all. @throws InputError */

@@ -1,0 +1,51 @@
+import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
+import type { Answer, Runs } from './runs.ts';
+
+/** What cells are made of: results of the runs of one answer, in SI. */
+export interface Quantities {
+  /** Seconds of a prompt. */
+  prefill(model: string, tokens: number, system?: SocSystemName, naive?: boolean): number;
+  /** Seconds of a token after a prompt of 256. */
+  decode(model: string, system?: SocSystemName, naive?: boolean): number;
+  /** Joules of a prompt. */
+  joules(model: string, tokens: number, system?: SocSystemName): number;
+  /** Seconds of generating graphs. */
+  graphs(model: string, tokens: number): number;
+  /** Seconds of a prompt, and of a token, on another engine: rates of the GPU or CPU fitted to Llama-8B. */
+  enginePrefill(engine: Engine, model: string, tokens: number): number;
+  engineDecode(engine: Engine, model: string): number;
+}
+
+/** Engines that run on one processor, known by what the paper measures of them. */
+export const ENGINES = ['MNN', 'MLC', 'llama.cpp'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** Printed for Llama-8B: Hetero-layer's speedup at 256 tokens (§5.2.1), Hetero-tensor's in decoding (§5.3). */
+const FITTED: Readonly<Record<Engine, { readonly prefill: number; readonly decode: number }>> = {
+  MNN: { prefill: 5.85, decode: 1.5 },
+  MLC: { prefill: 5.64, decode: 1.52 },
+  'llama.cpp': { prefill: 24.9, decode: 2.53 },
+};
+
+const EIGHT = 'Llama-3-8B';
+
+/** An engine as a rate: as much slower than GPU-only on any model and length as it is on Llama-8B. */
+export function quantitiesOf(runs: Runs, answer: Answer): Quantities {
+  const quantities: Quantities = {
+    prefill: (model, tokens, system = 'hetero-tensor', naive = false) =>
+      runs({ model, tokens, system, ...(naive && { synchronisation: 'naive' }) }, answer).prefillSeconds,
+    decode: (model, system = 'hetero-tensor', naive = false) =>
+      runs({ model, tokens: 256, system, ...(naive && { synchronisation: 'naive' }) }, answer).tokenSeconds,
+    joules: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillJoules,
+    graphs: (model, tokens) => runs({ model, tokens, system: 'online-prepare' }, answer).graphSeconds,
+    enginePrefill(engine, model, tokens) {
+      const fitted = FITTED[engine].prefill * quantities.prefill(EIGHT, 256, 'hetero-layer');
+      return (fitted * quantities.prefill(model, tokens, 'gpu-only')) / quantities.prefill(EIGHT, 256, 'gpu-only');
+    },
+    engineDecode(engine, model) {
+      const fitted = FITTED[engine].decode * quantities.decode(EIGHT);
+      return (fitted * quantities.decode(model, 'gpu-only')) / quantities.decode(EIGHT, 'gpu-only');
+    },
+  };
+  return quantities;
+}
