@@ -98,14 +98,25 @@ export function multiplySeconds(
 export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const tokens = workload.promptTokens * workload.batch;
   const keysAndValues = kvBytesPerToken(model) * tokens;
-  const flops = processor.promptFlops ?? processor.flops;
-  const multiply = multiplySeconds(model.layer, { ...workload, batch: tokens }, { flops });
   return {
-    compute: multiply + prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
+    compute:
+      promptMultiplySeconds(model.layer, { ...workload, batch: tokens }, processor) +
+      prefillAttentionSeconds(model, { ...workload, batch: tokens }, processor),
     kvCopy: processor.kvCopyLatency + keysAndValues / processor.bandwidth,
     memory: (model.layer.bytes + keysAndValues) / processor.bandwidth,
     overhead: overheadSeconds(model, tokens, processor),
   };
+}
+
+/**
+ * Products with many tokens: weights are unpacked once, with the first token, which takes what it does alone; every other
+ * one is faster, where that was measured.
+ * @param workload whose batch are the tokens of all prompts
+ */
+function promptMultiplySeconds(group: WeightGroup, workload: Workload, { flops, promptFlops }: ProcessorRates): number {
+  if (promptFlops === undefined) return multiplySeconds(group, workload, { flops });
+  const first = multiplySeconds(group, { ...workload, batch: 1 }, { flops });
+  return first + multiplySeconds(group, { ...workload, batch: workload.batch - 1 }, { flops: promptFlops });
 }
 
 /** @param workload whose batch are the tokens of all prompts */

@@ -18,6 +18,7 @@ import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import {
+  createPrefillCosts,
   createRingCosts,
   type DeviceCosts,
   type DeviceLoad,
@@ -30,6 +31,8 @@ import type { Runtime } from './runtime.ts';
 export interface RingPredictionOptions {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
+  /** A decoded token (unless given), or a prompt as a whole: the seconds are then those to the first token, TTFT. */
+  readonly phase?: 'decode' | 'prefill';
 }
 
 /** A device's part of a plan while it is summed up. */
@@ -52,9 +55,10 @@ export function createRingPredictor(
   cluster: Cluster,
   model: Model,
   workload: Workload,
-  { reclaim = 'overflow', runtime }: RingPredictionOptions = {},
+  { reclaim = 'overflow', runtime, phase = 'decode' }: RingPredictionOptions = {},
 ): (plan: Plan) => Breakdown {
-  const costs = createRingCosts(cluster, model, workload, runtime);
+  const create = phase === 'prefill' ? createPrefillCosts : createRingCosts;
+  const costs = create(cluster, model, workload, runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
   return (plan) => predictRing(plan, costs, indices, reclaim);
 }

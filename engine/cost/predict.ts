@@ -1,4 +1,5 @@
 import type { Cluster } from '../hardware/cluster.ts';
+import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -31,7 +32,7 @@ export type Prediction = PredictedPlan &
 
 /**
  * The predicted TPOT of a plan, taken apart.
- * @throws InputError if the plan doesn't fit cluster and model, or is none that the `roofline` formulas are for
+ * @throws InputError if the plan doesn't fit cluster and model, or is none that the formulas or the phase are for
  */
 export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;
@@ -40,6 +41,8 @@ export function predict(prediction: Prediction): Breakdown {
   if (plan.stages.some(({ partition }) => partition !== undefined)) {
     return createSocPredictor(truth, model, workload, prediction)(plan);
   }
+  if (isCut(plan) && prediction.phase === 'prefill')
+    throw new InputError('phase', 'prefill is not predicted for plans that cut tensors; simulate them');
   const create = isCut(plan) ? createTensorPredictor : createRingPredictor;
   return create(truth, model, workload, prediction)(plan);
 }

@@ -10,7 +10,14 @@ import {
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { WeightsPolicy } from '../plan/plan.ts';
-import { embeddingRowBytes, type LayerSeconds, layerSeconds, outputSeconds, reservedKvBytes } from './layer-seconds.ts';
+import {
+  embeddingRowBytes,
+  type LayerSeconds,
+  layerSeconds,
+  outputSeconds,
+  prefillLayerSeconds,
+  reservedKvBytes,
+} from './layer-seconds.ts';
 import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
@@ -76,6 +83,39 @@ export function createRingCosts(
     embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
     outputBytes: model.output.bytes,
     devices: cluster.devices.map((device) => deviceCosts(device, model, workload, runtime)),
+    hop: (from, to) => (from === to ? 0 : transferSeconds(cluster.link(from, to), message)),
+    uniformHop: cluster.links.pairs.size === 0 ? transferSeconds(cluster.links.default, message) : undefined,
+  };
+}
+
+/**
+ * The same for a prompt's tokens, which go around the ring together: layers do the work of all, links carry the hidden
+ * states of all, and the output layer runs for the last. The KV cache holds the prompt.
+ */
+export function createPrefillCosts(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  runtime: Runtime = DEFAULT_RUNTIME,
+): RingCosts {
+  const costs = createRingCosts(cluster, model, { ...workload, context: workload.promptTokens }, runtime);
+  const message = runtime.activationBytes * model.hiddenSize * workload.batch * workload.promptTokens;
+  const devices = costs.devices.map((device, index): DeviceCosts => {
+    const { cpu, gpu } = cluster.devices[index] as Device;
+    const onCpu = prefillLayerSeconds(model, workload, cpu);
+    const onGpu = gpu && prefillLayerSeconds(model, workload, gpu);
+    return {
+      ...device,
+      cpu: onCpu,
+      gpu: onGpu,
+      cpuLayer: sum(onCpu),
+      gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : sum(onGpu),
+      windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+    };
+  });
+  return {
+    ...costs,
+    devices,
     hop: (from, to) => (from === to ? 0 : transferSeconds(cluster.link(from, to), message)),
     uniformHop: cluster.links.pairs.size === 0 ? transferSeconds(cluster.links.default, message) : undefined,
   };

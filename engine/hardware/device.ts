@@ -17,7 +17,7 @@ export interface ProcessorRates {
   readonly bandwidth: number;
   /** Seconds to append one token's keys and values of one layer to the KV cache, before any bytes (t^kv_cpy, Eq. 13). */
   readonly kvCopyLatency: number;
-  /** The same as `flops` for many tokens of a prompt at once, where it was measured; `flops` unless given. */
+  /** FLOP/s of every token of a prompt after the first, where it was measured; all take `flops` unless given. */
   readonly promptFlops?: FlopRates;
   /**
    * Bytes of KV cache that attention gets through per second, softmax included, where it was measured: in decode, when they

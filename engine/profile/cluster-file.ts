@@ -16,7 +16,7 @@ const FORGOTTEN = 0.02;
  * A profile as a cluster of one device, in the format of datasets/README.md: every quantity with its source, which says
  * how often it was measured and how the values spread.
  */
-export function clusterFile(profile: MachineProfile): string {
+export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
   const { name, memory, disk, cache, cpu, instructionSet } = profile;
   const facts = cpuFacts(cpu);
   const { total, available, swappable, swapFree } = memory.memory;
@@ -61,7 +61,7 @@ export function clusterFile(profile: MachineProfile): string {
           bandwidth: { value: rate(cache.rate.median), source: from(cache.rate, 'reading a part of it') },
         },
       }),
-      promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond reading'),
+      promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond its first token'),
       attention: {
         memory: quantity(facts.attention.memory, rate, 'KV cache from memory'),
         cache: quantity(facts.attention.cache, rate, 'KV cache from a cache'),

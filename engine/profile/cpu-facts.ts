@@ -29,25 +29,28 @@ const LEAST_SHARE = 0.01;
 /**
  * The cost model adds up computing and reading (prima.cpp Eqs. 12 and 14), and kernels do both at once. So the bandwidth is
  * that of the format that is read fastest, and each format's FLOP rate is that of the time that its products take beyond
- * reading at that rate: together they give back what was measured.
+ * reading at that rate: together they give back what was measured. Of a prompt the first token takes what it does alone,
+ * and the others the rest.
  */
 export function cpuFacts(measures: CpuMeasures): CpuFacts {
   const fastest = [...measures.vectorProducts]
     .map(([type, sample]) => ({ value: bytesPerWeight(type) / sample.median, sample }))
     .reduce((best, one) => (one.value > best.value ? one : best));
   const bandwidth = fastest.value;
-  const rates = (samples: ReadonlyMap<Quantization, Sample>, tokens: number): Map<Quantization, Fact> =>
-    new Map(
-      [...samples].map(([type, sample]) => {
-        const reading = bytesPerWeight(type) / bandwidth;
-        const beyond = Math.max(tokens * sample.median - reading, LEAST_SHARE * reading);
-        return [type, { value: (2 * tokens) / beyond, sample }];
-      }),
-    );
+  const flops = new Map<Quantization, Fact>();
+  const promptFlops = new Map<Quantization, Fact>();
+  for (const [type, sample] of measures.vectorProducts) {
+    const reading = bytesPerWeight(type) / bandwidth;
+    const beyond = Math.max(sample.median - reading, LEAST_SHARE * reading);
+    flops.set(type, { value: 2 / beyond, sample });
+    const prompt = measures.matrixProducts.get(type) as Sample;
+    const others = Math.max(PROMPT_TOKENS * prompt.median - reading - beyond, LEAST_SHARE * reading);
+    promptFlops.set(type, { value: (2 * (PROMPT_TOKENS - 1)) / others, sample: prompt });
+  }
   const copy = measures.keyValueCopy;
   return {
-    flops: rates(measures.vectorProducts, 1),
-    promptFlops: rates(measures.matrixProducts, PROMPT_TOKENS),
+    flops,
+    promptFlops,
     bandwidth: fastest,
     kvCopyLatency: { value: Math.max(0, copy.median - COPIED_BYTES / bandwidth), sample: copy },
     attention: { memory: factOf(measures.attentionFromMemory), cache: factOf(measures.attentionFromCache) },

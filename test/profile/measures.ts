@@ -13,7 +13,7 @@ export const MEASURES: CpuMeasures = {
       return [type, sample((bytes / block / 10e9) * (1 + index / 10))];
     }),
   ),
-  matrixProducts: new Map(QUANTIZATION_NAMES.map((type, index) => [type, sample((10 + index) * 1e-12)])),
+  matrixProducts: new Map(QUANTIZATION_NAMES.map((type, index) => [type, sample((100 + index) * 1e-12)])),
   attentionFromMemory: sample(5e9),
   attentionFromCache: sample(9e9),
   keyValueCopy: sample(3e-6),

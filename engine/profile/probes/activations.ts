@@ -10,7 +10,8 @@ const WIDTHS: LayerWidths = {
   kvHeads: 4,
   headSize: 64,
 };
-const TOKENS = 32;
+/** Of a prompt: more than a second-level cache holds of their values. */
+const TOKENS = 128;
 
 /** Bytes per second (F32) of norms, rotations and gates of a layer: what is done value by value between the products. */
 export function activationRate({ kernels, clock }: Bench): () => number {

@@ -13,7 +13,7 @@ export interface Bench {
 }
 
 /** Long beside what threads wait for one another at the beginning and the end, short beside a user's patience. */
-const LEAST_SECONDS = 0.03;
+const LEAST_SECONDS = 0.1;
 const MOST_UNITS = 4096;
 /** Growth from one attempt to the next, so that one hiccup decides nothing. */
 const MOST_GROWTH = 8;

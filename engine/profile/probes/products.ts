@@ -9,8 +9,11 @@ export const COLUMNS = 2048;
 /** A prompt's tokens that are multiplied at once: enough for kernels that share out the unpacking of weights. */
 export const PROMPT_TOKENS = 128;
 
-/** Results that lie one after another before the first is written again: products are then free to overlap. */
-const RESULTS = 64;
+/**
+ * Results that lie one after another before the first is written again: products of one token are then free to overlap, and
+ * those of a prompt don't find the last one's results in a cache, as in a layer.
+ */
+const RESULTS = { one: 64, prompt: 4 };
 
 /** Seconds per weight of the product with one token's vector, as in decode: weights come from memory. */
 export function vectorProducts(bench: Bench, type: Quantization): () => number {
@@ -31,7 +34,7 @@ function products(bench: Bench, type: Quantization, tokens: number): () => numbe
     kernels.matrix({ source: weights, offset: index * bytes, type, rows: ROWS, columns: COLUMNS }),
   );
   const x = kernels.vector(new Float32Array(tokens * COLUMNS).fill(0.01));
-  const results = tokens === 1 ? RESULTS : 1;
+  const results = tokens === 1 ? RESULTS.one : RESULTS.prompt;
   const y = kernels.vector(results * tokens * ROWS);
   const parts = Array.from({ length: results }, (_, at) => y.slice(at * tokens * ROWS, (at + 1) * tokens * ROWS));
   const perMatrix = secondsPerOperation(bench, (index) => ({

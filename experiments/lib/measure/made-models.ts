@@ -1,0 +1,55 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadCatalogue } from '../../../datasets/load.ts';
+import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
+import type { Shape } from '../../../engine/model/architecture.ts';
+import type { Mix } from '../../../engine/model/mix.ts';
+import { createProgress, type Progress } from '../../../engine/terminal/progress.ts';
+
+/** Half a billion weights, with wider heads and fewer of them than TinyLlama has. */
+const HALF_BILLION: Shape = {
+  name: 'Random-0.5B',
+  architecture: 'llama',
+  layers: 16,
+  hiddenSize: 1536,
+  ffnSize: 4096,
+  heads: 12,
+  kvHeads: 4,
+  headSize: 128,
+  vocabularySize: 32_000,
+  tiedEmbeddings: false,
+  qkvBias: false,
+};
+const MIXES: readonly Mix[] = ['F16', 'Q8_0', 'Q4_K_M'];
+
+/** Models with random weights in two sizes and three mixes: made where they aren't in `folder` yet. @returns their files */
+export async function madeModels(folder: string, seed: number): Promise<string[]> {
+  mkdirSync(folder, { recursive: true });
+  const billion = loadCatalogue().find(({ shape }) => shape.name === 'TinyLlama-1.1B')?.shape as Shape;
+  const files: string[] = [];
+  for (const shape of [HALF_BILLION, billion]) {
+    for (const mix of MIXES) files.push(await make(folder, shape, mix, seed));
+  }
+  return files;
+}
+
+async function make(folder: string, shape: Shape, mix: Mix, seed: number): Promise<string> {
+  const path = join(folder, `${shape.name}-${mix}-${seed}.gguf`);
+  if (existsSync(path)) return path;
+  let progress: Progress | undefined;
+  try {
+    await makeGguf({
+      shape,
+      mix,
+      seed,
+      path,
+      onPiece(pieces, tensor) {
+        progress ??= createProgress(pieces);
+        progress.step(`${shape.name} ${mix}: ${tensor}`);
+      },
+    });
+  } finally {
+    progress?.stop();
+  }
+  return path;
+}

@@ -1,0 +1,73 @@
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
+import { clusterFile } from '../../../engine/profile/cluster-file.ts';
+import type { DiskMeasures } from '../../../engine/profile/disk.ts';
+import type { MemoryFacts } from '../../../engine/profile/memory/read-memory.ts';
+import type { Progress } from '../../../engine/terminal/progress.ts';
+import { answersOf } from './answers.ts';
+import type { CellAnswers } from './cell.ts';
+import { createRunner, type Runner, type RunnerParts } from './runner.ts';
+
+export interface CellsToRun extends Omit<RunnerParts, 'threads'> {
+  readonly threads: readonly number[];
+  /** Runs of each cell that count. */
+  readonly repeats: number;
+  /** A machine that was profiled before, in place of probes. */
+  readonly profile: { readonly cluster: Cluster; readonly text: string } | undefined;
+  /** What else a cluster file states of this machine. */
+  readonly memory: MemoryFacts;
+  readonly disk: DiskMeasures | undefined;
+  readonly progress: Progress;
+}
+
+export interface CellsRun {
+  readonly cells: readonly CellAnswers[];
+  /** The cluster file of each number of threads. */
+  readonly profiles: readonly { readonly threads: number; readonly text: string }[];
+}
+
+/** Steps of the progress bar. */
+export function stepsOf({ threads, models, contexts, repeats }: Omit<CellsToRun, 'progress'>): number {
+  return threads.length * models.length * contexts.length * (repeats + 1);
+}
+
+/**
+ * Runs all cells in turn, again and again, with a round of probes before each, so that both meet the same moods of the
+ * machine. Probes alone make the device that is predicted and simulated: no cell is fitted to.
+ */
+export function runCells(parts: CellsToRun): CellsRun {
+  const { repeats, contexts, progress } = parts;
+  const runners = parts.threads.map((threads) => createRunner({ ...parts, threads }));
+  try {
+    for (let repeat = 0; repeat <= repeats; repeat++) {
+      for (const runner of runners) {
+        for (const [index, cell] of runner.cells.entries()) {
+          const { model, threads, promptTokens } = cell;
+          const round = repeat === 0 ? 'first run' : `${repeat} of ${repeats}`;
+          progress.step(`${round}: ${model.name} ${model.mix}, prompt of ${promptTokens}, threads: ${threads}`);
+          if (index % contexts.length === 0) runner.probes?.round();
+          cell.run();
+        }
+      }
+    }
+    const profiles = runners.map((runner) => ({ threads: runner.threads, text: profileOf(runner, parts) }));
+    const cells = runners.flatMap((runner, index) => answered(runner, profiles[index]?.text ?? '', parts.tokens));
+    return { cells, profiles };
+  } finally {
+    for (const runner of runners) runner.close();
+  }
+}
+
+function profileOf({ probes, threads, instructionSet }: Runner, { profile, memory, disk }: CellsToRun): string {
+  if (probes === undefined || disk === undefined) return profile?.text ?? '';
+  const name = threads === 1 ? 'this machine, 1 thread' : `this machine, ${threads} threads`;
+  return clusterFile({ name, memory, disk, cache: undefined, cpu: probes.measures(), instructionSet });
+}
+
+function answered({ cells }: Runner, text: string, tokens: number): CellAnswers[] {
+  const cluster = parseCluster(text, 'profile');
+  return cells.map(({ model, threads, promptTokens, measured }) => {
+    const cell = { model, threads, promptTokens };
+    return { ...cell, ...answersOf(cluster, cell, tokens), measured: measured() };
+  });
+}

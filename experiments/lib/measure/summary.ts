@@ -1,0 +1,40 @@
+import { formatPercent } from '../../../engine/terminal/format.ts';
+import { median } from '../median.ts';
+import { type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
+
+/** Errors of one answer in one phase over all cells. */
+export interface Errors {
+  readonly median: number;
+  readonly worst: number;
+  readonly worstCell: CellAnswers;
+}
+
+/** Median errors that are aimed at: decode, prefill. */
+export const AIMS: Readonly<Record<Phase, number>> = { tpot: 0.05, ttft: 0.1 };
+
+/** @param cells at least one */
+export function errorsOf(cells: readonly CellAnswers[], answer: Answer, phase: Phase): Errors {
+  const errors = cells.map((cell) => Math.abs(deviation(cell, answer, phase)));
+  const worst = Math.max(...errors);
+  return { median: median(errors), worst, worstCell: cells[errors.indexOf(worst)] as CellAnswers };
+}
+
+/** `Random-0.5B Q8_0, 2 threads, prompt of 128`. */
+export function cellName({ model, threads, promptTokens }: CellAnswers): string {
+  return `${model.name} ${model.mix}, ${threads === 1 ? '1 thread' : `${threads} threads`}, prompt of ${promptTokens}`;
+}
+
+/** What came out, in a paragraph. */
+export function findings(cells: readonly CellAnswers[]): string {
+  const sentence = (phase: Phase, name: string): string => {
+    const [predicted, simulated] = [errorsOf(cells, 'predicted', phase), errorsOf(cells, 'simulated', phase)];
+    const spread = median(cells.map(({ measured }) => measured.own[phase].spread));
+    return (
+      `${name}: predicted with a median error of ${formatPercent(predicted.median)} (worst ` +
+      `${formatPercent(predicted.worst)}: ${cellName(predicted.worstCell)}), simulated with ` +
+      `${formatPercent(simulated.median)} (worst ${formatPercent(simulated.worst)}), where the measurements ` +
+      `themselves spread by ± ${formatPercent(spread)}; the aim is ${formatPercent(AIMS[phase])}.`
+    );
+  };
+  return `${cells.length} cells. ${sentence('tpot', 'Decode (TPOT)')} ${sentence('ttft', 'Prefill (TTFT)')}`;
+}

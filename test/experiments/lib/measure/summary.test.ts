@@ -1,0 +1,75 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { clusterFile } from '../../../../engine/profile/cluster-file.ts';
+import { deviation } from '../../../../experiments/lib/measure/cell.ts';
+import { cellRow, cellTones } from '../../../../experiments/lib/measure/cell-table.ts';
+import { measureCsv } from '../../../../experiments/lib/measure/measure-csv.ts';
+import { measureReport } from '../../../../experiments/lib/measure/report.ts';
+import { errorsOf, findings } from '../../../../experiments/lib/measure/summary.ts';
+import { renderReport } from '../../../../experiments/lib/report.ts';
+import { PROFILE } from '../../../profile/measures.ts';
+import { near } from '../../../support/near.ts';
+import { cellOf } from './answers.ts';
+
+const CELLS = [cellOf(0.0104, 0.85), cellOf(0.0093, 1.05), cellOf(0.012, 1.5, 2)];
+
+test('a deviation is from what the threads took alone', () => {
+  near(deviation(cellOf(0.0104, 0.85), 'predicted', 'tpot'), 0.04);
+  near(deviation(cellOf(0.0104, 0.85), 'predicted', 'ttft'), -0.15);
+});
+
+test('median and worst, whatever their sign', () => {
+  const { median, worst, worstCell } = errorsOf(CELLS, 'predicted', 'tpot');
+  near(median, 0.07);
+  near(worst, 0.2);
+  assert.is(worstCell.threads, 2);
+  assert.is(errorsOf(CELLS, 'simulated', 'ttft').worst, 0);
+});
+
+test('findings name the worst cell and the aim', () => {
+  const text = findings(CELLS).replaceAll('\u00a0', ' ');
+  assert.match(
+    text,
+    /^3 cells\. Decode \(TPOT\): predicted with a median error of 7\.0 % \(worst 20 %: toy Q4_K_M, 2 threads/,
+  );
+  assert.match(text, /spread by ± 1\.0 %; the aim is 5\.0 %\. Prefill/);
+});
+
+test('a row: measured alone and on the wall, then both answers with their errors', () => {
+  const row = cellRow(cellOf(0.0104, 0.85), 'tpot').map((cell) => cell.replaceAll('\u00a0', ' '));
+  assert.equal(row, [
+    'toy Q4_K_M',
+    '1',
+    '64',
+    '10.0 ms',
+    '± 1.0 %',
+    '20.0 ms',
+    '10.4 ms',
+    '+4.0 %',
+    '10.0 ms',
+    '±0.0 %',
+  ]);
+});
+
+test('errors are coloured by the aim of their phase: 5 % and twice that for decode, 10 % for prefill', () => {
+  const tones = (tpot: number) => cellTones(cellOf(tpot, 0.85), 'tpot').slice(-4);
+  assert.equal(tones(0.0104), [undefined, 'good', undefined, 'good']);
+  assert.equal([tones(0.0107)[1], tones(0.012)[1]], ['fair', 'bad']);
+  assert.is(cellTones(cellOf(0.01, 0.85), 'ttft').at(-3), 'fair');
+});
+
+test('CSV: two rows a cell, numbers in full', () => {
+  const [header, ...rows] = measureCsv(CELLS).trimEnd().split('\n');
+  assert.is(rows.length, 6);
+  assert.is(header?.split(',').length, rows[0]?.split(',').length);
+  assert.match(rows[0] ?? '', /^toy,Q4_K_M,1,64,tpot,0\.01,0\.01,5,0\.02,0\.01,0\.0104,/);
+});
+
+test('the report has both phases, every cell, and where each fact of the machine comes from', () => {
+  const profiles = [{ threads: 2, text: clusterFile(PROFILE) }];
+  const html = renderReport(measureReport({ cells: CELLS, profiles }, 'here'));
+  for (const part of ['Decode: seconds per token', 'Prefill: seconds to the first token', 'median of 7', '+20'])
+    assert.ok(html.includes(part), part);
+});
+
+test.run();
