@@ -26,14 +26,22 @@ export interface CutOperator {
  */
 export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice): Task {
   if (cut.npuRows === 0) return NO_TASK;
-  const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
   return inTurn(
     cut.npuLengths.map((length) => {
+      const speed = { flops: npuFlops(device, length), array: device.soc.npu };
       const product = { rows: cut.npuRows, inner: operator.columns, columns: length };
       const bytes = partBytes(operator, cut.npuRows, length);
       return { seconds: Math.max(npuProductSeconds(product, speed), bytes / device.npu.bandwidth), bytes };
     }),
   );
+}
+
+/**
+ * FP16 for prompts; INT8 for a single token, since the NPU has no arithmetic for 4-bit weights in decoding (HeteroLLM 5.1,
+ * note 2). By the rate of Q8_0.
+ */
+function npuFlops({ npu }: SocDevice, length: number): number {
+  return length === 1 ? npu.flops.Q8_0 : npu.flops.F16;
 }
 
 /** The GPU's part: the rows that the NPU leaves of its tokens, then all rows of the tokens that it leaves. */

@@ -2,10 +2,8 @@ import type { Shape, TensorShape } from './architecture.ts';
 import { tensorShapes } from './architecture.ts';
 import { countModel, type Model, type Tensor } from './model.ts';
 
-/** Values that share a scale. Assumed: AWQ's default, which HeteroLLM cites for its weights (5.1); it states none. */
-const GROUP = 128;
-/** Four bits a value and a 16-bit scale a group. */
-const BYTES_PER_VALUE = 0.5 + 2 / GROUP;
+/** A scale of 16 bits for every row. Assumed: as QNN, which HeteroLLM's NPU runs on (5.1), has its 4-bit weights. */
+const SCALE_BYTES = 2;
 
 /**
  * A model as HeteroLLM stores it: W4A16, matrices in 4 bits, all arithmetic in FP16; the embedding, of which a token
@@ -16,7 +14,7 @@ export function createW4a16Model(shape: Shape): Model {
   const tensors = tensorShapes(shape).map((tensor): Tensor => {
     const elements = tensor.rows * tensor.columns;
     return isPacked(tensor, shape)
-      ? { ...tensor, quantization: 'Q4_0', bytes: elements * BYTES_PER_VALUE }
+      ? { ...tensor, quantization: 'Q4_0', bytes: elements / 2 + tensor.rows * SCALE_BYTES }
       : { ...tensor, quantization: 'F16', bytes: elements * 2 };
   });
   return countModel(shape, 'W4A16', tensors);
