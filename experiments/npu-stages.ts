@@ -1,10 +1,9 @@
 import { loadCatalogue, loadClusterFile } from '../datasets/load.ts';
 import type { Device } from '../engine/hardware/device.ts';
 import { socDevice } from '../engine/hardware/soc.ts';
-import { InputError, suggestion } from '../engine/input/input-error.ts';
-import { createW4a16Model } from '../engine/model/w4a16.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { formatTable } from '../engine/terminal/table.ts';
+import { namedW4a16Model } from './lib/catalogue-w4a16.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { bandwidthBars } from './lib/npu-stages/bandwidth.ts';
@@ -44,13 +43,7 @@ function run(options: Options): void {
   const seed = readCount('--seed', options.seed, 0, 1e9);
   const loaded = loadClusterFile(options.cluster);
   const device = socDevice(loaded.cluster.devices[0] as Device);
-  const catalogue = loadCatalogue();
-  const found = catalogue.find(({ shape }) => shape.name === options.model);
-  if (found === undefined) {
-    const names = catalogue.map(({ shape }) => shape.name);
-    throw new InputError('--model', `no model is called "${options.model}"${suggestion(options.model, names)}`);
-  }
-  const bars = bandwidthBars(loaded.cluster, createW4a16Model(found.shape));
+  const bars = bandwidthBars(loaded.cluster, namedW4a16Model(loadCatalogue(), options.model));
   const points = statedPoints(device, bars);
   const figures = {
     'Fig. 2': [gpuCurve(device)],

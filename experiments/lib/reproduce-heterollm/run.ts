@@ -1,9 +1,8 @@
 import { loadCatalogue, loadClusterFile, loadPublished } from '../../../datasets/load.ts';
-import { InputError } from '../../../engine/input/input-error.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { createW4a16Model } from '../../../engine/model/w4a16.ts';
 import { createProgress } from '../../../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../../../engine/terminal/table.ts';
+import { namedW4a16Model } from '../catalogue-w4a16.ts';
 import { toCsv } from '../csv.ts';
 import { renderReport } from '../report.ts';
 import { checkOutput, writeFiles } from '../write.ts';
@@ -23,9 +22,7 @@ export function reproduceHeterollm({ out, json }: { readonly out: string; readon
   const catalogue = loadCatalogue();
   const models = new Map<string, Model>();
   const modelOf = (name: string): Model => {
-    const shape = catalogue.find((model) => model.shape.name === name)?.shape;
-    if (shape === undefined) throw new InputError('datasets/models.csv', `has no model "${name}"; restore it`);
-    const model = models.get(name) ?? createW4a16Model(shape);
+    const model = models.get(name) ?? namedW4a16Model(catalogue, name, 'datasets/models.csv');
     models.set(name, model);
     return model;
   };
