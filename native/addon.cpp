@@ -7,6 +7,7 @@
 
 #include "engine.hpp"
 #include "kernels/select.hpp"
+#include "memory/file_pages_object.hpp"
 #include "probes/disk.hpp"
 #include "probes/limits.hpp"
 
@@ -37,6 +38,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   static Napi::Function define(Napi::Env env) {
     return DefineClass(env, "Engine",
                        {InstanceMethod<&EngineObject::mapFile>("mapFile"),
+                        InstanceMethod<&EngineObject::pages>("pages"),
                         InstanceMethod<&EngineObject::mappedMatrix>("mappedMatrix"),
                         InstanceMethod<&EngineObject::matrix>("matrix"),
                         InstanceMethod<&EngineObject::vector>("vector"),
@@ -66,8 +68,13 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     const std::size_t mapping = engine().addMapping(info[0].As<Napi::String>().Utf8Value());
     const Napi::Array result = Napi::Array::New(info.Env(), 2);
     result.Set(0u, toNumber(info, mapping));
-    result.Set(1u, toNumber(info, engine().mappingBytes(mapping)));
+    result.Set(1u, toNumber(info, engine().mapping(mapping)->bytes().size()));
     return result;
+  }
+
+  /** (mapping) → its FilePages, which keep the mapping as long as they live */
+  Napi::Value pages(const Napi::CallbackInfo& info) {
+    return hearth::newFilePages(info.Env(), engine().mapping(wholeNumber(info, 0)));
   }
 
   /** (mapping, offset, format, rows, columns) → matrix */
@@ -183,6 +190,7 @@ Napi::Value faultPages(const Napi::CallbackInfo& info) {
 }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  hearth::defineFilePages(env);
   exports.Set("Engine", EngineObject::define(env));
   exports.Set("dropFromMemory", Napi::Function::New<dropFromMemory>(env, "dropFromMemory"));
   exports.Set("readInOrder", Napi::Function::New<readInOrder>(env, "readInOrder"));

@@ -62,7 +62,7 @@ function flagsFor(source: string, compiler: Compiler, sanitize: boolean): string
     ...(quiet ? ['-Wno-uninitialized', '-Wno-maybe-uninitialized'] : []),
     ...(INSTRUCTION_SETS[process.arch]?.[source] ?? []),
     ...(sanitize ? ['-O1', ...SANITIZE] : [tuned]),
-    ...(source === 'addon.cpp' ? includeFlags() : []),
+    ...(source === 'addon.cpp' || source.endsWith('_object.cpp') ? includeFlags() : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 #include "engine.hpp"
 
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -20,11 +21,11 @@ Engine::Engine(const KernelTable& table, std::size_t threads, bool pin)
     : table_(table), pool_(threads, pin), program_(table) {}
 
 std::size_t Engine::addMapping(const std::string& path) {
-  mappings_.push_back(std::make_unique<FileMapping>(path));
+  mappings_.push_back(std::make_shared<FileMapping>(path));
   return mappings_.size() - 1;
 }
 
-std::size_t Engine::mappingBytes(std::size_t mapping) const { return mappings_.at(mapping)->bytes().size(); }
+std::shared_ptr<const FileMapping> Engine::mapping(std::size_t number) const { return mappings_.at(number); }
 
 std::size_t Engine::addMappedMatrix(std::size_t mapping, std::size_t offset, Type type, std::size_t rows,
                                     std::size_t columns) {
@@ -46,6 +47,8 @@ std::size_t Engine::addMatrix(std::span<const std::uint8_t> bytes, Type type, st
 
 std::size_t Engine::addVector(std::size_t length) {
   vectors_.push_back(std::make_shared<Buffer>(product(length, sizeof(float))));
+  // Touched now: whoever first writes to it shouldn't have to wait for pages.
+  std::memset(vectors_.back()->data(), 0, vectors_.back()->size());
   return vectors_.size() - 1;
 }
 

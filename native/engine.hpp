@@ -21,7 +21,7 @@ class Engine {
   Engine(const KernelTable& table, std::size_t threads, bool pin);
 
   std::size_t addMapping(const std::string& path);
-  [[nodiscard]] std::size_t mappingBytes(std::size_t mapping) const;
+  [[nodiscard]] std::shared_ptr<const FileMapping> mapping(std::size_t number) const;
   /** A matrix whose bytes lie in a mapping. Throws where they reach beyond its end. */
   std::size_t addMappedMatrix(std::size_t mapping, std::size_t offset, Type type, std::size_t rows,
                               std::size_t columns);
@@ -48,7 +48,7 @@ class Engine {
   const KernelTable& table_;
   ThreadPool pool_;
   Program program_;
-  std::vector<std::unique_ptr<FileMapping>> mappings_;
+  std::vector<std::shared_ptr<const FileMapping>> mappings_;
   std::vector<MatrixView> matrices_;
   std::vector<std::shared_ptr<Buffer>> vectors_;
   std::vector<std::unique_ptr<Cache>> caches_;

@@ -1,3 +1,4 @@
+import type { FilePages } from './file-pages.ts';
 import type { KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
 import type { Operation } from './operation.ts';
@@ -19,9 +20,11 @@ export interface Kernels {
 
   /** Maps a file of weights, without reading it. @throws InputError if it can't be mapped */
   mapFile(path: string): MappedFile;
+  /** What is in memory of a mapped file; undefined of the reference, which reads matrices into memory of its own. */
+  pages(file: MappedFile): FilePages | undefined;
   /** @throws RangeError where the matrix reaches beyond its source or isn't whole blocks */
   matrix(source: MatrixSource): Matrix;
-  /** Zeros, or a copy of the given values. */
+  /** Zeros, or a copy of the given values. @throws InputError where there is no memory for it, as for a cache */
   vector(contents: number | ArrayLike<number>): Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
   /**

@@ -2,29 +2,57 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace hearth {
 namespace {
 
 constexpr std::size_t hugePage = std::size_t{2} << 20;
 
-}  // namespace
+constexpr std::size_t roundUp(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
-Buffer::Buffer(std::size_t bytes) : data_(nullptr), size_(bytes) {
-  const std::size_t alignment = bytes >= hugePage ? hugePage : 64;
-  data_ = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment}));
+/** Fresh pages, which are zero once they are touched and take no memory before. Null where there is no room. */
+std::byte* reserve(std::size_t bytes) {
+  const std::size_t whole = bytes + hugePage;
+  void* address = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  auto* first = static_cast<std::byte*>(address);
+  const std::size_t before = roundUp(reinterpret_cast<std::uintptr_t>(first), hugePage) -
+                             reinterpret_cast<std::uintptr_t>(first);
+  if (before > 0) munmap(first, before);
+  if (before < hugePage) munmap(first + before + bytes, hugePage - before);
 #ifdef MADV_HUGEPAGE
   // Only advice: without it the memory is the same on small pages.
-  if (bytes >= hugePage) madvise(data_, bytes / hugePage * hugePage, MADV_HUGEPAGE);
+  madvise(first + before, bytes / hugePage * hugePage, MADV_HUGEPAGE);
 #endif
-  std::memset(data_, 0, bytes);
+  return first + before;
+}
+
+}  // namespace
+
+OutOfMemory::OutOfMemory(std::size_t bytes) : std::runtime_error("out of memory: " + std::to_string(bytes) + " bytes") {}
+
+Buffer::Buffer(std::size_t bytes) : data_(nullptr), size_(bytes), isMapped_(bytes >= hugePage) {
+  // A size that rounding or alignment would carry beyond all addresses.
+  if (bytes > SIZE_MAX / 4) throw OutOfMemory(bytes);
+  if (isMapped_) {
+    data_ = reserve(roundUp(bytes, hugePage));
+  } else {
+    data_ = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}, std::nothrow));
+  }
+  if (data_ == nullptr) throw OutOfMemory(bytes);
+  if (!isMapped_) std::memset(data_, 0, bytes);
 }
 
 Buffer::~Buffer() {
-  const std::size_t alignment = size_ >= hugePage ? hugePage : 64;
-  ::operator delete(data_, std::align_val_t{alignment});
+  if (isMapped_) {
+    munmap(data_, roundUp(size_, hugePage));
+  } else {
+    ::operator delete(data_, std::align_val_t{64});
+  }
 }
 
 }  // namespace hearth

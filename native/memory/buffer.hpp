@@ -1,11 +1,22 @@
 #pragma once
 #include <cstddef>
+#include <stdexcept>
 
 namespace hearth {
 
-/** Zeroed memory aligned to 64 bytes, on huge pages where it is large and the system offers them. */
+/** The system grants no more memory. engine/kernels/native reads the message. */
+class OutOfMemory : public std::runtime_error {
+ public:
+  explicit OutOfMemory(std::size_t bytes);
+};
+
+/**
+ * Zeroed memory aligned to 64 bytes. Where it is large it takes no room before it is touched, and lies on huge pages
+ * where the system offers them.
+ */
 class Buffer {
  public:
+  /** @throws OutOfMemory */
   explicit Buffer(std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -17,6 +28,7 @@ class Buffer {
  private:
   std::byte* data_;
   std::size_t size_;
+  bool isMapped_;
 };
 
 }  // namespace hearth

@@ -12,33 +12,18 @@
 namespace hearth {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 }  // namespace
 
-FileMapping::FileMapping(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail("can't be opened");
+FileMapping::FileMapping(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_.number() < 0) fail("can't be opened");
   struct stat status {};
-  if (fstat(file.number(), &status) != 0) fail("can't be examined");
+  if (fstat(file_.number(), &status) != 0) fail("can't be examined");
   if (!S_ISREG(status.st_mode)) throw std::runtime_error("is not a regular file");
   if (status.st_size == 0) throw std::runtime_error("is empty");
   const auto size = static_cast<std::size_t>(status.st_size);
-  void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.number(), 0);
+  void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file_.number(), 0);
   if (address == MAP_FAILED) fail("can't be mapped");
   bytes_ = {static_cast<const std::uint8_t*>(address), size};
 }

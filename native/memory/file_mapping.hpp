@@ -4,6 +4,8 @@
 #include <span>
 #include <string>
 
+#include "descriptor.hpp"
+
 namespace hearth {
 
 /**
@@ -19,8 +21,11 @@ class FileMapping {
   FileMapping& operator=(const FileMapping&) = delete;
 
   [[nodiscard]] std::span<const std::uint8_t> bytes() const { return bytes_; }
+  /** Stays open as long as the mapping. */
+  [[nodiscard]] int descriptor() const { return file_.number(); }
 
  private:
+  Descriptor file_;
   std::span<const std::uint8_t> bytes_;
 };
 

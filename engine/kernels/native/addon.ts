@@ -5,6 +5,7 @@ import { join } from 'node:path';
 export interface NativeEngine {
   readonly instructionSet: string;
   mapFile(path: string): [mapping: number, bytes: number];
+  pages(mapping: number): NativePages;
   mappedMatrix(mapping: number, offset: number, type: number, rows: number, columns: number): number;
   matrix(bytes: Uint8Array, type: number, rows: number, columns: number): number;
   vector(length: number): [vector: number, values: Float32Array];
@@ -15,6 +16,32 @@ export interface NativeEngine {
   /** Operations per second that the threads could do: in single precision, and in bytes with 32-bit sums. */
   peaks(): [float: number, byte: number];
   close(): void;
+}
+
+/** native/memory/file_pages_object.cpp: jobs and buffers are numbers, kinds of jobs those of page_worker.hpp. */
+export interface NativePages {
+  resident(from: number, to: number): number;
+  random(on: boolean): void;
+  submit(kind: number, from: number, to: number, lookBack: number): number;
+  buffer(bytes: number): [buffer: number, bytes: ArrayBuffer];
+  read(from: number, to: number, buffer: number, offset: number): number;
+  wait(job: number): NativeOutcome;
+  poll(job: number): NativeOutcome | undefined;
+  cancel(job: number): void;
+  readBytes(): number | undefined;
+  /** Seconds on the clock of the outcomes. */
+  now(): number;
+  close(): void;
+}
+
+export interface NativeOutcome {
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: number;
+  readonly cancelled: boolean;
+  readonly refused: boolean;
+  /** Empty where it went well. */
+  readonly error: string;
 }
 
 export interface NativeAddon {

@@ -2,10 +2,13 @@ import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATION_NAMES } from '../../model/quantization.ts';
 import { checkMatrix } from '../check-matrix.ts';
 import { checkOperation } from '../check-operation.ts';
+import type { FilePages } from '../file-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import { vectorOver } from '../vector.ts';
 import type { NativeAddon } from './addon.ts';
 import { type CommandBuffer, encode } from './encode.ts';
+import { filePages } from './file-pages.ts';
+import { reserved } from './reserved.ts';
 
 export interface NativeOptions {
   readonly threads: number;
@@ -18,6 +21,7 @@ export interface NativeOptions {
 /** Kernels in C++. Formats are known to the addon by their place in QUANTIZATION_NAMES (native/formats/type.hpp). */
 export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin }: NativeOptions): Kernels {
   const engine = new addon.Engine(instructionSet, threads, pin);
+  const allPages: FilePages[] = [];
   const commands: CommandBuffer = { numbers: new Float64Array(1024), count: 0 };
   return {
     name: 'native',
@@ -31,6 +35,11 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
         throw new InputError(path, (error as Error).message);
       }
     },
+    pages(file) {
+      const opened = filePages(engine.pages(file.id));
+      allPages.push(opened);
+      return opened;
+    },
     matrix(matrix) {
       const bytes = checkMatrix(matrix);
       const { source, offset = 0, type, rows, columns } = matrix;
@@ -42,13 +51,16 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
       return { id, type, rows, columns };
     },
     vector(contents) {
-      const [id, values] = engine.vector(typeof contents === 'number' ? contents : contents.length);
+      const length = typeof contents === 'number' ? contents : contents.length;
+      const [id, values] = reserved(`a vector of ${length} values`, () => engine.vector(length));
       if (typeof contents !== 'number') values.set(contents);
       return vectorOver(id, values);
     },
     cache(shape) {
       const { type, kvHeads, capacity, headSize } = shape;
-      return { ...shape, id: engine.cache(QUANTIZATION_NAMES.indexOf(type), kvHeads, capacity, headSize) };
+      const code = QUANTIZATION_NAMES.indexOf(type);
+      const what = `a layer's KV cache for ${capacity} tokens`;
+      return { ...shape, id: reserved(what, () => engine.cache(code, kvHeads, capacity, headSize)) };
     },
     run(operations) {
       commands.count = 0;
@@ -59,6 +71,7 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
       engine.run(commands.numbers, commands.count);
     },
     close() {
+      for (const opened of allPages.splice(0)) opened.close();
       engine.close();
     },
   };

@@ -33,6 +33,7 @@ export function referenceKernels(): Kernels {
         throw new InputError(path, (error as Error).message);
       }
     },
+    pages: () => undefined,
     matrix(matrix) {
       const bytes = checkMatrix(matrix);
       const { source, offset = 0, type, rows, columns } = matrix;

@@ -1,0 +1,36 @@
+import { createRecorder } from './recorder.ts';
+import { LANES, type Lane, type Span, type TokenInterval, type Trace } from './trace.ts';
+
+/** Writes down what one device really does. Times are seconds on the clock of performance.now(). */
+export interface RunRecorder {
+  span(span: Omit<Span, 'device'>): void;
+  token(phase: TokenInterval['phase'], start: number, end: number): void;
+  /** A quantity of the device has a value from `time` on. */
+  sample(name: string, time: number, value: number): void;
+  /** What is written down so far, from the recorder's beginning on. */
+  trace(): Trace;
+}
+
+/** @param device its name in the trace */
+export function createRunRecorder(device: string): RunRecorder {
+  const begin = performance.now() / 1000;
+  const recorder = createRecorder({ spans: true });
+  const used = new Set<Lane>();
+  return {
+    span(span) {
+      used.add(span.lane);
+      recorder.span({ ...span, device, start: span.start - begin, end: span.end - begin });
+    },
+    token: (phase, start, end) => recorder.token({ phase, start: start - begin, end: end - begin }),
+    sample: (name, time, value) => recorder.sample(device, name, time - begin, value),
+    trace: () => ({
+      devices: [{ name: device, lanes: LANES.filter((lane) => used.has(lane)) }],
+      spans: [...recorder.spans],
+      tokens: [...recorder.tokens],
+      counters: recorder.counters.map((counter) => ({
+        ...counter,
+        samples: counter.samples.toSorted((a, b) => a.time - b.time),
+      })),
+    }),
+  };
+}

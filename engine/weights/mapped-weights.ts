@@ -1,0 +1,147 @@
+import { InputError } from '../input/input-error.ts';
+import type { ByteRange, FilePages, PageJob, PageOutcome } from '../kernels/file-pages.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { MappedFile } from '../kernels/matrix.ts';
+import type { RunRecorder } from '../trace/run-recorder.ts';
+import { totalBytes } from './byte-ranges.ts';
+import { describeParts, type WeightsLayout, type WeightsPart } from './weights-layout.ts';
+
+/** Some ranges of the weights, and how a trace calls them. */
+export interface WeightsRanges {
+  readonly name: string;
+  readonly ranges: readonly ByteRange[];
+}
+
+/** What was asked of the helper thread, range by range. */
+export interface WeightsTask {
+  /** Blocks until all is done, or given up. */
+  wait(): readonly PageOutcome[];
+  /** Whether all is done. */
+  isDone(): boolean;
+  cancel(): void;
+}
+
+/**
+ * The weights of a model as they lie in the page cache. All calls but `resident` only ask a helper thread, which does
+ * what releases memory first and else keeps the order; what it did, how long it took and what came from the disk goes
+ * into the trace.
+ */
+export interface MappedWeights {
+  readonly layout: WeightsLayout;
+  of(parts: readonly WeightsPart[]): WeightsRanges;
+  /** Bytes in memory (mincore): 12 to 30 ms for a GiB. */
+  resident(ranges: WeightsRanges): number;
+  /** `willneed`: the system is asked to read, in calls of 4 MiB; `populate`: they are read, and mapped. */
+  prefetch(ranges: WeightsRanges, how: 'willneed' | 'populate'): WeightsTask;
+  /** Gives memory back: pages are unmapped and then dropped from the page cache. */
+  release(ranges: WeightsRanges): WeightsTask;
+  /** Reads, maps and locks: `refused` where RLIMIT_MEMLOCK is too low, and then the pages are only mapped. */
+  pin(ranges: WeightsRanges): WeightsTask;
+  unpin(ranges: WeightsRanges): WeightsTask;
+  /** Whether page faults read ahead, as systems do by themselves: with explicit prefetching it reads a neighbour's part. */
+  readAhead(on: boolean): void;
+  /** Writes down what is done by now; every call does so, too. */
+  collect(): void;
+  /** Of the file, for whoever counts what its threads read. */
+  readonly pages: FilePages;
+  close(): void;
+}
+
+/** The most that a large folio reaches back over, bytes. */
+const LOOK_BACK_BYTES = 2 ** 23;
+
+interface Pending {
+  readonly job: PageJob;
+  readonly write: (outcome: PageOutcome) => void;
+}
+
+/** @throws InputError for kernels that don't map the file */
+export function mappedWeights(
+  kernels: Kernels,
+  file: MappedFile,
+  layout: WeightsLayout,
+  recorder?: RunRecorder,
+): MappedWeights {
+  const pages = pagesOf(kernels, file);
+  let pending: Pending[] = [];
+  let lastReleased: ByteRange | undefined;
+
+  const collect = (): void => {
+    pending = pending.filter(({ job, write }) => {
+      const outcome = job.poll();
+      if (outcome !== undefined) write(outcome);
+      return outcome === undefined;
+    });
+  };
+  const task = (jobs: readonly PageJob[], write: Pending['write']): WeightsTask => {
+    collect();
+    for (const job of jobs) pending.push({ job, write });
+    return {
+      wait() {
+        const outcomes = jobs.map((job) => job.wait());
+        collect();
+        return outcomes;
+      },
+      isDone: () => jobs.every((job) => job.poll() !== undefined),
+      cancel() {
+        for (const job of jobs) job.cancel();
+      },
+    };
+  };
+  const reading = (what: string, call: string) => {
+    return ({ start, end, bytes, cancelled }: PageOutcome): void => {
+      const args = { bytes, what, call, ...(cancelled ? { cancelled: 'true' } : {}) };
+      recorder?.span({ lane: 'disk', cause: 'disk', name: 'prefetch', start, end, args });
+    };
+  };
+  const working = (name: string, released: number) => {
+    return ({ start, end }: PageOutcome): void =>
+      recorder?.span({ lane: 'cpu', cause: 'overhead', name, start, end, args: { released } });
+  };
+
+  return {
+    layout,
+    of: (parts) => ({ name: describeParts(parts), ranges: parts.flatMap((part) => layout.ranges(part)) }),
+    resident: ({ ranges }) => ranges.reduce((sum, range) => sum + pages.resident(range), 0),
+    prefetch: ({ name, ranges }, how) =>
+      task(
+        ranges.map((range) => pages.start(how, range)),
+        reading(name, how),
+      ),
+    release({ name, ranges }) {
+      // A drop goes before what was asked for earlier, also before another drop: so the last range is asked for first.
+      const jobs = ranges.toReversed().map((range) => {
+        const follows = ranges.findLast(({ to }) => to <= range.from) ?? lastReleased;
+        const gap = follows === undefined ? Number.POSITIVE_INFINITY : range.from - follows.to;
+        const near = follows !== undefined && gap >= 0 && gap < LOOK_BACK_BYTES;
+        return pages.start('drop', range, near ? Math.min(LOOK_BACK_BYTES, range.from - follows.from) : 0);
+      });
+      lastReleased = ranges.at(-1);
+      return task(jobs, working(`releases ${name}`, totalBytes(ranges)));
+    },
+    pin: ({ name, ranges }) =>
+      task(
+        ranges.flatMap((range) => [pages.start('populate', range), pages.start('lock', range)]),
+        reading(name, 'pin'),
+      ),
+    unpin: ({ name, ranges }) =>
+      task(
+        ranges.map((range) => pages.start('unlock', range)),
+        working(`unpins ${name}`, 0),
+      ),
+    readAhead: (on) => pages.readAhead(on),
+    collect,
+    pages,
+    close: () => pages.close(),
+  };
+}
+
+/** @throws InputError for kernels that don't map the file */
+export function pagesOf(kernels: Kernels, file: MappedFile): FilePages {
+  const pages = kernels.pages(file);
+  if (pages !== undefined) return pages;
+  throw new InputError(
+    'weights',
+    `the ${kernels.name} kernels hold all weights in memory of their own; native kernels are needed to stream them`,
+  );
+}

@@ -1,0 +1,153 @@
+#include "file_pages_object.hpp"
+
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "page_worker.hpp"
+
+namespace hearth {
+namespace {
+
+/** The class belongs to the environment: a worker thread of Node has its own. */
+struct Constructors {
+  Napi::FunctionReference filePages;
+};
+
+class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "FilePages",
+                       {InstanceMethod<&FilePagesObject::resident>("resident"),
+                        InstanceMethod<&FilePagesObject::random>("random"),
+                        InstanceMethod<&FilePagesObject::submit>("submit"),
+                        InstanceMethod<&FilePagesObject::buffer>("buffer"),
+                        InstanceMethod<&FilePagesObject::read>("read"),
+                        InstanceMethod<&FilePagesObject::wait>("wait"),
+                        InstanceMethod<&FilePagesObject::poll>("poll"),
+                        InstanceMethod<&FilePagesObject::cancel>("cancel"),
+                        InstanceMethod<&FilePagesObject::readBytes>("readBytes"),
+                        InstanceMethod<&FilePagesObject::now>("now"),
+                        InstanceMethod<&FilePagesObject::close>("close")});
+  }
+
+  /** (mapping, as an external value: only newFilePages has one) */
+  explicit FilePagesObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FilePagesObject>(info) {
+    if (!info[0].IsExternal()) throw std::invalid_argument("FilePages are made by an engine");
+    const auto mapping = info[0].As<Napi::External<std::shared_ptr<const FileMapping>>>();
+    worker_ = std::make_unique<PageWorker>(*mapping.Data());
+  }
+
+ private:
+  PageWorker& worker() {
+    if (!worker_) throw std::logic_error("the pages are closed");
+    return *worker_;
+  }
+
+  static std::size_t number(const Napi::CallbackInfo& info, std::size_t index) {
+    const double value = info[index].As<Napi::Number>().DoubleValue();
+    if (!(value >= 0 && value <= 9007199254740991.0)) throw std::invalid_argument("an argument is not a whole number");
+    return static_cast<std::size_t>(value);
+  }
+
+  static Napi::Value toNumber(const Napi::CallbackInfo& info, std::size_t value) {
+    return Napi::Number::New(info.Env(), static_cast<double>(value));
+  }
+
+  /** (from, to) → bytes */
+  Napi::Value resident(const Napi::CallbackInfo& info) {
+    return toNumber(info, residentBytes(worker().mapping(), {number(info, 0), number(info, 1)}));
+  }
+
+  /** (whether page faults read nothing ahead) */
+  void random(const Napi::CallbackInfo& info) {
+    adviseRandom(worker().mapping(), info[0].As<Napi::Boolean>().Value());
+  }
+
+  /** (kind, from, to, look-back) → job */
+  Napi::Value submit(const Napi::CallbackInfo& info) {
+    const std::size_t kind = number(info, 0);
+    if (kind >= static_cast<std::size_t>(PageJobKind::Read)) throw std::invalid_argument("there is no such job");
+    return toNumber(info, worker().submit({.kind = static_cast<PageJobKind>(kind),
+                                           .range = {number(info, 1), number(info, 2)},
+                                           .lookBack = number(info, 3)}));
+  }
+
+  /** (bytes) → [buffer, its bytes as an ArrayBuffer] */
+  Napi::Value buffer(const Napi::CallbackInfo& info) {
+    const std::size_t bytes = number(info, 0);
+    auto owner = std::make_unique<std::shared_ptr<Buffer>>(std::make_shared<Buffer>(bytes));
+    buffers_.push_back(*owner);
+    // The array keeps the memory alive, also when the pages are closed before.
+    const auto array = Napi::ArrayBuffer::New(
+        info.Env(), (*owner)->data(), bytes, [](Napi::Env, void*, std::shared_ptr<Buffer>* shared) { delete shared; },
+        owner.get());
+    static_cast<void>(owner.release());
+    const Napi::Array result = Napi::Array::New(info.Env(), 2);
+    result.Set(0u, toNumber(info, buffers_.size() - 1));
+    result.Set(1u, array);
+    return result;
+  }
+
+  /** (from, to, buffer, offset) → job */
+  Napi::Value read(const Napi::CallbackInfo& info) {
+    return toNumber(info, worker().submit({.kind = PageJobKind::Read,
+                                           .range = {number(info, 0), number(info, 1)},
+                                           .target = buffers_.at(number(info, 2)),
+                                           .offset = number(info, 3)}));
+  }
+
+  /** (job) → its outcome, as soon as it is there */
+  Napi::Value wait(const Napi::CallbackInfo& info) { return toObject(info.Env(), worker().wait(number(info, 0))); }
+
+  /** (job) → its outcome, or undefined where it isn't there yet */
+  Napi::Value poll(const Napi::CallbackInfo& info) {
+    const auto outcome = worker().poll(number(info, 0));
+    return outcome ? toObject(info.Env(), *outcome) : info.Env().Undefined();
+  }
+
+  void cancel(const Napi::CallbackInfo& info) { worker().cancel(number(info, 0)); }
+
+  /** () → bytes that the helper thread has made the disk read, or undefined */
+  Napi::Value readBytes(const Napi::CallbackInfo& info) {
+    const auto bytes = worker().readBytes();
+    return bytes ? toNumber(info, *bytes) : info.Env().Undefined();
+  }
+
+  /** () → seconds on the clock of the outcomes */
+  Napi::Value now(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), PageWorker::now()); }
+
+  void close(const Napi::CallbackInfo&) {
+    worker_.reset();
+    buffers_.clear();
+  }
+
+  static Napi::Value toObject(Napi::Env env, const PageOutcome& outcome) {
+    const Napi::Object object = Napi::Object::New(env);
+    object.Set("start", outcome.start);
+    object.Set("end", outcome.end);
+    object.Set("bytes", static_cast<double>(outcome.bytes));
+    object.Set("cancelled", outcome.cancelled);
+    object.Set("refused", outcome.refused);
+    object.Set("error", outcome.error);
+    return object;
+  }
+
+  std::unique_ptr<PageWorker> worker_;
+  std::vector<std::shared_ptr<Buffer>> buffers_;
+};
+
+}  // namespace
+
+void defineFilePages(Napi::Env env) {
+  auto constructors = std::make_unique<Constructors>();
+  constructors->filePages = Napi::Persistent(FilePagesObject::define(env));
+  env.SetInstanceData(constructors.release());
+}
+
+Napi::Value newFilePages(Napi::Env env, std::shared_ptr<const FileMapping> mapping) {
+  const auto external = Napi::External<std::shared_ptr<const FileMapping>>::New(env, &mapping);
+  return env.GetInstanceData<Constructors>()->filePages.New({external});
+}
+
+}  // namespace hearth
