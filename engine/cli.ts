@@ -1,10 +1,14 @@
 import { Command } from 'commander';
 import { generateCommand } from './commands/generate.ts';
 import { inspectCommand } from './commands/inspect.ts';
+import { keygenCommand } from './commands/keygen.ts';
 import { logitsCommand } from './commands/logits.ts';
 import { makeModelCommand } from './commands/make-model.ts';
 import { profileCommand } from './commands/profile.ts';
+import { runCommand } from './commands/run.ts';
+import { splitCommand } from './commands/split.ts';
 import { tokenizeCommand } from './commands/tokenize.ts';
+import { workerCommand } from './commands/worker.ts';
 import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.ts';
 
 /**
@@ -12,12 +16,13 @@ import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.t
  * line for a defect of ours.
  */
 const COMMANDS = [inspectCommand, makeModelCommand, profileCommand, logitsCommand, tokenizeCommand, generateCommand];
+const RING_COMMANDS = [keygenCommand, splitCommand, workerCommand, runCommand];
 
 const program = new Command('hearth')
   .description('Runs and examines large language models on hardware that is too small for them.')
   .helpOption('-h, --help', 'show this help')
   .helpCommand(false);
-for (const create of COMMANDS) program.addCommand(create());
+for (const create of [...COMMANDS, ...RING_COMMANDS]) program.addCommand(create());
 for (const command of [program, ...program.commands]) {
   command.exitOverride().configureOutput({ outputError: () => {} });
   command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');

@@ -42,7 +42,8 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceMethod<&EngineObject::mappedMatrix>("mappedMatrix"),
                         InstanceMethod<&EngineObject::matrix>("matrix"),
                         InstanceMethod<&EngineObject::vector>("vector"),
-                        InstanceMethod<&EngineObject::cache>("cache"), InstanceMethod<&EngineObject::run>("run"),
+                        InstanceMethod<&EngineObject::cache>("cache"),
+                        InstanceMethod<&EngineObject::freeCache>("freeCache"), InstanceMethod<&EngineObject::run>("run"),
                         InstanceMethod<&EngineObject::readBandwidth>("readBandwidth"),
                         InstanceMethod<&EngineObject::peaks>("peaks"),
                         InstanceMethod<&EngineObject::close>("close"),
@@ -120,6 +121,9 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return toNumber(info, engine().addCache(typeArgument(info, 0), wholeNumber(info, 1), wholeNumber(info, 2),
                                             wholeNumber(info, 3)));
   }
+
+  /** (cache) */
+  void freeCache(const Napi::CallbackInfo& info) { engine().freeCache(wholeNumber(info, 0)); }
 
   /** (commands, how many numbers of them count) */
   void run(const Napi::CallbackInfo& info) {

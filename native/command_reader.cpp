@@ -57,7 +57,7 @@ const MatrixView& CommandReader::matrix() {
 
 const CacheView& CommandReader::cache() {
   const std::size_t index = count();
-  require(index < engine_.caches_.size(), "there is no such cache");
+  require(index < engine_.caches_.size() && engine_.caches_[index], "there is no such cache");
   return engine_.caches_[index]->view;
 }
 

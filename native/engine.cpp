@@ -67,6 +67,8 @@ std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacit
   return caches_.size() - 1;
 }
 
+void Engine::freeCache(std::size_t cache) { caches_.at(cache).reset(); }
+
 void Engine::run(std::span<const double> commands) {
   program_.clear();
   CommandReader reader(*this, commands);

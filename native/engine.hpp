@@ -30,6 +30,8 @@ class Engine {
   std::size_t addVector(std::size_t length);
   [[nodiscard]] std::shared_ptr<Buffer> vector(std::size_t number) const;
   std::size_t addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize);
+  /** Frees the cache's memory; its number is not given again. */
+  void freeCache(std::size_t cache);
 
   /** Runs commands encoded as engine/kernels/native/encode.ts does. Throws, before running any, where one is invalid. */
   void run(std::span<const double> commands);

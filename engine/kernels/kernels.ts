@@ -27,6 +27,8 @@ export interface Kernels {
   /** Zeros, or a copy of the given values. @throws InputError where there is no memory for it, as for a cache */
   vector(contents: number | ArrayLike<number>): Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
+  /** Frees a cache before `close` does; it may not be used afterwards. */
+  freeCache(cache: KeyValueCache): void;
   /**
    * Does the operations one after another; results are in the vectors when it returns. The whole step of a token in one
    * call is fastest: threads then go from operation to operation by themselves.

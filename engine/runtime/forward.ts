@@ -26,6 +26,10 @@ export interface ForwardPass {
   readonly position: number;
 }
 
+type OutputPass = Pick<ForwardPass, 'layerSettings' | 'activations' | 'logits'> & {
+  readonly weights: Omit<Weights, 'layers'>;
+};
+
 /** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */
 export function forward(pass: ForwardPass): Stage[] {
   const { layerSettings, weights, caches, activations, tokens, position } = pass;
@@ -38,7 +42,8 @@ export function forward(pass: ForwardPass): Stage[] {
   return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputStage(pass)];
 }
 
-function outputStage({ layerSettings, weights, activations, logits }: ForwardPass): Stage[] {
+/** The output layer for as many of the last tokens as there are logits for; nothing where there are none. */
+export function outputStage({ layerSettings, weights, activations, logits }: OutputPass): Stage[] {
   const { hiddenSize, vocabularySize } = layerSettings.shape;
   const rows = logits.values.length / vocabularySize;
   if (rows === 0) return [];

@@ -24,8 +24,20 @@ interface Rows {
   readonly count: number;
 }
 
+/** Loads parts of a model; a part whose tensors the file lacks must not be asked for. */
+export interface WeightsLoader {
+  layer(index: number): LayerWeights;
+  /** Embedding, output norm and output matrix. */
+  outer(): Omit<Weights, 'layers'>;
+}
+
 /** The weights of a file whose tensors are those of `shape` (modelFromGguf has made sure). */
 export function loadWeights(source: WeightsSource, shape: Shape): Weights {
+  const loader = weightsLoader(source, shape);
+  return { ...loader.outer(), layers: Array.from({ length: shape.layers }, (_, index) => loader.layer(index)) };
+}
+
+export function weightsLoader(source: WeightsSource, shape: Shape): WeightsLoader {
   const tensors = new Map(source.gguf.tensors.map((tensor) => [tensor.name, tensor]));
   const matrix = (name: string, rows?: Rows): Linear => loadMatrix(source, tensors.get(name) as GgufTensor, rows);
   const vector = (name: string): Vector =>
@@ -56,12 +68,16 @@ export function loadWeights(source: WeightsSource, shape: Shape): Weights {
     };
   };
 
-  const embedding = matrix('token_embd.weight');
   return {
-    embedding: embedding.matrix,
-    layers: Array.from({ length: shape.layers }, (_, index) => layer(index)),
-    outputNorm: vector('output_norm.weight'),
-    output: shape.tiedEmbeddings ? embedding : matrix('output.weight'),
+    layer,
+    outer() {
+      const embedding = matrix('token_embd.weight');
+      return {
+        embedding: embedding.matrix,
+        outputNorm: vector('output_norm.weight'),
+        output: shape.tiedEmbeddings ? embedding : matrix('output.weight'),
+      };
+    },
   };
 }
 

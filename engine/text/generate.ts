@@ -85,7 +85,7 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
       break;
     }
     if (tokens.length === options.tokens) break;
-    logits = model.evaluate([token]);
+    logits = await model.evaluate([token]);
     await setImmediate();
   }
   show(stops.add(stream.finish()));
@@ -107,11 +107,12 @@ function checkRoom(prompt: number, tokens: number, context: number): void {
 
 /** The logits after the prompt; undefined where the signal came first. */
 async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptions): Promise<Float32Array | undefined> {
+  const most = model.promptPart ?? PROMPT_PART;
   let logits: Float32Array | undefined;
-  for (let done = 0; done < prompt.length; done += PROMPT_PART) {
+  for (let done = 0; done < prompt.length; done += most) {
     if (signal?.aborted) return undefined;
-    logits = model.evaluate(prompt.slice(done, done + PROMPT_PART));
-    onPrompt?.(Math.min(done + PROMPT_PART, prompt.length));
+    logits = await model.evaluate(prompt.slice(done, done + most));
+    onPrompt?.(Math.min(done + most, prompt.length));
     await setImmediate();
   }
   return logits;

@@ -10,6 +10,7 @@ export interface NativeEngine {
   matrix(bytes: Uint8Array, type: number, rows: number, columns: number): number;
   vector(length: number): [vector: number, values: Float32Array];
   cache(type: number, kvHeads: number, capacity: number, headSize: number): number;
+  freeCache(cache: number): void;
   run(commands: Float64Array, count: number): void;
   /** Bytes per second at which the threads read a part of a vector, in bytes, once. */
   readBandwidth(vector: number, begin: number, bytes: number): number;

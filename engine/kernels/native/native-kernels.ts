@@ -62,6 +62,9 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
       const what = `a layer's KV cache for ${capacity} tokens`;
       return { ...shape, id: reserved(what, () => engine.cache(code, kvHeads, capacity, headSize)) };
     },
+    freeCache({ id }) {
+      engine.freeCache(id);
+    },
     run(operations) {
       commands.count = 0;
       for (const operation of operations) {

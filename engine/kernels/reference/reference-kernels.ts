@@ -53,6 +53,9 @@ export function referenceKernels(): Kernels {
       const id = state.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
       return { ...shape, id };
     },
+    freeCache({ id }) {
+      state.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
+    },
     run(operations) {
       for (const operation of operations) checkOperation(operation);
       for (const operation of operations) perform(state, operation);

@@ -1,0 +1,187 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { withFile } from '../gguf/file-source.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { InputError } from '../input/input-error.ts';
+import { randomStream } from '../input/random-stream.ts';
+import { openKernels } from '../kernels/open-kernels.ts';
+import { clock } from '../ring/clock.ts';
+import { type RingHead, startHead } from '../ring/head.ts';
+import { loadPart } from '../ring/load-part.ts';
+import { parseRing, type RingFile } from '../ring/parse-ring.ts';
+import { planRing, type RingPlanning, windowsOf } from '../ring/plan-ring.ts';
+import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
+import { type MendingRing, mendingRing, ringModel } from '../ring/ring-model.ts';
+import { ringTrace } from '../ring/ring-trace.ts';
+import { slowLinks } from '../ring/slow-links.ts';
+import { loadIntegerSolver } from '../schedule/integer-solver.ts';
+import { formatSeconds, threeDigits } from '../terminal/format.ts';
+import { type Generated, generate } from '../text/generate.ts';
+import { loadTokenizer } from '../text/load-tokenizer.ts';
+import { createSampler } from '../text/sampling/sampler.ts';
+import type { Tokenizer } from '../text/tokenizer.ts';
+import { perfettoTrace } from '../trace/perfetto.ts';
+import type { TokenInterval } from '../trace/trace.ts';
+import { createRunCommand, type RunRequest } from './run-options.ts';
+import { readPlan } from './split.ts';
+
+/** For one integer program of a scheduler. */
+const SOLVER_SECONDS = 10;
+
+/** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */
+const INTERRUPTED = 130;
+
+/** `hearth run`: text from a model whose layers run on several devices. Texts go to stdout, all else to stderr. */
+export function runCommand(): Command {
+  return createRunCommand(run);
+}
+
+async function run(request: RunRequest): Promise<void> {
+  const file = readRing(request);
+  const tokenizer = loadTokenizer(withFile(request.model, readGguf));
+  const prompts = request.prompts.map((text) => tokenizer.encode(text, { addSpecial: true, parseSpecial: true }));
+  if (prompts.some((tokens) => tokens.length === 0))
+    throw new InputError('--prompt', 'is empty; this model needs at least one token');
+  const context = request.context ?? Math.max(...prompts.map((tokens) => tokens.length)) + request.tokens;
+  const kernels = openKernels(request.kernels);
+  const loaded = loadPart(request.model, kernels, MOST_CHUNK_TOKENS);
+  if (!loaded.held.outer) throw new InputError(request.model, 'has no embedding and output; the head needs them');
+  const planning = await readPlanning(request, file, loaded.part.model, context);
+  const { kvCache, activations, chunk, keys } = request;
+  const head = startHead({
+    name: file.head,
+    loaded,
+    keys,
+    members: file.members,
+    settings: { context, requests: prompts.length, kvCache, activations, chunk },
+    memory: process.availableMemory(),
+    log,
+  });
+  try {
+    await head.gather();
+    const ring = mendingRing(head, (present) => windowsOf(planRing(planning, present), planning), log);
+    if (request.savePlan !== undefined)
+      writeFileSync(request.savePlan, `${JSON.stringify(planRing(planning, head.present()), null, 2)}\n`);
+    await ring.ready();
+    if (file.cluster !== undefined) {
+      const tokenBytes = (activations === 'F32' ? 4 : 2) * loaded.part.model.hiddenSize;
+      for (const line of slowLinks(await head.measure(), file.cluster, tokenBytes)) log(line);
+    }
+    await generateAll({ ring, head, request, tokenizer, prompts, context });
+  } finally {
+    await head.close();
+    kernels.close();
+  }
+}
+
+function readRing({ cluster, keys }: RunRequest): RingFile {
+  let text = '';
+  try {
+    text = readFileSync(cluster, 'utf8');
+  } catch {
+    throw new InputError(cluster, "can't be read; give the path of a cluster file");
+  }
+  return parseRing(text, cluster, keys === undefined);
+}
+
+/** @throws InputError for a scheduler without the facts that it needs */
+async function readPlanning(
+  { plan, scheduler, cluster: path }: RunRequest,
+  { head, members, cluster }: RingFile,
+  model: RingPlanning['model'],
+  context: number,
+): Promise<RingPlanning> {
+  if (scheduler !== undefined && cluster === undefined)
+    throw new InputError(
+      path,
+      'the devices have no facts for --scheduler; give them (memory, cpu, disk …) or a --plan',
+    );
+  const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
+  return {
+    devices: [head, ...members.map(({ name }) => name)],
+    model,
+    context,
+    plan: plan === undefined ? undefined : { file: plan, plan: readPlan(plan) },
+    scheduling:
+      cluster === undefined || named === undefined
+        ? undefined
+        : { cluster, scheduler: named, solver: await loadIntegerSolver(SOLVER_SECONDS) },
+  };
+}
+
+interface Generation {
+  readonly ring: MendingRing;
+  readonly head: RingHead;
+  readonly request: RunRequest;
+  readonly tokenizer: Tokenizer;
+  readonly prompts: readonly (readonly number[])[];
+  readonly context: number;
+}
+
+async function generateAll(generation: Generation): Promise<void> {
+  const { ring, head, request, tokenizer, prompts, context } = generation;
+  const interrupt = new AbortController();
+  const onInterrupt = (): void => interrupt.abort();
+  process.once('SIGINT', onInterrupt); // once: a second Ctrl-C ends the process at once
+  const tokens: TokenInterval[] = [];
+  const streamed = prompts.length === 1 && !request.json;
+  try {
+    const all = await Promise.all(
+      prompts.map(async (prompt, index) => {
+        const model = ringModel(ring, context);
+        const timed = {
+          ...model,
+          async evaluate(more: readonly number[]) {
+            const start = clock();
+            const logits = await model.evaluate(more);
+            tokens.push({ phase: more.length === prompt.length ? 'prefill' : 'decode', start, end: clock() });
+            return logits;
+          },
+        };
+        const generated = await generate({
+          model: timed,
+          tokenizer,
+          prompt,
+          tokens: request.tokens,
+          signal: interrupt.signal,
+          sampler: createSampler(request.sampling, randomStream(request.seed + index, 'sampler')),
+          onText: (text) => streamed && process.stdout.write(text),
+        });
+        model.close();
+        return generated;
+      }),
+    );
+    all.forEach((generated, index) => {
+      report(generated, prompts[index]?.length ?? 0, streamed, request);
+    });
+    if (all.some(({ reason }) => reason === 'interrupt')) process.exitCode = INTERRUPTED;
+    if (request.trace !== undefined) {
+      const inOrder = tokens.sort((a, b) => a.start - b.start);
+      const trace = perfettoTrace(ringTrace(await head.collectSpans(), inOrder));
+      writeFileSync(request.trace, JSON.stringify(trace));
+    }
+  } finally {
+    process.off('SIGINT', onInterrupt);
+  }
+}
+
+function report(generated: Generated, promptTokens: number, streamed: boolean, { model, json }: RunRequest): void {
+  const { text, tokens, reason, firstTokenSeconds, laterSeconds } = generated;
+  const tokensPerSecond = laterSeconds > 0 ? (tokens.length - 1) / laterSeconds : undefined;
+  if (json) {
+    const times = { firstTokenSeconds: firstTokenSeconds ?? null, tokensPerSecond: tokensPerSecond ?? null };
+    process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times })}\n`);
+  } else process.stdout.write(`${streamed ? '' : text}\n`);
+  const parts = [
+    `${promptTokens} prompt tokens`,
+    ...(firstTokenSeconds === undefined ? [] : [`TTFT ${formatSeconds(firstTokenSeconds)}`]),
+    `${tokens.length} tokens`,
+    ...(tokensPerSecond === undefined ? [] : [`${threeDigits(tokensPerSecond)} tokens/s`]),
+    ...(reason === 'interrupt' ? ['interrupted'] : []),
+  ];
+  log(parts.join(', ').replaceAll('\u00a0', ' '));
+}
+
+function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

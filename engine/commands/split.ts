@@ -1,0 +1,41 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { InputError } from '../input/input-error.ts';
+import { parsePlan } from '../plan/parse-plan.ts';
+import type { Plan } from '../plan/plan.ts';
+import { splitModel } from '../ring/split-model.ts';
+import { formatBytes } from '../terminal/format.ts';
+
+interface Options {
+  readonly model: string;
+  readonly plan: string;
+  readonly out: string;
+}
+
+/** `hearth split`: for each device of a plan a file with its layers only. */
+export function splitCommand(): Command {
+  return new Command('split')
+    .description('Cuts a model into one file for each device of a plan, with the layers that it runs.')
+    .requiredOption('--model <file>', 'a GGUF file')
+    .requiredOption('--plan <file>', 'a plan, as hearth run --save-plan writes it or by hand')
+    .requiredOption('--out <folder>', 'where the files go, each named after its device')
+    .action(run);
+}
+
+async function run({ model, plan, out }: Options): Promise<void> {
+  const read = readPlan(plan);
+  mkdirSync(out, { recursive: true });
+  for (const { path, layers, bytes } of await splitModel(model, read, out))
+    process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`.replaceAll('\u00a0', ' '));
+}
+
+/** @throws InputError for what can't be read, or is no plan */
+export function readPlan(path: string): Plan {
+  let text = '';
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new InputError(path, "can't be read; give the path of a plan");
+  }
+  return parsePlan(text, path);
+}

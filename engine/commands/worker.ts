@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import { InputError } from '../input/input-error.ts';
+import { parseQuantity } from '../input/quantity.ts';
+import { openKernels } from '../kernels/open-kernels.ts';
+import { readPublicKey } from '../ring/keys.ts';
+import { loadPart } from '../ring/load-part.ts';
+import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
+import { startWorker } from '../ring/worker.ts';
+import { readChoice, readCount } from '../terminal/options.ts';
+import { readLinkKeys } from './ring-links.ts';
+
+interface Options {
+  readonly model: string;
+  readonly listen: string;
+  readonly keys?: string;
+  readonly head: readonly string[];
+  readonly plain?: true;
+  readonly memory?: string;
+  readonly threads?: string;
+  readonly kernels: string;
+}
+
+/** `hearth worker`: computes layers for a ring until it is stopped. */
+export function workerCommand(): Command {
+  return new Command('worker')
+    .description('Computes layers of a model for a ring: what `hearth run` on another device asks for.')
+    .requiredOption('--model <file>', 'a GGUF file, or the part of one that hearth split wrote')
+    .option('--listen <address>', 'where heads connect; devices of the ring use the next port', 'tcp://127.0.0.1:7400')
+    .option('--keys <file>', 'of this device, from hearth keygen')
+    .option('--head <key>', 'public key of a head to serve; may be repeated', (key, all: string[]) => [...all, key], [])
+    .option('--plain', 'links without encryption, open to every head that reaches them')
+    .option('--memory <size>', 'what KV caches may take (default: what is free), e.g. "2 GiB"')
+    .option('--threads <n>', 'default: one for each processor')
+    .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const keys = readLinkKeys(options);
+  if (keys !== undefined && options.head.length === 0)
+    throw new InputError('--head', 'is missing; give the public key of the head to serve, as its keygen printed it');
+  const kernels = openKernels({
+    implementation: readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']),
+    ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
+  });
+  const worker = await startWorker({
+    loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
+    address: options.listen,
+    keys,
+    heads: options.head.map((key) => readPublicKey('--head', key)),
+    memory:
+      options.memory === undefined ? process.availableMemory() : parseQuantity(options.memory, 'size', '--memory'),
+    log,
+  });
+  log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve); // once: a second one ends the process at once
+    process.once('SIGTERM', resolve);
+  });
+  await worker.close();
+  kernels.close();
+}
+
+function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}

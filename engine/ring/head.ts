@@ -1,0 +1,430 @@
+import { formatBytes } from '../terminal/format.ts';
+import { activationBytes, packActivations, unpackActivations } from './activation-bytes.ts';
+import { assignments, type RingSettings } from './assignments.ts';
+import { cacheBytes } from './cache-bytes.ts';
+import { clock } from './clock.ts';
+import { type ActivationFrame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from './frame.ts';
+import type { KeyPair } from './keys.ts';
+import type { LoadedPart } from './load-part.ts';
+import { createMember, type Member, type MemberAddress } from './member.ts';
+import type { Assignment, MeasuredLink, WorkerMessage } from './message.ts';
+import { probeLink } from './probe-link.ts';
+import { promptChunks } from './prompt-chunks.ts';
+import { DeviceLostError, RingChangedError, RingError } from './ring-error.ts';
+import type { RingSpan } from './ring-span.ts';
+import type { RingWindow } from './ring-windows.ts';
+import { createTransport } from './transport.ts';
+import { waitFor } from './wait-for.ts';
+import { createWindowRunner, type Passage, type WindowRunner } from './window-runner.ts';
+
+export interface HeadOptions {
+  /** Of this device in the cluster. */
+  readonly name: string;
+  readonly loaded: LoadedPart;
+  readonly keys: KeyPair | undefined;
+  readonly members: readonly MemberAddress[];
+  readonly settings: RingSettings;
+  /** Bytes that KV caches may take on this device. */
+  readonly memory: number;
+  readonly log: (line: string) => void;
+}
+
+/** A request's tokens and caches in the ring as it is put together now. */
+export interface RingRequest {
+  /** Tokens that are in its caches. */
+  readonly position: number;
+  /**
+   * Goes on with these tokens. Rejects with DeviceLostError or RingChangedError where the caches are lost, with RingError
+   * where a device says what is wrong.
+   * @returns the logits of what follows the last: [vocabulary], the caller's to keep
+   */
+  evaluate(tokens: readonly number[]): Promise<Float32Array>;
+  free(): void;
+}
+
+export interface MeasuredRingLink extends MeasuredLink {
+  readonly from: string;
+}
+
+/** What devices did, and how far their clocks are ahead of the head's. */
+export interface DeviceSpans {
+  readonly device: string;
+  readonly offset: number;
+  readonly spans: readonly RingSpan[];
+}
+
+export interface RingHead {
+  /** Names of the devices that are there and may be used, the head first, in ring order. */
+  present(): string[];
+  /** Waits until all members are there, or rejects with a RingError for the first that isn't. */
+  gather(): Promise<void>;
+  /** Puts the ring together for these windows; whatever was under way is lost. */
+  assemble(windows: readonly RingWindow[]): Promise<void>;
+  /** Whether it is put together and whole. */
+  readonly whole: boolean;
+  /** Devices that came back since it was put together. */
+  readonly returned: readonly string[];
+  /** Its KV caches hold `capacity` tokens. */
+  request(capacity: number): RingRequest;
+  measure(): Promise<MeasuredRingLink[]>;
+  collectSpans(): Promise<DeviceSpans[]>;
+  close(): Promise<void>;
+}
+
+/** Seconds for members to be there; to load their layers; to connect to each other; for measurements and reports. */
+const GATHER = 5;
+const PREPARE = 60;
+const LINK = 10;
+const REPORT = 30;
+/** Seconds for a chunk to go around: windows may come from slow disks. */
+const AROUND = 600;
+/** Bytes of a probe for a link's rate: 80 ms at 100 Mbps. */
+const PROBE_BYTES = 2 ** 20;
+
+interface Pending {
+  readonly resolve: (logits: Float32Array) => void;
+  readonly reject: (error: Error) => void;
+  /** Called when a chunk is back. */
+  readonly onChunk: () => void;
+}
+
+/** The ring as it is put together. */
+interface Assembly {
+  readonly epoch: number;
+  readonly windows: readonly RingWindow[];
+  readonly devices: readonly string[];
+  readonly assigned: ReadonlyMap<string, Assignment>;
+  readonly runner: WindowRunner;
+  readonly pending: Map<number, Pending>;
+  /** What members are waited for; called with each message of this epoch, and with what ends all waits. */
+  onMessage: (from: string, message: WorkerMessage) => void;
+  onBroken: (error: Error) => void;
+  broken: Error | undefined;
+  requests: number;
+}
+
+export function startHead(options: HeadOptions): RingHead {
+  const { name: head, loaded, settings, log } = options;
+  const { part, identity } = loaded;
+  const { hiddenSize } = part.model;
+  const transport = createTransport(options.keys, log);
+  const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activationBytes(hiddenSize * settings.chunk, 'F32'));
+  const ownSpans: RingSpan[] = [];
+  const excluded = new Set<string>();
+  const returned = new Set<string>();
+  let assembly: Assembly | undefined;
+  let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
+  let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
+
+  const breakUp = (error: Error): void => {
+    if (assembly === undefined || assembly.broken !== undefined) return;
+    assembly.broken = error;
+    for (const { reject } of assembly.pending.values()) reject(error);
+    assembly.pending.clear();
+    assembly.onBroken(error);
+  };
+
+  const onMessage = (from: string, message: WorkerMessage): void => {
+    if (message.kind === 'spans') onSpans(from, message.spans);
+    if (!('epoch' in message) || message.epoch !== assembly?.epoch) return;
+    if (message.kind === 'measured') onMeasured(from, message.links);
+    else if (message.kind === 'failed') breakUp(new RingError(from, message.reason));
+    else if (message.kind === 'lost') {
+      // Where the device itself has gone its own connection says so; else it is there and can't be reached.
+      const reason = `the link from ${from} to it is gone (${message.reason})`;
+      excluded.add(message.device);
+      breakUp(new DeviceLostError(message.device, reason));
+    } else assembly.onMessage(from, message);
+  };
+
+  const members: readonly Member[] = options.members.map((address) =>
+    createMember({
+      ...address,
+      transport,
+      head,
+      model: identity,
+      mostBytes,
+      onPresent() {
+        if (assembly === undefined) return;
+        log(`${address.name} is back`);
+        excluded.delete(address.name);
+        returned.add(address.name);
+      },
+      onGone(reason) {
+        log(`lost ${address.name}: ${reason}`);
+        returned.delete(address.name);
+        if (assembly?.devices.includes(address.name)) breakUp(new DeviceLostError(address.name, reason));
+      },
+      onMessage: (message) => onMessage(address.name, message),
+      onActivations: (frame) => onActivations(address.name, frame),
+    }),
+  );
+  const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
+
+  const onActivations = (from: string, frame: ActivationFrame): void => {
+    const ring = assembly;
+    if (ring === undefined || ring.broken !== undefined || frame.epoch !== ring.epoch) return;
+    if (ring.windows[frame.window - 1]?.device !== from)
+      throw new FrameError(`activations for window ${frame.window}, which ${from} doesn't send here`);
+    if (frame.window === ring.windows.length) takeOutput(ring, frame, from);
+    else ring.runner.accept(frame, from);
+  };
+
+  /** What comes out of the last window: nothing but a chunk's end, or a token's residual stream. */
+  const takeOutput = (ring: Assembly, frame: ActivationFrame, from: string): void => {
+    const { request, rows, format, payload, sentAt } = frame;
+    if (format !== settings.activations || payload.length !== activationBytes(rows * hiddenSize, format))
+      throw new FrameError(`${payload.length} bytes of ${format} for ${rows} rows`);
+    const waiting = ring.pending.get(request);
+    if (waiting === undefined) return;
+    ownSpans.push({ kind: 'receive', sender: from, bytes: payload.length, request, sentAt, receivedAt: clock() });
+    waiting.onChunk();
+    if (rows === 0) return;
+    ring.runner
+      .inTurn(() => {
+        unpackActivations(payload, format, part.stream(1));
+        return output(request);
+      })
+      .then(waiting.resolve, waiting.reject);
+  };
+
+  const output = (request: number): Float32Array => {
+    const start = clock();
+    const logits = part.logits().slice();
+    const { layers } = part.model;
+    ownSpans.push({ kind: 'compute', from: layers, to: layers, tokens: 1, request, start, end: clock() });
+    return logits;
+  };
+
+  const ownRunner = (assignment: Assignment): WindowRunner =>
+    createWindowRunner({
+      ...assignment,
+      part,
+      senderOf: (window) => assignment.sources.find((source) => source.window === window)?.from,
+      forward(frame, next) {
+        if (next.kind === 'device') return memberOf(next.name).send(frame);
+        // The head's own window was the last: the token is where the output is computed.
+        const waiting = assembly?.pending.get(frame.request);
+        waiting?.onChunk();
+        if (frame.rows === 0) return;
+        unpackActivations(frame.payload, frame.format, part.stream(1));
+        waiting?.resolve(output(frame.request));
+      },
+      onFailed: (error) => breakUp(new RingError(head, error.message)),
+      record: (span) => ownSpans.push(span),
+    });
+
+  /** Waits until all of `devices` have said `kind`. */
+  const all = (
+    ring: Assembly,
+    devices: readonly string[],
+    kind: WorkerMessage['kind'],
+    seconds: number,
+  ): Promise<void> => {
+    const missing = new Set(devices);
+    const said = new Promise<void>((resolve, reject) => {
+      if (ring.broken !== undefined) reject(ring.broken);
+      if (missing.size === 0) resolve();
+      ring.onBroken = reject;
+      ring.onMessage = (from, message) => {
+        if (message.kind === kind) missing.delete(from);
+        if (missing.size === 0) resolve();
+      };
+    });
+    return waitFor(said, seconds, () => {
+      const [late = head] = missing;
+      return new DeviceLostError(late, `not ${kind} within ${seconds} s`);
+    });
+  };
+
+  const present = (): string[] => [
+    head,
+    ...members.filter(({ name, welcome }) => welcome !== undefined && !excluded.has(name)).map(({ name }) => name),
+  ];
+
+  const addressOf = (device: string) => {
+    const { address, publicKey } = options.members.find(({ name }) => name === device) as MemberAddress;
+    const ringPort = memberOf(device).welcome?.ringPort ?? 0;
+    return { address: address.replace(/:[^:]*$/, `:${ringPort}`), publicKey };
+  };
+
+  const dissolve = async (): Promise<void> => {
+    breakUp(new RingChangedError('the ring is put together anew'));
+    await assembly?.runner.end();
+    assembly = undefined;
+  };
+
+  return {
+    present,
+    get whole() {
+      return assembly !== undefined && assembly.broken === undefined;
+    },
+    get returned() {
+      return [...returned];
+    },
+    async gather() {
+      const end = clock() + GATHER;
+      for (;;) {
+        const absent = members.find(({ welcome }) => welcome === undefined);
+        if (absent === undefined) return;
+        if (clock() > end || absent.problem.startsWith('refused')) throw new RingError(absent.name, absent.problem);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    async assemble(windows) {
+      await dissolve();
+      const absent = windows.find(({ device }) => !present().includes(device));
+      if (absent !== undefined) {
+        const problem = members.find(({ name }) => name === absent.device)?.problem;
+        throw new DeviceLostError(absent.device, problem ?? 'is no device of the cluster');
+      }
+      const assigned = assignments(windows, head, addressOf, settings);
+      const own = assigned.get(head) as Assignment;
+      checkMemory(own, options);
+      const ring: Assembly = {
+        epoch: own.epoch,
+        windows,
+        assigned,
+        devices: [...assigned.keys()].filter((device) => device !== head),
+        runner: ownRunner(own),
+        pending: new Map(),
+        onMessage() {},
+        onBroken() {},
+        broken: undefined,
+        requests: 0,
+      };
+      assembly = ring;
+      returned.clear();
+      try {
+        for (const { from, to } of own.windows) part.load(from, to);
+        const prepared = all(ring, ring.devices, 'prepared', PREPARE);
+        for (const device of ring.devices)
+          memberOf(device).tell({ kind: 'prepare', assignment: assigned.get(device) as Assignment });
+        await prepared;
+        const linked = all(ring, ring.devices, 'linked', LINK);
+        for (const device of ring.devices) memberOf(device).tell({ kind: 'link', epoch: ring.epoch });
+        await linked;
+      } catch (error) {
+        if (error instanceof DeviceLostError) excluded.add(error.device);
+        breakUp(error as Error);
+        throw error;
+      }
+    },
+    request(capacity) {
+      const ring = assembly as Assembly;
+      const id = ring.requests++;
+      /** Chunks in the ring at once: more than there are windows would only wait. */
+      const most = ring.windows.length + 1;
+      let position = 0;
+      let under = 0;
+      let onRoom: () => void = () => {};
+
+      const enter = (tokens: readonly number[], rows: number): Promise<void> => {
+        const passage: Passage = { request: id, window: 0, position, tokens: tokens.length, rows, capacity };
+        position += tokens.length;
+        under += 1;
+        return ring.runner.inTurn(async () => {
+          if (ring.broken !== undefined) return;
+          part.embed(tokens);
+          const first = ring.windows[0] as RingWindow;
+          if (first.device === head) return ring.runner.run(passage);
+          const { epoch } = ring;
+          const payload = packActivations(part.stream(tokens.length), settings.activations);
+          const format = settings.activations;
+          memberOf(first.device).send({ ...passage, kind: 'activations', epoch, format, sentAt: clock(), payload });
+        });
+      };
+
+      const evaluate = (tokens: readonly number[]): Promise<Float32Array> => {
+        const result = new Promise<Float32Array>((resolve, reject) => {
+          if (ring.broken !== undefined) return reject(ring.broken);
+          const onChunk = (): void => {
+            under -= 1;
+            onRoom();
+          };
+          ring.pending.set(id, { resolve, reject, onChunk });
+        });
+        const feed = async (): Promise<void> => {
+          const chunks = promptChunks(tokens, settings.chunk);
+          for (const [index, chunk] of chunks.entries()) {
+            while (under >= most && ring.broken === undefined)
+              await new Promise<void>((resolve) => {
+                onRoom = resolve;
+              });
+            if (ring.broken !== undefined) return;
+            enter(chunk, index === chunks.length - 1 ? 1 : 0).catch((error: Error) => {
+              breakUp(new RingError(head, error.message));
+            });
+          }
+        };
+        feed();
+        const bounded = waitFor(result, AROUND, () => new RingError(head, `nothing came back for ${AROUND} s`));
+        return bounded.finally(() => {
+          ring.pending.delete(id);
+          onRoom();
+        });
+      };
+
+      return {
+        get position() {
+          return position;
+        },
+        evaluate,
+        free() {
+          if (ring !== assembly) return;
+          ring.runner.free(id);
+          for (const device of ring.devices) memberOf(device).tell({ kind: 'free', request: id });
+        },
+      };
+    },
+    async measure() {
+      const ring = assembly as Assembly;
+      const links: MeasuredRingLink[] = [];
+      for (const device of ring.devices)
+        links.push({ from: head, ...(await probeLink(device, memberOf(device).probe, PROBE_BYTES)) });
+      for (const device of ring.devices) {
+        const measured = new Promise<readonly MeasuredLink[]>((resolve) => {
+          onMeasured = (from, found) => from === device && resolve(found);
+        });
+        memberOf(device).tell({ kind: 'measure', epoch: ring.epoch, bytes: PROBE_BYTES });
+        const late = () => new RingError(device, `no measurements within ${REPORT} s`);
+        for (const link of await waitFor(measured, REPORT, late)) links.push({ from: device, ...link });
+      }
+      return links;
+    },
+    async collectSpans() {
+      const found: DeviceSpans[] = [{ device: head, offset: 0, spans: ownSpans }];
+      for (const member of members) {
+        if (member.welcome === undefined) continue;
+        const spans: RingSpan[] = [];
+        const complete = new Promise<void>((resolve) => {
+          onSpans = (from, part) => {
+            if (from !== member.name) return;
+            spans.push(...part);
+            if (part.length === 0) resolve();
+          };
+        });
+        member.tell({ kind: 'report' });
+        await waitFor(complete, REPORT, () => new RingError(member.name, `no spans within ${REPORT} s`));
+        found.push({ device: member.name, offset: member.offset.seconds, spans });
+      }
+      return found;
+    },
+    async close() {
+      await dissolve();
+      for (const member of members) {
+        if (member.welcome !== undefined) member.tell({ kind: 'bye' });
+        member.close();
+      }
+      transport.close();
+    },
+  };
+}
+
+function checkMemory({ windows, context, requests, kvCache }: Assignment, { name, loaded, memory }: HeadOptions): void {
+  const layers = windows.reduce((sum, { from, to }) => sum + to - from, 0);
+  const needed = cacheBytes(loaded.part.model, layers, context * requests, kvCache);
+  if (needed <= memory) return;
+  const [needs, has] = [needed, memory].map((bytes) => formatBytes(bytes).replaceAll('\u00a0', ' '));
+  throw new RingError(name, `${layers} layers need ${needs} of KV cache; ${has} are there: use a shorter context`);
+}

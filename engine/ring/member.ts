@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { clock } from './clock.ts';
+import { type ClockOffset, createClockOffset } from './clock-offset.ts';
+import { type Connection, connect } from './connection.ts';
+import type { ActivationFrame, Frame } from './frame.ts';
+import type { HeadMessage, WorkerMessage } from './message.ts';
+import { messageFrame, readMessage } from './message-frame.ts';
+import { WORKER_MESSAGE } from './message-shapes.ts';
+import { createProbe, type Probe } from './probe-link.ts';
+import type { Transport } from './transport.ts';
+
+/** Where a device of the ring listens, and who it must be. */
+export interface MemberAddress {
+  readonly name: string;
+  readonly address: string;
+  /** Undefined: a plain link. */
+  readonly publicKey: string | undefined;
+}
+
+type Welcome = Extract<WorkerMessage, { readonly kind: 'welcome' }>;
+
+/** A worker as the head sees it: there or not, and found again when it comes back. */
+export interface Member {
+  readonly name: string;
+  /** What it said of itself; undefined while it isn't there. */
+  readonly welcome: Welcome | undefined;
+  /** Why it isn't there. */
+  readonly problem: string;
+  /** Of its clock, ahead of ours. */
+  readonly offset: ClockOffset;
+  readonly probe: Probe;
+  tell(message: HeadMessage): void;
+  send(frame: Frame): void;
+  close(): void;
+}
+
+export interface MemberOptions extends MemberAddress {
+  readonly transport: Transport;
+  readonly head: string;
+  /** The model's identity. */
+  readonly model: string;
+  readonly mostBytes: number;
+  readonly onPresent: () => void;
+  readonly onGone: (reason: string) => void;
+  readonly onMessage: (message: WorkerMessage) => void;
+  /** May throw a FrameError. */
+  readonly onActivations: (frame: ActivationFrame) => void;
+}
+
+/** Seconds between readings of the clock, which also tell the worker that the head is there. */
+const TICK = 1;
+/** Readings at once when it comes. */
+const FIRST_READINGS = 8;
+/** Milliseconds until a worker that refused is asked again. */
+const AGAIN = 2000;
+
+export function createMember(options: MemberOptions): Member {
+  const { name, head, model } = options;
+  const offset = createClockOffset();
+  let welcome: Welcome | undefined;
+  let problem = '';
+  let connection: Connection | undefined;
+  let closed = false;
+  let again: NodeJS.Timeout | undefined;
+
+  const send = (frame: Frame): void => {
+    // A peer that is gone is told by onGone.
+    connection?.send(frame).catch(() => {});
+  };
+  const tell = (message: HeadMessage): void => send(messageFrame(message));
+  const probe = createProbe(async (frame) => send(frame));
+  const leave = (reason: string, wait: number): void => {
+    const wasPresent = welcome !== undefined;
+    welcome = undefined;
+    problem = reason;
+    connection?.close();
+    if (!closed) again = setTimeout(reach, wait);
+    if (wasPresent) options.onGone(reason);
+  };
+
+  const onMessage = (message: WorkerMessage): void => {
+    switch (message.kind) {
+      case 'welcome':
+        welcome = message;
+        problem = '';
+        for (let i = 0; i < FIRST_READINGS; i++) tell({ kind: 'clock', sentAt: clock() });
+        options.onPresent();
+        return;
+      case 'refused':
+        leave(`refused: ${message.reason}`, AGAIN);
+        return;
+      case 'clock':
+        // The worker's own ticks answer nothing.
+        if (message.sentAt > 0) offset.add({ ...message, receivedAt: clock() });
+        return;
+      default:
+        options.onMessage(message);
+    }
+  };
+
+  const reach = (): void => {
+    if (closed) return;
+    const own = connect({
+      ...options,
+      name: randomBytes(16).toString('hex'),
+      onReady: () => tell({ kind: 'hello', head, device: name, model }),
+      onFrame(frame) {
+        if (own !== connection) return;
+        if (frame.kind === 'echo') probe.onEcho(frame);
+        else if (frame.kind === 'activations') options.onActivations(frame);
+        else onMessage(readMessage(frame, WORKER_MESSAGE));
+      },
+      onGone(reason) {
+        if (own === connection) leave(reason, 0);
+      },
+    });
+    connection = own;
+  };
+  reach();
+  const tick = setInterval(() => {
+    if (welcome !== undefined) tell({ kind: 'clock', sentAt: clock() });
+  }, 1000 * TICK);
+
+  return {
+    name,
+    offset,
+    probe: probe.probe,
+    tell,
+    send,
+    get welcome() {
+      return welcome;
+    },
+    get problem() {
+      return problem === '' ? (connection?.problem ?? '') : problem;
+    },
+    close() {
+      closed = true;
+      clearInterval(tick);
+      clearTimeout(again);
+      connection?.close();
+    },
+  };
+}

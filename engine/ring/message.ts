@@ -1,0 +1,91 @@
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { ActivationFormat } from './frame.ts';
+import type { RingSpan } from './ring-span.ts';
+
+/** The head as a sender: a name that no device can have. */
+export const FROM_HEAD = '';
+
+/** A run of layers that a token visits at once: window `index` of the plan, in the order of the visits. */
+export interface AssignedWindow {
+  readonly index: number;
+  /** Equal for a relay, which only hands on. */
+  readonly from: number;
+  readonly to: number;
+  /** The device of the next window, or `head`. */
+  readonly next: { readonly kind: 'device'; readonly name: string } | { readonly kind: 'head' };
+}
+
+/** A device that results are sent to. */
+export interface Successor {
+  readonly name: string;
+  /** Of its ring listener. */
+  readonly address: string;
+  readonly publicKey: string | undefined;
+  /** What this device calls itself there, at random for every epoch. */
+  readonly linkName: string;
+}
+
+/** A device that results come from. */
+export interface Predecessor {
+  readonly name: string;
+  readonly publicKey: string | undefined;
+  readonly linkName: string;
+}
+
+/** What the head tells a worker of a plan. */
+export interface Assignment {
+  readonly epoch: number;
+  /** Of the plan, over all devices. */
+  readonly windowCount: number;
+  readonly windows: readonly AssignedWindow[];
+  readonly successors: readonly Successor[];
+  readonly predecessors: readonly Predecessor[];
+  /** Of each window here, who sends what it works on: a predecessor, or FROM_HEAD. */
+  readonly sources: readonly { readonly window: number; readonly from: string }[];
+  /** Tokens that the KV cache of a request holds, and requests at once: memory is checked for all of them. */
+  readonly context: number;
+  readonly requests: number;
+  readonly kvCache: KeyValueCacheShape['type'];
+  readonly activations: ActivationFormat;
+  /** Tokens in a frame at most. */
+  readonly chunk: number;
+}
+
+/** From the head to a worker. */
+export type HeadMessage =
+  | { readonly kind: 'hello'; readonly head: string; readonly device: string; readonly model: string }
+  | { readonly kind: 'prepare'; readonly assignment: Assignment }
+  | { readonly kind: 'link'; readonly epoch: number }
+  | { readonly kind: 'free'; readonly request: number }
+  | { readonly kind: 'measure'; readonly epoch: number; readonly bytes: number }
+  | { readonly kind: 'clock'; readonly sentAt: number }
+  | { readonly kind: 'report' }
+  | { readonly kind: 'bye' };
+
+/** From a worker to the head. */
+export type WorkerMessage =
+  | {
+      readonly kind: 'welcome';
+      /** Port of its ring listener, at the same host. */
+      readonly ringPort: number;
+      /** Bytes that it may use for caches. */
+      readonly memory: number;
+      readonly layers: readonly number[];
+    }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'prepared'; readonly epoch: number }
+  | { readonly kind: 'linked'; readonly epoch: number }
+  | { readonly kind: 'failed'; readonly epoch: number; readonly reason: string }
+  | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
+  | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
+  | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }
+  | { readonly kind: 'spans'; readonly spans: readonly RingSpan[] };
+
+/** What a link was found to do. */
+export interface MeasuredLink {
+  readonly to: string;
+  /** Seconds one way. */
+  readonly latency: number;
+  /** Bytes per second. */
+  readonly bandwidth: number;
+}

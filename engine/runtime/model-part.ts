@@ -1,0 +1,132 @@
+import { setImmediate } from 'node:timers/promises';
+import type { TransformerSettings } from '../gguf/transformer-settings.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import { ropeAngles } from '../kernels/rope-angles.ts';
+import type { Model } from '../model/model.ts';
+import { createActivations } from './activations.ts';
+import { outputStage } from './forward.ts';
+import { layerOperations } from './layer-operations.ts';
+import type { WeightsLoader } from './load-weights.ts';
+import type { RotaryEmbedding } from './rotary-embedding.ts';
+import type { LayerWeights, Weights } from './weights.ts';
+
+/** Keys and values of a request, by layer. */
+export type LayerCaches = Map<number, KeyValueCache>;
+
+/** Some layers of a model, and embedding and output where they are asked for: what a device of a ring computes. */
+export interface ModelPart {
+  readonly model: Model;
+  readonly settings: TransformerSettings;
+  /** Tokens that go through its layers at once, at most. */
+  readonly mostTokens: number;
+  /** Loads what these layers need, unless that has been done. */
+  load(from: number, to: number): void;
+  createCaches(layers: readonly number[], capacity: number, type: KeyValueCacheShape['type']): LayerCaches;
+  freeCaches(caches: LayerCaches): void;
+  /** The residual stream of as many tokens: [tokens][hidden], the same memory in every call. */
+  stream(tokens: number): Float32Array;
+  /** Puts the tokens' rows of the embedding into the stream. */
+  embed(tokens: readonly number[]): void;
+  /**
+   * Layers `from` up to, not including, `to`, on the stream of `tokens` tokens, the first at `position`. Between layers
+   * that take long other events of the process have their turn: nothing else may use the stream until it is done.
+   */
+  run(from: number, to: number, caches: LayerCaches, position: number, tokens: number): Promise<void>;
+  /** The logits of a stream that has one token: [vocabulary], in memory that the next call writes to. */
+  logits(): Float32Array;
+}
+
+export interface ModelPartOptions {
+  readonly model: Model;
+  readonly settings: TransformerSettings;
+  readonly rotary: RotaryEmbedding;
+  readonly weights: WeightsLoader;
+  readonly kernels: Kernels;
+  readonly mostTokens: number;
+}
+
+/** Seconds for which other events may wait; heartbeats tell a device that computes from one that is gone. */
+const TURN = 0.25;
+
+/** Loads nothing yet; all parts of a model on a device use the same memory for activations. */
+export function createModelPart({
+  model,
+  settings,
+  rotary,
+  weights,
+  kernels,
+  mostTokens,
+}: ModelPartOptions): ModelPart {
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
+  const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
+  const layers = new Map<number, LayerWeights>();
+  let outer: Omit<Weights, 'layers'> | undefined;
+  const loadOuter = (): Omit<Weights, 'layers'> => {
+    outer ??= weights.outer();
+    return outer;
+  };
+  const logits = lazily(() => kernels.vector(model.vocabularySize));
+  /** What a layer took last, and for how many tokens. */
+  let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
+
+  return {
+    model,
+    settings,
+    mostTokens,
+    load(from, to) {
+      for (let layer = from; layer < to; layer++) if (!layers.has(layer)) layers.set(layer, weights.layer(layer));
+    },
+    createCaches(wanted, capacity, type) {
+      const { kvHeads, headSize } = model;
+      return new Map(wanted.map((layer) => [layer, kernels.cache({ type, kvHeads, capacity, headSize })]));
+    },
+    freeCaches(caches) {
+      for (const cache of caches.values()) kernels.freeCache(cache);
+      caches.clear();
+    },
+    stream: (tokens) => activationsOf(tokens).x.values,
+    embed(tokens) {
+      kernels.run([{ kind: 'embed', table: loadOuter().embedding, tokens, y: activationsOf(tokens.length).x }]);
+    },
+    async run(from, to, caches, position, tokens) {
+      const activations = activationsOf(tokens);
+      ropeAngles(rotary, position, activations.angles.values);
+      const operations = (layer: number) =>
+        layerOperations(
+          layerSettings,
+          layers.get(layer) as LayerWeights,
+          caches.get(layer) as KeyValueCache,
+          activations,
+          position,
+        );
+      for (let layer = from; layer < to; ) {
+        const together = tokens > last.tokens ? 1 : Math.max(1, Math.min(to - layer, Math.floor(TURN / last.seconds)));
+        const start = performance.now();
+        kernels.run(Array.from({ length: together }, (_, index) => operations(layer + index)).flat());
+        last = { seconds: (performance.now() - start) / 1000 / together, tokens };
+        layer += together;
+        if (layer < to) await setImmediate();
+      }
+    },
+    logits() {
+      const vector = logits();
+      for (const { operations } of outputStage({
+        layerSettings,
+        weights: loadOuter(),
+        activations: activationsOf(1),
+        logits: vector,
+      }))
+        kernels.run(operations);
+      return vector.values;
+    },
+  };
+}
+
+function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

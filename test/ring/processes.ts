@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A `hearth` that runs on, and what it has printed. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  stdout: string;
+  stderr: string;
+  readonly ended: Promise<number | null>;
+}
+
+/** Starts `bin/hearth.js` as its user would, without a terminal. */
+export function startHearth(...options: readonly string[]): Running {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', ...options], { cwd: ROOT });
+  const running: Running = {
+    child,
+    pid: child.pid as number,
+    stdout: '',
+    stderr: '',
+    ended: new Promise((resolve) => child.on('close', (code) => resolve(code))),
+  };
+  child.stdout.on('data', (chunk) => {
+    running.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    running.stderr += chunk;
+  });
+  return running;
+}
+
+/** Seconds until `found` holds. @throws Error with `what` after `seconds` */
+export async function until(what: string, seconds: number, found: () => boolean): Promise<number> {
+  const start = performance.now();
+  while (!found()) {
+    if (performance.now() - start > 1000 * seconds) throw new Error(`not within ${seconds} s: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return (performance.now() - start) / 1000;
+}
+
+/** A worker process on loopback, with one thread, and its address. */
+export async function startWorkerProcess(model: string, ...options: readonly string[]) {
+  const links = options.includes('--keys') ? [] : ['--plain'];
+  const listen = options.includes('--listen') ? [] : ['--listen', 'tcp://127.0.0.1:*'];
+  const running = startHearth('worker', '--model', model, '--threads', '1', ...listen, ...links, ...options);
+  await until(`a worker listens: ${running.stderr}`, 20, () => running.stderr.includes('listens at '));
+  const address = /listens at (tcp:\/\/[\d.]+:\d+)/.exec(running.stderr)?.[1] as string;
+  return { running, address };
+}
