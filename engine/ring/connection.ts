@@ -55,6 +55,7 @@ export function connect(options: ConnectionOptions): Connection {
   });
   socket.routingId = name;
   let ready = false;
+  let unknown = false;
   let problem = `nobody listens at ${address}`;
   const outbox = createOutbox();
   const end = (reason: string): void => {
@@ -70,9 +71,11 @@ export function connect(options: ConnectionOptions): Connection {
   });
   socket.events.on('disconnect', () => {
     if (ready) end('the connection is cut');
-    else problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
+    else if (!unknown)
+      problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
   });
   socket.events.on('handshake:error:auth', () => {
+    unknown = true;
     problem = 'it does not know the public key of this device';
   });
   const serve = async (): Promise<void> => {

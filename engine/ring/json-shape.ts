@@ -48,7 +48,7 @@ export function object<Value>(members: Members<Value>): Shape<Value> {
   return (value, where) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'an object');
     const unknown = Object.keys(value).find((key) => !(key in members));
-    if (unknown !== undefined) return fail(where, 'nothing else');
+    if (unknown !== undefined) throw new FrameError(`a message whose ${where} has a member too many`);
     const entries = Object.entries(members) as [string, Shape<unknown>][];
     const given = value as Record<string, unknown>;
     return Object.fromEntries(entries.map(([key, shape]) => [key, shape(given[key], `${where}.${key}`)])) as Value;

@@ -49,7 +49,7 @@ export interface MemberOptions extends MemberAddress {
 
 /** Seconds between readings of the clock, which also tell the worker that the head is there. */
 const TICK = 1;
-/** Readings at once when it comes. */
+/** Readings one after another when it comes. */
 const FIRST_READINGS = 8;
 /** Milliseconds until a worker that refused is asked again. */
 const AGAIN = 2000;
@@ -60,6 +60,7 @@ export function createMember(options: MemberOptions): Member {
   let welcome: Welcome | undefined;
   let problem = '';
   let connection: Connection | undefined;
+  let readings = 0;
   let closed = false;
   let again: NodeJS.Timeout | undefined;
 
@@ -83,7 +84,8 @@ export function createMember(options: MemberOptions): Member {
       case 'welcome':
         welcome = message;
         problem = '';
-        for (let i = 0; i < FIRST_READINGS; i++) tell({ kind: 'clock', sentAt: clock() });
+        readings = 0;
+        tell({ kind: 'clock', sentAt: clock() });
         options.onPresent();
         return;
       case 'refused':
@@ -91,7 +93,10 @@ export function createMember(options: MemberOptions): Member {
         return;
       case 'clock':
         // The worker's own ticks answer nothing.
-        if (message.sentAt > 0) offset.add({ ...message, receivedAt: clock() });
+        if (message.sentAt === 0) return;
+        offset.add({ ...message, receivedAt: clock() });
+        readings += 1;
+        if (readings < FIRST_READINGS) tell({ kind: 'clock', sentAt: clock() });
         return;
       default:
         options.onMessage(message);

@@ -62,7 +62,11 @@ test('what is written is read', () => {
     sentAt: fc.double({ noNaN: true, noDefaultInfinity: true }),
     payload: fc.uint8Array(),
   });
-  const probe = fc.record({ kind: fc.constantFrom('probe' as const, 'echo' as const), tag: uint32, payload: fc.uint8Array() });
+  const probe = fc.record({
+    kind: fc.constantFrom('probe' as const, 'echo' as const),
+    tag: uint32,
+    payload: fc.uint8Array(),
+  });
   const message = fc.record({ kind: fc.constant('message' as const), payload: fc.uint8Array() });
   fc.assert(
     fc.property(fc.oneof(activations, probe, message), (frame) => {
@@ -92,33 +96,52 @@ test('malformed frames say what is wrong', () => {
     problem(() => decodeFrame(new Uint8Array(7))),
     'FrameError: a frame of 7 bytes; its header alone has 48',
   );
-  assert.is(edited((bytes) => bytes.writeUInt8(0x47, 0)), 'FrameError: a frame that does not begin with "HRTH"');
+  assert.is(
+    edited((bytes) => bytes.writeUInt8(0x47, 0)),
+    'FrameError: a frame that does not begin with "HRTH"',
+  );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(2, 4)),
     'FrameError: version 2 of the protocol; this Hearth speaks 1, use the same on both',
   );
-  assert.is(edited((bytes) => bytes.writeUInt8(9, 6)), 'FrameError: a frame of kind 9; there are 4');
-  assert.is(edited((bytes) => bytes.writeUInt32LE(5, 8)), 'FrameError: a payload of 4 bytes that claims 5');
-  assert.is(edited((bytes) => bytes.writeUInt8(2, 7)), 'FrameError: activations in format 2; there are F32 and F16');
+  assert.is(
+    edited((bytes) => bytes.writeUInt8(9, 6)),
+    'FrameError: a frame of kind 9; there are 4',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(5, 8)),
+    'FrameError: a payload of 4 bytes that claims 5',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt8(2, 7)),
+    'FrameError: activations in format 2; there are F32 and F16',
+  );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(4095, 24)),
     'FrameError: tokens 4095 to 4096 of 4096, 1 rows wanted',
   );
-  assert.is(edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)), 'FrameError: activations sent at no time');
+  assert.is(
+    edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)),
+    'FrameError: activations sent at no time',
+  );
 });
 
 /** Reads a frame as head and worker do. */
 const readAll = (bytes: Uint8Array): void => {
   const frame = decodeFrame(bytes);
   if (frame.kind !== 'message') return;
-  readMessage(frame, bytes.length % 2 === 0 ? HEAD_MESSAGE : WORKER_MESSAGE);
+  if (bytes.length % 2 === 0) readMessage(frame, HEAD_MESSAGE);
+  else readMessage(frame, WORKER_MESSAGE);
 };
 
 test('10,000 hostile frames: each is read or refused, and nothing else happens', () => {
   const json = fc.json().map((text) => new TextEncoder().encode(text));
   const kinds = ['hello', 'prepare', 'link', 'free', 'measure', 'clock', 'welcome', 'spans', 'lost', 'failed'];
   const almost = fc
-    .tuple(fc.constantFrom(...kinds), fc.dictionary(fc.constantFrom('epoch', 'assignment', 'spans', 'head'), fc.jsonValue()))
+    .tuple(
+      fc.constantFrom(...kinds),
+      fc.dictionary(fc.constantFrom('epoch', 'assignment', 'spans', 'head'), fc.jsonValue()),
+    )
     .map(([kind, members]) => new TextEncoder().encode(JSON.stringify({ ...members, kind })));
   const message = fc.oneof(json, almost, fc.uint8Array()).map((payload) => encodeFrame({ kind: 'message', payload }));
   const flipped = fc
@@ -153,8 +176,11 @@ test('messages: one of a known kind, with these members and no others', () => {
     return problem(() => readMessage({ kind: 'message', payload }, HEAD_MESSAGE));
   };
   assert.is(of({ kind: 'free', request: 7 }), 'nothing was thrown');
-  assert.is(of({ kind: 'free', request: -1 }), 'FrameError: a message whose message.request is not a number from 0 to 4294967295');
-  assert.is(of({ kind: 'free', request: 7, more: 1 }), 'FrameError: a message whose message is not nothing else');
+  assert.is(
+    of({ kind: 'free', request: -1 }),
+    'FrameError: a message whose message.request is not a number from 0 to 4294967295',
+  );
+  assert.is(of({ kind: 'free', request: 7, more: 1 }), 'FrameError: a message whose message has a member too many');
   assert.match(of({ kind: 'freee' }), /^FrameError: a message whose message\.kind is not one of hello, prepare,/);
   assert.match(of({ kind: 'hello', head: 'h', device: 'd', model: 'x' }), /message\.model is not /);
 });

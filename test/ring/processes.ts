@@ -41,12 +41,18 @@ export async function until(what: string, seconds: number, found: () => boolean)
   return (performance.now() - start) / 1000;
 }
 
+/** Seconds for a process to start: busy machines take long, and nothing is said about it. */
+const STARTED = 120;
+
 /** A worker process on loopback, with one thread, and its address. */
 export async function startWorkerProcess(model: string, ...options: readonly string[]) {
   const links = options.includes('--keys') ? [] : ['--plain'];
   const listen = options.includes('--listen') ? [] : ['--listen', 'tcp://127.0.0.1:*'];
   const running = startHearth('worker', '--model', model, '--threads', '1', ...listen, ...links, ...options);
-  await until(`a worker listens: ${running.stderr}`, 20, () => running.stderr.includes('listens at '));
+  await until('a worker listens', STARTED, () => running.stderr.includes('listens at ')).catch((error: Error) => {
+    running.child.kill('SIGKILL');
+    throw error;
+  });
   const address = /listens at (tcp:\/\/[\d.]+:\d+)/.exec(running.stderr)?.[1] as string;
   return { running, address };
 }

@@ -1,0 +1,214 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { createKeys } from '../../engine/ring/keys.ts';
+import { loadPart } from '../../engine/ring/load-part.ts';
+import { promptChunks } from '../../engine/ring/prompt-chunks.ts';
+import { mendingRing, ringModel } from '../../engine/ring/ring-model.ts';
+import { ringTrace } from '../../engine/ring/ring-trace.ts';
+import type { RingWindow } from '../../engine/ring/ring-windows.ts';
+import { splitModel } from '../../engine/ring/split-model.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { metrics } from '../../engine/trace/metrics.ts';
+import { perfettoTrace } from '../../engine/trace/perfetto.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { headHere, type LoggedWorker, SETTINGS, workerHere } from './ring-in-process.ts';
+
+const test = suite('the ring computes what one process does');
+const LAYERS = 6;
+const DEVICES = ['head', 'a', 'b', 'c'];
+const headKeys = createKeys();
+let [folder, path] = ['', ''];
+let workers: LoggedWorker[] = [];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
+  const shape = { layers: LAYERS, hiddenSize: 64, ffnSize: 96, heads: 4, kvHeads: 2, headSize: 16 };
+  path = await madeFile({ folder, name: 'six', shape });
+  workers = await Promise.all(['a', 'b', 'c'].map((name) => workerHere(name, path, { headKeys })));
+});
+test.after(async () => {
+  for (const { worker } of workers) await worker.close();
+  rmSync(folder, { recursive: true });
+});
+
+const greedy = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
+
+/** Tokens at temperature 0 after a prompt, in one process. */
+function alone(prompt: readonly number[], count: number): number[] {
+  const kernels = openKernels({ threads: 1 });
+  const one = loadTransformer(path, { kernels, context: SETTINGS.context, kvCache: 'F32', warn: () => {} });
+  const tokens: number[] = [];
+  for (let next = greedy(one.evaluate(prompt)); ; next = greedy(one.evaluate([next]))) {
+    tokens.push(next);
+    if (tokens.length === count) break;
+  }
+  kernels.close();
+  return tokens;
+}
+
+/** Any windows: a device for each layer by lot, so that devices are visited any number of times. */
+const plans = fc.array(fc.constantFrom(...DEVICES), { minLength: LAYERS, maxLength: LAYERS }).map((places) =>
+  places.reduce<RingWindow[]>((windows, device, from) => {
+    const last = windows.at(-1);
+    if (last?.device !== device) return [...windows, { device, from, to: from + 1 }];
+    return [...windows.slice(0, -1), { ...last, to: from + 1 }];
+  }, []),
+);
+
+test('token for token, under any plan, with two requests in flight and any chunks', async () => {
+  const members = workers.map(({ member }) => member);
+  const prompts = fc.array(fc.nat({ max: 259 }), { minLength: 1, maxLength: 90 });
+  await fc.assert(
+    fc.asyncProperty(plans, prompts, prompts, fc.integer({ min: 8, max: 128 }), async (windows, p, q, chunk) => {
+      const { head } = headHere(path, members, { keys: headKeys, settings: { ...SETTINGS, chunk } });
+      try {
+        await head.gather();
+        const ring = mendingRing(
+          head,
+          () => windows,
+          () => {},
+        );
+        const found = await Promise.all(
+          [p, q].map(async (prompt) => {
+            const model = ringModel(ring, SETTINGS.context);
+            const tokens: number[] = [];
+            for (let next = greedy(await model.evaluate(prompt)); ; next = greedy(await model.evaluate([next]))) {
+              tokens.push(next);
+              if (tokens.length === 5) return tokens;
+            }
+          }),
+        );
+        assert.equal(found, [alone(p, 5), alone(q, 5)]);
+      } finally {
+        await head.close();
+        for (const { log } of workers) while (!log.at(-1)?.includes('freed')) await new Promise(setImmediate);
+      }
+    }),
+    { seed: 3, numRuns: 12 },
+  );
+});
+
+test('activations in F16 cost what their rounding does', async () => {
+  const members = workers.map(({ member }) => member);
+  const settings = { ...SETTINGS, activations: 'F16' as const };
+  const { head } = headHere(path, members, { keys: headKeys, settings });
+  await head.gather();
+  const windows = [0, 2, 4].map((from, index) => ({ device: DEVICES[index + 1] as string, from, to: from + 2 }));
+  await head.assemble(windows);
+  const kernels = openKernels({ threads: 1 });
+  const one = loadTransformer(path, { kernels, context: 64, kvCache: 'F32', warn: () => {} });
+  const [found, exact] = [await head.request(64).evaluate([1, 2, 3, 4]), one.evaluate([1, 2, 3, 4])];
+  const error = Math.max(...found.map((value, index) => Math.abs(value - (exact[index] as number))));
+  assert.ok(error > 0 && error < 5e-3 * Math.max(...exact.map(Math.abs)), String(error));
+  await head.close();
+});
+
+test('a real run as a trace: windows and links on one clock, and every exporter takes it', async () => {
+  const { head } = headHere(
+    path,
+    workers.map(({ member }) => member),
+    { keys: headKeys },
+  );
+  await head.gather();
+  await head.assemble([
+    { device: 'head', from: 0, to: 2 },
+    { device: 'a', from: 2, to: 4 },
+    { device: 'b', from: 4, to: 6 },
+  ]);
+  const request = head.request(64);
+  const tokens = [];
+  for (const [phase, more] of [
+    ['prefill', [1, 2, 3]],
+    ['decode', [4]],
+    ['decode', [5]],
+  ] as const) {
+    const start = performance.now() / 1000;
+    await request.evaluate(more);
+    tokens.push({ phase, start, end: performance.now() / 1000 });
+  }
+  const spans = await head.collectSpans();
+  const trace = ringTrace(spans, tokens);
+  await head.close();
+  const names = (device: string, lane: string): string[] =>
+    trace.spans.filter((span) => span.device === device && span.lane === lane).map(({ name }) => name);
+  assert.equal(names('head', 'cpu'), ['layers 0–1', 'output', 'layers 0–1', 'output', 'layers 0–1', 'output']);
+  assert.equal(names('a', 'cpu'), ['layers 2–3', 'layers 2–3', 'layers 2–3']);
+  assert.equal(names('a', 'link'), ['to b', 'to b', 'to b']);
+  assert.equal(names('b', 'link'), ['to head', 'to head', 'to head']);
+  // Workers are in this process: their clock is the head's.
+  for (const { offset } of spans) assert.ok(Math.abs(offset) < 5e-3, String(offset));
+  const measured = metrics(trace);
+  assert.ok((measured.tokenSeconds ?? 0) > 0 && (measured.firstTokenSeconds ?? 0) > 0);
+  assert.is(measured.lanes.find(({ device, lane }) => device === 'a' && lane === 'link')?.bytes, (3 + 1 + 1) * 64 * 4);
+  assert.ok(perfettoTrace(trace).traceEvents.length > 15);
+});
+
+test('split: files with their layers only carry out the plan that they were made for', async () => {
+  const plan = ringPlan({
+    scheduler: 'hand',
+    head: 'x',
+    rounds: 2,
+    windows: [
+      { device: 'x', layers: 1, gpuLayers: 0 },
+      { device: 'y', layers: 2, gpuLayers: 0 },
+    ],
+  });
+  const parts = await splitModel(path, plan, folder);
+  assert.equal(
+    parts.map(({ device, layers }) => [device, layers]),
+    [
+      ['x', 2],
+      ['y', 4],
+    ],
+  );
+  assert.ok(readFileSync(parts[1]?.path as string).length < 0.75 * readFileSync(path).length);
+  const y = await workerHere('y', parts[1]?.path as string, { headKeys: undefined });
+  const { head } = headHere(parts[0]?.path as string, [y.member], { name: 'x' });
+  await head.gather();
+  await head.assemble([
+    { device: 'x', from: 0, to: 1 },
+    { device: 'y', from: 1, to: 3 },
+    { device: 'x', from: 3, to: 4 },
+    { device: 'y', from: 4, to: 6 },
+  ]);
+  assert.equal(greedy(await head.request(64).evaluate([7, 8, 9])), alone([7, 8, 9], 1)[0]);
+  let message = '';
+  await head.assemble([{ device: 'y', from: 0, to: 6 }]).catch((error: Error) => {
+    message = error.message;
+  });
+  assert.is(message, 'y: its file has no layer 0; give it the part that hearth split writes for this plan');
+  await head.close();
+  await y.worker.close();
+  const whole = loadPart(path, openKernels({ implementation: 'reference' }), 4);
+  const part = loadPart(parts[1]?.path as string, openKernels({ implementation: 'reference' }), 4);
+  assert.is(part.identity, whole.identity);
+  assert.equal(part.held, { layers: [1, 2, 4, 5], outer: false });
+});
+
+test('chunks of a prompt: equal, within batches of 512, never below four tokens unless there are no more', () => {
+  const lengths = (tokens: number, most: number): number[] =>
+    promptChunks(
+      Array.from({ length: tokens }, (_, i) => i),
+      most,
+    ).map((chunk) => chunk.length);
+  assert.equal(lengths(1, 128), [1]);
+  assert.equal(lengths(9, 8), [5, 4]);
+  assert.equal(lengths(130, 128), [65, 65]);
+  assert.equal(lengths(513, 256), [256, 256, 1]);
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 8, max: 128 }), (count, most) => {
+      const tokens = Array.from({ length: count }, (_, i) => i);
+      const chunks = promptChunks(tokens, most);
+      assert.equal(chunks.flat(), tokens);
+      assert.ok(chunks.every((chunk) => chunk.length <= most));
+      assert.ok(count % 512 < 4 || chunks.every((chunk) => chunk.length >= 4));
+    }),
+  );
+});
+
+test.run();

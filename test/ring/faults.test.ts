@@ -1,0 +1,225 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect as connectSocket, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { mendingRing, ringModel } from '../../engine/ring/ring-model.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { startWorkerProcess, until } from './processes.ts';
+import { equalWindows, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+
+const test = suite('devices and links that fail');
+const LAYERS = 4;
+/** Seconds within which the head has to know that a device is gone, and a worker that the head is. */
+const KNOWN = 5;
+const FREED = 10;
+const ON_LINUX = process.platform === 'linux';
+type WorkerProcess = Awaited<ReturnType<typeof startWorkerProcess>>;
+type Signal = 'SIGKILL' | 'SIGSTOP';
+type Moment = 'prefill' | 'decode' | 'between';
+const CASES: readonly [Signal, Moment][] = [
+  ['SIGKILL', 'prefill'],
+  ['SIGKILL', 'decode'],
+  ['SIGKILL', 'between'],
+  ['SIGSTOP', 'decode'],
+];
+let [folder, path] = ['', ''];
+/** A worker for all cases that only lose the other, and one for each that is lost. */
+let workers: WorkerProcess[] = [];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
+  path = await madeFile({ folder, name: 'four', shape: { layers: LAYERS } });
+  workers = await Promise.all(Array.from({ length: CASES.length + 2 }, () => startWorkerProcess(path)));
+});
+test.after(() => {
+  for (const { running } of workers) running.child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+const greedy = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
+const PROMPT = Array.from({ length: 100 }, (_, i) => (7 * i) % 260);
+
+/** A head here and two worker processes; one of them gets the signal at a moment of a request. */
+async function interrupted([signal, moment]: readonly [Signal, Moment], a: WorkerProcess, b: WorkerProcess) {
+  const members = [a, b].map(({ address }, index) => ({ name: 'ab'[index] as string, address, publicKey: undefined }));
+  const { head, log } = headHere(path, members);
+  await head.gather();
+  const ring = mendingRing(
+    head,
+    (devices) => equalWindows(devices, LAYERS),
+    (line) => log.push(line),
+  );
+  const model = ringModel(ring, SETTINGS.context);
+  const tokens: number[] = [];
+  let struck = 0;
+  const strike = (): void => {
+    struck = performance.now();
+    process.kill(b.running.pid, signal);
+  };
+  await ring.ready();
+  let under = model.evaluate(PROMPT);
+  if (moment === 'prefill') strike();
+  for (let step = 0; step < 4; step++) {
+    const next = greedy(await under);
+    tokens.push(next);
+    if (moment === 'between' && step === 1) {
+      strike();
+      await until('the loss is known', KNOWN, () => log.some((line) => line.startsWith('lost b')));
+    }
+    under = model.evaluate([next]);
+    if (moment === 'decode' && step === 1) strike();
+  }
+  await under;
+  const seconds = (performance.now() - struck) / 1000;
+  return { head, log, tokens, seconds };
+}
+
+/** The same tokens without any fault: what one process computes. */
+let expected: number[] | undefined;
+async function undisturbed(): Promise<number[]> {
+  if (expected !== undefined) return expected;
+  const { head } = headHere(path, []);
+  await head.assemble(equalWindows(['head'], LAYERS));
+  const request = head.request(SETTINGS.context);
+  const tokens: number[] = [];
+  let logits = await request.evaluate(PROMPT);
+  for (let step = 0; step < 4; step++) {
+    tokens.push(greedy(logits));
+    logits = await request.evaluate([tokens[step] as number]);
+  }
+  await head.close();
+  expected = tokens;
+  return tokens;
+}
+
+for (const [index, [signal, moment]] of CASES.entries()) {
+  test(`${signal} in ${moment}: the device is named within ${KNOWN} s, and the request goes on without it`, async () => {
+    const [a, b] = [workers[0] as WorkerProcess, workers[index + 1] as WorkerProcess];
+    const { head, log, tokens, seconds } = await interrupted([signal, moment], a, b);
+    assert.ok(
+      log.some((line) => /^lost b: the connection is cut$|^b: the link from a to it is gone/.test(line)),
+      log.join('\n'),
+    );
+    assert.ok(log.includes('goes on with head, a'), log.join('\n'));
+    assert.ok(seconds < KNOWN, `${seconds} s until the request had gone on`);
+    assert.equal(tokens, await undisturbed());
+    await head.close();
+    await until('the other frees what it held', FREED, () => /freed\n$/.test(a.running.stderr));
+  });
+}
+
+test('a worker that comes back rejoins, and the request goes on with it', async () => {
+  const first = await workerHere('a', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7471' });
+  const { head, log } = headHere(path, [first.member]);
+  await head.gather();
+  const ring = mendingRing(
+    head,
+    (devices) => equalWindows(devices, LAYERS),
+    (line) => log.push(line),
+  );
+  const model = ringModel(ring, 64);
+  await model.evaluate([1, 2, 3]);
+  await first.worker.close();
+  await model.evaluate([4]);
+  const second = await workerHere('a', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7471' });
+  await until('the return', KNOWN, () => log.includes('a is back'));
+  await model.evaluate([5]);
+  assert.equal(
+    log.filter((line) => !line.startsWith('lost')),
+    ['goes on with head', 'a is back', 'goes on with head, a'],
+  );
+  await head.close();
+  await second.worker.close();
+});
+
+test('where the rest can not hold the model the request ends, and says why', async () => {
+  const { worker, member } = await workerHere('a', path, { headKeys: undefined });
+  const { head, log } = headHere(path, [member], { memory: 2 ** 16 });
+  await head.gather();
+  const windows = (devices: readonly string[]) => equalWindows(devices.length > 1 ? ['a'] : devices, LAYERS);
+  const model = ringModel(
+    mendingRing(head, windows, (line) => log.push(line)),
+    SETTINGS.context,
+  );
+  await model.evaluate([1, 2]);
+  await worker.close();
+  const message = await model.evaluate([3]).then(
+    () => '',
+    (error: Error) => error.message,
+  );
+  assert.is(message, 'head: 4 layers need 1.00 MiB of KV cache; 64.0 KiB are there: use a shorter context');
+  await head.close();
+});
+
+/** A link through this process that can go silent, as if its packets were dropped. */
+async function fragileLink(port: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connectSocket(port, '127.0.0.1');
+    for (const socket of [near, far]) socket.on('error', () => {});
+    near.pipe(far).pipe(near);
+    sockets.push(near, far);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.2', resolve));
+  return {
+    cut(): void {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close(): void {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+if (ON_LINUX) {
+  test('a cut link between two workers: its far end is named, and left out', async () => {
+    const [a, b] = await Promise.all([
+      workerHere('a', path, { headKeys: undefined }),
+      workerHere('b', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7481' }),
+    ]);
+    const [control, link] = await Promise.all([fragileLink(7481), fragileLink(7482)]);
+    const { head, log } = headHere(path, [a.member, { ...b.member, address: 'tcp://127.0.0.2:7481' }]);
+    await head.gather();
+    const ring = mendingRing(
+      head,
+      (devices) => equalWindows(devices, LAYERS),
+      (line) => log.push(line),
+    );
+    const model = ringModel(ring, 64);
+    await model.evaluate([1, 2, 3]);
+    link.cut();
+    const start = performance.now();
+    await model.evaluate([4]);
+    assert.ok(performance.now() - start < 1000 * KNOWN);
+    assert.ok(log.includes('goes on with head, a'), log.join('\n'));
+    assert.ok(a.log.includes('the link to b is gone: the connection is cut'), a.log.join('\n'));
+    await head.close();
+    await Promise.all([a.worker.close(), b.worker.close()]);
+    control.close();
+    link.close();
+  });
+
+  test(`the head killed: a worker frees its memory and sockets within ${FREED} s`, async () => {
+    const { running, address } = workers.at(-1) as WorkerProcess;
+    const resident = (): number =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.pid}/status`, 'utf8'))?.[1]) * 1024;
+    const sockets = (): number => readdirSync(`/proc/${running.pid}/fd`).length;
+    const idle = { resident: resident(), sockets: sockets() };
+    // 128 MiB of KV cache: 4 layers of 2 heads of 32 values of four bytes, twice, for 65,536 tokens.
+    const script = join(import.meta.dirname, 'held-head.ts');
+    const head = spawn(process.execPath, ['--import', 'tsx', script, path, address]);
+    await until('the caches are there', 120, () => resident() > idle.resident + 100 * 2 ** 20);
+    head.kill('SIGKILL');
+    const seconds = await until('they are freed', FREED, () => resident() < idle.resident + 40 * 2 ** 20);
+    assert.match(running.stderr, /head: is gone; its memory is freed/);
+    assert.ok(seconds < FREED);
+    await until('its sockets are closed', FREED, () => sockets() <= idle.sockets);
+    running.child.kill('SIGTERM');
+    assert.is(await running.ended, 0, running.stderr);
+  });
+}
+
+test.run();

@@ -1,0 +1,11 @@
+import { equalWindows, headHere, SETTINGS } from './ring-in-process.ts';
+
+/** A head that has a worker hold a long request, until it is killed. Arguments: model, address. */
+const [path = '', address = ''] = process.argv.slice(2);
+const context = 65_536;
+const settings = { ...SETTINGS, context, requests: 1 };
+const { head } = headHere(path, [{ name: 'w', address, publicKey: undefined }], { settings });
+await head.gather();
+await head.assemble(equalWindows(['w'], 4));
+await head.request(context).evaluate([1, 2, 3]);
+setInterval(() => {}, 1000);

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { connect } from '../../engine/ring/connection.ts';
+import type { Frame } from '../../engine/ring/frame.ts';
+import { createKeys } from '../../engine/ring/keys.ts';
+import { messageFrame, readMessage } from '../../engine/ring/message-frame.ts';
+import { WORKER_MESSAGE } from '../../engine/ring/message-shapes.ts';
+import { createTransport } from '../../engine/ring/transport.ts';
+import { fromZ85, toZ85 } from '../../engine/ring/z85.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { until } from './processes.ts';
+import { equalWindows, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+
+const test = suite('who is refused, and how');
+let [folder, path] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
+  path = await madeFile({ folder, name: 'tiny' });
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const messageOf = async (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'nothing was thrown',
+    (error: Error) => error.message,
+  );
+
+test('a head whose key the worker does not know, and a worker that is not the one expected', async () => {
+  const headKeys = createKeys();
+  const known = await workerHere('w', path, { headKeys });
+  const stranger = headHere(path, [known.member], { keys: createKeys() });
+  const mistaken = headHere(path, [{ ...known.member, publicKey: createKeys().publicKey }], { keys: headKeys });
+  const plain = headHere(path, [{ ...known.member, publicKey: undefined }]);
+  const [a, b, c] = await Promise.all([stranger, mistaken, plain].map(({ head }) => messageOf(head.gather())));
+  assert.is(a, 'w: it does not know the public key of this device');
+  assert.is(b, 'w: the keys do not match, or only one end uses keys');
+  assert.is(c, 'w: only one end uses keys');
+  assert.match(
+    known.log[0] as string,
+    /^turned away 127\.0\.0\.1, whose public key [0-9a-f]{64} is not known to heads$/,
+  );
+  const right = headHere(path, [known.member], { keys: headKeys });
+  await right.head.gather();
+  for (const { head } of [stranger, mistaken, plain, right]) await head.close();
+  await known.worker.close();
+});
+
+test('nobody at the address', async () => {
+  const { head } = headHere(path, [{ name: 'w', address: 'tcp://127.0.0.1:9', publicKey: undefined }]);
+  assert.is(await messageOf(head.gather()), 'w: nobody listens at tcp://127.0.0.1:9');
+  await head.close();
+});
+
+test('two heads: the second is refused until the first has finished', async () => {
+  const { worker, member } = await workerHere('w', path, { headKeys: undefined });
+  const first = headHere(path, [member], { name: 'first' });
+  await first.head.gather();
+  const second = headHere(path, [member], { name: 'second' });
+  assert.match(
+    await messageOf(second.head.gather()),
+    /^w: refused: it serves the head first since [\d.]+ m?s; try again when that has finished$/,
+  );
+  await first.head.close();
+  await until('the second is served', 5, () => second.head.present().includes('w'));
+  await second.head.close();
+  await worker.close();
+});
+
+test('another model; too little memory; more than was planned', async () => {
+  const other = await madeFile({ folder, name: 'other' });
+  const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, memory: 2 ** 20 });
+  const wrong = headHere(other, [member]);
+  assert.is(
+    await messageOf(wrong.head.gather()),
+    "w: refused: it has another model, tiny: its header differs; give it the head's file or a part of it",
+  );
+  assert.match(log.at(-1) as string, /^refused head: it has another model/);
+  await wrong.head.close();
+  const large = headHere(path, [member], { settings: { ...SETTINGS, context: 4096 } });
+  await large.head.gather();
+  // Two layers of keys and values, two heads of 32 values of four bytes, for two requests: 8 MiB.
+  const devices = equalWindows(['w'], 2);
+  assert.is(
+    await messageOf(large.head.assemble(devices)),
+    'w: 2 layers need 8.00 MiB of KV cache for 2 × 4096 tokens; 1.00 MiB are there: use a shorter context or give it fewer layers',
+  );
+  await large.head.close();
+  await worker.close();
+});
+
+/** A peer without manners. */
+async function peer(address: string) {
+  const transport = createTransport(undefined, () => {});
+  const heard: string[] = [];
+  let ready = false;
+  const connection = connect({
+    transport,
+    address,
+    publicKey: undefined,
+    name: 'ab'.repeat(16),
+    mostBytes: 2 ** 24,
+    onReady() {
+      ready = true;
+    },
+    onFrame(frame) {
+      const message = readMessage(frame, WORKER_MESSAGE);
+      heard.push(message.kind === 'refused' ? message.reason : message.kind);
+    },
+    onGone: (reason) => heard.push(reason),
+  });
+  await until('the connection', 5, () => ready);
+  return { connection, heard };
+}
+
+const HOSTILE: readonly [string, Frame, string][] = [
+  [
+    'another version of a message',
+    { kind: 'message', payload: new TextEncoder().encode('{"kind":"hullo"}') },
+    'a message whose message.kind is not one of hello, prepare, link, free, measure, clock, report, bye',
+  ],
+  ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is no JSON'],
+  [
+    'activations from nowhere',
+    {
+      kind: 'activations',
+      epoch: 1,
+      request: 0,
+      window: 0,
+      position: 0,
+      tokens: 1,
+      rows: 1,
+      capacity: 10,
+      format: 'F32',
+      sentAt: 0,
+      payload: new Uint8Array(4 * 256),
+    },
+    'a frame of kind activations where a message belongs',
+  ],
+];
+
+for (const [what, frame, reason] of HOSTILE) {
+  test(`${what}: that peer is heard no more, with a logged reason, and nothing else happens`, async () => {
+    const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
+    const { head } = headHere(path, [member]);
+    await head.gather();
+    await head.assemble(equalWindows(['head', 'w'], 2));
+    const { connection, heard } = await peer(member.address);
+    await connection.send(frame);
+    await until('the refusal', 5, () => heard.length > 0);
+    assert.equal(heard, [`it was sent ${reason}`]);
+    assert.is(log.at(-1), `hears no more of a peer: it sent ${reason}`);
+    await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
+    assert.is((await head.request(10).evaluate([1, 2, 3])).length, 260);
+    assert.is(heard.length, 1);
+    connection.close();
+    await head.close();
+    await worker.close();
+  });
+}
+
+test('a frame longer than any that is allowed cuts the connection before it is read', async () => {
+  const { worker, member } = await workerHere('w', path, { headKeys: undefined });
+  const { connection, heard } = await peer(member.address);
+  await connection.send({ kind: 'probe', tag: 0, payload: new Uint8Array(2 ** 23) });
+  await until('the cut', 5, () => heard.length > 0);
+  assert.equal(heard, ['the connection is cut']);
+  connection.close();
+  await worker.close();
+});
+
+test('keys as ZeroMQ writes them (RFC 32)', () => {
+  assert.is(toZ85('864fd26fb559f75b'), 'HelloWorld');
+  assert.is(fromZ85('HelloWorld'), '864fd26fb559f75b');
+});
+
+test.run();

@@ -1,0 +1,69 @@
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { RingSettings } from '../../engine/ring/assignments.ts';
+import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/head.ts';
+import { createKeys, type KeyPair } from '../../engine/ring/keys.ts';
+import { type LoadedPart, loadPart } from '../../engine/ring/load-part.ts';
+import type { MemberAddress } from '../../engine/ring/member.ts';
+import { MOST_CHUNK_TOKENS } from '../../engine/ring/prompt-chunks.ts';
+import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/worker.ts';
+
+export const SETTINGS: RingSettings = { context: 256, requests: 2, kvCache: 'F32', activations: 'F32', chunk: 32 };
+
+export const loadOnOneThread = (path: string): LoadedPart =>
+  loadPart(path, openKernels({ threads: 1 }), MOST_CHUNK_TOKENS);
+
+/** A worker in this process, with what it logs. */
+export interface LoggedWorker {
+  readonly worker: RunningWorker;
+  readonly member: MemberAddress;
+  readonly log: string[];
+  readonly loaded: LoadedPart;
+}
+
+export async function workerHere(
+  name: string,
+  path: string,
+  { headKeys, ...options }: Partial<WorkerOptions> & { readonly headKeys: KeyPair | undefined },
+): Promise<LoggedWorker> {
+  const log: string[] = [];
+  const keys = headKeys === undefined ? undefined : createKeys();
+  const loaded = loadOnOneThread(path);
+  const worker = await startWorker({
+    loaded,
+    address: 'tcp://127.0.0.1:*',
+    keys,
+    heads: headKeys === undefined ? [] : [headKeys.publicKey],
+    memory: 2 ** 30,
+    log: (line) => log.push(line),
+    ...options,
+  });
+  return { worker, member: { name, address: worker.address, publicKey: keys?.publicKey }, log, loaded };
+}
+
+export function headHere(
+  path: string,
+  members: readonly MemberAddress[],
+  options: Partial<HeadOptions> = {},
+): { readonly head: RingHead; readonly log: string[] } {
+  const log: string[] = [];
+  const head = startHead({
+    name: 'head',
+    loaded: loadOnOneThread(path),
+    keys: undefined,
+    members,
+    settings: SETTINGS,
+    memory: 2 ** 30,
+    log: (line) => log.push(line),
+    ...options,
+  });
+  return { head, log };
+}
+
+/** Windows of equal size for these devices, one after another, `rounds` times. */
+export function equalWindows(devices: readonly string[], layers: number, rounds = 1) {
+  const visits = Array.from({ length: rounds }, () => devices).flat();
+  const cut = (index: number): number => Math.round((layers * index) / visits.length);
+  return visits
+    .map((device, index) => ({ device, from: cut(index), to: cut(index + 1) }))
+    .filter(({ from, to }) => to > from);
+}
