@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
+import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
@@ -19,6 +20,10 @@ export interface GenerateRequest {
   /** Undefined: as much as is needed. */
   readonly context: number | undefined;
   readonly kvCache: 'F16' | 'F32';
+  /** Bytes that the process may take; undefined: as many as the system gives. */
+  readonly memory: number | undefined;
+  /** Where the run's trace goes; undefined: none is written. */
+  readonly trace: string | undefined;
   readonly json: boolean;
 }
 
@@ -42,6 +47,8 @@ interface Options {
   readonly threads?: string;
   readonly context?: string;
   readonly kv: string;
+  readonly memory?: string;
+  readonly trace?: string;
   readonly json?: true;
 }
 
@@ -65,6 +72,8 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .option('--context <n>', 'tokens that the KV cache holds (default: as many as are needed)')
     .option('--kv <format>', 'of the KV cache: F16 or F32', 'F16')
+    .option('--memory <size>', 'all that the process may take, such as 600MiB; weights beyond it are streamed')
+    .option('--trace <file>', 'write what ran when, for ui.perfetto.dev')
     .option('--json', 'print text, tokens and times as JSON at the end')
     .action((options: Options) => run(readOptions(options)));
 }
@@ -95,6 +104,8 @@ function readOptions(options: Options): GenerateRequest {
     },
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readChoice('--kv', options.kv, ['F16', 'F32']),
+    memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
+    trace: options.trace,
   };
 }
 

@@ -9,6 +9,7 @@ import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
+import { recordTokens } from '../runtime/record-tokens.ts';
 import type { StageTime } from '../runtime/transformer.ts';
 import { formatSeconds, threeDigits } from '../terminal/format.ts';
 import { createProgress } from '../terminal/progress.ts';
@@ -17,7 +18,9 @@ import { type Generated, generate, PROMPT_PART } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
+import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
+import { writeTrace } from './write-trace.ts';
 
 /** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */
 const INTERRUPTED = 130;
@@ -73,12 +76,16 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
   }
   const { tokens, context } = room(prompt.length, request, transformerSettings(gguf, shape).contextLength);
   const progress = promptProgress(prompt.length, shape.layers);
-  const model = loadTransformer(request.model, {
+  const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine');
+  const loaded = loadTransformer(request.model, {
     kernels,
     context,
     kvCache: request.kvCache,
+    memory: request.memory,
+    recorder,
     ...(progress === undefined ? {} : { onStage: progress.onStage }),
   });
+  const model = recorder === undefined ? loaded : recordTokens(loaded, prompt.length, recorder);
   try {
     return await generate({
       model,
@@ -97,6 +104,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
     });
   } finally {
     progress?.stop();
+    if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
   }
 }
 

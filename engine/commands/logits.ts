@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { parseQuantity } from '../input/quantity.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
@@ -14,6 +15,7 @@ interface Options {
   readonly threads?: string;
   readonly kernels: string;
   readonly kv: string;
+  readonly memory?: string;
 }
 
 /** Shown of each position, unless all are wanted as JSON. */
@@ -30,6 +32,7 @@ export function logitsCommand(): Command {
     .option('--threads <n>', 'default: one for each processor')
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .option('--kv <format>', 'of the KV cache: F16 or F32', 'F16')
+    .option('--memory <size>', 'all that the process may take, such as 600MiB; weights beyond it are streamed')
     .action(run);
 }
 
@@ -48,7 +51,8 @@ function run(options: Options): void {
 function evaluate(kernels: Kernels, options: Options): void {
   const kvCache = readChoice('--kv', options.kv, ['F16', 'F32']);
   const texts = options.tokens.split(',');
-  const transformer = loadTransformer(options.model, { kernels, context: texts.length, kvCache });
+  const memory = options.memory === undefined ? undefined : parseQuantity(options.memory, 'size', '--memory');
+  const transformer = loadTransformer(options.model, { kernels, context: texts.length, kvCache, memory });
   const { vocabularySize } = transformer.model;
   const tokens = texts.map((text) => readCount('--tokens', text, 0, vocabularySize - 1));
   const logits = options.all ? transformer.evaluateAll(tokens) : transformer.evaluate(tokens);

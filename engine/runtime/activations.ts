@@ -20,6 +20,24 @@ export interface Activations {
   readonly angles: Vector; // [tokens][dimensions/2][cosine, sine]
 }
 
+/** Values of each buffer for one token. */
+export function activationWidths(
+  { hiddenSize, ffnSize, heads, kvHeads, headSize }: Shape,
+  ropeDimensions: number,
+): Readonly<Record<Exclude<keyof Activations, 'tokens'>, number>> {
+  return {
+    x: hiddenSize,
+    h: hiddenSize,
+    q: heads * headSize,
+    k: kvHeads * headSize,
+    v: kvHeads * headSize,
+    attended: heads * headSize,
+    gate: ffnSize,
+    up: ffnSize,
+    angles: ropeDimensions,
+  };
+}
+
 /**
  * Makes memory for `most` tokens at once.
  * @param ropeDimensions values of a head that are rotated
@@ -27,7 +45,7 @@ export interface Activations {
  */
 export function createActivations(
   kernels: Kernels,
-  { hiddenSize, ffnSize, heads, kvHeads, headSize }: Shape,
+  shape: Shape,
   ropeDimensions: number,
   most: number,
 ): (tokens: number) => Activations {
@@ -35,17 +53,10 @@ export function createActivations(
     const whole = kernels.vector(most * width);
     return (tokens) => whole.slice(0, tokens * width);
   };
-  const [x, h, q, k, v, attended, gate, up, angles] = [
-    buffer(hiddenSize),
-    buffer(hiddenSize),
-    buffer(heads * headSize),
-    buffer(kvHeads * headSize),
-    buffer(kvHeads * headSize),
-    buffer(heads * headSize),
-    buffer(ffnSize),
-    buffer(ffnSize),
-    buffer(ropeDimensions),
-  ] as const;
+  const widths = activationWidths(shape, ropeDimensions);
+  const [x, h, q, k, v] = [buffer(widths.x), buffer(widths.h), buffer(widths.q), buffer(widths.k), buffer(widths.v)];
+  const [attended, gate, up] = [buffer(widths.attended), buffer(widths.gate), buffer(widths.up)];
+  const angles = buffer(widths.angles);
   const part = (n: number): Activations => ({
     tokens: n,
     x: x(n),

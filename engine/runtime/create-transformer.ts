@@ -8,7 +8,8 @@ import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import { forward, type Stage } from './forward.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { StageTime, Transformer } from './transformer.ts';
+import type { StageHooks } from './stage-hooks.ts';
+import type { Transformer } from './transformer.ts';
 import type { Weights } from './weights.ts';
 
 export interface TransformerParts {
@@ -19,18 +20,18 @@ export interface TransformerParts {
   readonly kernels: Kernels;
   readonly contextLength: number;
   readonly kvCache: KeyValueCacheShape['type'];
-  readonly onStage: ((stage: StageTime) => void) | undefined;
+  readonly hooks: StageHooks | undefined;
 }
 
 /** Tokens that go through the layers at once: beyond it weights are no longer what takes time (llama.cpp's n_ubatch). */
-const BATCH_TOKENS = 512;
+export const BATCH_TOKENS = 512;
 
 /** As many where the logits of all are wanted: a row of them has up to 600 kB. */
 const LOGITS_TOKENS = 32;
 
 /** Memory for activations and KV cache, and a position in it. */
 export function createTransformer(parts: TransformerParts): Transformer {
-  const { model, settings, rotary, weights, kernels, contextLength, kvCache, onStage } = parts;
+  const { model, settings, rotary, weights, kernels, contextLength, kvCache, hooks } = parts;
   const { vocabularySize, kvHeads, headSize } = model;
   const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
   const caches = weights.layers.map(() => kernels.cache({ type: kvCache, kvHeads, capacity: contextLength, headSize }));
@@ -40,16 +41,17 @@ export function createTransformer(parts: TransformerParts): Transformer {
   let position = 0;
 
   const run = (stages: readonly Stage[], tokens: number): void => {
-    if (onStage === undefined) {
+    if (hooks === undefined) {
       const all: Operation[] = [];
       for (const { operations } of stages) all.push(...operations);
       kernels.run(all);
       return;
     }
     for (const { name, operations } of stages) {
+      hooks.before?.(name);
       const start = performance.now() / 1000;
       kernels.run(operations);
-      onStage({ name, tokens, start, end: performance.now() / 1000 });
+      hooks.after?.({ name, tokens, start, end: performance.now() / 1000 });
     }
   };
 

@@ -7,11 +7,19 @@ import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
+import type { WeightsPolicy } from '../plan/plan.ts';
 import { formatBytes } from '../terminal/format.ts';
+import type { RunRecorder } from '../trace/run-recorder.ts';
+import { mappedWeights } from '../weights/mapped-weights.ts';
+import { weightsLayout } from '../weights/weights-layout.ts';
+import { createWindowWeights } from '../weights/window-weights.ts';
+import { budgetedWeights } from './budgeted-weights.ts';
 import { createTransformer } from './create-transformer.ts';
-import { loadWeights, readVector } from './load-weights.ts';
+import { loadWeights, readVector, type WeightsSource } from './load-weights.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
+import { joinHooks, type StageHooks } from './stage-hooks.ts';
 import type { StageTime, Transformer } from './transformer.ts';
+import { equalWindows, windowHooks } from './window-hooks.ts';
 
 export interface LoadOptions {
   /** What computes; the model's memory lasts until they are closed. */
@@ -22,6 +30,15 @@ export interface LoadOptions {
   readonly kvCache?: KeyValueCacheShape['type'];
   /** Told when each stage ran. Stages then run one by one, which costs some microseconds each. */
   readonly onStage?: (stage: StageTime) => void;
+  /**
+   * Bytes that the process may take in all: a model that doesn't fit is streamed from the disk, as far as it must be.
+   * Default: weights are mapped, and the system keeps of them what it has room for.
+   */
+  readonly memory?: number | undefined;
+  /** What is done with mapped weights beyond what the system does; not together with `memory`. Default: nothing. */
+  readonly policy?: { readonly weights: WeightsPolicy; readonly windowLayers: number };
+  /** Writes down computations, and what a budget makes the disk read. */
+  readonly recorder?: RunRecorder | undefined;
   /** Where warnings go, a line each. Default: stderr. */
   readonly warn?: (line: string) => void;
 }
@@ -35,7 +52,7 @@ const USUAL_CONTEXT = 4096;
  * rotaryEmbedding do; for a context whose cache doesn't fit into memory
  */
 export function loadTransformer(path: string, options: LoadOptions): Transformer {
-  const { kernels, kvCache = 'F16', onStage, warn = (line) => process.stderr.write(`${line}\n`) } = options;
+  const { kernels, kvCache = 'F16', memory, recorder, warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
     const gguf = readGguf(bytes);
     const model = modelFromGguf(gguf);
@@ -47,12 +64,35 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     const trained = settings.contextLength;
     if (contextLength > trained)
       warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, beyond it guesses`);
-    const weights = loadWeights({ gguf, bytes, file: kernels.mapFile(path), kernels }, model);
-    return createTransformer({ model, settings, rotary, weights, kernels, contextLength, kvCache, onStage });
+    const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
+    const parts = { source, model, settings, contextLength, kvCache };
+    const { weights, hooks } =
+      memory === undefined
+        ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options) }
+        : budgetedWeights({ ...parts, budget: memory, recorder });
+    const allHooks = joinHooks([...(hooks === undefined ? [] : [hooks]), ...listeners(options)]);
+    return createTransformer({ model, settings, rotary, weights, kernels, contextLength, kvCache, hooks: allHooks });
   });
 }
 
-/** The cache is filled with zeros when it is made: one that doesn't fit would end the process, or others. */
+/** A process by itself reads a window ahead while it computes one. */
+function mappedHooks({ gguf, file, kernels }: WeightsSource, model: Model, { policy, recorder }: LoadOptions) {
+  if (policy === undefined) return undefined;
+  const windows = equalWindows(model.layers, policy.windowLayers);
+  const weights = mappedWeights(kernels, file, weightsLayout(gguf, model), recorder);
+  return windowHooks(windows, createWindowWeights({ weights, windows, policy: policy.weights, ahead: 2, recorder }));
+}
+
+function listeners({ onStage, recorder }: LoadOptions): StageHooks[] {
+  const record = ({ name, tokens, start, end }: StageTime): void =>
+    recorder?.span({ lane: 'cpu', cause: 'compute', name, start, end, args: { tokens } });
+  return [
+    ...(recorder === undefined ? [] : [{ after: record }]),
+    ...(onStage === undefined ? [] : [{ after: onStage }]),
+  ];
+}
+
+/** The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the midst of a text. */
 function checkContext(contextLength: number, model: Model, kvCache: KeyValueCacheShape['type']): void {
   if (!(Number.isInteger(contextLength) && contextLength >= 1))
     throw new InputError('context', `${contextLength} is not a whole number of tokens from 1 on`);

@@ -13,8 +13,10 @@ export interface WeightsSource {
   readonly gguf: Gguf;
   /** The file's bytes: vectors are read from it. */
   readonly bytes: ByteSource;
-  /** The same file as the kernels see it: matrices stay in it. */
+  /** The same file as the kernels see it: matrices stay in it, but for those that `place` puts elsewhere. */
   readonly file: MappedFile;
+  /** Where a matrix's bytes are, or will be when it is used; undefined: in the file. */
+  readonly place?: (tensor: GgufTensor) => { readonly source: Uint8Array; readonly offset: number } | undefined;
   readonly kernels: Kernels;
 }
 
@@ -88,9 +90,11 @@ export function readVector(bytes: ByteSource, tensor: GgufTensor): Float32Array 
   return values;
 }
 
-function loadMatrix({ kernels, file }: WeightsSource, { shape, type, offset }: GgufTensor, rows?: Rows): Linear {
+function loadMatrix({ kernels, file, place }: WeightsSource, tensor: GgufTensor, rows?: Rows): Linear {
+  const { shape, type } = tensor;
   const [columns, allRows] = shape as readonly [number, number];
   const { from, count } = rows ?? { from: 0, count: allRows };
+  const { source, offset } = place?.(tensor) ?? { source: file, offset: tensor.offset };
   const begin = offset + from * quantizedBytes(columns, type);
-  return { matrix: kernels.matrix({ source: file, offset: begin, type, rows: count, columns }) };
+  return { matrix: kernels.matrix({ source, offset: begin, type, rows: count, columns }) };
 }

@@ -29,6 +29,8 @@ const DEFAULTS: GenerateRequest = {
   kernels: { implementation: 'auto' },
   context: undefined,
   kvCache: 'F16',
+  memory: undefined,
+  trace: undefined,
 };
 
 test("what isn't said is as in llama.cpp, with a fixed seed", async () => {
@@ -40,11 +42,13 @@ test('every option arrives', async () => {
     ...['--chat', '--system', 'Be brief.', '--tokens', '9', '--seed', '3', '--stop', 'a', '--stop', 'b c', '--json'],
     ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
     ...['--kernels', 'native', '--threads', '4', '--context', '64', '--kv', 'F32'],
+    ...['--memory', '600MiB', '--trace', 'run.json'],
   ];
   assert.equal(await requested(...options), {
     ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
     ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, context: 64, kvCache: 'F32' },
+    ...{ memory: 600 * 2 ** 20, trace: 'run.json' },
   });
 });
 
@@ -54,6 +58,11 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
   ['a system without conversation', ['--system', 'x'], '--system: is for conversations only; add --chat'],
   ['a number that is none', ['--temperature', 'warm'], '--temperature: "warm" is not a number between 0 and 100'],
   ['a share above 1', ['--top-p', '1.5'], '--top-p: "1.5" is not a number between 0 and 1'],
+  [
+    'a memory without unit',
+    ['--memory', '600'],
+    '--memory: "600" has no unit; a size with its unit is needed, such as "4.1 GiB" or "512 MB"',
+  ],
   ['no tokens at all', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
 ];
 for (const [what, options, expected] of MISTAKES) {

@@ -11,7 +11,12 @@ export interface Ended {
 
 /** Runs a script as its user would, without a terminal. */
 export function runScript(script: string, ...options: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...options], { cwd: ROOT });
+  return runCommand([process.execPath, '--import', 'tsx', script, ...options]);
+}
+
+/** Runs a program, found as a shell would, in the project's folder and without a terminal. */
+export function runCommand([program, ...options]: readonly string[]): Promise<Ended> {
+  const child = spawn(program as string, options, { cwd: ROOT });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => {
     stdout += chunk;

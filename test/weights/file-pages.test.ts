@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { suite } from 'uvu';
+import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { READ_ALIGNMENT } from '../../engine/kernels/file-pages.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { pagesOf } from '../../engine/weights/mapped-weights.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { testIf } from '../support/needs.ts';
 
-const test = suite('file pages');
 const MIB = 2 ** 20;
 /** Not whole pages. */
 const SIZE = 20 * MIB + 777;
@@ -24,143 +24,143 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-if (NATIVE_SETS.length === 0) console.log('skipped: file pages (the addon is not built)');
-else {
-  const open = () => {
-    const kernels = openKernels({ implementation: 'native', threads: 1 });
-    const file = kernels.mapFile(path);
-    return { kernels, pages: pagesOf(kernels, file) };
-  };
+const withKernels = (name: string, body: () => void): void =>
+  testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
 
-  test('drop, populate and drop again: nothing, all, nothing; a part is a part', () => {
-    const { kernels, pages } = open();
-    pages.start('drop', WHOLE).wait();
-    // A file system in memory has nowhere to drop pages to.
-    if (pages.resident(WHOLE) === 0) {
-      pages.readAhead(false);
-      const part = { from: 5 * MIB, to: 7 * MIB };
-      const { start, end, bytes, cancelled } = pages.start('populate', part).wait();
-      assert.is(pages.resident(part), 2 * MIB);
-      assert.is(pages.resident(WHOLE), 2 * MIB);
-      assert.ok(end > start && end <= performance.now() / 1000 && start > performance.now() / 1000 - 60);
-      assert.is(bytes, 2 * MIB);
-      assert.is(cancelled, false);
-      pages.start('populate', WHOLE).wait();
-      assert.is(pages.resident(WHOLE), SIZE);
-      assert.is(pages.resident({ from: 100, to: 300 }), 200);
-      pages.start('drop', WHOLE).wait();
-      assert.is(pages.resident(WHOLE), 0);
-    } else console.log(`skipped: dropping (${folder} is a file system in memory)`);
-    kernels.close();
-  });
+const open = () => {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const file = kernels.mapFile(path);
+  return { kernels, pages: pagesOf(kernels, file) };
+};
 
-  test('willneed asks without waiting, and brings exactly the range', () => {
-    const { kernels, pages } = open();
-    pages.start('drop', WHOLE).wait();
-    const dropped = pages.resident(WHOLE);
+withKernels('drop, populate and drop again: nothing, all, nothing; a part is a part', () => {
+  const { kernels, pages } = open();
+  pages.start('drop', WHOLE).wait();
+  // A file system in memory has nowhere to drop pages to.
+  if (pages.resident(WHOLE) === 0) {
     pages.readAhead(false);
-    const range = { from: 0, to: 8 * MIB };
-    pages.start('willneed', range).wait();
-    pages.start('populate', range).wait();
-    assert.is(pages.resident(range), 8 * MIB);
-    if (dropped === 0) assert.is(pages.resident({ from: 16 * MIB, to: SIZE }), 0);
-    kernels.close();
-  });
-
-  test('what is locked stays, until it is unlocked', () => {
-    const { kernels, pages } = open();
-    const [locked, rest] = [
-      { from: 0, to: MIB },
-      { from: MIB, to: SIZE },
-    ];
+    const part = { from: 5 * MIB, to: 7 * MIB };
+    const { start, end, bytes, cancelled } = pages.start('populate', part).wait();
+    assert.is(pages.resident(part), 2 * MIB);
+    assert.is(pages.resident(WHOLE), 2 * MIB);
+    assert.ok(end > start && end <= performance.now() / 1000 && start > performance.now() / 1000 - 60);
+    assert.is(bytes, 2 * MIB);
+    assert.is(cancelled, false);
     pages.start('populate', WHOLE).wait();
-    const { refused } = pages.start('lock', locked).wait();
-    assert.is(pages.resident(locked), MIB);
-    if (!refused) {
-      assert.throws(() => pages.start('drop', WHOLE).wait(), /weights: MADV_DONTNEED/);
-      pages.start('unlock', locked).wait();
-    }
-    pages.start('drop', rest).wait();
-    assert.is(pages.resident(locked), MIB);
-    kernels.close();
-  });
+    assert.is(pages.resident(WHOLE), SIZE);
+    assert.is(pages.resident({ from: 100, to: 300 }), 200);
+    pages.start('drop', WHOLE).wait();
+    assert.is(pages.resident(WHOLE), 0);
+  } else console.log(`skipped: dropping (${folder} is a file system in memory)`);
+  kernels.close();
+});
 
-  test('reading past the page cache gives the bytes of the file, wherever it begins and ends', () => {
-    const { kernels, pages } = open();
-    const bytes = readFileSync(path);
-    const blocks = Math.ceil(SIZE / READ_ALIGNMENT);
-    const buffer = pages.buffer(8 * MIB);
-    fc.assert(
-      fc.property(fc.nat(blocks - 1), fc.integer({ min: 1, max: 1500 }), fc.nat(9), (first, count, at) => {
-        const from = first * READ_ALIGNMENT;
-        const to = Math.min(SIZE, from + count * READ_ALIGNMENT);
-        const outcome = pages.read({ from, to }, buffer, at * READ_ALIGNMENT).wait();
-        const found = buffer.bytes.subarray(at * READ_ALIGNMENT, at * READ_ALIGNMENT + to - from);
-        assert.is(Buffer.compare(found, bytes.subarray(from, to)), 0);
-        assert.ok(outcome.bytes >= 0 && outcome.end >= outcome.start);
-      }),
-      { seed: 6, numRuns: 30 },
-    );
-    kernels.close();
-  });
+withKernels('willneed asks without waiting, and brings exactly the range', () => {
+  const { kernels, pages } = open();
+  pages.start('drop', WHOLE).wait();
+  const dropped = pages.resident(WHOLE);
+  pages.readAhead(false);
+  const range = { from: 0, to: 8 * MIB };
+  pages.start('willneed', range).wait();
+  pages.start('populate', range).wait();
+  assert.is(pages.resident(range), 8 * MIB);
+  if (dropped === 0) assert.is(pages.resident({ from: 16 * MIB, to: SIZE }), 0);
+  kernels.close();
+});
 
-  test('jobs that are given up end early; a drop goes before them', () => {
-    const { kernels, pages } = open();
-    const many = Array.from({ length: 40 }, () => pages.start('populate', WHOLE));
-    for (const job of many) job.cancel();
-    const drop = pages.start('drop', { from: 0, to: MIB });
-    const dropped = drop.wait();
-    const last = many.at(-1);
-    assert.is(last?.wait().cancelled, true);
-    assert.ok(dropped.end <= (last?.wait().start ?? 0));
-    assert.equal(last?.poll(), last?.wait());
-    kernels.close();
-  });
+withKernels('what is locked stays, until it is unlocked', () => {
+  const { kernels, pages } = open();
+  const [locked, rest] = [
+    { from: 0, to: MIB },
+    { from: MIB, to: SIZE },
+  ];
+  pages.start('populate', WHOLE).wait();
+  const { refused } = pages.start('lock', locked).wait();
+  assert.is(pages.resident(locked), MIB);
+  if (!refused) {
+    assert.throws(() => pages.start('drop', WHOLE).wait(), /weights: MADV_DONTNEED/);
+    pages.start('unlock', locked).wait();
+  }
+  pages.start('drop', rest).wait();
+  assert.is(pages.resident(locked), MIB);
+  kernels.close();
+});
 
-  test('closing with jobs to do ends at once', () => {
-    const { kernels, pages } = open();
-    for (let i = 0; i < 100; i++) pages.start('populate', WHOLE);
-    kernels.close();
-    assert.throws(() => pages.resident(WHOLE), /closed/);
-  });
+withKernels('reading past the page cache gives the bytes of the file, wherever it begins and ends', () => {
+  const { kernels, pages } = open();
+  const bytes = readFileSync(path);
+  const blocks = Math.ceil(SIZE / READ_ALIGNMENT);
+  const buffer = pages.buffer(8 * MIB);
+  fc.assert(
+    fc.property(fc.nat(blocks - 1), fc.integer({ min: 1, max: 1500 }), fc.nat(9), (first, count, at) => {
+      const from = first * READ_ALIGNMENT;
+      const to = Math.min(SIZE, from + count * READ_ALIGNMENT);
+      const outcome = pages.read({ from, to }, buffer, at * READ_ALIGNMENT).wait();
+      const found = buffer.bytes.subarray(at * READ_ALIGNMENT, at * READ_ALIGNMENT + to - from);
+      assert.is(Buffer.compare(found, bytes.subarray(from, to)), 0);
+      assert.ok(outcome.bytes >= 0 && outcome.end >= outcome.start);
+    }),
+    { seed: 6, numRuns: 30 },
+  );
+  kernels.close();
+});
 
-  test('what lies beyond the file or the buffer is an error', () => {
-    const { kernels, pages } = open();
-    const buffer = pages.buffer(MIB);
-    const beyond = 'no such part of the file';
-    for (const range of [
-      { from: 0, to: SIZE + 1 },
-      { from: 5, to: 5 },
-      { from: 9, to: 3 },
-    ]) {
-      assert.throws(() => pages.start('populate', range), beyond);
-      assert.throws(() => pages.resident(range), beyond);
-    }
-    assert.throws(() => pages.read({ from: 0, to: 2 * MIB }, buffer, 0), 'the target is too small');
-    assert.throws(() => pages.read({ from: 0, to: MIB }, buffer, 4096), 'the target is too small');
-    assert.throws(() => pages.read({ from: 1, to: 4096 }, buffer, 0), 'reads begin and end at whole pages');
-    kernels.close();
-  });
+withKernels('jobs that are given up end early; a drop goes before them', () => {
+  const { kernels, pages } = open();
+  const many = Array.from({ length: 40 }, () => pages.start('populate', WHOLE));
+  for (const job of many) job.cancel();
+  const drop = pages.start('drop', { from: 0, to: MIB });
+  const dropped = drop.wait();
+  const last = many.at(-1);
+  assert.is(last?.wait().cancelled, true);
+  assert.ok(dropped.end <= (last?.wait().start ?? 0));
+  assert.equal(last?.poll(), last?.wait());
+  kernels.close();
+});
 
-  test('memory is reserved, and taken as it is used', () => {
-    const kernels = openKernels({ implementation: 'native', threads: 1 });
-    const resident = (): number => process.memoryUsage.rss();
-    const before = resident();
-    kernels.cache({ type: 'F16', kvHeads: 8, capacity: 2 ** 19, headSize: 128 }); // 2 GiB
-    assert.ok(resident() - before < 64 * MIB, String(resident() - before));
-    kernels.close();
-  });
+withKernels('closing with jobs to do ends at once', () => {
+  const { kernels, pages } = open();
+  for (let i = 0; i < 100; i++) pages.start('populate', WHOLE);
+  kernels.close();
+  assert.throws(() => pages.resident(WHOLE), /closed/);
+});
 
-  test('memory that the system does not grant is one line that says for what', () => {
-    const kernels = openKernels({ implementation: 'native', threads: 1 });
-    const huge = { type: 'F16', kvHeads: 8, capacity: 2 ** 40, headSize: 128 } as const;
-    assert.throws(
-      () => kernels.cache(huge),
-      `memory: a layer's KV cache for ${2 ** 40} tokens needs 2097152 GiB in one piece, which the system doesn't grant`,
-    );
-    kernels.close();
-  });
-}
+withKernels('what lies beyond the file or the buffer is an error', () => {
+  const { kernels, pages } = open();
+  const buffer = pages.buffer(MIB);
+  const beyond = 'no such part of the file';
+  for (const range of [
+    { from: 0, to: SIZE + 1 },
+    { from: 5, to: 5 },
+    { from: 9, to: 3 },
+  ]) {
+    assert.throws(() => pages.start('populate', range), beyond);
+    assert.throws(() => pages.resident(range), beyond);
+  }
+  assert.throws(() => pages.read({ from: 0, to: 2 * MIB }, buffer, 0), 'the target is too small');
+  assert.throws(() => pages.read({ from: 0, to: MIB }, buffer, 4096), 'the target is too small');
+  assert.throws(() => pages.read({ from: 1, to: 4096 }, buffer, 0), 'reads begin and end at whole pages');
+  kernels.close();
+});
+
+withKernels('memory is reserved, and taken as it is used', () => {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const resident = (): number => process.memoryUsage.rss();
+  const before = resident();
+  kernels.cache({ type: 'F16', kvHeads: 8, capacity: 2 ** 19, headSize: 128 }); // 2 GiB
+  assert.ok(resident() - before < 64 * MIB, String(resident() - before));
+  kernels.close();
+});
+
+withKernels('memory that the system does not grant is one line that says for what', () => {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const huge = { type: 'F16', kvHeads: 8, capacity: 2 ** 40, headSize: 128 } as const;
+  assert.throws(
+    () => kernels.cache(huge),
+    `memory: a layer's KV cache for ${2 ** 40} tokens needs 2097152 GiB in one piece, which the system doesn't grant`,
+  );
+  kernels.close();
+});
 
 test('the reference has no pages', () => {
   const kernels = openKernels({ implementation: 'reference' });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suite } from 'uvu';
+import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/plan.ts';
@@ -11,8 +11,8 @@ import { mappedWeights } from '../../engine/weights/mapped-weights.ts';
 import type { WeightsLayout, WeightsPart } from '../../engine/weights/weights-layout.ts';
 import { createWindowWeights } from '../../engine/weights/window-weights.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { testIf } from '../support/needs.ts';
 
-const test = suite('window weights');
 const MIB = 2 ** 20;
 /** Four layers of 4 MiB, and an output of 2 MiB after them. */
 const LAYOUT: WeightsLayout = {
@@ -85,54 +85,54 @@ const CASES: readonly [string, WeightsPolicy, number, readonly number[]][] = [
   ],
 ];
 
-if (NATIVE_SETS.length === 0) console.log('skipped: window weights (the addon is not built)');
-else {
-  for (const [what, policy, turns, expected] of CASES) {
-    test(what, () => {
-      const found = residency(policy, turns);
-      if (found === undefined) console.log(`skipped: ${what} (${folder} is a file system in memory)`);
-      else assert.equal(found.after, expected);
-    });
-  }
+const withKernels = (name: string, body: () => void): void =>
+  testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
 
-  test('the trace has what was read, what was waited for and what is in memory', () => {
-    const found = residency({ prefetch: 'populate', release: 'pinned', pinnedBytes: 10 * MIB }, 8);
-    if (found === undefined) return;
-    const { trace, pinned } = found;
-    assert.is(pinned, 10);
-    const reads = trace.spans.filter(({ name }) => name === 'prefetch');
-    // 18 MiB once, then the 8 that aren't pinned; and the first window that nobody comes to use.
-    const bytes = reads.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0) / MIB;
-    assert.ok(bytes === 18 + 8 || bytes === 18 + 8 + 2, `${bytes} MiB`);
-    assert.ok(reads.every(({ lane, cause, args }) => lane === 'disk' && cause === 'disk' && args.call === 'populate'));
-    const stalls = trace.spans.filter(({ name }) => name.startsWith('waits for '));
-    assert.equal(
-      stalls.slice(0, 4).map(({ lane, name }) => [lane, name]),
-      ['layer 0', 'layer 1', 'layer 2', 'layer 3, output'].map((name) => ['cpu', `waits for ${name}`]),
-    );
-    assert.ok(trace.spans.some(({ name, cause }) => name === 'releases layer 1' && cause === 'overhead'));
-    assert.is(trace.counters[0]?.name, 'resident weights (bytes)');
-    assert.is(found.metrics.devices[0]?.faultedBytes, 0);
-  });
-
-  test('page faults of a computation are told apart from what was prefetched', () => {
-    const kernels = openKernels({ implementation: 'native', threads: 1 });
-    const recorder = createRunRecorder('d');
-    const file = kernels.mapFile(path);
-    const weights = mappedWeights(kernels, file, LAYOUT, recorder);
-    weights.release(weights.of(ALL)).wait();
-    if (weights.resident(weights.of(ALL)) > 0) return;
-    const matrix = kernels.matrix({ source: file, type: 'F32', rows: 1024, columns: 1024 }); // layer 0
-    const [x, y] = [kernels.vector(1024), kernels.vector(1024)];
-    const windows = createWindowWeights({ weights, windows: WINDOWS, policy: NO_WEIGHTS_POLICY, recorder });
-    windows.before(0);
-    kernels.run([{ kind: 'multiply', matrix, x, y }]);
-    windows.after(0);
-    const [device] = metrics(recorder.trace()).devices;
-    assert.is(device?.prefetchedBytes, 0);
-    assert.ok((device?.faultedBytes ?? 0) >= 4 * MIB, String(device?.faultedBytes));
-    kernels.close();
+for (const [what, policy, turns, expected] of CASES) {
+  withKernels(what, () => {
+    const found = residency(policy, turns);
+    if (found === undefined) console.log(`skipped: ${what} (${folder} is a file system in memory)`);
+    else assert.equal(found.after, expected);
   });
 }
+
+withKernels('the trace has what was read, what was waited for and what is in memory', () => {
+  const found = residency({ prefetch: 'populate', release: 'pinned', pinnedBytes: 10 * MIB }, 8);
+  if (found === undefined) return;
+  const { trace, pinned } = found;
+  assert.is(pinned, 10);
+  const reads = trace.spans.filter(({ name }) => name === 'prefetch');
+  // 18 MiB once, then the 8 that aren't pinned; and the first window that nobody comes to use.
+  const bytes = reads.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0) / MIB;
+  assert.ok(bytes === 18 + 8 || bytes === 18 + 8 + 2, `${bytes} MiB`);
+  assert.ok(reads.every(({ lane, cause, args }) => lane === 'disk' && cause === 'disk' && args.call === 'populate'));
+  const stalls = trace.spans.filter(({ name }) => name.startsWith('waits for '));
+  assert.equal(
+    stalls.slice(0, 4).map(({ lane, name }) => [lane, name]),
+    ['layer 0', 'layer 1', 'layer 2', 'layer 3, output'].map((name) => ['cpu', `waits for ${name}`]),
+  );
+  assert.ok(trace.spans.some(({ name, cause }) => name === 'releases layer 1' && cause === 'overhead'));
+  assert.is(trace.counters[0]?.name, 'resident weights (bytes)');
+  assert.is(found.metrics.devices[0]?.faultedBytes, 0);
+});
+
+withKernels('page faults of a computation are told apart from what was prefetched', () => {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const recorder = createRunRecorder('d');
+  const file = kernels.mapFile(path);
+  const weights = mappedWeights(kernels, file, LAYOUT, recorder);
+  weights.release(weights.of(ALL)).wait();
+  if (weights.resident(weights.of(ALL)) > 0) return;
+  const matrix = kernels.matrix({ source: file, type: 'F32', rows: 1024, columns: 1024 }); // layer 0
+  const [x, y] = [kernels.vector(1024), kernels.vector(1024)];
+  const windows = createWindowWeights({ weights, windows: WINDOWS, policy: NO_WEIGHTS_POLICY, recorder });
+  windows.before(0);
+  kernels.run([{ kind: 'multiply', matrix, x, y }]);
+  windows.after(0);
+  const [device] = metrics(recorder.trace()).devices;
+  assert.is(device?.prefetchedBytes, 0);
+  assert.ok((device?.faultedBytes ?? 0) >= 4 * MIB, String(device?.faultedBytes));
+  kernels.close();
+});
 
 test.run();

@@ -1,0 +1,79 @@
+import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
+import type { TransformerSettings } from '../gguf/transformer-settings.ts';
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { Model } from '../model/model.ts';
+import type { RunRecorder } from '../trace/run-recorder.ts';
+import { pagesOf } from '../weights/mapped-weights.ts';
+import { type BudgetPlan, planBudget } from '../weights/memory-budget.ts';
+import { PROCESS_GROWTH_BYTES, processBytes } from '../weights/process-memory.ts';
+import { createWeightsStream } from '../weights/weights-stream.ts';
+import { loadWeights, type WeightsSource } from './load-weights.ts';
+import type { StageHooks } from './stage-hooks.ts';
+import { stagePart } from './stage-part.ts';
+import { activationsBytes, kvCachesBytes } from './transformer-bytes.ts';
+import type { Weights } from './weights.ts';
+
+export interface BudgetedWeightsCase {
+  readonly source: WeightsSource;
+  readonly model: Model;
+  readonly settings: TransformerSettings;
+  readonly contextLength: number;
+  readonly kvCache: KeyValueCacheShape['type'];
+  /** Bytes that the process may take in all. */
+  readonly budget: number;
+  readonly recorder?: RunRecorder | undefined;
+}
+
+/** Weights that keep to a budget, and the hooks that bring them in time. */
+export interface BudgetedWeights {
+  readonly weights: Weights;
+  readonly hooks: StageHooks;
+}
+
+/**
+ * Keeps of a model's weights what fits into a memory budget beside all else that the process needs, and streams the rest.
+ * @throws InputError for a budget that is too small, and for kernels that don't map files
+ */
+export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
+  const { source, model, recorder } = options;
+  const pages = pagesOf(source.kernels, source.file);
+  const [output, layers] = matricesOf(source.gguf, model.layers, model.tiedEmbeddings);
+  const plan = planOf(options, output, layers);
+  const stream = createWeightsStream({ pages, fileBytes: source.file.size, plan, output, layers, recorder });
+  const variants = ([0, 1] as const).map((variant) =>
+    loadWeights({ ...source, place: (tensor) => stream.place(tensor, variant) }, model),
+  ) as [Weights, Weights];
+  return {
+    weights: {
+      ...variants[0],
+      get layers() {
+        return variants[stream.variant].layers;
+      },
+    },
+    hooks: {
+      before: (stage) => stream.before(stagePart(stage)),
+      after: ({ name }) => stream.after(stagePart(name)),
+    },
+  };
+}
+
+function planOf(
+  { budget, source, model, settings, contextLength, kvCache }: BudgetedWeightsCase,
+  output: readonly GgufTensor[],
+  layers: readonly (readonly GgufTensor[])[],
+): BudgetPlan {
+  const fixed = [
+    { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES },
+    { what: `KV cache of ${contextLength} tokens`, bytes: kvCachesBytes(model, contextLength, kvCache) },
+    { what: 'activations', bytes: activationsBytes(model, settings.ropeDimensions, contextLength) },
+  ];
+  return planBudget({ budget, fixed, output, layers, fileBytes: source.file.size });
+}
+
+/** What is multiplied with; vectors are small, and read when the model is loaded. */
+function matricesOf(gguf: Gguf, layers: number, tied: boolean): [output: GgufTensor[], layers: GgufTensor[][]] {
+  const matrices = gguf.tensors.filter(({ shape }) => shape.length > 1).sort((a, b) => a.offset - b.offset);
+  const output = matrices.filter(({ name }) => name === (tied ? 'token_embd.weight' : 'output.weight'));
+  const ofLayer = (layer: number): GgufTensor[] => matrices.filter(({ name }) => name.startsWith(`blk.${layer}.`));
+  return [output, Array.from({ length: layers }, (_, layer) => ofLayer(layer))];
+}

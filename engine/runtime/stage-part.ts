@@ -1,0 +1,8 @@
+import type { WeightsPart } from '../weights/weights-layout.ts';
+import type { StageTime } from './transformer.ts';
+
+/** The weights that a stage of a forward pass uses. */
+export function stagePart(stage: StageTime['name']): WeightsPart {
+  if (stage === 'embedding' || stage === 'output') return stage;
+  return Number(stage.slice('layer '.length));
+}

@@ -1,0 +1,38 @@
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { Shape } from '../model/architecture.ts';
+import { activationWidths } from './activations.ts';
+import { BATCH_TOKENS } from './create-transformer.ts';
+
+/** Larger pieces of memory come in huge pages (native/memory/buffer.cpp). */
+const HUGE_PAGE_BYTES = 2 ** 21;
+
+/** Positions of a cache come in blocks of so many (native/kernels/table.hpp: positionBlock). */
+const POSITION_BLOCK = 64;
+
+/** Bytes of the KV caches of all layers, once they are full. */
+export function kvCachesBytes(
+  { layers, kvHeads, headSize }: Shape,
+  context: number,
+  type: KeyValueCacheShape['type'],
+): number {
+  const positions = Math.ceil(context / POSITION_BLOCK) * POSITION_BLOCK;
+  return 2 * layers * pieceBytes(kvHeads * positions * headSize * (type === 'F32' ? 4 : 2));
+}
+
+/**
+ * Bytes of the activations of as many tokens as go through the layers at once, with the copies that multiplications pack
+ * for many tokens, and of one row of logits.
+ */
+export function activationsBytes(shape: Shape, ropeDimensions: number, context: number): number {
+  const tokens = Math.min(BATCH_TOKENS, context);
+  const widths = Object.values(activationWidths(shape, ropeDimensions));
+  const packs = tokens * (shape.hiddenSize + shape.ffnSize);
+  return [...widths.map((width) => tokens * width), packs, shape.vocabularySize].reduce(
+    (sum, values) => sum + pieceBytes(4 * values),
+    0,
+  );
+}
+
+function pieceBytes(bytes: number): number {
+  return bytes < HUGE_PAGE_BYTES ? bytes : Math.ceil(bytes / HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES;
+}

@@ -1,0 +1,73 @@
+import type { GgufTensor } from '../gguf/gguf.ts';
+import { InputError } from '../input/input-error.ts';
+import { formatBytes } from '../terminal/format.ts';
+import { placeTensors } from './place-tensors.ts';
+
+/** Something that takes memory whatever the weights do, for messages. */
+export interface MemoryUse {
+  readonly what: string;
+  readonly bytes: number;
+}
+
+export interface BudgetCase {
+  /** Bytes in all. */
+  readonly budget: number;
+  readonly fixed: readonly MemoryUse[];
+  /** Matrices of the output layer: they stay in any case. */
+  readonly output: readonly GgufTensor[];
+  /** Matrices of each layer. */
+  readonly layers: readonly (readonly GgufTensor[])[];
+  readonly fileBytes: number;
+}
+
+/** Which matrices stay in memory, and which pass through. */
+export interface BudgetPlan {
+  /** Of the output and of the first layers. */
+  readonly pinned: ReadonlySet<GgufTensor>;
+  /** Of each layer; empty for those that are pinned as a whole. */
+  readonly streamed: readonly (readonly GgufTensor[])[];
+  /** Bytes of each of the two buffers that layers pass through; 0 where none does. */
+  readonly bufferBytes: number;
+}
+
+/**
+ * Shares out a memory budget: the output layer and as many matrices as fit stay, from the first layer on; the others are
+ * read for every token, into one of two buffers of a layer each while the layer in the other one computes. With R bytes
+ * that don't stay a token takes at least R/d seconds, whatever a disk of d bytes per second is busy with.
+ * @throws InputError where there is no room for the output and two layers; it says what is needed at least
+ */
+export function planBudget({ budget, fixed, output, layers, fileBytes }: BudgetCase): BudgetPlan {
+  const bytesOf = (tensors: readonly GgufTensor[]): number => placeTensors(tensors, fileBytes).bytes;
+  const used = [...fixed, { what: 'output layer', bytes: bytesOf(output) }];
+  const room = budget - used.reduce((sum, { bytes }) => sum + bytes, 0);
+  const sizes = layers.map(bytesOf);
+  if (sizes.reduce((sum, bytes) => sum + bytes, 0) <= room)
+    return { pinned: new Set([...output, ...layers.flat()]), streamed: layers.map(() => []), bufferBytes: 0 };
+
+  const bufferBytes = Math.max(...sizes);
+  let left = room - 2 * bufferBytes;
+  if (left < 0) throw tooSmall(budget, [...used, { what: 'two layers to stream through', bytes: 2 * bufferBytes }]);
+  const pinned = new Set(output);
+  const streamed = layers.map((tensors) => {
+    const own: GgufTensor[] = [];
+    for (const tensor of tensors) {
+      const bytes = bytesOf([...own, tensor]) - bytesOf(own);
+      if (bytes > left) break;
+      left -= bytes;
+      own.push(tensor);
+    }
+    if (own.length < tensors.length) left = 0;
+    for (const tensor of own) pinned.add(tensor);
+    return tensors.filter((tensor) => !pinned.has(tensor));
+  });
+  return { pinned, streamed, bufferBytes };
+}
+
+function tooSmall(budget: number, uses: readonly MemoryUse[]): InputError {
+  const text = (bytes: number): string => formatBytes(bytes).replaceAll('\u00a0', ' ');
+  const least = uses.reduce((sum, { bytes }) => sum + bytes, 0);
+  // Rounded up: who asks for what is said here should get it.
+  const mebibytes = Math.ceil(least / 2 ** 20);
+  const parts = uses.map(({ what, bytes }) => `${what} ${text(bytes)}`).join(', ');
+  return new InputError('memory', `${text(budget)} are too few; this model needs at least ${mebibytes} MiB (${parts})`);
+}

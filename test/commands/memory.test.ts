@@ -1,0 +1,119 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ChromeEvent } from '../../engine/trace/perfetto.ts';
+import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { LARGE_LAYER_BYTES, largeFile } from '../runtime/large-file.ts';
+import { createMemoryCgroup, testInCgroup } from '../support/memory-cgroup.ts';
+import { testIf } from '../support/needs.ts';
+import { type Ended, runCommand } from '../support/run-script.ts';
+
+const MIB = 2 ** 20;
+let [folder, model] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+  model = await largeFile(folder);
+});
+test.after(() => rmSync(folder, { recursive: true }));
+const TOKENS = 6;
+
+const command = (...options: readonly string[]): string[] => [
+  ...[process.execPath, 'bin/hearth.js', 'generate', '--model', model, '--prompt', 'ab', '--temperature', '0'],
+  ...['--tokens', String(TOKENS), '--kernels', 'native', '--threads', '2', '--json', ...options],
+];
+const generate = (...options: readonly string[]): Promise<Ended> => runCommand(command(...options));
+const textOf = ({ code, stdout, stderr }: Ended): unknown => {
+  assert.is(code, 0, stderr);
+  return JSON.parse(stdout).tokens;
+};
+
+/** MiB that are needed at least, as the message says. */
+async function least(): Promise<number> {
+  const { code, stderr } = await generate('--memory', '50MiB');
+  assert.is(code, 2);
+  const found = /^memory: 50\.0 MiB are too few; this model needs at least (\d+) MiB \(Node\.js and its heap/.exec(
+    stderr,
+  );
+  assert.ok(found, stderr);
+  return Number(found?.[1]);
+}
+
+const withKernels = (name: string, body: () => Promise<void>): void =>
+  testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
+
+withKernels('a budget gives the same text; what it streams, waits for and holds is in the trace', async () => {
+  const trace = join(folder, 'trace.json');
+  const [whole, streamed] = [
+    await generate(),
+    await generate('--memory', `${(await least()) + 64} MiB`, '--trace', trace),
+  ];
+  assert.equal(textOf(streamed), textOf(whole));
+  const events: readonly ChromeEvent[] = JSON.parse(readFileSync(trace, 'utf8')).traceEvents;
+  const tokens = events.filter(({ name }) => name.startsWith('token '));
+  assert.equal(
+    tokens.map(({ cat }) => cat),
+    ['prefill', ...new Array(TOKENS - 1).fill('decode')],
+  );
+  const named = (name: string): ChromeEvent[] => events.filter((event) => event.name === name);
+  assert.is(named('compute: layer 23').length, TOKENS);
+  assert.is(named('disk: waits for layer 23').length, TOKENS);
+  // What doesn't stay is read for every token, and two layers ahead at the end; what stays is read once.
+  const layerReads = named('disk: prefetch').filter(({ args }) => args?.what === 'layer 23');
+  assert.ok(layerReads.length >= TOKENS && layerReads.length <= TOKENS + 1, String(layerReads.length));
+  const bytes = named('disk: prefetch').reduce((sum, { args }) => sum + Number(args?.bytes), 0);
+  const perToken = (bytes - 24 * LARGE_LAYER_BYTES - 2 * LARGE_LAYER_BYTES) / (TOKENS - 1);
+  // Between two runs Node.js differs by some MiB, and so does what stays.
+  const expected = 24 * LARGE_LAYER_BYTES - 64 * MIB;
+  assert.ok(Math.abs(perToken - expected) < 16 * MIB, `${perToken / MIB} MiB`);
+  const resident = named('resident weights (bytes)').map(({ args }) => Number(args?.value));
+  assert.ok(Math.max(...resident) <= 24 * LARGE_LAYER_BYTES - expected + 3 * LARGE_LAYER_BYTES);
+});
+
+withKernels('logits keep to a budget, too, and an ample one reads everything once', async () => {
+  const logits = (...options: readonly string[]): Promise<Ended> =>
+    runCommand([
+      process.execPath,
+      'bin/hearth.js',
+      'logits',
+      '--model',
+      model,
+      '--tokens',
+      '5,6,7',
+      '--json',
+      ...options,
+    ]);
+  const found = await Promise.all([logits(), logits('--memory', '3 GiB'), logits('--memory', `${await least()} MiB`)]);
+  const [whole, ample, tight] = found.map(({ code, stdout, stderr }) => {
+    assert.is(code, 0, stderr);
+    return JSON.parse(stdout).logits;
+  });
+  assert.equal(ample, whole);
+  assert.equal(tight, whole);
+});
+
+withKernels('the reference kernels have no weights to stream', async () => {
+  const { code, stderr } = await generate('--kernels', 'reference', '--memory', '1 GiB');
+  assert.is(code, 2);
+  assert.match(stderr, /^weights: the reference kernels hold all weights .* native kernels are needed/);
+});
+
+const inCgroup = NATIVE_SETS.length > 0 ? testInCgroup : withKernels;
+inCgroup('a process with a budget lives in a cgroup of that size', async () => {
+  const budget = (await least()) + 48;
+  // There is no swap, and what the process takes can't be reclaimed: beyond the limit it would be killed.
+  const cgroup = createMemoryCgroup(budget * MIB);
+  try {
+    const joining = `echo $$ > ${cgroup.procs} && exec "$@"`;
+    const ended = await runCommand(['sh', '-c', joining, 'sh', ...command('--memory', `${budget} MiB`)]);
+    assert.equal(textOf(ended), textOf(await generate()));
+    assert.is(cgroup.kills(), 0);
+    const peak = cgroup.peakBytes();
+    assert.ok(peak > 50 * MIB && peak <= budget * MIB, `${peak}`);
+  } finally {
+    cgroup.remove();
+  }
+});
+
+test.run();
