@@ -12,6 +12,7 @@ export function createMetal(state: CacheState, budget: Budget): Reclaimer {
   return {
     ...createLru(state, budget),
     touch: () => {},
+    populate: () => {},
     reclaim: () => {
       while (lists.inactive.oldest !== undefined) {
         state.drop(lists.inactive.oldest, Number.POSITIVE_INFINITY, 'reclaimed');

@@ -29,6 +29,11 @@ export function createOverflow(state: CacheState, budget: Budget): Reclaimer {
     return rest;
   };
 
+  const touch = (run: Run): void => {
+    const rest = run.list === lists.passing ? keep(run) : undefined;
+    if (rest !== undefined) state.drop(rest, Number.POSITIVE_INFINITY, 'reclaimed');
+  };
+
   return {
     charged: () => lists.inactive.bytes + lists.pinned.bytes,
     begin: (span) => runs.add(span, lists.reading, NO_MARKS),
@@ -36,10 +41,8 @@ export function createOverflow(state: CacheState, budget: Budget): Reclaimer {
       const rest = keep(run);
       if (rest !== undefined) runs.toNewest(rest, lists.passing);
     },
-    touch: (run) => {
-      const rest = run.list === lists.passing ? keep(run) : undefined;
-      if (rest !== undefined) state.drop(rest, Number.POSITIVE_INFINITY, 'reclaimed');
-    },
+    touch,
+    populate: touch,
     spared: () => 0,
     reclaim: (excess) => {
       for (let left = excess; left > 0 && lists.inactive.newest !== undefined; ) {

@@ -72,6 +72,8 @@ export interface PolicyParameters {
   readonly readAhead: number;
   readonly kernel: KernelRates;
   readonly overhead: number;
+  /** How far a page fault that no readahead foresaw reads before what it was asked for, bytes. */
+  readonly readAround: number;
   /** min(d^bytes_can_swap, d^swap_avail) */
   readonly swappable: number;
 }
@@ -91,15 +93,18 @@ export function policyParameters(policy: PagePolicy): PolicyParameters {
 function complete(policy: PagePolicy): PolicyParameters {
   switch (policy.name) {
     case 'linux':
-    case 'linux-two-list':
-      return { kind: policy.name, ...mapping(policy), swappable: 0 };
+      return { kind: policy.name, ...mapping(policy), readAround: 0, swappable: 0 };
+    case 'linux-two-list': {
+      const { readAhead, ...rest } = mapping(policy);
+      return { kind: policy.name, readAhead, readAround: readAhead / 2, ...rest, swappable: 0 };
+    }
     case 'overflow':
     case 'metal':
-      return { kind: policy.name, ...IDEAL, swappable: 0 };
+      return { kind: policy.name, ...IDEAL, readAround: 0, swappable: 0 };
     case 'android': {
       const swappable = Math.min(policy.swappable, policy.swapFree);
-      if (policy.beyondSwap === 'overflow') return { kind: 'overflow', ...IDEAL, swappable };
-      return { kind: 'linux', ...mapping(policy), swappable };
+      if (policy.beyondSwap === 'overflow') return { kind: 'overflow', ...IDEAL, readAround: 0, swappable };
+      return { kind: 'linux', ...mapping(policy), readAround: 0, swappable };
     }
   }
 }

@@ -1,5 +1,8 @@
+import type { Budget } from './page-cache-budget.ts';
+import type { PolicyParameters } from './page-cache-policy.ts';
 import type { Run } from './page-cache-runs.ts';
 import type { Span } from './page-cache-span.ts';
+import type { CacheState } from './page-cache-state.ts';
 
 /**
  * Who reads from the disk:
@@ -10,16 +13,32 @@ import type { Span } from './page-cache-span.ts';
  */
 export type Reader = 'demand' | 'willneed' | 'populate';
 
+/**
+ * How a read came about: by a fault that nothing foresaw; by going on where the readahead before it ended; or behind
+ * something that was in memory already.
+ */
+export type Stream = 'new' | 'on' | 'broken';
+
+export interface ReclaimerParts {
+  readonly parameters: PolicyParameters;
+  readonly state: CacheState;
+  readonly budget: Budget;
+  /** Seconds; undefined where nobody keeps time. */
+  readonly now: (() => number) | undefined;
+}
+
 /** A reclaim policy at work on one cache. Runs passed in are cut to fit, and may be joined with others afterwards. */
 export interface Reclaimer {
   /** Bytes that count against the capacity. */
   charged(): number;
   /** Enters missing extents as being read. */
-  begin(span: Span, reader: Reader): void;
+  begin(span: Span, reader: Reader, stream: Stream): void;
   /** A run has been read, or unpinned: puts it where it belongs. */
   admit(run: Run): void;
   /** A computation uses a run that is neither pinned nor being read. */
   touch(run: Run): void;
+  /** MADV_POPULATE_READ maps and uses a run that is neither pinned nor being read. */
+  populate(run: Run): void;
   /** Bytes that reclaim looks at and spares before it has found `excess` bytes to drop. */
   spared(excess: number): number;
   /** Drops `excess` bytes or more, or as much as can be dropped. */

@@ -1,18 +1,16 @@
-import type { Budget } from './page-cache-budget.ts';
 import { createLru } from './page-cache-lru.ts';
 import { createMetal } from './page-cache-metal.ts';
 import { createOverflow } from './page-cache-overflow.ts';
-import type { PolicyParameters } from './page-cache-policy.ts';
-import type { Reclaimer } from './page-cache-reclaimer.ts';
-import type { CacheState } from './page-cache-state.ts';
+import type { Reclaimer, ReclaimerParts } from './page-cache-reclaimer.ts';
 import { createTwoLists } from './page-cache-two-lists.ts';
 
-export function createReclaimer(parameters: PolicyParameters, state: CacheState, budget: Budget): Reclaimer {
+export function createReclaimer(parts: ReclaimerParts): Reclaimer {
+  const { parameters, state, budget } = parts;
   switch (parameters.kind) {
     case 'linux':
       return createLru(state, budget);
     case 'linux-two-list':
-      return createTwoLists(state, budget, parameters.readAhead);
+      return createTwoLists(parts);
     case 'overflow':
       return createOverflow(state, budget);
     case 'metal':

@@ -10,9 +10,23 @@ export interface Marks {
   promoted: boolean;
   /** In single pages that no page table maps yet. */
   unmapped: boolean;
+  /** What it came in. */
+  folios: Folios;
 }
 
-export const NO_MARKS: Readonly<Marks> = { young: false, referenced: false, promoted: false, unmapped: false };
+/**
+ * Units in which the kernel keeps a file's bytes: single pages; several pages that are mapped one by one; or huge pages,
+ * mapped by one entry.
+ */
+export type Folios = 'page' | 'several' | 'huge';
+
+export const NO_MARKS: Readonly<Marks> = {
+  young: false,
+  referenced: false,
+  promoted: false,
+  unmapped: false,
+  folios: 'page',
+};
 
 /** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
 export interface Run extends Span, Marks {
@@ -84,7 +98,7 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   const joinPair = (low: Run | undefined, high: Run | undefined): void => {
     if (low === undefined || high === undefined || low.to !== high.from) return;
     if (low.young !== high.young || low.referenced !== high.referenced) return;
-    if (low.promoted !== high.promoted || low.unmapped !== high.unmapped) return;
+    if (low.promoted !== high.promoted || low.unmapped !== high.unmapped || low.folios !== high.folios) return;
     leave(high);
     unlink(high);
     low.to = high.to;
@@ -105,8 +119,9 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   /** Cuts a run in two; the upper part is the more recent. */
   const split = (run: Run, position: number): Run => {
-    const { list, newer, young, referenced, promoted, unmapped } = run;
-    const high: Run = { from: position, to: run.to, young, referenced, promoted, unmapped, list, older: run, newer };
+    const { list, newer, young, referenced, promoted, unmapped, folios } = run;
+    const marks = { young, referenced, promoted, unmapped, folios };
+    const high: Run = { from: position, to: run.to, ...marks, list, older: run, newer };
     run.to = position;
     run.newer = high;
     if (newer === undefined) list.newest = high;
@@ -123,8 +138,9 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   return {
     all,
-    add: ({ from, to }, list, { young, referenced, promoted, unmapped }) => {
-      const run: Run = { from, to, young, referenced, promoted, unmapped, list, older: undefined, newer: undefined };
+    add: ({ from, to }, list, { young, referenced, promoted, unmapped, folios }) => {
+      const marks = { young, referenced, promoted, unmapped, folios };
+      const run: Run = { from, to, ...marks, list, older: undefined, newer: undefined };
       enter(run);
       append(run, list);
     },

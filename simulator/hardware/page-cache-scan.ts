@@ -44,6 +44,13 @@ export function prefetch(cache: PageCache, range: ByteRange, reader: 'willneed' 
     const segment = cache.next({ from, to: range.to });
     const chunk = segment.state === 'missing' ? cache.atOnce(segment) : segment;
     for (const part of cache.startRead(chunk, reader).reads) cache.finishRead(part);
-    from = chunk.to;
+    if (segment.state === 'missing') {
+      // What has come is used only now.
+      if (reader === 'populate') cache.startRead(chunk, reader);
+      from = chunk.to;
+    } else {
+      const rest = cache.next(chunk);
+      if (rest.state === 'resident') from = rest.to;
+    }
   }
 }

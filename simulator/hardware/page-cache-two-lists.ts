@@ -1,57 +1,69 @@
-import type { Budget } from './page-cache-budget.ts';
+import { createFolioStream, HUGE_PAGE_BYTES } from './page-cache-folios.ts';
 import { createLru } from './page-cache-lru.ts';
-import type { Reader, Reclaimer } from './page-cache-reclaimer.ts';
-import type { Marks, Run } from './page-cache-runs.ts';
-import type { Span } from './page-cache-span.ts';
-import type { CacheState } from './page-cache-state.ts';
+import type { Reclaimer, ReclaimerParts } from './page-cache-reclaimer.ts';
+import { type Folios, NO_MARKS, type Run } from './page-cache-runs.ts';
+import { firstEndingAfter, type Span, splitBySet } from './page-cache-span.ts';
 
-/** Pages from this size on are mapped by one entry of the page table, bytes (x86-64; mm/filemap.c, mm/gup.c). */
-const HUGE_PAGE_BYTES = 2 * 2 ** 20;
-/** Readahead windows, after a stream's first, whose folios are larger than a page and smaller than a huge page. */
-const PROMOTED_WINDOWS = 4;
+/** How often a cgroup's statistics are brought up to date, from which reclaim knows the lists (mm/memcontrol.c). */
+const STATISTICS_SECONDS = 2;
 
 /**
- * Linux without MGLRU, on an ordinary mapping (mm/vmscan.c, mm/workingset.c, 6.18). Extents enter an inactive list; use
- * does not move them, it sets the accessed bit of the page table (young). Reclaim looks at the oldest inactive extent:
- * young, it is spared for another trip, and promoted to the active list if that happens twice; not young, it is dropped.
- * So what a computation has used outlives what a prefetch has just brought in. The active list is at most as long as the
- * inactive one: its oldest go back. An extent that is read again before as many others have been reclaimed or promoted
- * as the active list holds was dropped too early, and becomes active at once.
+ * What reclaim looks at in one go, bytes: 32 pages (SWAP_CLUSTER_MAX, mm/vmscan.c), or a folio if that is larger. Of
+ * several pages: the mean over windows with folios of 16 KiB, 64 KiB, 256 KiB and 1 MiB.
+ */
+const BATCH_BYTES: Readonly<Record<Folios, number>> = {
+  page: 128 * 2 ** 10,
+  several: 195 * 2 ** 10,
+  huge: HUGE_PAGE_BYTES,
+};
+
+/**
+ * Linux without MGLRU, on an ordinary mapping (mm/vmscan.c, mm/workingset.c, mm/swap.c, 6.18). Extents enter an inactive
+ * list; use does not move them, it sets the accessed bit of the page table (young). Reclaim looks at the oldest inactive
+ * extent: young, it is spared for another trip, and promoted to the active list if that happens twice; not young, it is
+ * dropped. So what a computation has used outlives what a prefetch has just brought in. An extent that is read again
+ * before as many others have been reclaimed or promoted as the active list holds was dropped too early, and becomes
+ * active at once.
+ *
+ * While the active list is longer than the inactive one, reclaim shortens it: for every batch that it looks at in the
+ * one, a batch of the other goes back, or as many as it is longer. Batches are 32 pages or a large folio: behind a huge
+ * page little goes back, behind single pages huge ones go back sixteen times as fast. And "longer" is what the
+ * statistics say, which are seconds old: measured in a ring, the active list grows to nine tenths and then falls to a
+ * fifth of the memory within half a second.
  *
  * MADV_POPULATE_READ uses what it maps, page by page, and the kernel takes a folio of several pages that is mapped page
- * by page for used more than once, and promotes it. Folios grow with a stream: single pages in its first readahead
- * window, huge pages, which count once, from the sixth on if the readahead allows them.
+ * by page for used more than once, and promotes it; a single page, when it is populated the second time; a huge page,
+ * which has one entry of the page table, never. What came in which, see createFolioStream.
  *
  * MADV_WILLNEED brings single pages that no page table maps; the first use maps them by page faults.
  *
  * Measured against kernel 6.18, one process, each window prefetched before it is used (S = 1 GiB, limit 448 and 640 MiB,
  * k = 1, 2, 4, 8, bytes read per token): MADV_WILLNEED within 0.02 × S in all eight cells (1.24 × S where strict LRU says
  * 1.00). In a ring less is lost (1.1 × S): pages still on their way when reclaim comes round can't be dropped.
- * MADV_POPULATE_READ at 8 MiB of readahead is chaotic in the kernel (from 1.4 to 2.0 × S in successive tokens at k = 1)
- * and only roughly right here, about 0.1 × S too low at k > 1; at 128 KiB, strict LRU describes it better.
+ * MADV_POPULATE_READ at 8 MiB of readahead is chaotic in the kernel (from 1.4 to 2.0 × S in successive tokens at k = 1),
+ * and about 0.1 × S too low here at k = 4 and 8; at 128 KiB, strict LRU describes it better.
  */
-export function createTwoLists(state: CacheState, budget: Budget, readAhead: number): Reclaimer {
+export function createTwoLists({ state, budget, parameters, now }: ReclaimerParts): Reclaimer {
   const { lists, runs, history, extentBytes } = state;
   const { inactive, active, reading } = lists;
   const lru = createLru(state, budget);
-  const promotedFrom = Math.max(1, Math.floor(readAhead / extentBytes));
-  const promotedTo =
-    readAhead < HUGE_PAGE_BYTES
-      ? Number.POSITIVE_INFINITY
-      : Math.round(((1 + PROMOTED_WINDOWS) * readAhead) / extentBytes);
-  /** Where the last populate ended, and how many extents in a row it had read by then. */
-  let stream = { end: -1, length: 0 };
+  const isThere = (extent: number): boolean => {
+    const run = runs.all[firstEndingAfter(runs.all, extent)];
+    return run !== undefined && run.from <= extent;
+  };
+  const readahead = createFolioStream(parameters.readAhead, extentBytes, isThere);
+  /** As the statistics had it when they were last brought up to date. */
+  const counted = { at: Number.NEGATIVE_INFINITY, activeExtents: 0, isActiveLonger: false };
+  /** Batches that reclaim has looked at in the inactive list and not yet in the active, per byte of an extent. */
+  let owed = 0;
 
-  /** Marks of an extent at the `place`-th place of its stream. */
-  const marksOf = (reader: Reader, place: number, refaulted: boolean): Marks => {
-    const populated = reader === 'populate';
-    const promoted = refaulted || (populated && place >= promotedFrom && place < promotedTo);
-    return {
-      young: populated,
-      referenced: populated && !promoted && place < promotedFrom,
-      promoted,
-      unmapped: reader === 'willneed',
-    };
+  const count = (): void => {
+    const seconds = now === undefined ? Number.POSITIVE_INFINITY : now();
+    if (seconds < counted.at + STATISTICS_SECONDS) return;
+    if (now !== undefined) counted.at = seconds;
+    counted.activeExtents = active.bytes / extentBytes;
+    counted.isActiveLonger = active.bytes > inactive.bytes + reading.bytes;
+    if (!counted.isActiveLonger) owed = 0;
   };
 
   /** Extents there is room for; negative: extents that remain to be reclaimed for reads that have begun. */
@@ -65,23 +77,32 @@ export function createTwoLists(state: CacheState, budget: Budget, readAhead: num
     const free = freeExtents();
     return history.find(span).flatMap(({ from, to, age }) => {
       if (age === undefined) return [];
-      const tooFar = Math.max(0, Math.ceil(state.age - age - active.bytes / extentBytes));
+      const tooFar = Math.max(0, Math.ceil(state.age - age - counted.activeExtents));
       const ahead = Math.max(0, from - span.from - free);
-      if (state.age - age + ahead <= active.bytes / extentBytes) return [{ from, to }];
+      if (state.age - age + ahead <= counted.activeExtents) return [{ from, to }];
       // Each extent was reclaimed one later than the one before: while there is room, distances fall along the span.
       const first = from + tooFar;
       return first < to && first - span.from <= free ? [{ from: first, to }] : [];
     });
   };
 
-  const balance = (): void => {
-    while (active.oldest !== undefined && active.bytes > inactive.bytes + reading.bytes) deactivate(active.oldest);
-  };
-
   const deactivate = (oldest: Run): void => {
     const run = runs.cut(oldest, oldest.from, oldest.from + 1);
     run.young = false;
     runs.toNewest(run, inactive);
+  };
+
+  /** Reclaim has looked at inactive extents: it looks at as many batches of the active list, or more if that is longer. */
+  const shortenActive = (extents: number, folios: Folios): void => {
+    const others = Math.max(extentBytes, inactive.bytes + reading.bytes);
+    const proportion = folios === 'huge' ? 1 : Math.max(1, active.bytes / others);
+    owed += (extents * proportion) / BATCH_BYTES[folios];
+    for (let run = active.oldest; run !== undefined; run = active.oldest) {
+      const batches = 1 / BATCH_BYTES[run.folios];
+      if (owed < batches) return;
+      owed -= batches;
+      deactivate(run);
+    }
   };
 
   const promote = (run: Run): void => {
@@ -100,19 +121,15 @@ export function createTwoLists(state: CacheState, budget: Budget, readAhead: num
 
   return {
     ...lru,
-    begin: (span, reader) => {
-      const before = reader === 'populate' && stream.end === span.from ? stream.length : 0;
-      if (reader === 'populate') stream = { end: span.to, length: before + span.to - span.from };
-      const start = span.from - before;
+    begin: (span, reader, stream) => {
+      const unmapped = reader === 'willneed';
+      const parts = unmapped ? [{ ...span, folios: 'page' as const }] : readahead.advance(span, stream);
       const recent = refaulting(span);
-      const edges = [span.from, span.to, start + promotedFrom, start + promotedTo, ...recent.flatMap(edgesOf)];
-      const inside = edges.filter((edge) => edge >= span.from && edge <= span.to).sort((a, b) => a - b);
-      inside.forEach((from, index) => {
-        const to = inside[index + 1] ?? from;
-        if (from === to) return;
-        const refaulted = recent.some((other) => other.from <= from && from < other.to);
-        runs.add({ from, to }, reading, marksOf(reader, from - start, refaulted));
-      });
+      for (const { from, to, folios } of parts) {
+        for (const { inside: promoted, ...part } of splitBySet(recent, { from, to })) {
+          runs.add(part, reading, { ...NO_MARKS, promoted, unmapped, folios });
+        }
+      }
     },
     admit: (run) => {
       const { promoted } = run;
@@ -126,6 +143,15 @@ export function createTwoLists(state: CacheState, budget: Budget, readAhead: num
       run.young = true;
       runs.join(run);
     },
+    populate: (run) => {
+      const { folios, referenced, list } = run;
+      const isPromoted = list === inactive && (folios === 'several' || (folios === 'page' && referenced));
+      run.unmapped = false;
+      run.young = true;
+      if (folios !== 'huge') run.referenced = folios === 'several' || !isPromoted;
+      if (isPromoted) promote(run);
+      else runs.join(run);
+    },
     spared: (excess) => {
       let spared = 0;
       let found = 0;
@@ -137,17 +163,21 @@ export function createTwoLists(state: CacheState, budget: Budget, readAhead: num
       return spared;
     },
     reclaim: (excess) => {
+      count();
       for (let left = excess; left > 0; ) {
-        balance();
         const { oldest } = inactive;
-        if (oldest?.young) spare(oldest);
-        else if (oldest !== undefined) {
-          const slack = inactive.bytes + reading.bytes - active.bytes;
-          const beforeBalance =
-            active.oldest === undefined ? Number.POSITIVE_INFINITY : 1 + Math.floor(slack / extentBytes);
-          left -= state.drop(oldest, Math.min(Math.ceil(left / extentBytes), beforeBalance), 'reclaimed');
-        } else if (active.oldest !== undefined) deactivate(active.oldest);
-        else return;
+        if (oldest === undefined) {
+          if (active.oldest === undefined) return;
+          deactivate(active.oldest);
+          continue;
+        }
+        const shortens = counted.isActiveLonger && active.oldest !== undefined;
+        const { young, folios, from, to } = oldest;
+        const most = shortens ? 1 : to - from;
+        const extents = young ? most : Math.min(most, Math.ceil(left / extentBytes));
+        if (young) spare(runs.cut(oldest, from, from + extents));
+        else left -= state.drop(oldest, extents, 'reclaimed');
+        if (shortens) shortenActive(extents, folios);
       }
     },
     atOnce: () => {
@@ -157,8 +187,4 @@ export function createTwoLists(state: CacheState, budget: Budget, readAhead: num
       return oldest === undefined || oldest.young ? 1 : Math.min(oldest.to - oldest.from, lru.atOnce());
     },
   };
-}
-
-function edgesOf({ from, to }: Span): [number, number] {
-  return [from, to];
 }

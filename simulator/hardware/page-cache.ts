@@ -2,7 +2,7 @@ import { createBudget } from './page-cache-budget.ts';
 import { createAgelessHistory, createHistory } from './page-cache-history.ts';
 import { type PagePolicy, policyParameters } from './page-cache-policy.ts';
 import { type ByteRange, createExtentGrid } from './page-cache-range.ts';
-import type { Reader } from './page-cache-reclaimer.ts';
+import type { Reader, Stream } from './page-cache-reclaimer.ts';
 import { createReclaimer } from './page-cache-reclaimers.ts';
 import type { Run } from './page-cache-runs.ts';
 import { addSpan, firstEndingAfter, removeSpan, type Span, splitBySet } from './page-cache-span.ts';
@@ -18,6 +18,8 @@ export interface PageCacheOptions {
   readonly policy: PagePolicy;
   /** Granularity, a whole number of bytes; by default DEFAULT_EXTENT_BYTES. */
   readonly extentBytes?: number;
+  /** Seconds, for what a kernel does by the clock; without it, it does so at every operation. */
+  readonly now?: () => number;
 }
 
 /** Calibrated: the granularity at which strict LRU fitted measurements on Linux 6.18 best. */
@@ -82,8 +84,9 @@ export interface PageCache {
   /** A computation uses what is resident of a range. */
   touch(range: ByteRange): Touched;
   /**
-   * Begins to read what is missing of a range, with the policy's readahead if the reader has one. Room is made now; what
-   * is being read can't be dropped.
+   * Begins to read what is missing of a range, with the policy's readahead if the reader has one; of a range that is
+   * there, only the readahead that is due by now. Room is made now; what is being read can't be dropped. A populating
+   * reader uses what of the range is resident then.
    */
   startRead(range: ByteRange, reader: Reader): StartedRead;
   /**
@@ -104,6 +107,9 @@ export interface PageCache {
   counters(): PageCacheCounters;
 }
 
+/** No extent. */
+const NOWHERE = -1;
+
 /** @throws RangeError for sizes, limits or parameters of a policy that are negative or not numbers */
 export function createPageCache(options: PageCacheOptions): PageCache {
   const { size, limit, policy, extentBytes = DEFAULT_EXTENT_BYTES } = options;
@@ -115,10 +121,13 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   const needsAges = parameters.kind === 'linux-two-list';
   const state = createCacheState(size, extentBytes, needsAges ? createHistory() : createAgelessHistory());
   const budget = createBudget(limit, parameters.overhead * (options.used ?? size), parameters.swappable);
-  const reclaimer = createReclaimer(parameters, state, budget);
+  const reclaimer = createReclaimer({ parameters, state, budget, now: options.now });
   const { runs, lists, history, counters } = state;
   /** Extents that stay once they are resident, whether they are or not. */
   const pinned: Span[] = [];
+
+  /** The extent at whose use the kernel reads further ahead (PG_readahead): the first that it read ahead last. */
+  let marker = NOWHERE;
 
   const isReading = ({ list }: Run): boolean => list === lists.reading;
   const isEvictable = ({ list }: Run): boolean => list !== lists.reading && list !== lists.pinned;
@@ -145,17 +154,37 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     return missing;
   };
 
-  /** Where a read of a range ends: past it by the readahead's whole extents, up to the first that is not missing. */
-  const endOfRead = ({ to }: ByteRange, span: Span, reader: Reader): number => {
-    if (reader === 'willneed' || span.from === span.to) return span.to;
+  /** Where the read for a fault starts: before it by the read-around, unless something is there. */
+  const startOfRead = (from: number): number => {
+    const before = runs.all[firstEndingAfter(runs.all, from - 1)];
+    const isBehindOthers = before !== undefined && before.from < from;
+    return isBehindOthers ? from : Math.max(0, from - Math.floor(parameters.readAround / extentBytes));
+  };
+
+  /** Where a read of a range ends: past it by the readahead's whole extents; with one list, at the first that is there. */
+  const endOfRead = ({ to }: ByteRange, span: Span): number => {
     const reach = grid.inward({ from: 0, to: Math.min(size, to + parameters.readAhead) }).to;
-    return Math.max(span.to, Math.min(reach, runAt(span.to)?.from ?? reach));
+    const end = parameters.readAround > 0 ? reach : Math.min(reach, runAt(span.to)?.from ?? reach);
+    return Math.max(span.to, end);
+  };
+
+  /** What is to be read for a range: nothing for one that is there, unless it holds the readahead's mark. */
+  const wantedFor = (range: ByteRange, span: Span, reader: Reader): { spans: readonly Span[]; stream: Stream } => {
+    const missing = missingSpans(span);
+    const stream = missing.length > 0 ? 'new' : 'on';
+    const isMarked = span.from <= marker && marker < span.to;
+    if (reader === 'willneed' || (missing.length === 0 && !isMarked)) return { spans: missing, stream };
+    const to = endOfRead(range, span);
+    const from = missing.length > 0 ? startOfRead(span.from) : span.from;
+    const spans = missingSpans({ from, to });
+    marker = spans.some((part) => part.from <= span.to && span.to < part.to) ? span.to : NOWHERE;
+    return { spans, stream };
   };
 
   const touchSpan = (span: Span): void => runs.visit(span, isEvictable, reclaimer.touch);
 
-  const read = (span: Span, reader: Reader): void => {
-    reclaimer.begin(span, reader);
+  const read = (span: Span, reader: Reader, stream: Stream): void => {
+    reclaimer.begin(span, reader, stream);
     counters.read += state.bytesOf(span.from, span.to);
     const { reclaimed, dropped } = history.count(span, state.bytesOf);
     counters.reloaded += dropped;
@@ -184,7 +213,10 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       };
     },
     atOnce: ({ from, to }) => {
-      const extents = Math.max(1, reclaimer.atOnce() - Math.floor(parameters.readAhead / extentBytes));
+      const ahead = Math.floor(parameters.readAhead / extentBytes);
+      const around = Math.floor(parameters.readAround / extentBytes);
+      const most = around > 0 ? ahead - around : Number.POSITIVE_INFINITY;
+      const extents = Math.max(1, Math.min(most, reclaimer.atOnce() - ahead));
       return { from, to: Math.min(to, (Math.floor(from / extentBytes) + extents) * extentBytes) };
     },
     spared: (bytes) => {
@@ -198,10 +230,11 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     },
     startRead: (range, reader) => {
       const span = grid.outward(range);
-      if (reader === 'populate') touchSpan(span);
-      const missing = missingSpans({ from: span.from, to: endOfRead(range, span, reader) });
-      for (const part of missing) read(part, reader);
-      return { reads: missing.map(grid.toBytes), ...settle() };
+      const { spans, stream } = wantedFor(range, span, reader);
+      for (const [index, part] of spans.entries()) read(part, reader, index === 0 ? stream : 'broken');
+      const reclaimed = settle();
+      if (reader === 'populate') runs.visit(span, isEvictable, reclaimer.populate);
+      return { reads: spans.map(grid.toBytes), ...reclaimed };
     },
     finishRead: (range) => {
       runs.visit(grid.inward(range), isReading, (run) => {

@@ -2,7 +2,7 @@ import type { Steps } from '../kernel/effect.ts';
 import { hold } from '../kernel/hold.ts';
 import type { Simulation } from '../kernel/simulation.ts';
 import type { Disk, Faults } from './disk.ts';
-import type { PageCache } from './page-cache.ts';
+import type { PageCache, Residency } from './page-cache.ts';
 import type { ByteRange } from './page-cache-range.ts';
 import type { Reader } from './page-cache-reclaimer.ts';
 import { createReadsUnderWay, type FinishedRead } from './reads-under-way.ts';
@@ -84,6 +84,25 @@ export function createWeightsReader({
     for (const part of cache.startRead(range, 'willneed').reads) underWay.submit(part, 'willneed', 'sequential');
   }
 
+  /**
+   * MADV_POPULATE_READ: waits for pages to be there, then uses them; what the kernel has read ahead may be dropped again
+   * before it gets there, for what it reads ahead next.
+   * @returns how far it got
+   */
+  function* populate(state: Residency, chunk: ByteRange): Steps<number> {
+    if (state === 'reading') {
+      yield underWay.arrivalOf(chunk.from);
+      return chunk.from;
+    }
+    yield* read(chunk, 'populate');
+    if (state === 'missing') {
+      cache.startRead(chunk, 'populate');
+      return chunk.to;
+    }
+    const there = cache.next(chunk);
+    return there.state === 'resident' ? there.to : chunk.from;
+  }
+
   return {
     totals,
     *need(range, seconds = 0) {
@@ -97,14 +116,17 @@ export function createWeightsReader({
         const start = simulation.now;
         let to = segment.to;
         let own = 0;
-        if (segment.state === 'resident') own = cache.touch(segment).mapped / faults.kernel.mapped;
-        else if (segment.state === 'missing') {
+        if (segment.state === 'resident') {
+          own = cache.touch(segment).mapped / faults.kernel.mapped;
+          yield* read(segment, 'demand');
+        } else if (segment.state === 'missing') {
           // What is read is used at once: it may not stay until it could be looked up again.
           const chunk = cache.atOnce(segment);
           yield* read(chunk, 'demand');
           cache.touch(chunk);
           to = Math.min(range.to, chunk.to);
         } else {
+          yield* read(segment, 'demand');
           yield underWay.arrivalOf(from);
           // Pages came in order, and were used as they did; unless what has come was dropped at once.
           const there = cache.next(segment);
@@ -123,14 +145,20 @@ export function createWeightsReader({
     *prefetch(range, reader) {
       for (let from = range.from; from < range.to; ) {
         const segment = cache.next({ from, to: range.to });
-        const fits = segment.state === 'missing' ? cache.atOnce(segment) : segment;
-        const chunk = { from, to: segment.state === 'missing' ? Math.min(fits.to, from + chunkBytes) : fits.to };
-        if (reader === 'populate') yield* read(chunk, reader);
-        else if (segment.state === 'missing') yield* submit(chunk);
-        from = chunk.to;
+        const chunk = segment.state === 'missing' ? firstOf(cache.atOnce(segment)) : segment;
+        if (reader === 'populate') from = yield* populate(segment.state, firstOf(chunk));
+        else {
+          if (segment.state === 'missing') yield* submit(chunk);
+          from = chunk.to;
+        }
       }
     },
   };
+
+  /** The first chunk of a range. */
+  function firstOf({ from, to }: ByteRange): ByteRange {
+    return { from, to: Math.min(to, from + chunkBytes) };
+  }
 }
 
 /** Whether so much more can't be read before something that is being read has come. */

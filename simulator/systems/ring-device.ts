@@ -61,7 +61,14 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const outputInRam = plan.output.processor === 'cpu' || unified;
   const weights = mapWeights({ costs, stages, unified, isHead, outputInRam });
   const limit = Math.max(0, memory.available - memory.fixedBytes(context));
-  const cache = createPageCache({ size: weights.size, used: weights.used, limit, policy: memory.policy, extentBytes });
+  const cache = createPageCache({
+    size: weights.size,
+    used: weights.used,
+    limit,
+    policy: memory.policy,
+    extentBytes,
+    now: () => simulation.now,
+  });
   const disk = createDisk(simulation, device);
   const sampleCache = (): void => {
     if (!recorder.wantsSpans) return;

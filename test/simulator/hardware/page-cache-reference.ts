@@ -10,6 +10,7 @@ interface Extent {
   young: boolean;
   referenced: boolean;
   promoted: boolean;
+  folios: 'page' | 'several' | 'huge';
   /** It was in memory before; `age` of the last reclaim, undefined after a release. */
   seen: boolean;
   age: number | undefined;
@@ -27,6 +28,12 @@ export class ReferenceCache {
   age = 0;
   swapped = 0;
   stream = { end: -1, length: 0 };
+  /** The extent that sets off the next readahead. */
+  marker = -1;
+  /** Bytes of an extent over the batches that the active list is owed, and what the statistics say. */
+  owed = 0;
+  countedActive = 0;
+  isActiveLonger = false;
   counters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
   dropped: number[] = [];
 
@@ -44,6 +51,7 @@ export class ReferenceCache {
       young: false,
       referenced: false,
       promoted: false,
+      folios: 'page',
       seen: false,
       age: undefined,
     }));
@@ -113,6 +121,7 @@ export class ReferenceCache {
   private settle(): { dropped: number[]; shortage: number } {
     this.swapOut(this.charged() - this.capacity());
     const hasVictim = (): boolean => this.inactive.length + this.active.length > 0;
+    if (this.charged() > this.capacity()) this.count();
     while (this.charged() > this.capacity() && hasVictim()) this.reclaimOne();
     const held = this.sum(({ place }) => place !== 'nowhere');
     const dropped = this.dropped.sort((a, b) => a - b);
@@ -127,13 +136,29 @@ export class ReferenceCache {
     else this.scanOne();
   }
 
+  private bytesOf(list: Extent[]): number {
+    return list.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  private listedInactive(): number {
+    return this.bytesOf(this.inactive) + this.sum(({ place }) => place === 'reading');
+  }
+
+  private count(): void {
+    this.countedActive = this.bytesOf(this.active) / this.extentBytes;
+    this.isActiveLonger = this.bytesOf(this.active) > this.listedInactive();
+    if (!this.isActiveLonger) this.owed = 0;
+  }
+
   /** Two lists: looks at the oldest inactive extent. */
   private scanOne(): void {
-    const bytes = (list: Extent[]): number => list.reduce((sum, extent) => sum + extent.bytes, 0);
-    const reading = this.sum(({ place }) => place === 'reading');
-    while (this.active.length > 0 && bytes(this.active) > bytes(this.inactive) + reading) this.deactivate();
-    if (this.inactive.length === 0) this.deactivate();
-    const oldest = this.inactive[0] as Extent;
+    const oldest = this.inactive[0];
+    if (oldest === undefined) {
+      this.deactivate();
+      return;
+    }
+    const shortens = this.isActiveLonger && this.active.length > 0;
+    const { folios } = oldest;
     if (!oldest.young) this.drop(oldest, 'reclaimed');
     else {
       this.inactive.shift();
@@ -143,6 +168,14 @@ export class ReferenceCache {
         this.age++;
       } else this.inactive.push(oldest);
       oldest.referenced = true;
+    }
+    if (!shortens) return;
+    const batch = { page: 2 ** 17, several: 195 * 2 ** 10, huge: 2 ** 21 };
+    const longer = this.bytesOf(this.active) / Math.max(this.extentBytes, this.listedInactive());
+    this.owed += (folios === 'huge' ? 1 : Math.max(1, longer)) / batch[folios];
+    for (let next = this.active[0]; next !== undefined && this.owed >= 1 / batch[next.folios]; next = this.active[0]) {
+      this.owed -= 1 / batch[next.folios];
+      this.deactivate();
     }
   }
 
@@ -188,42 +221,80 @@ export class ReferenceCache {
 
   startRead(range: ByteRange, reader: Reader): { reads: number[]; dropped: number[]; shortage: number } {
     const asked = this.outward(range);
-    if (reader === 'populate') for (const extent of asked) this.touchOne(extent);
-    const reads = asked.filter(({ place }) => place === 'nowhere');
-    if (reader !== 'willneed' && asked.length > 0) {
-      let next = this.extents[(asked.at(-1) as Extent).index + 1];
-      const reach = range.to + this.parameters.readAhead;
-      while (next?.place === 'nowhere' && next.index * this.extentBytes + next.bytes <= reach) {
-        reads.push(next);
-        next = this.extents[next.index + 1];
-      }
+    const missing = asked.filter(({ place }) => place === 'nowhere');
+    const isMarked = asked.some(({ index }) => index === this.marker);
+    const reads = reader === 'willneed' || (missing.length === 0 && !isMarked) ? missing : this.readAhead(range, asked);
+    let last: Extent | undefined;
+    for (const extent of reads) {
+      // Behind what is in memory already, the rest comes in single pages.
+      const isBroken = last !== undefined && (last.index < extent.index - 1 || this.isBroken);
+      this.isBroken = isBroken;
+      this.begin(extent, reader, missing.length > 0 && last === undefined, isBroken);
+      last = extent;
     }
-    for (const extent of reads) this.begin(extent, reader);
-    return { reads: reads.map(({ index }) => index), ...this.settle() };
+    const { dropped, shortage } = this.settle();
+    if (reader === 'populate') for (const extent of asked) this.populateOne(extent);
+    return { reads: reads.map(({ index }) => index), dropped, shortage };
   }
 
-  private begin(extent: Extent, reader: Reader): void {
+  private isBroken = false;
+
+  /** What a fault reads, with what is around and ahead of it; of a range that is there, only what is ahead. */
+  private readAhead(range: ByteRange, asked: Extent[]): Extent[] {
+    const { readAhead, readAround } = this.parameters;
+    const first = (asked[0] as Extent).index;
+    const end = (asked.at(-1) as Extent).index + 1;
+    const isMissing = asked.some(({ place }) => place === 'nowhere');
+    const isThere = (index: number): boolean => this.extents[index]?.place !== 'nowhere';
+    const around = isMissing && first > 0 && !isThere(first - 1) ? Math.floor(readAround / this.extentBytes) : 0;
+    const reads = this.extents.slice(Math.max(0, first - around), end).filter(({ place }) => place === 'nowhere');
+    const reach = Math.min(this.size, range.to + readAhead);
+    this.marker = -1;
+    for (const extent of this.extents.slice(end)) {
+      if (extent.index * this.extentBytes + extent.bytes > reach) break;
+      if (extent.place === 'nowhere') {
+        if (extent.index === end) this.marker = end;
+        reads.push(extent);
+      } else if (readAround === 0) break;
+    }
+    return reads;
+  }
+
+  private populateOne(extent: Extent): void {
+    const list = this.inactive;
+    if (this.parameters.kind !== 'linux-two-list') this.touchOne(extent);
+    else if (extent.place === 'resident' && !extent.pinned) {
+      const isSecond = extent.folios === 'several' || (extent.folios === 'page' && extent.referenced);
+      const isPromoted = isSecond && list.includes(extent);
+      extent.young = true;
+      if (extent.folios !== 'huge') extent.referenced = extent.folios === 'several' || !isPromoted;
+      if (!isPromoted) return;
+      list.splice(list.indexOf(extent), 1);
+      this.active.push(extent);
+      this.age++;
+    }
+  }
+
+  private begin(extent: Extent, reader: Reader, isNew: boolean, isBroken: boolean): void {
     const toReclaim = Math.max(0, -Math.floor((this.capacity() - this.charged()) / this.extentBytes));
+    const { index } = extent;
+    const isBehind = index > 0 && this.extents[index - 1]?.place !== 'nowhere';
     extent.place = 'reading';
     this.counters.read += extent.bytes;
     if (extent.seen) this.counters.reloaded += extent.bytes;
     if (extent.seen && extent.age !== undefined) this.counters.refaulted += extent.bytes;
-    if (this.parameters.kind === 'linux-two-list') this.mark(extent, reader, toReclaim);
     extent.seen = true;
-  }
-
-  private mark(extent: Extent, reader: Reader, toReclaim: number): void {
-    const { readAhead } = this.parameters;
-    const active = this.active.reduce((sum, { bytes }) => sum + bytes, 0) / this.extentBytes;
-    extent.promoted = extent.age !== undefined && this.age + toReclaim - extent.age <= active;
-    if (reader !== 'populate') return;
-    if (this.stream.end !== extent.index) this.stream.length = 0;
-    const place = this.stream.length;
-    this.stream = { end: extent.index + 1, length: place + 1 };
-    extent.young = true;
-    // Below 2 MiB of readahead, all but the first window of a stream is promoted.
-    if (place >= Math.max(1, Math.floor(readAhead / this.extentBytes))) extent.promoted = true;
-    else extent.referenced = !extent.promoted;
+    if (this.parameters.kind !== 'linux-two-list') return;
+    extent.promoted = extent.age !== undefined && this.age + toReclaim - extent.age <= this.countedActive;
+    extent.folios = 'page';
+    if (reader === 'willneed') return;
+    const window = this.parameters.readAhead / this.extentBytes;
+    const isOn = !isNew || this.stream.end === index;
+    const start = isBehind ? Math.floor(window / 2) : 0;
+    const place = isOn ? this.stream.length + Math.max(0, index - this.stream.end) : start;
+    this.stream = { end: index + 1, length: place + 1 };
+    // Below 2 MiB of readahead, folios never grow to huge pages.
+    if (!isBroken && place >= Math.max(1, Math.floor(window))) extent.folios = 'several';
   }
 
   finishRead(range: ByteRange): void {

@@ -110,6 +110,83 @@ test('the active list is at most as long as the inactive one', () => {
   assert.equal(load(cache, 5), [{ from: 2, to: 3 }]);
 });
 
+/** A file of 160 MiB with 8 MiB of readahead. */
+function withReadahead(limit: number, now?: () => number): PageCache {
+  const policy = { name: 'linux-two-list', readAhead: 8 * MEBIBYTE, overhead: 0 } as const;
+  return createPageCache({ size: 160 * MEBIBYTE, limit: limit * MEBIBYTE, policy, ...(now && { now }) });
+}
+
+function mebibytes(ranges: readonly ByteRange[]): [number, number][] {
+  return ranges.map(({ from, to }) => [from / MEBIBYTE, to / MEBIBYTE]);
+}
+
+function range(from: number, to: number): ByteRange {
+  return { from: from * MEBIBYTE, to: to * MEBIBYTE };
+}
+
+test('a page fault reads half the readahead before it, if nothing is there, and all of it behind', () => {
+  const cache = withReadahead(160);
+  assert.equal(mebibytes(cache.startRead(range(40, 44), 'demand').reads), [[36, 52]]);
+  cache.finishRead(range(36, 52));
+  assert.equal(mebibytes(cache.startRead(range(52, 56), 'demand').reads), [[52, 64]]); // 48 to 52 is there
+  assert.equal(mebibytes(cache.startRead(range(0, 4), 'willneed').reads), [[0, 4]]);
+});
+
+test('a reader that comes to what was read ahead sets off the next readahead, once', () => {
+  const cache = withReadahead(160);
+  cache.startRead(range(0, 4), 'demand');
+  cache.finishRead(range(0, 12));
+  assert.equal(cache.startRead(range(0, 4), 'demand').reads, []);
+  assert.equal(mebibytes(cache.startRead(range(4, 12), 'demand').reads), [[12, 20]]);
+  assert.equal(cache.startRead(range(4, 12), 'demand').reads, []);
+});
+
+test('what was read ahead and not used yet is dropped before what was populated', () => {
+  const cache = withReadahead(20);
+  prefetch(cache, range(0, 12), 'populate'); // 0 to 12 populated, to 20 read ahead
+  assert.equal(mebibytes(cache.residentRanges()), [[0, 20]]);
+  assert.equal(mebibytes(cache.startRead(range(100, 104), 'willneed').dropped), [[12, 16]]);
+});
+
+test('single pages are promoted when they are populated for the second time, and reclaim need not look at them', () => {
+  const cache = withReadahead(24);
+  prefetch(cache, range(0, 24), 'willneed');
+  const spared = [1, 2].map(() => {
+    prefetch(cache, range(0, 8), 'populate');
+    return cache.spared(4 * MEBIBYTE) / MEBIBYTE;
+  });
+  assert.equal(spared, [8, 0]);
+});
+
+test('how long the lists are, reclaim knows from statistics that are up to two seconds old', () => {
+  for (const [seconds, resident] of [
+    [
+      1.9,
+      [
+        [4, 28],
+        [68, 76],
+      ],
+    ],
+    [
+      2,
+      [
+        [8, 28],
+        [64, 76],
+      ],
+    ],
+  ] as const) {
+    let now = 0;
+    const cache = withReadahead(32, () => now);
+    const loadFour = (from: number): void => prefetch(cache, range(from, from + 4), 'willneed');
+    prefetch(cache, range(0, 32), 'willneed');
+    loadFour(60); // drops 0 to 4 and counts: nothing is active
+    for (let time = 0; time < 2; time++) prefetch(cache, range(4, 28), 'populate'); // 24 of 32 MiB are active
+    now = seconds;
+    for (const from of [64, 68, 72]) loadFour(from);
+    assert.equal(mebibytes(cache.residentRanges()), resident);
+  }
+});
+
 /** Bytes read per token over the file's size, for the second to the seventh token. */
 function readsPerToken(policy: PagePolicy, limit: number, rounds: number, reader: Reader): number[] {
   const size = 1024 * MEBIBYTE;
