@@ -1,5 +1,6 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 import { type CellGroup, type CellRule, type CellUnit, HETEROLLM_CELLS } from './cells.ts';
+import { engineGains } from './engine-gains.ts';
 import { quantitiesOf } from './quantities.ts';
 import type { Runs } from './runs.ts';
 
@@ -19,18 +20,21 @@ export interface SocComparison {
   readonly isFitted: boolean;
 }
 
-/** @throws RangeError for a rule whose cell is not on file: a slip in the table above */
+/** @param cells of the paper @throws RangeError for a rule whose cell is not on file: a slip in the table above */
 export function compareHeterollm(
   runs: Runs,
   cells: readonly PublishedCell[],
   step: (text: string) => void,
 ): SocComparison[] {
-  const [predictions, simulations] = [quantitiesOf(runs, 'predicted'), quantitiesOf(runs, 'simulated')];
+  const engines = engineGains(cells);
+  const [predictions, simulations] = [
+    quantitiesOf(runs, 'predicted', engines),
+    quantitiesOf(runs, 'simulated', engines),
+  ];
   return HETEROLLM_CELLS.flatMap((group) =>
     group.rules.map((rule): SocComparison => {
       const cell = cells.find(
-        ({ paper, table, row, column }) =>
-          paper === 'heterollm' && table === rule.table && row === rule.row && column === rule.column,
+        ({ table, row, column }) => table === rule.table && row === rule.row && column === rule.column,
       );
       if (cell === undefined || typeof cell.value !== 'number') {
         throw new RangeError(`no published number at ${rule.table}, ${rule.row}, ${rule.column}`);

@@ -3,7 +3,7 @@ import type { Device } from '../../../engine/hardware/device.ts';
 import { socDevice } from '../../../engine/hardware/soc.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { withHeadlineNpu } from './headline.ts';
-import { quantitiesOf } from './quantities.ts';
+import { type EngineGains, quantitiesOf } from './quantities.ts';
 import { createRuns, type Runs } from './runs.ts';
 
 /** Where the paper says two things, or one that follows from nothing else in it. */
@@ -21,9 +21,14 @@ const EIGHT = 'Llama-3-8B';
 const LAYER_RATE = 236.92 / 1.244;
 
 /** Every conflict of the paper with itself that a cell above meets, both ways. */
-export function contradictions(runs: Runs, cluster: Cluster, modelOf: (name: string) => Model): Contradiction[] {
-  const q = quantitiesOf(runs, 'predicted');
-  const headline = quantitiesOf(createRuns(withHeadlineNpu(cluster), modelOf), 'predicted');
+export function contradictions(
+  runs: Runs,
+  engines: EngineGains,
+  cluster: Cluster,
+  modelOf: (name: string) => Model,
+): Contradiction[] {
+  const q = quantitiesOf(runs, 'predicted', engines);
+  const headline = quantitiesOf(createRuns(withHeadlineNpu(cluster), modelOf), 'predicted', engines);
   const { soc } = socDevice(cluster.devices[0] as Device);
   const rate = (model: string): string => `${(256 / q.prefill(model, 256)).toFixed(0)} tok/s`;
   const gain = q.prefill(EIGHT, 256, 'gpu-only') / q.prefill(EIGHT, 256);

@@ -20,17 +20,13 @@ export interface Quantities {
 export const ENGINES = ['MNN', 'MLC', 'llama.cpp'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** Printed for Llama-8B: Hetero-layer's speedup at 256 tokens (§5.2.1), Hetero-tensor's in decoding (§5.3). */
-const FITTED: Readonly<Record<Engine, { readonly prefill: number; readonly decode: number }>> = {
-  MNN: { prefill: 5.85, decode: 1.5 },
-  MLC: { prefill: 5.64, decode: 1.52 },
-  'llama.cpp': { prefill: 24.9, decode: 2.53 },
-};
+/** How much slower an engine is on Llama-8B, as printed: than Hetero-layer at 256 tokens, than Hetero-tensor in decoding. */
+export type EngineGains = Readonly<Record<Engine, { readonly prefill: number; readonly decode: number }>>;
 
 const EIGHT = 'Llama-3-8B';
 
 /** An engine as a rate: as much slower than GPU-only on any model and length as it is on Llama-8B. */
-export function quantitiesOf(runs: Runs, answer: Answer): Quantities {
+export function quantitiesOf(runs: Runs, answer: Answer, engines: EngineGains): Quantities {
   const quantities: Quantities = {
     prefill: (model, tokens, system = 'hetero-tensor', naive = false) =>
       runs({ model, tokens, system, ...(naive && { synchronisation: 'naive' }) }, answer).prefillSeconds,
@@ -39,11 +35,11 @@ export function quantitiesOf(runs: Runs, answer: Answer): Quantities {
     joules: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillJoules,
     graphs: (model, tokens) => runs({ model, tokens, system: 'online-prepare' }, answer).graphSeconds,
     enginePrefill(engine, model, tokens) {
-      const fitted = FITTED[engine].prefill * quantities.prefill(EIGHT, 256, 'hetero-layer');
+      const fitted = engines[engine].prefill * quantities.prefill(EIGHT, 256, 'hetero-layer');
       return (fitted * quantities.prefill(model, tokens, 'gpu-only')) / quantities.prefill(EIGHT, 256, 'gpu-only');
     },
     engineDecode(engine, model) {
-      const fitted = FITTED[engine].decode * quantities.decode(EIGHT);
+      const fitted = engines[engine].decode * quantities.decode(EIGHT);
       return (fitted * quantities.decode(model, 'gpu-only')) / quantities.decode(EIGHT, 'gpu-only');
     },
   };

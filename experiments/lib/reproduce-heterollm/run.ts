@@ -9,6 +9,7 @@ import { checkOutput, writeFiles } from '../write.ts';
 import { HETEROLLM_CELLS } from './cells.ts';
 import { compareHeterollm, type SocComparison } from './comparisons.ts';
 import { contradictions } from './contradictions.ts';
+import { engineGains } from './engine-gains.ts';
 import { COMPARISON_COLUMNS, comparisonCells, heterollmReport } from './report.ts';
 import { createRuns } from './runs.ts';
 import { summaryOf } from './summary.ts';
@@ -28,13 +29,14 @@ export function reproduceHeterollm({ out, json }: { readonly out: string; readon
   };
   const runs = createRuns(loaded.cluster, modelOf);
   const progress = createProgress(HETEROLLM_CELLS.reduce((sum, { rules }) => sum + rules.length, 0));
+  const published = loadPublished().filter(({ paper }) => paper === 'heterollm');
   let comparisons: SocComparison[];
   try {
-    comparisons = compareHeterollm(runs, loadPublished(), progress.step);
+    comparisons = compareHeterollm(runs, published, progress.step);
   } finally {
     progress.stop();
   }
-  const conflicts = contradictions(runs, loaded.cluster, modelOf);
+  const conflicts = contradictions(runs, engineGains(published), loaded.cluster, modelOf);
   const rows = comparisons.map(({ rule, cell, group: _, ...found }) => ({
     table: cell.table,
     row: cell.row,

@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { near } from '../support/near.ts';
+import { testReport } from '../support/open-report.ts';
+import { runScript } from '../support/run-script.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hearth-npu-stages-'));
+const { code, stdout } = await runScript('experiments/npu-stages.ts', '--out', directory, '--json');
+const result = JSON.parse(stdout);
+
+test('it ends well, and writes what it prints', () => {
+  assert.is(code, 0);
+  assert.is(readFileSync(join(directory, 'curves.json'), 'utf8'), stdout);
+});
+
+test('Fig. 4: a staircase of seven steps over 200 sizes', () => {
+  const [{ y }] = result.figures['Fig. 4'];
+  assert.is(new Set(y).size, 7);
+});
+
+test('Fig. 5: 6 × between the orders is the most, at 64 columns', () => {
+  const [right, , reverse] = result.figures['Fig. 5'];
+  const gains = right.y.map((rate: number, index: number) => rate / reverse.y[index]);
+  near(Math.max(...gains) / 6, 1, 0.05);
+  assert.is(right.x[gains.indexOf(Math.max(...gains))], 64);
+});
+
+test('Fig. 6: each alone 40 to 45 GB/s, both about 60, while they work', () => {
+  const [gpu, npu, both] = result['Fig. 6'].map(({ working }: { working: number }) => working / 1e9);
+  for (const alone of [gpu, npu]) assert.ok(alone >= 40 && alone <= 45, String(alone));
+  assert.ok(both >= 55 && both <= 60, String(both));
+});
+
+test('an unknown model ends in one line', async () => {
+  const { code: failed, stderr } = await runScript(
+    'experiments/npu-stages.ts',
+    '--model',
+    'Llama-8B',
+    '--out',
+    directory,
+  );
+  assert.is(failed, 2);
+  assert.match(stderr, /^--model: no model is called "Llama-8B"/);
+});
+
+test('a cluster without an NPU ends in one line', async () => {
+  const { code: failed, stderr } = await runScript(
+    'experiments/npu-stages.ts',
+    '--cluster',
+    'prima-home',
+    '--out',
+    directory,
+  );
+  assert.is(failed, 2);
+  assert.match(stderr, /^device ".*": has no /);
+});
+
+testReport(() => join(directory, 'report.html'), 5);
+
+test.run();

@@ -1,0 +1,54 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadPlan } from '../../datasets/load.ts';
+import { testReport } from '../support/open-report.ts';
+import { runScript } from '../support/run-script.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hearth-sequence-cutting-'));
+const { code, stdout } = await runScript('experiments/sequence-cutting.ts', '--length', '600', '--out', directory);
+
+test('600 = 512 + 32 + 56, and every operator with its reason', () => {
+  assert.is(code, 0);
+  assert.match(stdout, /^600 = 512 \+ 32 \+ 56 by the rule of the text/);
+  for (const operator of ['qkv', 'attention-output', 'gate-up', 'down'])
+    assert.match(stdout, new RegExp(`\\n${operator} .* ms`));
+});
+
+test('plans are written that can be read again', () => {
+  const { stages } = loadPlan(join(directory, 'plans/sequence-cutting.json'));
+  assert.equal(stages[0]?.partition?.prefill.qkv, { npuRows: 6144, npuLengths: [512, 32] });
+});
+
+test('Hetero-tensor is the fastest at every length of the sweep', () => {
+  const [header, ...lines] = readFileSync(join(directory, 'lengths.csv'), 'utf8').trim().split('\n');
+  assert.is(header, 'tokens,hetero-tensor,sequence-cutting,pipe,padding,online-prepare');
+  assert.is(lines.length, 64);
+  for (const line of lines) {
+    const [, own = 0, ...others] = line.split(',').map(Number);
+    assert.ok(
+      others.every((other) => other >= own),
+      line,
+    );
+  }
+});
+
+test('lengths that are none', async () => {
+  for (const length of ['0', '8193', '3.5']) {
+    const { code: failed, stderr } = await runScript(
+      'experiments/sequence-cutting.ts',
+      '--length',
+      length,
+      '--out',
+      directory,
+    );
+    assert.is(failed, 2);
+    assert.is(stderr, `--length: "${length}" is not a whole number between 1 and 8192\n`);
+  }
+});
+
+testReport(() => join(directory, 'report.html'), 2);
+
+test.run();
