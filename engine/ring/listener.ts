@@ -31,6 +31,9 @@ export interface ListenerOptions {
   readonly onMuted: (peer: string, reason: string) => void;
 }
 
+/** Seconds after which a send fails where no peer at all is left: the binding waits for one, libzmq tells at once else. */
+const UNREACHABLE = 4;
+
 /** Muted peers that are remembered; each of them had to be let in before. */
 const MOST_MUTED = 10_000;
 
@@ -42,6 +45,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     ...SOCKET_OPTIONS,
     context,
     mandatory: true,
+    sendTimeout: 1000 * UNREACHABLE,
     maxMessageSize: mostBytes,
     ...(keys === undefined ? {} : { curveServer: true, curveSecretKey: toZ85(keys.secretKey), zapDomain: domain }),
   });

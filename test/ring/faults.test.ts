@@ -213,9 +213,8 @@ if (ON_LINUX) {
     const head = spawn(process.execPath, ['--import', 'tsx', script, path, address]);
     await until('the caches are there', 120, () => resident() > idle.resident + 100 * 2 ** 20);
     head.kill('SIGKILL');
-    const seconds = await until('they are freed', FREED, () => resident() < idle.resident + 40 * 2 ** 20);
+    await until('they are freed', FREED, () => resident() < idle.resident + 40 * 2 ** 20);
     assert.match(running.stderr, /head: is gone; its memory is freed/);
-    assert.ok(seconds < FREED);
     await until('its sockets are closed', FREED, () => sockets() <= idle.sockets);
     running.child.kill('SIGTERM');
     assert.is(await running.ended, 0, running.stderr);

@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
+import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { createKeys, writeKeys } from '../../engine/ring/keys.ts';
+import { ringTrace } from '../../engine/ring/ring-trace.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { startWorkerProcess } from '../ring/processes.ts';
+import { equalWindows, headHere } from '../ring/ring-in-process.ts';
+import { summarise } from './measure.ts';
+
+/**
+ * What the ring itself costs: a token on four worker processes on loopback, a thread each and everything in memory,
+ * beside a token in one process, by turns. Few processors and other work make single tokens late: medians, and the
+ * quickest. A hop is from handing a result to the transport until the next device has it.
+ */
+const { values } = parseArgs({
+  options: {
+    model: { type: 'string' },
+    tokens: { type: 'string', default: '60' },
+    rounds: { type: 'string', default: '1,8' },
+    plain: { type: 'boolean', default: false },
+    help: { type: 'boolean' },
+  },
+});
+
+const WORKERS = ['a', 'b', 'c', 'd'];
+const CONTEXT = 256;
+/** What the ring is allowed: of the single process's token, and seconds for each of four hops. */
+const [SHARE, HOP] = [0.05, 150e-6];
+
+/** 32 layers, so that eight rounds of four devices have one each; 190 MiB. */
+async function benchModel(): Promise<string> {
+  const folder = join(tmpdir(), 'hearth-bench');
+  const path = join(folder, 'ring-32.gguf');
+  if (existsSync(path)) return path;
+  mkdirSync(folder, { recursive: true });
+  const shape = { ...TINY_SHAPE, name: 'ring-32', layers: 32, hiddenSize: 1024, ffnSize: 2816, heads: 16, kvHeads: 4 };
+  await makeGguf({ shape: { ...shape, headSize: 64, vocabularySize: 8192 }, mix: 'Q4_K_M', seed: 1, path });
+  return path;
+}
+
+async function bench(path: string, rounds: number, count: number): Promise<void> {
+  const keys = values.plain ? undefined : createKeys();
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-keys-'));
+  const workers = WORKERS.map((name) => ({ name, file: join(folder, name) }));
+  const ownKeys = workers.map(({ file }) => (keys === undefined ? undefined : writeKeys(file)));
+  const processes = await Promise.all(
+    workers.map(({ file }) => startWorkerProcess(path, ...(keys ? ['--keys', file, '--head', keys.publicKey] : []))),
+  );
+  rmSync(folder, { recursive: true });
+  const members = workers.map(({ name }, index) => ({
+    name,
+    address: processes[index]?.address as string,
+    publicKey: ownKeys[index]?.publicKey,
+  }));
+  const settings = { context: CONTEXT, requests: 1, kvCache: 'F16', activations: 'F32', chunk: 128 } as const;
+  const { head } = headHere(path, members, { settings, keys });
+  const kernels = openKernels({ threads: 1 });
+  const single = loadTransformer(path, { kernels, context: CONTEXT });
+  await head.gather();
+  const windows = equalWindows(WORKERS, single.model.layers, rounds);
+  await head.assemble(windows);
+  const request = head.request(CONTEXT);
+  const [alone, ring]: [number[], number[]] = [[], []];
+  const timed = async (into: number[], run: () => unknown): Promise<void> => {
+    const start = performance.now();
+    await run();
+    into.push((performance.now() - start) / 1000);
+  };
+  const prompt = [1, 2, 3, 4];
+  single.evaluate(prompt);
+  await request.evaluate(prompt);
+  let [start, differences] = [0, 0];
+  for (let token = 0; token < count + 5; token++) {
+    if (token === 5) {
+      alone.length = 0;
+      ring.length = 0;
+      start = performance.now() / 1000;
+    }
+    let logits: Float32Array = new Float32Array(0);
+    await timed(alone, () => {
+      logits = single.evaluate([token]).slice();
+    });
+    await timed(ring, async () => {
+      const found = await request.evaluate([token]);
+      if (found.some((value, index) => value !== logits[index])) differences += 1;
+    });
+  }
+  const trace = ringTrace(await head.collectSpans(), [{ phase: 'decode', start, end: performance.now() / 1000 }]);
+  const hops = summarise(trace.spans.filter(({ lane }) => lane === 'link').map((span) => span.end - span.start));
+  const [a, r] = [summarise(alone), summarise(ring)];
+  const [least, most] = [Math.min(...alone), Math.min(...ring)];
+  const hopsPerToken = windows.length + 1;
+  const micro = (seconds: number): string => `${(1e6 * seconds).toFixed(0)} µs`;
+  const milli = (seconds: number): string => `${(1e3 * seconds).toFixed(2)} ms`;
+  const allowed = a.median * (1 + SHARE) + (hopsPerToken - 1) * HOP;
+  console.log(
+    [
+      `k = ${rounds}, ${windows.length} windows, ${differences} of ${count + 5} tokens with other logits:`,
+      `  one process ${milli(a.median)} (median; quickest ${milli(least)}), ring ${milli(r.median)} (quickest ${milli(most)})`,
+      `  ring / one process ${(r.median / a.median).toFixed(3)}; allowed ${milli(allowed)}: ${r.median <= allowed ? 'kept' : 'missed'}`,
+      `  more per hop ${micro((r.median - a.median) / hopsPerToken)} median, ${micro((most - least) / hopsPerToken)} quickest`,
+      `  a hop ${micro(hops.median)} median, ${micro(hops.p95)} p95 of ${hops.runs}`,
+    ].join('\n'),
+  );
+  await head.close();
+  kernels.close();
+  for (const { running } of processes) running.child.kill('SIGTERM');
+  await Promise.all(processes.map(({ running }) => running.ended));
+}
+
+if (values.help === true) {
+  console.log('usage: ring.ts [--model m.gguf] [--tokens 60] [--rounds 1,8] [--plain]');
+} else {
+  const path = values.model ?? (await benchModel());
+  for (const rounds of values.rounds.split(',')) await bench(path, Number(rounds), Number(values.tokens));
+}
