@@ -62,7 +62,7 @@ export function layerOverhead(bench: Bench): () => number {
     kernels,
     contextLength: SETTINGS.contextLength,
     kvCache: 'F16',
-    onStage: undefined,
+    hooks: undefined,
   });
   const perToken = secondsPerUnit(clock, (tokens) => () => {
     for (let token = 0; token < tokens; token++) {
