@@ -14,16 +14,21 @@ export interface KernelOptions {
   readonly instructionSet?: string;
   /** Of the native kernels: binds each own thread to a processor. Default: false, since others may need it. */
   readonly pin?: boolean;
+  /** Where it is said that "auto" found no addon. Default: a line on stderr. */
+  readonly warn?: (line: string) => void;
 }
 
 /** @throws InputError where what is asked for isn't there */
 export function openKernels(options: KernelOptions = {}): Kernels {
   const { implementation = 'auto', threads = availableParallelism(), instructionSet = 'auto', pin = false } = options;
+  const { warn = (line) => process.stderr.write(`${line}\n`) } = options;
   if (implementation === 'reference') return referenceKernels();
   const addon = loadAddon();
   if (typeof addon === 'string') {
-    if (implementation === 'auto') return referenceKernels();
-    throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
+    const remedy = 'install g++ and run: npm run build:native';
+    if (implementation !== 'auto') throw new InputError('native kernels', `not available (${addon}); ${remedy}`);
+    warn(`native kernels: not available, so this runs on the reference kernels, slowly; ${remedy}`);
+    return referenceKernels();
   }
   if (!(Number.isInteger(threads) && threads >= 1 && threads <= 1024)) {
     throw new InputError('threads', `${threads} is not a whole number from 1 to 1024`);

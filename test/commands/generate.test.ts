@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Ended, runScript } from '../support/run-script.ts';
+import { type Ended, runCommand, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth generate and tokenize');
 let folder = '';
@@ -46,6 +46,28 @@ test('generate: the text of the reference kernels, to the letter', async () => {
   assert.is(found.promptTokens, 6);
   assert.is(found.reason, 'length');
   assert.ok(found.firstTokenSeconds > 0 && found.tokensPerSecond > 0);
+});
+
+test('generate: without the addon the reference kernels run, and say so', async () => {
+  const withoutAddon = (...options: readonly string[]): Promise<Ended> => {
+    const command = ['--import', 'tsx', 'bin/hearth.js', 'generate', '--model', model, '--prompt'];
+    const request = ['The weights of a layer', '--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
+    const addon = `HEARTH_ADDON=${join(folder, 'nowhere.node')}`;
+    return runCommand(['env', addon, process.execPath, ...command, ...request, ...options]);
+  };
+  const ended = await withoutAddon();
+  assert.is(ended.code, 0, ended.stderr);
+  assert.equal(JSON.parse(ended.stdout).tokens, GREEDY_TOKENS);
+  assert.match(
+    ended.stderr,
+    /^native kernels: not available, so this runs on the reference kernels, slowly; install g/,
+  );
+  const native = await withoutAddon('--kernels', 'native');
+  assert.is(native.code, 2);
+  assert.match(
+    native.stderr,
+    /^native kernels: not available \(.*nowhere\.node.*\); install g\+\+ and run: npm run build:native\n$/,
+  );
 });
 
 test('generate: the same seed gives the same text, another seed another', async () => {

@@ -53,11 +53,11 @@ function alone(prompt: readonly number[], count: number): number[] {
 
 /** Any windows: a device for each layer by lot, so that devices are visited any number of times. */
 const plans = fc.array(fc.constantFrom(...DEVICES), { minLength: LAYERS, maxLength: LAYERS }).map((places) =>
-  places.reduce<RingWindow[]>((windows, device, from) => {
-    const last = windows.at(-1);
-    if (last?.device !== device) return [...windows, { device, from, to: from + 1 }];
-    return [...windows.slice(0, -1), { ...last, to: from + 1 }];
-  }, []),
+  places.flatMap((device, from): RingWindow[] => {
+    if (places[from - 1] === device) return [];
+    const others = places.findIndex((other, index) => index > from && other !== device);
+    return [{ device, from, to: others < 0 ? LAYERS : others }];
+  }),
 );
 
 test('token for token, under any plan, with two requests in flight and any chunks', async () => {
