@@ -3,7 +3,7 @@ import type { Operator } from '../model/operators.ts';
 import type { OperatorCut, Synchronisation } from '../plan/tensor-partition.ts';
 import { gpuTask } from './mobile-gpu.ts';
 import { npuProductSeconds } from './npu.ts';
-import { concurrently, type Ends, inTurn, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
+import { concurrently, type Ends, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
 import { partBytes } from './soc-steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
 
@@ -25,15 +25,17 @@ export interface CutOperator {
  * [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2, Fig. 5).
  */
 export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice): Task {
-  if (cut.npuRows === 0) return NO_TASK;
-  return inTurn(
-    cut.npuLengths.map((length) => {
-      const speed = { flops: npuFlops(device, length), array: device.soc.npu };
-      const product = { rows: cut.npuRows, inner: operator.columns, columns: length };
-      const bytes = partBytes(operator, cut.npuRows, length);
-      return { seconds: Math.max(npuProductSeconds(product, speed), bytes / device.npu.bandwidth), bytes };
-    }),
-  );
+  const { npuRows, npuLengths } = cut;
+  if (npuRows === 0) return NO_TASK;
+  let [seconds, bytes] = [0, 0];
+  for (const length of npuLengths) {
+    const product = { rows: npuRows, inner: operator.columns, columns: length };
+    const ofGraph = partBytes(operator, npuRows, length);
+    const computing = npuProductSeconds(product, { flops: npuFlops(device, length), array: device.soc.npu });
+    seconds += Math.max(computing, ofGraph / device.npu.bandwidth);
+    bytes += ofGraph;
+  }
+  return { seconds, bytes };
 }
 
 /**
@@ -45,14 +47,18 @@ function npuFlops({ npu }: SocDevice, length: number): number {
 }
 
 /** The GPU's part: the rows that the NPU leaves of its tokens, then all rows of the tokens that it leaves. */
-export function gpuPart({ operator, cut, tokens }: CutOperator, { gpu }: SocDevice): Task {
+export function gpuPart({ operator, cut, tokens }: CutOperator, device: SocDevice): Task {
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
-  const part = (rows: number, count: number): Task => {
-    if (rows * count === 0) return NO_TASK;
-    const work = { flops: 2 * rows * operator.columns * count, bytes: partBytes(operator, rows, count) };
-    return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
-  };
-  return inTurn([part(operator.rows - cut.npuRows, covered), part(operator.rows, tokens - covered)]);
+  const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device);
+  if (covered === tokens) return rest;
+  const margin = gpuProduct(operator, operator.rows, tokens - covered, device);
+  return { seconds: rest.seconds + margin.seconds, bytes: rest.bytes + margin.bytes };
+}
+
+function gpuProduct(operator: Operator, rows: number, tokens: number, { gpu }: SocDevice): Task {
+  if (rows * tokens === 0) return NO_TASK;
+  const work = { flops: 2 * rows * operator.columns * tokens, bytes: partBytes(operator, rows, tokens) };
+  return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
 }
 
 export function operatorParts(operator: CutOperator, device: SocDevice): OperatorParts {
@@ -91,5 +97,7 @@ export function operatorCost(
 }
 
 function totalLength({ npuLengths }: OperatorCut): number {
-  return npuLengths.reduce((sum, length) => sum + length, 0);
+  let total = 0;
+  for (const length of npuLengths) total += length;
+  return total;
 }

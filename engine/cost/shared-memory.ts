@@ -9,14 +9,6 @@ export const ROUNDING = 1e-12;
 
 export const NO_TASK: Task = { seconds: 0, bytes: 0 };
 
-/** One task after the other. */
-export function inTurn(tasks: readonly Task[]): Task {
-  return tasks.reduce(
-    (sum, { seconds, bytes }) => ({ seconds: sum.seconds + seconds, bytes: sum.bytes + bytes }),
-    NO_TASK,
-  );
-}
-
 /** Bytes per second that a task moves while nothing hinders it. */
 export function demandOf({ seconds, bytes }: Task): number {
   return seconds === 0 ? 0 : bytes / seconds;
@@ -52,15 +44,20 @@ export interface Ends {
  * gets less bandwidth than it wants; what is left when one ends goes on alone. A task without bytes is not hindered.
  */
 export function concurrently(first: Task, second: Task, total: number): Ends {
-  const demands = [demandOf(first), demandOf(second)] as const;
-  if (demands[0] + demands[1] <= total) return { first: first.seconds, second: second.seconds };
-  const shares = shareBandwidth(demands, total);
-  const paces = demands.map((demand, index) => (demand === 0 ? 1 : (shares[index] as number) / demand));
-  const [firstPace, secondPace] = paces as [number, number];
-  const ends = { first: first.seconds / firstPace, second: second.seconds / secondPace };
-  const alone = (left: number, demand: number): number => left * Math.max(1, demand / total);
-  if (ends.first <= ends.second) {
-    return { ...ends, second: ends.first + alone(second.seconds - ends.first * secondPace, demands[1]) };
+  const [firstDemand, secondDemand] = [demandOf(first), demandOf(second)];
+  if (firstDemand + secondDemand <= total) return { first: first.seconds, second: second.seconds };
+  const firstPace = pace(firstDemand, secondDemand, total);
+  const secondPace = pace(secondDemand, firstDemand, total);
+  const [firstEnd, secondEnd] = [first.seconds / firstPace, second.seconds / secondPace];
+  if (firstEnd <= secondEnd) {
+    const left = second.seconds - firstEnd * secondPace;
+    return { first: firstEnd, second: firstEnd + left * Math.max(1, secondDemand / total) };
   }
-  return { ...ends, first: ends.second + alone(first.seconds - ends.second * firstPace, demands[0]) };
+  const left = first.seconds - secondEnd * firstPace;
+  return { first: secondEnd + left * Math.max(1, firstDemand / total), second: secondEnd };
+}
+
+/** Share of its own speed that a task keeps beside one other: what shareBandwidth gives it, over what it asks for. */
+function pace(demand: number, other: number, total: number): number {
+  return demand === 0 ? 1 : Math.min(1, Math.max(total / 2, total - other) / demand);
 }

@@ -30,7 +30,9 @@ export function paddedGraphs(tokens: number, lengths: readonly number[]): number
 
 /**
  * Every list of graphs worth trying for `tokens` tokens: one for each multiple of the shortest that leaves the GPU some
- * tokens, and those that cover all. Of these, padding further is worth trying only with fewer graphs.
+ * tokens, and those that cover all. Of these, padding further is worth trying only with fewer graphs. A list with more
+ * graphs than it needs is never faster by itself; where memory is contended it may leave the GPU more bandwidth, and
+ * that (a few per cent at most) is what leaving it out can lose.
  */
 export function graphLists(tokens: number, lengths: readonly number[]): number[][] {
   const shortest = lengths.at(-1) as number;

@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operatorCost, operatorParts } from '../../../engine/cost/operator-cost.ts';
-import { graphLengths, type SocDevice } from '../../../engine/hardware/soc.ts';
+import { graphLengths } from '../../../engine/hardware/soc.ts';
 import type { Operator } from '../../../engine/model/operators.ts';
 import { GPU_ONLY, type Synchronisation } from '../../../engine/plan/tensor-partition.ts';
-import { bestCut } from '../../../engine/schedule/tensor-partition/best-cut.ts';
+import { bestCut, type CuttingProblem } from '../../../engine/schedule/tensor-partition/best-cut.ts';
+import { graphLists } from '../../../engine/schedule/tensor-partition/graph-lists.ts';
 import { near } from '../../support/near.ts';
 import { TOY_SOC, toyChip } from '../../support/toy-soc.ts';
 
@@ -19,33 +20,33 @@ function* allLists(tokens: number, lengths: readonly number[], before: readonly 
   }
 }
 
-/** The least T_total over every list of graphs and every number of rows that is a multiple of `alignment`. */
-function bruteForce(
-  device: SocDevice,
-  operator: Operator,
-  tokens: number,
-  synchronisation: Synchronisation,
-  alignment: number,
-): number {
+/** The least T_total over such lists of graphs and every number of rows that is a multiple of `alignment`. */
+function bruteForce(problem: CuttingProblem, lists: Iterable<readonly number[]>): number {
+  const { device, operator, tokens, synchronisation, rowAlignment = 1 } = problem;
   const secondsOf = (npuRows: number, npuLengths: readonly number[]): number => {
     const cut = npuRows === 0 ? GPU_ONLY : { npuRows, npuLengths };
     return operatorCost(operatorParts({ operator, cut, tokens }, device), device, synchronisation).seconds;
   };
   let least = secondsOf(0, []);
-  for (const list of allLists(tokens, graphLengths(device.soc.npu))) {
-    for (let rows = alignment; rows < operator.rows; rows += alignment) least = Math.min(least, secondsOf(rows, list));
+  for (const list of lists) {
+    for (let rows = rowAlignment; rows < operator.rows; rows += rowAlignment) {
+      least = Math.min(least, secondsOf(rows, list));
+    }
     least = Math.min(least, secondsOf(operator.rows, list));
   }
   return least;
 }
 
-const small = fc.record({
-  rows: fc.integer({ min: 1, max: 40 }),
-  columns: fc.integer({ min: 1, max: 20 }),
-  weightBytes: fc.constantFrom(0, 0.5, 2, 8),
-  tokens: fc.integer({ min: 2, max: 34 }),
-  alignment: fc.constantFrom(1, 4, 7),
-  synchronisation: fc.constantFrom<Synchronisation>('fast', 'naive'),
+interface ToyChip {
+  readonly gpuFlops: number;
+  readonly npuFlops: number;
+  readonly tileLoad: number;
+  readonly notify: number;
+  readonly drained: number;
+  readonly bandwidth: number;
+}
+
+const chips: fc.Arbitrary<ToyChip> = fc.record({
   gpuFlops: fc.constantFrom(16, 64, 300),
   npuFlops: fc.constantFrom(64, 128, 1000),
   tileLoad: fc.constantFrom(0, 0.2, 1),
@@ -54,22 +55,67 @@ const small = fc.record({
   bandwidth: fc.constantFrom(110, 150, 200),
 });
 
-test('the search equals brute force over every row count and every list of graphs', () => {
+const small = (chip: typeof chips): fc.Arbitrary<CuttingProblem> =>
+  fc
+    .record({
+      chip,
+      rows: fc.integer({ min: 1, max: 40 }),
+      columns: fc.integer({ min: 1, max: 20 }),
+      weightBytes: fc.constantFrom(0, 0.5, 2, 8),
+      tokens: fc.integer({ min: 2, max: 34 }),
+      rowAlignment: fc.constantFrom(1, 4, 7),
+      synchronisation: fc.constantFrom<Synchronisation>('fast', 'naive'),
+    })
+    .map(
+      ({
+        chip: { gpuFlops, npuFlops, tileLoad, notify, drained, bandwidth },
+        rows,
+        columns,
+        weightBytes,
+        ...rest
+      }) => ({
+        ...rest,
+        device: toyChip(
+          {
+            bandwidth,
+            npu: { ...TOY_SOC.npu, tileLoad },
+            gpu: { queued: 0, drained },
+            synchronisation: { ...TOY_SOC.synchronisation, notify, copy: notify },
+          },
+          { gpuFlops, npuFlops },
+        ),
+        operator: { name: 'qkv', rows, columns, bytes: rows * columns * weightBytes },
+      }),
+    );
+
+const LENGTHS = graphLengths(TOY_SOC.npu);
+
+test('the search is exact: it equals brute force over every row count and every list worth trying', () => {
   fc.assert(
-    fc.property(small, ({ rows, columns, weightBytes, tokens, alignment, synchronisation, ...given }) => {
-      const { gpuFlops, npuFlops, tileLoad, notify, drained, bandwidth } = given;
-      const chip = toyChip(
-        {
-          bandwidth,
-          npu: { ...TOY_SOC.npu, tileLoad },
-          gpu: { queued: 0, drained },
-          synchronisation: { ...TOY_SOC.synchronisation, notify, copy: notify },
-        },
-        { gpuFlops, npuFlops },
-      );
-      const operator: Operator = { name: 'qkv', rows, columns, bytes: rows * columns * weightBytes };
-      const { best } = bestCut({ device: chip, operator, tokens, synchronisation, rowAlignment: alignment });
-      near(best.cost.seconds, bruteForce(chip, operator, tokens, synchronisation, alignment), 1e-12);
+    fc.property(small(chips), (problem) => {
+      near(bestCut(problem).best.cost.seconds, bruteForce(problem, graphLists(problem.tokens, LENGTHS)), 1e-12);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('lists that are not worth trying lose nothing where memory has room for both and an empty queue costs nothing', () => {
+  const roomy = chips.map((chip) => ({ ...chip, bandwidth: 200, drained: 0 }));
+  fc.assert(
+    fc.property(small(roomy), (problem) => {
+      near(bestCut(problem).best.cost.seconds, bruteForce(problem, allLists(problem.tokens, LENGTHS)), 1e-12);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('elsewhere a needlessly slow NPU, by graphs in pieces, may leave the GPU more bandwidth: by a twentieth at most', () => {
+  fc.assert(
+    fc.property(small(chips), (problem) => {
+      const least = bruteForce(problem, allLists(problem.tokens, LENGTHS));
+      const found = bestCut(problem).best.cost.seconds;
+      assert.ok(found >= least * (1 - 1e-12));
+      assert.ok(found <= least * 1.05);
     }),
     { numRuns: 300 },
   );
