@@ -133,7 +133,7 @@ function promptProgress(tokens: number, layers: number) {
 }
 
 /** Without the control characters that a terminal would act on; a model may well write them. */
-function harmless(text: string): string {
+export function harmless(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }
 

@@ -22,6 +22,7 @@ import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { perfettoTrace } from '../trace/perfetto.ts';
 import type { TokenInterval } from '../trace/trace.ts';
+import { harmless } from './generate.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
 import { readPlan } from './split.ts';
 
@@ -145,7 +146,7 @@ async function generateAll(generation: Generation): Promise<void> {
           tokens: request.tokens,
           signal: interrupt.signal,
           sampler: createSampler(request.sampling, randomStream(request.seed + index, 'sampler')),
-          onText: (text) => streamed && process.stdout.write(text),
+          onText: (text) => streamed && process.stdout.write(shown(text)),
         });
         model.close();
         return generated;
@@ -171,7 +172,7 @@ function report(generated: Generated, promptTokens: number, streamed: boolean, {
   if (json) {
     const times = { firstTokenSeconds: firstTokenSeconds ?? null, tokensPerSecond: tokensPerSecond ?? null };
     process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times })}\n`);
-  } else process.stdout.write(`${streamed ? '' : text}\n`);
+  } else process.stdout.write(`${streamed ? '' : shown(text)}\n`);
   const parts = [
     `${promptTokens} prompt tokens`,
     ...(firstTokenSeconds === undefined ? [] : [`TTFT ${formatSeconds(firstTokenSeconds)}`]),
@@ -180,6 +181,10 @@ function report(generated: Generated, promptTokens: number, streamed: boolean, {
     ...(reason === 'interrupt' ? ['interrupted'] : []),
   ];
   log(parts.join(', ').replaceAll('\u00a0', ' '));
+}
+
+function shown(text: string): string {
+  return process.stdout.isTTY === true ? harmless(text) : text;
 }
 
 function log(line: string): void {

@@ -9,8 +9,8 @@ import type { LoadedPart } from './load-part.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import type { Assignment, MeasuredLink, WorkerMessage } from './message.ts';
 import { probeLink } from './probe-link.ts';
-import { promptChunks } from './prompt-chunks.ts';
 import { DeviceLostError, RingChangedError, RingError } from './ring-error.ts';
+import { createRingRequest, type PendingToken, type RingRequest } from './ring-request.ts';
 import type { RingSpan } from './ring-span.ts';
 import type { RingWindow } from './ring-windows.ts';
 import { createTransport } from './transport.ts';
@@ -27,19 +27,6 @@ export interface HeadOptions {
   /** Bytes that KV caches may take on this device. */
   readonly memory: number;
   readonly log: (line: string) => void;
-}
-
-/** A request's tokens and caches in the ring as it is put together now. */
-export interface RingRequest {
-  /** Tokens that are in its caches. */
-  readonly position: number;
-  /**
-   * Goes on with these tokens. Rejects with DeviceLostError or RingChangedError where the caches are lost, with RingError
-   * where a device says what is wrong.
-   * @returns the logits of what follows the last: [vocabulary], the caller's to keep
-   */
-  evaluate(tokens: readonly number[]): Promise<Float32Array>;
-  free(): void;
 }
 
 export interface MeasuredRingLink extends MeasuredLink {
@@ -76,17 +63,8 @@ const GATHER = 5;
 const PREPARE = 60;
 const LINK = 10;
 const REPORT = 30;
-/** Seconds for a chunk to go around: windows may come from slow disks. */
-const AROUND = 600;
 /** Bytes of a probe for a link's rate: 80 ms at 100 Mbps. */
 const PROBE_BYTES = 2 ** 20;
-
-interface Pending {
-  readonly resolve: (logits: Float32Array) => void;
-  readonly reject: (error: Error) => void;
-  /** Called when a chunk is back. */
-  readonly onChunk: () => void;
-}
 
 /** The ring as it is put together. */
 interface Assembly {
@@ -95,7 +73,7 @@ interface Assembly {
   readonly devices: readonly string[];
   readonly assigned: ReadonlyMap<string, Assignment>;
   readonly runner: WindowRunner;
-  readonly pending: Map<number, Pending>;
+  readonly pending: Map<number, PendingToken>;
   /** What members are waited for; called with each message of this epoch, and with what ends all waits. */
   onMessage: (from: string, message: WorkerMessage) => void;
   onBroken: (error: Error) => void;
@@ -248,6 +226,23 @@ export function startHead(options: HeadOptions): RingHead {
     return { address: address.replace(/:[^:]*$/, `:${ringPort}`), publicKey };
   };
 
+  /** Embeds tokens, and has the first window or its device go on with them. */
+  const enter = (
+    ring: Assembly,
+    { tokens, ...passage }: Omit<Passage, 'tokens'> & { readonly tokens: readonly number[] },
+  ) =>
+    ring.runner.inTurn(async () => {
+      if (ring.broken !== undefined) return;
+      part.embed(tokens);
+      const all = { ...passage, tokens: tokens.length };
+      const [first] = ring.windows;
+      if (first === undefined || first.device === head) return ring.runner.run(all);
+      const format = settings.activations;
+      const payload = packActivations(part.stream(tokens.length), format);
+      const { epoch } = ring;
+      memberOf(first.device).send({ ...all, kind: 'activations', epoch, format, sentAt: clock(), payload });
+    });
+
   const dissolve = async (): Promise<void> => {
     breakUp(new RingChangedError('the ring is put together anew'));
     await assembly?.runner.end();
@@ -313,69 +308,23 @@ export function startHead(options: HeadOptions): RingHead {
     request(capacity) {
       const ring = assembly as Assembly;
       const id = ring.requests++;
-      /** Chunks in the ring at once: more than there are windows would only wait. */
-      const most = ring.windows.length + 1;
-      let position = 0;
-      let under = 0;
-      let onRoom: () => void = () => {};
-
-      const enter = (tokens: readonly number[], rows: number): Promise<void> => {
-        const passage: Passage = { request: id, window: 0, position, tokens: tokens.length, rows, capacity };
-        position += tokens.length;
-        under += 1;
-        return ring.runner.inTurn(async () => {
-          if (ring.broken !== undefined) return;
-          part.embed(tokens);
-          const first = ring.windows[0] as RingWindow;
-          if (first.device === head) return ring.runner.run(passage);
-          const { epoch } = ring;
-          const payload = packActivations(part.stream(tokens.length), settings.activations);
-          const format = settings.activations;
-          memberOf(first.device).send({ ...passage, kind: 'activations', epoch, format, sentAt: clock(), payload });
-        });
-      };
-
-      const evaluate = (tokens: readonly number[]): Promise<Float32Array> => {
-        const result = new Promise<Float32Array>((resolve, reject) => {
-          if (ring.broken !== undefined) return reject(ring.broken);
-          const onChunk = (): void => {
-            under -= 1;
-            onRoom();
-          };
-          ring.pending.set(id, { resolve, reject, onChunk });
-        });
-        const feed = async (): Promise<void> => {
-          const chunks = promptChunks(tokens, settings.chunk);
-          for (const [index, chunk] of chunks.entries()) {
-            while (under >= most && ring.broken === undefined)
-              await new Promise<void>((resolve) => {
-                onRoom = resolve;
-              });
-            if (ring.broken !== undefined) return;
-            enter(chunk, index === chunks.length - 1 ? 1 : 0).catch((error: Error) => {
-              breakUp(new RingError(head, error.message));
-            });
-          }
-        };
-        feed();
-        const bounded = waitFor(result, AROUND, () => new RingError(head, `nothing came back for ${AROUND} s`));
-        return bounded.finally(() => {
-          ring.pending.delete(id);
-          onRoom();
-        });
-      };
-
-      return {
-        get position() {
-          return position;
-        },
-        evaluate,
+      const { windows, pending, runner } = ring;
+      return createRingRequest({
+        id,
+        chunk: settings.chunk,
+        // More chunks at once than there are windows would only wait.
+        most: windows.length + 1,
+        pending,
+        broken: () => ring.broken,
+        enter: (chunk) => enter(ring, { ...chunk, request: id, window: 0, capacity }),
+        onFailed: (error) => breakUp(new RingError(head, error.message)),
+        late: (seconds) => new RingError(head, `nothing came back for ${seconds} s`),
         free() {
           if (ring !== assembly) return;
-          ring.runner.free(id);
+          runner.free(id);
           for (const device of ring.devices) memberOf(device).tell({ kind: 'free', request: id });
         },
-      };
+      });
     },
     async measure() {
       const ring = assembly as Assembly;

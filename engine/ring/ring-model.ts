@@ -1,6 +1,7 @@
 import type { LanguageModel } from '../text/language-model.ts';
-import type { RingHead, RingRequest } from './head.ts';
+import type { RingHead } from './head.ts';
 import { DeviceLostError, RingChangedError } from './ring-error.ts';
+import type { RingRequest } from './ring-request.ts';
 import type { RingWindow } from './ring-windows.ts';
 
 /** A ring that mends itself: what several requests share. */

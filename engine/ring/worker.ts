@@ -48,6 +48,7 @@ interface Served {
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { loaded, keys, heads, memory, log } = options;
+  const ringAddress = nextPort(options.address);
   const transport = createTransport(keys, log);
   const { hiddenSize } = loaded.part.model;
   const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, 4 * hiddenSize * loaded.part.mostTokens);
@@ -141,7 +142,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   });
   const ring: Listener = await listen({
     ...common,
-    address: nextPort(options.address),
+    address: ringAddress,
     domain: 'ring',
     onFrame: onRingFrame,
     onMuted: (_, reason) => log(`hears no more of a device of the ring: it sent ${reason}`),

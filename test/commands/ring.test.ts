@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startWorkerProcess } from '../ring/processes.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { type Ended, runScript } from '../support/run-script.ts';
+
+const test = suite('hearth keygen, worker, run and split');
+let [folder, model] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+  model = await madeFile({ folder, name: 'tiny', shape: { vocabularySize: 1024 } });
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const hearth = (...options: readonly string[]): Promise<Ended> => runScript('bin/hearth.js', ...options);
+const file = (name: string, content: unknown): string => {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+};
+
+test('keys, two devices, a prompt: the text of one process, and a trace', async () => {
+  const [head, device] = await Promise.all(
+    ['head', 'device'].map((name) => hearth('keygen', '--out', join(folder, `${name}.key`))),
+  );
+  assert.match(head?.stdout ?? '', /^[0-9a-f]{64}\n$/);
+  assert.is(statSync(join(folder, 'head.key')).mode & 0o777, 0o600);
+  const headKey = (head?.stdout ?? '').trim();
+  const worker = await startWorkerProcess(model, '--keys', join(folder, 'device.key'), '--head', headKey);
+  const cluster = file('ring.json', {
+    devices: [{ name: 'h' }, { name: 'w', address: worker.address, publicKey: device?.stdout.trim() }],
+  });
+  const plan = file('plan.json', {
+    rounds: 1,
+    stages: [
+      { device: 'h', processor: 'cpu', from: 0, to: 1 },
+      { device: 'w', processor: 'cpu', from: 1, to: 2 },
+    ],
+    embedding: { device: 'h', processor: 'cpu' },
+    output: { device: 'h', processor: 'cpu' },
+    kvCache: 'with-layers',
+  });
+  const trace = join(folder, 'trace.json');
+  const options = ['--model', model, '--prompt', 'The weights', '--tokens', '6', '--temperature', '0', '--json'];
+  const links = ['--cluster', cluster, '--plan', plan, '--keys', join(folder, 'head.key'), '--trace', trace];
+  const [ring, alone] = await Promise.all([hearth('run', ...options, ...links), hearth('generate', ...options)]);
+  assert.is(ring.code, 0, ring.stderr);
+  assert.equal(JSON.parse(ring.stdout).tokens, JSON.parse(alone.stdout).tokens);
+  assert.match(readFileSync(trace, 'utf8'), /"compute: layer 1"/);
+  worker.running.child.kill('SIGTERM');
+  assert.is(await worker.running.ended, 0);
+});
+
+test('mistakes are one line and exit code 2', async () => {
+  const cluster = file('nobody.json', { devices: [{ name: 'h' }, { name: 'w', address: 'tcp://127.0.0.1:9' }] });
+  writeFileSync(join(folder, 'open.key'), '{}', { mode: 0o644 });
+  const prompt = ['--model', model, '--cluster', cluster, '--prompt', 'x'];
+  const cases: [string[], string][] = [
+    [
+      ['worker', '--model', model],
+      '--keys: is missing; make keys by hearth keygen --out FILE (or use --plain on links you trust)\n',
+    ],
+    [
+      ['worker', '--model', model, '--plain', '--listen', 'here'],
+      'here: is no address; tcp://host:port is needed, with a port from 1 to 65534 or *\n',
+    ],
+    [['run', ...prompt, '--plain'], 'w: nobody listens at tcp://127.0.0.1:9\n'],
+    [
+      ['run', ...prompt, '--keys', join(folder, 'open.key')],
+      `${join(folder, 'open.key')}: may be read by others; chmod 600 it\n`,
+    ],
+    [
+      ['split', '--model', model, '--plan', 'nowhere.json', '--out', folder],
+      "nowhere.json: can't be read; give the path of a plan\n",
+    ],
+  ];
+  await Promise.all(
+    cases.map(async ([options, expected]) => {
+      const ended = await hearth(...options);
+      assert.is(ended.stderr, expected);
+      assert.is(ended.code, 2);
+    }),
+  );
+});
+
+test.run();
