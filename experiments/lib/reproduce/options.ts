@@ -15,14 +15,20 @@ export const PAPER_NAMES = Object.keys(PAPERS) as PaperName[];
  */
 const DOCUMENTED = { reserved: 1024, prompt: 6 } as const;
 
-/** The command line of reproduce, read. */
-export interface ReproduceOptions {
+/** Decoded in simulation unless asked otherwise. */
+const DECODED = 3;
+
+/** What prima.cpp's tables are reproduced with. */
+export interface PrimaOptions {
   readonly table: readonly string[];
-  /** Undefined: a full cache. */
-  readonly context?: number;
+  readonly context: number;
   readonly reserved: number;
   readonly prompt: number;
   readonly tokens: number;
+}
+
+/** The command line of reproduce, read. The options of prima.cpp's tables are undefined unless given. */
+export interface ReproduceOptions extends Partial<PrimaOptions> {
   readonly seed: number;
   readonly json: boolean;
   /** `results/reproduce-PAPER` unless given. */
@@ -36,28 +42,20 @@ export function reproduceOptions(command: Command): void {
     const flag = flags.split(' ')[0] as string;
     return new Option(flags, description).argParser((text: string) => read(flag, text));
   };
+  const count = (least: number, most?: number) => (flag: string, text: string) => readCount(flag, text, least, most);
+  const { reserved, prompt } = DOCUMENTED;
   command
     .argument('<paper>', `whose tables: ${PAPER_NAMES.join(', ')}`)
-    .addOption(option('--table <list>', `tables: ${NUMBERS.join(', ')}`, readTables).default(NUMBERS, 'all'))
+    .addOption(option('--table <list>', `prima: tables, of ${NUMBERS.join(', ')} (default: all)`, readTables))
+    .addOption(option('--context <tokens>', 'prima: tokens in the KV cache (default: a full one)', count(1)))
+    .addOption(option('--reserved <tokens>', `prima: tokens that it has room for (default: ${reserved})`, count(1)))
+    .addOption(option('--prompt <tokens>', `prima: tokens of the prompt, for TTFT (default: ${prompt})`, count(1)))
     .addOption(
-      option('--context <tokens>', 'tokens in the KV cache that a token reads (default: a full one)', (flag, text) =>
-        readCount(flag, text, 1),
+      option(
+        '--tokens <n>',
+        `prima: tokens to decode; the first is not counted (default: ${DECODED})`,
+        count(2, 10_000),
       ),
-    )
-    .addOption(
-      option('--reserved <tokens>', 'tokens that the KV cache takes memory for', (flag, text) =>
-        readCount(flag, text, 1),
-      ).default(DOCUMENTED.reserved),
-    )
-    .addOption(
-      option('--prompt <tokens>', 'tokens of the prompt (TTFT)', (flag, text) => readCount(flag, text, 1)).default(
-        DOCUMENTED.prompt,
-      ),
-    )
-    .addOption(
-      option('--tokens <n>', 'tokens to decode, at least 2; the first is not counted', (flag, text) =>
-        readCount(flag, text, 2, 10_000),
-      ).default(3),
     )
     .addOption(
       option('--seed <number>', 'recorded only: nothing here is random', (flag, text) =>
@@ -66,6 +64,25 @@ export function reproduceOptions(command: Command): void {
     )
     .option('--json', 'print cells.json instead of the summary', false)
     .option('--out <dir>', 'where report.html, cells.csv and cells.json go; results/reproduce-PAPER unless given');
+}
+
+/** What is given, and defaults. */
+export function primaOptions({ table, context, reserved, prompt, tokens }: ReproduceOptions): PrimaOptions {
+  const room = reserved ?? DOCUMENTED.reserved;
+  return {
+    table: table ?? NUMBERS,
+    context: context ?? room,
+    reserved: room,
+    prompt: prompt ?? DOCUMENTED.prompt,
+    tokens: tokens ?? DECODED,
+  };
+}
+
+/** @throws InputError where an option is given that only prima.cpp's tables have */
+export function refusePrimaOptions(options: ReproduceOptions, paper: PaperName): void {
+  const names = ['table', 'context', 'reserved', 'prompt', 'tokens'] as const;
+  const given = names.find((name) => options[name] !== undefined);
+  if (given !== undefined) throw new InputError(`--${given}`, `is for prima's tables; leave it out for ${paper}`);
 }
 
 /** The nearest number would be no help, so the message has them all. @throws InputError */
