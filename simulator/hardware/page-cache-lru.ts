@@ -14,9 +14,7 @@ export function createLru(state: CacheState, budget: Budget): Reclaimer {
     begin: (span) => runs.add(span, lists.reading, NO_MARKS),
     admit: (run) => runs.toNewest(run, lists.inactive),
     touch: (run) => runs.toNewest(run, lists.inactive),
-    populate: (run) => {
-      if (run.list !== lists.reading) runs.toNewest(run, lists.inactive);
-    },
+    populate: (run) => runs.toNewest(run, lists.inactive),
     spared: () => 0,
     reclaim: (excess) => {
       for (let left = excess; left > 0 && lists.inactive.oldest !== undefined; ) {

@@ -35,9 +35,9 @@ export interface Reclaimer {
   begin(span: Span, reader: Reader, stream: Stream): void;
   /** A run has been read, or unpinned: puts it where it belongs. */
   admit(run: Run): void;
-  /** A computation uses a run that is neither pinned nor being read. */
+  /** A computation uses a run that is not pinned; with two lists it may be on its way. */
   touch(run: Run): void;
-  /** MADV_POPULATE_READ maps and uses a run that is neither pinned nor being read. */
+  /** MADV_POPULATE_READ maps and uses a run that is not pinned; with two lists it may be on its way. */
   populate(run: Run): void;
   /** Bytes that reclaim looks at and spares before it has found `excess` bytes to drop. */
   spared(excess: number): number;

@@ -23,7 +23,7 @@ export function scan(cache: PageCache, range: ByteRange): Segment[] {
   return segments;
 
   function read(cache: PageCache, missing: Segment): Segment {
-    const { reads } = cache.startRead(cache.atOnce(missing), 'demand');
+    const { reads } = cache.startRead(cache.atOnce(missing, 'demand'), 'demand');
     for (const part of reads) cache.finishRead(part);
     return { ...missing, to: Math.min(range.to, reads[0]?.to ?? range.to) };
   }
@@ -42,13 +42,10 @@ export function prefetch(cache: PageCache, range: ByteRange, reader: 'willneed' 
   const end = Math.min(range.to, cache.size);
   for (let from = range.from; from < end; ) {
     const segment = cache.next({ from, to: range.to });
-    const chunk = segment.state === 'missing' ? cache.atOnce(segment) : segment;
+    const chunk = segment.state === 'missing' ? cache.atOnce(segment, reader) : segment;
     for (const part of cache.startRead(chunk, reader).reads) cache.finishRead(part);
-    if (segment.state === 'missing') {
-      // What has come is used only now.
-      if (reader === 'populate') cache.startRead(chunk, reader);
-      from = chunk.to;
-    } else {
+    if (segment.state === 'missing') from = chunk.to;
+    else {
       const rest = cache.next(chunk);
       if (rest.state === 'resident') from = rest.to;
     }

@@ -145,12 +145,16 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
     },
     populate: (run) => {
       const { folios, referenced, list } = run;
-      const isPromoted = list === inactive && (folios === 'several' || (folios === 'page' && referenced));
+      const isSecondUse = folios === 'several' || (folios === 'page' && referenced);
+      const isPromoted = isSecondUse && list !== active && !run.promoted;
       run.unmapped = false;
       run.young = true;
       if (folios !== 'huge') run.referenced = folios === 'several' || !isPromoted;
-      if (isPromoted) promote(run);
-      else runs.join(run);
+      if (isPromoted && list === inactive) promote(run);
+      else {
+        run.promoted ||= isPromoted;
+        runs.join(run);
+      }
     },
     spared: (excess) => {
       let spared = 0;

@@ -77,16 +77,21 @@ export interface PageCache {
   readonly extentBytes: number;
   /** The longest beginning of a range that is in one state. An empty range has none: RangeError. */
   next(range: ByteRange): Segment;
-  /** As much of a missing segment as its reader may take at once without pushing out its own beginning. */
-  atOnce(missing: ByteRange): ByteRange;
+  /**
+   * As much of a missing segment as its reader may take at once without pushing out its own beginning, or what it has
+   * read ahead before it gets there.
+   */
+  atOnce(missing: ByteRange, reader: Reader): ByteRange;
+  /** Whether a page fault in a range sets off the kernel's next readahead. */
+  readsAhead(range: ByteRange): boolean;
   /** Bytes that reclaim must look at, and spares, to make room for so many. */
   spared(bytes: number): number;
   /** A computation uses what is resident of a range. */
   touch(range: ByteRange): Touched;
   /**
    * Begins to read what is missing of a range, with the policy's readahead if the reader has one; of a range that is
-   * there, only the readahead that is due by now. Room is made now; what is being read can't be dropped. A populating
-   * reader uses what of the range is resident then.
+   * there, only the readahead that is due by now. Room is made now; what is being read can't be dropped. What a
+   * populating reader asks for and finds, or reads, is used.
    */
   startRead(range: ByteRange, reader: Reader): StartedRead;
   /**
@@ -118,8 +123,8 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     throw new RangeError(`extentBytes is ${extentBytes}; give a whole number of bytes, at least 1`);
   const parameters = policyParameters(policy);
   const grid = createExtentGrid(size, extentBytes);
-  const needsAges = parameters.kind === 'linux-two-list';
-  const state = createCacheState(size, extentBytes, needsAges ? createHistory() : createAgelessHistory());
+  const keepsMarks = parameters.kind === 'linux-two-list';
+  const state = createCacheState(size, extentBytes, keepsMarks ? createHistory() : createAgelessHistory());
   const budget = createBudget(limit, parameters.overhead * (options.used ?? size), parameters.swappable);
   const reclaimer = createReclaimer({ parameters, state, budget, now: options.now });
   const { runs, lists, history, counters } = state;
@@ -131,6 +136,7 @@ export function createPageCache(options: PageCacheOptions): PageCache {
 
   const isReading = ({ list }: Run): boolean => list === lists.reading;
   const isEvictable = ({ list }: Run): boolean => list !== lists.reading && list !== lists.pinned;
+  const isPopulated = (run: Run): boolean => isEvictable(run) || (keepsMarks && isReading(run));
   const residencyOf = (run: Run): Residency => (isReading(run) ? 'reading' : 'resident');
   const runAt = (position: number): Run | undefined => runs.all[firstEndingAfter(runs.all, position)];
 
@@ -168,15 +174,16 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     return Math.max(span.to, end);
   };
 
+  const isMarked = ({ from, to }: Span): boolean => from <= marker && marker < to;
+
   /** What is to be read for a range: nothing for one that is there, unless it holds the readahead's mark. */
   const wantedFor = (range: ByteRange, span: Span, reader: Reader): { spans: readonly Span[]; stream: Stream } => {
     const missing = missingSpans(span);
     const stream = missing.length > 0 ? 'new' : 'on';
-    const isMarked = span.from <= marker && marker < span.to;
-    if (reader === 'willneed' || (missing.length === 0 && !isMarked)) return { spans: missing, stream };
+    if (reader === 'willneed' || (missing.length === 0 && !isMarked(span))) return { spans: missing, stream };
     const to = endOfRead(range, span);
     const from = missing.length > 0 ? startOfRead(span.from) : span.from;
-    const spans = missingSpans({ from, to });
+    const spans = from === span.from && to === span.to ? missing : missingSpans({ from, to });
     marker = spans.some((part) => part.from <= span.to && span.to < part.to) ? span.to : NOWHERE;
     return { spans, stream };
   };
@@ -212,13 +219,14 @@ export function createPageCache(options: PageCacheOptions): PageCache {
         state: first === undefined ? 'missing' : residencyOf(first),
       };
     },
-    atOnce: ({ from, to }) => {
+    atOnce: ({ from, to }, reader) => {
       const ahead = Math.floor(parameters.readAhead / extentBytes);
       const around = Math.floor(parameters.readAround / extentBytes);
-      const most = around > 0 ? ahead - around : Number.POSITIVE_INFINITY;
+      const most = reader === 'populate' && around > 0 ? ahead - around : Number.POSITIVE_INFINITY;
       const extents = Math.max(1, Math.min(most, reclaimer.atOnce() - ahead));
       return { from, to: Math.min(to, (Math.floor(from / extentBytes) + extents) * extentBytes) };
     },
+    readsAhead: (range) => marker !== NOWHERE && isMarked(grid.outward(range)),
     spared: (bytes) => {
       const excess = reclaimer.charged() + bytes - budget.capacity();
       return excess > 0 ? reclaimer.spared(excess) : 0;
@@ -233,7 +241,7 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       const { spans, stream } = wantedFor(range, span, reader);
       for (const [index, part] of spans.entries()) read(part, reader, index === 0 ? stream : 'broken');
       const reclaimed = settle();
-      if (reader === 'populate') runs.visit(span, isEvictable, reclaimer.populate);
+      if (reader === 'populate') runs.visit(span, isPopulated, reclaimer.populate);
       return { reads: spans.map(grid.toBytes), ...reclaimed };
     },
     finishRead: (range) => {

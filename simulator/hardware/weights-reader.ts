@@ -95,10 +95,7 @@ export function createWeightsReader({
       return chunk.from;
     }
     yield* read(chunk, 'populate');
-    if (state === 'missing') {
-      cache.startRead(chunk, 'populate');
-      return chunk.to;
-    }
+    if (state === 'missing') return chunk.to;
     const there = cache.next(chunk);
     return there.state === 'resident' ? there.to : chunk.from;
   }
@@ -118,15 +115,15 @@ export function createWeightsReader({
         let own = 0;
         if (segment.state === 'resident') {
           own = cache.touch(segment).mapped / faults.kernel.mapped;
-          yield* read(segment, 'demand');
+          if (cache.readsAhead(segment)) yield* read(segment, 'demand');
         } else if (segment.state === 'missing') {
           // What is read is used at once: it may not stay until it could be looked up again.
-          const chunk = cache.atOnce(segment);
+          const chunk = cache.atOnce(segment, 'demand');
           yield* read(chunk, 'demand');
           cache.touch(chunk);
           to = Math.min(range.to, chunk.to);
         } else {
-          yield* read(segment, 'demand');
+          if (cache.readsAhead(segment)) yield* read(segment, 'demand');
           yield underWay.arrivalOf(from);
           // Pages came in order, and were used as they did; unless what has come was dropped at once.
           const there = cache.next(segment);
@@ -145,7 +142,7 @@ export function createWeightsReader({
     *prefetch(range, reader) {
       for (let from = range.from; from < range.to; ) {
         const segment = cache.next({ from, to: range.to });
-        const chunk = segment.state === 'missing' ? firstOf(cache.atOnce(segment)) : segment;
+        const chunk = segment.state === 'missing' ? firstOf(cache.atOnce(segment, reader)) : segment;
         if (reader === 'populate') from = yield* populate(segment.state, firstOf(chunk));
         else {
           if (segment.state === 'missing') yield* submit(chunk);

@@ -263,12 +263,13 @@ export class ReferenceCache {
   private populateOne(extent: Extent): void {
     const list = this.inactive;
     if (this.parameters.kind !== 'linux-two-list') this.touchOne(extent);
-    else if (extent.place === 'resident' && !extent.pinned) {
+    else if (extent.place === 'reading' || (extent.place === 'resident' && !extent.pinned)) {
       const isSecond = extent.folios === 'several' || (extent.folios === 'page' && extent.referenced);
-      const isPromoted = isSecond && list.includes(extent);
+      const isPromoted = isSecond && !extent.promoted && !this.active.includes(extent);
       extent.young = true;
       if (extent.folios !== 'huge') extent.referenced = extent.folios === 'several' || !isPromoted;
-      if (!isPromoted) return;
+      if (isPromoted && extent.place === 'reading') extent.promoted = true;
+      if (!isPromoted || extent.place === 'reading') return;
       list.splice(list.indexOf(extent), 1);
       this.active.push(extent);
       this.age++;

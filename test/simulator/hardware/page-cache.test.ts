@@ -268,10 +268,10 @@ test('page faults and populate read ahead, up to what is resident; willneed does
 test('what is taken at once leaves room for what is read ahead', () => {
   const policy = { name: 'linux', readAhead: 20, overhead: 0 } as const;
   const cache = createPageCache({ size: 100, limit: 50, extentBytes: 10, policy });
-  const chunk = cache.atOnce({ from: 5, to: 100 });
+  const chunk = cache.atOnce({ from: 5, to: 100 }, 'demand');
   assert.equal(chunk, { from: 5, to: 30 });
   assert.equal(cache.startRead(chunk, 'demand'), { reads: [{ from: 0, to: 50 }], dropped: [], shortage: 0 });
-  assert.equal(cache.atOnce({ from: 50, to: 100 }), { from: 50, to: 60 }); // at least one extent, room or not
+  assert.equal(cache.atOnce({ from: 50, to: 100 }, 'demand'), { from: 50, to: 60 }); // at least one extent, room or not
 });
 
 test('populate uses what is resident, willneed does not', () => {
