@@ -7,8 +7,8 @@
  * share a scale for formats of 32 weights per block, 256 for superblocks: max|x|/16256 (127·128) in single precision.
  * Ties go to even. A NaN or infinity makes the scale NaN or infinite, and so the result.
  *
- * llama.cpp rounds to 8 bits. The second byte costs a second dot product, hidden while memory is waited for, and takes
- * the rounding out of the result. NMSE of the logits against double precision, the largest of five quantized models and
+ * llama.cpp rounds to 8 bits. The second byte costs a second dot product, mostly hidden while memory is waited for, and
+ * takes the rounding out of the result. NMSE of the logits against double precision, the largest of five quantized models and
  * two prompts, with a KV cache in F16: as llama.cpp rounds 3.1e-3; 8 bits with a scale for every 32 values 1.5e-3, for
  * every 16 1.9e-3, for every 8 1.1e-3; 15 bits for queries, keys and values, 8 for the rest, 5.2e-4; 15 bits 3.3e-6, of
  * which the cache is the most: with one in F32 2.2e-7.
