@@ -2,6 +2,7 @@ import type { GgufTensor } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import { formatBytes } from '../terminal/format.ts';
 import { placeTensors } from './place-tensors.ts';
+import { spreadOrder } from './spread-order.ts';
 
 /** Something that takes memory whatever the weights do, for messages. */
 export interface MemoryUse {
@@ -22,7 +23,7 @@ export interface BudgetCase {
 
 /** Which matrices stay in memory, and which pass through. */
 export interface BudgetPlan {
-  /** Of the output and of the first layers. */
+  /** Of the output and of some layers, evenly spread: the disk reads the next streamed one while they compute. */
   readonly pinned: ReadonlySet<GgufTensor>;
   /** Of each layer; empty for those that are pinned as a whole. */
   readonly streamed: readonly (readonly GgufTensor[])[];
@@ -31,9 +32,11 @@ export interface BudgetPlan {
 }
 
 /**
- * Shares out a memory budget: the output layer and as many matrices as fit stay, from the first layer on; the others are
+ * Shares out a memory budget: the output layer and as many layers as fit stay, the last of them in part; the others are
  * read for every token, into one of two buffers of a layer each while the layer in the other one computes. With R bytes
- * that don't stay a token takes at least R/d seconds, whatever a disk of d bytes per second is busy with.
+ * that don't stay and a disk of d bytes per second a token takes at least R/d seconds. It takes no more as long as the
+ * disk is never idle, for which the layers that stay must not follow each other: a prefix of all layers would leave it
+ * idle from the moment that both buffers are full.
  * @throws InputError where there is no room for the output and two layers; it says what is needed at least
  */
 export function planBudget({ budget, fixed, output, layers, fileBytes }: BudgetCase): BudgetPlan {
@@ -48,18 +51,18 @@ export function planBudget({ budget, fixed, output, layers, fileBytes }: BudgetC
   let left = room - 2 * bufferBytes;
   if (left < 0) throw tooSmall(budget, [...used, { what: 'two layers to stream through', bytes: 2 * bufferBytes }]);
   const pinned = new Set(output);
-  const streamed = layers.map((tensors) => {
+  for (const tensors of spreadOrder(layers.length).map((layer) => layers[layer] ?? [])) {
     const own: GgufTensor[] = [];
     for (const tensor of tensors) {
       const bytes = bytesOf([...own, tensor]) - bytesOf(own);
       if (bytes > left) break;
       left -= bytes;
       own.push(tensor);
+      pinned.add(tensor);
     }
-    if (own.length < tensors.length) left = 0;
-    for (const tensor of own) pinned.add(tensor);
-    return tensors.filter((tensor) => !pinned.has(tensor));
-  });
+    if (own.length < tensors.length) break;
+  }
+  const streamed = layers.map((tensors) => tensors.filter((tensor) => !pinned.has(tensor)));
   return { pinned, streamed, bufferBytes };
 }
 

@@ -94,8 +94,11 @@ export function createWeightsStream(options: WeightsStreamOptions): WeightsStrea
   // In the order in which a first pass needs them. A tied output is the embedding.
   const outputFirst = output.some(({ name }) => name === 'token_embd.weight');
   if (outputFirst) readPinned(['output']);
-  readPinned([...layers.keys()]);
-  for (const turn of buffers.keys()) readTurn(turn);
+  for (const layer of layers.keys()) {
+    readPinned([layer]);
+    const turn = passing.get(layer)?.turn ?? buffers.length;
+    if (turn < buffers.length) readTurn(turn);
+  }
   if (!outputFirst) readPinned(['output']);
   pages.readAhead(false);
 
