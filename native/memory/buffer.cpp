@@ -10,7 +10,11 @@
 namespace hearth {
 namespace {
 
+constexpr std::size_t page = 4096;
 constexpr std::size_t hugePage = std::size_t{2} << 20;
+
+/** Of what isn't mapped. */
+constexpr std::align_val_t alignmentOf(std::size_t bytes) { return std::align_val_t{bytes >= page ? page : 64}; }
 
 constexpr std::size_t roundUp(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
@@ -41,7 +45,7 @@ Buffer::Buffer(std::size_t bytes) : data_(nullptr), size_(bytes), isMapped_(byte
   if (isMapped_) {
     data_ = reserve(roundUp(bytes, hugePage));
   } else {
-    data_ = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}, std::nothrow));
+    data_ = static_cast<std::byte*>(::operator new(bytes, alignmentOf(bytes), std::nothrow));
   }
   if (data_ == nullptr) throw OutOfMemory(bytes);
   if (!isMapped_) std::memset(data_, 0, bytes);
@@ -51,7 +55,7 @@ Buffer::~Buffer() {
   if (isMapped_) {
     munmap(data_, roundUp(size_, hugePage));
   } else {
-    ::operator delete(data_, std::align_val_t{64});
+    ::operator delete(data_, alignmentOf(size_));
   }
 }
 

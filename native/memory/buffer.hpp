@@ -11,8 +11,8 @@ class OutOfMemory : public std::runtime_error {
 };
 
 /**
- * Zeroed memory aligned to 64 bytes. Where it is large it takes no room before it is touched, and lies on huge pages
- * where the system offers them.
+ * Zeroed memory aligned to 64 bytes, from a page on to pages of 4 KiB. Where it is large it takes no room before it is
+ * touched, and lies on huge pages where the system offers them.
  */
 class Buffer {
  public:
