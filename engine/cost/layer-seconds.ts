@@ -15,6 +15,11 @@ export interface LayerSeconds {
   readonly overhead: number;
 }
 
+/** All of it, one after the other. */
+export function totalLayerSeconds({ compute, kvCopy, memory, overhead }: LayerSeconds): number {
+  return compute + kvCopy + memory + overhead;
+}
+
 /** Bytes that one layer's KV cache takes of the memory: room for all tokens that are reserved, whether they are there or not. */
 export function reservedKvBytes(model: Model, workload: Workload): number {
   const { context, reservedContext = context } = workload;

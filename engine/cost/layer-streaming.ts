@@ -1,6 +1,6 @@
 import type { Stage } from '../plan/plan.ts';
 import { noSeconds, type Seconds } from './breakdown.ts';
-import type { LayerSeconds } from './layer-seconds.ts';
+import { type LayerSeconds, totalLayerSeconds } from './layer-seconds.ts';
 import { HOOK_SECONDS } from './runtime.ts';
 
 /** How a stage is streamed, and layers of it that the GPU has room for at once. */
@@ -17,7 +17,7 @@ export const STREAMING_BUFFERS: Readonly<Record<Streaming, number>> = { ahead: 2
  */
 export function streamedSeconds(streamed: Streaming, layers: number, layer: LayerSeconds, copy: number): Seconds {
   const { compute, kvCopy, memory, overhead } = layer;
-  const computing = compute + kvCopy + memory + overhead;
+  const computing = totalLayerSeconds(layer);
   const waits = streamed === 'in-turn' ? layers * copy : copy + (layers - 1) * Math.max(0, copy - computing);
   return {
     ...noSeconds(),

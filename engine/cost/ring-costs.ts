@@ -17,6 +17,7 @@ import {
   outputSeconds,
   prefillLayerSeconds,
   reservedKvBytes,
+  totalLayerSeconds,
 } from './layer-seconds.ts';
 import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
@@ -108,8 +109,8 @@ export function createPrefillCosts(
       ...device,
       cpu: onCpu,
       gpu: onGpu,
-      cpuLayer: sum(onCpu),
-      gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : sum(onGpu),
+      cpuLayer: totalLayerSeconds(onCpu),
+      gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(onGpu),
       windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     };
   });
@@ -136,14 +137,14 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     kind,
     cpu,
     gpu: gpuSeconds,
-    cpuLayer: sum(cpu),
-    gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : sum(gpuSeconds),
+    cpuLayer: totalLayerSeconds(cpu),
+    gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(gpuSeconds),
     windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     layerCopy: gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, model.layer.bytes) : Number.POSITIVE_INFINITY,
     outputOnCpu,
     outputOnGpu,
-    outputOnCpuTotal: sum(outputOnCpu),
-    outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : sum(outputOnGpu),
+    outputOnCpuTotal: totalLayerSeconds(outputOnCpu),
+    outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(outputOnGpu),
     unified,
     available: kind === 'macos-metal' && gpu ? gpu.memory.available : device.memory.available + swapOut,
     ramBuffers: runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0),
@@ -258,8 +259,4 @@ export function deviceSeconds(
   const output =
     load.output === undefined ? 0 : load.output === 'cpu' ? device.outputOnCpuTotal : device.outputOnGpuTotal;
   return layers + output + windows * device.windowCopy + diskSeconds(costs, device, load, reloaded);
-}
-
-function sum({ compute, kvCopy, memory, overhead }: LayerSeconds): number {
-  return compute + kvCopy + memory + overhead;
 }

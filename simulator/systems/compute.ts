@@ -1,4 +1,4 @@
-import type { LayerSeconds } from '../../engine/cost/layer-seconds.ts';
+import { type LayerSeconds, totalLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { ProcessorKind } from '../../engine/hardware/device.ts';
 import type { Noise } from '../hardware/noise.ts';
 import type { Steps } from '../kernel/effect.ts';
@@ -31,9 +31,9 @@ export function computingSeconds(
   { noise }: Pick<Computing, 'noise'>,
   device: string,
   lane: ProcessorKind,
-  { compute, kvCopy, memory }: LayerSeconds,
+  seconds: LayerSeconds,
 ): number {
-  return noise(device, lane) * (compute + kvCopy + memory);
+  return noise(device, lane) * totalLayerSeconds(seconds);
 }
 
 /** A computation is asked for; its weights may have to come yet. */
@@ -45,7 +45,7 @@ export function askFor(
   name: string,
 ): Computation {
   const factor = noise(device, lane);
-  const total = factor * (seconds.compute + seconds.kvCopy + seconds.memory + seconds.overhead);
+  const total = factor * totalLayerSeconds(seconds);
   return { device, lane, name, seconds, factor, total, asked: simulation.now };
 }
 
