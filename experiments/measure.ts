@@ -1,6 +1,9 @@
+import { mkdirSync } from 'node:fs';
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readText } from '../datasets/read-text.ts';
+import { withFile } from '../engine/gguf/file-source.ts';
+import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon, type NativeAddon } from '../engine/kernels/native/addon.ts';
@@ -71,6 +74,7 @@ async function run(options: Options): Promise<void> {
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const models = options.model ?? (await madeModels(options.cache, seed));
+  for (const model of models) withFile(model, readGguf); // a mistake shows before minutes of probing
   const settings = { models, threads, contexts, tokens, repeats, seed };
   const found = await measured(addon, options, { models, threads, contexts, tokens, repeats, profile }, seed);
   const subtitle = `${hostname()} · threads: ${threads.join(', ')} · prompts of ${contexts.join(', ')} tokens, ${tokens} tokens decoded · ${repeats} repeats`;
@@ -106,6 +110,7 @@ async function measured(addon: NativeAddon, options: Options, asked: Asked, seed
     }
   };
   if (asked.profile !== undefined) return go(undefined, undefined);
+  if (options.diskFile === undefined) mkdirSync(dirname(options.out), { recursive: true });
   const file = options.diskFile ?? join(dirname(options.out), `hearth-measure.${process.pid}.tmp`);
   return await withWeightsFile(file, seed, () =>
     go(

@@ -52,6 +52,7 @@ testIf(
 const MISTAKES: readonly [string, readonly string[], RegExp][] = [
   ['contexts of nothing', ['--contexts', '0'], /--contexts: "0" is not a whole number/],
   ['a profile that isn’t there', ['--profile', 'missing.json'], /missing\.json/],
+  ['a model that isn’t there', ['--model', 'nowhere.gguf'], /^nowhere\.gguf: there is no such file/],
   ['no repeats', ['--repeats', '0'], /--repeats: "0"/],
 ];
 
