@@ -12,6 +12,8 @@ namespace {
 
 /** Weights of a unit of a matrix–vector product: enough to be read at full speed, small enough to share out evenly. */
 constexpr std::size_t unitBytes = 256 << 10;
+/** Rows of such a unit are a multiple of it: as many as kernels read side by side. */
+constexpr std::size_t rowsSideBySide = 8;
 /** Widened or unpacked weights of a unit of a matrix product: a part of the second-level cache. */
 constexpr std::size_t unitWeights = 128 << 10;
 /** From so many tokens on packing pays: fewer are multiplied one after another, while their weights are in the cache. */
@@ -100,7 +102,7 @@ void Program::multiply(const MatrixView& matrix, std::span<const float> x, std::
     const Source* known = knownSource(matrix.type, x);
     if (known == nullptr) known = &sources_.emplace_back(Source{x, matrix.type, nextSource_++, {}});
     const std::size_t wanted = unitBytes / rowBytes(matrix.type, matrix.columns);
-    append(MatvecOperation{matrix, x, y, bias, accumulate, shareRows(wanted, matrix.rows, threads, 4), known->number});
+    append(MatvecOperation{matrix, x, y, bias, accumulate, shareRows(wanted, matrix.rows, threads, rowsSideBySide), known->number});
     return;
   }
   const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;

@@ -1,5 +1,6 @@
 #pragma once
 #include "../shared/activations.hpp"
+#include "../shared/streams.hpp"
 #include "../shared/vector_math.hpp"
 #include "../table.hpp"
 #include "simd.hpp"
@@ -185,33 +186,39 @@ inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activat
   }
 }
 
-template <Type T>
-inline float dotSuperblocks(const std::uint8_t* row, const Activations& x, std::size_t columns) {
+template <Type T, std::size_t Count>
+inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, const Activations& x, std::size_t columns,
+                           float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;
-  __m512 sums = _mm512_setzero_ps();
-  __m512 below = _mm512_setzero_ps();
+  __m512 sums[Count];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
   for (std::size_t i = 0; i < columns / 256; i++) {
-    const std::uint8_t* block = row + i * bytes;
-    for (std::size_t line = 0; line < bytes; line += 64) prefetch(block + prefetchBytes + line);
-    __m512i weights[4];
-    decodeSuperblock<T>(block, weights);
-    const __m128i packed = packedScales<T>(block);
-    const __m256i wide = T == Type::Q6_K || T == Type::Q3_K ? _mm256_cvtepi8_epi16(packed) : _mm256_cvtepu8_epi16(packed);
-    const __m512 dot = dotSuperblock<T>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
-    const __m128 factors = scaleAndMinimum<T>(block);
-    const __m128 scale = _mm_mul_ss(factors, _mm_load_ss(x.scales + i));
-    sums = _mm512_fmadd_ps(dot, _mm512_broadcastss_ps(scale), sums);
-    const __m128 unit = superblockHasMinimum(T) ? _mm_movehdup_ps(factors) : factors;
-    below = _mm512_fmadd_ps(belowZero<T>(block, packed, x, i), _mm512_broadcastss_ps(unit), below);
+    for (std::size_t r = 0; r < Count; r++) {
+      const std::uint8_t* block = rows + r * stride + i * bytes;
+      prefetchNextGroup<Count>(block, stride, bytes);
+      __m512i weights[4];
+      decodeSuperblock<T>(block, weights);
+      const __m128i packed = packedScales<T>(block);
+      const __m256i wide =
+          T == Type::Q6_K || T == Type::Q3_K ? _mm256_cvtepi8_epi16(packed) : _mm256_cvtepu8_epi16(packed);
+      const __m512 dot = dotSuperblock<T>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
+      const __m128 factors = scaleAndMinimum<T>(block);
+      const __m128 scale = _mm_mul_ss(factors, _mm_load_ss(x.scales + i));
+      const __m128 unit = superblockHasMinimum(T) ? _mm_movehdup_ps(factors) : factors;
+      const __m512 below = _mm512_mul_ps(belowZero<T>(block, packed, x, i), _mm512_broadcastss_ps(unit));
+      sums[r] = _mm512_add_ps(sums[r], _mm512_fmsub_ps(dot, _mm512_broadcastss_ps(scale), below));
+    }
   }
-  return _mm512_reduce_add_ps(_mm512_sub_ps(sums, below));
+  for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
 }
 
 template <Type T>
 void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y) {
   const Activations x = activationsAt(activations, rows.columns);
   const std::size_t stride = rowBytes(T, rows.columns);
-  for (std::size_t r = 0; r < rows.count; r++) y[r] = dotSuperblocks<T>(rows.data + r * stride, x, rows.columns);
+  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, float* out, auto count) {
+    dotSuperblocks<T, count>(at, stride, x, rows.columns, out);
+  });
 }
 
 /** Activations of one token for these kernels: chunks of each superblock in the order of its registers. */

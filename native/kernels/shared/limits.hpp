@@ -12,29 +12,19 @@ using Line = std::uint64_t __attribute__((vector_size(64)));
 /** Bytes of a stream before the next ones: a page. */
 inline constexpr std::size_t streamBytes = 4096;
 
-/**
- * Reads whole lines of 64 bytes, as one stream or as several, each asked for ahead, as kernels do; the result only keeps
- * the reads from being left out.
- */
-template <std::size_t Streams>
-std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t block = Streams * streamBytes;
+/** Reads whole lines of 64 bytes, as kernels read rows; the result only keeps the reads from being left out. */
+inline std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
+  constexpr std::size_t block = readStreams * streamBytes;
+  const auto* lines = reinterpret_cast<const std::uint8_t*>(data);
   Line sums[4]{};
-  const auto readLine = [&sums](const std::byte* at, std::size_t sum) {
-    Line value;
-    __builtin_memcpy(&value, at, sizeof value);
-    sums[sum % 4] ^= value;
-  };
   for (std::size_t begin = 0; begin + block <= bytes; begin += block) {
-    for (std::size_t i = 0; i < streamBytes; i += Streams == 1 ? 256 : 64) {
-      const std::byte* at = data + begin + i;
-      if constexpr (Streams == 1) {
-        for (std::size_t line = 0; line < 4; line++) readLine(at + 64 * line, line);
-      } else {
-        for (std::size_t stream = 0; stream < Streams; stream++) {
-          prefetch(reinterpret_cast<const std::uint8_t*>(at + block + stream * streamBytes));
-          readLine(at + stream * streamBytes, stream);
-        }
+    for (std::size_t i = 0; i < streamBytes; i += sizeof(Line)) {
+      for (std::size_t stream = 0; stream < readStreams; stream++) {
+        const std::uint8_t* at = lines + begin + i + stream * streamBytes;
+        prefetchNextGroup<readStreams>(at, streamBytes, sizeof(Line));
+        Line value;
+        __builtin_memcpy(&value, at, sizeof value);
+        sums[stream % 4] ^= value;
       }
     }
   }

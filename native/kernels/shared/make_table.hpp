@@ -27,7 +27,7 @@ template <class S, Type T>
 void setFormat(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
   if constexpr (isFloat(T)) {
-    table.matvec[i] = fasterSideBySide() ? matvecFloat<S, T, true> : matvecFloat<S, T, false>;
+    table.matvec[i] = matvecFloat<S, T>;
   } else {
     table.matvec[i] = matvecQuantized<S, T>;
   }
@@ -62,7 +62,7 @@ KernelTable makeTable(const char* name) {
   table.add = addRow<S>;
   table.store = storeToken<S>;
   table.attention = attendHeads<S>;
-  table.readLines = fasterSideBySide() ? readLines<sideBySide> : readLines<1>;
+  table.readLines = readLines;
   table.multiplyAdds = multiplyAdds<S>;
   table.byteDots = byteDots<S>;
   return table;

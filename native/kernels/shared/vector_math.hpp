@@ -6,12 +6,7 @@
 namespace hearth {
 namespace {
 
-/**
- * Superblocks are asked for two pages ahead, into the second-level cache: the hardware's own prefetching stops at a page's
- * end, which costs a quarter of the speed there (Zen 4: Q6_K 24 to 32 GB/s). What reads whole lines one after another is
- * faster without.
- */
-inline constexpr std::size_t prefetchBytes = 8192;
+/** Asks for a line, into the second-level cache: in the first, it would push out the activations. */
 inline void prefetch(const std::uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
 template <class S, Type T>
