@@ -28,6 +28,7 @@ const INSTRUCTION_SETS: Readonly<Record<string, Readonly<Record<string, readonly
   x64: {
     'kernels/avx2.cpp': AVX2,
     'kernels/avx512.cpp': AVX512,
+    'kernels/avx512bf16.cpp': [...AVX512, '-mavx512bf16'],
     'kernels/amx.cpp': [...AVX512, '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],
   },
   arm64: {
@@ -54,7 +55,7 @@ async function findCompiler(): Promise<Compiler> {
 
 function flagsFor(source: string, compiler: Compiler, sanitize: boolean): string[] {
   // GCC's own header of these instructions sets off its warning about uninitialized variables (GCC bug 105593).
-  const quiet = /^kernels\/(avx512|amx)\.cpp$/.test(source) && !/clang/i.test(compiler.version);
+  const quiet = /^kernels\/(avx512|avx512bf16|amx)\.cpp$/.test(source) && !/clang/i.test(compiler.version);
   const tuned = source.startsWith('kernels/') ? '-O3' : '-O2';
   return [
     ...COMMON,

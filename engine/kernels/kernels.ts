@@ -14,7 +14,7 @@ import type { Vector } from './vector.ts';
  */
 export interface Kernels {
   readonly name: 'native' | 'reference';
-  /** What multiplies: "amx", "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
+  /** What multiplies: "amx", "avx512bf16", "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
   readonly instructionSet: string;
   readonly threads: number;
 

@@ -10,7 +10,7 @@ export interface KernelOptions {
   readonly implementation?: 'auto' | 'native' | 'reference';
   /** Of the native kernels; default: one for each processor. */
   readonly threads?: number;
-  /** Of the native kernels: "auto" (the default: the fastest here), "amx", "avx512", "avx2", "neon" or "scalar". */
+  /** Of the native kernels: "auto" (the default: the fastest here), "amx", "avx512bf16", "avx512", "avx2", "neon" or "scalar". */
   readonly instructionSet?: string;
   /** Of the native kernels: binds each own thread to a processor. Default: false, since others may need it. */
   readonly pin?: boolean;

@@ -1,15 +1,11 @@
 #include "tables.hpp"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "amx/matmul.hpp"
+#include "brains/matmul.hpp"
+#include "brains/tiles.hpp"
 
 namespace hearth {
 namespace {
-
-template <Type T>
-void setTiles(KernelTable& table) {
-  table.manyTokens[static_cast<std::size_t>(T)] = {brainBytes, packBrains, brainScratchBytes<T>, matmulBrains<T>};
-}
 
 /** Products of tiles as fast as they go: what quantized matrices could reach (see shared/limits.hpp). */
 double tileProducts(std::size_t rounds, float& result) {
@@ -38,16 +34,7 @@ KernelTable makeAmxTable() {
   table.name = "amx";
   // Whole tiles of these products and of those with floats.
   table.tileRows = 48;
-  setTiles<Type::Q8_0>(table);
-  setTiles<Type::Q4_0>(table);
-  setTiles<Type::Q5_0>(table);
-  setTiles<Type::Q5_1>(table);
-  setTiles<Type::Q2_K>(table);
-  setTiles<Type::Q3_K>(table);
-  setTiles<Type::Q4_K>(table);
-  setTiles<Type::Q5_K>(table);
-  setTiles<Type::Q6_K>(table);
-  setTiles<Type::IQ4_NL>(table);
+  setAllBrains<TileMultiplier>(table);
   table.byteDots = tileProducts;
   return table;
 }

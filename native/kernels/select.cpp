@@ -25,16 +25,14 @@ bool mayUseTiles() {
   constexpr int tileData = 18;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
 }
-/** CPUID leaf 7: bfloat16 products of tiles and of vectors. */
+/** CPUID leaf 7: tiles, and products of bfloat16 by them. */
 bool hasAmx() {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
   constexpr unsigned tiles = 1u << 24 | 1u << 22;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & tiles) != tiles) return false;
-  constexpr unsigned vectors = 1u << 5;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & vectors) != 0 && mayUseTiles();
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & tiles) == tiles && mayUseTiles();
 }
 #else
 bool hasAmx() { return false; }
@@ -47,14 +45,17 @@ bool hasAvx512() {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512vnni");
 }
+bool hasBf16() { return __builtin_cpu_supports("avx512bf16"); }
 bool hasNeon() { return false; }
 #elif defined(__aarch64__) && defined(__linux__)
 bool hasAvx2() { return false; }
 bool hasAvx512() { return false; }
+bool hasBf16() { return false; }
 bool hasNeon() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
 #else
 bool hasAvx2() { return false; }
 bool hasAvx512() { return false; }
+bool hasBf16() { return false; }
 // Every Apple processor of this architecture that runs macOS has the dot product instructions.
 bool hasNeon() { return true; }
 #endif
@@ -66,7 +67,8 @@ std::vector<const KernelTable*> availableTables() {
   const auto offer = [&tables](bool supported, const KernelTable* (*table)()) {
     if (supported && table() != nullptr) tables.push_back(table());
   };
-  offer(hasAvx512() && hasAmx(), amxTable);
+  offer(hasAvx512() && hasBf16() && hasAmx(), amxTable);
+  offer(hasAvx512() && hasBf16(), avx512Bf16Table);
   offer(hasAvx512(), avx512Table);
   offer(hasAvx2(), avx2Table);
   offer(hasNeon(), neonTable);

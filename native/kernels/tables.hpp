@@ -7,6 +7,7 @@ namespace hearth {
 const KernelTable* scalarTable();
 const KernelTable* avx2Table();
 const KernelTable* avx512Table();
+const KernelTable* avx512Bf16Table();
 const KernelTable* amxTable();
 const KernelTable* neonTable();
 

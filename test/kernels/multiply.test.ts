@@ -6,6 +6,7 @@ import { brainToFloat, floatToBrain } from '../../engine/gguf/half.ts';
 import { quantize } from '../../engine/gguf/quantize.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
+import { BRAIN_SETS } from '../support/brain-sets.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
@@ -62,7 +63,7 @@ for (const type of QUANTIZATION_NAMES) {
         });
         for (const [i, product] of products.entries()) {
           // Scaled, the weights of the K formats need more bits than bfloat16 has.
-          if (tilesOf(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
+          if (roundsToBrains(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
           assert.equal(product, expected, NATIVE_SETS[i]);
         }
       }),
@@ -71,7 +72,7 @@ for (const type of QUANTIZATION_NAMES) {
   });
 
   testNative(
-    `${type}: activations are exact, keep 15 bits or, in tiles, 8 like the weights; sums differ only by rounding`,
+    `${type}: activations are exact, keep 15 bits or, in bfloat16, 8 like the weights; sums differ only by rounding`,
     () => {
       fc.assert(
         fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
@@ -87,7 +88,7 @@ for (const type of QUANTIZATION_NAMES) {
             const y = kernels.vector(rows * tokens);
             kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
             // What may come out, by what is multiplied: rounded or exact factors.
-            const factors = tilesOf(kernels.instructionSet, type, tokens)
+            const factors = roundsToBrains(kernels.instructionSet, type, tokens)
               ? [[brains(weights), brains(x)] as const]
               : [[weights, rounded] as const, [weights, x] as const];
             for (const [i, value] of y.values.entries()) {
@@ -105,9 +106,9 @@ for (const type of QUANTIZATION_NAMES) {
   );
 }
 
-/** Whether the instruction set multiplies so many tokens by tiles, both factors rounded to bfloat16. */
-function tilesOf(set: string | undefined, type: Quantization, tokens: number): boolean {
-  return set === 'amx' && QUANTIZATIONS[type].block > 1 && tokens >= 4;
+/** Whether the instruction set rounds both factors to bfloat16 for so many tokens. */
+function roundsToBrains(set: string | undefined, type: Quantization, tokens: number): boolean {
+  return BRAIN_SETS.includes(set) && QUANTIZATIONS[type].block > 1 && tokens >= 4;
 }
 
 function brains(values: Float32Array): Float32Array {

@@ -62,5 +62,25 @@ inline void addTiles(const std::byte* const (&weights)[2], const std::byte* cons
   if constexpr (R == 2 && V == 2) _tile_stored(3, below + 16, sumStride);
 }
 
+/** For matmulBrains: two tiles of rows at a time. */
+struct TileMultiplier {
+  using Session = TileSession;
+
+  template <std::size_t V>
+  static void multiply(const std::byte* weights, std::size_t tiles, std::size_t stride,
+                       const std::byte* const (&packs)[2], std::size_t blocks, float* sums) {
+    constexpr std::size_t tileSums = 16 * 32;
+    std::size_t tile = 0;
+    for (; tile + 2 <= tiles; tile += 2) {
+      const std::byte* const rows[2] = {weights + tile * stride, weights + (tile + 1) * stride};
+      addTiles<2, V>(rows, packs, blocks, sums + tile * tileSums);
+    }
+    if (tile < tiles) {
+      const std::byte* const rows[2] = {weights + tile * stride, nullptr};
+      addTiles<1, V>(rows, packs, blocks, sums + tile * tileSums);
+    }
+  }
+};
+
 }  // namespace
 }  // namespace hearth

@@ -1,14 +1,14 @@
 #pragma once
 #include "../avx512/matmul.hpp"
-#include "tiles.hpp"
 
 /**
- * Quantized rows times many tokens by tiles of bfloat16 (AMX). A unit's weights, scaled, and the tokens' activations are
- * rounded to bfloat16 once; sums are in single precision. Both roundings together cost an NMSE of 3.7e-4 at most in the
- * logits of five quantized models (llama.cpp's rounding of activations to 8 bits: 3.2e-3). Tiles of 8-bit integers have
- * twice the arithmetic, but a scale for every 32 weights: a sum would have to leave its tile after every single product.
+ * Quantized rows times many tokens in bfloat16, by tiles (AMX) or by vectors (AVX-512). A unit's weights, scaled, and the
+ * tokens' activations are rounded to bfloat16 once; sums are in single precision. Both roundings together cost an NMSE of
+ * 3.7e-4 at most in the logits of five quantized models (llama.cpp's rounding of activations to 8 bits: 3.2e-3). Integer
+ * products of 8 bits have twice the arithmetic, but a scale for every 32 weights, at which sums must be converted: with
+ * AMX they would have to leave their tile after every product, with vectors and 15-bit activations they come to the same.
  *
- * A block is what one tile holds, 16 by 32 numbers, 1 KiB: of weights [16 rows][32 columns], of activations
+ * A block is 16 by 32 numbers, 1 KiB, what one tile holds: of weights [16 rows][32 columns], of activations
  * [16 pairs of columns][16 tokens][2].
  */
 namespace hearth {
@@ -90,22 +90,11 @@ BrainScratch brainScratchAt(std::byte* bytes, std::size_t rows, std::size_t colu
   return scratch;
 }
 
-/** sums[row tiles][2·16] += the unit's weights times V packs, over `blocks` blocks of columns. */
-template <std::size_t V>
-void multiplyTiles(const std::byte* weights, std::size_t tiles, std::size_t stride, const std::byte* const (&packs)[2],
-                   std::size_t blocks, float* sums) {
-  std::size_t tile = 0;
-  for (; tile + 2 <= tiles; tile += 2) {
-    const std::byte* const rows[2] = {weights + tile * stride, weights + (tile + 1) * stride};
-    addTiles<2, V>(rows, packs, blocks, sums + tile * tileRowCount * 2 * packLanes);
-  }
-  if (tile < tiles) {
-    const std::byte* const rows[2] = {weights + tile * stride, nullptr};
-    addTiles<1, V>(rows, packs, blocks, sums + tile * tileRowCount * 2 * packLanes);
-  }
-}
-
-template <Type T>
+/**
+ * @tparam Multiplier `Session`, which lives as long as products are made, and `multiply<V>(weights, row tiles, stride,
+ * packs, blocks, sums)`: sums[16·row tiles][2·16] += weights times V packs over `blocks` blocks of columns
+ */
+template <class Multiplier, Type T>
 void matmulBrains(const Product& p) {
   const std::size_t columns = p.rows.columns;
   const std::size_t count = p.rows.count;
@@ -117,7 +106,7 @@ void matmulBrains(const Product& p) {
     decodeRow<T>(p.rows.data + r * rowBytes(T, columns), columns, scratch.row);
     roundRow<T>(scratch.row, columns, scratch.weights + r / tileRowCount * stride + r % tileRowCount * 64);
   }
-  const TileSession session;
+  [[maybe_unused]] const typename Multiplier::Session session{};
   for (std::size_t token = 0; token < p.tokens; token += lanes) {
     const std::size_t tokens = p.tokens - token < lanes ? p.tokens - token : lanes;
     const std::byte* pack = p.packs + token / packLanes * stride;
@@ -127,13 +116,26 @@ void matmulBrains(const Product& p) {
       const std::byte* weights = scratch.weights + brainBytes(c);
       const std::byte* const packs[2] = {pack + brainBytes(c), pack + brainBytes(c) + stride};
       if (tokens > packLanes) {
-        multiplyTiles<2>(weights, tiles, stride, packs, blocks, scratch.sums);
+        Multiplier::template multiply<2>(weights, tiles, stride, packs, blocks, scratch.sums);
       } else {
-        multiplyTiles<1>(weights, tiles, stride, packs, blocks, scratch.sums);
+        Multiplier::template multiply<1>(weights, tiles, stride, packs, blocks, scratch.sums);
       }
     }
     scatterSums(scratch.sums, count, lanes, tokens, p.out + token * p.outStride, p.outStride);
   }
+}
+
+/** Has a table multiply every quantized format this way. */
+template <class Multiplier, Type... T>
+void setBrains(KernelTable& table) {
+  ((table.manyTokens[static_cast<std::size_t>(T)] = {brainBytes, packBrains, brainScratchBytes<T>,
+                                                     matmulBrains<Multiplier, T>}),
+   ...);
+}
+template <class Multiplier>
+void setAllBrains(KernelTable& table) {
+  setBrains<Multiplier, Type::Q8_0, Type::Q4_0, Type::Q5_0, Type::Q5_1, Type::Q2_K, Type::Q3_K, Type::Q4_K, Type::Q5_K,
+            Type::Q6_K, Type::IQ4_NL>(table);
 }
 
 }  // namespace
