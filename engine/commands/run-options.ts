@@ -3,9 +3,12 @@ import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/frame.ts';
 import type { KeyPair } from '../ring/keys.ts';
 import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
+import type { PolicyChoice } from '../ring/ring-policies.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { PREFETCHES, RELEASES } from '../weights/window-policy.ts';
+import { readDeviceMemory } from './device-memory.ts';
 import { readLinkKeys } from './ring-links.ts';
 
 /** What `hearth run` was asked for. */
@@ -27,6 +30,9 @@ export interface RunRequest {
   readonly activations: ActivationFormat;
   readonly chunk: number;
   readonly kernels: KernelOptions;
+  /** Bytes for this device's weights and caches. */
+  readonly memory: number;
+  readonly policy: PolicyChoice;
   readonly trace: string | undefined;
   readonly json: boolean;
 }
@@ -48,6 +54,9 @@ interface Options {
   readonly kv: string;
   readonly activations: string;
   readonly chunk: string;
+  readonly memory?: string;
+  readonly prefetch?: string;
+  readonly release?: string;
   readonly threads?: string;
   readonly kernels: string;
   readonly trace?: string;
@@ -79,6 +88,16 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .option('--kv <format>', 'of the KV cache: F16 or F32', 'F16')
     .option('--activations <format>', 'between devices: F32, which changes nothing, or F16, half the bytes', 'F32')
     .option('--chunk <n>', 'tokens of a prompt that go through the ring together', String(MOST_CHUNK_TOKENS))
+    .option('--memory <size>', 'all that this device may take, such as 640MiB (default: what is available)')
+    .option(
+      '--prefetch <how>',
+      `of the next window, while others compute, on all devices: ${PREFETCHES.join(', ')} (default: as planned, or populate where it pays)`,
+    )
+    .option(
+      '--release <how>',
+      'of a window after its turn, on all devices: none (the system decides), drop, or pinned, which keeps a prefix of ' +
+        'every window (default: as planned, or pinned)',
+    )
     .option('--threads <n>', 'of this device (default: one for each processor)')
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .option('--trace <file>', 'writes what every device did when, for ui.perfetto.dev')
@@ -106,6 +125,11 @@ function readOptions(options: Options): RunRequest {
     kernels: {
       implementation: readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']),
       ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
+    },
+    memory: readDeviceMemory(options.memory),
+    policy: {
+      prefetch: options.prefetch === undefined ? undefined : readChoice('--prefetch', options.prefetch, PREFETCHES),
+      release: options.release === undefined ? undefined : readChoice('--release', options.release, RELEASES),
     },
     trace,
     json,

@@ -6,12 +6,14 @@ import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { clock } from '../ring/clock.ts';
+import { describeWeights, passesThrough } from '../ring/device-weights.ts';
 import { type RingHead, startHead } from '../ring/head.ts';
 import { loadPart } from '../ring/load-part.ts';
 import { parseRing, type RingFile } from '../ring/parse-ring.ts';
-import { planRing, type RingPlanning, windowsOf } from '../ring/plan-ring.ts';
+import { layoutOf, planRing, type RingPlanning } from '../ring/plan-ring.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
 import { type MendingRing, mendingRing, ringModel } from '../ring/ring-model.ts';
+import { carriedPlan } from '../ring/ring-policies.ts';
 import { ringTrace } from '../ring/ring-trace.ts';
 import { slowLinks } from '../ring/slow-links.ts';
 import { loadIntegerSolver } from '../schedule/integer-solver.ts';
@@ -54,16 +56,20 @@ async function run(request: RunRequest): Promise<void> {
     loaded,
     keys,
     members: file.members,
-    settings: { context, requests: prompts.length, kvCache, activations, chunk },
-    memory: process.availableMemory(),
+    settings: { context, requests: prompts.length, kvCache, activations, chunk, trace: request.trace !== undefined },
+    memory: request.memory,
     log,
   });
   try {
     await head.gather();
-    const ring = mendingRing(head, (present) => windowsOf(planRing(planning, present), planning), log);
-    if (request.savePlan !== undefined)
-      writeFileSync(request.savePlan, `${JSON.stringify(planRing(planning, head.present()), null, 2)}\n`);
+    const ring = mendingRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
     await ring.ready();
+    for (const [device, weights] of head.weights)
+      if (passesThrough(weights)) log(`${device}: ${describeWeights(weights)}`);
+    if (request.savePlan !== undefined) {
+      const plan = carriedPlan(planRing(planning, head.present()), head.weights);
+      writeFileSync(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
+    }
     if (file.cluster !== undefined) {
       const tokenBytes = (activations === 'F32' ? 4 : 2) * loaded.part.model.hiddenSize;
       for (const line of slowLinks(await head.measure(), file.cluster, tokenBytes)) log(line);
@@ -87,7 +93,7 @@ function readRing({ cluster, keys }: RunRequest): RingFile {
 
 /** @throws InputError for a scheduler without the facts that it needs */
 async function readPlanning(
-  { plan, scheduler, cluster: path }: RunRequest,
+  { plan, scheduler, cluster: path, policy }: RunRequest,
   { head, members, cluster }: RingFile,
   model: RingPlanning['model'],
   context: number,
@@ -102,6 +108,7 @@ async function readPlanning(
     devices: [head, ...members.map(({ name }) => name)],
     model,
     context,
+    policy,
     plan: plan === undefined ? undefined : { file: plan, plan: readPlan(plan) },
     scheduling:
       cluster === undefined || named === undefined

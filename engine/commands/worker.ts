@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
-import { parseQuantity } from '../input/quantity.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { readPublicKey } from '../ring/keys.ts';
 import { loadPart } from '../ring/load-part.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
 import { startWorker } from '../ring/worker.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
+import { readDeviceMemory } from './device-memory.ts';
 import { readLinkKeys } from './ring-links.ts';
 
 interface Options {
@@ -29,7 +29,10 @@ export function workerCommand(): Command {
     .option('--keys <file>', 'of this device, from hearth keygen')
     .option('--head <key>', 'public key of a head to serve; may be repeated', (key, all: string[]) => [...all, key], [])
     .option('--plain', 'links without encryption, open to every head that reaches them')
-    .option('--memory <size>', 'what KV caches may take (default: what is free), e.g. "2 GiB"')
+    .option(
+      '--memory <size>',
+      'all that the process may take, such as 640MiB: what of the weights stays follows from it',
+    )
     .option('--threads <n>', 'default: one for each processor')
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .action(run);
@@ -43,13 +46,13 @@ async function run(options: Options): Promise<void> {
     implementation: readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']),
     ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
   });
+  const memory = readDeviceMemory(options.memory);
   const worker = await startWorker({
     loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
     address: options.listen,
     keys,
     heads: options.head.map((key) => readPublicKey('--head', key)),
-    memory:
-      options.memory === undefined ? process.availableMemory() : parseQuantity(options.memory, 'size', '--memory'),
+    memory,
     log,
   });
   log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);

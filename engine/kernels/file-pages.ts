@@ -5,10 +5,11 @@ export interface ByteRange {
 }
 
 /**
- * What a helper thread does with the pages of a range: `willneed` (the system is asked to read them), `populate` (they
- * are read and mapped), `drop` (given back), `lock` (read, and kept in memory), `unlock`.
+ * What a helper thread does with the pages of a range: `willneed` (the system is asked to read them), `willneed-whole`
+ * (in one call, of which Linux does no more than the first 4 to 16 MiB), `populate` (they are read and mapped), `drop`
+ * (given back), `lock` (read, and kept in memory), `unlock`.
  */
-export type PageJobKind = 'willneed' | 'populate' | 'drop' | 'lock' | 'unlock';
+export type PageJobKind = 'willneed' | 'willneed-whole' | 'populate' | 'drop' | 'lock' | 'unlock';
 
 export interface PageOutcome {
   /** When the helper thread began it and when it was done: seconds, on the clock of performance.now(). */

@@ -47,7 +47,7 @@ export interface WeightsPolicy {
    * equal size; the rest is given back).
    */
   readonly release: 'none' | 'drop' | 'pinned';
-  /** Bytes; 0 unless `release` is `pinned`. */
+  /** Bytes; 0 unless `release` is `pinned`. A device that runs for real takes 0 as: as many as it has room for. */
   readonly pinnedBytes: number;
 }
 
@@ -68,7 +68,10 @@ export interface Plan {
   readonly embedding: Place;
   /** Where the output layer runs. */
   readonly output: Place;
-  /** By device name; a device that is not named leaves all to its OS. */
+  /**
+   * By device name; a device that is not named leaves all to its OS, or, where `hearth run` carries the plan out, keeps
+   * what it can in memory: the plan that it saves says what was done.
+   */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** `with-layers`: each layer's keys and values lie where the layer runs; `host`: all in RAM (HELM's KV offload). */
   readonly kvCache: 'with-layers' | 'host';

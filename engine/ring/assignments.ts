@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { PINNED_POLICY } from '../weights/fit-policy.ts';
 import { type AssignedWindow, type Assignment, FROM_HEAD } from './message.ts';
-import type { RingWindow } from './ring-windows.ts';
+import type { RingLayout } from './ring-layout.ts';
 
 /** What is the same for all devices. */
-export type RingSettings = Pick<Assignment, 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk'>;
+export type RingSettings = Pick<Assignment, 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk' | 'trace'>;
 
 /** How others reach a device. */
 export interface RingAddress {
@@ -13,7 +14,7 @@ export interface RingAddress {
 
 /** What each device has to know of a plan, by name, the head's own part included. */
 export function assignments(
-  windows: readonly RingWindow[],
+  { windows, weights }: RingLayout,
   head: string,
   addressOf: (device: string) => RingAddress,
   settings: RingSettings,
@@ -39,6 +40,7 @@ export function assignments(
         device,
         {
           ...settings,
+          weights: weights[device] ?? PINNED_POLICY,
           epoch,
           windowCount: windows.length,
           windows: own.map(({ index, from, to }): AssignedWindow => {

@@ -1,5 +1,5 @@
 /** Raised with every change that older programs would misread. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** "HRTH" as a little-endian number. */
 export const MAGIC = 0x48545248;

@@ -1,15 +1,19 @@
+import { setImmediate } from 'node:timers/promises';
 import { formatBytes } from '../terminal/format.ts';
 import { activationBytes, packActivations, unpackActivations } from './activation-bytes.ts';
 import { assignments, type RingSettings } from './assignments.ts';
 import { cacheBytes } from './cache-bytes.ts';
 import { clock } from './clock.ts';
+import { createDeviceWeights, type DeviceWeights, weightsRoom } from './device-weights.ts';
 import { type ActivationFrame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from './frame.ts';
 import type { KeyPair } from './keys.ts';
 import type { LoadedPart } from './load-part.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
-import type { Assignment, MeasuredLink, WorkerMessage } from './message.ts';
+import type { Assignment, CarriedWeights, MeasuredLink, WorkerMessage } from './message.ts';
 import { probeLink } from './probe-link.ts';
 import { DeviceLostError, RingChangedError, RingError } from './ring-error.ts';
+import type { RingLayout } from './ring-layout.ts';
+import { ringRecorder } from './ring-recorder.ts';
 import { createRingRequest, type PendingToken, type RingRequest } from './ring-request.ts';
 import type { RingSpan } from './ring-span.ts';
 import type { RingWindow } from './ring-windows.ts';
@@ -24,7 +28,7 @@ export interface HeadOptions {
   readonly keys: KeyPair | undefined;
   readonly members: readonly MemberAddress[];
   readonly settings: RingSettings;
-  /** Bytes that KV caches may take on this device. */
+  /** Bytes that weights and KV caches may take on this device. */
   readonly memory: number;
   readonly log: (line: string) => void;
 }
@@ -45,8 +49,10 @@ export interface RingHead {
   present(): string[];
   /** Waits until all members are there, or rejects with a RingError for the first that isn't. */
   gather(): Promise<void>;
-  /** Puts the ring together for these windows; whatever was under way is lost. */
-  assemble(windows: readonly RingWindow[]): Promise<void>;
+  /** Puts the ring together; whatever was under way is lost. */
+  assemble(layout: RingLayout): Promise<void>;
+  /** What devices do with their weights, since it was put together; those are missing that do nothing. */
+  readonly weights: ReadonlyMap<string, CarriedWeights>;
   /** Whether it is put together and whole. */
   readonly whole: boolean;
   /** Devices that came back since it was put together. */
@@ -73,6 +79,9 @@ interface Assembly {
   readonly devices: readonly string[];
   readonly assigned: ReadonlyMap<string, Assignment>;
   readonly runner: WindowRunner;
+  /** Of the head itself, and what it and the others said of theirs. */
+  readonly ownWeights: DeviceWeights | undefined;
+  readonly weights: Map<string, CarriedWeights>;
   readonly pending: Map<number, PendingToken>;
   /** What members are waited for; called with each message of this epoch, and with what ends all waits. */
   onMessage: (from: string, message: WorkerMessage) => void;
@@ -155,29 +164,62 @@ export function startHead(options: HeadOptions): RingHead {
       throw new FrameError(`${payload.length} bytes of ${format} for ${rows} rows`);
     const waiting = ring.pending.get(request);
     if (waiting === undefined) return;
-    ownSpans.push({ kind: 'receive', sender: from, bytes: payload.length, request, sentAt, receivedAt: clock() });
+    record({ kind: 'receive', sender: from, bytes: payload.length, request, sentAt, receivedAt: clock() });
     waiting.onChunk();
     if (rows === 0) return;
     ring.runner
-      .inTurn(() => {
+      .inTurn(async () => {
+        await ring.ownWeights?.arrival('output');
         unpackActivations(payload, format, part.stream(1));
-        return output(request);
+        waiting.resolve(output(ring, request));
+        if (ring.ownWeights === undefined) return;
+        await setImmediate(); // the next token is chosen before anything else is done
+        ring.ownWeights.after('output');
       })
-      .then(waiting.resolve, waiting.reject);
+      .catch(waiting.reject);
   };
 
-  const output = (request: number): Float32Array => {
+  const record = (span: RingSpan): void => {
+    if (settings.trace) ownSpans.push(span);
+  };
+  const output = (ring: Assembly, request: number): Float32Array => {
     const start = clock();
     const logits = part.logits().slice();
+    const end = clock();
     const { layers } = part.model;
-    ownSpans.push({ kind: 'compute', from: layers, to: layers, tokens: 1, request, start, end: clock() });
+    const stall = ring.ownWeights?.ran('output') ?? 0;
+    const between = start + stall;
+    if (stall > 0)
+      record({
+        kind: 'weights',
+        lane: 'cpu',
+        cause: 'disk',
+        name: 'page faults of output',
+        start,
+        end: between,
+        args: {},
+      });
+    record({ kind: 'compute', from: layers, to: layers, tokens: 1, request, start: between, end });
     return logits;
   };
 
-  const ownRunner = (assignment: Assignment): WindowRunner =>
+  const ownWeights = (own: Assignment): DeviceWeights | undefined => {
+    const withWindow = own.windows.some(({ index, from, to }) => index + 1 === own.windowCount && to > from);
+    return createDeviceWeights({
+      loaded,
+      windows: own.windows,
+      output: withWindow ? 'with-last-window' : 'own-turn',
+      requested: own.weights,
+      room: weightsRoom(own, loaded, options.memory),
+      recorder: settings.trace ? ringRecorder(record) : undefined,
+    });
+  };
+
+  const ownRunner = (assignment: Assignment, weights: DeviceWeights | undefined): WindowRunner =>
     createWindowRunner({
       ...assignment,
       part,
+      weights,
       senderOf: (window) => assignment.sources.find((source) => source.window === window)?.from,
       forward(frame, next) {
         if (next.kind === 'device') return memberOf(next.name).send(frame);
@@ -186,10 +228,10 @@ export function startHead(options: HeadOptions): RingHead {
         waiting?.onChunk();
         if (frame.rows === 0) return;
         unpackActivations(frame.payload, frame.format, part.stream(1));
-        waiting?.resolve(output(frame.request));
+        if (assembly !== undefined) waiting?.resolve(output(assembly, frame.request));
       },
       onFailed: (error) => breakUp(new RingError(head, error.message)),
-      record: (span) => ownSpans.push(span),
+      record,
     });
 
   /** Waits until all of `devices` have said `kind`. */
@@ -205,6 +247,7 @@ export function startHead(options: HeadOptions): RingHead {
       if (missing.size === 0) resolve();
       ring.onBroken = reject;
       ring.onMessage = (from, message) => {
+        if (message.kind === 'prepared' && message.weights !== undefined) ring.weights.set(from, message.weights);
         if (message.kind === kind) missing.delete(from);
         if (missing.size === 0) resolve();
       };
@@ -266,22 +309,30 @@ export function startHead(options: HeadOptions): RingHead {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     },
-    async assemble(windows) {
+    get weights() {
+      return assembly?.weights ?? new Map();
+    },
+    async assemble(layout) {
+      const { windows } = layout;
       await dissolve();
       const absent = windows.find(({ device }) => !present().includes(device));
       if (absent !== undefined) {
         const problem = members.find(({ name }) => name === absent.device)?.problem;
         throw new DeviceLostError(absent.device, problem ?? 'is no device of the cluster');
       }
-      const assigned = assignments(windows, head, addressOf, settings);
+      const assigned = assignments(layout, head, addressOf, settings);
       const own = assigned.get(head) as Assignment;
       checkMemory(own, options);
+      for (const { from, to } of own.windows) part.load(from, to);
+      const weights = ownWeights(own);
       const ring: Assembly = {
         epoch: own.epoch,
         windows,
         assigned,
         devices: [...assigned.keys()].filter((device) => device !== head),
-        runner: ownRunner(own),
+        runner: ownRunner(own, weights),
+        ownWeights: weights,
+        weights: new Map(weights === undefined ? [] : [[head, { policy: weights.policy, bytes: weights.bytes }]]),
         pending: new Map(),
         onMessage() {},
         onBroken() {},
@@ -291,7 +342,6 @@ export function startHead(options: HeadOptions): RingHead {
       assembly = ring;
       returned.clear();
       try {
-        for (const { from, to } of own.windows) part.load(from, to);
         const prepared = all(ring, ring.devices, 'prepared', PREPARE);
         for (const device of ring.devices)
           memberOf(device).tell({ kind: 'prepare', assignment: assigned.get(device) as Assignment });

@@ -21,6 +21,9 @@ export function text(most: number): Shape<string> {
     typeof value === 'string' && value.length <= most ? value : fail(where, `a text of at most ${most} characters`);
 }
 
+export const truth: Shape<boolean> = (value, where) =>
+  typeof value === 'boolean' ? value : fail(where, 'true or false');
+
 export function matching(pattern: RegExp): Shape<string> {
   return (value, where) => (typeof value === 'string' && pattern.test(value) ? value : fail(where, String(pattern)));
 }

@@ -6,6 +6,9 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { readVector, weightsLoader } from '../runtime/load-weights.ts';
 import { createModelPart, type ModelPart } from '../runtime/model-part.ts';
 import { rotaryEmbedding } from '../runtime/rotary-embedding.ts';
+import { activationsBytes } from '../runtime/transformer-bytes.ts';
+import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../weights/mapped-weights.ts';
+import { weightsLayout } from '../weights/weights-layout.ts';
 import { type HeldLayers, heldLayers } from './held-layers.ts';
 import { readPartFile } from './part-file.ts';
 
@@ -14,6 +17,10 @@ export interface LoadedPart {
   readonly part: ModelPart;
   readonly held: HeldLayers;
   readonly identity: string;
+  /** Of activations and of logits, bytes. */
+  readonly activationsBytes: number;
+  /** Its weights in the page cache; undefined where the kernels hold them in memory of their own. */
+  mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
 }
 
@@ -38,5 +45,13 @@ export function loadPart(path: string, kernels: Kernels, mostTokens: number): Lo
     outer: () => withFile(path, (bytes) => weightsLoader({ gguf, bytes, file: mapped, kernels }, model).outer()),
   };
   const part = createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
-  return { part, held: heldLayers(file), identity: file.identity, close: () => kernels.close() };
+  return {
+    part,
+    held: heldLayers(file),
+    identity: file.identity,
+    activationsBytes: activationsBytes(model, settings.ropeDimensions, mostTokens),
+    mapWeights: (recorder) =>
+      kernels.name === 'native' ? mappedWeights(kernels, mapped, weightsLayout(gguf, model), recorder) : undefined,
+    close: () => kernels.close(),
+  };
 }

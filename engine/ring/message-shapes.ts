@@ -1,8 +1,25 @@
+import { CAUSES } from '../cost/breakdown.ts';
+import { LANES, type SpanArguments } from '../trace/trace.ts';
+import type { RequestedPolicy } from '../weights/fit-policy.ts';
+import { PREFETCHES, RELEASES, type WindowPolicy } from '../weights/window-policy.ts';
 import { ACTIVATION_FORMATS } from './frame.ts';
-import { list, matching, number, object, oneOf, optional, type Shape, text, variant, whole } from './json-shape.ts';
+import {
+  list,
+  matching,
+  number,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  text,
+  truth,
+  variant,
+  whole,
+} from './json-shape.ts';
 import type {
   AssignedWindow,
   Assignment,
+  CarriedWeights,
   HeadMessage,
   MeasuredLink,
   Predecessor,
@@ -43,6 +60,12 @@ const ASSIGNMENT = object<Assignment>({
   kvCache: oneOf('F16', 'F32'),
   activations: oneOf(...ACTIVATION_FORMATS),
   chunk: whole(1, 65_536),
+  weights: object<RequestedPolicy>({
+    prefetch: oneOf('auto', ...PREFETCHES),
+    release: oneOf(...RELEASES),
+    pinnedBytes: number(0, LARGEST),
+  }),
+  trace: truth,
 });
 
 export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
@@ -54,6 +77,15 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   clock: object({ kind: oneOf('clock'), sentAt: TIME }),
   report: object({ kind: oneOf('report') }),
   bye: object({ kind: oneOf('bye') }),
+});
+
+/** Particulars that Hearth gives spans of weights. */
+const ARGUMENTS = object<Partial<SpanArguments>>({
+  bytes: optional(number(0, LARGEST)),
+  released: optional(number(0, LARGEST)),
+  what: optional(text(2000)),
+  call: optional(NAME),
+  cancelled: optional(NAME),
 });
 
 const SPAN = variant<RingSpan>({
@@ -74,6 +106,25 @@ const SPAN = variant<RingSpan>({
     sentAt: TIME,
     receivedAt: TIME,
   }),
+  weights: object({
+    kind: oneOf('weights'),
+    lane: oneOf(...LANES),
+    cause: oneOf(...CAUSES),
+    name: NAME,
+    start: TIME,
+    end: TIME,
+    args: ARGUMENTS,
+  }),
+  sample: object({ kind: oneOf('sample'), name: NAME, time: TIME, value: number(-LARGEST, LARGEST) }),
+});
+
+const CARRIED = object<CarriedWeights>({
+  policy: object<WindowPolicy>({
+    prefetch: oneOf(...PREFETCHES),
+    release: oneOf(...RELEASES),
+    pinnedBytes: number(0, LARGEST),
+  }),
+  bytes: number(0, LARGEST),
 });
 
 const ofEpoch = { epoch: UINT32 };
@@ -86,7 +137,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     layers: list(LAYER, 1001),
   }),
   refused: object({ kind: oneOf('refused'), reason: REASON }),
-  prepared: object({ kind: oneOf('prepared'), ...ofEpoch }),
+  prepared: object({ kind: oneOf('prepared'), ...ofEpoch, weights: optional(CARRIED) }),
   linked: object({ kind: oneOf('linked'), ...ofEpoch }),
   failed: object({ kind: oneOf('failed'), ...ofEpoch, reason: REASON }),
   lost: object({ kind: oneOf('lost'), ...ofEpoch, device: NAME, reason: REASON }),

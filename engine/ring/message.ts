@@ -1,4 +1,6 @@
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { RequestedPolicy } from '../weights/fit-policy.ts';
+import type { WindowPolicy } from '../weights/window-policy.ts';
 import type { ActivationFormat } from './frame.ts';
 import type { RingSpan } from './ring-span.ts';
 
@@ -49,6 +51,16 @@ export interface Assignment {
   readonly activations: ActivationFormat;
   /** Tokens in a frame at most. */
   readonly chunk: number;
+  /** What the device does with its weights. */
+  readonly weights: RequestedPolicy;
+  /** Whether somebody wants to see what it did when. */
+  readonly trace: boolean;
+}
+
+/** What a device does with its weights, and how many bytes its windows have. */
+export interface CarriedWeights {
+  readonly policy: WindowPolicy;
+  readonly bytes: number;
 }
 
 /** From the head to a worker. */
@@ -68,12 +80,17 @@ export type WorkerMessage =
       readonly kind: 'welcome';
       /** Port of its ring listener, at the same host. */
       readonly ringPort: number;
-      /** Bytes that it may use for caches. */
+      /** Bytes that it may use for weights and caches. */
       readonly memory: number;
       readonly layers: readonly number[];
     }
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'prepared'; readonly epoch: number }
+  | {
+      readonly kind: 'prepared';
+      readonly epoch: number;
+      /** Missing where nothing is done with them. */
+      readonly weights: CarriedWeights | undefined;
+    }
   | { readonly kind: 'linked'; readonly epoch: number }
   | { readonly kind: 'failed'; readonly epoch: number; readonly reason: string }
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }

@@ -6,6 +6,8 @@ import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { IntegerSolver } from '../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../schedule/registry.ts';
+import type { RingLayout } from './ring-layout.ts';
+import { type PolicyChoice, ringPolicies } from './ring-policies.ts';
 import { type RingWindow, ringWindows } from './ring-windows.ts';
 
 export interface RingPlanning {
@@ -13,6 +15,7 @@ export interface RingPlanning {
   readonly devices: readonly string[];
   readonly model: Model;
   readonly context: number;
+  readonly policy: PolicyChoice;
   /** A plan to carry out as long as all its devices are there. */
   readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
   /** What plans are made from otherwise; undefined where hardware facts or a scheduler aren't given. */
@@ -51,8 +54,14 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   );
 }
 
-/** The windows of a plan, checked against model and devices. @throws InputError */
-export function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): RingWindow[] {
+/** What of a plan the ring carries out, checked against model and devices. @throws InputError */
+export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
+  const { devices, policy, plan: given } = planning;
+  const weights = ringPolicies(plan, devices, policy, plan !== given?.plan);
+  return { windows: windowsOf(plan, planning), weights };
+}
+
+function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): RingWindow[] {
   if (scheduling !== undefined) validatePlan(plan, scheduling.cluster, model, given?.file);
   const windows = ringWindows(plan, devices);
   let next = 0;

@@ -1,8 +1,8 @@
 import type { LanguageModel } from '../text/language-model.ts';
 import type { RingHead } from './head.ts';
 import { DeviceLostError, RingChangedError } from './ring-error.ts';
+import type { RingLayout } from './ring-layout.ts';
 import type { RingRequest } from './ring-request.ts';
-import type { RingWindow } from './ring-windows.ts';
 
 /** A ring that mends itself: what several requests share. */
 export interface MendingRing {
@@ -13,12 +13,12 @@ export interface MendingRing {
 }
 
 /**
- * @param windowsFor the windows of a plan for these devices, the head first; throws where they can't hold the model
+ * @param layoutFor a plan's for these devices, the head first; throws where they can't hold the model
  * @param log told when a plan is made without a device, or with it again
  */
 export function mendingRing(
   head: RingHead,
-  windowsFor: (devices: readonly string[]) => readonly RingWindow[],
+  layoutFor: (devices: readonly string[]) => RingLayout,
   log: (line: string) => void,
 ): MendingRing {
   let assemblies = 0;
@@ -28,11 +28,11 @@ export function mendingRing(
     // Each loss leaves one device fewer: this ends.
     for (;;) {
       const devices = head.present();
-      const windows = windowsFor(devices);
+      const layout = layoutFor(devices);
       assemblies += 1;
       try {
         if (assemblies > 1) log(`goes on with ${devices.join(', ')}`);
-        await head.assemble(windows);
+        await head.assemble(layout);
         return head;
       } catch (error) {
         if (!(error instanceof DeviceLostError)) throw error;

@@ -1,10 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { LayerCaches, ModelPart } from '../runtime/model-part.ts';
 import { activationBytes, packActivations, unpackActivations } from './activation-bytes.ts';
 import { clock } from './clock.ts';
+import type { DeviceWeights } from './device-weights.ts';
 import { type ActivationFormat, type ActivationFrame, FrameError } from './frame.ts';
 import type { AssignedWindow } from './message.ts';
-import type { RingSpan } from './ring-span.ts';
+import { layersName, type RingSpan } from './ring-span.ts';
 
 /** A frame's facts without its activations, which are in the stream while a device works on them. */
 export type Passage = Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens' | 'rows' | 'capacity'>;
@@ -43,6 +45,8 @@ export interface WindowRunnerOptions {
   readonly forward: (frame: ActivationFrame, next: AssignedWindow['next']) => void;
   readonly onFailed: (error: Error) => void;
   readonly record: (span: RingSpan) => void;
+  /** Undefined: they are where they are. */
+  readonly weights: DeviceWeights | undefined;
 }
 
 interface HeldRequest {
@@ -55,12 +59,14 @@ interface HeldRequest {
 const MOST_WAITING = 1024;
 
 export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
-  const { part, epoch, windowCount, context, requests, kvCache, activations, chunk } = options;
+  const { part, epoch, windowCount, context, requests, kvCache, activations, chunk, weights } = options;
   const windows = new Map(options.windows.map((window) => [window.index, window]));
   const layers = options.windows.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i));
   const held = new Map<number, HeldRequest>();
   const { hiddenSize } = part.model;
   let last: Promise<unknown> = Promise.resolve();
+  /** Windows of the frames that wait: the same one again needn't be released before. */
+  const due: number[] = [];
   let waiting = 0;
   let ended = false;
 
@@ -98,15 +104,32 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     const { from, to, next } = window;
     const { request, position, tokens, rows, capacity } = passage;
     const caches = hold(request, capacity).caches;
+    await weights?.arrival(passage.window);
+    if (ended) return;
     const start = clock();
     await part.run(from, to, caches, position, tokens);
     if (ended) return;
-    if (to > from) options.record({ kind: 'compute', from, to, tokens, request, start, end: clock() });
+    const end = clock();
+    if (to > from) recordComputation({ from, to, tokens, request, start, end }, weights?.ran(passage.window) ?? 0);
     const stream = part.stream(tokens);
     const wanted = passage.window + 1 === windowCount ? stream.subarray((tokens - rows) * hiddenSize) : stream;
     const payload = packActivations(wanted, activations);
     const frame = { ...passage, kind: 'activations', epoch, window: passage.window + 1, format: activations } as const;
     options.forward({ ...frame, sentAt: clock(), payload }, next);
+    if (weights === undefined || due[0] === passage.window) return;
+    await setImmediate(); // the result is on its way before anything else is done
+    weights.after(passage.window);
+  };
+
+  /** Where in a window page faults were waited for isn't known: the stall is shown before it. */
+  const recordComputation = (
+    { start, ...computed }: Omit<Extract<RingSpan, { kind: 'compute' }>, 'kind'>,
+    stall: number,
+  ) => {
+    const name = `page faults of ${layersName(computed)}`;
+    const between = start + stall;
+    if (stall > 0) options.record({ kind: 'weights', lane: 'cpu', cause: 'disk', name, start, end: between, args: {} });
+    options.record({ kind: 'compute', ...computed, start: between });
   };
 
   const check = (frame: ActivationFrame, sender: string): void => {
@@ -143,7 +166,9 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
         sentAt: frame.sentAt,
         receivedAt: clock(),
       });
+      due.push(window);
       inTurn(async () => {
+        due.shift();
         if (ended || !held.has(request)) return;
         unpackActivations(payload, format, part.stream(tokens));
         await run(frame);
@@ -160,7 +185,9 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     },
     end() {
       ended = true;
+      weights?.cancel();
       return inTurn(() => {
+        weights?.close();
         for (const { caches } of held.values()) part.freeCaches(caches);
         held.clear();
       });

@@ -1,11 +1,13 @@
 import { formatBytes } from '../terminal/format.ts';
 import { cacheBytes } from './cache-bytes.ts';
 import { type Connection, connect } from './connection.ts';
+import { createDeviceWeights, describeWeights, weightsRoom } from './device-weights.ts';
 import { type ActivationFrame, type Frame, FrameError } from './frame.ts';
 import type { LoadedPart } from './load-part.ts';
 import { type Assignment, FROM_HEAD, type HeadMessage, type WorkerMessage } from './message.ts';
 import { messageFrame } from './message-frame.ts';
 import { createProbe, probeLink } from './probe-link.ts';
+import { ringRecorder } from './ring-recorder.ts';
 import type { RingSpan } from './ring-span.ts';
 import type { Transport } from './transport.ts';
 import { createWindowRunner, type WindowRunner } from './window-runner.ts';
@@ -24,7 +26,7 @@ export interface WorkerSession {
 export interface WorkerSessionOptions {
   readonly transport: Transport;
   readonly loaded: LoadedPart;
-  /** Bytes that caches may take. */
+  /** Bytes that weights and caches may take. */
   readonly memory: number;
   readonly mostBytes: number;
   /** What the head calls itself on its connection: frames with it as link come from the head. */
@@ -74,6 +76,15 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
     const problem = misfit(assignment, loaded, memory);
     if (problem !== undefined) return fail(epoch, problem);
     for (const { from, to } of windows) loaded.part.load(from, to);
+    const weights = createDeviceWeights({
+      loaded,
+      windows,
+      output: 'elsewhere',
+      requested: assignment.weights,
+      room: weightsRoom(assignment, loaded, memory),
+      recorder: assignment.trace ? ringRecorder(record) : undefined,
+    });
+    if (weights !== undefined) log(describeWeights(weights));
     const names = new Map(assignment.predecessors.map(({ name, linkName }) => [linkName, name]));
     const sources = new Map(assignment.sources.map(({ window, from }) => [window, from]));
     const runner = createWindowRunner({
@@ -87,11 +98,12 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
         sent?.catch(() => {});
       },
       onFailed: (error) => fail(epoch, error.message),
-      record,
+      record: assignment.trace ? record : () => {},
+      weights,
     });
     senderOf = (link) => (link === headLink ? FROM_HEAD : names.get(link));
     duty = { assignment, runner, links: new Map() };
-    tell({ kind: 'prepared', epoch });
+    tell({ kind: 'prepared', epoch, weights: weights && { policy: weights.policy, bytes: weights.bytes } });
   };
   let senderOf: (link: string) => string | undefined = () => undefined;
 

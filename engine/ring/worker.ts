@@ -19,7 +19,7 @@ export interface WorkerOptions {
   readonly keys: KeyPair | undefined;
   /** Public keys of the heads that it serves. */
   readonly heads: readonly string[];
-  /** Bytes that KV caches may take. */
+  /** Bytes that weights and KV caches may take. */
   readonly memory: number;
   readonly log: (line: string) => void;
 }

@@ -12,6 +12,15 @@ export interface WeightsRanges {
   readonly ranges: readonly ByteRange[];
 }
 
+/** What writes down what becomes of weights. */
+export type WeightsRecorder = Pick<RunRecorder, 'span' | 'sample'>;
+
+/**
+ * How weights are asked for: `willneed`: the system is asked to read, in calls of 4 MiB; `willneed-whole`: in one call for
+ * all, as prima.cpp's source does; `populate`: they are read, and mapped.
+ */
+export type PrefetchCall = 'willneed' | 'willneed-whole' | 'populate';
+
 /** What was asked of the helper thread, range by range. */
 export interface WeightsTask {
   /** Blocks until all is done, or given up. */
@@ -31,8 +40,7 @@ export interface MappedWeights {
   of(parts: readonly WeightsPart[]): WeightsRanges;
   /** Bytes in memory (mincore): 12 to 30 ms for a GiB. */
   resident(ranges: WeightsRanges): number;
-  /** `willneed`: the system is asked to read, in calls of 4 MiB; `populate`: they are read, and mapped. */
-  prefetch(ranges: WeightsRanges, how: 'willneed' | 'populate'): WeightsTask;
+  prefetch(ranges: WeightsRanges, how: PrefetchCall): WeightsTask;
   /** Gives memory back: pages are unmapped and then dropped from the page cache. */
   release(ranges: WeightsRanges): WeightsTask;
   /** Reads, maps and locks: `refused` where RLIMIT_MEMLOCK is too low, and then the pages are only mapped. */
@@ -60,7 +68,7 @@ export function mappedWeights(
   kernels: Kernels,
   file: MappedFile,
   layout: WeightsLayout,
-  recorder?: RunRecorder,
+  recorder?: WeightsRecorder | undefined,
 ): MappedWeights {
   const pages = pagesOf(kernels, file);
   let pending: Pending[] = [];

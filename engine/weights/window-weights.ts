@@ -1,29 +1,34 @@
-import type { WeightsPolicy } from '../plan/plan.ts';
-import type { RunRecorder } from '../trace/run-recorder.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBlockedMeter } from './blocked-seconds.ts';
 import { totalBytes, withoutRanges } from './byte-ranges.ts';
 import { createFaultCounter } from './fault-counter.ts';
-import type { MappedWeights, WeightsRanges, WeightsTask } from './mapped-weights.ts';
+import type { MappedWeights, WeightsRanges, WeightsRecorder, WeightsTask } from './mapped-weights.ts';
 import { pinnedRanges } from './pinned-ranges.ts';
 import { describeParts, type WeightsPart } from './weights-layout.ts';
+import type { WindowPolicy } from './window-policy.ts';
+import { createWindowResidency } from './window-residency.ts';
 
 export interface WindowWeightsOptions {
   readonly weights: MappedWeights;
   /** What a device runs at each of its turns, k of them for a token; the head's last one has `output`. */
   readonly windows: readonly (readonly WeightsPart[])[];
-  readonly policy: WeightsPolicy;
+  readonly policy: WindowPolicy;
   /**
    * Windows that are asked for ahead of the one that has ended. 1, the default, is a ring's: others compute meanwhile. A
    * process by itself needs 2, to read the next window while it computes one.
    */
   readonly ahead?: number;
-  readonly recorder?: RunRecorder | undefined;
+  /** Undefined: nothing is counted or measured either. */
+  readonly recorder?: WeightsRecorder | undefined;
 }
 
 /**
  * A plan's weights policy, carried out window by window. In a turn:
  *
  *     weights.before(i)   // waits for what is being read of window i, if the policy reads by itself
- *     compute window i, and send the result
+ *     compute window i
+ *     weights.ran(i)      // how much of that was waiting for page faults
+ *     send the result
  *     weights.after(i)    // gives back what of it isn't pinned, then asks for the next window
  *
  * The order matters: first send, for others wait for it; then drop, for the next window needs the room; then wake the
@@ -33,68 +38,107 @@ export interface WindowWeights {
   /** What stays in memory for good, bytes. */
   readonly pinnedBytes: number;
   before(window: number): void;
+  /** As `before`; other events of the process have their turn meanwhile. */
+  arrival(window: number): Promise<void>;
+  /** Seconds of the computation that went into page faults, which were reads; 0 where nobody records. */
+  ran(window: number): number;
   after(window: number): void;
-  /** Gives up what is being read. */
+  /** Gives up what is being read, also what is waited for. */
   close(): void;
 }
+
+/** Milliseconds between looks at what is being read: short beside any window that has to be waited for. */
+const LOOK = 1;
 
 /** Asks for the first windows, too. Pinned parts are read with their window, and then stay. */
 export function createWindowWeights(options: WindowWeightsOptions): WindowWeights {
   const { weights, windows, policy, recorder, ahead = 1 } = options;
+  const { prefetch: call } = policy;
   const pinned = policy.release === 'pinned' ? pinnedRanges(weights.layout, windows, policy.pinnedBytes) : [];
   const wholes = windows.map((parts) => weights.of(parts));
   const rests = wholes.map(({ name, ranges }): WeightsRanges => ({ name, ranges: withoutRanges(ranges, pinned) }));
   const wanted = new Map<number, WeightsTask>();
   const touched = new Set<number>();
-  const faults = createFaultCounter(weights.pages);
-  const resident = windows.map(() => 0);
+  const watch = recorder && {
+    faults: createFaultCounter(weights.pages),
+    blocked: createBlockedMeter(),
+    residency: createWindowResidency(weights, windows, recorder),
+  };
+  let taken: WeightsTask | undefined;
   let start = performance.now() / 1000;
   // What is read explicitly, and waited for, needs no readahead, which would bring back what was just dropped.
-  weights.readAhead(policy.prefetch !== 'populate');
+  weights.readAhead(call !== 'populate');
 
   const prefetch = (window: number): void => {
-    if (policy.prefetch === 'none' || wanted.has(window)) return;
+    if (call === 'none' || wanted.has(window)) return;
     // The first time all of it is read, and what is pinned stays.
-    const ranges = (touched.has(window) ? rests : wholes)[window] as WeightsRanges;
+    const wants = (touched.has(window) ? rests : wholes)[window] as WeightsRanges;
     touched.add(window);
-    wanted.set(window, weights.prefetch(ranges, policy.prefetch));
+    wanted.set(window, weights.prefetch(wants, call));
   };
-  /** Of the window that has ended, and the one before, which has been released since. */
-  const sample = (window: number): void => {
-    if (recorder === undefined) return;
-    for (const one of [window, (window + windows.length - 1) % windows.length]) {
-      resident[one] = weights.resident(wholes[one] as WeightsRanges);
+  /** From a window on, up to the first with layers to be read: what comes before it has its turn in between. */
+  const prefetchFrom = (first: number): void => {
+    for (let one = first; one < first + windows.length; one++) {
+      const window = one % windows.length;
+      const staysWhole = touched.has(window) && rests[window]?.ranges.length === 0;
+      prefetch(window);
+      if (!staysWhole && windows[window]?.some((part) => part !== 'output')) return;
     }
-    const all = resident.reduce((sum, bytes) => sum + bytes, 0);
-    recorder.sample('resident weights (bytes)', performance.now() / 1000, all);
   };
   const nameOf = (window: number): string => describeParts(windows[window] as readonly WeightsPart[]);
+  /** @param asked when its reads were waited for; undefined where they needn't be */
+  const begin = (window: number, asked: number | undefined): void => {
+    start = performance.now() / 1000;
+    if (watch === undefined) return;
+    watch.faults();
+    watch.blocked();
+    const span = { lane: 'cpu', cause: 'disk', name: `waits for ${nameOf(window)}`, args: {} } as const;
+    if (asked !== undefined) recorder?.span({ ...span, start: asked, end: start });
+  };
+  /** What has to be waited for before a window's turn; undefined: nothing. */
+  const take = (window: number): WeightsTask | undefined => {
+    prefetch(window);
+    const task = wanted.get(window);
+    wanted.delete(window);
+    taken = task;
+    return call === 'populate' && task?.isDone() === false ? task : undefined;
+  };
+  const recordFaults = (window: number): number => {
+    const bytes = watch?.faults() ?? 0;
+    const span = { lane: 'disk', cause: 'disk', name: 'page fault', start, end: performance.now() / 1000 } as const;
+    if (bytes > 0) recorder?.span({ ...span, args: { bytes, what: nameOf(window) } });
+    return bytes;
+  };
 
   for (let window = 0; window < Math.min(ahead, windows.length); window++) prefetch(window);
+
   return {
     pinnedBytes: totalBytes(pinned),
     before(window) {
       const asked = performance.now() / 1000;
-      prefetch(window);
-      const task = wanted.get(window);
-      wanted.delete(window);
-      if (policy.prefetch === 'populate') task?.wait();
-      start = performance.now() / 1000;
-      faults();
-      const span = { lane: 'cpu', cause: 'disk', name: `waits for ${nameOf(window)}`, args: {} } as const;
-      if (policy.prefetch === 'populate') recorder?.span({ ...span, start: asked, end: start });
+      const task = take(window);
+      task?.wait();
+      begin(window, task && asked);
+    },
+    async arrival(window) {
+      const asked = performance.now() / 1000;
+      const task = take(window);
+      while (task?.isDone() === false) await sleep(LOOK);
+      begin(window, task && asked);
+    },
+    ran(window) {
+      const blocked = watch?.blocked() ?? 0;
+      return recordFaults(window) > 0 ? Math.min(blocked, performance.now() / 1000 - start) : 0;
     },
     after(window) {
-      const bytes = faults();
-      const end = performance.now() / 1000;
-      const span = { lane: 'disk', cause: 'disk', name: 'page fault', start, end } as const;
-      if (bytes > 0) recorder?.span({ ...span, args: { bytes, what: nameOf(window) } });
-      sample(window);
-      if (policy.release !== 'none') weights.release(rests[window] as WeightsRanges);
-      prefetch((window + ahead) % windows.length);
+      recordFaults(window);
+      watch?.residency.sample(window);
+      const rest = rests[window] as WeightsRanges;
+      if (policy.release !== 'none' && rest.ranges.length > 0) weights.release(rest);
+      prefetchFrom((window + ahead) % windows.length);
     },
     close() {
-      for (const task of wanted.values()) task.cancel();
+      for (const task of [...wanted.values(), taken]) task?.cancel();
       weights.readAhead(true);
     },
   };

@@ -119,7 +119,8 @@ void PageWorker::serve() noexcept {
 
 bool PageWorker::step(Entry& entry) {
   const FileRange& range = entry.job.range;
-  const bool whole = entry.job.kind == PageJobKind::Drop || entry.job.kind == PageJobKind::Unlock;
+  const bool whole = entry.job.kind == PageJobKind::Drop || entry.job.kind == PageJobKind::Unlock ||
+                     entry.job.kind == PageJobKind::WillNeedWhole;
   const FileRange piece = {entry.done, whole ? range.to : std::min(range.to, entry.done + pieceBytes)};
   const auto before = threadReadBytes(tid_);
   const bool goesOn = perform(entry, piece);
@@ -138,6 +139,7 @@ bool PageWorker::perform(Entry& entry, FileRange piece) {
   const PageJob& job = entry.job;
   switch (job.kind) {
     case PageJobKind::WillNeed:
+    case PageJobKind::WillNeedWhole:
       adviseWillNeed(*mapping_, piece);
       return true;
     case PageJobKind::Populate:

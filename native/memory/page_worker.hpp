@@ -17,7 +17,7 @@
 namespace hearth {
 
 /** The numbers are those of engine/kernels/native/addon.ts. */
-enum class PageJobKind { WillNeed, Populate, Drop, Lock, Unlock, Read };
+enum class PageJobKind { WillNeed, Populate, Drop, Lock, Unlock, WillNeedWhole, Read };
 
 struct PageJob {
   PageJobKind kind;

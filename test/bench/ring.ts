@@ -9,7 +9,7 @@ import { createKeys, writeKeys } from '../../engine/ring/keys.ts';
 import { ringTrace } from '../../engine/ring/ring-trace.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { startWorkerProcess } from '../ring/processes.ts';
-import { equalWindows, headHere } from '../ring/ring-in-process.ts';
+import { equalLayout, headHere } from '../ring/ring-in-process.ts';
 import { summarise } from './measure.ts';
 
 /**
@@ -57,13 +57,21 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
     address: processes[index]?.address as string,
     publicKey: ownKeys[index]?.publicKey,
   }));
-  const settings = { context: CONTEXT, requests: 1, kvCache: 'F16', activations: 'F32', chunk: 128 } as const;
+  const settings = {
+    context: CONTEXT,
+    requests: 1,
+    kvCache: 'F16',
+    activations: 'F32',
+    chunk: 128,
+    trace: true,
+  } as const;
   const { head } = headHere(path, members, { settings, keys });
   const kernels = openKernels({ threads: 1 });
   const single = loadTransformer(path, { kernels, context: CONTEXT });
   await head.gather();
-  const windows = equalWindows(WORKERS, single.model.layers, rounds);
-  await head.assemble(windows);
+  const layout = equalLayout(WORKERS, single.model.layers, rounds);
+  const { windows } = layout;
+  await head.assemble(layout);
   const request = head.request(CONTEXT);
   const [alone, ring]: [number[], number[]] = [[], []];
   const timed = async (into: number[], run: () => unknown): Promise<void> => {

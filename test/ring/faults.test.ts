@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { mendingRing, ringModel } from '../../engine/ring/ring-model.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, until } from './processes.ts';
-import { equalWindows, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
@@ -48,7 +48,7 @@ async function interrupted([signal, moment]: readonly [Signal, Moment], a: Worke
   await head.gather();
   const ring = mendingRing(
     head,
-    (devices) => equalWindows(devices, LAYERS),
+    (devices) => equalLayout(devices, LAYERS),
     (line) => log.push(line),
   );
   const model = ringModel(ring, SETTINGS.context);
@@ -81,7 +81,7 @@ let expected: number[] | undefined;
 async function undisturbed(): Promise<number[]> {
   if (expected !== undefined) return expected;
   const { head } = headHere(path, []);
-  await head.assemble(equalWindows(['head'], LAYERS));
+  await head.assemble(equalLayout(['head'], LAYERS));
   const request = head.request(SETTINGS.context);
   const tokens: number[] = [];
   let logits = await request.evaluate(PROMPT);
@@ -116,7 +116,7 @@ test('a worker that comes back rejoins, and the request goes on with it', async 
   await head.gather();
   const ring = mendingRing(
     head,
-    (devices) => equalWindows(devices, LAYERS),
+    (devices) => equalLayout(devices, LAYERS),
     (line) => log.push(line),
   );
   const model = ringModel(ring, 64);
@@ -138,7 +138,7 @@ test('where the rest can not hold the model the request ends, and says why', asy
   const { worker, member } = await workerHere('a', path, { headKeys: undefined });
   const { head, log } = headHere(path, [member], { memory: 2 ** 16 });
   await head.gather();
-  const windows = (devices: readonly string[]) => equalWindows(devices.length > 1 ? ['a'] : devices, LAYERS);
+  const windows = (devices: readonly string[]) => equalLayout(devices.length > 1 ? ['a'] : devices, LAYERS);
   const model = ringModel(
     mendingRing(head, windows, (line) => log.push(line)),
     SETTINGS.context,
@@ -185,7 +185,7 @@ if (ON_LINUX) {
     await head.gather();
     const ring = mendingRing(
       head,
-      (devices) => equalWindows(devices, LAYERS),
+      (devices) => equalLayout(devices, LAYERS),
       (line) => log.push(line),
     );
     const model = ringModel(ring, 64);
@@ -208,6 +208,12 @@ if (ON_LINUX) {
     const reserved = (): number =>
       Number(/VmSize:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.pid}/status`, 'utf8'))?.[1]) * 1024;
     const sockets = (): number => readdirSync(`/proc/${running.pid}/fd`).length;
+    // What a first head leaves behind is no memory of requests: code, and a thread's room for its heap.
+    const first = headHere(path, [{ name: 'w', address, publicKey: undefined }]);
+    await first.head.gather();
+    await first.head.assemble(equalLayout(['w'], LAYERS));
+    await first.head.close();
+    await until('the first head is forgotten', KNOWN, () => /freed\n$/.test(running.stderr));
     const idle = { reserved: reserved(), sockets: sockets() };
     // 128 MiB of KV cache: 4 layers of 2 heads of 32 values of four bytes, twice, for 65,536 tokens.
     const script = join(import.meta.dirname, 'held-head.ts');

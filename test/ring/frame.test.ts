@@ -28,7 +28,7 @@ test('the bytes of a frame', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0100', // version 1
+      '0200', // version 2
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
@@ -101,8 +101,8 @@ test('malformed frames say what is wrong', () => {
     'FrameError: a frame that does not begin with "HRTH"',
   );
   assert.is(
-    edited((bytes) => bytes.writeUInt16LE(2, 4)),
-    'FrameError: version 2 of the protocol; this Hearth speaks 1, use the same on both',
+    edited((bytes) => bytes.writeUInt16LE(1, 4)),
+    'FrameError: version 1 of the protocol; this Hearth speaks 2, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),

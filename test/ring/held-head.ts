@@ -1,4 +1,4 @@
-import { equalWindows, headHere, SETTINGS } from './ring-in-process.ts';
+import { equalLayout, headHere, SETTINGS } from './ring-in-process.ts';
 
 /** A head that has a worker hold a long request, until it is killed. Arguments: model, address. */
 const [path = '', address = ''] = process.argv.slice(2);
@@ -6,6 +6,6 @@ const context = 65_536;
 const settings = { ...SETTINGS, context, requests: 1 };
 const { head } = headHere(path, [{ name: 'w', address, publicKey: undefined }], { settings });
 await head.gather();
-await head.assemble(equalWindows(['w'], 4));
+await head.assemble(equalLayout(['w'], 4));
 await head.request(context).evaluate([1, 2, 3]);
 setInterval(() => {}, 1000);

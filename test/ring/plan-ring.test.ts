@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import { createModel } from '../../engine/model/model.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { parseRing } from '../../engine/ring/parse-ring.ts';
-import { planRing, type RingPlanning, windowsOf } from '../../engine/ring/plan-ring.ts';
+import { layoutOf, planRing, type RingPlanning } from '../../engine/ring/plan-ring.ts';
+import { carriedPlan, ringPolicies } from '../../engine/ring/ring-policies.ts';
 import { ringWindows } from '../../engine/ring/ring-windows.ts';
 import { slowLinks } from '../../engine/ring/slow-links.ts';
 import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
@@ -100,6 +101,7 @@ const planning = async (available: string, scheduled: boolean): Promise<RingPlan
     devices: NAMES,
     model: MODEL,
     context: 1024,
+    policy: { prefetch: undefined, release: undefined },
     plan: { file: 'plan.json', plan: HAND },
     scheduling: scheduled && cluster !== undefined ? { cluster, scheduler: 'memory-ratio', solver } : undefined,
   };
@@ -109,10 +111,33 @@ test('a plan is carried out while its devices are there; then the scheduler make
   const given = await planning('8 GiB', true);
   assert.is(planRing(given, NAMES), HAND);
   const without = planRing(given, ['laptop', 'desktop']);
-  assert.equal(windowsOf(without, given), [
+  const { windows, weights } = layoutOf(without, given);
+  assert.equal(windows, [
     { device: 'laptop', from: 0, to: 4 },
     { device: 'desktop', from: 4, to: 8 },
   ]);
+  assert.equal(weights.laptop, { prefetch: 'auto', release: 'pinned', pinnedBytes: 0 });
+});
+
+test('weights: what the plan says, else pinned; what is asked for on the command line before both', () => {
+  const none = { prefetch: undefined, release: undefined };
+  const pinned = { prefetch: 'auto', release: 'pinned', pinnedBytes: 0 };
+  // HAND leaves phone and desktop to their OS, with prefetching, and says nothing of the laptop.
+  const advised = { prefetch: 'willneed', release: 'none', pinnedBytes: 0 };
+  assert.equal(ringPolicies(HAND, NAMES, none, false), { laptop: pinned, phone: advised, desktop: advised });
+  assert.equal(ringPolicies(HAND, NAMES, none, true), { laptop: pinned, phone: pinned, desktop: pinned });
+  const planned = { ...HAND, weights: { phone: { prefetch: 'populate', release: 'pinned', pinnedBytes: 7 } } } as const;
+  assert.equal(ringPolicies(planned, ['phone'], none, true).phone, planned.weights.phone);
+  assert.equal(ringPolicies(planned, ['phone'], { prefetch: 'willneed-whole', release: 'drop' }, true).phone, {
+    prefetch: 'willneed-whole',
+    release: 'drop',
+    pinnedBytes: 0,
+  });
+  const carried = { policy: { prefetch: 'willneed-whole', release: 'none', pinnedBytes: 0 }, bytes: 9 } as const;
+  assert.equal(carriedPlan(planned, new Map([['desktop', carried]])).weights, {
+    phone: planned.weights.phone,
+    desktop: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 },
+  });
 });
 
 test('without a scheduler, or room, it says what is missing', async () => {

@@ -12,7 +12,7 @@ import { createTransport } from '../../engine/ring/transport.ts';
 import { fromZ85, toZ85 } from '../../engine/ring/z85.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { until } from './processes.ts';
-import { equalWindows, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('who is refused, and how');
 let [folder, path] = ['', ''];
@@ -82,7 +82,7 @@ test('another model; too little memory; more than was planned', async () => {
   const large = headHere(path, [member], { settings: { ...SETTINGS, context: 4096 } });
   await large.head.gather();
   // Two layers of keys and values, two heads of 32 values of four bytes, for two requests: 8 MiB.
-  const devices = equalWindows(['w'], 2);
+  const devices = equalLayout(['w'], 2);
   assert.is(
     await messageOf(large.head.assemble(devices)),
     'w: 2 layers need 8.00 MiB of KV cache for 2 × 4096 tokens; 1.00 MiB are there: use a shorter context or give it fewer layers',
@@ -146,7 +146,7 @@ for (const [what, frame, reason] of HOSTILE) {
     const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
     const { head } = headHere(path, [member]);
     await head.gather();
-    await head.assemble(equalWindows(['head', 'w'], 2));
+    await head.assemble(equalLayout(['head', 'w'], 2));
     const { connection, heard } = await peer(member.address);
     await connection.send(frame);
     await until('the refusal', 5, () => heard.length > 0);

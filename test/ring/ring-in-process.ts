@@ -5,9 +5,18 @@ import { createKeys, type KeyPair } from '../../engine/ring/keys.ts';
 import { type LoadedPart, loadPart } from '../../engine/ring/load-part.ts';
 import type { MemberAddress } from '../../engine/ring/member.ts';
 import { MOST_CHUNK_TOKENS } from '../../engine/ring/prompt-chunks.ts';
+import type { RingLayout } from '../../engine/ring/ring-layout.ts';
+import type { RingWindow } from '../../engine/ring/ring-windows.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/worker.ts';
 
-export const SETTINGS: RingSettings = { context: 256, requests: 2, kvCache: 'F32', activations: 'F32', chunk: 32 };
+export const SETTINGS: RingSettings = {
+  context: 256,
+  requests: 2,
+  kvCache: 'F32',
+  activations: 'F32',
+  chunk: 32,
+  trace: true,
+};
 
 export const loadOnOneThread = (path: string): LoadedPart =>
   loadPart(path, openKernels({ threads: 1 }), MOST_CHUNK_TOKENS);
@@ -59,11 +68,15 @@ export function headHere(
   return { head, log };
 }
 
+/** Windows whose weights stay where they can. */
+export const layoutOf = (windows: readonly RingWindow[]): RingLayout => ({ windows, weights: {} });
+
 /** Windows of equal size for these devices, one after another, `rounds` times. */
-export function equalWindows(devices: readonly string[], layers: number, rounds = 1) {
+export function equalLayout(devices: readonly string[], layers: number, rounds = 1): RingLayout {
   const visits = Array.from({ length: rounds }, () => devices).flat();
   const cut = (index: number): number => Math.round((layers * index) / visits.length);
-  return visits
+  const windows = visits
     .map((device, index) => ({ device, from: cut(index), to: cut(index + 1) }))
     .filter(({ from, to }) => to > from);
+  return layoutOf(windows);
 }

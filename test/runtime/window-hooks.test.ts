@@ -23,6 +23,8 @@ test('a window is waited for before its first part, and left after its last', ()
   const hooks = windowHooks(equalWindows(3, 2), {
     pinnedBytes: 0,
     before: (window) => log.push(`before ${window}`),
+    arrival: async () => {},
+    ran: () => 0,
     after: (window) => log.push(`after ${window}`),
     close() {},
   });

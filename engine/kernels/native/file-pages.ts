@@ -3,7 +3,14 @@ import type { NativeOutcome, NativePages } from './addon.ts';
 import { reserved } from './reserved.ts';
 
 /** As native/memory/page_worker.hpp numbers them. */
-const CODES: Readonly<Record<PageJobKind, number>> = { willneed: 0, populate: 1, drop: 2, lock: 3, unlock: 4 };
+const CODES: Readonly<Record<PageJobKind, number>> = {
+  willneed: 0,
+  populate: 1,
+  drop: 2,
+  lock: 3,
+  unlock: 4,
+  'willneed-whole': 5,
+};
 
 export function filePages(native: NativePages): FilePages {
   // Both clocks run alike, from different beginnings.

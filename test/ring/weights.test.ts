@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { ringTrace } from '../../engine/ring/ring-trace.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import type { Span, Trace } from '../../engine/trace/trace.ts';
+import type { RequestedPolicy } from '../../engine/weights/fit-policy.ts';
+import { PREFETCHES, RELEASES } from '../../engine/weights/window-policy.ts';
+import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { testIf } from '../support/needs.ts';
+import { equalLayout, headHere, type LoggedWorker, SETTINGS, workerHere } from './ring-in-process.ts';
+
+const MIB = 2 ** 20;
+const LAYERS = 8;
+/** A layer has 4 · 512² + 3 · 512 · 1536 values of four bytes: 13 MiB; a worker of half of them 52 MiB. */
+const SHAPE = { layers: LAYERS, hiddenSize: 512, ffnSize: 1536, heads: 8, kvHeads: 8, headSize: 64 };
+const PROMPT = Array.from({ length: 40 }, (_, i) => (7 * i) % 260);
+const COUNT = 4;
+let [folder, path] = ['', ''];
+let worker: LoggedWorker | undefined;
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
+  path = await madeFile({ folder, name: 'eight', shape: SHAPE });
+});
+test.after(async () => {
+  await worker?.worker.close();
+  rmSync(folder, { recursive: true });
+});
+
+const greedy = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
+
+/** Tokens at temperature 0 of what evaluates. */
+async function tokensOf(evaluate: (tokens: readonly number[]) => Float32Array | Promise<Float32Array>) {
+  const tokens: number[] = [];
+  for (let more = PROMPT; tokens.length < COUNT; more = tokens.slice(-1)) tokens.push(greedy(await evaluate(more)));
+  return tokens;
+}
+
+let expected: readonly number[] | undefined;
+async function alone(): Promise<readonly number[]> {
+  if (expected !== undefined) return expected;
+  const kernels = openKernels({ threads: 1 });
+  const one = loadTransformer(path, { kernels, context: SETTINGS.context, kvCache: 'F32', warn: () => {} });
+  expected = await tokensOf((tokens) => one.evaluate(tokens));
+  kernels.close();
+  return expected;
+}
+
+/** A head and a worker with four windows of a layer each: what comes out, and the trace. */
+async function run(policy: RequestedPolicy, memory: number) {
+  worker ??= await workerHere('w', path, { headKeys: undefined, memory });
+  const { head, log } = headHere(path, [worker.member]);
+  await head.gather();
+  const layout = equalLayout(['head', 'w'], LAYERS, LAYERS / 2);
+  await head.assemble({ ...layout, weights: { head: policy, w: policy } });
+  const request = head.request(SETTINGS.context);
+  const intervals: { phase: 'prefill' | 'decode'; start: number; end: number }[] = [];
+  const tokens = await tokensOf(async (more) => {
+    const start = performance.now() / 1000;
+    const logits = await request.evaluate(more);
+    intervals.push({ phase: more.length > 1 ? 'prefill' : 'decode', start, end: performance.now() / 1000 });
+    return logits;
+  });
+  const carried = head.weights.get('w');
+  const trace = ringTrace(await head.collectSpans(), intervals);
+  await head.close();
+  while (!worker.log.at(-1)?.includes('freed')) await new Promise(setImmediate);
+  return { tokens, carried, trace, log };
+}
+
+/** The largest that stays of what is dropped by now: the rest of the file is whole pages of these layers. */
+const bytesOf = (spans: readonly Span[], name: string): number =>
+  spans
+    .filter((span) => span.device === 'w' && span.name === name)
+    .reduce((sum, { args }) => sum + (args.bytes ?? 0), 0);
+const released = ({ spans }: Trace): number =>
+  spans.filter(({ device }) => device === 'w').reduce((sum, { args }) => sum + Number(args.released ?? 0), 0);
+
+/** 30 MiB for weights of 52; caches and activations have their room beside it. */
+const MEMORY = 30 * MIB + 16 * MIB;
+
+for (const prefetch of PREFETCHES)
+  for (const release of RELEASES)
+    testIfNative(`prefetch ${prefetch}, release ${release}: the tokens of one process`, async () => {
+      const { tokens, carried, trace } = await run({ prefetch, release, pinnedBytes: 0 }, MEMORY);
+      assert.equal(tokens, await alone());
+      assert.is(carried?.policy.prefetch, prefetch);
+      assert.is(carried?.policy.release, release);
+      assert.is(Math.round((carried?.bytes ?? 0) / MIB), 52);
+      const calls = trace.spans.filter(({ device, name }) => device === 'w' && name === 'prefetch');
+      if (prefetch === 'none') assert.is(calls.length, 0);
+      else assert.ok(calls.length > 0 && calls.every(({ args }) => args.call === prefetch));
+      if (release === 'none') assert.is(released(trace), 0);
+      if (release === 'drop') assert.ok(released(trace) >= (COUNT - 1) * 52 * MIB, String(released(trace)));
+      const sampled = trace.counters.filter(({ device }) => device === 'w').map(({ name }) => name);
+      for (const name of ['resident weights of layer 1 (bytes)', 'resident weights (bytes)'])
+        assert.ok(sampled.includes(name), sampled.join(', '));
+    });
+
+testIfNative('pinned: a prefix of every window stays, and only the rest is read for every token', async () => {
+  const { carried, trace } = await run({ prefetch: 'auto', release: 'pinned', pinnedBytes: 0 }, MEMORY);
+  const pinned = carried?.policy.pinnedBytes ?? 0;
+  assert.ok(pinned > 10 * MIB && pinned < 30 * MIB, `${pinned / MIB} MiB`);
+  const rest = (carried?.bytes ?? 0) - pinned;
+  // Released after every window: the chunks of the prompt follow each other through the same one.
+  assert.ok(released(trace) >= (COUNT - 1) * rest && released(trace) <= 2 * COUNT * rest, `${released(trace) / MIB}`);
+  const read = bytesOf(trace.spans, 'prefetch');
+  const resident = trace.counters.find(({ device, name }) => device === 'w' && name === 'resident weights (bytes)');
+  const most = Math.max(...(resident?.samples ?? []).map(({ value }) => value));
+  // A file system in memory has nothing to read, and nothing that could be dropped.
+  if (most > 45 * MIB && read === 0) return;
+  assert.ok(read >= (COUNT - 2) * rest, `${read / MIB} MiB read; ${rest / MIB} of rest`);
+  assert.ok(most <= 40 * MIB, `${most / MIB} MiB resident`);
+});
+
+function testIfNative(name: string, body: () => Promise<void>): void {
+  testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
+}
+
+test.run();
