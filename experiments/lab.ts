@@ -1,0 +1,120 @@
+import { loadClusterFile } from '../datasets/load.ts';
+import { InputError } from '../engine/input/input-error.ts';
+import { formatBytes, formatSeconds } from '../engine/terminal/format.ts';
+import { readChoice, readChoices, readCount } from '../engine/terminal/options.ts';
+import { createProgress } from '../engine/terminal/progress.ts';
+import { formatTable } from '../engine/terminal/table.ts';
+import { runExperiment } from './lib/cli.ts';
+import { cellName, type LabCell } from './lib/lab/lab-cell.ts';
+import { labJson } from './lib/lab/lab-json.ts';
+import { LAB_SIZES } from './lib/lab/lab-model.ts';
+import { addLabOptions, type LabOptions } from './lib/lab/lab-options.ts';
+import { LAB_POLICIES, LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
+import { type LabSession, openSession } from './lib/lab/lab-session.ts';
+import { limitChecks } from './lib/lab/limit-checks.ts';
+import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
+import { type CellResult, runCell } from './lib/lab/run-cell.ts';
+import { stackedTraces } from './lib/lab/stacked-traces.ts';
+import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
+import { checkOutput, writeFiles } from './lib/write.ts';
+
+interface Options extends LabOptions {
+  readonly cluster: string;
+  readonly size: string;
+  readonly rounds: string;
+  readonly policies: string;
+  readonly tokens: string;
+}
+
+await runExperiment<Options>({
+  name: 'lab',
+  description:
+    'Runs a ring of devices on this machine, each held to its memory, disk, processor and link, and checks that it was.',
+  configure: (command) =>
+    addLabOptions(command, 'results/lab', 'lab.json and a trace for each policy')
+      .option('--cluster <key>', 'a cluster of datasets/clusters, or a file: what devices are held to', 'four-small')
+      .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'small')
+      .option('--rounds <k>', 'a divisor of the layers of each device', '4')
+      .option('--policies <list>', `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`, 'none,pinned')
+      .option('--tokens <n>', `of each run; the first ${SKIPPED_TOKENS} do not count`, '6'),
+  run,
+});
+
+async function run(options: Options): Promise<void> {
+  checkOutput(options.out);
+  const { cluster } = loadClusterFile(options.cluster);
+  const rounds = readCount('--rounds', options.rounds, 1, 1000);
+  const policies = readChoices('--policies', options.policies, LAB_POLICY_NAMES);
+  const tokens = readCount('--tokens', options.tokens, SKIPPED_TOKENS + 1, 1000);
+  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
+  const size = readChoice('--size', options.size, LAB_SIZES);
+  const progress = createProgress(policies.length + 1);
+  const session = await openSession({ cluster, models: options.models, size, seed, log });
+  try {
+    const windows = windowsOf(session, rounds);
+    const results: CellResult[] = [];
+    for (const policy of policies) {
+      const cell = clusterCell(session, { rounds, windows, ...LAB_POLICIES[policy] });
+      progress.step(cellName(cell));
+      results.push(await runCell(session, cell, tokens));
+    }
+    progress.stop();
+    const checks = limitChecks(results);
+    const settings = { cluster: cluster.name, size, rounds, policies, tokens, seed, checks };
+    const json = labJson(session, results, settings);
+    writeFiles(
+      options.out,
+      new Map([['lab.json', json], ...results.map((result, index) => traceFile(result, policies[index] ?? ''))]),
+    );
+    process.stdout.write(options.json ? json : `${textOf(session, results)}${checks.text}\n${options.out}/lab.json\n`);
+    if (checks.memoryPeak > 1) process.exitCode = 1;
+  } finally {
+    progress.stop();
+    session.close();
+  }
+}
+
+function log(line: string): void {
+  process.stderr.write(`lab: ${line}\n`);
+}
+
+/** Equal windows. @throws InputError for rounds that don't go into the layers */
+function windowsOf({ model, lab }: LabSession, rounds: number): number[] {
+  const devices = lab.cluster.devices.length;
+  const layers = model.layers / (rounds * devices);
+  if (!Number.isInteger(layers))
+    throw new InputError('--rounds', `${rounds} times ${devices} windows don't go evenly into ${model.layers} layers`);
+  return lab.cluster.devices.map(() => layers);
+}
+
+/** What the cluster states of its devices. */
+function clusterCell(
+  { lab, model }: LabSession,
+  cell: Pick<LabCell, 'rounds' | 'windows' | 'prefetch' | 'release'>,
+): LabCell {
+  const { devices } = lab.cluster;
+  const shareBytes = (index: number): number => (cell.windows[index] as number) * cell.rounds * model.layer.bytes;
+  return {
+    ...cell,
+    memoryShares: devices.map(({ memory }, index) => memory.available / shareBytes(index)),
+    diskRates: devices.map(({ disk }) => disk.sequential),
+  };
+}
+
+function traceFile({ traces }: CellResult, policy: string): [string, string] {
+  const stacked = stackedTraces(
+    new Map([
+      ['measured', traces.measured],
+      ['simulated', traces.simulated],
+    ]),
+  );
+  return [`trace-${policy}.json`, JSON.stringify(stacked)];
+}
+
+function textOf({ model, facts }: LabSession, results: readonly CellResult[]): string {
+  const own = formatBytes(Math.max(...facts.ownBytes));
+  const probes =
+    `${model.name}, ${formatBytes(model.bytes)}; with everything in memory a token takes ${formatSeconds(facts.tokenSeconds)}, ` +
+    `a hop ${formatSeconds(facts.hopSeconds)}; beside its weights a device takes up to ${own}`;
+  return `${probes}\n\n${formatTable(RESULT_COLUMNS, results.map(resultRow))}\n`.replaceAll('\u00a0', ' ');
+}

@@ -1,0 +1,80 @@
+import { predict } from '../../../engine/cost/predict.ts';
+import type { Runtime } from '../../../engine/cost/runtime.ts';
+import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { createWorkload } from '../../../engine/model/workload.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import type { Trace } from '../../../engine/trace/trace.ts';
+import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/hardware/page-cache-policy.ts';
+import { simulate } from '../../../simulator/simulate.ts';
+import { type LabCell, planOf } from './lab-cell.ts';
+import type { LabFacts } from './lab-facts.ts';
+import { shareBytes } from './share-bytes.ts';
+import { type TokenFigures, tokenFigures } from './token-figures.ts';
+
+/** What two of the three answers take: probes' figures, and the cell. */
+export interface AnswersCase {
+  readonly facts: LabFacts;
+  readonly model: Model;
+  readonly devices: readonly string[];
+  readonly cell: LabCell;
+  /** What each device's throttle lets through, as measured, bytes per second. */
+  readonly diskRates: readonly number[];
+  /** Tokens of a run: one of the prompt, the others decoded. */
+  readonly tokens: number;
+}
+
+export interface LabAnswers {
+  readonly plan: Plan;
+  /** Sums, no overlap (prima.cpp A.3, Eqs. 11–19); its bytes are those of Eq. 15. */
+  readonly predicted: Pick<TokenFigures, 'seconds' | 'bytes'>;
+  readonly simulated: TokenFigures;
+  readonly trace: Trace;
+}
+
+/** The program's buffers are in its own memory, which a lab adds to a device's limit. */
+const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
+/** As the helper thread asks for them. */
+const CHUNK_BYTES = 4 * 2 ** 20;
+
+export function answersOf({ facts, model, devices, cell, diskRates, tokens }: AnswersCase): LabAnswers {
+  const plan = planOf(cell, devices, model);
+  const cluster = factsCluster({ facts, model, devices, cell, diskRates }, plan);
+  const workload = createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
+  const parts = { plan, model, workload, runtime: RUNTIME };
+  const { tokenSeconds, reloadedBytes } = predict({ ...parts, truth: cluster, reclaim: 'overflow' });
+  const { trace } = simulate({ ...parts, cluster, reclaim: pagePolicy(cell, facts), chunkBytes: CHUNK_BYTES });
+  return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
+}
+
+/** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */
+function pagePolicy({ prefetch }: LabCell, { readAhead }: LabFacts): PagePolicy {
+  return { name: 'linux-two-list', readAhead: prefetch === 'populate' ? 0 : readAhead, kernel: MEASURED_KERNEL };
+}
+
+/** The lab's devices as probes see them. */
+function factsCluster({ facts, model, devices, cell, diskRates }: Omit<AnswersCase, 'tokens'>, plan: Plan): Cluster {
+  const tokenBytes = RUNTIME.activationBytes * model.hiddenSize;
+  const bandwidth = facts.linkBandwidth;
+  return createCluster({
+    name: 'lab',
+    devices: devices.map((name, index) => {
+      const available = (cell.memoryShares[index] as number) * shareBytes(plan, model, name);
+      const rate = diskRates[index] as number;
+      return {
+        name,
+        description: 'a device of the lab, as probes see it',
+        os: 'linux',
+        memory: { total: available + (facts.ownBytes[index] as number), available, swappable: 0, swapFree: 0 },
+        cpu: facts.cpu,
+        gpu: undefined,
+        npu: undefined,
+        disk: { sequential: rate, random: rate },
+      };
+    }),
+    links: {
+      default: { latency: Math.max(0, facts.hopSeconds - tokenBytes / bandwidth), bandwidth },
+      pairs: new Map(),
+    },
+  });
+}
