@@ -36,6 +36,13 @@ export interface SimulationOptions {
   readonly seed?: number;
   /** Granularity of the page cache, bytes. */
   readonly extentBytes?: number;
+  /** `own`: every device has a file with its layers only (`hearth split`); `whole`, unless given: all have the model's. */
+  readonly files?: 'whole' | 'own';
+  /**
+   * Disks are throttled by Linux (blkio, io.max), which lets through at once after a pause what it would have let through
+   * in so many seconds: 0.1 (block/blk-throttle.c, DFL_THROTL_SLICE). 0 unless given.
+   */
+  readonly diskBurstSeconds?: number;
   /** Largest read of a prefetching thread at once, bytes; an eighth of a layer, but at least 16 MiB, unless given. */
   readonly chunkBytes?: number;
   /** `tokens`: the trace has neither spans nor counters; sweeps are faster without. */

@@ -17,18 +17,43 @@ export interface Disk {
 }
 
 /**
- * Reads under way share the disk's time equally. A sequential read moves s_m^disk bytes per second of it (prima.cpp
+ * Reads under way share the disk's time equally. A throttled disk lets a burst through at once after a pause. A sequential read moves s_m^disk bytes per second of it (prima.cpp
  * Eqs. 15–17: the random rate on macOS, which faults page by page even so); a random one the disk's random rate.
+ * @param burstSeconds of its rate; 0: no throttle
  */
-export function createDisk(simulation: Simulation, device: Device): Disk {
+export function createDisk(simulation: Simulation, device: Device, burstSeconds = 0): Disk {
   const name = `${device.name}'s disk`;
   const rate = reloadRate(device);
   const time = createSharedRate(simulation, { name, rate });
   const slowdown = { sequential: 1, random: rate / device.disk.random };
+  const saved = createSavings(simulation, rate, burstSeconds);
   return {
     name,
-    read: (bytes, access) => time.transfer(bytes * slowdown[access]),
+    read(bytes, access) {
+      const work = bytes * slowdown[access];
+      return time.transfer(work - saved(work));
+    },
     usage: () => time.usage(),
+  };
+}
+
+/**
+ * What a throttle lets through at once: as much as it would have let through in the pause before, up to `burstSeconds` of
+ * it. Where there is a burst all that is read is known to the throttle, so that it tells a pause: what was let through
+ * takes its time at the rate, whoever asked for it.
+ * @returns takes from what is saved, and says how much
+ */
+function createSavings(simulation: Simulation, rate: number, burstSeconds: number): (bytes: number) => number {
+  /** When all that was asked for will have been let through. */
+  let busyUntil = 0;
+  let saved = burstSeconds * rate;
+  return (bytes) => {
+    const pause = Math.max(0, simulation.now - busyUntil);
+    saved = Math.min(burstSeconds * rate, saved + pause * rate);
+    const taken = Math.min(saved, bytes);
+    saved -= taken;
+    busyUntil = Math.max(busyUntil, simulation.now) + (bytes - taken) / rate;
+    return taken;
   };
 }
 

@@ -2,7 +2,7 @@ import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Stage } from '../../engine/plan/plan.ts';
 import type { ByteRange } from './page-cache-range.ts';
 
-/** Where a device's mapped weights lie in the model's file: all layers in order, other devices' among them, then the head's. */
+/** Where a device's mapped weights lie in its file: layers in order, other devices' among them or not, then the head's. */
 export interface MappedWeights {
   /** Of the whole file, bytes. */
   readonly size: number;
@@ -28,18 +28,21 @@ export interface MappedDevice {
   /** The head's: what of it lies in RAM. */
   readonly isHead: boolean;
   readonly outputInRam: boolean;
+  /** Its file has its own layers only, side by side (`hearth split`). */
+  readonly ownFile: boolean;
 }
 
 /** Lays out the file. Sizes are the mean layer's, as in every formula; they add up to the model's bytes. */
-export function mapWeights({ costs, stages, unified, isHead, outputInRam }: MappedDevice): MappedWeights {
+export function mapWeights({ costs, stages, unified, isHead, outputInRam, ownFile }: MappedDevice): MappedWeights {
   const starts = new Map<number, number>();
-  let size = costs.layers * costs.layerBytes;
   const mapped = stages.filter(({ processor }) => processor === 'cpu' || unified);
   for (const { from, to } of mapped) {
     for (let layer = from; layer < to; layer++) {
-      starts.set(layer, layer * costs.layerBytes);
+      starts.set(layer, (ownFile ? starts.size : layer) * costs.layerBytes);
     }
   }
+  const layersInFile = ownFile ? starts.size : costs.layers;
+  let size = layersInFile * costs.layerBytes;
   const append = (bytes: number): ByteRange => {
     const range = { from: size, to: size + bytes };
     size = range.to;
@@ -49,11 +52,11 @@ export function mapWeights({ costs, stages, unified, isHead, outputInRam }: Mapp
   const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
   const layer = (index: number): ByteRange | undefined => {
     const from = starts.get(index);
-    return from === undefined ? undefined : { from, to: (index + 1) * costs.layerBytes };
+    return from === undefined ? undefined : { from, to: from + costs.layerBytes };
   };
   return {
     size,
-    used: size - (costs.layers - starts.size) * costs.layerBytes,
+    used: size - (layersInFile - starts.size) * costs.layerBytes,
     layers: [...starts.keys()],
     layer,
     stage: ({ from, to }) => {

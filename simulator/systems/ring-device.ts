@@ -47,6 +47,10 @@ export interface RingDeviceParts {
   readonly memory: WeightsMemory;
   /** Tokens in the KV cache at the beginning. */
   readonly context: number;
+  /** Its file has its own layers only. */
+  readonly ownFile: boolean;
+  /** What its disk lets through at once after a pause. */
+  readonly diskBurstSeconds: number;
   readonly extentBytes: number;
   readonly chunkBytes: number;
 }
@@ -59,7 +63,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const { unified } = costs.devices[index] as DeviceCosts;
   const isHead = plan.output.device === device.name;
   const outputInRam = plan.output.processor === 'cpu' || unified;
-  const weights = mapWeights({ costs, stages, unified, isHead, outputInRam });
+  const weights = mapWeights({ costs, stages, unified, isHead, outputInRam, ownFile: parts.ownFile });
   const limit = Math.max(0, memory.available - memory.fixedBytes(context));
   const cache = createPageCache({
     size: weights.size,
@@ -69,7 +73,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     extentBytes,
     now: () => simulation.now,
   });
-  const disk = createDisk(simulation, device);
+  const disk = createDisk(simulation, device, parts.diskBurstSeconds);
   const sampleCache = (): void => {
     if (!recorder.wantsSpans) return;
     recorder.sample(device.name, 'resident weights (bytes)', simulation.now, cache.usage().resident);

@@ -180,7 +180,9 @@ test('every testbed in datasets/clusters parses, and states where each of its nu
     const cluster = parseCluster(readFileSync(`datasets/clusters/${file}`, 'utf8'), file);
     assert.is(`${cluster.name}.json`, file);
     const sources = Object.values(cluster.provenance).length;
-    assert.ok(file === 'home-example.json' || sources >= 10 * cluster.devices.length, `${file}: ${sources} sources`);
+    // An example, and what a lab imposes on devices that it measures itself.
+    const isTestbed = file !== 'home-example.json' && file !== 'four-small.json';
+    assert.ok(!isTestbed || sources >= 10 * cluster.devices.length, `${file}: ${sources} sources`);
   }
 });
 

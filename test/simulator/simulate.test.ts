@@ -214,4 +214,18 @@ test('no processor or link runs two things at once, and prefetching overlaps wit
   assert.ok(overlapped);
 });
 
+test('in files of their own windows of a device are neighbours, so that what is read past one helps the next', () => {
+  const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
+  const plan = labPlan({ rounds: 4, prefetch: 'none' });
+  const reclaim = { name: 'linux-two-list', readAhead: 8 * 2 ** 20 } as const;
+  const parts = { cluster, plan, model: LAB_MODEL, workload: WORKLOAD, runtime: NO_BUFFERS, reclaim };
+  const bytes = (files: 'whole' | 'own'): number => {
+    const { devices } = simulate({ ...parts, files });
+    return devices.reduce((sum, { faultedBytes }) => sum + faultedBytes, 0);
+  };
+  const weights = 4 * 32 * LAB_MODEL.layer.bytes; // of all devices, read for the prompt and three tokens
+  assert.ok(bytes('whole') > 1.03 * weights, `${bytes('whole') / weights}`);
+  assert.ok(Math.abs(bytes('own') / weights - 1) < 0.02, `${bytes('own') / weights}`);
+});
+
 test.run();

@@ -34,8 +34,9 @@ export interface LabAnswers {
 
 /** The program's buffers are in its own memory, which a lab adds to a device's limit. */
 const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
-/** As the helper thread asks for them. */
-const CHUNK_BYTES = 4 * 2 ** 20;
+
+/** How a lab differs from devices at home; what the helper thread asks for at once; extents much smaller than a window. */
+const LINUX_LAB = { files: 'own', diskBurstSeconds: 0.1, chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 20 } as const;
 
 export function answersOf({ facts, model, devices, cell, diskRates, tokens }: AnswersCase): LabAnswers {
   const plan = planOf(cell, devices, model);
@@ -43,7 +44,7 @@ export function answersOf({ facts, model, devices, cell, diskRates, tokens }: An
   const workload = createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
   const parts = { plan, model, workload, runtime: RUNTIME };
   const { tokenSeconds, reloadedBytes } = predict({ ...parts, truth: cluster, reclaim: 'overflow' });
-  const { trace } = simulate({ ...parts, cluster, reclaim: pagePolicy(cell, facts), chunkBytes: CHUNK_BYTES });
+  const { trace } = simulate({ ...parts, ...LINUX_LAB, cluster, reclaim: pagePolicy(cell, facts) });
   return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
 }
 

@@ -1,5 +1,5 @@
 import { formatBytes, formatDeviation, formatSeconds } from '../../../engine/terminal/format.ts';
-import type { ReportColumn } from '../report.ts';
+import type { ReportColumn, Tone } from '../report.ts';
 import { policyName } from './lab-cell.ts';
 import type { CellResult } from './run-cell.ts';
 
@@ -45,4 +45,23 @@ export function resultRow({ cell, predicted, simulated, measured }: CellResult):
     formatSeconds(measured.stall),
     formatSeconds(simulated.stall),
   ];
+}
+
+/** How good each answer in the row is: within the median that is aimed at, within the worst, beyond. */
+export function resultTones(
+  { predicted, simulated, measured }: CellResult,
+  aim: { readonly median: number; readonly worst: number },
+): (Tone | undefined)[] {
+  const tone = (found: number, real: number): Tone | undefined => {
+    if (real === 0) return undefined;
+    const error = Math.abs(found / real - 1);
+    return error <= aim.median ? 'good' : error <= aim.worst ? 'fair' : 'bad';
+  };
+  // In the order of the columns called `error`.
+  const tones = [
+    tone(simulated.seconds, measured.seconds),
+    tone(predicted.seconds, measured.seconds),
+    tone(simulated.bytes, measured.bytes),
+  ];
+  return RESULT_COLUMNS.map(({ title }) => (title === 'error' ? tones.shift() : undefined));
 }

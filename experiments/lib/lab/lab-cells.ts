@@ -1,0 +1,28 @@
+import type { LabCell } from './lab-cell.ts';
+import { LAB_POLICIES, type LabPolicy } from './lab-policies.ts';
+
+/** Four devices of a kind: what an experiment varies. */
+export interface EqualCell {
+  readonly policy: LabPolicy;
+  readonly rounds: number;
+  /** Of each device's weights. */
+  readonly memoryShare: number;
+  /** Bytes per second. */
+  readonly diskRate: number;
+  /** Layers of each window; equal ones unless given. */
+  readonly windows?: readonly number[];
+}
+
+const DEVICES = 4;
+const LAYERS = 32;
+
+/** @throws RangeError for windows that are none, or don't add up to the layers */
+export function labCell({ policy, rounds, memoryShare, diskRate, windows }: EqualCell): LabCell {
+  const each = <Value>(value: Value): Value[] => Array.from({ length: DEVICES }, () => value);
+  const layers = windows ?? each(LAYERS / DEVICES / rounds);
+  const all = rounds * layers.reduce((sum, one) => sum + one, 0);
+  if (!layers.every(Number.isInteger) || all !== LAYERS)
+    throw new RangeError(`${rounds} rounds of windows of ${layers.join(', ')} layers are not ${LAYERS} layers`);
+  const [memoryShares, diskRates] = [each(memoryShare), each(diskRate)];
+  return { rounds, windows: layers, ...LAB_POLICIES[policy], memoryShares, diskRates };
+}

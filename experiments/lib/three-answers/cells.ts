@@ -1,0 +1,91 @@
+import type { LabCell } from '../lab/lab-cell.ts';
+import { type EqualCell, labCell } from '../lab/lab-cells.ts';
+import { LAB_POLICY_NAMES, type LabPolicy } from '../lab/lab-policies.ts';
+
+const MB = 1e6;
+
+const cells = (
+  policy: LabPolicy,
+  list: readonly (readonly [rounds: number, share: number, rate: number])[],
+): LabCell[] =>
+  list.map(([rounds, memoryShare, rate]) => labCell({ policy, rounds, memoryShare, diskRate: rate * MB }));
+
+/** A cell of every policy and number of rounds, and each of the other things changed alone: minutes. */
+export const QUICK_CELLS: readonly LabCell[] = [
+  ...cells('none', [
+    [1, 0.62, 800],
+    [4, 0.62, 400],
+    [2, 1.1, 400],
+  ]),
+  ...cells('willneed', [
+    [1, 0.62, 800],
+    [2, 0.62, 400],
+    [4, 0.62, 400],
+  ]),
+  ...cells('populate', [
+    [1, 0.62, 800],
+    [4, 0.62, 400],
+  ]),
+  ...cells('drop', [
+    [2, 0.62, 400],
+    [4, 0.62, 400],
+  ]),
+  ...cells('pinned', [
+    [2, 0.62, 400],
+    [4, 0.62, 400],
+    [4, 0.45, 400],
+    [4, 0.9, 400],
+    [4, 0.62, 200],
+    [8, 0.62, 200],
+  ]),
+  labCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 400 * MB, windows: [3, 2, 2, 1] }),
+];
+
+const SHARES = [0.45, 0.62, 0.8, 0.95, 1.1];
+const RATES = [200, 500, 1000, 2000].map((rate) => rate * MB);
+/** By rounds; those that add up to 32 layers. */
+const WINDOWS: Readonly<Record<number, readonly (readonly number[] | undefined)[]>> = {
+  1: [undefined, [11, 8, 8, 5]],
+  2: [undefined, [6, 4, 4, 2]],
+  4: [undefined, [3, 2, 2, 1]],
+  8: [undefined],
+};
+/** The machine itself pages out what is idle for 20 s. */
+const MOST_SECONDS = 18;
+/** The throttle's burst, in seconds of its rate, and how often the smallest window must have that. */
+const BURST_SECONDS = 0.1;
+const BURSTS_IN_WINDOW = 3;
+/** What four devices get out of this kind of disk at once, and prefetch at the same time. */
+const SHARED_RATE = 2000 * MB;
+
+/**
+ * Every combination that says something: tokens are short enough, and no window is so small that the throttle's bursts
+ * decide.
+ * @param layerBytes of the model
+ */
+export function allCells(layerBytes: number): LabCell[] {
+  const all = LAB_POLICY_NAMES.flatMap((policy) =>
+    [1, 2, 4, 8].flatMap((rounds) =>
+      (WINDOWS[rounds] ?? []).flatMap((windows) =>
+        SHARES.flatMap((memoryShare) =>
+          RATES.map((diskRate): EqualCell => ({ policy, rounds, memoryShare, diskRate, ...(windows && { windows }) })),
+        ),
+      ),
+    ),
+  );
+  return all.map(labCell).filter((cell) => isHonest(cell, layerBytes));
+}
+
+function isHonest({ rounds, windows, prefetch, diskRates }: LabCell, layerBytes: number): boolean {
+  const rate = Math.max(...diskRates);
+  const smallest = Math.min(...windows) * layerBytes;
+  const token = windows.reduce((sum, layers) => sum + layers, 0) * rounds * layerBytes;
+  const twice = prefetch !== 'none' && rounds === 1 ? 2 : 1;
+  // Devices that prefetch read at the same time; without, only one does.
+  const together = prefetch === 'none' ? rate : rate * windows.length;
+  return (
+    smallest > BURSTS_IN_WINDOW * BURST_SECONDS * rate &&
+    (twice * token) / rate < MOST_SECONDS &&
+    together <= SHARED_RATE
+  );
+}
