@@ -7,6 +7,7 @@
 
 #include "engine.hpp"
 #include "kernels/select.hpp"
+#include "memory/cache_file_object.hpp"
 #include "memory/file_pages_object.hpp"
 #include "probes/disk.hpp"
 #include "probes/limits.hpp"
@@ -43,7 +44,8 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceMethod<&EngineObject::matrix>("matrix"),
                         InstanceMethod<&EngineObject::vector>("vector"),
                         InstanceMethod<&EngineObject::cache>("cache"),
-                        InstanceMethod<&EngineObject::freeCache>("freeCache"), InstanceMethod<&EngineObject::run>("run"),
+                        InstanceMethod<&EngineObject::freeCache>("freeCache"),
+                        InstanceMethod<&EngineObject::cacheFile>("cacheFile"), InstanceMethod<&EngineObject::run>("run"),
                         InstanceMethod<&EngineObject::readBandwidth>("readBandwidth"),
                         InstanceMethod<&EngineObject::peaks>("peaks"),
                         InstanceMethod<&EngineObject::close>("close"),
@@ -55,7 +57,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     const hearth::KernelTable& table = hearth::selectTable(info[0].As<Napi::String>().Utf8Value());
     const std::size_t threads = wholeNumber(info, 1);
     if (threads < 1 || threads > 1024) throw std::invalid_argument("threads must be 1 to 1024");
-    engine_ = std::make_unique<hearth::Engine>(table, threads, info[2].As<Napi::Boolean>().Value());
+    engine_ = std::make_shared<hearth::Engine>(table, threads, info[2].As<Napi::Boolean>().Value());
   }
 
  private:
@@ -125,6 +127,18 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   /** (cache) */
   void freeCache(const Napi::CallbackInfo& info) { engine().freeCache(wholeNumber(info, 0)); }
 
+  /** (folder, a cache: all that go there have its shape) → its CacheFile */
+  Napi::Value cacheFile(const Napi::CallbackInfo& info) {
+    const std::string folder = info[0].As<Napi::String>().Utf8Value();
+    const std::size_t bytes = engine().cacheMemory(wholeNumber(info, 1))->keys.size();
+    const auto memoryOf = [weak = std::weak_ptr(engine_)](std::size_t cache) {
+      const auto engine = weak.lock();
+      if (!engine) throw std::logic_error("the engine is closed");
+      return engine->cacheMemory(cache);
+    };
+    return hearth::newCacheFile(info.Env(), std::make_unique<hearth::CacheFile>(folder, bytes), memoryOf);
+  }
+
   /** (commands, how many numbers of them count) */
   void run(const Napi::CallbackInfo& info) {
     const auto commands = info[0].As<Napi::Float64Array>();
@@ -165,7 +179,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return Napi::String::New(info.Env(), engine().table().name);
   }
 
-  std::unique_ptr<hearth::Engine> engine_;
+  std::shared_ptr<hearth::Engine> engine_;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> held_;
 };
 

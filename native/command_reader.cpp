@@ -63,7 +63,7 @@ const CacheView& CommandReader::cache() {
 
 void CommandReader::read(Program& program) {
   const std::size_t number = count();
-  require(number <= static_cast<std::size_t>(Code::Add), "there is no such operation");
+  require(number <= static_cast<std::size_t>(Code::DivideRows), "there is no such operation");
   switch (const auto code = static_cast<Code>(number)) {
     case Code::Embed:
       return readEmbed(program);
@@ -77,6 +77,10 @@ void CommandReader::read(Program& program) {
       return readStore(program);
     case Code::Attention:
       return readAttention(program);
+    case Code::AttendPage:
+      return readAttendPage(program);
+    case Code::DivideRows:
+      return readDivideRows(program);
     case Code::Swiglu:
     case Code::Softmax:
     case Code::Add:
@@ -155,6 +159,34 @@ void CommandReader::readAttention(Program& program) {
   require(y.size() == queries.size(), "attention: y differs from the queries");
   require(position <= from.capacity && tokens <= from.capacity - position, "attention: beyond the cache's capacity");
   program.append(AttentionOperation{from, queries, y, heads, position, scale});
+}
+
+void CommandReader::readAttendPage(Program& program) {
+  const CacheView& from = cache();
+  const auto queries = slice();
+  const auto sums = slice();
+  const auto largest = slice();
+  const auto totals = slice();
+  const std::size_t heads = count();
+  const std::size_t position = count();
+  const std::size_t first = count();
+  const std::size_t positions = count();
+  const auto scale = static_cast<float>(number());
+  const bool begins = count() != 0;
+  times(heads, from.kvHeads, "attend page: query heads aren't a multiple of KV heads");
+  require(from.headSize <= queries.size() / heads, "attend page: queries are smaller than a token");
+  const std::size_t tokens = times(queries.size(), heads * from.headSize, "attend page: queries aren't whole tokens");
+  require(sums.size() == queries.size(), "attend page: sums differ from the queries");
+  require(largest.size() == tokens * heads && totals.size() == largest.size(), "attend page: not a value for each head");
+  require(positions <= from.capacity, "attend page: beyond the cache's capacity");
+  program.append(AttendPageOperation{from, queries, sums, largest, totals, heads, position, first, positions, scale, begins});
+}
+
+void CommandReader::readDivideRows(Program& program) {
+  const auto divisors = slice();
+  const auto y = slice();
+  times(y.size(), divisors.size(), "divide rows: y isn't a row for each divisor");
+  program.append(DivideRowsOperation{divisors, y});
 }
 
 void CommandReader::readElementwise(Program& program, Code code) {

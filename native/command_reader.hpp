@@ -6,7 +6,7 @@
 namespace hearth {
 
 /** The operations' numbers, as engine/kernels/native/codes.ts has them. */
-enum class Code { Embed, RmsNorm, Multiply, Rope, Store, Attention, Swiglu, Softmax, Add };
+enum class Code { Embed, RmsNorm, Multiply, Rope, Store, Attention, Swiglu, Softmax, Add, AttendPage, DivideRows };
 
 /**
  * Reads commands: numbers one after another, each command its code and operands. A vector's operand is its number,
@@ -33,6 +33,8 @@ class CommandReader {
   void readRope(Program& program);
   void readStore(Program& program);
   void readAttention(Program& program);
+  void readAttendPage(Program& program);
+  void readDivideRows(Program& program);
   void readElementwise(Program& program, Code code);
 
   const Engine& engine_;

@@ -60,11 +60,17 @@ std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacit
   if (capacity > std::numeric_limits<std::ptrdiff_t>::max() / 2) throw std::length_error("too large");
   const std::size_t whole = (capacity + positionBlock - 1) / positionBlock * positionBlock;
   const std::size_t bytes = product(product(product(kvHeads, whole), headSize), formatOf(type).bytes);
-  auto cache = std::unique_ptr<Cache>(new Cache{Buffer(bytes), Buffer(bytes), {}});
-  cache->view = {reinterpret_cast<std::uint8_t*>(cache->keys.data()),
-                 reinterpret_cast<std::uint8_t*>(cache->values.data()), type, kvHeads, whole, headSize};
-  caches_.push_back(std::move(cache));
+  auto memory = std::make_shared<CacheMemory>(bytes);
+  const CacheView view = {reinterpret_cast<std::uint8_t*>(memory->keys.data()),
+                          reinterpret_cast<std::uint8_t*>(memory->values.data()), type, kvHeads, whole, headSize};
+  caches_.push_back(std::make_unique<Cache>(std::move(memory), view));
   return caches_.size() - 1;
+}
+
+std::shared_ptr<CacheMemory> Engine::cacheMemory(std::size_t cache) const {
+  const auto& found = caches_.at(cache);
+  if (!found) throw std::invalid_argument("the cache was freed");
+  return found->memory;
 }
 
 void Engine::freeCache(std::size_t cache) { caches_.at(cache).reset(); }

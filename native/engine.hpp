@@ -6,6 +6,7 @@
 
 #include "kernels/table.hpp"
 #include "memory/buffer.hpp"
+#include "memory/cache_memory.hpp"
 #include "memory/file_mapping.hpp"
 #include "operations/program.hpp"
 #include "threads/thread_pool.hpp"
@@ -30,6 +31,8 @@ class Engine {
   std::size_t addVector(std::size_t length);
   [[nodiscard]] std::shared_ptr<Buffer> vector(std::size_t number) const;
   std::size_t addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize);
+  /** Keeps its memory as long as it is held. */
+  [[nodiscard]] std::shared_ptr<CacheMemory> cacheMemory(std::size_t cache) const;
   /** Frees the cache's memory; its number is not given again. */
   void freeCache(std::size_t cache);
 
@@ -42,8 +45,7 @@ class Engine {
  private:
   friend class CommandReader;
   struct Cache {
-    Buffer keys;
-    Buffer values;
+    std::shared_ptr<CacheMemory> memory;
     CacheView view;
   };
 

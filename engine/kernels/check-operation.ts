@@ -50,6 +50,21 @@ export function checkOperation(operation: Operation): void {
       within(kind, cache, position, tokens);
       return;
     }
+    case 'attend-page': {
+      const { cache, queries, y, heads, largest, totals, first, count } = operation;
+      whole(kind, 'heads', heads, cache.kvHeads);
+      const tokens = whole(kind, 'queries', queries.values.length, heads * cache.headSize);
+      equal(kind, 'y', y.values.length, queries.values.length);
+      equal(kind, 'largest', largest.values.length, tokens * heads);
+      equal(kind, 'totals', totals.values.length, tokens * heads);
+      within(kind, cache, 0, count);
+      if (!(Number.isInteger(first) && first >= 0 && Number.isInteger(operation.position) && operation.position >= 0))
+        throw new RangeError(`${kind}: tokens at ${operation.position}, a page from ${first} on`);
+      return;
+    }
+    case 'divide-rows':
+      whole(kind, 'y', operation.y.values.length, operation.divisors.values.length);
+      return;
     case 'swiglu':
       equal(kind, 'up', operation.up.values.length, operation.gate.values.length);
       equal(kind, 'y', operation.y.values.length, operation.gate.values.length);

@@ -1,3 +1,4 @@
+import type { CacheFile } from './cache-file.ts';
 import type { FilePages } from './file-pages.ts';
 import type { KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
@@ -27,6 +28,11 @@ export interface Kernels {
   /** Zeros, or a copy of the given values. @throws InputError where there is no memory for it, as for a cache */
   vector(contents: number | ArrayLike<number>): Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
+  /**
+   * A file for caches that have the shape of this one.
+   * @throws InputError where none can be made in the folder
+   */
+  cacheFile(folder: string, shape: KeyValueCache): CacheFile;
   /** Frees a cache before `close` does; it may not be used afterwards. */
   freeCache(cache: KeyValueCache): void;
   /**

@@ -14,6 +14,8 @@ export type Operation =
   | RopeOperation
   | StoreOperation
   | AttentionOperation
+  | AttendPageOperation
+  | DivideRowsOperation
   | SwigluOperation
   | SoftmaxOperation
   | AddOperation;
@@ -89,6 +91,43 @@ export interface AttentionOperation {
   /** Of the first token. */
   readonly position: number;
   readonly scale: number;
+}
+
+/**
+ * Attention over a part of a context, a page, merged into what was seen of other pages, in any order: with the scores
+ * e = scale·q·k of the positions that a token may see, m ← max(m, max e), and s and the numerator are scaled by
+ * e^(m_old − m) before Σ e^(e−m) and Σ e^(e−m)·v are added (HELM Eqs. 4.18–4.20). After the last page a `divide-rows` of
+ * the numerator by s gives what `attention` does.
+ */
+export interface AttendPageOperation {
+  readonly kind: 'attend-page';
+  readonly cache: KeyValueCache;
+  /** [tokens][heads][headSize] */
+  readonly queries: Vector;
+  /** The numerator o. [tokens][heads][headSize] */
+  readonly y: Vector;
+  /** m. [tokens][heads] */
+  readonly largest: Vector;
+  /** s. [tokens][heads] */
+  readonly totals: Vector;
+  readonly heads: number;
+  /** Of the first token. */
+  readonly position: number;
+  /** The context's position that is the cache's first, and how many of the cache there are. */
+  readonly first: number;
+  readonly count: number;
+  readonly scale: number;
+  /** Whether it is the first page: nothing was seen before (m = −∞, s = 0, o = 0). */
+  readonly begins: boolean;
+}
+
+/** Every row of y divided by its divisor. */
+export interface DivideRowsOperation {
+  readonly kind: 'divide-rows';
+  /** [rows] */
+  readonly divisors: Vector;
+  /** [rows][width], in place. */
+  readonly y: Vector;
 }
 
 /** y = gate/(1 + e^−gate)·up. */

@@ -31,6 +31,16 @@ struct CacheView {
   }
 };
 
+/**
+ * What heads have seen of a context so far: the largest score m, the sum s of all e^(score − m), and the values weighted
+ * so, of [group][headSize] (HELM Eqs. 4.18–4.20).
+ */
+struct SeenHeads {
+  float* largest;
+  float* totals;
+  float* sums;
+};
+
 /** Rows of a weight matrix that lie one after another, each `columns` weights of the kernel's format. */
 struct Rows {
   const std::uint8_t* data;
@@ -96,6 +106,15 @@ struct KernelTable {
    */
   void (*attention)(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
                     std::size_t group, float scale, float* scratch, float* out);
+
+  /**
+   * The same over a part of a context, merged into what was seen of other parts, in any order; `begins` forgets those
+   * first. Nothing is divided. scratch: group·positionBlock floats, aligned to 64.
+   */
+  void (*attendPage)(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
+                     std::size_t group, float scale, float* scratch, const SeenHeads& seen, bool begins);
+  /** Every row of y, `width` long, divided by its divisor. */
+  void (*divideRows)(const float* divisors, std::size_t rows, std::size_t width, float* y);
 
   /** What the instruction set could reach: see shared/limits.hpp. */
   std::uint64_t (*readLines)(const std::byte* data, std::size_t bytes);

@@ -105,6 +105,31 @@ struct AttentionOperation {
   float scale;
 };
 
+/**
+ * Merges `count` positions, the first of which is the context's position `first`, into what the tokens' heads have seen of
+ * others: largest and totals [token][head], sums [token][head][headSize].
+ */
+struct AttendPageOperation {
+  CacheView cache;
+  std::span<const float> queries;
+  std::span<float> sums;
+  std::span<float> largest;
+  std::span<float> totals;
+  std::size_t heads;
+  /** Of the first token. */
+  std::size_t position;
+  std::size_t first;
+  std::size_t count;
+  float scale;
+  bool begins;
+};
+
+/** Every row of y divided by its divisor. */
+struct DivideRowsOperation {
+  std::span<const float> divisors;
+  std::span<float> y;
+};
+
 struct SwigluOperation {
   std::span<const float> gate;
   std::span<const float> up;
@@ -123,7 +148,7 @@ struct AddOperation {
 };
 
 using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, PackOperation, MatmulOperation,
-                               RopeOperation, StoreOperation, AttentionOperation, SwigluOperation, SoftmaxOperation,
-                               AddOperation>;
+                               RopeOperation, StoreOperation, AttentionOperation, AttendPageOperation,
+                               DivideRowsOperation, SwigluOperation, SoftmaxOperation, AddOperation>;
 
 }  // namespace hearth

@@ -12,7 +12,12 @@ constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b -
 constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); }
 
-std::size_t tokensOf(const AttentionOperation& o) { return o.queries.size() / (o.heads * o.cache.headSize); }
+std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * o.cache.headSize); }
+
+/** Rows of a unit of divisions. */
+std::size_t unitRows(const DivideRowsOperation& o) {
+  return std::max<std::size_t>(1, unitElements / (o.y.size() / o.divisors.size()));
+}
 
 struct Units {
   const KernelTable& table;
@@ -30,6 +35,8 @@ struct Units {
     return o.keys.size() / (o.cache.kvHeads * o.cache.headSize);
   }
   std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * o.cache.kvHeads; }
+  std::size_t operator()(const AttendPageOperation& o) const { return tokensOf(o) * o.cache.kvHeads; }
+  std::size_t operator()(const DivideRowsOperation& o) const { return ceilDivide(o.divisors.size(), unitRows(o)); }
   std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
   std::size_t operator()(const AddOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
@@ -47,6 +54,9 @@ struct ScratchBytes {
     return sums + table.manyTokens[index(o.matrix.type)].scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
   }
   std::size_t operator()(const AttentionOperation& o) const {
+    return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
+  }
+  std::size_t operator()(const AttendPageOperation& o) const {
     return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
   }
   std::size_t operator()(const auto&) const { return 0; }
@@ -172,6 +182,27 @@ struct Perform {
     const std::size_t at = (token * o.heads + kvHead * group) * o.cache.headSize;
     table.attention(o.cache, kvHead, o.position + token + 1, o.queries.data() + at, group, o.scale,
                     reinterpret_cast<float*>(scratch.bytes), o.y.data() + at);
+  }
+
+  void operator()(const AttendPageOperation& o) const {
+    scratch.source = 0;
+    const std::size_t group = o.heads / o.cache.kvHeads;
+    const std::size_t token = tokensOf(o) - 1 - unit / o.cache.kvHeads;
+    const std::size_t kvHead = unit % o.cache.kvHeads;
+    const std::size_t end = o.position + token + 1;
+    const std::size_t length = end > o.first ? std::min(o.count, end - o.first) : 0;
+    const std::size_t head = token * o.heads + kvHead * group;
+    const std::size_t at = head * o.cache.headSize;
+    table.attendPage(o.cache, kvHead, length, o.queries.data() + at, group, o.scale,
+                     reinterpret_cast<float*>(scratch.bytes),
+                     {o.largest.data() + head, o.totals.data() + head, o.sums.data() + at}, o.begins);
+  }
+
+  void operator()(const DivideRowsOperation& o) const {
+    const std::size_t width = o.y.size() / o.divisors.size();
+    const std::size_t begin = unit * unitRows(o);
+    table.divideRows(o.divisors.data() + begin, std::min(unitRows(o), o.divisors.size() - begin), width,
+                     o.y.data() + begin * width);
   }
 
   void operator()(const SwigluOperation& o) const {

@@ -27,6 +27,12 @@ struct Reads {
     ranges.push_back(bytesOf(o.cache.keys, o.cache));
     ranges.push_back(bytesOf(o.cache.values, o.cache));
   }
+  void operator()(const AttendPageOperation& o) const {
+    add(o.queries);
+    ranges.push_back(bytesOf(o.cache.keys, o.cache));
+    ranges.push_back(bytesOf(o.cache.values, o.cache));
+  }
+  void operator()(const DivideRowsOperation& o) const { add(o.divisors); }
   void operator()(const SwigluOperation& o) const { add(o.gate, o.up); }
   void operator()(const SoftmaxOperation& o) const { add(o.x); }
   void operator()(const AddOperation& o) const { add(o.x); }
@@ -41,6 +47,9 @@ struct Writes {
   void operator()(const StoreOperation& o) const {
     ranges.push_back(bytesOf(o.cache.keys, o.cache));
     ranges.push_back(bytesOf(o.cache.values, o.cache));
+  }
+  void operator()(const AttendPageOperation& o) const {
+    for (const auto span : {o.sums, o.largest, o.totals}) ranges.push_back(bytesOf(span));
   }
   void operator()(const auto& o) const { ranges.push_back(bytesOf(o.y)); }
 };

@@ -11,12 +11,29 @@ export interface NativeEngine {
   vector(length: number): [vector: number, values: Float32Array];
   cache(type: number, kvHeads: number, capacity: number, headSize: number): number;
   freeCache(cache: number): void;
+  cacheFile(folder: string, cache: number): NativeCacheFile;
   run(commands: Float64Array, count: number): void;
   /** Bytes per second at which the threads read a part of a vector, in bytes, once. */
   readBandwidth(vector: number, begin: number, bytes: number): number;
   /** Operations per second that the threads could do: in single precision, and in bytes with 32-bit sums. */
   peaks(): [float: number, byte: number];
   close(): void;
+}
+
+/** native/memory/cache_file_object.cpp: jobs are numbers, caches those of the engine. */
+export interface NativeCacheFile {
+  submit(writes: boolean, cache: number, place: number): number;
+  wait(job: number): NativeCacheOutcome;
+  poll(job: number): NativeCacheOutcome | undefined;
+  now(): number;
+  close(): void;
+}
+
+export interface NativeCacheOutcome {
+  readonly start: number;
+  readonly end: number;
+  /** Empty where it went well. */
+  readonly error: string;
 }
 
 /** native/memory/file_pages_object.cpp: jobs and buffers are numbers, kinds of jobs those of page_worker.hpp. */

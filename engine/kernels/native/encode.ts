@@ -12,6 +12,8 @@ const CODES: Readonly<Record<Operation['kind'], number>> = {
   swiglu: 6,
   softmax: 7,
   add: 8,
+  'attend-page': 9,
+  'divide-rows': 10,
 };
 
 /** Numbers one after another, in an array that grows and is used again. */
@@ -63,6 +65,23 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.heads);
       push(buffer, operation.position);
       push(buffer, operation.scale);
+      return;
+    case 'attend-page':
+      push(buffer, operation.cache.id);
+      pushVector(buffer, operation.queries);
+      pushVector(buffer, operation.y);
+      pushVector(buffer, operation.largest);
+      pushVector(buffer, operation.totals);
+      push(buffer, operation.heads);
+      push(buffer, operation.position);
+      push(buffer, operation.first);
+      push(buffer, operation.count);
+      push(buffer, operation.scale);
+      push(buffer, operation.begins ? 1 : 0);
+      return;
+    case 'divide-rows':
+      pushVector(buffer, operation.divisors);
+      pushVector(buffer, operation.y);
       return;
     case 'swiglu':
       pushVector(buffer, operation.gate);

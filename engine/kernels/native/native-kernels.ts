@@ -1,11 +1,13 @@
 import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATION_NAMES } from '../../model/quantization.ts';
+import type { CacheFile } from '../cache-file.ts';
 import { checkMatrix } from '../check-matrix.ts';
 import { checkOperation } from '../check-operation.ts';
 import type { FilePages } from '../file-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import { vectorOver } from '../vector.ts';
 import type { NativeAddon } from './addon.ts';
+import { cacheFile } from './cache-file.ts';
 import { type CommandBuffer, encode } from './encode.ts';
 import { filePages } from './file-pages.ts';
 import { reserved } from './reserved.ts';
@@ -22,6 +24,7 @@ export interface NativeOptions {
 export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin }: NativeOptions): Kernels {
   const engine = new addon.Engine(instructionSet, threads, pin);
   const allPages: FilePages[] = [];
+  const cacheFiles: CacheFile[] = [];
   const commands: CommandBuffer = { numbers: new Float64Array(1024), count: 0 };
   return {
     name: 'native',
@@ -62,6 +65,11 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
       const what = `a layer's KV cache for ${capacity} tokens`;
       return { ...shape, id: reserved(what, () => engine.cache(code, kvHeads, capacity, headSize)) };
     },
+    cacheFile(folder, { id }) {
+      const file = cacheFile(folder, () => engine.cacheFile(folder, id));
+      cacheFiles.push(file);
+      return file;
+    },
     freeCache({ id }) {
       engine.freeCache(id);
     },
@@ -75,6 +83,7 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
     },
     close() {
       for (const opened of allPages.splice(0)) opened.close();
+      for (const file of cacheFiles.splice(0)) file.close();
       engine.close();
     },
   };

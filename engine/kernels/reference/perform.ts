@@ -2,6 +2,7 @@ import { dequantize } from '../../gguf/dequantize.ts';
 import { floatToHalf, halfToFloat } from '../../gguf/half.ts';
 import type { Matrix } from '../matrix.ts';
 import type {
+  AttendPageOperation,
   AttentionOperation,
   MultiplyOperation,
   Operation,
@@ -10,6 +11,7 @@ import type {
   StoreOperation,
 } from '../operation.ts';
 import type { ReferenceState } from './reference-state.ts';
+import { nothingSeen, seePage } from './streaming-softmax.ts';
 
 /** Does one operation, whose shapes have been checked. */
 export function perform(state: ReferenceState, operation: Operation): void {
@@ -34,6 +36,15 @@ export function perform(state: ReferenceState, operation: Operation): void {
     case 'attention':
       attention(state, operation);
       return;
+    case 'attend-page':
+      attendPage(state, operation);
+      return;
+    case 'divide-rows': {
+      const { divisors, y } = operation;
+      const width = y.values.length / divisors.values.length;
+      for (let i = 0; i < y.values.length; i++) y.values[i]! /= divisors.values[Math.floor(i / width)] as number;
+      return;
+    }
     case 'swiglu': {
       const { gate, up, y } = operation;
       for (const [i, g] of gate.values.entries()) y.values[i] = (g / (1 + Math.exp(-g))) * (up.values[i] as number);
@@ -125,6 +136,32 @@ function attention(state: ReferenceState, operation: AttentionOperation): void {
       for (const [p, weight] of weights.entries()) sum += weight * (at(from.values, p)[i] as number);
       y.values[head * headSize + i] = sum;
     }
+  }
+}
+
+function attendPage(state: ReferenceState, operation: AttendPageOperation): void {
+  const { cache, queries, y, largest, totals, heads, position, first, count, scale, begins } = operation;
+  const { kvHeads, capacity, headSize } = cache;
+  const from = state.caches[cache.id] as ReferenceState['caches'][number];
+  for (let head = 0; head < queries.values.length / headSize; head++) {
+    const [begin, end] = [head * headSize, (head + 1) * headSize];
+    const query = queries.values.subarray(begin, end);
+    const length = Math.max(0, Math.min(count, position + Math.floor(head / heads) + 1 - first));
+    const base = Math.floor(((head % heads) * kvHeads) / heads) * capacity * headSize;
+    const at = (values: Float32Array, p: number): Float32Array =>
+      values.subarray(base + p * headSize, base + (p + 1) * headSize);
+    const before = begins
+      ? nothingSeen(headSize)
+      : {
+          largest: largest.values[head] as number,
+          total: totals.values[head] as number,
+          sums: y.values.slice(begin, end),
+        };
+    const scores = Array.from({ length }, (_, p) => scale * dot(query, at(from.keys, p)));
+    const seen = seePage(before, scores, (p) => at(from.values, p));
+    largest.values[head] = seen.largest;
+    totals.values[head] = seen.total;
+    y.values.set(seen.sums, begin);
   }
 }
 

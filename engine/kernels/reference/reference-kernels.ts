@@ -1,11 +1,13 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { InputError } from '../../input/input-error.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
+import type { CacheFile } from '../cache-file.ts';
 import { checkMatrix } from '../check-matrix.ts';
 import { checkOperation } from '../check-operation.ts';
 import type { Kernels } from '../kernels.ts';
 import type { MappedFile } from '../matrix.ts';
 import { vectorOver } from '../vector.ts';
+import { cacheFile } from './cache-file.ts';
 import { perform } from './perform.ts';
 import { readBytes } from './read-bytes.ts';
 import type { ReferenceState } from './reference-state.ts';
@@ -17,6 +19,7 @@ import type { ReferenceState } from './reference-state.ts';
 export function referenceKernels(): Kernels {
   const files: number[] = [];
   const state: ReferenceState = { matrices: [], caches: [] };
+  const cacheFiles: CacheFile[] = [];
   let vectors = 0;
   return {
     name: 'reference',
@@ -53,6 +56,11 @@ export function referenceKernels(): Kernels {
       const id = state.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
       return { ...shape, id };
     },
+    cacheFile(folder) {
+      const file = cacheFile(state, folder);
+      cacheFiles.push(file);
+      return file;
+    },
     freeCache({ id }) {
       state.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
     },
@@ -62,6 +70,7 @@ export function referenceKernels(): Kernels {
     },
     close() {
       for (const file of files.splice(0)) closeSync(file);
+      for (const file of cacheFiles.splice(0)) file.close();
       state.matrices.length = 0;
       state.caches.length = 0;
     },

@@ -77,21 +77,14 @@ void scaleRow(float factor, std::size_t count, float* y) {
   mapPairs<S>(y, y, count, y, [f](auto a, auto) { return S::multiply(a, f); });
 }
 
+/** Merges the first `length` positions of a cache into what the heads of a group have seen of others. */
 template <class S, Type T>
-void attendRows(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
-                std::size_t group, float scale, float* scratch, float* out) {
+void mergeRows(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
+               std::size_t group, float scale, float* scores, const SeenHeads& seen) {
   const std::size_t size = cache.headSize;
+  const auto [largest, totals, out] = seen;
   const std::uint8_t* keys = cache.keys + cache.keyIndex(kvHead, 0) * formatOf(T).bytes;
   const std::uint8_t* values = cache.values + cache.valueIndex(kvHead, 0) * formatOf(T).bytes;
-  float* scores = scratch;
-  float* largest = scores + group * positionBlock;
-  float* totals = largest + group;
-  for (std::size_t h = 0; h < group; h++) {
-    largest[h] = -__builtin_inff();
-    totals[h] = 0;
-  }
-  for (std::size_t i = 0; i < group * size; i++) out[i] = 0;
-
   for (std::size_t begin = 0; begin < length; begin += positionBlock) {
     const std::size_t count = length - begin < positionBlock ? length - begin : positionBlock;
     const std::uint8_t* blockKeys = keys + begin * size * formatOf(T).bytes;
@@ -105,7 +98,7 @@ void attendRows(const CacheView& cache, std::size_t kvHead, std::size_t length, 
       scaleRow<S>(scale, count, own);
       const float blockLargest = largestOf<S>(own, count);
       if (blockLargest > largest[h]) {
-        const float keep = begin == 0 ? 0 : exponential<PortableSimd>(largest[h] - blockLargest);
+        const float keep = largest[h] == -__builtin_inff() ? 0 : exponential<PortableSimd>(largest[h] - blockLargest);
         largest[h] = blockLargest;
         totals[h] *= keep;
         scaleRow<S>(keep, size, out + h * size);
@@ -114,14 +107,38 @@ void attendRows(const CacheView& cache, std::size_t kvHead, std::size_t length, 
     }
     addAll<S, T>(group, scores, positionBlock, blockValues, size, count, out, size, size);
   }
-  for (std::size_t h = 0; h < group; h++) scaleRow<S>(1 / totals[h], size, out + h * size);
+}
+
+/** Before anything is merged: nothing has been seen. */
+inline void forgetAll(std::size_t group, std::size_t size, const SeenHeads& seen) {
+  for (std::size_t h = 0; h < group; h++) {
+    seen.largest[h] = -__builtin_inff();
+    seen.totals[h] = 0;
+  }
+  for (std::size_t i = 0; i < group * size; i++) seen.sums[i] = 0;
+}
+
+template <class S>
+void attendPage(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
+                std::size_t group, float scale, float* scratch, const SeenHeads& seen, bool begins) {
+  if (begins) forgetAll(group, cache.headSize, seen);
+  const auto merge = cache.type == Type::F16 ? mergeRows<S, Type::F16> : mergeRows<S, Type::F32>;
+  merge(cache, kvHead, length, queries, group, scale, scratch, seen);
+}
+
+/** Divides every row by its own divisor. */
+template <class S>
+void divideRows(const float* divisors, std::size_t rows, std::size_t width, float* y) {
+  for (std::size_t row = 0; row < rows; row++) scaleRow<S>(1 / divisors[row], width, y + row * width);
 }
 
 template <class S>
 void attendHeads(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
                  std::size_t group, float scale, float* scratch, float* out) {
-  const auto attend = cache.type == Type::F16 ? attendRows<S, Type::F16> : attendRows<S, Type::F32>;
-  attend(cache, kvHead, length, queries, group, scale, scratch, out);
+  float* largest = scratch + group * positionBlock;
+  const SeenHeads seen = {largest, largest + group, out};
+  attendPage<S>(cache, kvHead, length, queries, group, scale, scratch, seen, true);
+  divideRows<S>(seen.totals, group, cache.headSize, out);
 }
 
 /** Writes one token's keys and values of all KV heads to a position. */

@@ -62,6 +62,8 @@ KernelTable makeTable(const char* name) {
   table.add = addRow<S>;
   table.store = storeToken<S>;
   table.attention = attendHeads<S>;
+  table.attendPage = attendPage<S>;
+  table.divideRows = divideRows<S>;
   table.readLines = readLines;
   table.multiplyAdds = multiplyAdds<S>;
   table.byteDots = byteDots<S>;

@@ -1,0 +1,64 @@
+import { InputError } from '../input/input-error.ts';
+import { formatBytes } from '../terminal/format.ts';
+
+/** A page: tokens that are kept, evicted and fetched together. Published: HELM 4.2.2. */
+export const PAGE_TOKENS = 512;
+
+/** Of the pages that memory holds, the share beyond which the oldest is evicted. Published: HELM 4.2.2. */
+export const WATERMARK = 0.8;
+
+export interface PagesCase {
+  /** Bytes for keys and values in memory. */
+  readonly budget: number;
+  readonly pageTokens: number;
+  readonly contextLength: number;
+  readonly layers: number;
+  /** Of one layer's part of a page, a slice. */
+  readonly sliceBytes: number;
+}
+
+/** How memory is shared out between pages that stay and slices that pass through. */
+export interface PagesPlan {
+  readonly pageTokens: number;
+  readonly layers: number;
+  /** Pages that memory holds. */
+  readonly pages: number;
+  /** Above so many, the oldest is evicted while the computation goes on. */
+  readonly keptPages: number;
+  /** Slices that evicted pages are read into, one after another; 0 where all pages stay. */
+  readonly passingSlices: number;
+  readonly sliceBytes: number;
+  /** Of all this, bytes. */
+  readonly bytes: number;
+}
+
+/** One is computed with while the next is read. */
+const FEWEST_PASSING = 2;
+
+/** More would only be read ahead further than a layer takes. Assumed. */
+const MOST_PASSING = 8;
+
+/**
+ * Shares out memory for a paged KV cache (HELM 4.2.2): whole pages, of all layers, and slices through which evicted pages
+ * stream. A context that fits stays as a whole.
+ * @throws InputError where there is no room for one page and two slices; it says what is needed
+ */
+export function planPages({ budget, pageTokens, contextLength, layers, sliceBytes }: PagesCase): PagesPlan {
+  const all = Math.ceil(contextLength / pageTokens);
+  const slices = Math.floor(budget / sliceBytes);
+  if (slices >= all * layers) return { ...sizes(all, 0), keptPages: all };
+  if (slices < layers + FEWEST_PASSING) {
+    const least = Math.ceil(((layers + FEWEST_PASSING) * sliceBytes) / 2 ** 20);
+    const parts = `one page of ${pageTokens} tokens in ${layers} layers, and ${FEWEST_PASSING} slices to stream through`;
+    const found = formatBytes(budget).replaceAll('\u00a0', ' ');
+    throw new InputError('KV memory', `${found} are too few; at least ${least} MiB are needed (${parts})`);
+  }
+  const pages = Math.floor((slices - FEWEST_PASSING) / layers);
+  const passing = Math.min(MOST_PASSING, slices - pages * layers);
+  return { ...sizes(pages, passing), keptPages: Math.max(1, Math.floor(pages * WATERMARK)) };
+
+  function sizes(pages: number, passingSlices: number): Omit<PagesPlan, 'keptPages'> {
+    const bytes = (pages * layers + passingSlices) * sliceBytes;
+    return { pageTokens, layers, pages, passingSlices, sliceBytes, bytes };
+  }
+}

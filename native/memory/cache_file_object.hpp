@@ -1,0 +1,18 @@
+#pragma once
+#include <napi.h>
+
+#include <functional>
+#include <memory>
+
+#include "cache_file.hpp"
+
+namespace hearth {
+
+/**
+ * What JavaScript sees of a file of caches: NativeCacheFile of engine/kernels/native/addon.ts.
+ * @param memoryOf the memory of a cache by its number
+ */
+Napi::Value newCacheFile(Napi::Env env, std::unique_ptr<CacheFile> file,
+                         std::function<std::shared_ptr<CacheMemory>(std::size_t)> memoryOf);
+
+}  // namespace hearth

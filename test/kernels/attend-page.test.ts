@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Operation } from '../../engine/kernels/operation.ts';
+import { NATIVE_SETS, testNative } from './native-sets.ts';
+import { randomFrom, randomValues } from './random-from.ts';
+
+const reference = openKernels({ implementation: 'reference' });
+const natives = NATIVE_SETS.map((instructionSet) =>
+  openKernels({ implementation: 'native', instructionSet, threads: 2 }),
+);
+
+interface Case {
+  readonly kvHeads: number;
+  readonly group: number;
+  readonly headSize: number;
+  readonly before: number;
+  readonly tokens: number;
+  readonly pageTokens: number;
+  readonly type: 'F16' | 'F32';
+  readonly seed: number;
+}
+
+const cases = fc.record<Case>({
+  kvHeads: fc.integer({ min: 1, max: 3 }),
+  group: fc.integer({ min: 1, max: 5 }),
+  headSize: fc.integer({ min: 1, max: 40 }),
+  before: fc.integer({ min: 0, max: 150 }),
+  tokens: fc.integer({ min: 1, max: 5 }),
+  pageTokens: fc.integer({ min: 1, max: 160 }),
+  type: fc.constantFrom('F16', 'F32'),
+  seed: fc.integer({ min: 1, max: 2 ** 30 }),
+});
+
+/** The last `tokens` positions attend to all: over one cache, and over pages of it in a shuffled order. */
+function attend(kernels: Kernels, { kvHeads, group, headSize, before, tokens, pageTokens, type, seed }: Case) {
+  const random = randomFrom(seed);
+  const length = before + tokens;
+  const width = kvHeads * headSize;
+  const heads = kvHeads * group;
+  const scale = 1 / Math.sqrt(headSize);
+  // Scores grow along the way, so that the maximum moves.
+  const keys = kernels.vector(randomValues(random, length * width).map((key, i) => key * (1 + i / width / 30)));
+  const values = kernels.vector(randomValues(random, length * width));
+  const queries = kernels.vector(randomValues(random, tokens * heads * headSize, 2));
+  const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
+  const whole = kernels.vector(queries.values.length);
+  const paged = kernels.vector(queries.values.length);
+  const [largest, totals] = [kernels.vector(tokens * heads), kernels.vector(tokens * heads)];
+  const stores: Operation[] = [{ kind: 'store', cache, keys, values, position: 0 }];
+  const pages: Operation[] = [];
+  const order = Array.from({ length: Math.ceil(length / pageTokens) }, (_, page) => page)
+    .map((page) => ({ page, at: random() }))
+    .sort((a, b) => a.at - b.at);
+  for (const [turn, { page }] of order.entries()) {
+    const first = page * pageTokens;
+    const count = Math.min(pageTokens, length - first);
+    const own = kernels.cache({ type, kvHeads, capacity: pageTokens, headSize });
+    const [from, to] = [first * width, (first + count) * width];
+    stores.push({ kind: 'store', cache: own, keys: keys.slice(from, to), values: values.slice(from, to), position: 0 });
+    pages.push({
+      ...{ kind: 'attend-page', cache: own, queries, y: paged, largest, totals, heads, position: before, first, count },
+      ...{ scale, begins: turn === 0 },
+    });
+  }
+  kernels.run([
+    ...stores,
+    { kind: 'attention', cache, queries, y: whole, heads, position: before, scale },
+    ...pages,
+    { kind: 'divide-rows', divisors: totals, y: paged },
+  ]);
+  return { whole: whole.values, paged: paged.values };
+}
+
+function differsLittle(name: string, found: Float32Array, expected: Float32Array): void {
+  for (const [i, value] of found.entries()) {
+    assert.ok(Math.abs(value - (expected[i] as number)) < 1e-5, `${name}: ${value}, ${expected[i]}`);
+  }
+}
+
+test('pages of any size in any order of residency are the full attention, to 1e-5', () => {
+  fc.assert(
+    fc.property(cases, (one) => {
+      const { whole, paged } = attend(reference, one);
+      differsLittle('reference', paged, whole);
+    }),
+    { seed: 11, numRuns: 60 },
+  );
+});
+
+testNative('the same with every instruction set, and as the reference has it', () => {
+  fc.assert(
+    fc.property(cases, (one) => {
+      const expected = attend(reference, one).paged;
+      for (const kernels of natives) {
+        const { whole, paged } = attend(kernels, one);
+        differsLittle(`${kernels.instructionSet} in pages`, paged, whole);
+        differsLittle(kernels.instructionSet, paged, expected);
+      }
+    }),
+    { seed: 12, numRuns: 40 },
+  );
+});
+
+test('a page that a token may not see changes nothing; one that is too long is refused', () => {
+  for (const kernels of [reference, ...natives]) {
+    const cache = kernels.cache({ type: 'F32', kvHeads: 1, capacity: 2, headSize: 1 });
+    const [queries, y] = [kernels.vector([1]), kernels.vector([5])];
+    const [largest, totals] = [kernels.vector([3]), kernels.vector([2])];
+    const page = {
+      kind: 'attend-page',
+      cache,
+      queries,
+      y,
+      largest,
+      totals,
+      heads: 1,
+      scale: 1,
+      begins: false,
+    } as const;
+    kernels.run([{ ...page, position: 4, first: 5, count: 2 }]);
+    assert.equal([y.values[0], largest.values[0], totals.values[0]], [5, 3, 2]);
+    assert.throws(() => kernels.run([{ ...page, position: 4, first: 0, count: 3 }]), /attend-page: positions 0 to 2/);
+    kernels.run([{ kind: 'divide-rows', divisors: totals, y }]);
+    assert.is(y.values[0], 2.5);
+  }
+});
+
+test.run();

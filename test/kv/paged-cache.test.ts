@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { createPagedCache, type PagedCache } from '../../engine/kv/paged-cache.ts';
+import { planPages } from '../../engine/kv/plan-pages.ts';
+import { NATIVE_SETS } from '../kernels/native-sets.ts';
+
+const test = suite('paged cache');
+const implementations = NATIVE_SETS.length > 0 ? (['reference', 'native'] as const) : (['reference'] as const);
+const kernelsOf = implementations.map((implementation) => openKernels({ implementation, threads: 1 }));
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+});
+test.after(() => {
+  for (const kernels of kernelsOf) kernels.close();
+  rmSync(folder, { recursive: true });
+});
+
+const LAYERS = 3;
+
+/** Writes tokens, each a value of its own in each layer. */
+function write(kernels: Kernels, cache: PagedCache, pageTokens: number, tokens: readonly number[]): void {
+  const position = cache.tokens;
+  cache.begin(tokens.length);
+  for (let layer = 0; layer < LAYERS; layer++) {
+    const slice = cache.held(layer).at(-1);
+    assert.ok(slice !== undefined);
+    const keys = kernels.vector(tokens.length);
+    const values = kernels.vector(tokens.map((token) => token + layer / 4));
+    kernels.run([{ kind: 'store', cache: slice.cache, keys, values, position: position % pageTokens }]);
+  }
+}
+
+/** With keys of 0 every score is 0: a layer's totals count what was seen, its sums add the values up. */
+function seen(kernels: Kernels, cache: PagedCache, layer: number): { tokens: number; sum: number } {
+  const [queries, y, largest, totals] = [1, 1, 1, 1].map((length) => kernels.vector(length));
+  assert.ok(queries && y && largest && totals);
+  let begins = true;
+  for (const part of [cache.held(layer), cache.passing(layer)]) {
+    for (const { from, to, cache: page } of part) {
+      const state = { queries, y, largest, totals, heads: 1, scale: 1, position: cache.tokens, begins };
+      kernels.run([{ kind: 'attend-page', cache: page, ...state, first: from, count: to - from }]);
+      begins = false;
+    }
+  }
+  return { tokens: totals.values[0] as number, sum: y.values[0] as number };
+}
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ append: fc.integer({ min: 1, max: 9 }) }) },
+  { weight: 1, arbitrary: fc.record({ rewind: fc.double({ min: 0, max: 1, noNaN: true }) }) },
+);
+
+test('no token is ever lost, or seen twice: any pages, memories, evictions and rewinds', () => {
+  for (const kernels of kernelsOf) {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: LAYERS + 2, max: 40 }),
+        fc.array(step, { minLength: 1, maxLength: 30 }),
+        (pageTokens, slices, steps) => {
+          const sizes = { pageTokens, contextLength: 1000, layers: LAYERS, sliceBytes: 1 };
+          const plan = planPages({ ...sizes, budget: slices });
+          const shape = { type: 'F32', kvHeads: 1, headSize: 1 } as const;
+          const cache = createPagedCache({ kernels, plan, shape, folder });
+          const written: number[] = [];
+          let next = 1;
+          for (const one of steps) {
+            if ('rewind' in one) {
+              const to = Math.floor(one.rewind * written.length);
+              cache.rewind(to);
+              written.length = to;
+            } else {
+              for (let left = one.append; left > 0; ) {
+                const count = Math.min(left, cache.room);
+                const tokens = Array.from({ length: count }, () => next++);
+                write(kernels, cache, pageTokens, tokens);
+                written.push(...tokens);
+                left -= count;
+              }
+            }
+            if (written.length === 0) continue;
+            const sum = written.reduce((total, token) => total + token, 0);
+            for (let layer = 0; layer < LAYERS; layer++) {
+              const expected = { tokens: written.length, sum: sum + (written.length * layer) / 4 };
+              assert.equal(seen(kernels, cache, layer), expected);
+            }
+            const held = cache.states().filter(({ place }) => place !== 'evicted').length;
+            assert.ok(held <= plan.pages, `${held} pages in memory, which has room for ${plan.pages}`);
+          }
+        },
+      ),
+      { seed: 5, numRuns: kernels.name === 'native' ? 60 : 120 },
+    );
+  }
+});
+
+test('the oldest leave first, from the watermark on; the second pool is not needed before', () => {
+  const [kernels] = kernelsOf;
+  assert.ok(kernels !== undefined);
+  // 32 slices: ten pages of three layers, and two slices that pass through. 80% of the pages are kept.
+  const plan = planPages({ budget: 32, pageTokens: 2, contextLength: 100, layers: LAYERS, sliceBytes: 1 });
+  assert.equal([plan.pages, plan.keptPages, plan.passingSlices], [10, 8, 2]);
+  const missing = join(folder, 'missing');
+  const cache = createPagedCache({ kernels, plan, shape: { type: 'F32', kvHeads: 1, headSize: 1 }, folder: missing });
+  for (let page = 0; page < 8; page++) write(kernels, cache, 2, [1, 2]);
+  assert.throws(() => write(kernels, cache, 2, [1]), /missing/);
+});
+
+test('a context that fits stays as a whole; memory for less than a page and two slices is refused', () => {
+  const sizes = { pageTokens: 512, contextLength: 1500, layers: 4, sliceBytes: 2 ** 20 };
+  const roomy = { pages: 3, keptPages: 3, passingSlices: 0, bytes: 12 * 2 ** 20 };
+  const common = { pageTokens: 512, layers: 4, sliceBytes: 2 ** 20 };
+  assert.equal(planPages({ ...sizes, budget: 12 * 2 ** 20 }), { ...common, ...roomy });
+  const tight = { pages: 1, keptPages: 1, passingSlices: 2, bytes: 6 * 2 ** 20 };
+  assert.equal(planPages({ ...sizes, budget: 6 * 2 ** 20 }), { ...common, ...tight });
+  assert.throws(
+    () => planPages({ ...sizes, budget: 6 * 2 ** 20 - 1 }),
+    /KV memory: 6\.0\d MiB are too few; at least 6 MiB are needed \(one page of 512 tokens in 4 layers, and 2 slices/,
+  );
+});
+
+test.run();
