@@ -1,7 +1,10 @@
+import { tmpdir } from 'node:os';
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
+import { PAGE_TOKENS } from '../kv/plan-pages.ts';
+import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 
@@ -22,6 +25,8 @@ export interface GenerateRequest {
   readonly kvCache: 'F16' | 'F32';
   /** Bytes that the process may take; undefined: as many as the system gives. */
   readonly memory: number | undefined;
+  /** Keys and values in pages; undefined: all in memory. */
+  readonly paging: KvPaging | undefined;
   /** Where the run's trace goes; undefined: none is written. */
   readonly trace: string | undefined;
   readonly json: boolean;
@@ -48,6 +53,9 @@ interface Options {
   readonly context?: string;
   readonly kv: string;
   readonly memory?: string;
+  readonly kvMemory?: string;
+  readonly kvPages?: string;
+  readonly kvFolder?: string;
   readonly trace?: string;
   readonly json?: true;
 }
@@ -73,6 +81,9 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--context <n>', 'tokens that the KV cache holds (default: as many as are needed)')
     .option('--kv <format>', 'of the KV cache: F16 or F32', 'F16')
     .option('--memory <size>', 'all that the process may take, such as 600MiB; weights beyond it are streamed')
+    .option('--kv-memory <size>', 'memory for the KV cache, such as 200MiB; its oldest pages go to a file')
+    .option('--kv-pages <n>', `with --kv-memory: tokens of a page (default: ${PAGE_TOKENS})`)
+    .option('--kv-folder <path>', 'with --kv-memory: where that file lies (default: the folder for temporary files)')
     .option('--trace <file>', 'write what ran when, for ui.perfetto.dev')
     .option('--json', 'print text, tokens and times as JSON at the end')
     .action((options: Options) => run(readOptions(options)));
@@ -105,8 +116,19 @@ function readOptions(options: Options): GenerateRequest {
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readChoice('--kv', options.kv, ['F16', 'F32']),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
+    paging: readPaging(options),
     trace: options.trace,
   };
+}
+
+function readPaging({ kvMemory, kvPages, kvFolder }: Options): KvPaging | undefined {
+  if (kvMemory !== undefined) {
+    const pageTokens = kvPages === undefined ? PAGE_TOKENS : readCount('--kv-pages', kvPages);
+    return { memory: parseQuantity(kvMemory, 'size', '--kv-memory'), pageTokens, folder: kvFolder ?? tmpdir() };
+  }
+  const alone = kvPages !== undefined ? '--kv-pages' : kvFolder !== undefined ? '--kv-folder' : undefined;
+  if (alone !== undefined) throw new InputError(alone, 'is for a KV cache with a limit; add --kv-memory');
+  return undefined;
 }
 
 function optional(text: string | undefined, read: (text: string) => number): number | undefined {

@@ -82,6 +82,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
     context,
     kvCache: request.kvCache,
     memory: request.memory,
+    paging: request.paging,
     recorder,
     ...(progress === undefined ? {} : { onStage: progress.onStage }),
   });

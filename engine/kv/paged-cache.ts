@@ -84,7 +84,11 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     sample();
   };
   const takePage = (page: number): readonly KeyValueCache[] => {
-    const own = free.pop() ?? makeSlices((made++, layers));
+    let own = free.pop();
+    if (own === undefined) {
+      own = makeSlices(layers);
+      made += 1;
+    }
     slices.set(page, own);
     sample();
     return own;

@@ -1,6 +1,5 @@
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { pagesOf } from '../weights/mapped-weights.ts';
@@ -10,7 +9,7 @@ import { createWeightsStream } from '../weights/weights-stream.ts';
 import { loadWeights, type WeightsSource } from './load-weights.ts';
 import type { StageHooks } from './stage-hooks.ts';
 import { stagePart } from './stage-part.ts';
-import { activationsBytes, kvCachesBytes } from './transformer-bytes.ts';
+import { activationsBytes } from './transformer-bytes.ts';
 import type { Weights } from './weights.ts';
 
 export interface BudgetedWeightsCase {
@@ -18,7 +17,8 @@ export interface BudgetedWeightsCase {
   readonly model: Model;
   readonly settings: TransformerSettings;
   readonly contextLength: number;
-  readonly kvCache: KeyValueCacheShape['type'];
+  /** Bytes of keys and values in memory. */
+  readonly kvBytes: number;
   /** Bytes that the process may take in all. */
   readonly budget: number;
   readonly recorder?: RunRecorder | undefined;
@@ -58,13 +58,13 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
 }
 
 function planOf(
-  { budget, source, model, settings, contextLength, kvCache }: BudgetedWeightsCase,
+  { budget, source, model, settings, contextLength, kvBytes }: BudgetedWeightsCase,
   output: readonly GgufTensor[],
   layers: readonly (readonly GgufTensor[])[],
 ): BudgetPlan {
   const fixed = [
     { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES },
-    { what: `KV cache of ${contextLength} tokens`, bytes: kvCachesBytes(model, contextLength, kvCache) },
+    { what: `KV cache of ${contextLength} tokens`, bytes: kvBytes },
     { what: 'activations', bytes: activationsBytes(model, settings.ropeDimensions, contextLength) },
   ];
   return planBudget({ budget, fixed, output, layers, fileBytes: source.file.size });

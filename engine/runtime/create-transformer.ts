@@ -4,13 +4,15 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Operation } from '../kernels/operation.ts';
 import { ropeAngles } from '../kernels/rope-angles.ts';
+import type { PagedCache } from '../kv/paged-cache.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
+import { pagedCache, wholeCache } from './context-cache.ts';
 import { forward, type Stage } from './forward.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { StageHooks } from './stage-hooks.ts';
-import type { Transformer } from './transformer.ts';
-import type { Weights } from './weights.ts';
+import type { TimeRange, Transformer } from './transformer.ts';
+import type { LayerWeights, Weights } from './weights.ts';
 
 export interface TransformerParts {
   readonly model: Model;
@@ -20,6 +22,8 @@ export interface TransformerParts {
   readonly kernels: Kernels;
   readonly contextLength: number;
   readonly kvCache: KeyValueCacheShape['type'];
+  /** Keys and values in pages; default: in one cache for each layer. */
+  readonly paged?: PagedCache | undefined;
   readonly hooks: StageHooks | undefined;
 }
 
@@ -31,27 +35,46 @@ const LOGITS_TOKENS = 32;
 
 /** Memory for activations and KV cache, and a position in it. */
 export function createTransformer(parts: TransformerParts): Transformer {
-  const { model, settings, rotary, weights, kernels, contextLength, kvCache, hooks } = parts;
+  const { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks } = parts;
   const { vocabularySize, kvHeads, headSize } = model;
   const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
-  const caches = weights.layers.map(() => kernels.cache({ type: kvCache, kvHeads, capacity: contextLength, headSize }));
-  const activationsOf = createActivations(kernels, model, rotary.dimensions, Math.min(BATCH_TOKENS, contextLength));
+  const mostTokens = Math.min(BATCH_TOKENS, contextLength);
+  const shape = { type: kvCache, kvHeads, capacity: contextLength, headSize };
+  const caches =
+    paged === undefined
+      ? wholeCache(kernels, layerSettings, model.layers, shape)
+      : pagedCache(kernels, layerSettings, paged, mostTokens);
+  const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
   const lastLogits = kernels.vector(vocabularySize);
   let allLogits = lastLogits;
   let position = 0;
 
   const run = (stages: readonly Stage[], tokens: number): void => {
     if (hooks === undefined) {
-      const all: Operation[] = [];
-      for (const { operations } of stages) all.push(...operations);
-      kernels.run(all);
+      let together: Operation[] = [];
+      for (const { operations, later } of stages) {
+        together.push(...operations);
+        if (later === undefined) continue;
+        // What is there is computed while evicted pages are on their way.
+        kernels.run(together);
+        together = [];
+        for (const batch of later) kernels.run(batch);
+      }
+      kernels.run(together);
       return;
     }
-    for (const { name, operations } of stages) {
+    for (const { name, operations, later = [] } of stages) {
       hooks.before?.(name);
-      const start = performance.now() / 1000;
-      kernels.run(operations);
-      hooks.after?.({ name, tokens, start, end: performance.now() / 1000 });
+      const parts: TimeRange[] = [];
+      const runPart = (part: readonly Operation[]): void => {
+        const start = performance.now() / 1000;
+        kernels.run(part);
+        parts.push({ start, end: performance.now() / 1000 });
+      };
+      runPart(operations);
+      for (const batch of later) runPart(batch);
+      const [{ start }, { end }] = [parts[0] as TimeRange, parts.at(-1) as TimeRange];
+      hooks.after?.({ name, tokens, start, end, parts });
     }
   };
 
@@ -60,7 +83,9 @@ export function createTransformer(parts: TransformerParts): Transformer {
     const activations = activationsOf(tokens.length);
     ropeAngles(rotary, position, activations.angles.values);
     const logits = (rows > 1 ? allLogits : lastLogits).slice(0, rows * vocabularySize);
-    run(forward({ layerSettings, weights, caches, activations, logits, tokens, position }), tokens.length);
+    caches.begin(tokens.length);
+    const layerBatches = (layer: LayerWeights, index: number) => caches.batches(layer, index, activations, position);
+    run(forward({ layerSettings, weights, activations, logits, tokens, layerBatches }), tokens.length);
     position += tokens.length;
     return logits.values;
   };
@@ -82,9 +107,10 @@ export function createTransformer(parts: TransformerParts): Transformer {
     evaluate(tokens) {
       checkRoom(tokens.length);
       let logits = lastLogits.values;
-      for (let from = 0; from < tokens.length; from += BATCH_TOKENS) {
-        const end = Math.min(tokens.length, from + BATCH_TOKENS);
+      for (let from = 0; from < tokens.length; ) {
+        const end = Math.min(tokens.length, from + Math.min(BATCH_TOKENS, caches.room));
         logits = step(tokens.slice(from, end), end === tokens.length ? 1 : 0);
+        from = end;
       }
       return logits;
     },
@@ -93,15 +119,17 @@ export function createTransformer(parts: TransformerParts): Transformer {
       const logits = new Float32Array(tokens.length * vocabularySize);
       const most = Math.min(LOGITS_TOKENS, contextLength);
       if (allLogits === lastLogits && most > 1) allLogits = kernels.vector(most * vocabularySize);
-      for (let from = 0; from < tokens.length; from += most) {
-        const part = tokens.slice(from, from + most);
+      for (let from = 0; from < tokens.length; ) {
+        const part = tokens.slice(from, from + Math.min(most, caches.room));
         logits.set(step(part, part.length), from * vocabularySize);
+        from += part.length;
       }
       return logits;
     },
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= position))
         throw new RangeError(`rewind to ${to} of ${position} tokens`);
+      caches.rewind(to);
       position = to;
     },
   };

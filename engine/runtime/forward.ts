@@ -1,29 +1,29 @@
-import type { KeyValueCache } from '../kernels/key-value-cache.ts';
 import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Activations } from './activations.ts';
-import { type LayerSettings, layerOperations } from './layer-operations.ts';
+import type { LayerSettings } from './layer-operations.ts';
+import type { LayerBatches } from './paged-layer.ts';
 import type { StageTime } from './transformer.ts';
-import type { Weights } from './weights.ts';
+import type { LayerWeights, Weights } from './weights.ts';
 
 /** A part of the model and what it does. */
 export interface Stage {
   readonly name: StageTime['name'];
   readonly operations: readonly Operation[];
+  /** Batches that follow; taking the next one may wait for a page of the KV cache. */
+  readonly later?: Iterable<readonly Operation[]>;
 }
 
 export interface ForwardPass {
   readonly layerSettings: LayerSettings;
   readonly weights: Weights;
-  /** Of each layer. */
-  readonly caches: readonly KeyValueCache[];
+  /** What a layer does, by its number. */
+  readonly layerBatches: (layer: LayerWeights, index: number) => LayerBatches;
   /** For as many tokens; the angles are those of their positions. */
   readonly activations: Activations;
   /** [rows][vocabulary]: the logits of as many of the last tokens, from none to all. */
   readonly logits: Vector;
   readonly tokens: readonly number[];
-  /** Of the first token. */
-  readonly position: number;
 }
 
 type OutputPass = Pick<ForwardPass, 'layerSettings' | 'activations' | 'logits'> & {
@@ -32,13 +32,11 @@ type OutputPass = Pick<ForwardPass, 'layerSettings' | 'activations' | 'logits'> 
 
 /** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */
 export function forward(pass: ForwardPass): Stage[] {
-  const { layerSettings, weights, caches, activations, tokens, position } = pass;
+  const { weights, activations, tokens, layerBatches } = pass;
   const embed: Operation = { kind: 'embed', table: weights.embedding, tokens, y: activations.x };
-  const layers = weights.layers.map((layer, index): Stage => {
-    const cache = caches[index] as KeyValueCache;
-    const operations = layerOperations(layerSettings, layer, cache, activations, position);
-    return { name: `layer ${index}`, operations };
-  });
+  const layers = weights.layers.map(
+    (layer, index): Stage => ({ name: `layer ${index}`, ...layerBatches(layer, index) }),
+  );
   return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputStage(pass)];
 }
 

@@ -22,13 +22,28 @@ export interface LayerSettings {
  * where the model has such norms (qwen3), then rotated; keys and values of the tokens join the cache.
  */
 export function layerOperations(
-  { shape: { heads, kvHeads, headSize }, normEpsilon: epsilon, rotary }: LayerSettings,
+  settings: LayerSettings,
   layer: LayerWeights,
   cache: KeyValueCache,
-  { x, h, q, k, v, attended, gate, up, angles }: Activations,
+  activations: Activations,
   position: number,
 ): Operation[] {
-  const { pairs } = rotary;
+  const { heads, headSize } = settings.shape;
+  const { q, k, v, attended } = activations;
+  return [
+    ...beforeAttention(settings, layer, activations),
+    { kind: 'store', cache, keys: k, values: v, position },
+    { kind: 'attention', cache, queries: q, y: attended, heads, position, scale: 1 / Math.sqrt(headSize) },
+    ...afterAttention(settings, layer, activations),
+  ];
+}
+
+/** The part of a layer that gives queries, keys and values. */
+export function beforeAttention(
+  { shape: { heads, kvHeads, headSize }, normEpsilon: epsilon, rotary: { pairs } }: LayerSettings,
+  layer: LayerWeights,
+  { x, h, q, k, v, angles }: Activations,
+): Operation[] {
   return [
     { kind: 'rms-norm', x, weight: layer.attentionNorm, y: h, epsilon },
     { kind: 'multiply', ...layer.query, x: h, y: q },
@@ -37,8 +52,16 @@ export function layerOperations(
     ...headNorms(layer, q, k, epsilon),
     { kind: 'rope', x: q, angles, heads, headSize, pairs },
     { kind: 'rope', x: k, angles, heads: kvHeads, headSize, pairs },
-    { kind: 'store', cache, keys: k, values: v, position },
-    { kind: 'attention', cache, queries: q, y: attended, heads, position, scale: 1 / Math.sqrt(headSize) },
+  ];
+}
+
+/** The part of a layer that follows what its heads return. */
+export function afterAttention(
+  { normEpsilon: epsilon }: Pick<LayerSettings, 'normEpsilon'>,
+  layer: LayerWeights,
+  { x, h, attended, gate, up }: Activations,
+): Operation[] {
+  return [
     { kind: 'multiply', ...layer.attentionOutput, x: attended, y: x, accumulate: true },
 
     { kind: 'rms-norm', x, weight: layer.feedForwardNorm, y: h, epsilon },

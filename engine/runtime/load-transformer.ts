@@ -6,6 +6,8 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import { createPagedCache, type PagedCache } from '../kv/paged-cache.ts';
+import { type PagesPlan, planPages } from '../kv/plan-pages.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { WeightsPolicy } from '../plan/plan.ts';
 import { formatBytes } from '../terminal/format.ts';
@@ -19,6 +21,7 @@ import { loadWeights, readVector, type WeightsSource } from './load-weights.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { joinHooks, type StageHooks } from './stage-hooks.ts';
 import type { StageTime, Transformer } from './transformer.ts';
+import { kvCachesBytes } from './transformer-bytes.ts';
 import { equalWindows, windowHooks } from './window-hooks.ts';
 
 export interface LoadOptions {
@@ -35,12 +38,22 @@ export interface LoadOptions {
    * Default: weights are mapped, and the system keeps of them what it has room for.
    */
   readonly memory?: number | undefined;
+  /** Keys and values in pages, of which memory holds a part (HELM 4.2.2). Default: all are in memory, in one piece. */
+  readonly paging?: KvPaging | undefined;
   /** What is done with mapped weights beyond what the system does; not together with `memory`. Default: nothing. */
   readonly policy?: { readonly weights: WeightsPolicy; readonly windowLayers: number };
   /** Writes down computations, and what a budget makes the disk read. */
   readonly recorder?: RunRecorder | undefined;
   /** Where warnings go, a line each. Default: stderr. */
   readonly warn?: (line: string) => void;
+}
+
+export interface KvPaging {
+  /** Bytes of memory for keys and values. */
+  readonly memory: number;
+  readonly pageTokens: number;
+  /** Where the file of evicted pages goes. */
+  readonly folder: string;
 }
 
 /** Enough for a conversation; a cache as long as newer models were trained for (131,072) would fill a laptop's RAM. */
@@ -60,18 +73,44 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
     const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
-    checkContext(contextLength, model, kvCache);
+    const pages = options.paging && pagesOf(options.paging, model, contextLength, kvCache);
+    checkContext(contextLength, model, kvCache, pages);
     const trained = settings.contextLength;
     if (contextLength > trained)
       warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, beyond it guesses`);
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
-    const parts = { source, model, settings, contextLength, kvCache };
+    const kvBytes = pages?.bytes ?? kvCachesBytes(model, contextLength, kvCache);
+    const parts = { source, model, settings, contextLength, kvBytes };
     const { weights, hooks } =
       memory === undefined
         ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options) }
         : budgetedWeights({ ...parts, budget: memory, recorder });
     const allHooks = joinHooks([...(hooks === undefined ? [] : [hooks]), ...listeners(options)]);
-    return createTransformer({ model, settings, rotary, weights, kernels, contextLength, kvCache, hooks: allHooks });
+    const paged = pages && pagedCache(pages, model, options);
+    const transformer = { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks: allHooks };
+    return createTransformer(transformer);
+  });
+}
+
+function pagesOf(
+  { memory: budget, pageTokens }: KvPaging,
+  model: Model,
+  contextLength: number,
+  kvCache: KeyValueCacheShape['type'],
+): PagesPlan {
+  const sliceBytes = kvCachesBytes({ ...model, layers: 1 }, pageTokens, kvCache);
+  return planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });
+}
+
+function pagedCache(plan: PagesPlan, model: Model, options: LoadOptions): PagedCache {
+  const { kernels, kvCache = 'F16', paging, recorder } = options;
+  const { kvHeads, headSize } = model;
+  return createPagedCache({
+    kernels,
+    plan,
+    shape: { type: kvCache, kvHeads, headSize },
+    folder: (paging as KvPaging).folder,
+    recorder,
   });
 }
 
@@ -84,8 +123,9 @@ function mappedHooks({ gguf, file, kernels }: WeightsSource, model: Model, { pol
 }
 
 function listeners({ onStage, recorder }: LoadOptions): StageHooks[] {
-  const record = ({ name, tokens, start, end }: StageTime): void =>
-    recorder?.span({ lane: 'cpu', cause: 'compute', name, start, end, args: { tokens } });
+  const record = ({ name, tokens, parts }: StageTime): void => {
+    for (const part of parts) recorder?.span({ lane: 'cpu', cause: 'compute', name, ...part, args: { tokens } });
+  };
   return [
     ...(recorder === undefined ? [] : [{ after: record }]),
     ...(onStage === undefined ? [] : [{ after: onStage }]),
@@ -93,14 +133,20 @@ function listeners({ onStage, recorder }: LoadOptions): StageHooks[] {
 }
 
 /** The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the midst of a text. */
-function checkContext(contextLength: number, model: Model, kvCache: KeyValueCacheShape['type']): void {
+function checkContext(
+  contextLength: number,
+  model: Model,
+  kvCache: KeyValueCacheShape['type'],
+  pages: PagesPlan | undefined,
+): void {
   if (!(Number.isInteger(contextLength) && contextLength >= 1))
     throw new InputError('context', `${contextLength} is not a whole number of tokens from 1 on`);
   const tokenBytes = model.layers * kvBytesPerToken(model) * (kvCache === 'F32' ? 2 : 1);
   // Where the process may have less than the machine has, Node knows it (cgroups); otherwise it says 0 or a huge number.
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  if (contextLength * tokenBytes <= memory) return;
-  const needed = formatBytes(contextLength * tokenBytes).replaceAll('\u00a0', ' ');
+  const bytes = pages?.bytes ?? contextLength * tokenBytes;
+  if (bytes <= memory) return;
+  const needed = formatBytes(bytes).replaceAll('\u00a0', ' ');
   const room = `at most ${Math.floor(memory / tokenBytes)} tokens fit into memory`;
   throw new InputError('context', `${contextLength} tokens need ${needed} of KV cache; ${room}`);
 }

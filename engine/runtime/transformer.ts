@@ -21,12 +21,17 @@ export interface Transformer {
   rewind(position: number): void;
 }
 
+/** Seconds, on the clock of performance.now(). */
+export interface TimeRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** When a part of the model ran. */
-export interface StageTime {
+export interface StageTime extends TimeRange {
   readonly name: 'embedding' | `layer ${number}` | 'output';
   /** Of this call. */
   readonly tokens: number;
-  /** Seconds, on the clock of performance.now(). */
-  readonly start: number;
-  readonly end: number;
+  /** When it computed: all of that time, unless it had to wait for pages of the KV cache. */
+  readonly parts: readonly TimeRange[];
 }

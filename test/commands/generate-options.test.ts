@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createGenerateCommand, type GenerateRequest } from '../../engine/commands/generate-options.ts';
@@ -30,6 +31,7 @@ const DEFAULTS: GenerateRequest = {
   context: undefined,
   kvCache: 'F16',
   memory: undefined,
+  paging: undefined,
   trace: undefined,
 };
 
@@ -43,16 +45,26 @@ test('every option arrives', async () => {
     ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
     ...['--kernels', 'native', '--threads', '4', '--context', '64', '--kv', 'F32'],
     ...['--memory', '600MiB', '--trace', 'run.json'],
+    ...['--kv-memory', '200MiB', '--kv-pages', '256', '--kv-folder', '/data'],
   ];
   assert.equal(await requested(...options), {
     ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
     ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, context: 64, kvCache: 'F32' },
     ...{ memory: 600 * 2 ** 20, trace: 'run.json' },
+    paging: { memory: 200 * 2 ** 20, pageTokens: 256, folder: '/data' },
+  });
+});
+
+test('pages have 512 tokens, as in HELM, and their file lies where temporary files do', async () => {
+  const request = await requested('--kv-memory', '1GiB');
+  assert.equal(typeof request === 'string' ? request : request.paging, {
+    ...{ memory: 2 ** 30, pageTokens: 512, folder: tmpdir() },
   });
 });
 
 const MISTAKES: readonly [string, readonly string[], string][] = [
+  ['pages without a limit', ['--kv-pages', '64'], '--kv-pages: is for a KV cache with a limit; add --kv-memory'],
   ['a misspelt choice', ['--kernels', 'referenc'], '--kernels: unknown "referenc"; did you mean "reference"?'],
   ['an empty stop string', ['--stop', ''], '--stop: is empty, and would stop before anything; give a text'],
   ['a system without conversation', ['--system', 'x'], '--system: is for conversations only; add --chat'],

@@ -31,7 +31,7 @@ test('a window is waited for before its first part, and left after its last', ()
   for (const name of ['embedding', 'layer 0', 'layer 1', 'layer 2', 'output'] as const) {
     hooks.before?.(name);
     log.push(name);
-    hooks.after?.({ name, tokens: 1, start: 0, end: 0 });
+    hooks.after?.({ name, tokens: 1, start: 0, end: 0, parts: [] });
   }
   const first = ['before 0', 'layer 0', 'layer 1', 'after 0'];
   assert.equal(log, ['embedding', ...first, 'before 1', 'layer 2', 'output', 'after 1']);

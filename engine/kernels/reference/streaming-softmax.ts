@@ -18,12 +18,12 @@ export function nothingSeen(headSize: number): SeenScores {
  * m_i = max(m_{i−1}, max_j e_ij), s_i = e^(m_{i−1} − m_i) s_{i−1} + Σ_j e^(e_ij − m_i), and o_i likewise with values
  * (HELM Eqs. 4.18–4.20). A page without positions changes nothing.
  * @param scores e_ij, one for each position
- * @param valueOf v_ij of a position, as long as `sums`
+ * @param valueAt v_ij of a position, as long as `sums`
  */
 export function seePage(
   { largest, total, sums }: SeenScores,
   scores: ArrayLike<number>,
-  valueOf: (position: number) => ArrayLike<number>,
+  valueAt: (position: number) => ArrayLike<number>,
 ): SeenScores {
   let newLargest = largest;
   for (let j = 0; j < scores.length; j++) newLargest = Math.max(newLargest, scores[j] as number);
@@ -33,7 +33,7 @@ export function seePage(
   const newSums = Float64Array.from(sums, (sum) => rescale * sum);
   for (let j = 0; j < scores.length; j++) {
     const weight = Math.exp((scores[j] as number) - newLargest);
-    const value = valueOf(j);
+    const value = valueAt(j);
     newTotal += weight;
     for (let i = 0; i < newSums.length; i++) newSums[i]! += weight * (value[i] as number);
   }

@@ -1,0 +1,53 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { PagedCache } from '../kv/paged-cache.ts';
+import type { Activations } from './activations.ts';
+import { type LayerSettings, layerOperations } from './layer-operations.ts';
+import { type LayerBatches, pagedLayer } from './paged-layer.ts';
+import type { LayerWeights } from './weights.ts';
+
+/** The keys and values that layers have seen, and how a layer goes through them. */
+export interface ContextCache {
+  /** Tokens that the next pass may have at most. */
+  readonly room: number;
+  /** Before tokens go through the layers. */
+  begin(tokens: number): void;
+  batches(layer: LayerWeights, index: number, activations: Activations, position: number): LayerBatches;
+  rewind(position: number): void;
+}
+
+/** A cache for each layer, as long as the context. */
+export function wholeCache(
+  kernels: Kernels,
+  settings: LayerSettings,
+  layers: number,
+  shape: KeyValueCacheShape,
+): ContextCache {
+  const caches = Array.from({ length: layers }, () => kernels.cache(shape));
+  return {
+    room: Number.POSITIVE_INFINITY,
+    begin() {},
+    batches: (layer, index, activations, position) => ({
+      operations: layerOperations(settings, layer, caches[index] as KeyValueCache, activations, position),
+    }),
+    rewind() {},
+  };
+}
+
+/** Pages, of which the oldest are in a file. @param most tokens of a pass */
+export function pagedCache(kernels: Kernels, settings: LayerSettings, cache: PagedCache, most: number): ContextCache {
+  const { heads } = settings.shape;
+  const [largest, totals] = [kernels.vector(most * heads), kernels.vector(most * heads)];
+  return {
+    get room() {
+      return cache.room;
+    },
+    begin: (tokens) => cache.begin(tokens),
+    batches(weights, layer, activations, position) {
+      const values = activations.tokens * heads;
+      const seen = { largest: largest.slice(0, values), totals: totals.slice(0, values) };
+      return pagedLayer({ settings, weights, layer, cache, activations, position, ...seen });
+    },
+    rewind: (position) => cache.rewind(position),
+  };
+}

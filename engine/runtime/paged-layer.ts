@@ -1,0 +1,73 @@
+import type { Operation } from '../kernels/operation.ts';
+import type { Vector } from '../kernels/vector.ts';
+import type { HeldSlice, PagedCache } from '../kv/paged-cache.ts';
+import type { Activations } from './activations.ts';
+import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
+import type { LayerWeights } from './weights.ts';
+
+/** What a paged layer needs beside a layer's. */
+export interface PagedLayer {
+  readonly settings: LayerSettings;
+  readonly weights: LayerWeights;
+  readonly layer: number;
+  readonly cache: PagedCache;
+  readonly activations: Activations;
+  /** What heads have seen: the largest score, and the sum of e^(score − largest). [tokens][heads] */
+  readonly largest: Vector;
+  readonly totals: Vector;
+  /** Of the first token. */
+  readonly position: number;
+}
+
+/** Operations for what is in memory, and batches that follow: taking the next one waits for an evicted page. */
+export interface LayerBatches {
+  readonly operations: readonly Operation[];
+  readonly later?: Iterable<readonly Operation[]>;
+}
+
+/**
+ * A layer whose keys and values lie in pages, as layerOperations has it otherwise: the tokens join the newest page;
+ * attention goes over the pages in memory, then over evicted ones as they come back (HELM 4.2.3).
+ */
+export function pagedLayer(paged: PagedLayer): LayerBatches {
+  const { settings, weights, layer, cache, activations, position } = paged;
+  const held = cache.held(layer);
+  const newest = held.at(-1) as HeldSlice;
+  const before: Operation[] = [
+    ...beforeAttention(settings, weights, activations),
+    {
+      kind: 'store',
+      cache: newest.cache,
+      keys: activations.k,
+      values: activations.v,
+      position: position - newest.from,
+    },
+    ...held.map((slice, index) => attendPage(paged, slice, index === 0)),
+  ];
+  const after: Operation[] = [
+    { kind: 'divide-rows', divisors: paged.totals, y: activations.attended },
+    ...afterAttention(settings, weights, activations),
+  ];
+  if (cache.evicted === 0) return { operations: [...before, ...after] };
+  return { operations: before, later: evictedBatches(paged, after) };
+}
+
+/** A batch for each evicted page, the last one with the rest of the layer. */
+function* evictedBatches(paged: PagedLayer, after: readonly Operation[]): Iterable<readonly Operation[]> {
+  const { cache, layer } = paged;
+  for (const slice of cache.passing(layer)) {
+    const attend = attendPage(paged, slice, false);
+    yield slice.page === cache.evicted - 1 ? [attend, ...after] : [attend];
+  }
+}
+
+function attendPage(
+  { settings, activations, largest, totals, position }: PagedLayer,
+  { cache, from, to }: HeldSlice,
+  begins: boolean,
+): Operation {
+  const { heads, headSize } = settings.shape;
+  const { q: queries, attended: y } = activations;
+  const state = { queries, y, largest, totals, heads, position, begins };
+  return { kind: 'attend-page', cache, ...state, first: from, count: to - from, scale: 1 / Math.sqrt(headSize) };
+}
