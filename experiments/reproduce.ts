@@ -2,6 +2,7 @@ import { readChoice } from '../engine/terminal/options.ts';
 import { runExperiment } from './lib/cli.ts';
 import { PAPER_NAMES, type ReproduceOptions, refusePrimaOptions, reproduceOptions } from './lib/reproduce/options.ts';
 import { reproducePrima } from './lib/reproduce/run.ts';
+import { reproduceHelm } from './lib/reproduce-helm/run.ts';
 import { reproduceHeterollm } from './lib/reproduce-heterollm/run.ts';
 
 async function reproduce(options: ReproduceOptions, [name = '']: readonly string[]): Promise<void> {
@@ -9,6 +10,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
   const out = options.out ?? `results/reproduce-${paper}`;
   if (paper === 'prima') return reproducePrima(out, options);
   refusePrimaOptions(options, paper);
+  if (paper === 'helm') return reproduceHelm({ out, json: options.json });
   reproduceHeterollm({ out, json: options.json });
 }
 

@@ -1,4 +1,5 @@
 import { formatDeviation, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
+import { errorTone } from '../error-tone.ts';
 import type { Tone } from '../report.ts';
 import { ANSWERS, type CellAnswers, deviation, type Phase } from './cell.ts';
 import { AIMS } from './summary.ts';
@@ -35,7 +36,6 @@ export function cellRow(cell: CellAnswers, phase: Phase): string[] {
 /** How good each cell of the row is: errors within the aim, within twice the aim, beyond. */
 export function cellTones(cell: CellAnswers, phase: Phase): (Tone | undefined)[] {
   const plain = CELL_COLUMNS.length - 2 * ANSWERS.length;
-  const tone = (error: number): Tone => (error <= AIMS[phase] ? 'good' : error <= 2 * AIMS[phase] ? 'fair' : 'bad');
-  const tones = ANSWERS.flatMap((answer) => [undefined, tone(Math.abs(deviation(cell, answer, phase)))]);
+  const tones = ANSWERS.flatMap((answer) => [undefined, errorTone(deviation(cell, answer, phase), AIMS[phase])]);
   return [...Array<undefined>(plain).fill(undefined), ...tones];
 }

@@ -1,5 +1,6 @@
 import type { LoadedCluster } from '../../../datasets/load.ts';
 import { colour, lineChart } from '../chart.ts';
+import { errorTone, tonesAt, USUAL_LIMIT } from '../error-tone.ts';
 import { provenanceSentence, statementsTable } from '../provenance.ts';
 import type { Report, ReportColumn, Section, TableBlock, Tone } from '../report.ts';
 import { HETEROLLM_CELLS } from './cells.ts';
@@ -76,29 +77,16 @@ function table(comparisons: readonly SocComparison[]): TableBlock {
     kind: 'table',
     columns: COMPARISON_COLUMNS,
     rows: comparisons.map(comparisonCells),
-    tones: comparisons.map((one) => {
-      const none = undefined;
-      return [
-        none,
-        none,
-        none,
-        none,
-        toneOf(one, one.predictedError),
-        none,
-        toneOf(one, one.simulatedError),
-        none,
-        none,
-      ];
-    }),
+    tones: comparisons.map((one) =>
+      tonesAt(COMPARISON_COLUMNS.length, { 4: toneOf(one, one.predictedError), 6: toneOf(one, one.simulatedError) }),
+    ),
   };
 }
 
 /** Green within the target (25 % where none is set), yellow within twice that. Fitted cells prove nothing. */
 function toneOf({ rule, isFitted, noise }: SocComparison, error: number): Tone | undefined {
   if (isFitted) return undefined;
-  const limit = Math.max(rule.target ?? 0.25, noise);
-  const size = Math.abs(error);
-  return size <= limit ? 'good' : size <= 2 * limit ? 'fair' : 'bad';
+  return errorTone(error, Math.max(rule.target ?? USUAL_LIMIT, noise));
 }
 
 function chart(comparisons: readonly SocComparison[]): Section {

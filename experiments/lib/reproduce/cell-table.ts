@@ -1,11 +1,9 @@
+import { errorTone, tonesAt } from '../error-tone.ts';
 import type { ReportColumn, TableBlock, Tone } from '../report.ts';
 import { layersText } from '../sweep/table.ts';
 import type { Comparison } from './comparisons.ts';
 import { errorText, quantityText } from './names.ts';
 import { isUpperBound } from './quantities.ts';
-
-/** Errors up to here are coloured as good where no target says otherwise, and up to twice as much as fair. */
-const GOOD = 0.25;
 
 const COLUMNS: readonly ReportColumn[] = [
   { title: 'cell', label: true },
@@ -43,20 +41,9 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
         first ? [one.execution?.why, one.cell.note].filter(Boolean).join('; ') : '',
       ];
     }),
-    tones: comparisons.map((one) => {
-      const none = undefined;
-      return [
-        none,
-        none,
-        none,
-        none,
-        toneOf(one, one.predictedError),
-        none,
-        toneOf(one, one.simulatedError),
-        none,
-        none,
-      ];
-    }),
+    tones: comparisons.map((one) =>
+      tonesAt(COLUMNS.length, { 4: toneOf(one, one.predictedError), 6: toneOf(one, one.simulatedError) }),
+    ),
   };
 }
 
@@ -78,7 +65,5 @@ function changesNothing(one: Comparison, all: readonly Comparison[]): boolean {
 /** Nothing is claimed without a target: there the colour goes by ±25 %, but only where the policy is the claimed one. */
 function toneOf({ target, policy, cell }: Comparison, error: number | undefined): Tone | undefined {
   if (error === undefined || policy?.claimed !== true || cell.metric !== 'tpot') return undefined;
-  const limit = target?.limit ?? GOOD;
-  const size = Math.abs(error);
-  return size <= limit ? 'good' : size <= 2 * limit ? 'fair' : 'bad';
+  return errorTone(error, target?.limit);
 }

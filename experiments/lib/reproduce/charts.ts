@@ -1,11 +1,10 @@
-import type { Data } from 'plotly.js-dist-min';
 import { formatSeconds } from '../../../engine/terminal/format.ts';
-import { colour, type Figure, type LineSeries, lineChart, SYMBOLS } from '../chart.ts';
+import { colour, type Figure, type LineSeries, SYMBOLS } from '../chart.ts';
+import { USUAL_LIMIT } from '../error-tone.ts';
+import { scatterChart } from '../scatter-chart.ts';
 import type { Comparison } from './comparisons.ts';
 import { systemName, timeErrorText } from './names.ts';
 
-const BAND = 0.25;
-const GREY = '#9aa5b1';
 const PALE = '#cbd2d9';
 
 export type Answer = 'predicted' | 'simulated';
@@ -31,35 +30,20 @@ export function againstPublished(comparisons: readonly Comparison[], answer: Ans
   });
   const all = points.flatMap(({ published, found }) => [published, found]);
   const range: [number, number] = [Math.min(...all, 10) / 1.3, Math.max(...all, 100) * 1.3];
-  const line = (name: string, factor: number, width: number, dash: LineSeries['dash'] = 'solid'): LineSeries => ({
-    name,
-    colour: GREY,
-    mode: 'lines',
-    width,
-    dash,
-    x: range,
-    y: range.map((end) => end * factor),
-  });
   const aimed = points.filter(({ comparison }) => comparison.target !== undefined);
   const others = points.filter(({ comparison }) => comparison.target === undefined);
-  const figure = lineChart({
-    x: { title: 'published TPOT (ms, log scale)', scale: 'log', range },
-    y: { title: `${answer} TPOT (ms, log scale)`, scale: 'log', range },
+  return scatterChart({
+    x: 'published TPOT (ms)',
+    y: `${answer} TPOT (ms)`,
+    band: USUAL_LIMIT,
+    bandName: `±${100 * USUAL_LIMIT} %`,
+    range,
     height: 560,
     series: [
-      line('below', 1 - BAND, 0.5),
-      line('±25 %', 1 + BAND, 0.5),
-      line('equal', 1, 1.5, 'dash'),
       ...(others.length === 0 ? [] : [marks('nothing claimed', others, answer, PALE, 'circle', 6)]),
       ...systemSeries(aimed, answer),
     ],
   });
-  // The second line fills down to the first, which has no place in the legend.
-  const data = figure.data.map((trace, index): Data => {
-    if (index === 0) return { ...trace, showlegend: false } as Data;
-    return index === 1 ? ({ ...trace, fill: 'tonexty', fillcolor: 'rgba(154, 165, 177, 0.22)' } as Data) : trace;
-  });
-  return { ...figure, data };
 }
 
 /** A colour and a mark per system; its first policy has filled marks. */

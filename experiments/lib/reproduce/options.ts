@@ -4,7 +4,7 @@ import { readCount, readList } from '../../../engine/terminal/options.ts';
 import { PRIMA_TABLES } from './tables.ts';
 
 /** Papers whose tables can be reproduced, by the name that the command line takes. */
-export const PAPERS = { prima: 'prima-cpp', heterollm: 'heterollm' } as const;
+export const PAPERS = { prima: 'prima-cpp', helm: 'helm', heterollm: 'heterollm' } as const;
 export type PaperName = keyof typeof PAPERS;
 export const PAPER_NAMES = Object.keys(PAPERS) as PaperName[];
 

@@ -1,0 +1,114 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import { type HelmCase, planOf, predictedSeconds } from './answer.ts';
+import type { HelmConstants } from './constants.ts';
+import { fitConstant } from './fit.ts';
+import { type CellPlace, FITTED_CELLS, type FittedCell } from './fitted-cells.ts';
+import { helmQuantity, secondsOf } from './quantities.ts';
+
+/** Before anything is fitted: as specified, and without what no specification has. */
+const UNFITTED: HelmConstants = {
+  gpuEfficiency: 1,
+  vllmBlock: 0,
+  dispatch: {},
+  cpuBandwidth: {},
+  promptFlops: {},
+  perRequest: 0,
+  copyShare: 1,
+};
+
+/** Ranges that any machine of the last ten years lies in: seconds, bytes per second, FLOP/s, shares. */
+const RANGES = {
+  dispatch: [1e-6, 1e-1],
+  cpuBandwidth: [1e8, 1e12],
+  promptFlops: [1e9, 1e15],
+  perRequest: [1e-6, 10],
+  copyShare: [1e-3, 1],
+} as const;
+
+/** A cell with the model of what it measured. */
+interface FittingCase {
+  readonly one: HelmCase;
+  readonly plan: Plan;
+  readonly seconds: number;
+}
+
+/**
+ * Fits every constant to its cells, one after the other.
+ * @param caseOf what a cell is about
+ * @throws RangeError where a cell isn't on file, isn't marked `fit`, or no constant gives it
+ */
+export function calibrate(cells: readonly PublishedCell[], caseOf: (cell: PublishedCell) => HelmCase): HelmConstants {
+  const find = (place: CellPlace): FittingCase => {
+    const cell = fittedCell(cells, place);
+    const quantity = helmQuantity(cell);
+    if (quantity === undefined || typeof cell.value !== 'number') throw new RangeError(`${text(place)} is no time`);
+    const one = caseOf(cell);
+    const planned = planOf(one);
+    if (planned.outcome !== 'runs') throw new RangeError(`${text(place)}: ${planned.why}`);
+    return { one, plan: planned.plan, seconds: secondsOf(cell.value, cell.unit, quantity.batch) };
+  };
+  let constants = UNFITTED;
+  for (const { constant, machine, cells: places } of FITTED_CELLS) {
+    const before = constants;
+    const [first, second] = places.map(find) as [FittingCase, FittingCase?];
+    if (constant === 'gpuEfficiency') {
+      if (second === undefined)
+        throw new RangeError('two cells tell the share of the bandwidth from the time per block');
+      constants = { ...before, ...fitReading(first, second) };
+      continue;
+    }
+    const at = (value: number): HelmConstants => withConstant(before, constant, machine, value);
+    constants = at(fitConstant(first.seconds, RANGES[constant], (value) => secondsWith(first, at(value))));
+  }
+  return constants;
+}
+
+function withConstant(
+  constants: HelmConstants,
+  constant: Exclude<FittedCell['constant'], 'gpuEfficiency'>,
+  machine: string,
+  value: number,
+): HelmConstants {
+  switch (constant) {
+    case 'perRequest':
+    case 'copyShare':
+      return { ...constants, [constant]: value };
+    default:
+      return { ...constants, [constant]: { ...constants[constant], [machine]: value } };
+  }
+}
+
+/** A token's time is linear in 1 / η and in the time per block: two cells give both. */
+function fitReading(one: FittingCase, other: FittingCase): Pick<HelmConstants, 'gpuEfficiency' | 'vllmBlock'> {
+  const step = 1e-4;
+  const rows = [one, other].map((fitted) => {
+    const base = secondsWith(fitted, UNFITTED);
+    const reading = secondsWith(fitted, { ...UNFITTED, gpuEfficiency: 0.5 }) - base;
+    const block = (secondsWith(fitted, { ...UNFITTED, vllmBlock: step }) - base) / step;
+    return { reading, block, left: fitted.seconds - base };
+  });
+  const [a, b] = rows as [(typeof rows)[number], (typeof rows)[number]];
+  const determinant = a.reading * b.block - b.reading * a.block;
+  const slower = (a.left * b.block - b.left * a.block) / determinant;
+  const vllmBlock = (a.reading * b.left - b.reading * a.left) / determinant;
+  return { gpuEfficiency: 1 / (1 + slower), vllmBlock };
+}
+
+function secondsWith({ one, plan }: FittingCase, constants: HelmConstants): number {
+  return predictedSeconds(one, plan, constants);
+}
+
+/** The cell at a place, which must be marked `fit`. @throws RangeError */
+export function fittedCell(cells: readonly PublishedCell[], place: CellPlace): PublishedCell {
+  const cell = cells.find(
+    ({ table, row, column }) => table === place.table && row === place.row && column === place.column,
+  );
+  if (cell === undefined) throw new RangeError(`helm.csv has no cell ${text(place)}`);
+  if (cell.use !== 'fit') throw new RangeError(`helm.csv doesn't mark ${text(place)} as one to fit to`);
+  return cell;
+}
+
+function text({ table, row, column }: CellPlace): string {
+  return `${table}, ${row}, ${column}`;
+}

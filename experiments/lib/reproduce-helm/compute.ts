@@ -1,0 +1,49 @@
+import type { LoadedCluster } from '../../../datasets/load.ts';
+import type { SummaryRow } from '../reproduce-all/reproduced-cell.ts';
+import { calibrate, fittedCell } from './calibrate.ts';
+import { compareHelm, type HelmComparison } from './comparisons.ts';
+import { type HelmConflict, helmConflicts } from './conflicts.ts';
+import type { HelmConstants } from './constants.ts';
+import { FITTED_CELLS } from './fitted-cells.ts';
+import { helmInputs } from './inputs.ts';
+import { type SplitCheck, splitChecks } from './splits.ts';
+import { helmSummary } from './summary.ts';
+
+/** HELM's cells, with all that the report and the files are made of. */
+export interface HelmReproduction {
+  readonly clusters: ReadonlyMap<string, LoadedCluster>;
+  readonly constants: HelmConstants;
+  readonly comparisons: readonly HelmComparison[];
+  readonly splits: readonly SplitCheck[];
+  readonly summary: readonly SummaryRow[];
+  readonly conflicts: readonly HelmConflict[];
+}
+
+/** Fits what nothing states, and compares every cell. */
+export function computeHelm(step: (label: string) => void): HelmReproduction {
+  const { cells, clusters, modelOf, caseOf } = helmInputs();
+  const fitted = FITTED_CELLS.flatMap(({ cells: places }) => places.map((place) => fittedCell(cells, place)));
+  const constants = calibrate(cells, (cell) => {
+    const one = caseOf(cell);
+    if (one === undefined) throw new RangeError(`${cell.system} isn't modelled, so nothing is fitted to it`);
+    return one;
+  });
+  const comparisons = compareHelm({ cells, constants, fitted, caseOf, step });
+  const splits = splitChecks(
+    cells,
+    (name) => {
+      const cluster = clusters.get(name)?.cluster;
+      if (cluster === undefined) throw new RangeError(`${name} is no machine of the thesis`);
+      return cluster;
+    },
+    modelOf,
+  );
+  return {
+    clusters,
+    constants,
+    comparisons,
+    splits,
+    summary: helmSummary(comparisons, splits),
+    conflicts: helmConflicts(comparisons, constants),
+  };
+}

@@ -1,0 +1,116 @@
+import { threeDigits } from '../../../engine/terminal/format.ts';
+import type { HelmComparison } from './comparisons.ts';
+import type { HelmConstants } from './constants.ts';
+import { quantityKey } from './quantities.ts';
+import { scalings } from './scaling.ts';
+
+/** Where the thesis says two things, or one that follows from nothing else in it. */
+export interface HelmConflict {
+  readonly subject: string;
+  readonly printed: string;
+  readonly against: string;
+  /** What comes out here. */
+  readonly here: string;
+}
+
+/** Prints of one quantity that differ by more than this share contradict each other. */
+const SPREAD = 0.03;
+
+/** Every quantity that the thesis prints in several ways, and its statements that its own numbers exclude. */
+export function helmConflicts(comparisons: readonly HelmComparison[], constants: HelmConstants): HelmConflict[] {
+  return [...printedTwice(comparisons), ...statements(comparisons, constants)];
+}
+
+function printedTwice(comparisons: readonly HelmComparison[]): HelmConflict[] {
+  const quantities = new Map<string, HelmComparison[]>();
+  for (const one of comparisons) {
+    const key = quantityKey(one.quantity);
+    quantities.set(key, [...(quantities.get(key) ?? []), one]);
+  }
+  return [...quantities.values()].flatMap((prints): HelmConflict[] => {
+    const [first] = prints;
+    const range = first?.range;
+    if (first === undefined || range === undefined || range[1] / range[0] < 1 + SPREAD) return [];
+    const values = prints.map(({ cell }) => `${cell.value} ${cell.unit} (${cell.table})`);
+    const different = [...new Map(prints.map(({ cell }, index) => [cell.value, values[index] as string])).values()];
+    if (different.length < 2) return [];
+    const [one = '', ...others] = different;
+    return [
+      {
+        subject: `${first.cell.row.replace(' / ', ', ')}, ${first.quantity.kind === 'first' ? 'TTFT' : 'a token'}`,
+        printed: one,
+        against: others.join(', '),
+        here:
+          typeof first.predicted === 'number' ? `${threeDigits(first.predicted)} ${first.cell.unit}` : 'not modelled',
+      },
+    ];
+  });
+}
+
+function statements(comparisons: readonly HelmComparison[], constants: HelmConstants): HelmConflict[] {
+  const servers = (['helm-3090', 'helm-l40s'] as const).map((machine) =>
+    scalings(comparisons)
+      .filter(({ comparison: { quantity } }) => quantity.machine === machine && quantity.model !== 'Qwen3-14B')
+      .map(({ published }) => published.toFixed(2))
+      .join(', '),
+  );
+  const dispatch = Object.values(constants.dispatch).map((seconds) => (1000 * seconds).toFixed(2));
+  return [
+    {
+      subject: 'δ̄ (6.4.4), time per block that no roofline sees',
+      printed: '0.79, 0.14 and 1.64 ms, added to T_plan',
+      against: '1.64 ms × 36 blocks are 59 ms, where the whole token takes 36.9 ms on the L40S',
+      here: `${dispatch.join(' and ')} ms on the servers, beside the GPU’s work and not after it`,
+    },
+    {
+      subject: 'Throughput of batches of 2, 4 and 8 over that of one request, 4B and 8B (Table 6.2)',
+      printed: `RTX 3090: ${servers[0]}`,
+      against: `L40S: ${servers[1]}, the same to three digits on another GPU and CPU`,
+      here: 'one law for both machines, fitted on the L40S’s 8B alone',
+    },
+    {
+      subject: 'Batches beyond 1 on splits (6.4.1)',
+      printed: 'no headroom in VRAM for a second request’s KV cache',
+      against:
+        'the cache is offloaded to RAM (4.2.2); by bytes, the 3090 has 0.49 GB left beside the 32B’s part, ten pages of 512 tokens',
+      here: 'taken at its word: a split fills the VRAM',
+    },
+    {
+      subject: 'DeepSpeed ZeRO-Inference',
+      printed: 'CPU offload enabled (5.3)',
+      against: 'all weights have to lie in VRAM (6.1), and 42 ms a token leave no time to stream 15 GB',
+      here: 'all in VRAM',
+    },
+    {
+      subject: 'Accelerate with the 32B on the 3090',
+      printed: '× (Table 6.1)',
+      against:
+        'it runs on the L40S with 60 GB of RAM; the 3090’s machine has 125 GB for the 41 GB that don’t fit its VRAM',
+      here: 'runs',
+    },
+    {
+      subject: 'Accelerate on the RTX 4060',
+      printed: 'loads only the 4B (6.1)',
+      against: 'runs the 8B at 0.8 tok/s (Table 6.1)',
+      here: 'runs both',
+    },
+    {
+      subject: 'Rows of the 14B and 32B in Table 6.2',
+      printed: 'under the RTX 4060',
+      against: 'which runs neither (Table 6.1); 6.1 and 1.2 tok/s are those of the 3090',
+      here: 'taken as the 3090’s',
+    },
+    {
+      subject: 'AVX2 kernel off, 14B on the 3090',
+      printed: '−17.9 % (6.4.2)',
+      against: '−62.3 % (Table 6.3), which follows from its own throughputs',
+      here: 'the fallback’s rate is stated for the laptop alone',
+    },
+    {
+      subject: 'AVX2 kernel off, 4B and 8B on the 3090',
+      printed: '−24.0 and −9.6 %',
+      against: 'all on the GPU: the CPU’s kernel has nothing to do there, as on the L40S (−0.4 and ±0 %)',
+      here: 'no change',
+    },
+  ];
+}

@@ -1,0 +1,96 @@
+import { layerSeconds, prefillLayerSeconds } from '../../../engine/cost/layer-seconds.ts';
+import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
+import type { Cpu, Device, DiscreteGpu, Disk, FlopRates, ProcessorRates } from '../../../engine/hardware/device.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { QUANTIZATION_NAMES } from '../../../engine/model/quantization.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import { dispatchOf, type HelmConstants } from './constants.ts';
+
+/** Matrix products in 16 bits, accumulated in 32, by the vendors' specifications: HELM and its baselines run in fp16. */
+const TENSOR_CORE_FLOPS: Readonly<Record<string, number>> = {
+  'helm-4060': 23.2e12,
+  'helm-3090': 71.2e12,
+  'helm-l40s': 362e12,
+};
+
+/** FLOP/s at which arithmetic takes no time: it is counted in `dispatch` where it is longest. */
+const NEVER_BINDS = 1e18;
+
+/** Weights are loaded before the first request (4.1.4): what a simulation reads of them takes no time. */
+const LOADED: Disk = { sequential: 1e18, random: 1e18 };
+
+/** How a program runs on a machine. */
+export interface Running {
+  /** `dispatched`: block by block from Python, the GPU behind it; `graphs`: vLLM. */
+  readonly launch: 'dispatched' | 'graphs';
+  readonly phase: 'decode' | 'prefill';
+  readonly model: Model;
+  readonly workload: Workload;
+  /** GB/s of the GPU by §5.1; undefined where the profiler measured it, which the machine's file has. */
+  readonly specifiedBandwidth: number | undefined;
+  /** Bytes per second at which the CPU's kernel reads weights, where it isn't HELM's. */
+  readonly cpuBandwidth?: number;
+  /** Weights come from pageable memory: the host link reaches a share of its rate. */
+  readonly pageable?: boolean;
+  /** VRAM that the program may take, where it isn't what the machine's file has. */
+  readonly vram?: number;
+}
+
+/**
+ * The machine with what was fitted. A block takes the longest of its arithmetic, its reading and, on the GPU, its
+ * dispatch: arithmetic and reading as in Eqs. 4.10 and 4.13, and kernels are launched ahead of the GPU, so that
+ * dispatching hides behind its work or hides it (6.4.4 adds the two). What exceeds the reading is the processor's
+ * `dispatch`.
+ */
+export function fittedMachine(cluster: Cluster, constants: HelmConstants, running: Running): Cluster {
+  const [device] = cluster.devices;
+  if (device?.gpu?.api !== 'cuda') throw new RangeError(`${cluster.name} has no GPU with memory of its own`);
+  const gpu = fittedGpu(device.gpu, cluster.name, constants, running);
+  const cpu = fittedCpu(device.cpu, cluster.name, constants, running);
+  const changed: Device = { ...device, cpu, gpu, disk: LOADED };
+  return createCluster({ ...cluster, devices: [changed] });
+}
+
+function fittedCpu(cpu: Cpu, machine: string, constants: HelmConstants, running: Running): Cpu {
+  const { attention: _, promptFlops: __, ...rest } = cpu;
+  const bandwidth = running.cpuBandwidth ?? constants.cpuBandwidth[machine] ?? cpu.bandwidth;
+  const own = { ...rest, bandwidth };
+  // P_dec never binds while single tokens are decoded (4.1.2).
+  const rate = running.phase === 'decode' ? NEVER_BINDS : (constants.promptFlops[machine] ?? cpu.flops.F32);
+  return roofline(own, rate, 0, running);
+}
+
+function fittedGpu(gpu: DiscreteGpu, machine: string, constants: HelmConstants, running: Running): DiscreteGpu {
+  const { workload, launch, specifiedBandwidth, pageable, vram } = running;
+  const { latency, bandwidth } = gpu.hostLink;
+  const own: DiscreteGpu = {
+    ...gpu,
+    bandwidth: specifiedBandwidth === undefined ? gpu.bandwidth : specifiedBandwidth * constants.gpuEfficiency,
+    hostLink: { latency, bandwidth: pageable ? bandwidth * constants.copyShare : bandwidth },
+    memory: { ...gpu.memory, available: vram ?? gpu.memory.available },
+  };
+  const rate = TENSOR_CORE_FLOPS[machine] ?? gpu.flops.F16;
+  if (launch === 'graphs') {
+    const bare = roofline(own, rate, 0, running);
+    return { ...bare, dispatch: (bare.dispatch ?? 0) + constants.vllmBlock };
+  }
+  const requests = 1 + constants.perRequest * (workload.batch - 1);
+  return roofline(own, rate, dispatchOf(constants, machine) * requests, running);
+}
+
+/** The processor on which a block takes the longest of reading, arithmetic at `rate` and `least`. */
+function roofline<Rates extends ProcessorRates>(
+  processor: Rates,
+  rate: number,
+  least: number,
+  { model, workload, phase }: Running,
+): Rates {
+  const inPhase = phase === 'prefill' ? prefillLayerSeconds : layerSeconds;
+  const { compute, memory, kvCopy } = inPhase(model, workload, { ...processor, flops: allFormats(rate) });
+  const dispatch = Math.max(0, Math.max(compute, least) - memory - kvCopy);
+  return { ...processor, flops: allFormats(NEVER_BINDS), dispatch };
+}
+
+function allFormats(rate: number): FlopRates {
+  return Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as unknown as FlopRates;
+}

@@ -1,0 +1,35 @@
+import { enumerate, formatPercent } from '../../../engine/terminal/format.ts';
+import { median } from '../median.ts';
+import { errorText } from '../reproduce/names.ts';
+import type { SummaryRow } from '../reproduce-all/reproduced-cell.ts';
+import type { HelmComparison } from './comparisons.ts';
+import { secondsOf } from './quantities.ts';
+
+/** What the tables come to, in a few sentences; every number is computed from them. */
+export function helmSentence(summary: readonly SummaryRow[], comparisons: readonly HelmComparison[]): string {
+  const aimed = summary.filter(({ met }) => met !== undefined);
+  const kept = aimed.filter(({ met }) => met);
+  const missed = aimed.filter(({ met }) => met === false);
+  const held = comparisons.filter((one) => one.basis === 'held-out' && typeof one.thesis === 'number');
+  // In seconds: a throughput that is far too low would look like a smaller error.
+  const middle = (answer: 'predicted' | 'thesis'): string =>
+    formatPercent(median(held.map((one) => Math.abs(timeError(one, one[answer])))));
+  return [
+    `Targets that are kept: ${enumerate(kept.map(rowText))}.`,
+    ...(missed.length === 0 ? [] : [`Missed: ${enumerate(missed.map((row) => `${rowText(row)} (${row.note})`))}.`]),
+    `Of the ${held.length} prints of HELM’s decoding that are held out, T_plan + N δ̄ with the thesis’s own numbers misses the seconds by a median of ${middle('thesis')}; with dispatch beside the GPU’s work and the CPUs’ rates fitted, by ${middle('predicted')}.`,
+  ].join(' ');
+}
+
+function timeError({ published, cell, quantity }: HelmComparison, found: HelmComparison['predicted']): number {
+  if (typeof found !== 'number' || typeof published !== 'number') return Number.NaN;
+  const seconds = (value: number): number => secondsOf(value, cell.unit, quantity.batch);
+  return seconds(found) / seconds(published) - 1;
+}
+
+function rowText({ what, table, target, worst, agreeing, note, met }: SummaryRow): string {
+  if (agreeing !== undefined) return `${what} of ${table} (${agreeing.agree} of ${agreeing.of})`;
+  const aim = target === undefined ? '' : ` within ${formatPercent(target)}`;
+  const more = met && note !== '' ? `, ${note}` : '';
+  return `${what}${aim} (at worst ${errorText('tpot', worst)}${more})`;
+}

@@ -1,0 +1,103 @@
+import { type Accuracy, accuracyOf } from '../reproduce/accuracy.ts';
+import type { SummaryRow } from '../reproduce-all/reproduced-cell.ts';
+import { errorOf, type HelmComparison } from './comparisons.ts';
+import { feasibility, type HelmGroup, helmGroups } from './groups.ts';
+import { type Scaling, scalings } from './scaling.ts';
+import { type SplitCheck, splitAgrees } from './splits.ts';
+import { SCALING_TARGET } from './targets.ts';
+import { verdictOf } from './verdict.ts';
+
+/** A line per group of cells: splits, latencies by system and placement, batches, what runs. */
+export function helmSummary(comparisons: readonly HelmComparison[], splits: readonly SplitCheck[]): SummaryRow[] {
+  return [
+    splitRow(splits),
+    ...helmGroups(comparisons).map(groupRow),
+    scalingRow(scalings(comparisons)),
+    ...(['Table 6.1', 'Table 6.2'] as const).map((table) => feasibilityRow(comparisons, table)),
+  ];
+}
+
+const EMPTY = {
+  paper: 'helm',
+  heldOut: 0,
+  fit: 0,
+  median: undefined,
+  worst: undefined,
+  answer: '',
+  agreeing: undefined,
+  target: undefined,
+  met: undefined,
+  note: '',
+} as const satisfies Partial<SummaryRow>;
+
+function splitRow(splits: readonly SplitCheck[]): SummaryRow {
+  const agree = splits.filter(splitAgrees).length;
+  return {
+    ...EMPTY,
+    table: 'Table 6.5, §6.4.2',
+    what: 'HELM, splits k* and bytes at the boundary',
+    agreeing: { agree, of: splits.length },
+    met: agree === splits.length,
+    note: 'the reserve of VRAM is fitted to the 4060’s two',
+  };
+}
+
+function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
+  const { target } = comparisons.find((one) => one.target !== undefined) ?? {};
+  const held = comparisons.filter(({ basis }) => basis === 'held-out');
+  const verdicts = held.map(verdictOf);
+  const within = verdicts.filter((verdict) => verdict === 'within noise').length;
+  const missed = verdicts.filter((verdict) => verdict === 'missed').length;
+  return {
+    ...EMPTY,
+    table: tablesOf(comparisons),
+    what: name,
+    ...accuracyParts(accuracyOf(held.flatMap(({ predicted, published }) => errorOf(predicted, published) ?? []))),
+    fit: comparisons.length - held.length,
+    target: target?.limit,
+    met: target === undefined || held.length === 0 ? undefined : missed === 0,
+    note: [within > 0 ? `${within} within the thesis’s own spread` : '', missed > 0 ? `${missed} missed` : '']
+      .filter(Boolean)
+      .join(', '),
+  };
+}
+
+function scalingRow(all: readonly Scaling[]): SummaryRow {
+  const held = all.filter(({ isFitted }) => !isFitted);
+  const errors = held.map(({ published, predicted }) => predicted / published - 1);
+  const missed = errors.filter((error) => Math.abs(error) > SCALING_TARGET.limit).length;
+  return {
+    ...EMPTY,
+    table: 'Table 6.2',
+    what: 'HELM, throughput of batches over that of one request',
+    ...accuracyParts(accuracyOf(errors)),
+    fit: all.length - held.length,
+    target: SCALING_TARGET.limit,
+    met: missed === 0,
+    note: missed > 0 ? `${missed} missed` : '',
+  };
+}
+
+function feasibilityRow(comparisons: readonly HelmComparison[], table: string): SummaryRow {
+  const { agree, of, against } = feasibility(comparisons, table);
+  return {
+    ...EMPTY,
+    table,
+    what: 'all systems, what runs and what does not',
+    agreeing: { agree, of },
+    met: agree === of,
+    note: against.map(({ cell }) => `not ${cell.column.replace(' tok/s', '')} on ${cell.row}`).join(', '),
+  };
+}
+
+function accuracyParts(accuracy: Accuracy | undefined): Pick<SummaryRow, 'heldOut' | 'median' | 'worst'> {
+  return { heldOut: accuracy?.cells ?? 0, median: accuracy?.median, worst: accuracy?.worst };
+}
+
+/** `Tables 6.1–6.5`, or the places themselves where they are few. */
+function tablesOf(comparisons: readonly HelmComparison[]): string {
+  const places = [...new Set(comparisons.map(({ cell }) => cell.table))];
+  const tables = places.flatMap((place) => /^Table (.*)$/.exec(place)?.[1] ?? []).sort();
+  if (tables.length === 0) return places.join(', ');
+  return tables.length === 1 ? `Table ${tables[0]}` : `Tables ${tables[0]}–${tables.at(-1)}`;
+}
