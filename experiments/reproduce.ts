@@ -2,6 +2,7 @@ import { readChoice } from '../engine/terminal/options.ts';
 import { runExperiment } from './lib/cli.ts';
 import { PAPER_NAMES, type ReproduceOptions, refusePrimaOptions, reproduceOptions } from './lib/reproduce/options.ts';
 import { reproducePrima } from './lib/reproduce/run.ts';
+import { reproduceAll } from './lib/reproduce-all/run.ts';
 import { reproduceHelm } from './lib/reproduce-helm/run.ts';
 import { reproduceHeterollm } from './lib/reproduce-heterollm/run.ts';
 
@@ -10,6 +11,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
   const out = options.out ?? `results/reproduce-${paper}`;
   if (paper === 'prima') return reproducePrima(out, options);
   refusePrimaOptions(options, paper);
+  if (paper === 'all') return reproduceAll({ out, json: options.json });
   if (paper === 'helm') return reproduceHelm({ out, json: options.json });
   reproduceHeterollm({ out, json: options.json });
 }

@@ -3,12 +3,10 @@ import { errorTone, tonesAt } from '../error-tone.ts';
 import type { ReportColumn, TableBlock, Tone } from '../report.ts';
 import { errorText } from '../reproduce/names.ts';
 import { errorOf, type HelmComparison, outcomeAgrees } from './comparisons.ts';
-import { helmSystemName } from './groups.ts';
 import { verdictOf } from './verdict.ts';
 
 export const HELM_COLUMNS: readonly ReportColumn[] = [
   { title: 'cell' },
-  { title: 'system', label: true },
   { title: 'use', label: true },
   { title: 'published', align: 'right' },
   { title: 'printed from … to', align: 'right' },
@@ -20,18 +18,17 @@ export const HELM_COLUMNS: readonly ReportColumn[] = [
   { title: 'error', align: 'right' },
   { title: 'target', align: 'right' },
   { title: 'verdict', label: true },
-  { title: 'note' },
 ];
-const PREDICTED_ERROR = 8;
-const SIMULATED_ERROR = 10;
+const PREDICTED_ERROR = 7;
+const SIMULATED_ERROR = 9;
 
-/** The cells of one table of the thesis. */
-export function helmCellTable(title: string, comparisons: readonly HelmComparison[]): TableBlock {
+/** Cells of one table of the thesis, of one system and metric or of all. */
+export function helmCellTable(title: string, comparisons: readonly HelmComparison[], isOneColumn: boolean): TableBlock {
   return {
     kind: 'table',
     title,
-    columns: HELM_COLUMNS,
-    rows: comparisons.map(helmCellRow),
+    columns: HELM_COLUMNS.map((column, index) => (index === 0 ? { ...column, label: isOneColumn } : column)),
+    rows: comparisons.map((one) => helmCellRow(one, isOneColumn)),
     tones: comparisons.map((one) =>
       tonesAt(HELM_COLUMNS.length, {
         [PREDICTED_ERROR]: toneOf(one, one.predicted),
@@ -41,13 +38,28 @@ export function helmCellTable(title: string, comparisons: readonly HelmCompariso
   };
 }
 
-function helmCellRow(one: HelmComparison): string[] {
-  const { cell, quantity, published, predicted, simulated, thesis, target, basis, plan, range } = one;
+/** Why systems don't run or aren't modelled here, and what is known against cells; folded. */
+export function remarksTable(comparisons: readonly HelmComparison[]): TableBlock | undefined {
+  const rows = comparisons.flatMap(({ cell, plan }) => {
+    const why = plan !== undefined && plan.outcome !== 'runs' ? plan.why : '';
+    const remark = [why, cell.note].filter(Boolean).join('; ');
+    return remark === '' ? [] : [[`${cell.row}, ${cell.column}`, remark]];
+  });
+  if (rows.length === 0) return undefined;
+  return {
+    kind: 'table',
+    fold: `${rows.length} remarks on these cells`,
+    columns: [{ title: 'cell', label: true }, { title: 'remark' }],
+    rows,
+  };
+}
+
+function helmCellRow(one: HelmComparison, isOneColumn: boolean): string[] {
+  const { cell, published, predicted, simulated, thesis, target, basis, range } = one;
   const value = (found: number | string | undefined): string => valueText(found, cell.unit);
   const deviation = (found: HelmComparison['predicted']): string => errorText('tpot', errorOf(found, published));
   return [
-    `${cell.row}: ${cell.column}`,
-    helmSystemName(quantity.system),
+    isOneColumn ? cell.row : `${cell.row}, ${cell.column}`,
     basis === 'fit' ? 'fit' : 'held out',
     value(published),
     range === undefined || isNarrow(range) ? '' : range.map(numberText).join(' … '),
@@ -59,7 +71,6 @@ function helmCellRow(one: HelmComparison): string[] {
     deviation(simulated),
     target === undefined ? '' : `±${formatPercent(target.limit)}`,
     verdictText(one),
-    [plan !== undefined && plan.outcome !== 'runs' ? plan.why : '', cell.note].filter(Boolean).join('; '),
   ];
 }
 

@@ -1,25 +1,25 @@
 import { colour, type Figure, type LineSeries, SYMBOLS } from '../chart.ts';
 import { scatterChart } from '../scatter-chart.ts';
 import { type HelmComparison, publishedSeconds } from './comparisons.ts';
-import { helmGroups } from './groups.ts';
+import { helmSystemName } from './groups.ts';
 import { secondsOf } from './quantities.ts';
 
 const BAND = 0.12;
 
-/** Published seconds against the answer’s, a colour and a mark per group; cells that were fitted to are hollow. */
+/** Published seconds against the answer’s, a colour and a mark per system; cells that were fitted to are hollow. */
 export function helmScatter(comparisons: readonly HelmComparison[], answer: 'predicted' | 'simulated'): Figure {
   const found = (one: HelmComparison): number => {
     const value = one[answer];
     return typeof value === 'number' ? 1000 * secondsOf(value, one.cell.unit, one.quantity.batch) : Number.NaN;
   };
   const published = (one: HelmComparison): number => 1000 * (publishedSeconds(one) ?? Number.NaN);
-  const groups = helmGroups(comparisons).filter(({ comparisons: own }) => own.some((one) => !Number.isNaN(found(one))));
-  const all = groups.flatMap(({ comparisons: own }) => own.flatMap((one) => [found(one), published(one)]));
-  const numbers = all.filter((value) => !Number.isNaN(value));
-  const series = groups.flatMap(({ name, comparisons: own }, index): LineSeries[] =>
+  const shown = comparisons.filter((one) => !Number.isNaN(found(one)) && !Number.isNaN(published(one)));
+  const numbers = shown.flatMap((one) => [found(one), published(one)]);
+  const names = [...new Set(shown.map(seriesName))];
+  const series = names.flatMap((name, index): LineSeries[] =>
     (['held-out', 'fit'] as const).flatMap((basis) => {
-      const shown = own.filter((one) => one.basis === basis && !Number.isNaN(found(one)));
-      if (shown.length === 0) return [];
+      const own = shown.filter((one) => one.basis === basis && seriesName(one) === name);
+      if (own.length === 0) return [];
       const symbol = SYMBOLS[index % SYMBOLS.length] ?? 'circle';
       return [
         {
@@ -28,9 +28,9 @@ export function helmScatter(comparisons: readonly HelmComparison[], answer: 'pre
           mode: 'markers' as const,
           symbol: basis === 'fit' ? (`${symbol}-open` as const) : symbol,
           symbolSize: 8,
-          x: shown.map(published),
-          y: shown.map(found),
-          hover: shown.map((one) => `${one.cell.table}, ${one.cell.row}: ${one.cell.column}<br>${hover(one, answer)}`),
+          x: own.map(published),
+          y: own.map(found),
+          hover: own.map((one) => `${one.cell.table}, ${one.cell.row}: ${one.cell.column}<br>${hover(one, answer)}`),
         },
       ];
     }),
@@ -42,8 +42,16 @@ export function helmScatter(comparisons: readonly HelmComparison[], answer: 'pre
     bandName: `±${100 * BAND} %`,
     range: [Math.min(...numbers) / 1.3, Math.max(...numbers) * 1.3],
     series,
-    height: 620,
+    height: 560,
   });
+}
+
+/** Few enough to be told apart. */
+function seriesName({ quantity: { system, kind, batch } }: HelmComparison): string {
+  const name = helmSystemName(system);
+  if (system !== 'helm') return name;
+  if (batch > 1) return `${name}, batches`;
+  return kind === 'first' ? `${name}, TTFT` : `${name}, decoding`;
 }
 
 function hover({ cell, published, predicted, simulated }: HelmComparison, answer: string): string {

@@ -1,7 +1,9 @@
 import { threeDigits } from '../../../engine/terminal/format.ts';
 import type { HelmComparison } from './comparisons.ts';
 import type { HelmConstants } from './constants.ts';
-import { quantityKey } from './quantities.ts';
+import { helmSystemName } from './groups.ts';
+import { printedRange } from './printed-range.ts';
+import { quantityKey, secondsOf } from './quantities.ts';
 import { scalings } from './scaling.ts';
 
 /** Where the thesis says two things, or one that follows from nothing else in it. */
@@ -12,9 +14,6 @@ export interface HelmConflict {
   /** What comes out here. */
   readonly here: string;
 }
-
-/** Prints of one quantity that differ by more than this share contradict each other. */
-const SPREAD = 0.03;
 
 /** Every quantity that the thesis prints in several ways, and its statements that its own numbers exclude. */
 export function helmConflicts(comparisons: readonly HelmComparison[], constants: HelmConstants): HelmConflict[] {
@@ -29,22 +28,34 @@ function printedTwice(comparisons: readonly HelmComparison[]): HelmConflict[] {
   }
   return [...quantities.values()].flatMap((prints): HelmConflict[] => {
     const [first] = prints;
-    const range = first?.range;
-    if (first === undefined || range === undefined || range[1] / range[0] < 1 + SPREAD) return [];
-    const values = prints.map(({ cell }) => `${cell.value} ${cell.unit} (${cell.table})`);
-    const different = [...new Map(prints.map(({ cell }, index) => [cell.value, values[index] as string])).values()];
-    if (different.length < 2) return [];
-    const [one = '', ...others] = different;
+    if (first === undefined || !isContradicted(prints)) return [];
+    const { cell, quantity, predicted } = first;
+    const different = prints.filter(
+      (one, index) => prints.findIndex(({ cell: { value } }) => value === one.cell.value) === index,
+    );
+    const [one = '', ...others] = different.map(
+      (print) => `${print.cell.value} ${print.cell.unit} (${print.cell.table})`,
+    );
     return [
       {
-        subject: `${first.cell.row.replace(' / ', ', ')}, ${first.quantity.kind === 'first' ? 'TTFT' : 'a token'}`,
+        subject: `${helmSystemName(quantity.system)}, ${cell.row.replace(' / ', ', ')}`,
         printed: one,
         against: others.join(', '),
-        here:
-          typeof first.predicted === 'number' ? `${threeDigits(first.predicted)} ${first.cell.unit}` : 'not modelled',
+        here: typeof predicted === 'number' ? `${threeDigits(predicted)} ${cell.unit}` : 'not modelled',
       },
     ];
   });
+}
+
+/** No value rounds to all of the prints. */
+function isContradicted(prints: readonly HelmComparison[]): boolean {
+  const ranges = prints.flatMap(({ cell, quantity }): [number, number][] => {
+    const [least, most] = printedRange(cell, [cell]) ?? [];
+    if (least === undefined || most === undefined) return [];
+    const ends = [least, most].map((end) => secondsOf(end, cell.unit, quantity.batch));
+    return [[Math.min(...ends), Math.max(...ends)]];
+  });
+  return Math.max(...ranges.map(([least]) => least)) > Math.min(...ranges.map(([, most]) => most));
 }
 
 function statements(comparisons: readonly HelmComparison[], constants: HelmConstants): HelmConflict[] {

@@ -41,7 +41,7 @@ export function constantsSection(constants: HelmConstants): Section {
             'helm-4060',
             milliseconds(dispatchOf(constants, 'helm-4060')),
             'none: assumed, the mean of the two servers’',
-            'no cell of the laptop tells it; up to 1.0 ms it hides behind the GPU’s reading',
+            'no cell of the laptop tells it; behind the 8B’s reading it hides, and 0.9 ms of it behind the 4B’s',
           ],
         ],
         groups: true,

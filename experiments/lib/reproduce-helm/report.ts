@@ -2,11 +2,13 @@ import { provenanceSentence, statementsTable } from '../provenance.ts';
 import type { Block, Report, Section } from '../report.ts';
 import { filled } from '../reproduce/filled-table.ts';
 import { summaryTableBlock } from '../reproduce-all/summary-table.ts';
-import { helmCellTable } from './cell-table.ts';
+import { helmCellTable, remarksTable } from './cell-table.ts';
 import { helmScatter } from './charts.ts';
+import type { HelmComparison } from './comparisons.ts';
 import type { HelmReproduction } from './compute.ts';
 import { constantsSection } from './constants-section.ts';
 import { FITTED_CELLS } from './fitted-cells.ts';
+import { helmSystemName } from './groups.ts';
 import { scalingTable } from './scaling-table.ts';
 import { helmSentence } from './sentence.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
@@ -68,19 +70,11 @@ export function helmReport(result: HelmReproduction): Report {
               figure: helmScatter(comparisons, answer),
             })),
           },
-          summaryTableBlock(summary),
+          filled(summaryTableBlock(summary)),
         ],
       },
       splitSection(splits),
-      ...TABLES.map(({ table, title, note }): Section => {
-        const own = comparisons.filter(({ cell }) => table.test(cell.table));
-        const blocks: Block[] = [
-          { kind: 'text', text: note },
-          filled(helmCellTable('', own)),
-          ...(title.startsWith('Table 6.2') ? [scalingTable(comparisons)] : []),
-        ];
-        return { title, blocks };
-      }),
+      ...TABLES.map((table) => tableSection(table, comparisons)),
       constantsSection(constants),
       {
         title: 'Where the thesis contradicts itself',
@@ -101,6 +95,33 @@ export function helmReport(result: HelmReproduction): Report {
       },
     ],
   };
+}
+
+function tableSection({ table, title, note }: (typeof TABLES)[number], all: readonly HelmComparison[]): Section {
+  const own = all.filter(({ cell }) => table.test(cell.table));
+  const columns = [...new Set(own.map(columnOf))];
+  const remarks = remarksTable(own);
+  const blocks: Block[] = [
+    { kind: 'text', text: note },
+    ...columns.map((column) => {
+      const cells = own.filter((one) => columnOf(one) === column);
+      const isOneColumn = new Set(cells.map(({ cell }) => cell.column)).size === 1;
+      return filled(helmCellTable(column, cells, isOneColumn));
+    }),
+    ...(title.startsWith('Table 6.2') ? [scalingTable(all)] : []),
+    ...(remarks === undefined ? [] : [remarks]),
+  ];
+  return { title, blocks };
+}
+
+/** `HELM, tok/s`: the cells of a system in a unit stand together. */
+function columnOf({ quantity, cell }: HelmComparison): string {
+  const metric = {
+    token: cell.unit === 'tok/s' ? 'decoding' : 'time per token',
+    first: 'TTFT',
+    'cpu-stage': 'CPU’s part',
+  };
+  return `${helmSystemName(quantity.system)}, ${metric[quantity.kind]}`;
 }
 
 function splitSection(splits: readonly SplitCheck[]): Section {

@@ -7,6 +7,7 @@ import { checkOutput, writeFiles } from '../write.ts';
 import { computeHelm, type HelmReproduction } from './compute.ts';
 import { helmReport } from './report.ts';
 import { helmCells } from './reproduced.ts';
+import { helmJson } from './results.ts';
 
 /** Cells of the thesis, about: progress counts them. */
 const CELLS = 150;
@@ -45,26 +46,4 @@ export function reproduceHelm({ out, json }: { readonly out: string; readonly js
   process.stdout.write(
     `${wrapText(report.summary, 118).join('\n')}\nReport: ${out}/report.html (beside it cells.csv, cells.json)\n`,
   );
-}
-
-/** cells.json: cells in the units that they are printed in, constants, splits, conflicts, and where inputs come from. */
-function helmJson({ comparisons, constants, splits, summary, conflicts, clusters }: HelmReproduction): string {
-  const cells = helmCells(comparisons);
-  const all = {
-    experiment: 'reproduce',
-    paper: 'helm',
-    constants,
-    splits,
-    summary,
-    cells: comparisons.map(({ quantity, plan, range, thesis }, index) => ({
-      ...cells[index],
-      quantity,
-      thesis,
-      printedRange: range,
-      ...(plan?.outcome === 'runs' ? { plan: plan.plan } : { why: plan?.why ?? 'not modelled' }),
-    })),
-    conflicts,
-    provenance: Object.fromEntries([...clusters].map(([name, { statements }]) => [name, statements])),
-  };
-  return `${JSON.stringify(all, null, 2)}\n`;
 }

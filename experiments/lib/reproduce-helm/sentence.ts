@@ -1,4 +1,4 @@
-import { enumerate, formatPercent } from '../../../engine/terminal/format.ts';
+import { formatPercent } from '../../../engine/terminal/format.ts';
 import { median } from '../median.ts';
 import { errorText } from '../reproduce/names.ts';
 import type { SummaryRow } from '../reproduce-all/reproduced-cell.ts';
@@ -15,8 +15,8 @@ export function helmSentence(summary: readonly SummaryRow[], comparisons: readon
   const middle = (answer: 'predicted' | 'thesis'): string =>
     formatPercent(median(held.map((one) => Math.abs(timeError(one, one[answer])))));
   return [
-    `Targets that are kept: ${enumerate(kept.map(rowText))}.`,
-    ...(missed.length === 0 ? [] : [`Missed: ${enumerate(missed.map((row) => `${rowText(row)} (${row.note})`))}.`]),
+    `Targets that are kept: ${kept.map(rowText).join('; ')}.`,
+    ...(missed.length === 0 ? [] : [`Missed: ${missed.map(rowText).join('; ')}.`]),
     `Of the ${held.length} prints of HELM’s decoding that are held out, T_plan + N δ̄ with the thesis’s own numbers misses the seconds by a median of ${middle('thesis')}; with dispatch beside the GPU’s work and the CPUs’ rates fitted, by ${middle('predicted')}.`,
   ].join(' ');
 }
@@ -28,8 +28,8 @@ function timeError({ published, cell, quantity }: HelmComparison, found: HelmCom
 }
 
 function rowText({ what, table, target, worst, agreeing, note, met }: SummaryRow): string {
-  if (agreeing !== undefined) return `${what} of ${table} (${agreeing.agree} of ${agreeing.of})`;
+  const more = note === '' ? '' : `, ${note}`;
+  if (agreeing !== undefined) return `${table}: ${what} (${agreeing.agree} of ${agreeing.of}${met ? '' : more})`;
   const aim = target === undefined ? '' : ` within ${formatPercent(target)}`;
-  const more = met && note !== '' ? `, ${note}` : '';
   return `${what}${aim} (at worst ${errorText('tpot', worst)}${more})`;
 }

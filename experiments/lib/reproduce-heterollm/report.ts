@@ -1,10 +1,10 @@
-import type { LoadedCluster } from '../../../datasets/load.ts';
 import { colour, lineChart } from '../chart.ts';
 import { errorTone, tonesAt, USUAL_LIMIT } from '../error-tone.ts';
 import { provenanceSentence, statementsTable } from '../provenance.ts';
 import type { Report, ReportColumn, Section, TableBlock, Tone } from '../report.ts';
 import { HETEROLLM_CELLS } from './cells.ts';
 import { errorText, type SocComparison, valueText } from './comparisons.ts';
+import type { HeterollmReproduction } from './compute.ts';
 import type { Contradiction } from './contradictions.ts';
 import { summaryOf } from './summary.ts';
 
@@ -36,11 +36,8 @@ export function comparisonCells({ rule, cell, isFitted, ...found }: SocCompariso
 }
 
 /** Tables of all cells with their errors, fitted ones marked; where the paper contradicts itself; where inputs come from. */
-export function heterollmReport(
-  comparisons: readonly SocComparison[],
-  conflicts: readonly Contradiction[],
-  { cluster, statements }: LoadedCluster,
-): Report {
+export function heterollmReport({ comparisons, conflicts, loaded }: HeterollmReproduction): Report {
+  const { cluster, statements } = loaded;
   return {
     title: 'HeteroLLM’s figures, cell by cell',
     subtitle: `Snapdragon 8 Gen 3 · W4A16 · ${comparisons.length} figures, ${comparisons.filter(({ isFitted }) => isFitted).length} of them fitted to`,

@@ -5,8 +5,9 @@ import { PRIMA_TABLES } from './tables.ts';
 
 /** Papers whose tables can be reproduced, by the name that the command line takes. */
 export const PAPERS = { prima: 'prima-cpp', helm: 'helm', heterollm: 'heterollm' } as const;
-export type PaperName = keyof typeof PAPERS;
-export const PAPER_NAMES = Object.keys(PAPERS) as PaperName[];
+/** `all`: every paper in one report. */
+export type PaperName = keyof typeof PAPERS | 'all';
+export const PAPER_NAMES: readonly PaperName[] = [...(Object.keys(PAPERS) as (keyof typeof PAPERS)[]), 'all'];
 
 /**
  * Tokens that the KV cache has room for (`-c 1024`) and the prompt's ("what is edge AI?": five words and signs, and the
@@ -63,7 +64,10 @@ export function reproduceOptions(command: Command): void {
       ).default(0),
     )
     .option('--json', 'print cells.json instead of the summary', false)
-    .option('--out <dir>', 'where report.html, cells.csv and cells.json go; results/reproduce-PAPER unless given');
+    .option(
+      '--out <dir>',
+      'where report.html, cells.csv and cells.json go; results/reproduce-PAPER unless given; all: summary.md and errors.csv as well',
+    );
 }
 
 /** What is given, and defaults. */

@@ -1,5 +1,4 @@
 import type { LoadedCluster } from '../../../datasets/load.ts';
-import type { Workload } from '../../../engine/model/workload.ts';
 import { enumerate } from '../../../engine/terminal/format.ts';
 import { provenanceSentence, statementsTable } from '../provenance.ts';
 import type { Block, Report, ReportColumn, Section } from '../report.ts';
@@ -7,24 +6,14 @@ import { calibrationSection } from './calibration-section.ts';
 import { cellTable } from './cell-table.ts';
 import { againstPublished } from './charts.ts';
 import type { Comparison } from './comparisons.ts';
+import type { PrimaReproduction } from './compute.ts';
 import { filled } from './filled-table.ts';
 import { reproductionFindings } from './findings.ts';
 import { METRIC_NAMES, systemName } from './names.ts';
 import { metricOf } from './quantities.ts';
-import type { Sensitivity } from './sensitivity.ts';
 import { sensitivitySection } from './sensitivity-section.ts';
-import type { Summary } from './summaries.ts';
 import type { PaperTable } from './tables.ts';
 import { summaryRows } from './terminal.ts';
-
-export interface ReproductionReport {
-  readonly tables: readonly PaperTable[];
-  readonly comparisons: readonly Comparison[];
-  readonly summaries: readonly Summary[];
-  readonly sensitivities: readonly Sensitivity[];
-  readonly clusters: ReadonlyMap<string, LoadedCluster>;
-  readonly workload: Workload;
-}
 
 const SUMMARY_COLUMNS: readonly ReportColumn[] = [
   { title: 'table', label: true },
@@ -39,7 +28,7 @@ const SUMMARY_COLUMNS: readonly ReportColumn[] = [
 ];
 
 /** The report: what was found, a section per table, what was fitted, what uncertain inputs do, where inputs come from. */
-export function reproductionReport(report: ReproductionReport): Report {
+export function reproductionReport(report: PrimaReproduction): Report {
   const { tables, comparisons, summaries, sensitivities, workload } = report;
   const { context, reservedContext, promptTokens } = workload;
   return {
@@ -56,7 +45,7 @@ export function reproductionReport(report: ReproductionReport): Report {
   };
 }
 
-function overview({ comparisons, summaries }: ReproductionReport): Section {
+function overview({ comparisons, summaries }: PrimaReproduction): Section {
   const times = comparisons.some(({ cell }) => cell.metric === 'tpot');
   const chart: Block[] = times
     ? [

@@ -1,0 +1,24 @@
+import type { HelmReproduction } from './compute.ts';
+import { helmCells } from './reproduced.ts';
+
+/** cells.json: cells in the units that they are printed in, constants, splits, conflicts, and where inputs come from. */
+export function helmJson({ comparisons, constants, splits, summary, conflicts, clusters }: HelmReproduction): string {
+  const cells = helmCells(comparisons);
+  const all = {
+    experiment: 'reproduce',
+    paper: 'helm',
+    constants,
+    splits,
+    summary,
+    cells: comparisons.map(({ quantity, plan, range, thesis }, index) => ({
+      ...cells[index],
+      quantity,
+      thesis,
+      printedRange: range,
+      ...(plan?.outcome === 'runs' ? { plan: plan.plan } : { why: plan?.why ?? 'not modelled' }),
+    })),
+    conflicts,
+    provenance: Object.fromEntries([...clusters].map(([name, { statements }]) => [name, statements])),
+  };
+  return `${JSON.stringify(all, null, 2)}\n`;
+}

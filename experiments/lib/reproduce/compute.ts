@@ -1,0 +1,76 @@
+import {
+  createNamedModel,
+  type LoadedCluster,
+  loadCatalogue,
+  loadClusterFile,
+  loadPublished,
+} from '../../../datasets/load.ts';
+import type { Mix } from '../../../engine/model/mix.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
+import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { type Comparison, cellsOf, compareTable } from './comparisons.ts';
+import { PAPERS, type PrimaOptions } from './options.ts';
+import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts';
+import { type Summary, summarise } from './summaries.ts';
+import { type PaperTable, PRIMA_TABLES } from './tables.ts';
+import { withLargerD3 } from './variants.ts';
+
+/** Seconds for one integer program; those of a home take well under one. */
+const SOLVER_SECONDS = 20;
+/** Cells in the table of what uncertain inputs do. */
+const MISSES = 16;
+
+/** prima.cpp's tables, with all that the report and the files are made of. */
+export interface PrimaReproduction {
+  readonly tables: readonly PaperTable[];
+  readonly comparisons: readonly Comparison[];
+  readonly summaries: readonly Summary[];
+  readonly sensitivities: readonly Sensitivity[];
+  readonly clusters: ReadonlyMap<string, LoadedCluster>;
+  readonly workload: Workload;
+}
+
+/**
+ * Predicts and simulates every cell of the tables that are asked for, under every policy of its system.
+ * @param begin is told how many steps there will be, and returns what is told of each
+ */
+export async function computePrima(
+  options: PrimaOptions,
+  begin: (steps: number) => (label: string) => void,
+): Promise<PrimaReproduction> {
+  const tables = PRIMA_TABLES.filter(({ number }) => options.table.includes(number));
+  const published = loadPublished();
+  const catalogue = loadCatalogue();
+  const clusters = new Map(tables.map(({ cluster }) => [cluster, loadClusterFile(cluster)]));
+  const modelOf = (model: string, mix?: Mix): Model =>
+    createNamedModel(catalogue, mix === undefined ? model : `${model}:${mix}`);
+  const workload = createWorkload({
+    promptTokens: options.prompt,
+    outputTokens: options.tokens,
+    context: options.context,
+    reservedContext: options.reserved,
+  });
+  const jobs = tables.map((table) => ({ table, cells: cellsOf(published, PAPERS.prima, table) }));
+  const step = begin(jobs.reduce((sum, { cells }) => sum + cells.length, MISSES));
+  const solver = await loadIntegerSolver(SOLVER_SECONDS);
+  try {
+    const comparisons = jobs.flatMap(({ table, cells }) => {
+      const cluster = clusters.get(table.cluster)?.cluster;
+      if (cluster === undefined) throw new RangeError(`cluster ${table.cluster} was not loaded`);
+      return compareTable({ table, cells, cluster, modelOf, workload, solver, step });
+    });
+    const sensitivities = largestMisses(comparisons, MISSES).flatMap((comparison): Sensitivity[] => {
+      const { policy, cell, table } = comparison;
+      const cluster = clusters.get(table.cluster)?.cluster;
+      if (policy === undefined || cluster === undefined) return [];
+      const model = modelOf(cell.model, policy.mix);
+      step(`what uncertain inputs do to ${cell.row}, ${cell.column}`);
+      const truth = policy.truth === 'stated' ? cluster : withLargerD3(cluster);
+      return [sensitivityOf(comparison, { policy, belief: cluster, truth, model, workload }, catalogue, solver)];
+    });
+    return { tables, comparisons, summaries: summarise(comparisons), sensitivities, clusters, workload };
+  } finally {
+    solver.dispose();
+  }
+}
