@@ -2,6 +2,7 @@ import { createRingPredictor } from '../engine/cost/predict-ring.ts';
 import { createRingCosts } from '../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME } from '../engine/cost/runtime.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
+import { chipPartitions } from '../engine/plan/chip-partitions.ts';
 import { stagesByDevice } from '../engine/plan/stages-by-device.ts';
 import type { Lane, TracedDevice } from '../engine/trace/trace.ts';
 import { DEFAULT_SEED } from './check-options.ts';
@@ -14,6 +15,7 @@ import { createRecorder } from './recorder.ts';
 import type { SimulatedDevice, SimulationParts, SimulationResult } from './simulate.ts';
 import { createMemoryGuard, untilExhausted } from './systems/memory-guard.ts';
 import { ring } from './systems/ring.ts';
+import { createRingChips } from './systems/ring-chip.ts';
 import { createRingDevice, prefetchWindows, type RingDevice } from './systems/ring-device.ts';
 
 /** Assumed: what a prefetching thread keeps in flight; the kernel takes 4 MiB a call, several at a time. */
@@ -27,7 +29,8 @@ const CHUNKS_PER_LAYER = 8;
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateRing(parts: SimulationParts, contextOf: (index: number) => number): SimulationResult {
-  const { cluster, model, plan, workload, reclaim = 'os', runtime = DEFAULT_RUNTIME, seed = DEFAULT_SEED } = parts;
+  const { cluster, model, plan, workload, reclaim = 'os', seed = DEFAULT_SEED } = parts;
+  const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(plan) };
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
   const prediction = createRingPredictor(cluster, model, longest, { runtime })(plan);
   const fixedBytes = new Map(prediction.devices.map(({ device, pinnedBytes }) => [device, pinnedBytes]));
@@ -65,6 +68,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
   for (const device of devices) {
     if (device.policy.prefetch !== 'none') simulation.spawn(`prefetching on ${device.name}`, prefetchWindows(device));
   }
+  const noise = createNoise(seed, parts.noise ?? 0);
   const memory = createMemoryGuard(simulation, devices, parts.memoryTaken ?? {});
   const request = simulation.spawn(
     'request',
@@ -72,13 +76,14 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       simulation,
       recorder,
       network: createNetwork(simulation, cluster, seed),
-      noise: createNoise(seed, parts.noise ?? 0),
+      noise,
       cluster,
       model,
       plan,
       workload,
       runtime,
       devices: new Map(devices.map((device) => [device.name, device])),
+      chips: createRingChips({ simulation, recorder, noise, cluster, model, plan, workload }),
       contextOf,
       grow: memory.grow,
       isEnough: parts.isEnough,
@@ -96,9 +101,11 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
 function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
   const holders = new Set([plan.output.device, ...plan.stages.map(({ device }) => device)]);
   const relays = new Set(plan.relays);
+  const chips = chipPartitions(plan);
   return cluster.devices.flatMap(({ name, gpu }): TracedDevice[] => {
     if (relays.has(name)) return [{ name, lanes: ['link'] }];
-    const processors: Lane[] = gpu === undefined ? ['cpu'] : ['cpu', 'gpu'];
+    const processors: Lane[] = ['cpu', ...(gpu === undefined ? [] : ['gpu' as const])];
+    if (chips.has(name)) processors.push('npu');
     return holders.has(name) ? [{ name, lanes: [...processors, 'disk', 'link'] }] : [];
   });
 }

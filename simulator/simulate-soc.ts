@@ -1,6 +1,6 @@
+import { checkPromptLength } from '../engine/cost/check-prompt-length.ts';
 import { createSocPredictor, type SocCase } from '../engine/cost/predict-soc.ts';
 import { DEFAULT_RUNTIME } from '../engine/cost/runtime.ts';
-import { InputError } from '../engine/input/input-error.ts';
 import { kvBytesPerToken } from '../engine/model/model.ts';
 import type { Trace } from '../engine/trace/trace.ts';
 import { DEFAULT_SEED } from './check-options.ts';
@@ -25,11 +25,7 @@ export function simulateSoc(
   contextOf: (index: number) => number,
 ): SimulationResult {
   const { cluster, model, plan, workload, runtime = DEFAULT_RUNTIME, seed = DEFAULT_SEED } = parts;
-  const { promptTokens } = chip.partition;
-  if (workload.promptTokens !== promptTokens) {
-    const found = `is ${workload.promptTokens}, but the plan cuts a prompt of ${promptTokens}`;
-    throw new InputError('workload.promptTokens', `${found}; make a plan for this one`);
-  }
+  checkPromptLength(workload, chip.partition);
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
   const prediction = createSocPredictor(cluster, model, longest, { runtime })(plan);
   const simulation = createSimulation();

@@ -1,6 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import { chipPartitions } from '../plan/chip-partitions.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../plan/plan.ts';
 import { stopsBetween } from '../plan/relays.ts';
 import {
@@ -26,7 +27,7 @@ import {
   memoryUse,
   type RingCosts,
 } from './ring-costs.ts';
-import type { Runtime } from './runtime.ts';
+import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
 export interface RingPredictionOptions {
   readonly reclaim?: ReclaimPolicy;
@@ -49,18 +50,24 @@ interface Tally {
 
 /**
  * A predictor of TPOT by prima.cpp's Appendix A.3 (Eqs. 11–19): sums, no overlap. What depends on cluster, model and
- * workload alone is evaluated once, so that a plan takes microseconds; plans must be valid (validatePlan).
+ * workload alone is evaluated once, so that a plan takes microseconds; plans must be valid (validatePlan). Where a plan
+ * cuts operators between a chip's GPU and NPU, the cost of that chip's layers is evaluated with the plan; where it
+ * doesn't, a scheduler's runtime may say how they will be cut.
  */
 export function createRingPredictor(
   cluster: Cluster,
   model: Model,
   workload: Workload,
-  { reclaim = 'overflow', runtime, phase = 'decode' }: RingPredictionOptions = {},
+  { reclaim = 'overflow', runtime = DEFAULT_RUNTIME, phase = 'decode' }: RingPredictionOptions = {},
 ): (plan: Plan) => Breakdown {
   const create = phase === 'prefill' ? createPrefillCosts : createRingCosts;
   const costs = create(cluster, model, workload, runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
-  return (plan) => predictRing(plan, costs, indices, reclaim);
+  return (plan) => {
+    const partitions = chipPartitions(plan);
+    const own = partitions.size === 0 ? costs : create(cluster, model, workload, { ...runtime, partitions });
+    return predictRing(plan, own, indices, reclaim);
+  };
 }
 
 function predictRing(

@@ -3,6 +3,7 @@ import { type SocDevice, socDevice } from '../hardware/soc.ts';
 import { InputError } from '../input/input-error.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import { isWholeChip } from '../plan/is-whole-chip.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { TensorPartition } from '../plan/tensor-partition.ts';
 import {
@@ -15,8 +16,8 @@ import {
 } from './breakdown.ts';
 import { energyOf } from './energy.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
-import { demandOf } from './shared-memory.ts';
 import { type PhaseCost, phaseCost, type StepCost } from './soc-phase.ts';
+import { stepBound } from './step-bound.ts';
 
 /** A chip that runs a model by a plan that cuts its operators. */
 export interface SocCase {
@@ -25,11 +26,11 @@ export interface SocCase {
   readonly partition: TensorPartition;
 }
 
-/** The chip and the partition of a valid plan; undefined where its operators aren't cut. */
+/** The chip and the partition of a valid plan that gives it everything; undefined for any other. */
 export function socCase(plan: Plan, cluster: Cluster, model: Model): SocCase | undefined {
-  const stage = plan.stages.find(({ partition }) => partition !== undefined);
+  const [stage] = plan.stages;
   const device = cluster.devices.find(({ name }) => name === stage?.device);
-  if (stage?.partition === undefined || device === undefined) return undefined;
+  if (!isWholeChip(plan) || stage?.partition === undefined || device === undefined) return undefined;
   return { device: socDevice(device), model, partition: stage.partition };
 }
 
@@ -112,10 +113,9 @@ export function createSocPredictor(
   };
 }
 
-/** Of all times of a step. The part that ends last says what binds. */
-function causes({ times, ends, gpu, npu, sync, copy }: StepCost, device: SocDevice): Seconds {
+/** Of all times of a step. */
+function causes(step: StepCost, device: SocDevice): Seconds {
+  const { times, ends, sync, copy } = step;
   const work = Math.max(ends.first, ends.second);
-  const [last, bandwidth] = ends.second > ends.first ? [npu, device.npu.bandwidth] : [gpu, device.gpu.bandwidth];
-  const bound = work > last.seconds || demandOf(last) >= bandwidth * (1 - 1e-12) ? 'memory' : 'compute';
-  return { ...noSeconds(), [bound]: times * work, overhead: times * sync, deviceCopy: times * copy };
+  return { ...noSeconds(), [stepBound(step, device)]: times * work, overhead: times * sync, deviceCopy: times * copy };
 }

@@ -2,6 +2,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
+import { isWholeChip } from '../plan/is-whole-chip.ts';
 import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
@@ -38,7 +39,7 @@ export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;
   validatePlan(plan, truth, model);
   if (prediction.formulas === 'roofline') return createSplitPredictor(truth, model, workload, prediction)(plan);
-  if (plan.stages.some(({ partition }) => partition !== undefined)) {
+  if (isWholeChip(plan)) {
     return createSocPredictor(truth, model, workload, prediction)(plan);
   }
   if (isCut(plan) && prediction.phase === 'prefill')

@@ -7,9 +7,11 @@ import {
   reloadRate,
   transferSeconds,
 } from '../hardware/device.ts';
+import { socDevice } from '../hardware/soc.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { WeightsPolicy } from '../plan/plan.ts';
+import { chipSeconds } from './chip-seconds.ts';
 import {
   embeddingRowBytes,
   type LayerSeconds,
@@ -21,6 +23,7 @@ import {
 } from './layer-seconds.ts';
 import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
+import type { SocPhase } from './soc-phase.ts';
 
 /** The numbers of one device that a ring's time is made of; seconds and bytes. */
 export interface DeviceCosts {
@@ -28,7 +31,7 @@ export interface DeviceCosts {
   readonly kind: DeviceKind;
   readonly cpu: LayerSeconds;
   readonly gpu: LayerSeconds | undefined;
-  /** α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none). */
+  /** α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none), or cut between GPU and NPU. */
   readonly cpuLayer: number;
   readonly gpuLayer: number;
   /** Copies of the hidden state to and from a GPU with its own memory, per window: ξ_m less the link. */
@@ -102,9 +105,10 @@ export function createPrefillCosts(
   const costs = createRingCosts(cluster, model, { ...workload, context: workload.promptTokens }, runtime);
   const message = runtime.activationBytes * model.hiddenSize * workload.batch * workload.promptTokens;
   const devices = costs.devices.map((device, index): DeviceCosts => {
+    const chip = chipCosts(cluster.devices[index] as Device, model, workload, runtime, 'prefill');
     const { cpu, gpu } = cluster.devices[index] as Device;
     const onCpu = prefillLayerSeconds(model, workload, cpu);
-    const onGpu = gpu && prefillLayerSeconds(model, workload, gpu);
+    const onGpu = chip?.layer ?? (gpu && prefillLayerSeconds(model, workload, gpu));
     return {
       ...device,
       cpu: onCpu,
@@ -126,10 +130,11 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
   const { gpu } = device;
   const kind = deviceKind(device);
   const cpu = layerSeconds(model, workload, device.cpu);
-  const gpuSeconds = gpu && layerSeconds(model, workload, gpu);
+  const chip = chipCosts(device, model, workload, runtime, 'decode');
+  const gpuSeconds = chip?.layer ?? (gpu && layerSeconds(model, workload, gpu));
   const unified = hasUnifiedGpu(device);
   const outputOnCpu = outputSeconds(model, workload, device.cpu);
-  const outputOnGpu = gpu && outputSeconds(model, workload, gpu);
+  const outputOnGpu = chip?.output ?? (gpu && outputSeconds(model, workload, gpu));
   const swapOut = kind === 'android' ? Math.min(device.memory.swappable, device.memory.swapFree) : 0;
   const message = runtime.activationBytes * model.hiddenSize * workload.batch;
   return {
@@ -151,6 +156,12 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     gpuRoom: gpu === undefined ? 0 : Math.max(0, gpu.memory.available - runtime.gpuBufferBytes),
     reloadRate: reloadRate(device),
   };
+}
+
+/** A chip whose operators are cut between GPU and NPU; undefined for other devices. */
+function chipCosts(device: Device, model: Model, workload: Workload, runtime: Runtime, phase: SocPhase['phase']) {
+  const partition = runtime.partitions?.get(device.name);
+  return partition && chipSeconds({ device: socDevice(device), model, partition, phase }, workload);
 }
 
 /** What one device holds and does for a token, over all its windows. */

@@ -1,3 +1,5 @@
+import type { TensorPartition } from '../plan/tensor-partition.ts';
+
 /** What the running program adds to the weights: sizes that the formulas take as given. */
 export interface Runtime {
   /** c^cpu, c^gpu: compute buffers, bytes (prima.cpp Table 6). */
@@ -5,6 +7,11 @@ export interface Runtime {
   readonly gpuBufferBytes: number;
   /** Bytes of a value that travels between devices: 4 (F32) in prima.cpp, 2 in HELM (Eq. 4.4). */
   readonly activationBytes: number;
+  /**
+   * How the program on each chip cuts operators between GPU and NPU, by device: what schedulers plan with, before a plan
+   * says it. The others' GPUs run whole operators.
+   */
+  readonly partitions?: ReadonlyMap<string, TensorPartition>;
 }
 
 /**

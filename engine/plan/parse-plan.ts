@@ -1,7 +1,7 @@
 import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
 import { readPartition } from './parse-partition.ts';
-import type { Cut, Place, Plan, Stage } from './plan.ts';
+import type { Cut, OutputPlace, Place, Plan, Stage } from './plan.ts';
 
 const PROCESSORS = ['cpu', 'gpu'] as const;
 
@@ -20,7 +20,7 @@ export function parsePlan(text: string, file: string): Plan {
     rounds: fields.count('rounds'),
     stages: fields.list('stages').map(readStage),
     embedding: readPlace(fields.object('embedding')),
-    output: readPlace(fields.object('output')),
+    output: readOutput(fields.object('output')),
     weights: Object.fromEntries((weights?.keys() ?? []).map((name) => [name, readWeights(weights as Fields, name)])),
     kvCache: fields.oneOf('kvCache', ['with-layers', 'host']),
     ...(allReduce && { allReduce }),
@@ -34,6 +34,11 @@ function readPlace(fields: Fields): Place {
   const place = { device: fields.text('device'), processor: fields.oneOf('processor', PROCESSORS) };
   fields.end();
   return place;
+}
+
+function readOutput(fields: Fields): OutputPlace {
+  const partition = fields.optionalObject('partition');
+  return { ...readPlace(fields), ...(partition && { partition: readPartition(partition) }) };
 }
 
 function readStage(fields: Fields): Stage {

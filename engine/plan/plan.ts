@@ -14,6 +14,11 @@ export interface Cut {
   readonly share: number;
 }
 
+/** Where the output layer runs; on a chip with an NPU, how it is cut, as the chip's layers are. */
+export interface OutputPlace extends Place {
+  readonly partition?: TensorPartition;
+}
+
 /** A run of layers on one processor: `from` up to, not including, `to`. */
 export interface Stage extends Place {
   readonly from: number;
@@ -30,7 +35,10 @@ export interface Stage extends Place {
    * computes (Hugging Face Accelerate).
    */
   readonly streamed?: 'ahead' | 'in-turn';
-  /** On a chip with an NPU: what part of every operator the NPU has; the stage's GPU has the rest (HeteroLLM). */
+  /**
+   * On a chip with an NPU: what part of every operator the NPU has; the stage's GPU has the rest (HeteroLLM). One for all
+   * that a plan gives to the GPU of one chip.
+   */
   readonly partition?: TensorPartition;
 }
 
@@ -66,8 +74,7 @@ export interface Plan {
   readonly stages: readonly Stage[];
   /** Where the token is embedded; its device is the head of the ring. */
   readonly embedding: Place;
-  /** Where the output layer runs. */
-  readonly output: Place;
+  readonly output: OutputPlace;
   /**
    * By device name; a device that is not named leaves all to its OS, or, where `hearth run` carries the plan out, keeps
    * what it can in memory: the plan that it saves says what was done.

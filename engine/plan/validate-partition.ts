@@ -3,41 +3,64 @@ import { graphLengths, type SocDevice, socDevice } from '../hardware/soc.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorShape, operatorShapes } from '../model/operators.ts';
-import type { Plan } from './plan.ts';
+import { isWholeChip } from './is-whole-chip.ts';
+import type { Place, Plan } from './plan.ts';
 import type { OperatorCut, TensorPartition } from './tensor-partition.ts';
 
 /** The most tokens of a prompt: an order of magnitude beyond what models are trained for. */
 export const MOST_PROMPT_TOKENS = 1_000_000;
 
+/** A part of a plan that may cut operators, and where it stands. */
+interface PartitionedPlace extends Place {
+  readonly at: string;
+  readonly partition?: TensorPartition;
+}
+
 /**
- * Checks what a plan says about operators that GPU and NPU share: one stage of all layers on the GPU of a chip that has
- * an NPU, every operator cut within its rows, prompts within what can be, graphs that are prepared.
+ * Checks what a plan says about operators that GPU and NPU share: they are on the GPU of a chip that has an NPU, cut in
+ * one way for all that this GPU runs, every operator within its rows, prompts within what can be, graphs that are
+ * prepared. A chip that has everything cuts its output layer as its stage says.
  * @throws InputError that says which part is wrong and what it should be
  */
 export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, where: string): void {
-  const index = plan.stages.findIndex(({ partition }) => partition !== undefined);
-  if (index < 0) return;
-  const stage = plan.stages[index] as Plan['stages'][number];
+  const places: PartitionedPlace[] = plan.stages.map((stage, index) => ({ ...stage, at: `stages[${index}]` }));
+  if (!isWholeChip(plan)) places.push({ ...plan.output, at: 'output' });
+  const cutting = places.filter(({ partition }) => partition !== undefined);
+  if (cutting.length === 0) return;
   const fail = (part: string, problem: string): never => {
     throw new InputError(`${where}: ${part}`, problem);
   };
-  const place = `stages[${index}]`;
-  const count = plan.stages.length;
-  if (count > 1) fail(`${place}.partition`, `there are ${count} stages; one with a partition holds all layers`);
-  if (stage.processor !== 'gpu') fail(`${place}.processor`, 'is "cpu"; GPU and NPU share operators: use "gpu"');
-  if (stage.cut !== undefined || stage.streamed !== undefined) {
-    fail(
-      `${place}.partition`,
-      'stands beside "cut" or "streamed"; its weights stay in the chip\'s memory: remove those',
-    );
-  }
-  if (plan.output.processor !== 'gpu' || plan.output.device !== stage.device) {
-    fail('output', `is elsewhere; with a partition it is on the GPU of "${stage.device}"`);
-  }
+  plan.stages.forEach((stage, index) => {
+    if (stage.partition === undefined || (stage.cut === undefined && stage.streamed === undefined)) return;
+    const problem = 'stands beside "cut" or "streamed"; its weights stay in the chip\'s memory: remove those';
+    fail(`stages[${index}].partition`, problem);
+  });
   if (plan.kvCache !== 'with-layers') fail('kvCache', 'is "host"; the memory is shared: use "with-layers"');
-  const device = cluster.devices.find(({ name }) => name === stage.device);
-  if (device === undefined) return;
-  checkCuts(stage.partition as TensorPartition, socDevice(device), model, `${where}: ${place}.partition`);
+  if (isWholeChip(plan) && (plan.output.processor !== 'gpu' || plan.output.device !== plan.stages[0]?.device)) {
+    fail('output', `is elsewhere; with a partition it is on the GPU of "${plan.stages[0]?.device}"`);
+  }
+  const checked = new Map<string, string>();
+  for (const { at, device: name, processor, partition } of cutting) {
+    if (processor !== 'gpu') fail(`${at}.processor`, 'is "cpu"; GPU and NPU share operators: use "gpu"');
+    const text = JSON.stringify(partition);
+    const before = checked.get(name);
+    checked.set(name, text);
+    if (before === text) continue;
+    if (before !== undefined) fail(`${at}.partition`, `differs from another of "${name}"; a chip cuts in one way`);
+    const device = cluster.devices.find((candidate) => candidate.name === name);
+    if (device !== undefined) {
+      checkCuts(partition as TensorPartition, socDevice(device), model, `${where}: ${at}.partition`);
+    }
+    if (partition?.graphs === 'online' && !isWholeChip(plan)) {
+      fail(`${at}.partition.graphs`, 'is "online"; a chip that is one of several stages runs "prepared" graphs');
+    }
+  }
+  const whole = places.find(
+    ({ device, processor, partition }) => partition === undefined && processor === 'gpu' && checked.has(device),
+  );
+  if (whole !== undefined) {
+    fail(whole.at, `lacks the "partition" that the rest of the GPU of "${whole.device}" has; give it the same`);
+  }
 }
 
 function checkCuts(partition: TensorPartition, device: SocDevice, model: Shape, where: string): void {

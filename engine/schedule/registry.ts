@@ -13,8 +13,13 @@ import { ringAware } from './ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from './scheduler.ts';
 import { singleDevice } from './single-device.ts';
 import { tensorParallel } from './tensor-parallel.ts';
+import { tensorPartition } from './tensor-partition/tensor-partition.ts';
+import { withChips } from './with-chips.ts';
 
-/** A scheduler with its default options, as experiments list it. */
+/**
+ * A scheduler with its default options, as experiments list it. Those that plan a ring by its costs take chips with an
+ * NPU for what their best tensor partition makes of them; the rules of other programs, which don't use NPUs, don't.
+ */
 export interface RegisteredScheduler {
   readonly description: string;
   readonly plan: (problem: SchedulingProblem, solver: IntegerSolver) => Scheduled;
@@ -34,29 +39,30 @@ export const SCHEDULER_NAMES = [
   'dllama',
   'zero-inference',
   'accelerate',
+  'tensor-partition',
 ] as const;
 export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
 export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
   halda: {
     description: 'prima.cpp: Algorithm 1 as written, with device selection',
-    plan: (problem, solver) => halda(problem, solver, ALGORITHM_1),
+    plan: (problem, solver) => withChips((given) => halda(given, solver, ALGORITHM_1))(problem),
   },
   'halda-repaired': {
     description: 'Algorithm 1 with its defects mended',
-    plan: (problem, solver) => halda(problem, solver, ALGORITHM_1_REPAIRED),
+    plan: (problem, solver) => withChips((given) => halda(given, solver, ALGORITHM_1_REPAIRED))(problem),
   },
   optimal: {
     description: 'the exact optimum, by dynamic programming',
-    plan: (problem) => optimal(problem),
+    plan: withChips((problem) => optimal(problem)),
   },
   milp: {
     description: 'the exact optimum again, as one integer program',
-    plan: (problem, solver) => milp(problem, { solver }),
+    plan: (problem, solver) => withChips((given) => milp(given, { solver }))(problem),
   },
   'ring-aware': {
     description: 'rounds, windows and pinned weights for a ring that reads ahead while others compute',
-    plan: (problem) => ringAware(problem),
+    plan: withChips((problem) => ringAware(problem)),
   },
   'memory-ratio': {
     description: 'exo and prima.cpp without Halda: layers in proportion to free memory',
@@ -90,5 +96,9 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
   accelerate: {
     description: 'Hugging Face Accelerate: the head alone, its GPU filled first, the other layers copied in turn',
     plan: (problem) => layerStreaming(problem, { variant: 'accelerate' }),
+  },
+  'tensor-partition': {
+    description: 'HeteroLLM: the head alone, a chip whose GPU and NPU share every operator as is best',
+    plan: (problem) => tensorPartition(problem),
   },
 };

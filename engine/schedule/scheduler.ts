@@ -21,6 +21,7 @@ export type NoPlanReason =
   | 'more-devices-than-layers'
   | 'needs-gpu'
   | 'needs-npu'
+  | 'one-request-only'
   | 'no-set-assignment'
   | 'solver-failed';
 

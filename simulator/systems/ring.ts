@@ -10,9 +10,11 @@ import type { Steps } from '../kernel/effect.ts';
 import { hold } from '../kernel/hold.ts';
 import { holdUntil } from '../kernel/hold-until.ts';
 import type { SimulationOptions } from '../simulate.ts';
+import { type Chip, type ChipSteps, chipSteps } from './chip.ts';
 import { askFor, type Computing, computingSeconds, finish } from './compute.ts';
 import { itinerary, nextVisits, type Visit } from './itinerary.ts';
 import { streamStage } from './layer-streaming.ts';
+import { runChipOutput, runChipStage } from './ring-chip.ts';
 import type { RingDevice } from './ring-device.ts';
 import { type Sending, send } from './send.ts';
 
@@ -22,6 +24,8 @@ export interface RingParts extends Computing, Sending {
   readonly workload: Workload;
   readonly runtime: Runtime;
   readonly devices: ReadonlyMap<string, RingDevice>;
+  /** Those of them that cut operators between GPU and NPU. */
+  readonly chips: ReadonlyMap<string, Chip>;
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
   /** The KV caches grow to so many tokens. */
@@ -38,6 +42,7 @@ interface Pass {
   readonly tokens: number;
   readonly costs: RingCosts;
   readonly layer: (device: RingDevice, processor: ProcessorKind) => LayerSeconds;
+  readonly chipSteps: ReadonlyMap<string, ChipSteps>;
 }
 
 /** A token's way, and for each visit those whose weights its device may fetch after it. */
@@ -115,6 +120,11 @@ function* handOn(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice)
 /** Layer by layer: its weights arrive, then it is computed. */
 function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
   const { processor, from, to, streamed } = stage;
+  if (stage.partition !== undefined) {
+    const { layer } = pass.chipSteps.get(device.name) as ChipSteps;
+    yield* runChipStage(parts.chips.get(device.name) as Chip, device, stage, layer);
+    return;
+  }
   const seconds = pass.layer(device, processor);
   if (streamed !== undefined) {
     const { layerCopy } = pass.costs.devices[device.index] as DeviceCosts;
@@ -159,7 +169,12 @@ function* runLayer(
 }
 
 function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Steps {
-  const { processor } = parts.plan.output;
+  const { processor, partition } = parts.plan.output;
+  if (partition !== undefined) {
+    const { output } = pass.chipSteps.get(head.name) as ChipSteps;
+    yield* runChipOutput(parts.chips.get(head.name) as Chip, head, output);
+    return;
+  }
   const costs = pass.costs.devices[head.index] as DeviceCosts;
   const seconds = processor === 'gpu' ? costs.outputOnGpu : costs.outputOnCpu;
   if (seconds === undefined) return;
@@ -190,18 +205,20 @@ function activationBytes(
   return runtime.activationBytes * model.hiddenSize * tokens * workload.batch;
 }
 
-function createPass({ cluster, model, workload, runtime }: RingParts, phase: Pass['phase'], context: number): Pass {
+function createPass(parts: RingParts, phase: Pass['phase'], context: number): Pass {
+  const { cluster, model, workload, runtime, chips } = parts;
+  const steps = new Map([...chips].map(([name, chip]) => [name, chipSteps(chip.parts, phase, context)]));
   const costs = createRingCosts(cluster, model, { ...workload, context }, runtime);
   if (phase === 'decode') {
     const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
       const { cpu, gpu } = costs.devices[device.index] as DeviceCosts;
       return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
     };
-    return { phase, context, tokens: 1, costs, layer };
+    return { phase, context, tokens: 1, costs, layer, chipSteps: steps };
   }
   const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
     const { cpu, gpu } = cluster.devices[device.index] as Device;
     return prefillLayerSeconds(model, workload, processor === 'gpu' && gpu !== undefined ? gpu : cpu);
   };
-  return { phase, context, tokens: workload.promptTokens, costs, layer };
+  return { phase, context, tokens: workload.promptTokens, costs, layer, chipSteps: steps };
 }

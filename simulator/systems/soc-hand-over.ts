@@ -3,7 +3,7 @@ import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/synchronisation.
 import type { Lane } from '../../engine/trace/trace.ts';
 import type { Steps } from '../kernel/effect.ts';
 import { hold } from '../kernel/hold.ts';
-import type { Chip } from './soc.ts';
+import type { Chip } from './chip.ts';
 
 /**
  * Fast synchronisation (HeteroLLM 4.2): the thread sleeps for as long as it expects the GPU's kernels to take, in whole

@@ -79,7 +79,7 @@ test('prompts of no tokens, or of too many', () => {
   assert.is(withPartition({ promptTokens: 2e6 }), `${place}: 2000000 is not a whole number between 1 and 1000000`);
 });
 
-test('a partition stands alone, on the GPU of a chip with an NPU', () => {
+test('a partition stands on the GPU of a chip with an NPU', () => {
   assert.match(withStage({ streamed: 'ahead' }), /streamed/);
   assert.match(withStage({}, { kvCache: 'host' }), /kvCache: is "host"; the memory is shared: use "with-layers"/);
   assert.match(withStage({ processor: 'cpu' }), /processor: is "cpu"; GPU and NPU share operators: use "gpu"/);
@@ -88,7 +88,10 @@ test('a partition stands alone, on the GPU of a chip with an NPU', () => {
     { ...STAGE, to: 1 },
     { ...STAGE, from: 1 },
   ];
-  assert.match(messageOf({ ...PLAN, stages: halves }), /there are 2 stages; one with a partition holds all layers/);
+  assert.match(
+    messageOf({ ...PLAN, stages: halves }),
+    /output: lacks the "partition" that the rest of the GPU of "chip" has/,
+  );
   const onPc = { device: 'pc', processor: 'gpu' } as const;
   assert.match(messageOf({ ...PLAN, stages: [{ ...STAGE, ...onPc }] }), /"pc" has no GPU/);
 });

@@ -42,8 +42,8 @@ export interface PartitionedPlan {
  * HeteroLLM's tensor partition solver (4.3): every operator is cut as its T_total is least, for a prompt of the
  * workload's length and for one token. A phase in which the GPU alone is faster than all these cuts together, since its
  * queue never runs empty, is left to it.
- * @returns a plan with how each cut was chosen; none where the device has no NPU
- * @throws InputError for an unknown device, more than one request, or a prompt that is too long
+ * @returns a plan with how each cut was chosen; none where the device has no NPU, or for more than one request
+ * @throws InputError for an unknown device, or a prompt that is too long
  */
 export function tensorPartition(
   { belief, model, workload }: SchedulingProblem,
@@ -63,6 +63,10 @@ export function tensorPartition(
   } catch (error) {
     if (error instanceof InputError) return noPlan('needs-npu', error.message);
     throw error;
+  }
+  if (workload.batch !== 1) {
+    const message = `operators are cut for one request at a time, not for ${workload.batch}; use a batch of 1, or another scheduler`;
+    return noPlan('one-request-only', message);
   }
   const { prefill, decode } = SOC_SYSTEMS[system];
   const operators = modelOperators(model);
