@@ -3,6 +3,7 @@ import type { Operator } from '../model/operators.ts';
 import type { OperatorCut, Synchronisation } from '../plan/tensor-partition.ts';
 import { gpuTask } from './mobile-gpu.ts';
 import { npuProductSeconds } from './npu.ts';
+import type { PartTimes } from './part-times.ts';
 import { concurrently, type Ends, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
 import { partBytes } from './soc-steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
@@ -24,18 +25,23 @@ export interface CutOperator {
  * The NPU's part: graph after graph, the weights' rows passing through the array in which the activations stand still:
  * [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2, Fig. 5).
  */
-export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice): Task {
+export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice, times?: PartTimes): Task {
   const { npuRows, npuLengths } = cut;
   if (npuRows === 0) return NO_TASK;
   let [seconds, bytes] = [0, 0];
   for (const length of npuLengths) {
-    const product = { rows: npuRows, inner: operator.columns, columns: length };
     const ofGraph = partBytes(operator, npuRows, length);
-    const computing = npuProductSeconds(product, { flops: npuFlops(device, length), array: device.soc.npu });
-    seconds += Math.max(computing, ofGraph / device.npu.bandwidth);
+    seconds += times?.npu(operator, npuRows, length) ?? graphRunSeconds(operator, npuRows, length, ofGraph, device);
     bytes += ofGraph;
   }
   return { seconds, bytes };
+}
+
+/** A graph as long as its arithmetic, or its memory traffic. */
+function graphRunSeconds(operator: Operator, rows: number, length: number, bytes: number, device: SocDevice): number {
+  const product = { rows, inner: operator.columns, columns: length };
+  const computing = npuProductSeconds(product, { flops: npuFlops(device, length), array: device.soc.npu });
+  return Math.max(computing, bytes / device.npu.bandwidth);
 }
 
 /**
@@ -47,22 +53,31 @@ function npuFlops({ npu }: SocDevice, length: number): number {
 }
 
 /** The GPU's part: the rows that the NPU leaves of its tokens, then all rows of the tokens that it leaves. */
-export function gpuPart({ operator, cut, tokens }: CutOperator, device: SocDevice): Task {
+export function gpuPart({ operator, cut, tokens }: CutOperator, device: SocDevice, times?: PartTimes): Task {
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
-  const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device);
+  const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device, times);
   if (covered === tokens) return rest;
-  const margin = gpuProduct(operator, operator.rows, tokens - covered, device);
+  const margin = gpuProduct(operator, operator.rows, tokens - covered, device, times);
   return { seconds: rest.seconds + margin.seconds, bytes: rest.bytes + margin.bytes };
 }
 
-function gpuProduct(operator: Operator, rows: number, tokens: number, { gpu }: SocDevice): Task {
+function gpuProduct(
+  operator: Operator,
+  rows: number,
+  tokens: number,
+  { gpu }: SocDevice,
+  times: PartTimes | undefined,
+): Task {
   if (rows * tokens === 0) return NO_TASK;
-  const work = { flops: 2 * rows * operator.columns * tokens, bytes: partBytes(operator, rows, tokens) };
+  const bytes = partBytes(operator, rows, tokens);
+  if (times !== undefined) return { seconds: times.gpu(operator, rows, tokens), bytes };
+  const work = { flops: 2 * rows * operator.columns * tokens, bytes };
   return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
 }
 
-export function operatorParts(operator: CutOperator, device: SocDevice): OperatorParts {
-  return { gpu: gpuPart(operator, device), npu: npuPart(operator, device) };
+/** @param times what products take, where a profile says it */
+export function operatorParts(operator: CutOperator, device: SocDevice, times?: PartTimes): OperatorParts {
+  return { gpu: gpuPart(operator, device, times), npu: npuPart(operator, device, times) };
 }
 
 /** Seconds of a cut operator and where they go. */

@@ -6,6 +6,7 @@ import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } 
 import { gpuTask, queuedSeconds } from './mobile-gpu.ts';
 import { graphSeconds } from './npu-graph.ts';
 import { operatorCost, operatorParts } from './operator-cost.ts';
+import type { PartTimes } from './part-times.ts';
 import type { Ends, Task } from './shared-memory.ts';
 import { type SocStep, socSteps } from './soc-steps.ts';
 
@@ -44,6 +45,8 @@ export interface SocPhase {
   readonly phase: 'prefill' | 'decode';
   /** Tokens in the KV cache while a token is decoded; of no account in prefill. */
   readonly context: number;
+  /** What products take, where a profile says it; the chip's closed forms unless given. */
+  readonly times?: PartTimes;
 }
 
 /** The cut of an operator in a phase: the output layer has one token in both. */
@@ -89,7 +92,7 @@ export function phaseCost(parts: SocPhase): PhaseCost {
 }
 
 function stepCost(step: SocStep, times: number, parts: SocPhase): StepCost {
-  const { device, partition } = parts;
+  const { device, partition, times: profile } = parts;
   if (step.kind === 'kernel') {
     const gpu = gpuTask(step.work, { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth });
     const ends = { first: gpu.seconds, second: 0 };
@@ -109,7 +112,7 @@ function stepCost(step: SocStep, times: number, parts: SocPhase): StepCost {
   }
   const { operator } = step;
   const cut = cutOf(parts, operator.name);
-  const tasks = operatorParts({ operator, cut, tokens: tokensOf(parts, operator.name) }, device);
+  const tasks = operatorParts({ operator, cut, tokens: tokensOf(parts, operator.name) }, device, profile);
   return {
     name: operator.name,
     kind: step.kind,

@@ -5,6 +5,7 @@ import {
   operatorCost,
   operatorParts,
 } from '../../cost/operator-cost.ts';
+import type { PartTimes } from '../../cost/part-times.ts';
 import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
 import type { Operator } from '../../model/operators.ts';
 import {
@@ -31,6 +32,8 @@ export interface CuttingProblem {
   readonly lists?: readonly (readonly number[])[];
   /** ROW_ALIGNMENT unless given. */
   readonly rowAlignment?: number;
+  /** The profile that the solver goes by; the chip's closed forms unless given. */
+  readonly times?: PartTimes;
 }
 
 /** A cut with what it costs. */
@@ -54,10 +57,10 @@ export interface CutSearch {
  * @throws RangeError if no kind of cut is allowed that the operator could have
  */
 export function bestCut(problem: CuttingProblem): CutSearch {
-  const { device, operator, tokens, synchronisation, kinds, rowAlignment = ROW_ALIGNMENT } = problem;
+  const { device, operator, tokens, synchronisation, kinds, rowAlignment = ROW_ALIGNMENT, times } = problem;
   const lists = problem.lists ?? (tokens === 1 ? [[1]] : graphLists(tokens, graphLengths(device.soc.npu)));
   const best = new Map<CutKind, CutCandidate>();
-  const partsOf = (cut: OperatorCut): OperatorParts => operatorParts({ operator, cut, tokens }, device);
+  const partsOf = (cut: OperatorCut): OperatorParts => operatorParts({ operator, cut, tokens }, device, times);
   const leastOf = (kind: CutKind): number => best.get(kind)?.cost.seconds ?? Number.POSITIVE_INFINITY;
   /** @returns which part alone takes longer than the best so far; then there is no gain in making it larger */
   const consider = (cut: OperatorCut): 'npu' | 'gpu' | undefined => {
@@ -81,7 +84,7 @@ export function bestCut(problem: CuttingProblem): CutSearch {
     const kind = cutKind(cutAt(1), operator.rows, tokens);
     if (kinds?.includes(kind) === false) continue;
     // The GPU has at least the tokens that no graph covers.
-    if (gpuPart({ operator, cut: allRows, tokens }, device).seconds >= leastOf(kind)) continue;
+    if (gpuPart({ operator, cut: allRows, tokens }, device, times).seconds >= leastOf(kind)) continue;
     const meeting = firstStep(steps, (step) => {
       const { npu, gpu } = partsOf(cutAt(step));
       return npu.seconds >= gpu.seconds;

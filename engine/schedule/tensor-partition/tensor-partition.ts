@@ -1,3 +1,4 @@
+import type { PartTimes } from '../../cost/part-times.ts';
 import { phaseCost, type SocPhase } from '../../cost/soc-phase.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
@@ -24,6 +25,8 @@ export interface TensorPartitionOptions {
   readonly synchronisation?: Synchronisation;
   /** The chip; the head unless named. */
   readonly device?: string;
+  /** The profile that the solver goes by, measured or predicted; the chip's closed forms unless given. */
+  readonly times?: PartTimes;
 }
 
 /** How one operator came to be cut as it is. */
@@ -47,7 +50,7 @@ export interface PartitionedPlan {
  */
 export function tensorPartition(
   { belief, model, workload }: SchedulingProblem,
-  { system = 'hetero-tensor', synchronisation = 'fast', device: name }: TensorPartitionOptions = {},
+  { system = 'hetero-tensor', synchronisation = 'fast', device: name, times }: TensorPartitionOptions = {},
 ): PartitionedPlan | NoPlan {
   const found = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
   const { promptTokens } = workload;
@@ -74,7 +77,7 @@ export function tensorPartition(
     const tokens = phase === 'prefill' ? promptTokens : 1;
     const kinds = phase === 'prefill' ? prefill.kinds : decode;
     const lists = phase === 'prefill' ? prefill.lists?.(tokens, device) : undefined;
-    const problem = { device, operator: operators[operator], tokens, synchronisation };
+    const problem = { device, operator: operators[operator], tokens, synchronisation, ...(times && { times }) };
     return { phase, operator, tokens, ...bestCut({ ...problem, ...(kinds && { kinds }), ...(lists && { lists }) }) };
   };
   const ofPrompt = Object.fromEntries(LAYER_OPERATORS.map((name) => [name, search('prefill', name)]));
@@ -88,7 +91,7 @@ export function tensorPartition(
     prefill: cuts(ofPrompt),
     decode: cuts(ofToken),
   };
-  const soc = { device, model, context: workload.context };
+  const soc = { device, model, context: workload.context, ...(times && { times }) };
   const allows = (kinds: readonly CutKind[] | undefined): boolean => kinds?.includes('gpu') !== false;
   const decoded = allows(decode) ? fasterOf({ ...soc, partition, phase: 'decode' }) : partition;
   const final = allows(prefill.kinds) ? fasterOf({ ...soc, partition: decoded, phase: 'prefill' }) : decoded;

@@ -1,0 +1,59 @@
+import { checkShape, type PartShape, type PartTimes, shapeText } from '../cost/part-times.ts';
+import { InputError } from '../input/input-error.ts';
+import type { Operator } from '../model/operators.ts';
+
+/** A solver asks for a shape that was never profiled. */
+export class MissingProfileError extends InputError {}
+
+/** A product that one of a chip's processors took so long for. */
+export interface MeasuredPart extends PartShape {
+  readonly processor: 'gpu' | 'npu';
+  readonly seconds: number;
+}
+
+export interface MeasuredTimesOptions {
+  /** Runs a part for real, seconds; where it isn't given, only what was measured before is known. */
+  readonly measure?: (processor: 'gpu' | 'npu', operator: Operator, rows: number, tokens: number) => number;
+}
+
+export interface MeasuredTimes extends PartTimes {
+  /** All that was measured, before and since. */
+  readonly parts: () => readonly MeasuredPart[];
+}
+
+/**
+ * Real-execution mode of HeteroLLM's profiler (4.3): every part is run once, when the solver first asks for it, and known
+ * from then on.
+ * @throws InputError, when asked, for a shape that can't be
+ * @throws MissingProfileError, when asked, for a shape that is unknown and can't be run
+ */
+export function createMeasuredTimes(
+  parts: readonly MeasuredPart[],
+  { measure }: MeasuredTimesOptions = {},
+): MeasuredTimes {
+  const known = new Map(parts.map((part) => [keyOf(part.processor, part), part]));
+  const secondsOf = (processor: 'gpu' | 'npu', operator: Operator, rows: number, tokens: number): number => {
+    const shape = { rows, columns: operator.columns, tokens };
+    const key = keyOf(processor, shape);
+    const found = known.get(key);
+    if (found !== undefined) return found.seconds;
+    checkShape(shape);
+    if (measure === undefined) {
+      const own = [...known.values()].filter((part) => part.processor === processor).length;
+      const problem = `${shapeText(shape)} was not among the ${own} shapes that were; profile it, or use a predicted profile`;
+      throw new MissingProfileError(`${processor.toUpperCase()} profile`, problem);
+    }
+    const seconds = measure(processor, operator, rows, tokens);
+    known.set(key, { processor, ...shape, seconds });
+    return seconds;
+  };
+  return {
+    gpu: (operator, rows, tokens) => secondsOf('gpu', operator, rows, tokens),
+    npu: (operator, rows, tokens) => secondsOf('npu', operator, rows, tokens),
+    parts: () => [...known.values()],
+  };
+}
+
+function keyOf(processor: 'gpu' | 'npu', { rows, columns, tokens }: PartShape): string {
+  return `${processor} ${rows} ${columns} ${tokens}`;
+}

@@ -1,0 +1,59 @@
+import { checkShape, shapeText } from '../../cost/part-times.ts';
+import { InputError } from '../../input/input-error.ts';
+import { randomStream } from '../../input/random-stream.ts';
+import { type HeldOutError, heldOutError } from './held-out-error.ts';
+import type { LatencyModel, LatencyModelKind, LatencySample } from './latency-model.ts';
+import { type NetworkOptions, trainNetwork } from './train-network.ts';
+import { trainTree } from './train-tree.ts';
+import { type TrainedRange, trainedRange } from './trained-range.ts';
+
+/** Fewer leave nothing to learn from, or nothing to judge by. */
+export const FEWEST_SAMPLES = 20;
+/** Every fourth sample, in random order, is held out. */
+const HELD_OUT = 4;
+
+/** What was learned from samples of one processor. */
+export interface LearnedLatency {
+  /** The one with the smaller median error on held-out samples. */
+  readonly better: LatencyModel;
+  readonly models: Readonly<Record<LatencyModelKind, LatencyModel>>;
+  readonly errors: Readonly<Record<LatencyModelKind, HeldOutError>>;
+  /** Of the samples that were learned from. */
+  readonly range: TrainedRange;
+  readonly samples: number;
+}
+
+/**
+ * Prediction mode of HeteroLLM's profiler (4.3): regressions trained on sampled shapes. A tree and a network learn from
+ * three quarters of the samples; the rest, which neither has seen, says which is kept.
+ * @throws InputError for too few samples, a shape that can't be, or seconds that are not above 0
+ */
+export async function learnLatency(
+  samples: readonly LatencySample[],
+  options: NetworkOptions,
+): Promise<LearnedLatency> {
+  checkSamples(samples);
+  const random = randomStream(options.seed, 'held-out samples');
+  const shuffled = samples
+    .map((sample) => ({ sample, key: random.next() }))
+    .sort((one, other) => one.key - other.key)
+    .map(({ sample }) => sample);
+  const heldOut = shuffled.filter((_, index) => index % HELD_OUT === 0);
+  const learned = shuffled.filter((_, index) => index % HELD_OUT !== 0);
+  const models = { tree: trainTree(learned), network: await trainNetwork(learned, options) };
+  const errors = { tree: heldOutError(models.tree, heldOut), network: heldOutError(models.network, heldOut) };
+  const better = errors.tree.median <= errors.network.median ? models.tree : models.network;
+  return { better, models, errors, range: trainedRange(learned), samples: learned.length };
+}
+
+function checkSamples(samples: readonly LatencySample[]): void {
+  if (samples.length < FEWEST_SAMPLES) {
+    const found = `${samples.length} are too few to learn from`;
+    throw new InputError('samples', `${found}; profile ${FEWEST_SAMPLES} shapes or more`);
+  }
+  for (const { seconds, ...shape } of samples) {
+    checkShape(shape);
+    if (seconds > 0 && Number.isFinite(seconds)) continue;
+    throw new InputError(`sample ${shapeText(shape)}`, `took ${seconds} s; a time is above 0: measure it again`);
+  }
+}

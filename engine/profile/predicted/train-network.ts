@@ -1,0 +1,82 @@
+import { env, ready, setBackend, tensor2d, tidy, train } from '@tensorflow/tfjs-core';
+import '@tensorflow/tfjs-backend-cpu';
+import { initializers, layers, type Sequential, sequential } from '@tensorflow/tfjs-layers';
+import type { PartShape } from '../../cost/part-times.ts';
+import { type LatencyModel, type LatencySample, latencyFeatures } from './latency-model.ts';
+
+export interface NetworkOptions {
+  /** Of the first weights. */
+  readonly seed: number;
+  /** Passes over the samples; 200 unless given. */
+  readonly epochs?: number;
+  /** Is told of every pass. */
+  readonly progress?: (epoch: number, epochs: number) => void;
+}
+
+const HIDDEN_UNITS = 24;
+const BATCH = 64;
+const LEARNING_RATE = 0.01;
+
+/**
+ * A network with two hidden layers of 24 units that learns the logarithm of seconds from those of the sizes, both scaled to
+ * mean 0 and variance 1. Its samples keep their order and its first weights a seed, so that it comes out the same every
+ * time. It is smooth: between two stages it draws a slope.
+ */
+export async function trainNetwork(samples: readonly LatencySample[], options: NetworkOptions): Promise<LatencyModel> {
+  const { seed, epochs = 200, progress } = options;
+  env().set('PROD', true);
+  await setBackend('cpu');
+  await ready();
+  const scales = [0, 1, 2].map((index) => scaleOf(samples.map((sample) => latencyFeatures(sample)[index] as number)));
+  const output = scaleOf(samples.map(({ seconds }) => Math.log(seconds)));
+  const inputsOf = (shapes: readonly PartShape[]): number[][] =>
+    shapes.map((shape) => latencyFeatures(shape).map((value, index) => (scales[index] as Scale).scale(value)));
+  const network = createNetwork(seed);
+  const inputs = tensor2d(inputsOf(samples));
+  const values = tensor2d(samples.map(({ seconds }) => [output.scale(Math.log(seconds))]));
+  await network.fit(inputs, values, {
+    epochs,
+    batchSize: BATCH,
+    shuffle: false,
+    verbose: 0,
+    callbacks: { onEpochEnd: (epoch) => progress?.(epoch + 1, epochs) },
+  });
+  inputs.dispose();
+  values.dispose();
+  const predict = (shapes: readonly PartShape[]): number[] => {
+    if (shapes.length === 0) return [];
+    const scaled = tidy(() => {
+      const result = network.predict(tensor2d(inputsOf(shapes)));
+      return Array.from((Array.isArray(result) ? result[0] : result)?.dataSync() ?? []);
+    });
+    return scaled.map((value) => Math.exp(output.restore(value)));
+  };
+  return { kind: 'network', predict };
+}
+
+function createNetwork(seed: number): Sequential {
+  const start = (offset: number) => initializers.glorotUniform({ seed: 3 * seed + offset });
+  const hidden = { units: HIDDEN_UNITS, activation: 'tanh' } as const;
+  const network = sequential({
+    layers: [
+      layers.dense({ ...hidden, inputShape: [3], kernelInitializer: start(0) }),
+      layers.dense({ ...hidden, kernelInitializer: start(1) }),
+      layers.dense({ units: 1, kernelInitializer: start(2) }),
+    ],
+  });
+  network.compile({ optimizer: train.adam(LEARNING_RATE), loss: 'meanSquaredError' });
+  return network;
+}
+
+interface Scale {
+  readonly scale: (value: number) => number;
+  readonly restore: (scaled: number) => number;
+}
+
+/** To mean 0 and variance 1; values that are all alike become 0. */
+function scaleOf(values: readonly number[]): Scale {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+  const deviation = variance > 0 ? Math.sqrt(variance) : 1;
+  return { scale: (value) => (value - mean) / deviation, restore: (scaled) => mean + deviation * scaled };
+}
