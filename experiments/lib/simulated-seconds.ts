@@ -9,14 +9,22 @@ export interface SimulatedSecondsCase {
   readonly model: Model;
   readonly workload: Workload;
   readonly reclaim: NonNullable<SimulationOptions['reclaim']>;
+  /** Tokens of the prompt; 1 unless given. */
+  readonly prompt?: number;
 }
 
 /** Tokens decoded: the first finds memories as the prompt left them, and does not count. */
 const TOKENS = 4;
 
 /** What a scheduler may rank plans by: simulated TPOT in steady state, infinite where a plan can't run. */
-export function simulatedSeconds({ cluster, model, workload, reclaim }: SimulatedSecondsCase): (plan: Plan) => number {
-  const asked = { ...workload, promptTokens: 1, outputTokens: TOKENS };
+export function simulatedSeconds({
+  cluster,
+  model,
+  workload,
+  reclaim,
+  prompt = 1,
+}: SimulatedSecondsCase): (plan: Plan) => number {
+  const asked = { ...workload, promptTokens: prompt, outputTokens: TOKENS };
   return (plan) => {
     const options = { reclaim, context: 'fixed', record: 'tokens' } as const;
     const { outOfMemory, trace } = simulate({ cluster, model, plan, workload: asked, ...options });

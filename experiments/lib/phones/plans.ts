@@ -1,0 +1,79 @@
+import type { Model } from '../../../engine/model/model.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import { halda } from '../../../engine/schedule/halda.ts';
+import { ALGORITHM_1_REPAIRED } from '../../../engine/schedule/halda-options.ts';
+import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { optimal } from '../../../engine/schedule/optimal.ts';
+import { ringAware } from '../../../engine/schedule/ring-aware.ts';
+import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
+import { bestPartitions, withChips, withPartitions } from '../../../engine/schedule/with-chips.ts';
+import { simulatedSeconds } from '../simulated-seconds.ts';
+import { type Judged, judge } from './judge.ts';
+import type { Variant } from './variants.ts';
+
+/** Who plans the ring. */
+export const PLANNERS = ['halda-repaired', 'optimal', 'ring-aware'] as const;
+export type Planner = (typeof PLANNERS)[number];
+
+/** One plan, judged; without a plan, why. */
+export interface PhonesRow {
+  readonly model: string;
+  readonly bytes: number;
+  readonly planner: Planner;
+  readonly variant: string;
+  readonly plan: Plan | undefined;
+  readonly judged: Judged | undefined;
+  readonly reason: string | undefined;
+}
+
+export interface PhonesCase {
+  readonly variant: Variant;
+  readonly model: Model;
+  readonly workload: Workload;
+  readonly planner: Planner;
+  readonly solver: IntegerSolver;
+}
+
+export function planAndJudge({ variant, model, workload, planner, solver }: PhonesCase): PhonesRow {
+  const { cluster, system } = variant;
+  const problem = { belief: cluster, model, workload };
+  const found = withChips(schedulerOf(planner, solver, problem, variant), { system })(problem);
+  const { plan } = found;
+  return {
+    model: model.name,
+    bytes: model.bytes,
+    planner,
+    variant: variant.name,
+    plan,
+    judged: plan && judge(plan, { cluster, model, workload }),
+    reason: found.plan === undefined ? found.message : undefined,
+  };
+}
+
+function schedulerOf(
+  planner: Planner,
+  solver: IntegerSolver,
+  problem: SchedulingProblem,
+  { cluster, system }: Variant,
+): (problem: SchedulingProblem) => Scheduled {
+  switch (planner) {
+    case 'halda-repaired':
+      return (given) => halda(given, solver, ALGORITHM_1_REPAIRED);
+    case 'optimal':
+      return (given) => optimal(given);
+    case 'ring-aware': {
+      // Candidates are ranked as they will run: with their operators cut, for a prompt of the length they are cut for.
+      const partitions = bestPartitions(problem, { system });
+      const { model, workload } = problem;
+      const seconds = simulatedSeconds({
+        cluster,
+        model,
+        workload,
+        reclaim: 'overflow',
+        prompt: workload.promptTokens,
+      });
+      return (given) => ringAware(given, { simulated: (plan) => seconds(withPartitions(plan, partitions)) });
+    }
+  }
+}
