@@ -18,6 +18,7 @@ interface Options {
   readonly threads?: string;
   readonly name?: string;
   readonly seed: string;
+  readonly quick?: true;
   readonly json?: true;
 }
 
@@ -33,6 +34,7 @@ export function profileCommand(): Command {
     .option('--threads <n>', 'threads to measure with; default: one for each processor')
     .option('--name <name>', 'of the device; default: that of the host')
     .option('--seed <n>', 'of the weights that are multiplied', '1')
+    .option('--quick', 'measure everything once: in a third of the time, and less surely')
     .option('--json', 'print all measurements as JSON')
     .action(run);
 }
@@ -50,7 +52,15 @@ async function run(options: Options): Promise<void> {
   let profile: MachineProfile;
   try {
     const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);
-    profile = await profileMachine({ name, host: THIS_HOST, threads, file, seed, onProgress: progress.show });
+    profile = await profileMachine({
+      name,
+      host: THIS_HOST,
+      threads,
+      file,
+      seed,
+      quick: options.quick === true,
+      onProgress: progress.show,
+    });
     write(temporary, clusterFile(profile), options.out);
     renameSync(temporary, options.out);
   } finally {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/frame.ts';
 import type { KeyPair } from '../ring/keys.ts';
@@ -14,7 +15,13 @@ import { readLinkKeys } from './ring-links.ts';
 /** What `hearth run` was asked for. */
 export interface RunRequest {
   readonly model: string;
-  readonly cluster: string;
+  /** Undefined: the devices are `workers`. */
+  readonly cluster: string | undefined;
+  /** Addresses, each with a comma and its public key behind it where links are encrypted. */
+  readonly workers: readonly string[];
+  /** Of this device; undefined: it is measured where that is needed. */
+  readonly profile: string | undefined;
+  readonly saveCluster: string | undefined;
   readonly keys: KeyPair | undefined;
   readonly prompts: readonly string[];
   readonly plan: string | undefined;
@@ -40,7 +47,10 @@ export interface RunRequest {
 /** As commander hands them over. */
 interface Options {
   readonly model: string;
-  readonly cluster: string;
+  readonly cluster?: string;
+  readonly worker: readonly string[];
+  readonly profile?: string;
+  readonly saveCluster?: string;
   readonly keys?: string;
   readonly plain?: true;
   readonly prompt: readonly string[];
@@ -67,7 +77,15 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
   return new Command('run')
     .description('Continues texts with a model whose layers run on several devices, in a ring; this one is the head.')
     .requiredOption('--model <file>', 'a GGUF file, or the part of one that hearth split wrote')
-    .requiredOption('--cluster <file>', 'the devices, each with address and publicKey (datasets/README.md)')
+    .option('--cluster <file>', 'the devices, each with address and publicKey (datasets/README.md)')
+    .option(
+      '--worker <address,key>',
+      'in place of --cluster: tcp://host:port of a worker and its public key; may be repeated, in ring order',
+      (text, all: string[]) => [...all, text],
+      [],
+    )
+    .option('--profile <file>', 'of this device, from hearth profile, for plans where --cluster has no hardware facts')
+    .option('--save-cluster <file>', 'writes what devices and links were found to be, for --cluster and experiments')
     .requiredOption(
       '--prompt <text>',
       'what to continue; several go through the ring together',
@@ -106,10 +124,16 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
 }
 
 function readOptions(options: Options): RunRequest {
-  const { model, cluster, prompt, plan, scheduler, savePlan, trace, json = false } = options;
+  const { model, cluster, worker: workers, profile, saveCluster, prompt, plan, savePlan, trace } = options;
+  const { scheduler, json = false } = options;
+  if ((cluster === undefined) === (workers.length === 0))
+    throw new InputError('--cluster', 'or --worker is needed, and not both: a file of the devices, or their addresses');
   return {
     model,
     cluster,
+    workers,
+    profile,
+    saveCluster,
     keys: readLinkKeys(options),
     prompts: prompt,
     plan,

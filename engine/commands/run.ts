@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
@@ -9,14 +9,12 @@ import { clock } from '../ring/clock.ts';
 import { describeWeights, passesThrough } from '../ring/device-weights.ts';
 import { type RingHead, startHead } from '../ring/head.ts';
 import { loadPart } from '../ring/load-part.ts';
-import { parseRing, type RingFile } from '../ring/parse-ring.ts';
-import { layoutOf, planRing, type RingPlanning } from '../ring/plan-ring.ts';
+import { layoutOf, planRing } from '../ring/plan-ring.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
 import { type MendingRing, mendingRing, ringModel } from '../ring/ring-model.ts';
 import { carriedPlan } from '../ring/ring-policies.ts';
 import { ringTrace } from '../ring/ring-trace.ts';
 import { slowLinks } from '../ring/slow-links.ts';
-import { loadIntegerSolver } from '../schedule/integer-solver.ts';
 import { formatSeconds, threeDigits } from '../terminal/format.ts';
 import { type Generated, generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
@@ -24,12 +22,11 @@ import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { perfettoTrace } from '../trace/perfetto.ts';
 import type { TokenInterval } from '../trace/trace.ts';
+import { deviceProfile } from './device-profile.ts';
 import { harmless } from './generate.ts';
+import { readRing } from './read-ring.ts';
+import { ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
-import { readPlan } from './split.ts';
-
-/** For one integer program of a scheduler. */
-const SOLVER_SECONDS = 10;
 
 /** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */
 const INTERRUPTED = 130;
@@ -49,7 +46,8 @@ async function run(request: RunRequest): Promise<void> {
   const kernels = openKernels(request.kernels);
   const loaded = loadPart(request.model, kernels, MOST_CHUNK_TOKENS);
   if (!loaded.held.outer) throw new InputError(request.model, 'has no embedding and output; the head needs them');
-  const planning = await readPlanning(request, file, loaded.part.model, context);
+  const { model } = loaded.part;
+  const profile = deviceProfile({ file: request.profile, model: request.model, threads: kernels.threads, log });
   const { kvCache, activations, chunk, keys } = request;
   const head = startHead({
     name: file.head,
@@ -62,6 +60,7 @@ async function run(request: RunRequest): Promise<void> {
   });
   try {
     await head.gather();
+    const planning = await ringPlanning({ request, file, head, model, context, profile, log });
     const ring = mendingRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
     await ring.ready();
     for (const [device, weights] of head.weights)
@@ -71,7 +70,7 @@ async function run(request: RunRequest): Promise<void> {
       writeFileSync(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
     if (file.cluster !== undefined) {
-      const tokenBytes = (activations === 'F32' ? 4 : 2) * loaded.part.model.hiddenSize;
+      const tokenBytes = (activations === 'F32' ? 4 : 2) * model.hiddenSize;
       for (const line of slowLinks(await head.measure(), file.cluster, tokenBytes)) log(line);
     }
     await generateAll({ ring, head, request, tokenizer, prompts, context });
@@ -79,42 +78,6 @@ async function run(request: RunRequest): Promise<void> {
     await head.close();
     kernels.close();
   }
-}
-
-function readRing({ cluster, keys }: RunRequest): RingFile {
-  let text = '';
-  try {
-    text = readFileSync(cluster, 'utf8');
-  } catch {
-    throw new InputError(cluster, "can't be read; give the path of a cluster file");
-  }
-  return parseRing(text, cluster, keys === undefined);
-}
-
-/** @throws InputError for a scheduler without the facts that it needs */
-async function readPlanning(
-  { plan, scheduler, cluster: path, policy }: RunRequest,
-  { head, members, cluster }: RingFile,
-  model: RingPlanning['model'],
-  context: number,
-): Promise<RingPlanning> {
-  if (scheduler !== undefined && cluster === undefined)
-    throw new InputError(
-      path,
-      'the devices have no facts for --scheduler; give them (memory, cpu, disk …) or a --plan',
-    );
-  const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
-  return {
-    devices: [head, ...members.map(({ name }) => name)],
-    model,
-    context,
-    policy,
-    plan: plan === undefined ? undefined : { file: plan, plan: readPlan(plan) },
-    scheduling:
-      cluster === undefined || named === undefined
-        ? undefined
-        : { cluster, scheduler: named, solver: await loadIntegerSolver(SOLVER_SECONDS) },
-  };
 }
 
 interface Generation {

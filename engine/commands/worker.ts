@@ -7,6 +7,7 @@ import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
 import { startWorker } from '../ring/worker.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
 import { readDeviceMemory } from './device-memory.ts';
+import { deviceProfile } from './device-profile.ts';
 import { readLinkKeys } from './ring-links.ts';
 
 interface Options {
@@ -16,6 +17,7 @@ interface Options {
   readonly head: readonly string[];
   readonly plain?: true;
   readonly memory?: string;
+  readonly profile?: string;
   readonly threads?: string;
   readonly kernels: string;
 }
@@ -33,6 +35,7 @@ export function workerCommand(): Command {
       '--memory <size>',
       'all that the process may take, such as 640MiB: what of the weights stays follows from it',
     )
+    .option('--profile <file>', 'of this device, from hearth profile (default: it is measured when a head asks)')
     .option('--threads <n>', 'default: one for each processor')
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .action(run);
@@ -53,6 +56,7 @@ async function run(options: Options): Promise<void> {
     keys,
     heads: options.head.map((key) => readPublicKey('--head', key)),
     memory,
+    profile: deviceProfile({ file: options.profile, model: options.model, threads: kernels.threads, log }),
     log,
   });
   log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);

@@ -74,6 +74,8 @@ function readDevice(fields: Fields): Device {
   if (device.gpu?.api === 'cuda' && device.os !== 'linux') {
     throw new InputError(fields.place('gpu.api'), `cuda needs os "linux", not "${device.os}"`);
   }
+  // Where a ring finds it (engine/ring/parse-ring.ts): one file serves planning and running.
+  for (const key of ['address', 'publicKey']) fields.optionalText(key);
   fields.end();
   return device;
 }

@@ -44,6 +44,15 @@ export interface DeviceSpans {
   readonly spans: readonly RingSpan[];
 }
 
+/** What a device says of itself. */
+export interface DeviceFacts {
+  readonly device: string;
+  /** JSON. */
+  readonly facts: string;
+  /** Bytes for weights and caches. */
+  readonly memory: number;
+}
+
 export interface RingHead {
   /** Names of the devices that are there and may be used, the head first, in ring order. */
   present(): string[];
@@ -60,6 +69,8 @@ export interface RingHead {
   /** Its KV caches hold `capacity` tokens. */
   request(capacity: number): RingRequest;
   measure(): Promise<MeasuredRingLink[]>;
+  /** What members know or find out of themselves: facts as in a cluster file, JSON, and bytes that they offer. */
+  profiles(): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
   close(): Promise<void>;
 }
@@ -69,6 +80,8 @@ const GATHER = 5;
 const PREPARE = 60;
 const LINK = 10;
 const REPORT = 30;
+/** For a device to measure itself, if it has no profile: a minute, where others do nothing. */
+const PROFILE = 300;
 /** Bytes of a probe for a link's rate: 80 ms at 100 Mbps. */
 const PROBE_BYTES = 2 ** 20;
 
@@ -101,6 +114,7 @@ export function startHead(options: HeadOptions): RingHead {
   const returned = new Set<string>();
   let assembly: Assembly | undefined;
   let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
+  let onProfile: (from: string, facts: string | Error) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
 
   const breakUp = (error: Error): void => {
@@ -113,6 +127,8 @@ export function startHead(options: HeadOptions): RingHead {
 
   const onMessage = (from: string, message: WorkerMessage): void => {
     if (message.kind === 'spans') onSpans(from, message.spans);
+    if (message.kind === 'profiled') onProfile(from, message.facts);
+    if (message.kind === 'unprofiled') onProfile(from, new RingError(from, message.reason));
     if (!('epoch' in message) || message.epoch !== assembly?.epoch) return;
     if (message.kind === 'measured') onMeasured(from, message.links);
     else if (message.kind === 'failed') breakUp(new RingError(from, message.reason));
@@ -390,6 +406,20 @@ export function startHead(options: HeadOptions): RingHead {
         for (const link of await waitFor(measured, REPORT, late)) links.push({ from: device, ...link });
       }
       return links;
+    },
+    profiles() {
+      const listeners = new Map<string, (facts: string | Error) => void>();
+      onProfile = (from, facts) => listeners.get(from)?.(facts);
+      const asked = members.map((member): Promise<DeviceFacts> => {
+        const told = new Promise<string>((resolve, reject) => {
+          listeners.set(member.name, (facts) => (facts instanceof Error ? reject(facts) : resolve(facts)));
+        });
+        member.tell({ kind: 'profile' });
+        const late = () => new RingError(member.name, `no profile within ${PROFILE} s`);
+        const memory = member.welcome?.memory ?? 0;
+        return waitFor(told, PROFILE, late).then((facts) => ({ device: member.name, facts, memory }));
+      });
+      return Promise.all(asked);
     },
     async collectSpans() {
       const found: DeviceSpans[] = [{ device: head, offset: 0, spans: ownSpans }];

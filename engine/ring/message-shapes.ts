@@ -76,6 +76,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   measure: object({ kind: oneOf('measure'), epoch: UINT32, bytes: whole(1, 2 ** 24) }),
   clock: object({ kind: oneOf('clock'), sentAt: TIME }),
   report: object({ kind: oneOf('report') }),
+  profile: object({ kind: oneOf('profile') }),
   bye: object({ kind: oneOf('bye') }),
 });
 
@@ -147,5 +148,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     links: list(object<MeasuredLink>({ to: NAME, latency: number(0, 1e6), bandwidth: number(0, LARGEST) }), DEVICES),
   }),
   clock: object({ kind: oneOf('clock'), sentAt: TIME, at: TIME }),
+  profiled: object({ kind: oneOf('profiled'), facts: text(2 ** 18) }),
+  unprofiled: object({ kind: oneOf('unprofiled'), reason: REASON }),
   spans: object({ kind: oneOf('spans'), spans: list(SPAN, 20_000) }),
 });

@@ -72,6 +72,7 @@ export type HeadMessage =
   | { readonly kind: 'measure'; readonly epoch: number; readonly bytes: number }
   | { readonly kind: 'clock'; readonly sentAt: number }
   | { readonly kind: 'report' }
+  | { readonly kind: 'profile' }
   | { readonly kind: 'bye' };
 
 /** From a worker to the head. */
@@ -96,6 +97,9 @@ export type WorkerMessage =
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
   | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
   | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }
+  /** A device as in a cluster file, JSON; or why there is none. */
+  | { readonly kind: 'profiled'; readonly facts: string }
+  | { readonly kind: 'unprofiled'; readonly reason: string }
   | { readonly kind: 'spans'; readonly spans: readonly RingSpan[] };
 
 /** What a link was found to do. */

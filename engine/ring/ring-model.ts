@@ -46,7 +46,9 @@ export function mendingRing(
       return assemblies;
     },
     ready() {
-      if (mending === undefined && head.whole && head.returned.length === 0) return Promise.resolve(head);
+      // Before the first assembly here the head may have been put together for measurements.
+      if (assemblies > 0 && mending === undefined && head.whole && head.returned.length === 0)
+        return Promise.resolve(head);
       mending ??= mend().finally(() => {
         mending = undefined;
       });

@@ -31,6 +31,8 @@ export interface WorkerSessionOptions {
   readonly mostBytes: number;
   /** What the head calls itself on its connection: frames with it as link come from the head. */
   readonly headLink: string;
+  /** This device as in a cluster file, JSON. */
+  readonly profile: () => Promise<string>;
   readonly sendToHead: (frame: Frame) => Promise<void>;
   readonly log: (line: string) => void;
 }
@@ -166,6 +168,12 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
         case 'report':
           while (spans.length > 0) tell({ kind: 'spans', spans: spans.splice(0, SPANS_AT_ONCE) });
           tell({ kind: 'spans', spans: [] }); // that was all
+          return;
+        case 'profile':
+          options.profile().then(
+            (facts) => tell({ kind: 'profiled', facts }),
+            (error: Error) => tell({ kind: 'unprofiled', reason: error.message.slice(0, 2000) }),
+          );
           return;
         case 'bye':
           return;

@@ -21,6 +21,8 @@ export interface WorkerOptions {
   readonly heads: readonly string[];
   /** Bytes that weights and KV caches may take. */
   readonly memory: number;
+  /** What it knows or finds out of this device: facts as in a cluster file, JSON. */
+  readonly profile: () => Promise<string>;
   readonly log: (line: string) => void;
 }
 
@@ -88,6 +90,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       memory,
       mostBytes,
       headLink: peer,
+      profile: options.profile,
       sendToHead: (frame) => control.send(peer, frame),
       log,
     });

@@ -3,17 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startWorkerProcess } from '../ring/processes.ts';
+import { type Running, startWorkerProcess } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { type Ended, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth keygen, worker, run and split');
 let [folder, model] = ['', ''];
+/** A failed test leaves its worker. */
+const started: Running[] = [];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-'));
   model = await madeFile({ folder, name: 'tiny', shape: { vocabularySize: 1024 } });
 });
-test.after(() => rmSync(folder, { recursive: true }));
+test.after(() => {
+  for (const { child } of started) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
 
 const hearth = (...options: readonly string[]): Promise<Ended> => runScript('bin/hearth.js', ...options);
 const file = (name: string, content: unknown): string => {
@@ -30,6 +35,7 @@ test('keys, two devices, a prompt: the text of one process, and a trace', async 
   assert.is(statSync(join(folder, 'head.key')).mode & 0o777, 0o600);
   const headKey = (head?.stdout ?? '').trim();
   const worker = await startWorkerProcess(model, '--keys', join(folder, 'device.key'), '--head', headKey);
+  started.push(worker.running);
   const cluster = file('ring.json', {
     devices: [{ name: 'h' }, { name: 'w', address: worker.address, publicKey: device?.stdout.trim() }],
   });
@@ -54,11 +60,44 @@ test('keys, two devices, a prompt: the text of one process, and a trace', async 
   assert.is(await worker.running.ended, 0);
 });
 
+test('addresses and profiles of workers are enough: a plan is made, carried out and saved', async () => {
+  const facts = {
+    os: 'linux',
+    memory: { total: '16 GiB' },
+    cpu: { cores: 1, compute: '40 GFLOPS', bandwidth: '10 GB/s' },
+    disk: { sequential: '1 GB/s' },
+  };
+  const links = { default: { latency: '1 ms', bandwidth: '1 Gbps' } };
+  const profile = file('profile.json', { name: 'p', devices: [{ name: 'p', ...facts }], links });
+  const worker = await startWorkerProcess(model, '--profile', profile, '--memory', '1 GiB');
+  started.push(worker.running);
+  const options = ['--model', model, '--prompt', 'The weights', '--tokens', '3', '--temperature', '0', '--json'];
+  const [cluster, plan] = [join(folder, 'found.json'), join(folder, 'made.json')];
+  const saved = ['--save-cluster', cluster, '--save-plan', plan, '--scheduler', 'memory-ratio', '--memory', '900 MiB'];
+  const ring = await hearth('run', ...options, '--worker', worker.address, '--plain', '--profile', profile, ...saved);
+  assert.is(ring.code, 0, ring.stderr);
+  const alone = await hearth('generate', ...options);
+  assert.equal(JSON.parse(ring.stdout).tokens, JSON.parse(alone.stdout).tokens);
+  const name = worker.address.replace('tcp://', '');
+  const found = JSON.parse(readFileSync(cluster, 'utf8'));
+  assert.is(found.devices[1].address, worker.address);
+  assert.is(found.links.pairs[0].between[1], name);
+  const carried = JSON.parse(readFileSync(plan, 'utf8'));
+  assert.is(carried.stages[1].device, name);
+  assert.is(carried.weights[name].release, 'pinned');
+  const again = ['--cluster', cluster, '--plan', plan, '--plain', '--prefetch', 'none', '--release', 'drop'];
+  const second = await hearth('run', ...options, ...again);
+  assert.is(second.code, 0, second.stderr);
+  assert.match(second.stderr, new RegExp(`^${name}: .* of weights: release drop, prefetch none$`, 'm'));
+  worker.running.child.kill('SIGTERM');
+  await worker.running.ended;
+});
+
 test('mistakes are one line and exit code 2', async () => {
   const cluster = file('nobody.json', { devices: [{ name: 'h' }, { name: 'w', address: 'tcp://127.0.0.1:9' }] });
   writeFileSync(join(folder, 'open.key'), '{}', { mode: 0o644 });
   const prompt = ['--model', model, '--cluster', cluster, '--prompt', 'x'];
-  const cases: [string[], string][] = [
+  const cases: [string[], string | RegExp][] = [
     [
       ['worker', '--model', model],
       '--keys: is missing; make keys by hearth keygen --out FILE (or use --plain on links you trust)\n',
@@ -66,6 +105,14 @@ test('mistakes are one line and exit code 2', async () => {
     [
       ['worker', '--model', model, '--plain', '--listen', 'here'],
       'here: is no address; tcp://host:port is needed, with a port from 1 to 65534 or *\n',
+    ],
+    [
+      ['worker', '--model', model, '--plain', '--memory', '1 MiB'],
+      /^--memory: 1 MiB are too few; Node.js and its heap take [\d.]+ MiB of them\n$/,
+    ],
+    [
+      ['run', '--model', model, '--prompt', 'x', '--plain'],
+      '--cluster: or --worker is needed, and not both: a file of the devices, or their addresses\n',
     ],
     [['run', ...prompt, '--plain'], 'w: nobody listens at tcp://127.0.0.1:9\n'],
     [
@@ -80,7 +127,8 @@ test('mistakes are one line and exit code 2', async () => {
   await Promise.all(
     cases.map(async ([options, expected]) => {
       const ended = await hearth(...options);
-      assert.is(ended.stderr, expected);
+      if (typeof expected === 'string') assert.is(ended.stderr, expected);
+      else assert.match(ended.stderr, expected);
       assert.is(ended.code, 2);
     }),
   );

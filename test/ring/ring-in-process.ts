@@ -43,6 +43,7 @@ export async function workerHere(
     keys,
     heads: headKeys === undefined ? [] : [headKeys.publicKey],
     memory: 2 ** 30,
+    profile: async () => '{}',
     log: (line) => log.push(line),
     ...options,
   });

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseCluster } from '../hardware/parse-cluster.ts';
+import { InputError } from '../input/input-error.ts';
+
+export interface DeviceProfileOptions {
+  /** What hearth profile wrote; undefined: this device is measured when somebody asks. */
+  readonly file: string | undefined;
+  /** On the disk to be measured. */
+  readonly model: string;
+  readonly threads: number;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * This device as in a cluster file, JSON: as it was saved, or by a quick `hearth profile`, once, in a process of its own,
+ * since this one has to answer others meanwhile.
+ * @throws InputError at once for a file that can't be read or has not exactly one device
+ */
+export function deviceProfile(options: DeviceProfileOptions): () => Promise<string> {
+  const saved = options.file === undefined ? undefined : readProfile(options.file);
+  let measured: Promise<string> | undefined;
+  return () => {
+    if (saved !== undefined) return Promise.resolve(saved);
+    measured ??= measure(options);
+    return measured;
+  };
+}
+
+function readProfile(path: string): string {
+  let text = '';
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new InputError(path, "can't be read; give what hearth profile wrote");
+  }
+  const { devices } = parseCluster(text, path);
+  if (devices.length !== 1)
+    throw new InputError(path, `has ${devices.length} devices; give what hearth profile wrote for this one`);
+  return JSON.stringify(JSON.parse(text).devices[0]);
+}
+
+async function measure({ model, threads, log }: DeviceProfileOptions): Promise<string> {
+  log('measures this device');
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
+  const out = join(folder, 'profile.json');
+  try {
+    const disk = join(dirname(model), `hearth-profile.${process.pid}.tmp`);
+    const options = ['profile', '--quick', '--out', out, '--disk-file', disk, '--threads', String(threads)];
+    const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...options]);
+    let problem = '';
+    child.stdout.resume();
+    child.stderr.on('data', (chunk) => {
+      problem = `${problem}${chunk}`.slice(-1000);
+    });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', resolve);
+    });
+    if (code !== 0) throw new InputError('profile', problem.trim() || `ended with ${code}`);
+    return readProfile(out);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
