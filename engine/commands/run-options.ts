@@ -10,7 +10,7 @@ import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { PREFETCHES, RELEASES } from '../weights/window-policy.ts';
 import { readDeviceMemory } from './device-memory.ts';
-import { readLinkKeys } from './ring-links.ts';
+import { LINK_DELAY_HELP, readLinkDelay, readLinkKeys } from './ring-links.ts';
 
 /** What `hearth run` was asked for. */
 export interface RunRequest {
@@ -39,6 +39,8 @@ export interface RunRequest {
   readonly kernels: KernelOptions;
   /** Bytes for this device's weights and caches. */
   readonly memory: number;
+  /** Seconds that what it sends waits before. */
+  readonly linkDelay: number;
   readonly policy: PolicyChoice;
   readonly trace: string | undefined;
   readonly json: boolean;
@@ -65,6 +67,7 @@ interface Options {
   readonly activations: string;
   readonly chunk: string;
   readonly memory?: string;
+  readonly linkDelay?: string;
   readonly prefetch?: string;
   readonly release?: string;
   readonly threads?: string;
@@ -116,6 +119,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
       'of a window after its turn, on all devices: none (the system decides), drop, or pinned, which keeps a prefix of ' +
         'every window (default: as planned, or pinned)',
     )
+    .option('--link-delay <time>', LINK_DELAY_HELP)
     .option('--threads <n>', 'of this device (default: one for each processor)')
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .option('--trace <file>', 'writes what every device did when, for ui.perfetto.dev')
@@ -151,6 +155,7 @@ function readOptions(options: Options): RunRequest {
       ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
     },
     memory: readDeviceMemory(options.memory),
+    linkDelay: readLinkDelay(options.linkDelay),
     policy: {
       prefetch: options.prefetch === undefined ? undefined : readChoice('--prefetch', options.prefetch, PREFETCHES),
       release: options.release === undefined ? undefined : readChoice('--release', options.release, RELEASES),

@@ -56,6 +56,7 @@ async function run(request: RunRequest): Promise<void> {
     members: file.members,
     settings: { context, requests: prompts.length, kvCache, activations, chunk, trace: request.trace !== undefined },
     memory: request.memory,
+    linkDelay: request.linkDelay,
     log,
   });
   try {
@@ -129,7 +130,8 @@ async function generateAll(generation: Generation): Promise<void> {
     if (request.trace !== undefined) {
       const inOrder = tokens.sort((a, b) => a.start - b.start);
       const trace = perfettoTrace(ringTrace(await head.collectSpans(), inOrder));
-      writeFileSync(request.trace, JSON.stringify(trace));
+      const startedAt = performance.timeOrigin / 1000 + (inOrder[0]?.start ?? 0);
+      writeFileSync(request.trace, JSON.stringify({ ...trace, otherData: { startedAt } }));
     }
   } finally {
     process.off('SIGINT', onInterrupt);

@@ -8,7 +8,7 @@ import { startWorker } from '../ring/worker.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
 import { readDeviceMemory } from './device-memory.ts';
 import { deviceProfile } from './device-profile.ts';
-import { readLinkKeys } from './ring-links.ts';
+import { LINK_DELAY_HELP, readLinkDelay, readLinkKeys } from './ring-links.ts';
 
 interface Options {
   readonly model: string;
@@ -18,6 +18,7 @@ interface Options {
   readonly plain?: true;
   readonly memory?: string;
   readonly profile?: string;
+  readonly linkDelay?: string;
   readonly threads?: string;
   readonly kernels: string;
 }
@@ -36,6 +37,7 @@ export function workerCommand(): Command {
       'all that the process may take, such as 640MiB: what of the weights stays follows from it',
     )
     .option('--profile <file>', 'of this device, from hearth profile (default: it is measured when a head asks)')
+    .option('--link-delay <time>', LINK_DELAY_HELP)
     .option('--threads <n>', 'default: one for each processor')
     .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
     .action(run);
@@ -57,6 +59,7 @@ async function run(options: Options): Promise<void> {
     heads: options.head.map((key) => readPublicKey('--head', key)),
     memory,
     profile: deviceProfile({ file: options.profile, model: options.model, threads: kernels.threads, log }),
+    linkDelay: readLinkDelay(options.linkDelay),
     log,
   });
   log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);

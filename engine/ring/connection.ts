@@ -57,7 +57,7 @@ export function connect(options: ConnectionOptions): Connection {
   let ready = false;
   let unknown = false;
   let problem = `nobody listens at ${address}`;
-  const outbox = createOutbox();
+  const outbox = createOutbox(transport.delay);
   const end = (reason: string): void => {
     problem = reason;
     if (socket.closed) return;

@@ -30,6 +30,8 @@ export interface HeadOptions {
   readonly settings: RingSettings;
   /** Bytes that weights and KV caches may take on this device. */
   readonly memory: number;
+  /** Seconds that what it sends waits before; 0 unless given. */
+  readonly linkDelay?: number;
   readonly log: (line: string) => void;
 }
 
@@ -107,7 +109,7 @@ export function startHead(options: HeadOptions): RingHead {
   const { name: head, loaded, settings, log } = options;
   const { part, identity } = loaded;
   const { hiddenSize } = part.model;
-  const transport = createTransport(options.keys, log);
+  const transport = createTransport(options.keys, log, options.linkDelay);
   const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activationBytes(hiddenSize * settings.chunk, 'F32'));
   const ownSpans: RingSpan[] = [];
   const excluded = new Set<string>();

@@ -56,7 +56,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new InputError(address, `can't be listened at (${reason}); give an address of this machine and a free port`);
   }
-  const outbox = createOutbox();
+  const outbox = createOutbox(transport.delay);
   const muted = new Set<string>();
   const mute = (peer: string): void => {
     if (muted.size >= MOST_MUTED) muted.clear();

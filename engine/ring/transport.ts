@@ -7,6 +7,8 @@ export interface Transport {
   readonly context: Context;
   /** Undefined: plain links. */
   readonly keys: KeyPair | undefined;
+  /** Seconds that frames wait before they are sent: latency on top of the network's. */
+  readonly delay: number;
   /** Says who may connect to the listeners of a domain, by public key. */
   allow(domain: string, allows: (publicKey: string) => boolean): void;
   close(): void;
@@ -35,9 +37,9 @@ export const SOCKET_OPTIONS = {
 } as const;
 
 /** @param log told of connections that are turned away */
-export function createTransport(keys: KeyPair | undefined, log: (line: string) => void): Transport {
+export function createTransport(keys: KeyPair | undefined, log: (line: string) => void, delay = 0): Transport {
   const context = new ZmqContext({ blocky: false });
   const rules = new Map<string, (publicKey: string) => boolean>();
   const stop = keys === undefined ? () => {} : serveAuthentication(context, rules, log);
-  return { context, keys, allow: (domain, allows) => rules.set(domain, allows), close: stop };
+  return { context, keys, delay, allow: (domain, allows) => rules.set(domain, allows), close: stop };
 }

@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly memory: number;
   /** What it knows or finds out of this device: facts as in a cluster file, JSON. */
   readonly profile: () => Promise<string>;
+  /** Seconds that results wait before they are sent; 0 unless given. */
+  readonly linkDelay?: number;
   readonly log: (line: string) => void;
 }
 
@@ -51,7 +53,7 @@ interface Served {
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { loaded, keys, heads, memory, log } = options;
   const ringAddress = nextPort(options.address);
-  const transport = createTransport(keys, log);
+  const transport = createTransport(keys, log, options.linkDelay);
   const { hiddenSize } = loaded.part.model;
   const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, 4 * hiddenSize * loaded.part.mostTokens);
   let served: Served | undefined;

@@ -16,6 +16,8 @@ export interface ChromeEvent {
 export interface ChromeTrace {
   readonly traceEvents: readonly ChromeEvent[];
   readonly displayTimeUnit: 'ms';
+  /** When the trace began, seconds since 1970: for who watched the same run by other means. */
+  readonly otherData?: { readonly startedAt: number };
 }
 
 /**

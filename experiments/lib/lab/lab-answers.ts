@@ -2,10 +2,11 @@ import { predict } from '../../../engine/cost/predict.ts';
 import type { Runtime } from '../../../engine/cost/runtime.ts';
 import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { createWorkload } from '../../../engine/model/workload.ts';
+import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
 import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/hardware/page-cache-policy.ts';
+import type { Moment } from '../../../simulator/observer.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { type LabCell, planOf } from './lab-cell.ts';
 import type { LabFacts } from './lab-facts.ts';
@@ -38,14 +39,40 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
 /** How a lab differs from devices at home; what the helper thread asks for at once; extents much smaller than a window. */
 const LINUX_LAB = { files: 'own', diskBurstSeconds: 0.1, chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 20 } as const;
 
-export function answersOf({ facts, model, devices, cell, diskRates, tokens }: AnswersCase): LabAnswers {
+export function answersOf(parts: AnswersCase): LabAnswers {
+  const { cell, devices, model } = parts;
   const plan = planOf(cell, devices, model);
-  const cluster = factsCluster({ facts, model, devices, cell, diskRates }, plan);
-  const workload = createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
-  const parts = { plan, model, workload, runtime: RUNTIME };
-  const { tokenSeconds, reloadedBytes } = predict({ ...parts, truth: cluster, reclaim: 'overflow' });
-  const { trace } = simulate({ ...parts, ...LINUX_LAB, cluster, reclaim: pagePolicy(cell, facts) });
+  const truth = factsCluster(parts, plan);
+  const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME, reclaim: 'overflow' } as const;
+  const { tokenSeconds, reloadedBytes } = predict(asked);
+  const trace = simulateCell(parts, simulatedPlan(plan, cell));
   return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
+}
+
+/** @param observe is told what is in memory, and when */
+export function simulateCell(parts: AnswersCase, plan: Plan, observe?: (moment: Moment) => void): Trace {
+  const { model, cell, facts } = parts;
+  return simulate({
+    ...LINUX_LAB,
+    plan,
+    model,
+    workload: workloadOf(parts),
+    runtime: RUNTIME,
+    cluster: factsCluster(parts, plan),
+    reclaim: pagePolicy(cell, facts),
+    ...(observe && { observe }),
+  }).trace;
+}
+
+function workloadOf({ tokens }: AnswersCase): Workload {
+  return createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
+}
+
+/** Of a call for a whole window Linux does the first few MiB and leaves the rest to page faults: as good as none. */
+function simulatedPlan(plan: Plan, { prefetch }: LabCell): Plan {
+  if (prefetch !== 'willneed-whole') return plan;
+  const weights = Object.entries(plan.weights).map(([device, policy]) => [device, { ...policy, prefetch: 'none' }]);
+  return { ...plan, weights: Object.fromEntries(weights) };
 }
 
 /** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */
@@ -70,7 +97,7 @@ function factsCluster({ facts, model, devices, cell, diskRates }: Omit<AnswersCa
         cpu: facts.cpu,
         gpu: undefined,
         npu: undefined,
-        disk: { sequential: rate, random: rate },
+        disk: { sequential: rate, random: Math.min(rate, facts.randomRate) },
       };
     }),
     links: {

@@ -3,6 +3,7 @@ import type { Model } from '../../../engine/model/model.ts';
 import { largestPinnedBytes } from '../../../engine/plan/pinned-weights.ts';
 import type { Plan, WeightsPolicy } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import type { WindowPolicy } from '../../../engine/weights/window-policy.ts';
 import { shareBytes } from './share-bytes.ts';
 
 /** A plan on a lab, and what its devices have. */
@@ -11,7 +12,7 @@ export interface LabCell {
   readonly rounds: number;
   /** w: layers of each device's window, in the order of the ring. */
   readonly windows: readonly number[];
-  readonly prefetch: WeightsPolicy['prefetch'];
+  readonly prefetch: WindowPolicy['prefetch'];
   readonly release: WeightsPolicy['release'];
   /** Memory for weights on each device, as a part of those that it has. */
   readonly memoryShares: readonly number[];
@@ -22,9 +23,10 @@ export interface LabCell {
 /** What a prefetcher has on its way beside what stays: reads of 4 MiB, several at once. */
 const IN_FLIGHT = 16 * 2 ** 20;
 
-/** The plan of a cell. What is pinned is as much as there is room for. */
+/** The plan of a cell. What is pinned is as much as there is room for; in how many calls a window is asked for is no part of it. */
 export function planOf(cell: LabCell, devices: readonly string[], model: Model): Plan {
-  const { rounds, prefetch, release } = cell;
+  const { rounds, release } = cell;
+  const prefetch = cell.prefetch === 'willneed-whole' ? 'willneed' : cell.prefetch;
   const windows = devices.map((device, index) => ({ device, layers: cell.windows[index] ?? 0, gpuLayers: 0 }));
   const plan = ringPlan({ scheduler: 'hand', head: devices[0] ?? '', rounds, windows, prefetch, release });
   if (release !== 'pinned') return plan;
@@ -49,7 +51,12 @@ function eachOf(values: readonly number[]): string {
   return [...new Set(values.map((value) => value.toFixed(0)))].join('/');
 }
 
-const PREFETCHES = { none: 'no prefetch', willneed: 'willneed', populate: 'populate' } as const;
+const PREFETCHES = {
+  none: 'no prefetch',
+  'willneed-whole': 'willneed in one call',
+  willneed: 'willneed',
+  populate: 'populate',
+} as const;
 const RELEASES = { none: '', drop: ', dropped', pinned: ', prefix pinned' } as const;
 
 /** `populate, prefix pinned`. */

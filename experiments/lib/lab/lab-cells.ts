@@ -24,5 +24,8 @@ export function labCell({ policy, rounds, memoryShare, diskRate, windows }: Equa
   if (!layers.every(Number.isInteger) || all !== LAYERS)
     throw new RangeError(`${rounds} rounds of windows of ${layers.join(', ')} layers are not ${LAYERS} layers`);
   const [memoryShares, diskRates] = [each(memoryShare), each(diskRate)];
-  return { rounds, windows: layers, ...LAB_POLICIES[policy], memoryShares, diskRates };
+  const { prefetch, release } = LAB_POLICIES[policy];
+  // What isn't pinned of the only window has no turn of others to be read in, and nowhere to be until its own.
+  const call = release === 'pinned' && rounds === 1 ? 'none' : prefetch;
+  return { rounds, windows: layers, prefetch: call, release, memoryShares, diskRates };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { PAGE_TABLES } from '../../../engine/cost/reclaim.ts';
-import type { Cpu } from '../../../engine/hardware/device.ts';
+import type { Cpu, Device } from '../../../engine/hardware/device.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
@@ -12,6 +12,8 @@ import { shareBytes } from './share-bytes.ts';
 export interface LabFacts {
   /** Of every device: they share this machine's processors. */
   readonly cpu: Cpu;
+  /** Page faults here and there that read nothing ahead, without a throttle, bytes per second. */
+  readonly randomRate: number;
   /** Bytes that the program takes on each device, beside weights and their page tables. */
   readonly ownBytes: readonly number[];
   /** Seconds from the end of a window to the beginning of the next device's, at the size of a token. */
@@ -30,13 +32,20 @@ const TOKENS = 12;
 const UNLIMITED = { memory: 2 ** 42, diskRate: 1e12 };
 
 /** Runs a plan with all the memory that it wants. */
-export async function probeLab(lab: Lab, model: Model, file: string, plan: Plan, cpu: Cpu): Promise<LabFacts> {
+export async function probeLab(
+  lab: Lab,
+  model: Model,
+  file: string,
+  plan: Plan,
+  { cpu, disk }: Pick<Device, 'cpu' | 'disk'>,
+): Promise<LabFacts> {
   const limits = lab.cluster.devices.map((device) => ({ ...UNLIMITED, cores: device.cpu.cores }));
   const { trace, devices } = await runInLab(lab, { model: file, plan, tokens: TOKENS, limits, watched: true });
   const tokens = trace.tokens.slice(2);
   const pages = lab.cluster.devices.map(({ name }) => PAGE_TABLES * shareBytes(plan, model, name));
   return {
     cpu,
+    randomRate: disk.random,
     ownBytes: devices.map(({ ownBytes }, index) => Math.max(0, ownBytes - (pages[index] as number))),
     hopSeconds: meanHopSeconds(trace),
     linkBandwidth: lab.cluster.link(0, 1).bandwidth,

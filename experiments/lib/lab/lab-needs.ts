@@ -46,7 +46,7 @@ export function findLabGround(
     );
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < bytes)
-    missing.push(`room in ${folder}: ${formatBytes(bavail * bsize)} are free, ${formatBytes(bytes)} are needed`);
+    missing.push(`room in ${folder}: ${plainBytes(bavail * bsize)} are free, ${plainBytes(bytes)} are needed`);
   const { memory, cpu, disk: throttle } = found;
   if (missing.length > 0 || disk === undefined || !memory || !cpu || !throttle) return { missing };
   return { controllers: { memory, cpu, disk: throttle }, disk };
@@ -61,4 +61,8 @@ function wholeDisk(files: LabFiles, folder: string): string | undefined {
   if (!files.exists(`${link}/partition`)) return `${major}:${minor}`;
   const parent = basename(dirname(realpathSync(link)));
   return files.read(`/sys/class/block/${parent}/dev`).trim();
+}
+
+function plainBytes(bytes: number): string {
+  return formatBytes(bytes).replaceAll('\u00a0', ' ');
 }

@@ -4,6 +4,7 @@ import type { Plan } from '../../../engine/plan/plan.ts';
 import { splitModel } from '../../../engine/ring/split-model.ts';
 import type { ChromeTrace } from '../../../engine/trace/perfetto.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
+import type { WindowPolicy } from '../../../engine/weights/window-policy.ts';
 import type { DeviceLimits } from './cgroup-limits.ts';
 import type { GroupReadings } from './cgroup-readings.ts';
 import type { DeviceGroup } from './device-group.ts';
@@ -16,7 +17,9 @@ export interface LabRun {
   /** A whole model; each device gets its part of it. */
   readonly model: string;
   readonly plan: Plan;
-  /** Decoded, the first included. */
+  /** How windows are asked for, where it isn't as the plan says. */
+  readonly prefetch?: WindowPolicy['prefetch'] | undefined;
+  /** The prompt's, and those that are decoded. */
   readonly tokens: number;
   /** Of the cluster's devices, in their order. */
   readonly limits: readonly DeviceLimits[];
@@ -25,10 +28,14 @@ export interface LabRun {
    * it brings the groups' statistics up to date (measured: a fifteenth less was read again).
    */
   readonly watched?: boolean;
+  /** Called with each device's part of the model, just before the head starts. */
+  readonly onStart?: (parts: readonly string[]) => void;
 }
 
 export interface LabRunResult {
   readonly trace: Trace;
+  /** When the trace began, seconds since 1970. */
+  readonly startedAt: number;
   /** Of the cluster's devices, at the end of the run; `ownBytes`, where it was watched, at its greatest. */
   readonly devices: readonly GroupReadings[];
 }
@@ -52,7 +59,8 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
   });
   const start = (index: number, options: readonly string[]): LabProcess => {
     const [namespace, joins] = [lab.namespaces[index]?.name ?? '', groups[index]?.joins ?? []];
-    return startLabProcess({ namespace, joins, options });
+    const { latency } = lab.cluster.link(index, (index + 1) % names.length);
+    return startLabProcess({ namespace, joins, options: [...options, '--link-delay', `${latency} s`] });
   };
   const workers = names.slice(1).map((_, index) => {
     const address = `tcp://${lab.namespaces[index + 1]?.address}:${PORT}`;
@@ -74,7 +82,9 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
       files.trace,
     ];
     const asked = ['--prompt', 'a', '--tokens', String(run.tokens), '--temperature', '0', '--threads', '1'];
-    const head = start(0, ['run', ...options, ...asked, '--plain', '--json']);
+    run.onStart?.(paths);
+    const call = run.prefetch === undefined ? [] : ['--prefetch', run.prefetch];
+    const head = start(0, ['run', ...options, ...asked, ...call, '--plain', '--json']);
     const own = groups.map(() => 0);
     const watch = (): void =>
       groups.forEach((group, index) => {
@@ -83,12 +93,12 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
     const timer = run.watched ? setInterval(watch, WATCH_MILLISECONDS) : undefined;
     const code = await within(RUN_SECONDS, head.ended, 'the run takes').finally(() => clearInterval(timer));
     if (code !== 0) throw new Error(`the head ended with ${code}: ${head.stderr}${said(workers)}`);
-    const trace = traceOfChrome(JSON.parse(readFileSync(files.trace, 'utf8')) as ChromeTrace);
+    const chrome = JSON.parse(readFileSync(files.trace, 'utf8')) as ChromeTrace;
     const devices = groups.map((group: DeviceGroup, index) => {
       const readings = group.readings();
       return run.watched ? { ...readings, ownBytes: own[index] as number } : readings;
     });
-    return { trace, devices };
+    return { trace: traceOfChrome(chrome), startedAt: chrome.otherData?.startedAt ?? 0, devices };
   } finally {
     for (const worker of workers) worker.stop();
     await Promise.all(workers.map(({ ended }) => ended));

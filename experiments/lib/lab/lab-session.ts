@@ -28,6 +28,7 @@ export interface LabSession {
   readonly profile: string;
   /** What a throttle of so many bytes per second lets through; measured once on the first device. */
   diskRate(rate: number): number;
+  readonly log: (line: string) => void;
   close(): void;
 }
 
@@ -58,14 +59,14 @@ export async function openSession({ cluster, models, size, seed, log }: SessionP
   const model = withFile(file, (bytes) => modelFromGguf(readGguf(bytes)));
   log('probes of the processor');
   const { cluster: probed, text } = await probeCpu(models, seed);
-  const cpu = probed.devices[0]?.cpu;
-  if (cpu === undefined) throw new RangeError('the probes describe no device');
+  const machine = probed.devices[0];
+  if (machine === undefined) throw new RangeError('the probes describe no device');
   process.once('SIGINT', () => process.exit(INTERRUPTED)).once('SIGTERM', () => process.exit(INTERRUPTED));
   const lab = openLab(cluster, ground, models);
   try {
     log('probes of the lab: a run with everything in memory');
     const plan = planOf(roomy(model, lab), namesOf(lab), model);
-    const facts = await probeLab(lab, model, file, plan, cpu);
+    const facts = await probeLab(lab, model, file, plan, machine);
     const rates = new Map<number, number>();
     const diskRate = (rate: number): number => {
       const known = rates.get(rate);
@@ -77,7 +78,7 @@ export async function openSession({ cluster, models, size, seed, log }: SessionP
       rates.set(rate, measured);
       return measured;
     };
-    return { lab, model, file, facts, profile: text, diskRate, close: lab.close };
+    return { lab, model, file, facts, profile: text, diskRate, log, close: lab.close };
   } catch (error) {
     lab.close();
     throw error;

@@ -14,7 +14,8 @@ export async function runCells(
   const layouts = [...new Set(cells.map(layout))];
   const ordered = cells.toSorted((a, b) => layouts.indexOf(layout(a)) - layouts.indexOf(layout(b)));
   const results = new Map<LabCell, CellResult>();
-  for (const cell of ordered) {
+  for (const [index, cell] of ordered.entries()) {
+    session.log(`${index + 1} of ${ordered.length}: ${cellName(cell)}`);
     progress.step(cellName(cell));
     results.set(cell, await runCell(session, cell, tokens));
   }

@@ -3,6 +3,7 @@ import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import { layerByLayer } from '../layer-by-layer.ts';
 import { RING_SHAPE } from '../timelines/rings.ts';
 
 /** Half of its layers run on the device that is looked at, half on the rest of the ring. */
@@ -59,16 +60,4 @@ function scene({ figure, title, room, rounds, disk }: SceneParts): Scene {
   }));
   const plan = ringPlan({ scheduler: 'hand', head: REST, rounds, windows, prefetch: 'populate' });
   return { figure, title, room, cluster, plan: layerByLayer(plan) };
-}
-
-/** The same plan, asking for its layers one by one: what is in memory can be looked at after each. */
-function layerByLayer(plan: Plan): Plan {
-  const stages = plan.stages.flatMap((stage) =>
-    Array.from({ length: stage.to - stage.from }, (_, index) => ({
-      ...stage,
-      from: stage.from + index,
-      to: stage.from + index + 1,
-    })),
-  );
-  return { ...plan, stages };
 }

@@ -23,7 +23,7 @@ export const QUICK_CELLS: readonly LabCell[] = [
     [4, 0.62, 400],
   ]),
   ...cells('populate', [
-    [1, 0.62, 800],
+    [2, 0.62, 400],
     [4, 0.62, 400],
   ]),
   ...cells('drop', [
@@ -64,7 +64,9 @@ const SHARED_RATE = 2000 * MB;
  * @param layerBytes of the model
  */
 export function allCells(layerBytes: number): LabCell[] {
-  const all = LAB_POLICY_NAMES.flatMap((policy) =>
+  // A call for a whole window is no prefetching (versus-prima.ts).
+  const policies = LAB_POLICY_NAMES.filter((policy) => policy !== 'willneed-whole');
+  const all = policies.flatMap((policy) =>
     [1, 2, 4, 8].flatMap((rounds) =>
       (WINDOWS[rounds] ?? []).flatMap((windows) =>
         SHARES.flatMap((memoryShare) =>
@@ -76,7 +78,10 @@ export function allCells(layerBytes: number): LabCell[] {
   return all.map(labCell).filter((cell) => isHonest(cell, layerBytes));
 }
 
-function isHonest({ rounds, windows, prefetch, diskRates }: LabCell, layerBytes: number): boolean {
+function isHonest({ rounds, windows, prefetch, memoryShares, diskRates }: LabCell, layerBytes: number): boolean {
+  // Populating runs without readahead. A window that doesn't fit pushes itself out, and then comes page by page: minutes.
+  const fits = Math.min(...memoryShares) > 1 / rounds;
+  if (prefetch === 'populate' && !fits) return false;
   const rate = Math.max(...diskRates);
   const smallest = Math.min(...windows) * layerBytes;
   const token = windows.reduce((sum, layers) => sum + layers, 0) * rounds * layerBytes;

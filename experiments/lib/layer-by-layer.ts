@@ -1,0 +1,13 @@
+import type { Plan } from '../../engine/plan/plan.ts';
+
+/** The same plan, asking for its layers one by one: what is in memory can be looked at after each. */
+export function layerByLayer(plan: Plan): Plan {
+  const stages = plan.stages.flatMap((stage) =>
+    Array.from({ length: stage.to - stage.from }, (_, index) => ({
+      ...stage,
+      from: stage.from + index,
+      to: stage.from + index + 1,
+    })),
+  );
+  return { ...plan, stages };
+}
