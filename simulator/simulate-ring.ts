@@ -60,7 +60,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       memory: weightsMemory(memory),
       context: contextOf(0),
       ownFile: parts.files === 'own',
-      diskBurstSeconds: parts.diskBurstSeconds ?? 0,
+      throttle: parts.throttle,
       extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
       chunkBytes: parts.chunkBytes ?? Math.max(LEAST_CHUNK_BYTES, model.layer.bytes / CHUNKS_PER_LAYER),
     });

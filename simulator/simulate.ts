@@ -9,6 +9,7 @@ import type { Plan } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import type { TokenInterval, Trace } from '../engine/trace/trace.ts';
 import { checkOptions } from './check-options.ts';
+import type { DiskThrottle } from './hardware/disk.ts';
 import type { PageCacheUsage } from './hardware/page-cache.ts';
 import type { PagePolicy } from './hardware/page-cache-policy.ts';
 import type { PageCacheCounters } from './hardware/page-cache-state.ts';
@@ -38,11 +39,8 @@ export interface SimulationOptions {
   readonly extentBytes?: number;
   /** `own`: every device has a file with its layers only (`hearth split`); `whole`, unless given: all have the model's. */
   readonly files?: 'whole' | 'own';
-  /**
-   * Disks are throttled by Linux (blkio, io.max), which lets through at once after a pause what it would have let through
-   * in so many seconds: 0.1 (block/blk-throttle.c, DFL_THROTL_SLICE). 0 unless given.
-   */
-  readonly diskBurstSeconds?: number;
+  /** The rates of all devices' disks are a throttle's; their own, unless given. */
+  readonly throttle?: DiskThrottle;
   /** Largest read of a prefetching thread at once, bytes; an eighth of a layer, but at least 16 MiB, unless given. */
   readonly chunkBytes?: number;
   /** `tokens`: the trace has neither spans nor counters; sweeps are faster without. */

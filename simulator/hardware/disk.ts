@@ -16,44 +16,56 @@ export interface Disk {
   usage(): RateUsage;
 }
 
+/** How Linux holds a disk to a device's rate (blkio, io.max; block/blk-throttle.c). */
+export interface DiskThrottle {
+  /** After a pause it lets through at once what it would have let through in so many seconds: 0.1 (DFL_THROTL_SLICE). */
+  readonly burstSeconds: number;
+  /** Of the disk behind it, bytes per second. */
+  readonly diskRate: number;
+}
+
 /**
  * Reads under way share the disk's time equally. A throttled disk lets a burst through at once after a pause. A sequential read moves s_m^disk bytes per second of it (prima.cpp
  * Eqs. 15–17: the random rate on macOS, which faults page by page even so); a random one the disk's random rate.
- * @param burstSeconds of its rate; 0: no throttle
+ * @param throttle undefined: the device's rate is the disk's own
  */
-export function createDisk(simulation: Simulation, device: Device, burstSeconds = 0): Disk {
+export function createDisk(simulation: Simulation, device: Device, throttle?: DiskThrottle): Disk {
   const name = `${device.name}'s disk`;
   const rate = reloadRate(device);
   const time = createSharedRate(simulation, { name, rate });
   const slowdown = { sequential: 1, random: rate / device.disk.random };
-  const saved = createSavings(simulation, rate, burstSeconds);
+  const spared = throttle === undefined ? () => 0 : createBursts(simulation, rate, throttle);
   return {
     name,
     read(bytes, access) {
       const work = bytes * slowdown[access];
-      return time.transfer(work - saved(work));
+      return time.transfer(work - spared(work));
     },
     usage: () => time.usage(),
   };
 }
 
 /**
- * What a throttle lets through at once: as much as it would have let through in the pause before, up to `burstSeconds` of
- * it. Where there is a burst all that is read is known to the throttle, so that it tells a pause: what was let through
- * takes its time at the rate, whoever asked for it.
- * @returns takes from what is saved, and says how much
+ * What a throttle lets through at once comes at the disk's own rate: as much as would have come in the pause before, up to
+ * a burst. All reads together have one such allowance.
+ * @returns of so many bytes, those that are spared by it in the time of the throttle's rate
  */
-function createSavings(simulation: Simulation, rate: number, burstSeconds: number): (bytes: number) => number {
+function createBursts(
+  simulation: Simulation,
+  rate: number,
+  { burstSeconds, diskRate }: DiskThrottle,
+): (bytes: number) => number {
   /** When all that was asked for will have been let through. */
   let busyUntil = 0;
-  let saved = burstSeconds * rate;
+  let allowance = burstSeconds * rate;
   return (bytes) => {
     const pause = Math.max(0, simulation.now - busyUntil);
-    saved = Math.min(burstSeconds * rate, saved + pause * rate);
-    const taken = Math.min(saved, bytes);
-    saved -= taken;
-    busyUntil = Math.max(busyUntil, simulation.now) + (bytes - taken) / rate;
-    return taken;
+    allowance = Math.min(burstSeconds * rate, allowance + pause * rate);
+    const burst = Math.min(allowance, bytes);
+    allowance -= burst;
+    const spared = burst * Math.max(0, 1 - rate / diskRate);
+    busyUntil = Math.max(busyUntil, simulation.now) + (bytes - spared) / rate;
+    return spared;
   };
 }
 

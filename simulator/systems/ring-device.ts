@@ -1,7 +1,7 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from '../../engine/plan/plan.ts';
-import { createDisk, type Disk, faultsOf } from '../hardware/disk.ts';
+import { createDisk, type Disk, type DiskThrottle, faultsOf } from '../hardware/disk.ts';
 import { type MappedWeights, mapWeights } from '../hardware/mapped-weights.ts';
 import { createPageCache, type PageCache } from '../hardware/page-cache.ts';
 import type { ByteRange } from '../hardware/page-cache-range.ts';
@@ -49,8 +49,7 @@ export interface RingDeviceParts {
   readonly context: number;
   /** Its file has its own layers only. */
   readonly ownFile: boolean;
-  /** What its disk lets through at once after a pause. */
-  readonly diskBurstSeconds: number;
+  readonly throttle: DiskThrottle | undefined;
   readonly extentBytes: number;
   readonly chunkBytes: number;
 }
@@ -73,7 +72,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     extentBytes,
     now: () => simulation.now,
   });
-  const disk = createDisk(simulation, device, parts.diskBurstSeconds);
+  const disk = createDisk(simulation, device, parts.throttle);
   const sampleCache = (): void => {
     if (!recorder.wantsSpans) return;
     recorder.sample(device.name, 'resident weights (bytes)', simulation.now, cache.usage().resident);

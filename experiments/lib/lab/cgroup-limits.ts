@@ -20,6 +20,10 @@ export interface GroupWrite {
 /** Microseconds over which a quota of processor time is counted: Linux's own. */
 const PERIOD = 100_000;
 
+/** Within its quota a device goes before whatever else the machine does: it stands for a machine of its own. */
+const MOST_SHARES = 262_144;
+const MOST_WEIGHT = 10_000;
+
 /** How a device's limits are written down, in each version of control groups. @param disk its `major:minor` */
 export function limitWrites(
   { memory, diskRate, cores }: DeviceLimits,
@@ -34,10 +38,14 @@ export function limitWrites(
       : { resource: 'disk', file: 'io.max', value: `${disk} rbps=${rate}` },
     ...(controllers.cpu.version === 1
       ? [
+          { resource: 'cpu', file: 'cpu.shares', value: String(MOST_SHARES) } as const,
           { resource: 'cpu', file: 'cpu.cfs_period_us', value: String(PERIOD) } as const,
           { resource: 'cpu', file: 'cpu.cfs_quota_us', value: quota as string } as const,
         ]
-      : [{ resource: 'cpu', file: 'cpu.max', value: `${quota} ${PERIOD}` } as const]),
+      : [
+          { resource: 'cpu', file: 'cpu.weight', value: String(MOST_WEIGHT) } as const,
+          { resource: 'cpu', file: 'cpu.max', value: `${quota} ${PERIOD}` } as const,
+        ]),
   ];
 }
 

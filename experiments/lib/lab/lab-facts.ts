@@ -12,6 +12,8 @@ import { shareBytes } from './share-bytes.ts';
 export interface LabFacts {
   /** Of every device: they share this machine's processors. */
   readonly cpu: Cpu;
+  /** Of the disk that all devices' parts lie on, without a throttle, bytes per second. */
+  readonly wholeDiskRate: number;
   /** Page faults here and there that read nothing ahead, without a throttle, bytes per second. */
   readonly randomRate: number;
   /** Bytes that the program takes on each device, beside weights and their page tables. */
@@ -45,6 +47,7 @@ export async function probeLab(
   const pages = lab.cluster.devices.map(({ name }) => PAGE_TABLES * shareBytes(plan, model, name));
   return {
     cpu,
+    wholeDiskRate: disk.sequential,
     randomRate: disk.random,
     ownBytes: devices.map(({ ownBytes }, index) => Math.max(0, ownBytes - (pages[index] as number))),
     hopSeconds: meanHopSeconds(trace),

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createDisk } from '../../../simulator/hardware/disk.ts';
+import { createDisk, type DiskThrottle } from '../../../simulator/hardware/disk.ts';
 import type { Steps } from '../../../simulator/kernel/effect.ts';
 import { hold } from '../../../simulator/kernel/hold.ts';
 import { createSimulation } from '../../../simulator/kernel/simulation.ts';
@@ -10,10 +10,10 @@ const [DEVICE] = labCluster({ limit: '1 GiB', disk: '100 MB/s' }).devices;
 const MB = 1e6;
 
 /** Seconds that each read takes, after a pause. */
-function secondsOf(burst: number | undefined, reads: readonly { pause: number; bytes: number }[]): number[] {
+function secondsOf(throttle: DiskThrottle | undefined, reads: readonly { pause: number; bytes: number }[]): number[] {
   const simulation = createSimulation();
   assert.ok(DEVICE);
-  const disk = burst === undefined ? createDisk(simulation, DEVICE) : createDisk(simulation, DEVICE, burst);
+  const disk = createDisk(simulation, DEVICE, throttle);
   const seconds: number[] = [];
   function* reader(): Steps {
     for (const { pause, bytes } of reads) {
@@ -41,8 +41,9 @@ test('a disk reads at its rate', () => {
 });
 
 test('a throttled disk lets through what it has saved in a pause, up to a tenth of a second of its rate', () => {
-  // 10 MB at first; nothing without a pause; 5 MB after half of one; 10 MB, of which 4 and then 6 are used.
-  assert.equal(secondsOf(0.1, READS), [0.4, 0.5, 0.45, 0.4, 0, 0.44]);
+  // 10 MB at first; nothing without a pause; 5 MB after half of one; 10 MB, of which 4 and then 6 are used: at 1 GB/s.
+  const seconds = secondsOf({ burstSeconds: 0.1, diskRate: 1000 * MB }, READS);
+  assert.equal(seconds, [0.41, 0.5, 0.455, 0.41, 0.004, 0.446]);
 });
 
 test.run();

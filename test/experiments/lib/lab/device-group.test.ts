@@ -24,6 +24,7 @@ test('version 1: three groups, each with its limit', () => {
   assert.equal(Object.fromEntries(files.content), {
     '/m/g/memory.limit_in_bytes': '268435456',
     '/b/g/blkio.throttle.read_bps_device': '254:0 400000000',
+    '/c/g/cpu.shares': '262144',
     '/c/g/cpu.cfs_period_us': '100000',
     '/c/g/cpu.cfs_quota_us': '50000',
   });
@@ -38,6 +39,7 @@ test('version 2: one group with all limits, and no swap', () => {
     '/u/g/memory.max': '268435456',
     '/u/g/memory.swap.max': '0',
     '/u/g/io.max': '8:0 rbps=400000000',
+    '/u/g/cpu.weight': '10000',
     '/u/g/cpu.max': '50000 100000',
   });
 });
