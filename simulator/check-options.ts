@@ -9,7 +9,7 @@ export const DEFAULT_SEED = 1;
 
 /** @throws InputError for an option, or a rate of a disk or link, that can't be */
 export function checkOptions(options: SimulationOptions, cluster: Cluster): void {
-  const { noise = 0, seed = 0, reclaim = 'os', extentBytes = 1, chunkBytes = 1, memoryTaken = {} } = options;
+  const { noise = 0, seed = 0, reclaim = 'os', extentBytes = 1, chunkBytes = 1, memoryTaken = {}, paging } = options;
   const { burstSeconds, diskRate } = options.throttle ?? { burstSeconds: 0, diskRate: 1 };
   const names: readonly string[] = ['os', 'overflow', ...PAGE_POLICIES];
   const policy = typeof reclaim === 'string' ? reclaim : reclaim.name;
@@ -20,6 +20,13 @@ export function checkOptions(options: SimulationOptions, cluster: Cluster): void
   check('chunkBytes', chunkBytes, chunkBytes >= 1 && Number.isFinite(chunkBytes), 'a number of bytes');
   check('throttle.burstSeconds', burstSeconds, burstSeconds >= 0 && burstSeconds < 60, 'seconds, from 0 to below 60');
   check('throttle.diskRate', diskRate, isRate(diskRate), 'a rate above 0 bytes per second');
+  if (paging !== undefined) {
+    const { pageTokens, watermark, passingSlices } = paging;
+    check('paging.pageTokens', pageTokens, Number.isInteger(pageTokens) && pageTokens >= 1, 'a whole number of tokens');
+    check('paging.watermark', watermark, watermark > 0 && watermark <= 1, 'a share above 0 and at most 1');
+    const slices = Number.isInteger(passingSlices) && passingSlices >= 1;
+    check('paging.passingSlices', passingSlices, slices, 'a whole number from 1 on');
+  }
   const devices = cluster.devices.map(({ name }) => name);
   for (const [name, schedule] of Object.entries(memoryTaken)) {
     if (!devices.includes(name))

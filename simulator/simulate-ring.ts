@@ -6,6 +6,7 @@ import { chipPartitions } from '../engine/plan/chip-partitions.ts';
 import { stagesByDevice } from '../engine/plan/stages-by-device.ts';
 import type { Lane, TracedDevice } from '../engine/trace/trace.ts';
 import { DEFAULT_SEED } from './check-options.ts';
+import { gpuKvPages } from './hardware/gpu-kv-pages.ts';
 import { createNetwork } from './hardware/network.ts';
 import { createNoise } from './hardware/noise.ts';
 import { DEFAULT_EXTENT_BYTES } from './hardware/page-cache.ts';
@@ -29,10 +30,10 @@ const CHUNKS_PER_LAYER = 8;
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateRing(parts: SimulationParts, contextOf: (index: number) => number): SimulationResult {
-  const { cluster, model, plan, workload, reclaim = 'os', seed = DEFAULT_SEED } = parts;
+  const { cluster, model, plan, workload, reclaim = 'os', seed = DEFAULT_SEED, paging } = parts;
   const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(plan) };
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
-  const prediction = createRingPredictor(cluster, model, longest, { runtime })(plan);
+  const prediction = createRingPredictor(cluster, model, longest, { runtime, ...(paging && { paging }) })(plan);
   const fixedBytes = new Map(prediction.devices.map(({ device, pinnedBytes }) => [device, pinnedBytes]));
   const simulation = createSimulation();
   const recorder = createRecorder({ spans: parts.record !== 'tokens' });
@@ -47,7 +48,10 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
     const own = stages.get(device.name) ?? [];
     if (own.length === 0 && device.name !== plan.output.device) return [];
     const mostFixedBytes = fixedBytes.get(device.name) ?? 0;
-    const memory = { device, model, stages: own, kvCache: plan.kvCache, workload, runtime, reclaim, mostFixedBytes };
+    const paged = gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
+    const evictedKvBytes = paged && ((context: number): number => paged.pages(context).ramBytes);
+    const sizes = { device, model, stages: own, kvCache: plan.kvCache, workload, runtime };
+    const memory = { ...sizes, reclaim, evictedKvBytes, mostFixedBytes };
     return createRingDevice({
       simulation,
       recorder,
@@ -58,6 +62,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       plan,
       stages: own,
       memory: weightsMemory(memory),
+      paged,
       context: contextOf(0),
       ownFile: parts.files === 'own',
       throttle: parts.throttle,

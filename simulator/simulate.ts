@@ -1,4 +1,5 @@
 import type { Infeasibility } from '../engine/cost/breakdown.ts';
+import type { KvPaging } from '../engine/cost/kv-pages.ts';
 import { socCase } from '../engine/cost/predict-soc.ts';
 import type { Runtime } from '../engine/cost/runtime.ts';
 import { cutDevices } from '../engine/cost/tensor-parallel.ts';
@@ -29,6 +30,8 @@ export interface SimulationOptions {
   /** `growing`: from the prompt's length on, as in a real run; `fixed`: `workload.context` at every token. */
   readonly context?: 'growing' | 'fixed';
   readonly runtime?: Runtime;
+  /** How KV caches of GPU layers are paged where the plan has them in RAM; unless given, as RingPredictionOptions has it. */
+  readonly paging?: KvPaging;
   /** Memory that other apps take during the run, by device; each value holds until the next. */
   readonly memoryTaken?: Readonly<Record<string, readonly MemoryTaken[]>>;
   /** Relative standard deviation of the time of each layer's computation; 0 unless given. */

@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os';
 import { Command } from 'commander';
+import { HELM_PAGING } from '../cost/kv-pages.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
-import { PAGE_TOKENS } from '../kv/plan-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
@@ -33,6 +33,8 @@ export interface GenerateRequest {
 }
 
 export const DEFAULT_TOKENS = 128;
+
+const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** As commander hands them over. */
 interface Options {

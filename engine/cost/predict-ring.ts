@@ -1,7 +1,9 @@
 import type { Cluster } from '../hardware/cluster.ts';
-import type { Model } from '../model/model.ts';
+import { transferSeconds } from '../hardware/device.ts';
+import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions } from '../plan/chip-partitions.ts';
+import { gpuWeightBytes } from '../plan/gpu-weight-bytes.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../plan/plan.ts';
 import { stopsBetween } from '../plan/relays.ts';
 import {
@@ -15,6 +17,7 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
+import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
@@ -32,6 +35,12 @@ import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 export interface RingPredictionOptions {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
+  /**
+   * How the KV cache of GPU layers is paged where the plan has it in RAM (`kvCache: host`) and the GPU has memory of its
+   * own: pages stay there as far as they fit, and evicted ones come back for every token, slice by slice. Unless given,
+   * all of it is in RAM, and reading it from there takes no time, as in HELM's equations.
+   */
+  readonly paging?: KvPaging;
   /** A decoded token (unless given), or a prompt as a whole: the seconds are then those to the first token, TTFT. */
   readonly phase?: 'decode' | 'prefill';
 }
@@ -58,24 +67,41 @@ export function createRingPredictor(
   cluster: Cluster,
   model: Model,
   workload: Workload,
-  { reclaim = 'overflow', runtime = DEFAULT_RUNTIME, phase = 'decode' }: RingPredictionOptions = {},
+  { reclaim = 'overflow', runtime = DEFAULT_RUNTIME, phase = 'decode', paging }: RingPredictionOptions = {},
 ): (plan: Plan) => Breakdown {
   const create = phase === 'prefill' ? createPrefillCosts : createRingCosts;
   const costs = create(cluster, model, workload, runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
+  const tokens = phase === 'prefill' ? workload.promptTokens : workload.context;
+  const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
+    const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
+    if (paging === undefined || plan.kvCache !== 'host' || gpu?.api !== 'cuda' || layers === 0) return undefined;
+    const tokenBytes = kvBytesPerToken(model) * workload.batch;
+    const poolBytes = gpuRoom - gpuWeightBytes(plan, model, name);
+    const pages = kvPages({ paging, layers, tokens, tokenBytes, poolBytes });
+    return { ...pages, poolBytes, sliceSeconds: transferSeconds(gpu.hostLink, pages.sliceBytes) };
+  };
   return (plan) => {
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create(cluster, model, workload, { ...runtime, partitions });
-    return predictRing(plan, own, indices, reclaim);
+    return predictRing(plan, own, { indices, reclaim, pagesOf, phase });
   };
 }
 
-function predictRing(
-  plan: Plan,
-  costs: RingCosts,
-  indices: ReadonlyMap<string, number>,
-  reclaim: ReclaimPolicy,
-): Breakdown {
+interface PredictedPages extends KvPages {
+  readonly poolBytes: number;
+  /** For a slice to come back. */
+  readonly sliceSeconds: number;
+}
+
+interface PredictionParts {
+  readonly indices: ReadonlyMap<string, number>;
+  readonly reclaim: ReclaimPolicy;
+  readonly phase: 'decode' | 'prefill';
+  readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
+}
+
+function predictRing(plan: Plan, costs: RingCosts, { indices, reclaim, phase, pagesOf }: PredictionParts): Breakdown {
   const tallies = new Map<string, Tally>();
   const tallyOf = (device: string): Tally => {
     let tally = tallies.get(device);
@@ -114,6 +140,8 @@ function predictRing(
   const devices: DeviceBreakdown[] = [];
   for (const tally of tallies.values()) {
     const weights = plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY;
+    const pages = pagesOf(plan, tally.costs, tally.gpuLayers);
+    if (pages !== undefined && phase === 'decode') addPageCopies(tally.costs, pages, stages);
     const load: DeviceLoad = {
       cpuLayers: tally.cpuLayers,
       gpuLayers: tally.gpuLayers,
@@ -122,11 +150,16 @@ function predictRing(
       release: weights.release,
       pinnedWeights: weights.pinnedBytes,
       kvInRam: plan.kvCache === 'host',
+      kvPages: pages,
       streamed: tally.streamed,
     };
     const use = memoryUse(costs, tally.costs, load, reclaim);
     spreadDisk(tally.costs, load, diskSeconds(costs, tally.costs, load, use.reloaded), use.reloaded, stages);
     infeasible.push(...shortages(tally.costs, load, use));
+    if (pages !== undefined && pages.gpuBytes > pages.poolBytes) {
+      const needs = 'a page of the KV cache and what passes through';
+      infeasible.push(infeasibility(tally.costs.name, 'vram', needs, pages.gpuBytes, Math.max(0, pages.poolBytes)));
+    }
     devices.push({
       device: tally.costs.name,
       cpuLayers: tally.cpuLayers,
@@ -239,13 +272,25 @@ function spreadDisk(
   }
 }
 
+/** Every evicted page comes back for every layer: summed up here, though copies run beside computing. */
+function addPageCopies(
+  device: DeviceCosts,
+  { evicted, sliceSeconds }: PredictedPages,
+  stages: readonly OpenStage[],
+): void {
+  for (const { device: name, processor, layers, seconds } of stages) {
+    if (name === device.name && processor === 'gpu') seconds.deviceCopy += layers * evicted * sliceSeconds;
+  }
+}
+
 function shortages(device: DeviceCosts, load: DeviceLoad, use: ReturnType<typeof memoryUse>): Infeasibility[] {
   const found: Infeasibility[] = [];
   const usesGpu = load.gpuLayers > 0 || load.output === 'gpu';
   const report = (memory: 'ram' | 'vram', needed: number, available: number, needs: string): void => {
     found.push(infeasibility(device.name, memory, needs, needed, available));
   };
-  if (usesGpu && use.vram > device.gpuRoom) report('vram', use.vram, device.gpuRoom, 'layers on the GPU');
+  if (usesGpu && load.kvPages === undefined && use.vram > device.gpuRoom)
+    report('vram', use.vram, device.gpuRoom, 'layers on the GPU');
   const weights = load.streamed?.layers ? 'streamed' : load.pinnedWeights ? 'pinned' : undefined;
   const what = weights === undefined ? 'KV cache and buffers' : `KV cache, buffers and ${weights} weights`;
   if (use.pinned > device.available) report('ram', use.pinned, device.available, what);

@@ -177,6 +177,8 @@ export interface DeviceLoad {
   readonly pinnedWeights?: number;
   /** The KV cache of GPU layers lies in RAM (HELM's offload). */
   readonly kvInRam: boolean;
+  /** Of that offload where it is paged: bytes of pages on the GPU, and in RAM. */
+  readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
   /** GPU layers whose weights lie in RAM, and layers that the GPU has room for at once to copy them to. */
   readonly streamed?: { readonly layers: number; readonly buffers: number };
 }
@@ -228,8 +230,10 @@ function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): n
 
 /** KV cache, buffers and weights that are streamed, in RAM. */
 function fixedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const layers = load.cpuLayers + (device.unified || load.kvInRam ? load.gpuLayers : 0);
-  return layers * costs.kvBytes + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
+  const allInRam = device.unified || (load.kvInRam && load.kvPages === undefined);
+  const layers = load.cpuLayers + (allInRam ? load.gpuLayers : 0);
+  const pages = load.kvPages?.ramBytes ?? 0;
+  return layers * costs.kvBytes + pages + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
 }
 
 /** GPU layers, or room for those that are streamed, with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
@@ -237,7 +241,8 @@ function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): num
   const { gpuLayers, streamed } = load;
   const held =
     streamed === undefined ? gpuLayers : gpuLayers - streamed.layers + Math.min(streamed.layers, streamed.buffers);
-  const layers = held * costs.layerBytes + (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
+  const kv = load.kvPages?.gpuBytes ?? (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
+  const layers = held * costs.layerBytes + kv;
   const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
   return reserved ? layers + costs.outputBytes : layers;
 }

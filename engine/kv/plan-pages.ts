@@ -1,11 +1,6 @@
+import { HELM_PAGING } from '../cost/kv-pages.ts';
 import { InputError } from '../input/input-error.ts';
 import { formatBytes } from '../terminal/format.ts';
-
-/** A page: tokens that are kept, evicted and fetched together. Published: HELM 4.2.2. */
-export const PAGE_TOKENS = 512;
-
-/** Of the pages that memory holds, the share beyond which the oldest is evicted. Published: HELM 4.2.2. */
-export const WATERMARK = 0.8;
 
 export interface PagesCase {
   /** Bytes for keys and values in memory. */
@@ -32,8 +27,7 @@ export interface PagesPlan {
   readonly bytes: number;
 }
 
-/** One is computed with while the next is read. */
-const FEWEST_PASSING = 2;
+const FEWEST_PASSING = HELM_PAGING.passingSlices;
 
 /** More would only be read ahead further than a layer takes. Assumed. */
 const MOST_PASSING = 8;
@@ -55,7 +49,7 @@ export function planPages({ budget, pageTokens, contextLength, layers, sliceByte
   }
   const pages = Math.floor((slices - FEWEST_PASSING) / layers);
   const passing = Math.min(MOST_PASSING, slices - pages * layers);
-  return { ...sizes(pages, passing), keptPages: Math.max(1, Math.floor(pages * WATERMARK)) };
+  return { ...sizes(pages, passing), keptPages: Math.max(1, Math.floor(pages * HELM_PAGING.watermark)) };
 
   function sizes(pages: number, passingSlices: number): Omit<PagesPlan, 'keptPages'> {
     const bytes = (pages * layers + passingSlices) * sliceBytes;

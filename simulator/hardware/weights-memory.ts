@@ -24,23 +24,29 @@ export interface WeightsMemoryParts {
   readonly workload: Workload;
   readonly runtime: Runtime;
   readonly reclaim: 'os' | 'overflow' | PagePolicy;
+  /** Bytes of evicted pages for a context of so many tokens; undefined where the GPU's KV cache isn't paged. */
+  readonly evictedKvBytes: ((context: number) => number) | undefined;
   /** KV cache, buffers and pinned weights at the end. */
   readonly mostFixedBytes: number;
 }
 
 /** Available memory less KV cache and buffers; on Android what can be swapped out comes on top (prima.cpp Eq. 17). */
 export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
-  const { device, model, stages, kvCache, workload, runtime, reclaim, mostFixedBytes } = parts;
+  const { device, model, stages, kvCache, workload, runtime, reclaim, evictedKvBytes, mostFixedBytes } = parts;
   const unified = hasUnifiedGpu(device);
   const layersOf = (wanted: (stage: Stage) => boolean): number =>
     stages.filter(wanted).reduce((sum, { from, to }) => sum + to - from, 0);
-  const layers = layersOf(({ processor }) => processor === 'cpu' || unified || kvCache === 'host');
+  const allInRam = kvCache === 'host' && evictedKvBytes === undefined;
+  const layers = layersOf(({ processor }) => processor === 'cpu' || unified || allInRam);
   const streamedBytes = layersOf(({ streamed }) => streamed !== undefined) * model.layer.bytes;
   const buffers = runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0);
   const kind = deviceKind(device);
   const available = kind === 'macos-metal' && device.gpu ? device.gpu.memory.available : device.memory.available;
   const fixedBytes = (context: number): number =>
-    buffers + streamedBytes + layers * reservedKvBytes(model, { ...workload, context });
+    buffers +
+    streamedBytes +
+    layers * reservedKvBytes(model, { ...workload, context }) +
+    (evictedKvBytes?.(context) ?? 0);
   const { swappable, swapFree } = device.memory;
   if (kind !== 'android') {
     const policy = kind === 'macos-metal' ? ({ name: 'metal' } as const) : ordinaryPolicy(reclaim, device);

@@ -2,9 +2,11 @@ import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from '../../engine/plan/plan.ts';
 import { createDisk, type Disk, type DiskThrottle, faultsOf } from '../hardware/disk.ts';
+import type { GpuKvPages } from '../hardware/gpu-kv-pages.ts';
 import { type MappedWeights, mapWeights } from '../hardware/mapped-weights.ts';
 import { createPageCache, type PageCache } from '../hardware/page-cache.ts';
 import type { ByteRange } from '../hardware/page-cache-range.ts';
+import { createPagedKv, type PagedKv } from '../hardware/paged-kv.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
 import type { Steps } from '../kernel/effect.ts';
@@ -26,6 +28,8 @@ export interface RingDevice {
   readonly memory: WeightsMemory;
   /** Weights that stay in memory for good. */
   readonly pinnedBytes: number;
+  /** The KV cache of its GPU layers in pages, where it is paged. */
+  readonly paged: PagedKv | undefined;
   /** Weights of windows to come, for the prefetching thread. */
   readonly wanted: Mailbox<readonly ByteRange[]>;
   /** After a visit: gives back what the policy says, and asks for what the next ones need. */
@@ -45,6 +49,7 @@ export interface RingDeviceParts {
   /** The device's. */
   readonly stages: readonly Stage[];
   readonly memory: WeightsMemory;
+  readonly paged: GpuKvPages | undefined;
   /** Tokens in the KV cache at the beginning. */
   readonly context: number;
   /** Its file has its own layers only. */
@@ -107,6 +112,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     policy,
     memory,
     pinnedBytes: policy.release === 'pinned' ? Math.min(policy.pinnedBytes, weights.size) : 0,
+    paged: parts.paged && createPagedKv({ simulation, recorder, device: device.name, ...parts.paged }),
     wanted,
     observe: createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe }),
     leave(visit, next) {

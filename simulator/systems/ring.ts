@@ -1,7 +1,7 @@
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
-import { type Device, type ProcessorKind, transferSeconds } from '../../engine/hardware/device.ts';
+import { type Device, type Gpu, type ProcessorKind, transferSeconds } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
@@ -14,6 +14,7 @@ import { type Chip, type ChipSteps, chipSteps } from './chip.ts';
 import { askFor, type Computing, computingSeconds, finish } from './compute.ts';
 import { itinerary, nextVisits, type Visit } from './itinerary.ts';
 import { streamStage } from './layer-streaming.ts';
+import { pagedStage } from './paged-stage.ts';
 import { runChipOutput, runChipStage } from './ring-chip.ts';
 import type { RingDevice } from './ring-device.ts';
 import { type Sending, send } from './send.ts';
@@ -68,6 +69,7 @@ export function* ring(parts: RingParts): Steps {
     parts.grow(context);
     if (pass?.phase !== phase || pass.context !== context) pass = createPass(parts, phase, context);
     const start = simulation.now;
+    for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(context);
     yield* onePass(parts, pass, way, head);
     recorder.token({ phase, start, end: simulation.now });
     if (phase === 'decode' && parts.isEnough?.(recorder.tokens)) return;
@@ -131,6 +133,11 @@ function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stag
     const sizes = { layerBytes: parts.model.layer.bytes, copySeconds: layerCopy };
     const run = (layer: number): Steps => runLayer(parts, device, processor, seconds, layer);
     yield* streamStage({ ...parts, ...sizes, device: device.name, streamed, from, to, compute: run });
+    return;
+  }
+  if (processor === 'gpu' && device.paged !== undefined && device.paged.evicted > 0 && pass.phase === 'decode') {
+    const gpu = parts.cluster.devices[device.index]?.gpu as Gpu;
+    yield* pagedStage({ ...parts, device: device.name, paged: device.paged, gpu, seconds, from, to });
     return;
   }
   if (!parts.recorder.wantsSpans && device.observe === undefined) yield* runUnseen(parts, device, stage, seconds);

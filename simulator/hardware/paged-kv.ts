@@ -1,0 +1,137 @@
+import { type KvPaging, kvPages } from '../../engine/cost/kv-pages.ts';
+import { type Link, transferSeconds } from '../../engine/hardware/device.ts';
+import type { Steps } from '../kernel/effect.ts';
+import { hold } from '../kernel/hold.ts';
+import { createMailbox } from '../kernel/mailbox.ts';
+import type { Process } from '../kernel/process.ts';
+import type { Simulation } from '../kernel/simulation.ts';
+import type { Recorder } from '../recorder.ts';
+
+export interface PagedKvParts {
+  readonly simulation: Simulation;
+  readonly recorder: Recorder;
+  readonly device: string;
+  readonly paging: KvPaging;
+  /** Layers on the device's GPU, in the order in which a token visits them. */
+  readonly layers: readonly number[];
+  /** Bytes of a token in one layer, for all requests. */
+  readonly tokenBytes: number;
+  /** VRAM that weights leave, bytes. */
+  readonly poolBytes: number;
+  readonly hostLink: Link;
+}
+
+/**
+ * A GPU's KV cache in pages (HELM 4.2.2): above the watermark the oldest leave for pinned RAM while computing goes on; for
+ * every token they come back slice by slice, one layer's part of a page at a time, in the order in which layers need them,
+ * as many ahead as there is room for. Both directions of the host link work at once.
+ */
+export interface PagedKv {
+  /** Pages that are in RAM alone. */
+  readonly evicted: number;
+  readonly sliceBytes: number;
+  /** The context has so many tokens. Waits where a page needs room that another is still about to leave. */
+  grow(tokens: number): Steps;
+  /** Waits for a layer's next evicted slice; they come oldest page first. */
+  take(layer: number, page: number): Steps;
+  /** It has been attended to: its room takes the next one. */
+  giveBack(): Steps;
+}
+
+export function createPagedKv(parts: PagedKvParts): PagedKv {
+  const { simulation, recorder, device, paging, layers, tokenBytes, poolBytes, hostLink } = parts;
+  const { pageTokens, passingSlices } = paging;
+  const sliceBytes = pageTokens * tokenBytes;
+  const pageBytes = layers.length * sliceBytes;
+  const room = createMailbox<void>(simulation, { name: `room for KV slices on ${device}` });
+  const arrived = createMailbox<void>(simulation, { name: `KV slices on ${device}` });
+  /** Slices that are there or on their way, and the one after them. */
+  const ahead: string[] = [];
+  let next = { turn: 0, page: 0 };
+  /** Pages that the pool has room for at all. */
+  const most = Math.max(1, Math.floor((poolBytes - passingSlices * sliceBytes) / pageBytes));
+  let [pages, evicted] = [0, 0];
+  /** Pages on their way out. */
+  let leaving: Process<void>[] = [];
+  let stream: Process<never> | undefined;
+
+  function* leave(page: number, before: Process<void> | undefined): Steps {
+    if (before !== undefined) yield before.join();
+    const start = simulation.now;
+    yield hold(transferSeconds(hostLink, pageBytes));
+    const span = { device, lane: 'link', cause: 'deviceCopy', name: `KV page ${page} to RAM` } as const;
+    recorder.span({ ...span, start, end: simulation.now, args: { bytes: pageBytes } });
+    evicted += 1;
+    sample();
+    if (stream !== undefined) return;
+    for (let slice = 0; slice < passingSlices; slice++) yield room.put();
+    stream = simulation.spawn(`KV slices to ${device}`, bringBack());
+  }
+
+  /** The copy stream, from the first page that left on: slices in the order in which layers need them, from token to token. */
+  function* bringBack(): Steps<never> {
+    for (;;) {
+      yield* room.take();
+      const { turn, page } = next;
+      next = page + 1 < evicted ? { turn, page: page + 1 } : { turn: (turn + 1) % layers.length, page: 0 };
+      const name = sliceName(layers[turn] as number, page);
+      ahead.push(name);
+      const start = simulation.now;
+      yield hold(transferSeconds(hostLink, sliceBytes));
+      const span = { device, lane: 'link', cause: 'deviceCopy', name: `${name} to the GPU` } as const;
+      recorder.span({ ...span, start, end: simulation.now, args: { bytes: sliceBytes } });
+      yield arrived.put();
+    }
+  }
+
+  function* drop(): Steps {
+    yield* arrived.take();
+    ahead.shift();
+    yield room.put();
+  }
+
+  const sample = (): void => {
+    if (!recorder.wantsSpans) return;
+    recorder.sample(device, 'KV pages on the GPU (bytes)', simulation.now, (pages - evicted) * pageBytes);
+    recorder.sample(device, 'KV pages in RAM (bytes)', simulation.now, evicted * pageBytes);
+  };
+
+  return {
+    get evicted() {
+      return evicted;
+    },
+    sliceBytes,
+    *grow(tokens) {
+      const wanted = kvPages({ paging, layers: layers.length, tokens, tokenBytes, poolBytes });
+      while (evicted + leaving.length < wanted.evicted) {
+        const page = evicted + leaving.length;
+        leaving.push(simulation.spawn(`KV page ${page} leaves ${device}`, leave(page, leaving.at(-1))));
+      }
+      leaving = leaving.filter(({ hasEnded }) => !hasEnded);
+      pages = wanted.pages;
+      while (pages - evicted > most && leaving.length > 0) yield (leaving.shift() as Process<void>).join();
+      sample();
+    },
+    *take(layer, page) {
+      const start = simulation.now;
+      const wanted = sliceName(layer, page);
+      // A page left since: what was copied ahead is in another order.
+      if (ahead[0] !== wanted) {
+        next = { turn: layers.indexOf(layer), page };
+        for (let late = ahead.length; late > 0; late--) yield* drop();
+      }
+      yield* arrived.take();
+      ahead.shift();
+      if (simulation.now === start) return;
+      const span = { device, lane: 'gpu', cause: 'deviceCopy', name: `waits for ${wanted}` } as const;
+      recorder.span({ ...span, start, end: simulation.now, args: {} });
+    },
+    *giveBack() {
+      yield room.put();
+    },
+  };
+}
+
+function sliceName(layer: number, page: number): string {
+  return `KV page ${page} of layer ${layer}`;
+}
