@@ -1,7 +1,7 @@
 import { type Cluster, deviceIndex } from '../hardware/cluster.ts';
 import { type Device, hasUnifiedGpu, type ProcessorKind, transferSeconds } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
-import type { Model } from '../model/model.ts';
+import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
+import { type KvPaging, kvPages } from './kv-pages.ts';
 import { reservedKvBytes } from './layer-seconds.ts';
 import {
   activationBytes,
@@ -31,6 +32,11 @@ export interface SplitPredictionOptions extends RooflineOptions {
   /** `per-block`: T̂ = T_plan + N δ̄, N all blocks, wherever they run (HELM 6.4.4); `none`: T_plan alone. */
   readonly overhead?: 'none' | 'per-block';
   readonly runtime?: Runtime;
+  /**
+   * Where an offloaded KV cache lies: in RAM as a whole unless given, as Eq. 4.16 has it; or in pages, of which the GPU
+   * keeps what it has room for. Its copies take no time either way: the thesis takes them as hidden (4.2.3).
+   */
+  readonly paging?: KvPaging;
 }
 
 /**
@@ -50,7 +56,7 @@ export function createSplitPredictor(
   return (plan) => {
     const device = onlyDevice(plan, cluster);
     const stages = stageBreakdowns(plan, device, { model, workload }, options);
-    const use = splitMemory(plan, device, { model, workload }, options.runtime);
+    const use = splitMemory(plan, device, { model, workload }, options);
     const seconds = noSeconds();
     for (const stage of stages) addSeconds(seconds, stage.seconds);
     const summary: DeviceBreakdown = {
@@ -142,7 +148,7 @@ function splitMemory(
   plan: Plan,
   device: Device,
   { model, workload }: Task,
-  runtime: Runtime = ROOFLINE_RUNTIME,
+  { runtime = ROOFLINE_RUNTIME, paging }: SplitPredictionOptions,
 ): MemoryUse {
   const weights = (side: ProcessorKind): number => {
     const output = plan.output.processor === side ? model.output.bytes : 0;
@@ -152,17 +158,28 @@ function splitMemory(
   };
   const gpuKv = layersOn(plan, 'gpu') * reservedKvBytes(model, workload);
   const cpuKv = layersOn(plan, 'cpu') * reservedKvBytes(model, workload);
-  const offloaded = plan.kvCache === 'host' ? gpuKv : 0;
-  const kvInVram = gpuKv - offloaded;
+  const gpuBuffers = device.gpu === undefined ? 0 : runtime.gpuBufferBytes;
+  const vramAvailable = Math.max(0, (device.gpu?.memory.available ?? 0) - gpuBuffers);
+  const pages =
+    paging && plan.kvCache === 'host' && device.gpu?.api === 'cuda' && gpuKv > 0
+      ? kvPages({
+          paging,
+          layers: layersOn(plan, 'gpu'),
+          tokens: Math.max(workload.context, workload.reservedContext ?? 0),
+          tokenBytes: kvBytesPerToken(model) * workload.batch,
+          poolBytes: vramAvailable - weights('gpu'),
+        })
+      : undefined;
+  const offloaded = pages?.ramBytes ?? (plan.kvCache === 'host' ? gpuKv : 0);
+  const kvInVram = pages?.gpuBytes ?? gpuKv - offloaded;
   const vram = weights('gpu') + kvInVram;
   const pinned = runtime.cpuBufferBytes + cpuKv + offloaded;
   const unified = hasUnifiedGpu(device);
-  const gpuBuffers = device.gpu === undefined ? 0 : runtime.gpuBufferBytes;
   return {
     ramBytes: weights('cpu') + pinned + (unified ? vram + gpuBuffers : 0),
     ramAvailable: device.memory.available,
     vramBytes: vram,
-    vramAvailable: Math.max(0, (device.gpu?.memory.available ?? 0) - gpuBuffers),
+    vramAvailable,
     pinnedBytes: pinned + (unified ? kvInVram + gpuBuffers : 0),
   };
 }

@@ -14,6 +14,7 @@ import type { Scheduled, SchedulingProblem } from './scheduler.ts';
 import { singleDevice } from './single-device.ts';
 import { tensorParallel } from './tensor-parallel.ts';
 import { tensorPartition } from './tensor-partition/tensor-partition.ts';
+import { vllm } from './vllm.ts';
 import { withChips } from './with-chips.ts';
 
 /**
@@ -40,6 +41,7 @@ export const SCHEDULER_NAMES = [
   'zero-inference',
   'accelerate',
   'tensor-partition',
+  'vllm',
 ] as const;
 export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
@@ -100,5 +102,9 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
   'tensor-partition': {
     description: 'HeteroLLM: the head alone, a chip whose GPU and NPU share every operator as is best',
     plan: (problem) => tensorPartition(problem),
+  },
+  vllm: {
+    description: "vLLM: the head alone, all in 90% of its GPU's memory, or nothing",
+    plan: (problem) => vllm(problem),
   },
 };

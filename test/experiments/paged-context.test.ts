@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { agrees } from '../../experiments/lib/paged-context/findings.ts';
+import { longestContext } from '../../experiments/lib/paged-context/longest-context.ts';
+import type { ContextRow } from '../../experiments/lib/paged-context/results.ts';
+import { testReport } from '../support/open-report.ts';
+import { runScript } from '../support/run-script.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hearth-paged-context-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
+
+test('the longest context, by bisection: the last that lacks nothing', () => {
+  const upTo = (limit: number) => ({ lack: (context: number) => (context > limit ? `${context} lack` : undefined) });
+  for (const limit of [1, 2, 499, 500, 998, 999])
+    assert.equal(longestContext(upTo(limit), 1000), { tokens: limit, lack: `${limit + 1} lack` });
+  assert.equal(longestContext(upTo(1000), 1000), { tokens: 1000, lack: undefined });
+  assert.equal(longestContext(upTo(0), 1000), { tokens: 0, lack: '1 lack' });
+});
+
+test('a limit agrees within a factor of two, and a failure with a failure', () => {
+  const row = (outputTokens: number, published: number | undefined) =>
+    agrees({ outputTokens, published } as ContextRow);
+  assert.equal([row(64, 128), row(63, 128), row(255, 128), row(256, 128)], [true, false, true, false]);
+  assert.equal([row(0, 0), row(1, 0), row(0, 1), row(5, undefined)], [true, false, false, undefined]);
+});
+
+test('an 8B on 8 GB: HELM goes on where others end, and what its pages cost', async () => {
+  const options = ['--machines', 'helm-4060', '--models', 'Qwen3-8B', '--out', directory, '--json'];
+  const { code, stdout, stderr } = await runScript('experiments/paged-context.ts', ...options);
+  assert.is(code, 0, stderr);
+  const { rows } = JSON.parse(stdout) as { rows: readonly ContextRow[] };
+  const [helm, accelerate, , vllm] = rows;
+  assert.ok(helm && accelerate && vllm);
+  assert.equal([helm.outputTokens, helm.published, vllm.outputTokens], [32_768, 8192, 0]);
+  assert.ok(accelerate.outputTokens < 1024 && accelerate.lack.includes('GPU'), accelerate.lack);
+  assert.match(vllm.lack, /out of memory: 16\.4 GB of weights and KV cache/);
+  // TPOT grows with the context; no slower than without overlap, and pages move from the first that doesn't fit.
+  const seconds = helm.times.map((time) => time.seconds);
+  assert.equal(
+    seconds,
+    [...seconds].sort((a, b) => a - b),
+  );
+  for (const time of helm.times) assert.ok(time.seconds <= time.predictedSeconds + 1e-9);
+  assert.is(helm.times[0]?.copiedBytes, 0);
+  // 63 of 64 pages of 16 layers, 2 MiB a slice.
+  assert.is(helm.times.at(-1)?.copiedBytes, 63 * 16 * 2 ** 21);
+  assert.match(
+    readFileSync(join(directory, 'contexts.csv'), 'utf8'),
+    'helm-4060,Qwen3-8B,helm,"CPU 20, GPU 16",32768,8192',
+  );
+});
+
+testReport(() => join(directory, 'report.html'), 2);
+
+test.run();
