@@ -9,7 +9,8 @@ import { createNoise } from './hardware/noise.ts';
 import { createPageCache } from './hardware/page-cache.ts';
 import { createSimulation } from './kernel/simulation.ts';
 import { createRecorder } from './recorder.ts';
-import type { SimulatedDevice, SimulationParts, SimulationResult } from './simulate.ts';
+import { residentDevice } from './resident-device.ts';
+import type { SimulationParts, SimulationResult } from './simulate.ts';
 import { createMemoryGuard, untilExhausted } from './systems/memory-guard.ts';
 import { tensorParallel } from './systems/tensor-parallel.ts';
 
@@ -70,15 +71,10 @@ export function simulateCut(
   return {
     outOfMemory: memory.shortages,
     trace,
-    devices: guarded.map(
-      ({ name, index, cache }): SimulatedDevice => ({
-        device: name,
-        stallSeconds: 0,
-        faultedBytes: 0,
-        prefetchedBytes: 0,
-        cache: cache.usage(),
-        counters: cache.counters(),
-        diskSeconds: 0,
+    devices: guarded.map(({ name, index, cache }) =>
+      residentDevice({
+        name,
+        cache,
         nonReclaimableBytes: breakdownOf(name)?.pinnedBytes ?? 0,
         memoryTotal: cluster.devices[index]?.memory.total ?? 0,
       }),

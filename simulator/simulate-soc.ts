@@ -9,6 +9,7 @@ import { createPageCache } from './hardware/page-cache.ts';
 import { createSharedMemory } from './hardware/shared-memory.ts';
 import { createSimulation } from './kernel/simulation.ts';
 import { createRecorder } from './recorder.ts';
+import { residentDevice } from './resident-device.ts';
 import type { SimulationParts, SimulationResult } from './simulate.ts';
 import { createMemoryGuard, untilExhausted } from './systems/memory-guard.ts';
 import { soc } from './systems/soc.ts';
@@ -66,17 +67,12 @@ export function simulateSoc(
     outOfMemory: memory.shortages,
     trace,
     devices: [
-      {
-        device: name,
-        stallSeconds: 0,
-        faultedBytes: 0,
-        prefetchedBytes: 0,
-        cache: cache.usage(),
-        counters: cache.counters(),
-        diskSeconds: 0,
+      residentDevice({
+        name,
+        cache,
         nonReclaimableBytes: model.bytes + fixedBytes(longest.context),
         memoryTotal: chip.device.memory.total,
-      },
+      }),
     ],
     seconds: simulation.now,
   };

@@ -14,7 +14,7 @@ const TENSOR_CORE_FLOPS: Readonly<Record<string, number>> = {
 };
 
 /** FLOP/s at which arithmetic takes no time: it is counted in `dispatch` where it is longest. */
-const NEVER_BINDS = 1e18;
+const NEVER_BINDS = 1e24;
 
 /** Weights are loaded before the first request (4.1.4): what a simulation reads of them takes no time. */
 const LOADED: Disk = { sequential: 1e18, random: 1e18 };
