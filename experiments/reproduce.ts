@@ -19,7 +19,7 @@ async function reproduce(options: ReproduceOptions, [name = '']: readonly string
 await runExperiment<ReproduceOptions>({
   name: 'reproduce',
   description:
-    'Holds every table of a paper against predictions and simulations, cell by cell: under which policy, with which error, and what was fitted.',
+    'Holds every table of a paper, or of all of them, against predictions and simulations, cell by cell: under which policy, with which error, and what was fitted.',
   configure: reproduceOptions,
   run: reproduce,
 });

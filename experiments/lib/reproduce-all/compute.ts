@@ -25,7 +25,7 @@ export async function computeAll(step: (label: string) => void): Promise<Reprodu
     prima,
     helm,
     heterollm,
-    cells: [...primaCells(prima), ...helmCells(helm.comparisons), ...heterollmCells(heterollm)],
+    cells: [...primaCells(prima), ...helmCells(helm), ...heterollmCells(heterollm)],
     summary: [...primaRows(prima), ...helm.summary, ...heterollmRows(heterollm)],
   };
 }

@@ -51,8 +51,11 @@ function answers(one: ReproducedCell): RecordedError[] {
   });
 }
 
+/** Without a sign at zero, which rounding alone decides. */
 function written(error: RecordedError): string {
-  return typeof error === 'number' ? error.toFixed(DIGITS) : error;
+  if (typeof error !== 'number') return error;
+  const digits = error.toFixed(DIGITS);
+  return Number(digits) === 0 ? (0).toFixed(DIGITS) : digits;
 }
 
 function read(text: string): RecordedError {
@@ -60,5 +63,5 @@ function read(text: string): RecordedError {
 }
 
 function keyOf(parts: readonly string[]): string {
-  return parts.join(' · ');
+  return parts.filter((part) => part !== '').join(' · ');
 }

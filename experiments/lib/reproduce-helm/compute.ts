@@ -6,6 +6,7 @@ import { type HelmConflict, helmConflicts } from './conflicts.ts';
 import type { HelmConstants } from './constants.ts';
 import { FITTED_CELLS } from './fitted-cells.ts';
 import { helmInputs } from './inputs.ts';
+import { type Speedup, speedups } from './speedups.ts';
 import { type SplitCheck, splitChecks } from './splits.ts';
 import { helmSummary } from './summary.ts';
 
@@ -15,6 +16,7 @@ export interface HelmReproduction {
   readonly constants: HelmConstants;
   readonly comparisons: readonly HelmComparison[];
   readonly splits: readonly SplitCheck[];
+  readonly speedups: readonly Speedup[];
   readonly summary: readonly SummaryRow[];
   readonly conflicts: readonly HelmConflict[];
 }
@@ -38,12 +40,14 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
     },
     modelOf,
   );
+  const gains = speedups(cells, comparisons);
   return {
     clusters,
     constants,
     comparisons,
     splits,
-    summary: helmSummary(comparisons, splits),
+    speedups: gains,
+    summary: helmSummary(comparisons, splits, gains),
     conflicts: helmConflicts(comparisons, constants),
   };
 }

@@ -1,11 +1,17 @@
 import type { ReproducedCell } from '../reproduce-all/reproduced-cell.ts';
 import { errorOf, type HelmComparison } from './comparisons.ts';
+import type { HelmReproduction } from './compute.ts';
 import { type Scaling, scalings } from './scaling.ts';
+import type { Speedup } from './speedups.ts';
 import { SCALING_TARGET } from './targets.ts';
 
-/** HELM's cells as all papers' are: every one, and how batches scale. */
-export function helmCells(comparisons: readonly HelmComparison[]): ReproducedCell[] {
-  return [...comparisons.map(reproduced), ...scalings(comparisons).map(reproducedScaling)];
+/** HELM's cells as all papers' are: every one, how batches scale, and what HELM gains over Accelerate. */
+export function helmCells({ comparisons, speedups }: HelmReproduction): ReproducedCell[] {
+  return [
+    ...comparisons.map(reproduced),
+    ...scalings(comparisons).map(reproducedScaling),
+    ...speedups.map(reproducedSpeedup),
+  ];
 }
 
 function reproduced({ cell, published, predicted, simulated, basis, target }: HelmComparison): ReproducedCell {
@@ -36,6 +42,21 @@ function reproducedScaling({ comparison: { cell, basis }, published, predicted, 
     noise: undefined,
     use: basis,
     target: SCALING_TARGET.limit,
+  };
+}
+
+function reproducedSpeedup({ cell, published, predicted, simulated, isFitted }: Speedup): ReproducedCell {
+  return {
+    ...placeOf(cell),
+    unit: 'x',
+    published,
+    predicted,
+    simulated,
+    predictedError: predicted / published - 1,
+    simulatedError: simulated / published - 1,
+    noise: cell.noise === undefined ? undefined : cell.noise / published,
+    use: isFitted ? 'fit' : 'held-out',
+    target: undefined,
   };
 }
 

@@ -2,8 +2,9 @@ import type { HelmReproduction } from './compute.ts';
 import { helmCells } from './reproduced.ts';
 
 /** cells.json: cells in the units that they are printed in, constants, splits, conflicts, and where inputs come from. */
-export function helmJson({ comparisons, constants, splits, summary, conflicts, clusters }: HelmReproduction): string {
-  const cells = helmCells(comparisons);
+export function helmJson(result: HelmReproduction): string {
+  const { comparisons, constants, splits, summary, conflicts, clusters } = result;
+  const cells = helmCells(result);
   const all = {
     experiment: 'reproduce',
     paper: 'helm',

@@ -29,7 +29,7 @@ export function reproduceHelm({ out, json }: { readonly out: string; readonly js
     out,
     new Map([
       ['report.html', renderReport(report)],
-      ['cells.csv', cellsCsv(helmCells(result.comparisons))],
+      ['cells.csv', cellsCsv(helmCells(result))],
       ['cells.json', text],
     ]),
   );

@@ -3,12 +3,17 @@ import type { SummaryRow } from '../reproduce-all/reproduced-cell.ts';
 import { errorOf, type HelmComparison } from './comparisons.ts';
 import { feasibility, type HelmGroup, helmGroups } from './groups.ts';
 import { type Scaling, scalings } from './scaling.ts';
+import type { Speedup } from './speedups.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
 import { SCALING_TARGET } from './targets.ts';
 import { verdictOf } from './verdict.ts';
 
 /** A line per group of cells, those with a target first: splits, what runs, latencies by system and placement, batches. */
-export function helmSummary(comparisons: readonly HelmComparison[], splits: readonly SplitCheck[]): SummaryRow[] {
+export function helmSummary(
+  comparisons: readonly HelmComparison[],
+  splits: readonly SplitCheck[],
+  gains: readonly Speedup[],
+): SummaryRow[] {
   const groups = helmGroups(comparisons).map(groupRow);
   return [
     splitRow(splits),
@@ -16,6 +21,7 @@ export function helmSummary(comparisons: readonly HelmComparison[], splits: read
     ...groups.filter(({ target }) => target !== undefined),
     scalingRow(scalings(comparisons)),
     ...groups.filter(({ target }) => target === undefined),
+    speedupRow(gains),
   ];
 }
 
@@ -77,6 +83,17 @@ function scalingRow(all: readonly Scaling[]): SummaryRow {
     target: SCALING_TARGET.limit,
     met: missed === 0,
     note: `${missed > 0 ? `${missed} missed; ` : ''}the 3090’s figures are the L40S’s to three digits`,
+  };
+}
+
+function speedupRow(all: readonly Speedup[]): SummaryRow {
+  const held = all.filter(({ isFitted }) => !isFitted);
+  return {
+    ...EMPTY,
+    table: '§6.3',
+    what: 'HELM, throughput over Accelerate’s',
+    ...accuracyParts(accuracyOf(held.map(({ published, predicted }) => predicted / published - 1))),
+    fit: all.length - held.length,
   };
 }
 

@@ -8,6 +8,7 @@ import { isUpperBound } from './quantities.ts';
 const COLUMNS: readonly ReportColumn[] = [
   { title: 'cell', label: true },
   { title: 'published', align: 'right' },
+  { title: 'noise', align: 'right' },
   { title: 'policy', label: true },
   { title: 'predicted', align: 'right' },
   { title: 'error', align: 'right' },
@@ -32,6 +33,7 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
       return [
         name,
         first ? `${isUpperBound(one.cell) ? '≤ ' : ''}${quantityText(one.cell.metric, one.published)}` : '',
+        first ? noiseText(one) : '',
         one.policy === undefined ? 'not modelled' : one.policy.name,
         quantityText(one.cell.metric, one.predicted),
         errorText(one.cell.metric, one.predictedError),
@@ -42,7 +44,7 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
       ];
     }),
     tones: comparisons.map((one) =>
-      tonesAt(COLUMNS.length, { 4: toneOf(one, one.predictedError), 6: toneOf(one, one.simulatedError) }),
+      tonesAt(COLUMNS.length, { 5: toneOf(one, one.predictedError), 7: toneOf(one, one.simulatedError) }),
     ),
   };
 }
@@ -51,6 +53,13 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
 function cellName({ cell }: Comparison): string {
   const device = cell.metric === 'memory-pressure' ? ` ${cell.column.split(' ').at(-1)}` : '';
   return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
+}
+
+/** Half of what the cell can't tell: of times as a share, of shares in points. */
+function noiseText({ cell }: Comparison): string {
+  if (cell.noise === undefined || typeof cell.value !== 'number') return '';
+  const noise = cell.metric === 'memory-pressure' ? cell.noise / 100 : cell.noise / cell.value;
+  return errorText(cell.metric, noise).replace('+', '±');
 }
 
 /** An alternative that comes to the same as the system's main policy. */

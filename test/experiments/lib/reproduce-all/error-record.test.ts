@@ -44,7 +44,7 @@ test('a line per cell: errors to a hundredth of a point, or whether both say tha
 test('what is written is read again, but for what is rounded off', () => {
   const [one, other] = parseErrorRecord(errorRecord([CELL, OOM]), 'errors.csv');
   assert.equal(one, {
-    key: 'helm · Table 6.1 · 3090 / Qwen3-4B · HELM tok/s · ',
+    key: 'helm · Table 6.1 · 3090 / Qwen3-4B · HELM tok/s',
     predicted: -0.1439,
     simulated: '',
   });
