@@ -1,7 +1,7 @@
 import type { RecordedCell, RecordedError } from './error-record.ts';
 
 /** An error may grow by a point before it counts as drift. */
-export const DRIFT_LIMIT = 0.01;
+const DRIFT_LIMIT = 0.01;
 /** Of what a record rounds off. */
 const ROUNDING = 5e-5;
 

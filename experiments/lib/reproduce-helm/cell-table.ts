@@ -5,7 +5,7 @@ import { errorText } from '../reproduce/names.ts';
 import { errorOf, type HelmComparison, outcomeAgrees } from './comparisons.ts';
 import { verdictOf } from './verdict.ts';
 
-export const HELM_COLUMNS: readonly ReportColumn[] = [
+const HELM_COLUMNS: readonly ReportColumn[] = [
   { title: 'cell' },
   { title: 'use', label: true },
   { title: 'published', align: 'right' },

@@ -7,7 +7,7 @@ import { type HelmTarget, targetOf } from './targets.ts';
 import { thesisSeconds } from './thesis.ts';
 
 /** `fit`: a constant was fitted to this quantity, or may be; `held-out`: to none of its prints. */
-export type Basis = 'fit' | 'held-out';
+type Basis = 'fit' | 'held-out';
 
 /** A cell beside what comes out here; values in its unit. */
 export interface HelmComparison {
@@ -26,7 +26,7 @@ export interface HelmComparison {
   readonly range: readonly [number, number] | undefined;
 }
 
-export interface CompareHelm {
+interface CompareHelm {
   readonly cells: readonly PublishedCell[];
   readonly constants: HelmConstants;
   /** Cells that constants were fitted to. */

@@ -11,7 +11,7 @@ import type { HelmCase } from './answer.ts';
 import { helmQuantity } from './quantities.ts';
 import { helmSystem } from './systems.ts';
 
-export const HELM_MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
+const HELM_MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
 /** The machine whose file has the bandwidth that HELM's profiler measured (4.1.2). */
 const PROFILED = 'helm-4060';
 

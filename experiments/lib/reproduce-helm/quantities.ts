@@ -1,4 +1,4 @@
-import type { Outcome, PublishedCell } from '../../../datasets/published.ts';
+import type { PublishedCell } from '../../../datasets/published.ts';
 
 /** What a cell is about: cells with the same key are one quantity, in however many tables the thesis prints it. */
 export interface HelmQuantity {
@@ -62,9 +62,4 @@ export function secondsOf(value: number, unit: string, batch: number): number {
 export function inUnit(seconds: number, unit: string, batch: number): number {
   if (unit === 'tok/s') return batch / seconds;
   return unit === 'ms' ? seconds * 1000 : seconds;
-}
-
-/** × and OOM alike: it doesn't run. */
-export function runs(value: number | Outcome): boolean {
-  return typeof value === 'number';
 }

@@ -13,40 +13,7 @@ import { scalingTable } from './scaling-table.ts';
 import { helmSentence } from './sentence.ts';
 import { speedupTable } from './speedup-table.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
-
-/** The tables that are shown, with what has to be known to read them. */
-const TABLES: readonly { readonly table: RegExp; readonly title: string; readonly note: string }[] = [
-  {
-    table: /^Table 6\.1$/,
-    title: 'Table 6.1: decoding and TTFT by machine, model and system',
-    note: 'Eager PyTorch (HELM, Accelerate, DeepSpeed) takes about as long for a block whatever its size, as long as the GPU is done with it by then: 20 to 27 tok/s for 4B, 8B and 14B, on both servers. So a block takes the longer of its dispatch and its work. HELM’s TTFT on the L40S is twice its blocks’ dispatch, of which the thesis says nothing; the baselines’ isn’t. Accelerate’s 4B on the RTX 4060 takes 108 ms beyond that dispatch, where copying the six layers that don’t fit here would take 202 ms: more of them fit there than memory as stated allows.',
-  },
-  {
-    table: /^Table 6\.2$/,
-    title: 'Table 6.2: batches',
-    note: 'A step of eight requests takes 2.7 to 3.5 times as long as one of one, where weights are read once for all of them (4.1.4): the roofline would leave it as it is. One share of a block’s dispatch is repeated for every further request. It can’t be one share for the 14B, whose second request costs 30 ms and whose next two cost 20 ms together.',
-  },
-  {
-    table: /^Table 6\.3$/,
-    title: 'Table 6.3: the CPU’s kernel',
-    note: 'The fallback’s rate is stated for the laptop (3.7 GB/s), so splits on the servers are not modelled without the kernel.',
-  },
-  {
-    table: /^Table 6\.4$/,
-    title: 'Table 6.4: KV offload',
-    note: 'Without KV offload a token takes twice as long even where all is in VRAM (L40S): a HuggingFace DynamicCache in place of HELM’s, whose cost no equation has. Not modelled.',
-  },
-  {
-    table: /^Table 6\.5$/,
-    title: 'Table 6.5: measured latencies',
-    note: 'T_plan + N δ̄ with the thesis’s own numbers stands beside each: the "Pred." that the thesis prints can’t be derived from its equations.',
-  },
-  {
-    table: /^(§|Fig)/,
-    title: 'Text and figures',
-    note: 'Latencies that the text prints beside the tables.',
-  },
-];
+import { HELM_TABLES, type HelmTable } from './tables.ts';
 
 /** Splits, every table cell by cell, what was fitted to what, and where the thesis contradicts itself. */
 export function helmReport(result: HelmReproduction): Report {
@@ -75,7 +42,7 @@ export function helmReport(result: HelmReproduction): Report {
         ],
       },
       splitSection(splits),
-      ...TABLES.map((table) => tableSection(table, result)),
+      ...HELM_TABLES.map((table) => tableSection(table, result)),
       constantsSection(constants),
       {
         title: 'Where the thesis contradicts itself',
@@ -98,7 +65,7 @@ export function helmReport(result: HelmReproduction): Report {
   };
 }
 
-function tableSection({ table, title, note }: (typeof TABLES)[number], result: HelmReproduction): Section {
+function tableSection({ table, title, note }: HelmTable, result: HelmReproduction): Section {
   const { comparisons: all, speedups } = result;
   const own = all.filter(({ cell }) => table.test(cell.table));
   const columns = [...new Set(own.map(columnOf))];

@@ -1,4 +1,5 @@
 import type { HelmReproduction } from './compute.ts';
+import { FITTED_CELLS } from './fitted-cells.ts';
 import { helmCells } from './reproduced.ts';
 
 /** cells.json: cells in the units that they are printed in, constants, splits, conflicts, and where inputs come from. */
@@ -9,6 +10,7 @@ export function helmJson(result: HelmReproduction): string {
     experiment: 'reproduce',
     paper: 'helm',
     constants,
+    fitted: FITTED_CELLS,
     splits,
     summary,
     cells: comparisons.map(({ quantity, plan, range, thesis }, index) => ({

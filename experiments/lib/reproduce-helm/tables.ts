@@ -1,0 +1,41 @@
+/** A table of the thesis, with what has to be known to read it. */
+export interface HelmTable {
+  /** Of the places of its cells. */
+  readonly table: RegExp;
+  readonly title: string;
+  readonly note: string;
+}
+
+/** All that are shown, in order. */
+export const HELM_TABLES: readonly HelmTable[] = [
+  {
+    table: /^Table 6\.1$/,
+    title: 'Table 6.1: decoding and TTFT by machine, model and system',
+    note: 'Eager PyTorch (HELM, Accelerate, DeepSpeed) takes about as long for a block whatever its size, as long as the GPU is done with it by then: 20 to 27 tok/s for 4B, 8B and 14B, on both servers. So a block takes the longer of its dispatch and its work. HELM’s TTFT on the L40S is twice its blocks’ dispatch, of which the thesis says nothing; the baselines’ isn’t. Accelerate’s 4B on the RTX 4060 takes 108 ms beyond that dispatch, where copying the six layers that don’t fit here would take 202 ms: more of them fit there than memory as stated allows.',
+  },
+  {
+    table: /^Table 6\.2$/,
+    title: 'Table 6.2: batches',
+    note: 'A step of eight requests takes 2.7 to 3.5 times as long as one of one, where weights are read once for all of them (4.1.4): the roofline would leave it as it is. One share of a block’s dispatch is repeated for every further request. It can’t be one share for the 14B, whose second request costs 30 ms and whose next two cost 20 ms together.',
+  },
+  {
+    table: /^Table 6\.3$/,
+    title: 'Table 6.3: the CPU’s kernel',
+    note: 'The fallback’s rate is stated for the laptop (3.7 GB/s), so splits on the servers are not modelled without the kernel.',
+  },
+  {
+    table: /^Table 6\.4$/,
+    title: 'Table 6.4: KV offload',
+    note: 'Without KV offload a token takes twice as long even where all is in VRAM (L40S): a HuggingFace DynamicCache in place of HELM’s, whose cost no equation has. Not modelled.',
+  },
+  {
+    table: /^Table 6\.5$/,
+    title: 'Table 6.5: measured latencies',
+    note: 'T_plan + N δ̄ with the thesis’s own numbers stands beside each: the "Pred." that the thesis prints can’t be derived from its equations.',
+  },
+  {
+    table: /^(§|Fig)/,
+    title: 'Text and figures',
+    note: 'Latencies that the text prints beside the tables.',
+  },
+];
