@@ -102,13 +102,13 @@ export function operatorCost(
 ): OperatorCost {
   const { gpu, npu } = parts;
   if (npu.seconds === 0) {
-    return { ...parts, ends: { first: gpu.seconds, second: 0 }, sync: 0, copy: 0, seconds: gpu.seconds };
+    return { gpu, npu, ends: { first: gpu.seconds, second: 0 }, sync: 0, copy: 0, seconds: gpu.seconds };
   }
   const ends = concurrently(gpu, npu, soc.bandwidth);
   const shared = gpu.seconds > 0;
   const npuEndsLast = ends.second >= ends.first * (1 - ROUNDING);
   const { sync, copy } = handOverSeconds(synchronisation, { soc, parts: shared ? 2 : 1, npuEndsLast });
-  return { ...parts, ends, sync, copy, seconds: Math.max(ends.first, ends.second) + sync + copy };
+  return { gpu, npu, ends, sync, copy, seconds: Math.max(ends.first, ends.second) + sync + copy };
 }
 
 function totalLength({ npuLengths }: OperatorCut): number {

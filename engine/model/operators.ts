@@ -23,13 +23,17 @@ export interface Operator extends OperatorShape {
   readonly bytes: number;
 }
 
-const ROLES: Readonly<Record<OperatorName, readonly TensorRole[]>> = {
-  qkv: ['attn_q', 'attn_k', 'attn_v', 'attn_qkv'],
-  'attention-output': ['attn_output'],
-  'gate-up': ['ffn_gate', 'ffn_up'],
-  down: ['ffn_down'],
-  output: ['output'],
-};
+const OPERATOR_OF: ReadonlyMap<TensorRole, OperatorName> = new Map([
+  ['attn_q', 'qkv'],
+  ['attn_k', 'qkv'],
+  ['attn_v', 'qkv'],
+  ['attn_qkv', 'qkv'],
+  ['attn_output', 'attention-output'],
+  ['ffn_gate', 'gate-up'],
+  ['ffn_up', 'gate-up'],
+  ['ffn_down', 'down'],
+  ['output', 'output'],
+]);
 
 export function operatorShapes(shape: Shape): Readonly<Record<OperatorName, OperatorShape>> {
   const { hiddenSize, ffnSize, heads, kvHeads, headSize, vocabularySize } = shape;
@@ -46,13 +50,21 @@ export function operatorShapes(shape: Shape): Readonly<Record<OperatorName, Oper
 /** Every operator of a model with its weights. @throws InputError if the model's tensors lack one */
 export function modelOperators(model: Model): Readonly<Record<OperatorName, Operator>> {
   const shapes = operatorShapes(model);
-  const entries = OPERATORS.map((name) => [name, { ...shapes[name], bytes: weightBytes(model, name) }]);
+  const bytes = weightBytes(model);
+  const entries = OPERATORS.map((name) => {
+    const own = bytes[name];
+    if (own === 0) throw new InputError(`model ${model.name}`, `has no weights for the operator "${name}"`);
+    return [name, { ...shapes[name], bytes: name === 'output' ? own : own / model.layers }];
+  });
   return Object.fromEntries(entries) as Record<OperatorName, Operator>;
 }
 
-function weightBytes({ tensors, layers, name: model, tiedEmbeddings }: Model, name: OperatorName): number {
-  const roles = name === 'output' && tiedEmbeddings ? ['token_embd'] : ROLES[name];
-  const own = tensors.filter(({ role }) => roles.includes(role));
-  if (own.length === 0) throw new InputError(`model ${model}`, `has no weights for the operator "${name}"`);
-  return own.reduce((sum, { bytes }) => sum + bytes, 0) / (name === 'output' ? 1 : layers);
+/** Bytes of all tensors of each operator. */
+function weightBytes({ tensors, tiedEmbeddings }: Model): Record<OperatorName, number> {
+  const bytes = { qkv: 0, 'attention-output': 0, 'gate-up': 0, down: 0, output: 0 };
+  for (const tensor of tensors) {
+    const name = tiedEmbeddings && tensor.role === 'token_embd' ? 'output' : OPERATOR_OF.get(tensor.role);
+    if (name !== undefined && !(tiedEmbeddings && tensor.role === 'output')) bytes[name] += tensor.bytes;
+  }
+  return bytes;
 }

@@ -70,7 +70,9 @@ function checkCuts(partition: TensorPartition, device: SocDevice, model: Shape, 
     throw new InputError(`${where}.promptTokens`, `${promptTokens} is not ${allowed}`);
   }
   const operators = operatorShapes(model);
-  const prepared = graphs === 'prepared' ? graphLengths(device.soc.npu) : undefined;
+  // A prompt of one token finds the graphs that decoding has.
+  const lengths = [...graphLengths(device.soc.npu), ...(promptTokens === 1 ? [1] : [])];
+  const prepared = graphs === 'prepared' ? lengths : undefined;
   for (const name of LAYER_OPERATORS) {
     checkCut(partition.prefill[name], operators[name], prepared, `${where}.prefill.${name}`);
   }

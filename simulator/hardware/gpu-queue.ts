@@ -13,31 +13,43 @@ export interface GpuQueue {
   drain(): Steps;
 }
 
+interface Kernel {
+  readonly name: string;
+  readonly task: Task;
+}
+
 export function createGpuQueue({ simulation, recorder, memory, noise, deviceName: device }: ChipParts): GpuQueue {
-  let last: Process<void> | undefined;
+  const submitted: Kernel[] = [];
+  /** Runs kernels until none is left; then the next one that is submitted starts another. */
+  let worker: Process<void> | undefined;
   let expectedEnd = 0;
 
-  function* run(name: string, { seconds, bytes }: Task, before: Process<void> | undefined): Steps {
-    if (before?.hasEnded === false) yield before.join();
-    const start = simulation.now;
-    const factor = noise(device, 'gpu');
-    yield memory.run({ seconds: seconds * factor, bytes });
-    recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+  function* work(): Steps {
+    for (let kernel = submitted.shift(); kernel !== undefined; kernel = submitted.shift()) {
+      const { seconds, bytes } = kernel.task;
+      const start = simulation.now;
+      const factor = noise(device, 'gpu');
+      yield memory.run({ seconds: seconds * factor, bytes });
+      if (!recorder.wantsSpans) continue;
+      const { name } = kernel;
+      recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+    }
   }
 
   return {
     get isEmpty() {
-      return last?.hasEnded !== false;
+      return worker?.hasEnded !== false;
     },
     get expectedEnd() {
       return expectedEnd;
     },
     submit(name, task) {
       expectedEnd = Math.max(expectedEnd, simulation.now) + task.seconds;
-      last = simulation.spawn(`GPU kernel ${name}`, run(name, task, last));
+      submitted.push({ name, task });
+      if (worker?.hasEnded !== false) worker = simulation.spawn('GPU kernels', work());
     },
     *drain() {
-      if (last?.hasEnded === false) yield last.join();
+      if (worker?.hasEnded === false) yield worker.join();
     },
   };
 }

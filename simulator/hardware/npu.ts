@@ -34,6 +34,7 @@ export function createNpu(
       const start = simulation.now;
       const factor = noise(device, 'npu');
       yield memory.run({ seconds: seconds * factor, bytes });
+      if (!recorder.wantsSpans) return;
       recorder.span({ device, lane: 'npu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
     },
   };

@@ -16,6 +16,8 @@ export function createSharedMemory(simulation: Simulation, bandwidth: number): S
 
 interface Running {
   readonly task: Task;
+  /** Bytes per second that it asks for. */
+  readonly demand: number;
   /** Seconds that are left of the task, were it alone, as of `since`. */
   left: number;
   /** Seconds of the task that pass in a second. */
@@ -39,7 +41,7 @@ class FairMemory implements SharedMemory, Source<Running> {
   }
 
   run(task: Task): Effect<void, Running> {
-    return new Effect(this, { task, left: task.seconds, pace: 1 });
+    return new Effect(this, { task, demand: demandOf(task), left: task.seconds, pace: 1 });
   }
 
   begin(effect: Effect<unknown, Running>): void {
@@ -71,14 +73,23 @@ class FairMemory implements SharedMemory, Source<Running> {
 
   /** New paces, and the alarm at the first end. */
   private settle(): void {
-    const demands = this.running.map(({ detail }) => demandOf(detail.task));
-    const shares = shareBandwidth(demands, this.bandwidth);
-    this.running.forEach(({ detail }, index) => {
-      const demand = demands[index] as number;
-      detail.pace = demand === 0 ? 1 : (shares[index] as number) / demand;
-    });
+    let wanted = 0;
+    for (const { detail } of this.running) wanted += detail.demand;
+    // Most of the time all get what they want.
+    if (wanted <= this.bandwidth) for (const { detail } of this.running) detail.pace = 1;
+    else this.share();
     if (this.running.length === 0) this.alarm.clear();
     else this.alarm.set(this.simulation.now + secondsLeft(this.first().detail));
+  }
+
+  private share(): void {
+    const shares = shareBandwidth(
+      this.running.map(({ detail }) => detail.demand),
+      this.bandwidth,
+    );
+    this.running.forEach(({ detail }, index) => {
+      detail.pace = detail.demand === 0 ? 1 : (shares[index] as number) / detail.demand;
+    });
   }
 
   /** The first end is reached: exactly, whatever the rounding of the way there; with it what differs by rounding only. */

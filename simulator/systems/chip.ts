@@ -64,9 +64,10 @@ export function chipSteps(chip: SocCase, phase: 'prefill' | 'decode', context: n
  */
 export function* runSteps(chip: Chip, steps: readonly ChipStep[], prefix: string): Steps {
   const handOver = chip.parts.partition.synchronisation === 'fast' ? handOverFast : handOverNaively;
-  for (const { name, gpu, npu } of steps) {
-    if (npu.seconds === 0) yield* submit(chip, prefix + name, gpu);
-    else yield* handOver(chip, prefix + name, { gpu, npu });
+  for (const step of steps) {
+    const name = prefix + step.name;
+    if (step.npu.seconds === 0) yield* submit(chip, name, step.gpu);
+    else yield* handOver(chip, name, step);
   }
 }
 

@@ -16,11 +16,12 @@ export function* handOverFast(chip: Chip, name: string, { gpu, npu }: OperatorPa
   const asked = simulation.now;
   const predicted = Math.max(0, chip.gpu.expectedEnd - asked);
   const { sleep } = waitForFlag(predicted, predicted, synchronisation);
-  yield hold(sleep);
+  if (sleep > 0) yield hold(sleep);
   const awake = simulation.now;
   yield* chip.gpu.drain();
   const { polling } = waitForFlag(0, simulation.now - awake, { ...synchronisation, sleep: 0 });
-  yield hold(Math.max(0, awake + polling - simulation.now));
+  const left = awake + polling - simulation.now;
+  if (left > 0) yield hold(left);
   note(chip, 'cpu', `polls for the input of ${name}`, awake);
   yield* busy(chip, 'cpu', `notifies the NPU of ${name}`, synchronisation.notify);
   if (gpu.seconds > 0) chip.gpu.submit(name, gpu);
@@ -57,6 +58,7 @@ function* busy(chip: Chip, lane: Lane, name: string, seconds: number): Steps {
 }
 
 function note({ parts: { simulation, recorder, device } }: Chip, lane: Lane, name: string, start: number): void {
+  if (!recorder.wantsSpans) return;
   const cause = lane === 'link' ? 'deviceCopy' : 'overhead';
   recorder.span({ device: device.name, lane, cause, name, start, end: simulation.now, args: {} });
 }

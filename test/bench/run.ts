@@ -1,6 +1,7 @@
 import { benchMemory, benchPending, benchRing } from './kernel.ts';
 import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
 import { benchDevices, benchTokens } from './simulator.ts';
+import { benchSoc } from './soc.ts';
 import { benchSweep } from './sweep.ts';
 
 /** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
@@ -15,6 +16,7 @@ async function main(): Promise<void> {
     ...benchMemory(),
     ...benchTokens(),
     ...benchDevices(),
+    ...benchSoc(),
     ...benchSweep(),
   ];
   const width = Math.max(...results.map(({ what }) => what.length));

@@ -73,6 +73,12 @@ test('rows and graphs that there are not', () => {
   );
 });
 
+test('a prompt of one token runs on the graphs of decoding', () => {
+  const one = { promptTokens: 1, prefill: { ...PARTITION.prefill, qkv: { npuRows: 8, npuLengths: [1] } } };
+  assert.is(withPartition(one), 'valid');
+  assert.match(withPartition({ ...one, promptTokens: 2 }), /npuLengths: 1 is not a graph that is prepared: 16, 8, 4/);
+});
+
 test('prompts of no tokens, or of too many', () => {
   const place = 'my.json: stages[0].partition.promptTokens';
   assert.is(withPartition({ promptTokens: 0 }), `${place}: 0 is not a whole number between 1 and 1000000`);

@@ -6,6 +6,7 @@ import {
   operatorParts,
 } from '../../cost/operator-cost.ts';
 import type { PartTimes } from '../../cost/part-times.ts';
+import { handOverSeconds } from '../../cost/synchronisation.ts';
 import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
 import type { Operator } from '../../model/operators.ts';
 import {
@@ -62,14 +63,24 @@ export function bestCut(problem: CuttingProblem): CutSearch {
   const best = new Map<CutKind, CutCandidate>();
   const partsOf = (cut: OperatorCut): OperatorParts => operatorParts({ operator, cut, tokens }, device, times);
   const leastOf = (kind: CutKind): number => best.get(kind)?.cost.seconds ?? Number.POSITIVE_INFINITY;
+  /** What handing over takes at least, by how many processors have parts. */
+  const leastHandOver = [0, 1, 2].map((parts) => {
+    if (parts === 0) return 0;
+    const { sync, copy } = handOverSeconds(synchronisation, { soc: device.soc, parts, npuEndsLast: false });
+    return sync + copy;
+  });
   /** @returns which part alone takes longer than the best so far; then there is no gain in making it larger */
   const consider = (cut: OperatorCut): 'npu' | 'gpu' | undefined => {
     const kind = cutKind(cut, operator.rows, tokens);
     if (kinds?.includes(kind) === false) return undefined;
     const least = leastOf(kind);
     const parts = partsOf(cut);
-    if (parts.npu.seconds >= least) return 'npu';
-    if (parts.gpu.seconds >= least) return 'gpu';
+    const { gpu, npu } = parts;
+    const handOver = leastHandOver[npu.seconds === 0 ? 0 : gpu.seconds === 0 ? 1 : 2] as number;
+    if (npu.seconds + handOver >= least) return 'npu';
+    if (gpu.seconds + handOver >= least) return 'gpu';
+    // Both parts' bytes come from one memory.
+    if (npu.seconds > 0 && (gpu.bytes + npu.bytes) / device.soc.bandwidth + handOver >= least) return undefined;
     const cost = operatorCost(parts, device, synchronisation);
     if (cost.seconds < least) best.set(kind, { kind, cut, cost });
     return undefined;
