@@ -78,7 +78,7 @@ test('an unknown key suggests the nearest, under the option that named it', () =
 test('a missing file says which, and what could be given', () => {
   assert.match(
     message(() => loadCluster(join(folder, 'nowhere.json'))),
-    /^\/nowhere\.json: there is no such file; give the path of a cluster file, or one of helm-3090, /,
+    /^\/nowhere\.json: there is no such file; give the path of a cluster file, or one of four-small, helm-3090, /,
   );
   assert.is(message(() => loadCluster(folder)).split(';')[0], ': is a directory, a file is needed');
 });
