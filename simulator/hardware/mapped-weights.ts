@@ -34,14 +34,15 @@ export interface MappedDevice {
 
 /** Lays out the file. Sizes are the mean layer's, as in every formula; they add up to the model's bytes. */
 export function mapWeights({ costs, stages, unified, isHead, outputInRam, ownFile }: MappedDevice): MappedWeights {
-  const starts = new Map<number, number>();
+  /** By layer: how many lie before it in the file. */
+  const places = new Map<number, number>();
   const mapped = stages.filter(({ processor }) => processor === 'cpu' || unified);
   for (const { from, to } of mapped) {
     for (let layer = from; layer < to; layer++) {
-      starts.set(layer, (ownFile ? starts.size : layer) * costs.layerBytes);
+      places.set(layer, ownFile ? places.size : layer);
     }
   }
-  const layersInFile = ownFile ? starts.size : costs.layers;
+  const layersInFile = ownFile ? places.size : costs.layers;
   let size = layersInFile * costs.layerBytes;
   const append = (bytes: number): ByteRange => {
     const range = { from: size, to: size + bytes };
@@ -51,13 +52,14 @@ export function mapWeights({ costs, stages, unified, isHead, outputInRam, ownFil
   const output = isHead && outputInRam ? append(costs.outputBytes) : undefined;
   const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
   const layer = (index: number): ByteRange | undefined => {
-    const from = starts.get(index);
-    return from === undefined ? undefined : { from, to: from + costs.layerBytes };
+    const place = places.get(index);
+    // The end of a layer is the start of the next to the last bit, though a mean layer has parts of a byte.
+    return place === undefined ? undefined : { from: place * costs.layerBytes, to: (place + 1) * costs.layerBytes };
   };
   return {
     size,
-    used: size - (layersInFile - starts.size) * costs.layerBytes,
-    layers: [...starts.keys()],
+    used: size - (layersInFile - places.size) * costs.layerBytes,
+    layers: [...places.keys()],
     layer,
     stage: ({ from, to }) => {
       const first = layer(from);
