@@ -148,6 +148,7 @@ export function startHead(options: HeadOptions): RingHead {
       transport,
       head,
       model: identity,
+      samples: loaded.samples,
       mostBytes,
       onPresent() {
         if (assembly === undefined) return;
@@ -323,7 +324,7 @@ export function startHead(options: HeadOptions): RingHead {
       for (;;) {
         const absent = members.find(({ welcome }) => welcome === undefined);
         if (absent === undefined) return;
-        if (clock() > end || absent.problem.startsWith('refused')) throw new RingError(absent.name, absent.problem);
+        if (clock() > end || absent.unfit) throw new RingError(absent.name, absent.problem);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     },

@@ -39,6 +39,13 @@ export function list<Item>(item: Shape<Item>, most: number): Shape<Item[]> {
       : fail(where, `a list of at most ${most}`);
 }
 
+export function pair<First, Second>(first: Shape<First>, second: Shape<Second>): Shape<[First, Second]> {
+  return (value, where) =>
+    Array.isArray(value) && value.length === 2
+      ? [first(value[0], `${where}[0]`), second(value[1], `${where}[1]`)]
+      : fail(where, 'a list of two');
+}
+
 /** JSON has no undefined: a missing value. */
 export function optional<Value>(shape: Shape<Value>): Shape<Value | undefined> {
   return (value, where) => (value === undefined ? undefined : shape(value, where));

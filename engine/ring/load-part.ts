@@ -11,12 +11,15 @@ import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../weig
 import { weightsLayout } from '../weights/weights-layout.ts';
 import { type HeldLayers, heldLayers } from './held-layers.ts';
 import { readPartFile } from './part-file.ts';
+import { type WeightsSamples, weightsSamples } from './weights-samples.ts';
 
 /** A model, or a part of one, as a device of a ring has it. */
 export interface LoadedPart {
   readonly part: ModelPart;
   readonly held: HeldLayers;
   readonly identity: string;
+  /** Of the weights in the file, and of those that a part knows of besides. */
+  readonly samples: WeightsSamples;
   /** Of activations and of logits, bytes. */
   readonly activationsBytes: number;
   /** Its weights in the page cache; undefined where the kernels hold them in memory of their own. */
@@ -49,6 +52,7 @@ export function loadPart(path: string, kernels: Kernels, mostTokens: number): Lo
     part,
     held: heldLayers(file),
     identity: file.identity,
+    samples: new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]),
     activationsBytes: activationsBytes(model, settings.ropeDimensions, mostTokens),
     mapWeights: (recorder) =>
       kernels.name === 'native' ? mappedWeights(kernels, mapped, weightsLayout(gguf, model), recorder) : undefined,

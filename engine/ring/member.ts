@@ -8,6 +8,7 @@ import { messageFrame, readMessage } from './message-frame.ts';
 import { WORKER_MESSAGE } from './message-shapes.ts';
 import { createProbe, type Probe } from './probe-link.ts';
 import type { Transport } from './transport.ts';
+import { otherWeights, type WeightsSamples } from './weights-samples.ts';
 
 /** Where a device of the ring listens, and who it must be. */
 export interface MemberAddress {
@@ -24,8 +25,9 @@ export interface Member {
   readonly name: string;
   /** What it said of itself; undefined while it isn't there. */
   readonly welcome: Welcome | undefined;
-  /** Why it isn't there. */
+  /** Why it isn't there, and whether waiting a while won't help. */
   readonly problem: string;
+  readonly unfit: boolean;
   /** Of its clock, ahead of ours. */
   readonly offset: ClockOffset;
   readonly probe: Probe;
@@ -39,6 +41,7 @@ export interface MemberOptions extends MemberAddress {
   readonly head: string;
   /** The model's identity. */
   readonly model: string;
+  readonly samples: WeightsSamples;
   readonly mostBytes: number;
   readonly onPresent: () => void;
   readonly onGone: (reason: string) => void;
@@ -51,6 +54,7 @@ export interface MemberOptions extends MemberAddress {
 const TICK = 1;
 /** Readings one after another when it comes. */
 const FIRST_READINGS = 8;
+const OTHER_WEIGHTS = 'has other weights';
 /** Milliseconds until a worker that refused is asked again. */
 const AGAIN = 2000;
 
@@ -81,13 +85,23 @@ export function createMember(options: MemberOptions): Member {
 
   const onMessage = (message: WorkerMessage): void => {
     switch (message.kind) {
-      case 'welcome':
+      case 'welcome': {
+        const other = otherWeights(options.samples, new Map(message.samples));
+        if (other !== undefined) {
+          tell({ kind: 'bye' });
+          leave(
+            `${OTHER_WEIGHTS}: its ${other} differs from the head's; give it the head's file or a part of it`,
+            AGAIN,
+          );
+          return;
+        }
         welcome = message;
         problem = '';
         readings = 0;
         tell({ kind: 'clock', sentAt: clock() });
         options.onPresent();
         return;
+      }
       case 'refused':
         leave(`refused: ${message.reason}`, AGAIN);
         return;
@@ -134,6 +148,9 @@ export function createMember(options: MemberOptions): Member {
     send,
     get welcome() {
       return welcome;
+    },
+    get unfit() {
+      return problem.startsWith('refused') || problem.startsWith(OTHER_WEIGHTS);
     },
     get problem() {
       return problem === '' ? (connection?.problem ?? '') : problem;

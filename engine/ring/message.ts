@@ -84,6 +84,8 @@ export type WorkerMessage =
       /** Bytes that it may use for weights and caches. */
       readonly memory: number;
       readonly layers: readonly number[];
+      /** Of its weights, by layer. */
+      readonly samples: readonly (readonly [part: string, hash: string])[];
     }
   | { readonly kind: 'refused'; readonly reason: string }
   | {

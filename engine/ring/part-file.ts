@@ -5,9 +5,13 @@ import { quoted } from '../gguf/gguf-error.ts';
 import { metadataFields } from '../gguf/metadata-fields.ts';
 import type { Metadata } from '../gguf/metadata-value.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import type { WeightsSamples } from './weights-samples.ts';
 
 /** In a file with some of a model's tensors: all that the model has, `name format length …` each, in its order. */
 const ALL_TENSORS = 'hearth.part.tensors';
+
+/** In the same: samples of all the model's weights, `layer hash` each. */
+const ALL_SAMPLES = 'hearth.part.samples';
 
 /** A model as its whole file describes it, and which of its tensors a file has. */
 export interface PartFile {
@@ -16,6 +20,8 @@ export interface PartFile {
   readonly present: ReadonlySet<string>;
   /** SHA-256 of the whole model's header, hexadecimal: the same for a model and all its parts. */
   readonly identity: string;
+  /** Of the whole model, as a part knows them; empty in a model's own file. */
+  readonly samples: WeightsSamples;
 }
 
 /**
@@ -27,18 +33,24 @@ export function readPartFile(gguf: Gguf): PartFile {
   const listed = metadataFields(gguf).optionalTexts(ALL_TENSORS);
   const tensors = listed === undefined ? gguf.tensors : completed(gguf, listed);
   const whole: Gguf = { ...gguf, metadata: withoutOwn(gguf.metadata), tensors };
-  return { whole, present, identity: createHash('sha256').update(encodeHeader(whole.metadata, tensors)).digest('hex') };
+  const identity = createHash('sha256').update(encodeHeader(whole.metadata, tensors)).digest('hex');
+  const samples = metadataFields(gguf).optionalTexts(ALL_SAMPLES) ?? [];
+  return { whole, present, identity, samples: new Map(samples.map((line) => line.split(' ', 2) as [string, string])) };
 }
 
-/** The metadata of a file with some of the tensors of `part`. */
-export function partMetadata({ whole }: PartFile): Metadata {
-  const values = whole.tensors.map(({ name, type, shape }) => [name, type, ...shape].join(' '));
-  return new Map([...whole.metadata, [ALL_TENSORS, { type: 'array', value: { of: 'string', values } }]]);
+/** The metadata of a file with some of the tensors of `part`. @param samples of the whole model */
+export function partMetadata({ whole }: PartFile, samples: WeightsSamples): Metadata {
+  const texts = (values: string[]) => ({ type: 'array', value: { of: 'string', values } }) as const;
+  const tensors = whole.tensors.map(({ name, type, shape }) => [name, type, ...shape].join(' '));
+  const sampled = [...samples].map((pair) => pair.join(' '));
+  return new Map([...whole.metadata, [ALL_TENSORS, texts(tensors)], [ALL_SAMPLES, texts(sampled)]]);
 }
 
 /** Written files are aligned in their own way. */
 function withoutOwn(metadata: Metadata): Metadata {
-  return new Map([...metadata].filter(([key]) => key !== ALL_TENSORS && key !== 'general.alignment'));
+  return new Map(
+    [...metadata].filter(([key]) => key !== ALL_TENSORS && key !== ALL_SAMPLES && key !== 'general.alignment'),
+  );
 }
 
 function completed(gguf: Gguf, listed: readonly string[]): GgufTensor[] {

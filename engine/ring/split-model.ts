@@ -9,6 +9,7 @@ import type { Plan } from '../plan/plan.ts';
 import { layerOf } from './held-layers.ts';
 import { partMetadata, readPartFile } from './part-file.ts';
 import { ringWindows } from './ring-windows.ts';
+import { weightsSamples } from './weights-samples.ts';
 
 /** Bytes that are copied at once. */
 const PIECE = 2 ** 22;
@@ -30,6 +31,7 @@ export async function splitModel(path: string, plan: Plan, folder: string): Prom
   const gguf = withFile(path, readGguf);
   const file = readPartFile(gguf);
   modelFromGguf(gguf);
+  const samples = new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]);
   const head = plan.embedding.device;
   const windows = ringWindows(plan, []);
   const written: WrittenPart[] = [];
@@ -45,7 +47,7 @@ export async function splitModel(path: string, plan: Plan, folder: string): Prom
     const tensors = gguf.tensors.filter(({ name }) => has(name));
     const target = join(folder, `${device}.gguf`);
     const sources = tensors.map((tensor) => ({ ...tensor, pieces: () => pieces(path, tensor) }));
-    await writeGguf(target, partMetadata(file), sources);
+    await writeGguf(target, partMetadata(file, samples), sources);
     const layers = own.reduce((sum, { from, to }) => sum + to - from, 0);
     written.push({ device, path: target, layers, bytes: tensors.reduce((sum, { bytes }) => sum + bytes, 0) });
   }

@@ -99,7 +99,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     served = { peer, head, since: clock(), lastHeard: clock(), session };
     log(`serves ${head}`);
     const ringPort = Number(new URL(ring.address).port);
-    await tell(peer, { kind: 'welcome', ringPort, memory, layers: loaded.held.layers }).catch(() => {});
+    await tell(peer, {
+      kind: 'welcome',
+      ringPort,
+      memory,
+      layers: loaded.held.layers,
+      samples: [...loaded.samples],
+    }).catch(() => {});
   };
 
   const onHeadFrame = (peer: string, frame: Frame): void => {
@@ -131,8 +137,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     else throw new FrameError(`a frame of kind ${frame.kind} from another device`);
   };
 
-  const onMuted = (peer: string, reason: string): void => {
-    log(`hears no more of ${served?.peer === peer ? served.head : 'a peer'}: it sent ${reason}`);
+  const onExpelled = (peer: string, reason: string): void => {
+    log(`cuts off ${served?.peer === peer ? served.head : 'a peer'}: it sent ${reason}`);
     if (served?.peer === peer) dismiss('sent what no head sends');
     control.send(peer, messageFrame({ kind: 'refused', reason: `it was sent ${reason}` })).catch(() => {});
   };
@@ -143,14 +149,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     address: options.address,
     domain: 'heads',
     onFrame: onHeadFrame,
-    onMuted,
+    onExpelled,
   });
   const ring: Listener = await listen({
     ...common,
     address: ringAddress,
     domain: 'ring',
     onFrame: onRingFrame,
-    onMuted: (_, reason) => log(`hears no more of a device of the ring: it sent ${reason}`),
+    onExpelled: (_, reason) => log(`cuts off a device of the ring: it sent ${reason}`),
   });
 
   const tick = setInterval(() => {

@@ -195,6 +195,8 @@ test('split: files with their layers only carry out the plan that they were made
   const whole = loadPart(path, openKernels({ implementation: 'reference' }), 4);
   const part = loadPart(parts[1]?.path as string, openKernels({ implementation: 'reference' }), 4);
   assert.is(part.identity, whole.identity);
+  // Whoever has a part knows what the others' weights should be.
+  assert.equal([...part.samples].sort(), [...whole.samples].sort());
   assert.equal(part.held, { layers: [1, 2, 4, 5], outer: false });
 });
 

@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { connect } from '../../engine/ring/connection.ts';
 import type { Frame } from '../../engine/ring/frame.ts';
 import { createKeys } from '../../engine/ring/keys.ts';
@@ -91,6 +93,28 @@ test('another model; too little memory; more than was planned', async () => {
   await worker.close();
 });
 
+test('a model with the same header and other weights', async () => {
+  const other = join(folder, 'retrained.gguf');
+  const bytes = readFileSync(path);
+  const { offset } = withFile(path, readGguf).tensors.find(({ name }) => name === 'blk.1.ffn_down.weight') ?? fail();
+  bytes.writeUInt8((bytes.readUInt8(offset) + 1) % 256, offset);
+  writeFileSync(other, bytes);
+  const { worker, member, log } = await workerHere('w', other, { headKeys: undefined });
+  const { head } = headHere(path, [member]);
+  assert.is(
+    await messageOf(head.gather()),
+    "w: has other weights: its layer 1 differs from the head's; give it the head's file or a part of it",
+  );
+  assert.equal(head.present(), ['head']);
+  await until('the worker is free again', 5, () => log.includes('head: has finished; its memory is freed'));
+  await head.close();
+  await worker.close();
+});
+
+function fail(): never {
+  throw new Error('the model has no such tensor');
+}
+
 /** A peer without manners. */
 async function peer(address: string) {
   const transport = createTransport(undefined, () => {});
@@ -119,7 +143,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
   [
     'another version of a message',
     { kind: 'message', payload: new TextEncoder().encode('{"kind":"hullo"}') },
-    'a message whose message.kind is not one of hello, prepare, link, free, measure, clock, report, bye',
+    'a message whose message.kind is not one of hello, prepare, link, free, measure, clock, report, profile, bye',
   ],
   ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is no JSON'],
   [
@@ -142,7 +166,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
 ];
 
 for (const [what, frame, reason] of HOSTILE) {
-  test(`${what}: that peer is heard no more, with a logged reason, and nothing else happens`, async () => {
+  test(`${what}: that peer is cut off, with a logged reason, and nothing else happens`, async () => {
     const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
     const { head } = headHere(path, [member]);
     await head.gather();
@@ -151,10 +175,15 @@ for (const [what, frame, reason] of HOSTILE) {
     await connection.send(frame);
     await until('the refusal', 5, () => heard.length > 0);
     assert.equal(heard, [`it was sent ${reason}`]);
-    assert.is(log.at(-1), `hears no more of a peer: it sent ${reason}`);
+    assert.is(log.at(-1), `cuts off a peer: it sent ${reason}`);
+    // Nobody reads its next word, and its connection ends.
+    const words = log.length;
+    await new Promise((resolve) => setTimeout(resolve, 100));
     await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
+    await until('the end', 8, () => heard.length > 1);
+    assert.equal(heard.slice(1), ['the connection is cut']);
+    assert.is(log.length, words);
     assert.is((await head.request(10).evaluate([1, 2, 3])).length, 260);
-    assert.is(heard.length, 1);
     connection.close();
     await head.close();
     await worker.close();
