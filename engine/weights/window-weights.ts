@@ -85,6 +85,9 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       if (!staysWhole && windows[window]?.some((part) => part !== 'output')) return;
     }
   };
+  /** Once all has been read and stays, and nobody watches, turns cost nothing. */
+  const staysForGood = call !== 'none' && recorder === undefined && rests.every(({ ranges }) => ranges.length === 0);
+  const isIdle = (): boolean => staysForGood && touched.size === windows.length && wanted.size === 0;
   const nameOf = (window: number): string => describeParts(windows[window] as readonly WeightsPart[]);
   /** @param asked when its reads were waited for; undefined where they needn't be */
   const begin = (window: number, asked: number | undefined): void => {
@@ -121,6 +124,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       begin(window, task && asked);
     },
     async arrival(window) {
+      if (isIdle()) return;
       const asked = performance.now() / 1000;
       const task = take(window);
       while (task?.isDone() === false) await sleep(LOOK);
@@ -131,6 +135,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       return recordFaults(window) > 0 ? Math.min(blocked, performance.now() / 1000 - start) : 0;
     },
     after(window) {
+      if (isIdle()) return;
       recordFaults(window);
       watch?.residency.sample(window);
       const rest = rests[window] as WeightsRanges;
