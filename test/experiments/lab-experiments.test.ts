@@ -1,0 +1,23 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { runScript } from '../support/run-script.ts';
+
+for (const [script, options, expected] of [
+  ['three-answers', ['--quick', '--only', 'k = 5'], /^--only: no plan's name has "k = 5"\n$/],
+  ['three-answers', ['--tokens', '2'], /^--tokens: "2" is not a whole number between 3 and 1000\n$/],
+  ['versus-prima', ['--disk', 'fast'], /^--disk: /],
+  ['rounds-measured', ['--memory', '9'], /^--memory: "9" is not a number between 0.1 and 2\n$/],
+  ['prefetch-conflict', ['--seed', '-1'], /^--seed: "-1" is not a whole number/],
+] as const) {
+  test(`${script} ${options.join(' ')} ends in one line and exit code 2, before a lab is set up`, async () => {
+    const out = join(tmpdir(), 'hearth-none');
+    const { code, stderr, stdout } = await runScript(`experiments/${script}.ts`, ...options, '--out', out);
+    assert.is(code, 2);
+    assert.match(stderr, expected);
+    assert.is(stdout, '');
+  });
+}
+
+test.run();
