@@ -1,48 +1,56 @@
+import { createModel } from '../../../engine/model/model.ts';
 import type { LabCell } from '../lab/lab-cell.ts';
 import { type EqualCell, labCell } from '../lab/lab-cells.ts';
+import { LAB_SHAPES } from '../lab/lab-model.ts';
 import { LAB_POLICY_NAMES, type LabPolicy } from '../lab/lab-policies.ts';
 
 const MB = 1e6;
 
-const cells = (
-  policy: LabPolicy,
-  list: readonly (readonly [rounds: number, share: number, rate: number])[],
-): LabCell[] =>
-  list.map(([rounds, memoryShare, rate]) => labCell({ policy, rounds, memoryShare, diskRate: rate * MB }));
+/** Layers for which the rates below are meant, bytes: 69 MB. Disks of smaller ones are slower alike. */
+const LAYER_BYTES = createModel(LAB_SHAPES.medium, 'F16').layer.bytes;
 
-/** A cell of every policy and number of rounds, and each of the other things changed alone: minutes. */
-export const QUICK_CELLS: readonly LabCell[] = [
-  ...cells('none', [
-    [1, 0.62, 800],
-    [4, 0.62, 400],
-    [2, 1.1, 400],
-  ]),
-  ...cells('willneed', [
-    [1, 0.62, 800],
-    [2, 0.62, 400],
-    [4, 0.62, 400],
-  ]),
-  ...cells('populate', [
-    [2, 0.62, 400],
-    [4, 0.62, 400],
-  ]),
-  ...cells('drop', [
-    [2, 0.62, 400],
-    [4, 0.62, 400],
-  ]),
-  ...cells('pinned', [
-    [2, 0.62, 400],
-    [4, 0.62, 400],
-    [4, 0.45, 400],
-    [4, 0.9, 400],
-    [4, 0.62, 200],
-    [8, 0.62, 200],
-  ]),
-  labCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 400 * MB, windows: [3, 2, 2, 1] }),
-];
+/**
+ * A cell of every policy and number of rounds, and each of the other things changed alone: minutes.
+ * @param layerBytes of the model: windows take as long as those of 69 MB layers on disks of 200 to 800 MB/s
+ */
+export function quickCells(layerBytes: number): LabCell[] {
+  const rateOf = (rate: number): number => (rate * MB * layerBytes) / LAYER_BYTES;
+  const cells = (policy: LabPolicy, list: readonly (readonly [rounds: number, share: number, rate: number])[]) =>
+    list.map(([rounds, memoryShare, rate]) => labCell({ policy, rounds, memoryShare, diskRate: rateOf(rate) }));
+  const unequal = [3, 2, 2, 1];
+  return [
+    ...cells('none', [
+      [1, 0.62, 800],
+      [4, 0.62, 400],
+      [2, 1.1, 400],
+    ]),
+    ...cells('willneed', [
+      [1, 0.62, 800],
+      [2, 0.62, 400],
+      [4, 0.62, 400],
+    ]),
+    ...cells('populate', [
+      [2, 0.62, 400],
+      [4, 0.62, 400],
+    ]),
+    ...cells('drop', [
+      [2, 0.62, 400],
+      [4, 0.62, 400],
+    ]),
+    ...cells('pinned', [
+      [2, 0.62, 400],
+      [4, 0.62, 400],
+      [4, 0.45, 400],
+      [4, 0.9, 400],
+      [4, 0.62, 200],
+      [8, 0.62, 200],
+    ]),
+    labCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: rateOf(400), windows: unequal }),
+  ];
+}
 
 const SHARES = [0.45, 0.62, 0.8, 0.95, 1.1];
-const RATES = [200, 500, 1000, 2000].map((rate) => rate * MB);
+const RATES = [200, 500, 1000, 2000];
 /** By rounds; those that add up to 32 layers. */
 const WINDOWS: Readonly<Record<number, readonly (readonly number[] | undefined)[]>> = {
   1: [undefined, [11, 8, 8, 5]],
@@ -64,13 +72,16 @@ const SHARED_RATE = 2000 * MB;
  * @param layerBytes of the model
  */
 export function allCells(layerBytes: number): LabCell[] {
+  const rateOf = (rate: number): number => (rate * MB * layerBytes) / LAYER_BYTES;
   // A call for a whole window is no prefetching (versus-prima.ts).
   const policies = LAB_POLICY_NAMES.filter((policy) => policy !== 'willneed-whole');
   const all = policies.flatMap((policy) =>
     [1, 2, 4, 8].flatMap((rounds) =>
       (WINDOWS[rounds] ?? []).flatMap((windows) =>
         SHARES.flatMap((memoryShare) =>
-          RATES.map((diskRate): EqualCell => ({ policy, rounds, memoryShare, diskRate, ...(windows && { windows }) })),
+          RATES.map(rateOf).map(
+            (diskRate): EqualCell => ({ policy, rounds, memoryShare, diskRate, ...(windows && { windows }) }),
+          ),
         ),
       ),
     ),
