@@ -1,9 +1,9 @@
 import { type Cluster, deviceIndex } from '../hardware/cluster.ts';
-import { type Device, hasUnifiedGpu, type ProcessorKind, transferSeconds } from '../hardware/device.ts';
+import { type Device, type ProcessorKind, transferSeconds } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
-import { kvBytesPerToken, type Model } from '../model/model.ts';
+import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Place, Plan } from '../plan/plan.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -14,11 +14,9 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
-import { type KvPaging, kvPages } from './kv-pages.ts';
-import { reservedKvBytes } from './layer-seconds.ts';
+import type { KvPaging } from './kv-pages.ts';
 import {
   activationBytes,
-  type BoundSeconds,
   blockSeconds,
   checkEfficiencies,
   headSeconds,
@@ -27,6 +25,7 @@ import {
   type RooflineProcessor,
 } from './roofline.ts';
 import type { Runtime } from './runtime.ts';
+import { type SplitLoad, splitMemory } from './split-memory.ts';
 
 export interface SplitPredictionOptions extends RooflineOptions {
   /** `per-block`: T̂ = T_plan + N δ̄, N all blocks, wherever they run (HELM 6.4.4); `none`: T_plan alone. */
@@ -40,11 +39,12 @@ export interface SplitPredictionOptions extends RooflineOptions {
 }
 
 /**
- * A predictor of TPOT by HELM's roofline formulas (Eqs. 4.7–4.16) for plans on one device, its CPU and GPU in any
- * order. Plans must be valid (validatePlan). Copies over PCIe count with the stage that waits for them. Infeasible are
+ * A predictor of TPOT by HELM's roofline formulas (Eqs. 4.7–4.16) for plans on the CPU and GPU of one device, in any
+ * order, or, which the thesis leaves to future work (7.1), of several in one round: T_plan is then the sum over all
+ * processors, the copies between memories and the links between devices. Plans must be valid (validatePlan). Copies over PCIe count with the stage that waits for them. Infeasible are
  * plans whose GPU part exceeds the VRAM (Eq. 4.16), and, which the thesis leaves out, those whose CPU part exceeds the
  * RAM: HELM reads no weights from disk.
- * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan on several devices
+ * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan of several rounds, and for stages that are cut or streamed
  */
 export function createSplitPredictor(
   cluster: Cluster,
@@ -54,22 +54,33 @@ export function createSplitPredictor(
 ): (plan: Plan) => Breakdown {
   checkEfficiencies(options);
   return (plan) => {
-    const device = onlyDevice(plan, cluster);
-    const stages = stageBreakdowns(plan, device, { model, workload }, options);
-    const use = splitMemory(plan, device, { model, workload }, options);
+    checkStages(plan);
+    const stages = stageBreakdowns(plan, cluster, { model, workload }, options);
     const seconds = noSeconds();
     for (const stage of stages) addSeconds(seconds, stage.seconds);
-    const summary: DeviceBreakdown = {
-      device: device.name,
-      cpuLayers: layersOn(plan, 'cpu'),
-      gpuLayers: layersOn(plan, 'gpu'),
-      windows: 1,
-      seconds,
-      reloadedBytes: 0,
-      ...use,
-    };
-    const infeasible = shortages(summary);
-    return { tokenSeconds: totalSeconds(seconds), infeasible, seconds, devices: [summary], stages, reloadedBytes: 0 };
+    const names = new Set([plan.output.device, ...plan.stages.map(({ device }) => device)]);
+    const devices = [...names].map((name): DeviceBreakdown => {
+      const device = cluster.devices[deviceIndex(cluster, name)] as Device;
+      const own = noSeconds();
+      for (const stage of stages) if (stage.device === name) addSeconds(own, stage.seconds);
+      const use = splitMemory(splitLoad(plan, name), { device, model, workload, ...options });
+      const { cpuLayers, gpuLayers } = splitLoad(plan, name);
+      return { device: name, cpuLayers, gpuLayers, windows: 1, seconds: own, reloadedBytes: 0, ...use };
+    });
+    const infeasible = devices.flatMap(shortages);
+    return { tokenSeconds: totalSeconds(seconds), infeasible, seconds, devices, stages, reloadedBytes: 0 };
+  };
+}
+
+/** What a plan has a device hold. */
+function splitLoad(plan: Plan, device: string): SplitLoad {
+  const isHead = plan.output.device === device;
+  return {
+    cpuLayers: layersOn(plan, device, 'cpu'),
+    gpuLayers: layersOn(plan, device, 'gpu'),
+    embedding: isHead ? plan.embedding.processor : undefined,
+    output: isHead ? plan.output.processor : undefined,
+    kvCache: plan.kvCache,
   };
 }
 
@@ -78,11 +89,9 @@ interface Task {
   readonly workload: Workload;
 }
 
-function onlyDevice(plan: Plan, cluster: Cluster): Device {
-  const names = [...new Set([plan.embedding, ...plan.stages, plan.output].map((place) => place.device))];
-  if (names.length > 1) {
-    const found = `lie on ${names.length} devices (${names.join(', ')})`;
-    throw new InputError('plan: stages', `${found}; the roofline formulas are for one: use the ring formulas`);
+function checkStages(plan: Plan): void {
+  if (plan.rounds > 1) {
+    throw new InputError('plan: rounds', `is ${plan.rounds}; the roofline formulas are for one: use the ring formulas`);
   }
   if (plan.stages.some(({ cut, streamed, partition }) => cut ?? streamed ?? partition)) {
     throw new InputError(
@@ -90,42 +99,73 @@ function onlyDevice(plan: Plan, cluster: Cluster): Device {
       'are cut or streamed, which the roofline formulas leave out: use the ring formulas',
     );
   }
-  return cluster.devices[deviceIndex(cluster, plan.output.device)] as Device;
 }
 
 function stageBreakdowns(
   plan: Plan,
-  device: Device,
+  cluster: Cluster,
   { model, workload }: Task,
   options: SplitPredictionOptions,
 ): StageBreakdown[] {
-  const { overhead = 'none', runtime = ROOFLINE_RUNTIME } = options;
-  const message = activationBytes(model, workload, runtime);
-  // T_comm (Eq. 4.15). CPU and GPU of a unified memory need no copy.
-  const copy = device.gpu?.api === 'cuda' ? transferSeconds(device.gpu.hostLink, message) : 0;
-  const perBlock = overhead === 'per-block' ? (device.gpu?.layerOverhead ?? 0) : 0;
-  let before = plan.embedding.processor;
-  const withCauses = (processor: ProcessorKind, layers: number, { compute, memory }: BoundSeconds): Seconds => {
-    const deviceCopy = processor === before ? 0 : copy;
-    before = processor;
-    return { ...noSeconds(), compute, memory, deviceCopy, overhead: layers * perBlock };
+  const { runtime = ROOFLINE_RUNTIME } = options;
+  const deviceOf = (name: string): Device => cluster.devices[deviceIndex(cluster, name)] as Device;
+  let at: Place = plan.embedding;
+  const ways = (to: Place): Pick<Seconds, 'deviceCopy' | 'link'> => {
+    const way = wayBetween(at, to, { cluster, message: activationBytes(model, workload, runtime) });
+    at = to;
+    return way;
   };
-  const stages = plan.stages.map(({ processor, from, to }): StageBreakdown => {
+  const stages = plan.stages.map((stage): StageBreakdown => {
+    const { device, processor, from, to } = stage;
     const layers = to - from;
-    const onProcessor = {
-      model,
-      workload,
-      processor: processorOf(device, processor),
-      blocks: layersOn(plan, processor),
-    };
-    const { compute, memory } = blockSeconds(onProcessor, options);
-    const seconds = withCauses(processor, layers, { compute: layers * compute, memory: layers * memory });
-    return { device: device.name, processor, layers, output: false, seconds };
+    const blocks = layersOn(plan, device, processor);
+    const own = stageSeconds({ device: deviceOf(device), model, workload, processor, layers, blocks }, options);
+    return { device, processor, layers, output: false, seconds: { ...own, ...ways(stage) } };
   });
-  const { processor } = plan.output;
-  const head = headSeconds({ model, workload, processor: processorOf(device, processor) }, options);
-  stages.push({ device: device.name, processor, layers: 0, output: true, seconds: withCauses(processor, 0, head) });
+  const { device, processor } = plan.output;
+  const head = headSeconds({ model, workload, processor: processorOf(deviceOf(device), processor) }, options);
+  const seconds = { ...noSeconds(), ...head, ...ways(plan.output) };
+  stages.push({ device, processor, layers: 0, output: true, seconds });
   return stages;
+}
+
+export interface StageOnProcessor extends Task {
+  readonly device: Device;
+  readonly processor: ProcessorKind;
+  readonly layers: number;
+  /** All blocks on that processor. */
+  readonly blocks: number;
+}
+
+/** A stage without the copies before it. @throws RangeError for a GPU that the device lacks */
+export function stageSeconds(
+  { device, model, workload, processor, layers, blocks }: StageOnProcessor,
+  options: SplitPredictionOptions,
+): Seconds {
+  const perBlock = options.overhead === 'per-block' ? (device.gpu?.layerOverhead ?? 0) : 0;
+  const on = { model, workload, processor: processorOf(device, processor), blocks };
+  const { compute, memory } = blockSeconds(on, options);
+  return { ...noSeconds(), compute: layers * compute, memory: layers * memory, overhead: layers * perBlock };
+}
+
+/**
+ * Seconds for activations from one place to the next: T_comm (Eq. 4.15) between a CPU and a GPU that doesn't share its
+ * memory; between devices out of a GPU's memory, over the network, and into a GPU's.
+ */
+export function wayBetween(
+  from: Place,
+  to: Place,
+  { cluster, message }: { readonly cluster: Cluster; readonly message: number },
+): Pick<Seconds, 'deviceCopy' | 'link'> {
+  const [one, other] = [deviceIndex(cluster, from.device), deviceIndex(cluster, to.device)];
+  const copyOf = (index: number): number => {
+    const gpu = cluster.devices[index]?.gpu;
+    return gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, message) : 0;
+  };
+  if (one === other) return { deviceCopy: from.processor === to.processor ? 0 : copyOf(one), link: 0 };
+  const out = from.processor === 'gpu' ? copyOf(one) : 0;
+  const into = to.processor === 'gpu' ? copyOf(other) : 0;
+  return { deviceCopy: out + into, link: transferSeconds(cluster.link(one, other), message) };
 }
 
 function processorOf(device: Device, kind: ProcessorKind): RooflineProcessor {
@@ -134,54 +174,10 @@ function processorOf(device: Device, kind: ProcessorKind): RooflineProcessor {
   return processor;
 }
 
-function layersOn(plan: Plan, processor: ProcessorKind): number {
-  return plan.stages.reduce((sum, stage) => sum + (stage.processor === processor ? stage.to - stage.from : 0), 0);
-}
-
-type MemoryUse = Pick<DeviceBreakdown, 'ramBytes' | 'ramAvailable' | 'vramBytes' | 'vramAvailable' | 'pinnedBytes'>;
-
-/**
- * Both sides of Eq. 4.16, and the same for the RAM. 1_kv-GPU is 1 where the KV cache lies with its layers; W_kv^total
- * is then that of the GPU's blocks, as the CPU's read their own. A tied matrix counts once on a side that has both ends.
- */
-function splitMemory(
-  plan: Plan,
-  device: Device,
-  { model, workload }: Task,
-  { runtime = ROOFLINE_RUNTIME, paging }: SplitPredictionOptions,
-): MemoryUse {
-  const weights = (side: ProcessorKind): number => {
-    const output = plan.output.processor === side ? model.output.bytes : 0;
-    const shared = model.tiedEmbeddings && output > 0;
-    const embedding = plan.embedding.processor === side && !shared ? model.embedding.bytes : 0;
-    return layersOn(plan, side) * model.layer.bytes + embedding + output;
-  };
-  const gpuKv = layersOn(plan, 'gpu') * reservedKvBytes(model, workload);
-  const cpuKv = layersOn(plan, 'cpu') * reservedKvBytes(model, workload);
-  const gpuBuffers = device.gpu === undefined ? 0 : runtime.gpuBufferBytes;
-  const vramAvailable = Math.max(0, (device.gpu?.memory.available ?? 0) - gpuBuffers);
-  const pages =
-    paging && plan.kvCache === 'host' && device.gpu?.api === 'cuda' && gpuKv > 0
-      ? kvPages({
-          paging,
-          layers: layersOn(plan, 'gpu'),
-          tokens: Math.max(workload.context, workload.reservedContext ?? 0),
-          tokenBytes: kvBytesPerToken(model) * workload.batch,
-          poolBytes: vramAvailable - weights('gpu'),
-        })
-      : undefined;
-  const offloaded = pages?.ramBytes ?? (plan.kvCache === 'host' ? gpuKv : 0);
-  const kvInVram = pages?.gpuBytes ?? gpuKv - offloaded;
-  const vram = weights('gpu') + kvInVram;
-  const pinned = runtime.cpuBufferBytes + cpuKv + offloaded;
-  const unified = hasUnifiedGpu(device);
-  return {
-    ramBytes: weights('cpu') + pinned + (unified ? vram + gpuBuffers : 0),
-    ramAvailable: device.memory.available,
-    vramBytes: vram,
-    vramAvailable,
-    pinnedBytes: pinned + (unified ? kvInVram + gpuBuffers : 0),
-  };
+function layersOn(plan: Plan, device: string, processor: ProcessorKind): number {
+  return plan.stages
+    .filter((stage) => stage.device === device && stage.processor === processor)
+    .reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
 function shortages(use: DeviceBreakdown): Infeasibility[] {

@@ -4,6 +4,8 @@ import { cpuGpuSplit } from './cpu-gpu-split.ts';
 import { exo } from './exo.ts';
 import { halda } from './halda.ts';
 import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda-options.ts';
+import { helmDevices } from './helm-devices.ts';
+import { helmRing } from './helm-ring.ts';
 import type { IntegerSolver } from './integer-solver.ts';
 import { layerStreaming } from './layer-streaming.ts';
 import { memoryRatio } from './memory-ratio.ts';
@@ -42,6 +44,8 @@ export const SCHEDULER_NAMES = [
   'accelerate',
   'tensor-partition',
   'vllm',
+  'helm-devices',
+  'helm-ring',
 ] as const;
 export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
@@ -106,5 +110,13 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
   vllm: {
     description: "vLLM: the head alone, all in 90% of its GPU's memory, or nothing",
     plan: (problem) => vllm(problem),
+  },
+  'helm-devices': {
+    description: "HELM's search over the CPUs and GPUs of all devices, in one chain, nothing on disk",
+    plan: (problem) => helmDevices({ ...problem, runtime: problem.runtime ?? DEFAULT_RUNTIME }),
+  },
+  'helm-ring': {
+    description: "a ring of one round whose devices divide their layers by HELM's search, KV caches in RAM",
+    plan: (problem) => helmRing(problem),
   },
 };

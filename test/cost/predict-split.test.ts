@@ -190,7 +190,7 @@ test('a machine without GPU has no overhead and runs a plan on its CPU', () => {
   assert.equal(infeasible, []);
 });
 
-test('a plan on two devices is refused, with their names and the way out', () => {
+test('on two devices: activations leave a GPU, cross the network, and enter a GPU', () => {
   const first = oneMachine().devices[0];
   assert.ok(first);
   const cluster = createCluster({ ...oneMachine(), devices: [first, { ...first, name: 'laptop' }] });
@@ -198,13 +198,32 @@ test('a plan on two devices is refused, with their names and the way out', () =>
     { device: 'PC', processor: 'cpu', from: 0, to: 20 },
     { device: 'laptop', processor: 'gpu', from: 20, to: 36 },
   ];
-  const message =
-    'plan: stages: lie on 2 devices (PC, laptop); the roofline formulas are for one: use the ring formulas';
+  const { tokenSeconds, seconds, devices } = roofline({ cluster, plan: { stages } });
+  // 8 KiB: into the laptop's GPU and out of it, and into the GPU of the PC, which has the output; there and back at 1 GB/s.
+  relativelyNear(seconds.deviceCopy, 3 * (5e-6 + 8192 / 16e9));
+  relativelyNear(seconds.link, 2 * (8192 / 1e9));
+  relativelyNear(tokenSeconds, roofline().tokenSeconds + 2 * (5e-6 + 8192 / 16e9) + 2 * (8192 / 1e9));
+  assert.equal(
+    devices.map(({ device, cpuLayers, gpuLayers }) => [device, cpuLayers, gpuLayers]),
+    [
+      ['PC', 20, 0],
+      ['laptop', 0, 16],
+    ],
+  );
   assert.throws(
-    () => roofline({ cluster, plan: { stages } }),
-    (error: unknown) => error instanceof InputError && error.message === message,
+    () => roofline({ cluster, plan: { rounds: 2, stages: [...stages.slice(0, 1), ...alternating(stages)] } }),
+    /plan: rounds: is 2; the roofline formulas are for one/,
   );
 });
+
+/** PC, laptop, PC: the rest of 36 layers. */
+function alternating([, laptop]: Plan['stages']): Plan['stages'] {
+  assert.ok(laptop);
+  return [
+    { ...laptop, to: 28 },
+    { device: 'PC', processor: 'cpu', from: 28, to: 36 },
+  ];
+}
 
 test('predict checks the plan first, and uses the ring formulas unless told', () => {
   assert.throws(

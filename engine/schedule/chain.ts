@@ -1,0 +1,61 @@
+/** Seconds for so many layers on each device of a chain; infinite where they don't fit. */
+export interface ChainCase {
+  readonly layers: number;
+  readonly devices: number;
+  /** Seconds of the head, device 0, with its own work at both ends; `alone`: with all layers, the token never leaves it. */
+  readonly head: (layers: number) => number;
+  readonly alone: number;
+  /** Of another device, at least one layer. */
+  readonly device: (index: number, layers: number) => number;
+  /** From one device to another. */
+  readonly hop: (from: number, to: number) => number;
+}
+
+/**
+ * The layers of every device that take the least time in all: a token visits the devices in order, passes by those without
+ * layers, and ends at the head. Exact, by dynamic programming over (last device with layers, layers so far): D² L² steps.
+ * @returns layers by device, or undefined where no way fits
+ */
+export function bestChain(
+  parts: ChainCase,
+): { readonly seconds: number; readonly layers: readonly number[] } | undefined {
+  const { layers, devices, head, alone, device, hop } = parts;
+  const size = layers + 1;
+  /** Least seconds until `used` layers are done, the last on `last`; and how it came to that. */
+  const best = new Float64Array(devices * size).fill(Number.POSITIVE_INFINITY);
+  const before = new Int32Array(devices * size).fill(-1);
+  const costs = Array.from({ length: devices }, (_, index) =>
+    Array.from({ length: size }, (_, count) => (count === 0 || index === 0 ? 0 : device(index, count))),
+  );
+  for (let count = 0; count <= layers; count++) best[count] = head(count);
+  for (let to = 1; to < devices; to++) {
+    for (let from = 0; from < to; from++) {
+      const way = hop(from, to);
+      for (let used = 0; used < layers; used++) {
+        const start = (best[from * size + used] as number) + way;
+        if (start === Number.POSITIVE_INFINITY) continue;
+        for (let count = 1; used + count <= layers; count++) {
+          const seconds = start + (costs[to]?.[count] as number);
+          const at = to * size + used + count;
+          if (seconds >= (best[at] as number)) continue;
+          best[at] = seconds;
+          before[at] = from * size + used;
+        }
+      }
+    }
+  }
+  let [seconds, end] = [alone, layers];
+  for (let last = 1; last < devices; last++) {
+    const total = (best[last * size + layers] as number) + hop(last, 0);
+    if (total < seconds) [seconds, end] = [total, last * size + layers];
+  }
+  if (seconds === Number.POSITIVE_INFINITY) return undefined;
+  const counts = new Array<number>(devices).fill(0);
+  for (let at = end; at >= 0; ) {
+    const previous = before[at] as number;
+    const used = at % size;
+    counts[Math.floor(at / size)] = used - (previous < 0 ? 0 : previous % size);
+    at = previous;
+  }
+  return { seconds, layers: counts };
+}
