@@ -11,6 +11,7 @@ import { exo } from '../../engine/schedule/exo.ts';
 import { layerStreaming } from '../../engine/schedule/layer-streaming.ts';
 import type { Scheduled, SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 import { tensorParallel } from '../../engine/schedule/tensor-parallel.ts';
+import { vllm } from '../../engine/schedule/vllm.ts';
 import {
   TOY_CPU,
   TOY_MODEL,
@@ -184,6 +185,23 @@ test('Accelerate runs where HELM ran it, and is out of memory where it failed, b
 
 test('64 all-reduces of 8B over Wi-Fi take more than 192 ms (prima.cpp 4.1)', () => {
   assert.ok(predictionOf('prima-home', 'Llama-3-8B', tensorParallel).seconds.link > 0.192);
+});
+
+test('vLLM: all in 90% of the VRAM, or nothing: 19,000 bytes of weights, 20,000 of embedding, 4 × 1000 of KV cache', () => {
+  const withVram = (total: number, available = total) => {
+    const gpu = { ...toyGpu('cuda', available), memory: { total, available } };
+    return problem([toyDevice('pc', { gpu })]);
+  };
+  // 43,000 bytes and a buffer of 200 are 90% of 48,000.
+  const fits = withVram(48_000);
+  const plan = planOf(vllm(fits), fits);
+  assert.equal([plan.stages.length, plan.embedding.processor, plan.output.processor], [1, 'gpu', 'gpu']);
+  const scarce = vllm(withVram(47_999));
+  assert.is(scarce.plan, undefined);
+  assert.match(scarce.plan === undefined ? scarce.message : '', /out of memory: .* on pc's GPU/);
+  assert.is(vllm(withVram(1e6, 43_199)).plan, undefined);
+  const none = vllm(problem([toyDevice('pc')]));
+  assert.is(none.plan === undefined && none.reason, 'needs-gpu');
 });
 
 test.run();
