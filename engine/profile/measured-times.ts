@@ -40,7 +40,7 @@ export function createMeasuredTimes(
     checkShape(shape);
     if (measure === undefined) {
       const own = [...known.values()].filter((part) => part.processor === processor).length;
-      const problem = `${shapeText(shape)} was not among the ${own} shapes that were; profile it, or use a predicted profile`;
+      const problem = `lacks ${shapeText(shape)} (shapes profiled: ${own}); profile it, or use a predicted profile`;
       throw new MissingProfileError(`${processor.toUpperCase()} profile`, problem);
     }
     const seconds = measure(processor, operator, rows, tokens);

@@ -19,17 +19,21 @@ export interface WithChipsOptions {
  * says how every chip's part is cut. A device with CPU and GPU is split by the schedulers themselves: `optimal` searches
  * every boundary of a window, as HELM's Algorithm 1 does of a machine.
  *
+ * A scheduler that ranks plans by simulating them is handed, beside the problem, what cuts a plan as it will run.
+ *
  * Where several requests are decoded at once, chips run whole operators on their GPU: cuts are made for one.
  */
 export function withChips<Result extends Scheduled>(
-  schedule: (problem: SchedulingProblem) => Result,
+  schedule: (problem: SchedulingProblem, cut: (plan: Plan) => Plan) => Result,
   options: WithChipsOptions = {},
 ): (problem: SchedulingProblem) => Result {
   return (problem) => {
-    const partitions = problem.workload.batch === 1 ? bestPartitions(problem, options) : new Map();
-    if (partitions.size === 0) return schedule(problem);
-    const found = schedule({ ...problem, runtime: { ...(problem.runtime ?? DEFAULT_RUNTIME), partitions } });
-    return found.plan === undefined ? found : { ...found, plan: withPartitions(found.plan, partitions) };
+    const partitions: ReadonlyMap<string, TensorPartition> =
+      problem.workload.batch === 1 ? bestPartitions(problem, options) : new Map();
+    if (partitions.size === 0) return schedule(problem, (plan) => plan);
+    const cut = (plan: Plan): Plan => withPartitions(plan, partitions);
+    const found = schedule({ ...problem, runtime: { ...(problem.runtime ?? DEFAULT_RUNTIME), partitions } }, cut);
+    return found.plan === undefined ? found : { ...found, plan: cut(found.plan) };
   };
 }
 

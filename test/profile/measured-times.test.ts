@@ -39,7 +39,7 @@ test('a part that was never profiled, a shape of zero and a huge one', () => {
     assert.instance(error, MissingProfileError);
     assert.is(
       (error as Error).message,
-      'NPU profile: 16 × 8, 4 tokens was not among the 1 shapes that were; profile it, or use a predicted profile',
+      'NPU profile: lacks 16 × 8, 4 tokens (shapes profiled: 1); profile it, or use a predicted profile',
     );
   }
   assert.throws(() => times.gpu(qkv, 0, 4), /shape 0 × 8, 4 tokens: has 0 rows/);

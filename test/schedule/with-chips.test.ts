@@ -47,6 +47,17 @@ test('all that a plan gives to the GPU of a chip says how it is cut; a plan of a
   assert.equal(withChips((given) => optimal(given))(pcs), optimal(pcs));
 });
 
+test('a scheduler that simulates is handed plans as they will run', () => {
+  const cutOf: (string | undefined)[] = [];
+  const seen = withChips((given, cut) => {
+    const found = optimal(given);
+    for (const stage of cut(found.plan as Plan).stages) cutOf.push(stage.partition && stage.device);
+    return found;
+  })(problem);
+  assert.equal(cutOf, [undefined, 'one', 'two']);
+  assert.is(seen.plan?.stages.length, 3);
+});
+
 test('with several requests at once chips run whole operators', () => {
   const batch = { ...problem, workload: { ...workload, batch: 2 } };
   assert.equal(withChips((given) => optimal(given))(batch), optimal(batch));

@@ -7,7 +7,7 @@ import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { optimal } from '../../../engine/schedule/optimal.ts';
 import { ringAware } from '../../../engine/schedule/ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
-import { bestPartitions, withChips, withPartitions } from '../../../engine/schedule/with-chips.ts';
+import { withChips } from '../../../engine/schedule/with-chips.ts';
 import { simulatedSeconds } from '../simulated-seconds.ts';
 import { type Judged, judge } from './judge.ts';
 import type { Variant } from './variants.ts';
@@ -35,10 +35,12 @@ export interface PhonesCase {
   readonly solver: IntegerSolver;
 }
 
+type Scheduler = (problem: SchedulingProblem, cut: (plan: Plan) => Plan) => Scheduled;
+
 export function planAndJudge({ variant, model, workload, planner, solver }: PhonesCase): PhonesRow {
   const { cluster, system } = variant;
-  const problem = { belief: cluster, model, workload };
-  const found = withChips(schedulerOf(planner, solver, problem, variant), { system })(problem);
+  const schedule = schedulerOf({ variant, model, workload, planner, solver });
+  const found = withChips(schedule, { system })({ belief: cluster, model, workload });
   const { plan } = found;
   return {
     model: model.name,
@@ -51,21 +53,13 @@ export function planAndJudge({ variant, model, workload, planner, solver }: Phon
   };
 }
 
-function schedulerOf(
-  planner: Planner,
-  solver: IntegerSolver,
-  problem: SchedulingProblem,
-  { cluster, system }: Variant,
-): (problem: SchedulingProblem) => Scheduled {
+function schedulerOf({ variant: { cluster }, model, workload, planner, solver }: PhonesCase): Scheduler {
   switch (planner) {
     case 'halda-repaired':
       return (given) => halda(given, solver, ALGORITHM_1_REPAIRED);
     case 'optimal':
       return (given) => optimal(given);
     case 'ring-aware': {
-      // Candidates are ranked as they will run: with their operators cut, for a prompt of the length they are cut for.
-      const partitions = bestPartitions(problem, { system });
-      const { model, workload } = problem;
       const seconds = simulatedSeconds({
         cluster,
         model,
@@ -73,7 +67,7 @@ function schedulerOf(
         reclaim: 'overflow',
         prompt: workload.promptTokens,
       });
-      return (given) => ringAware(given, { simulated: (plan) => seconds(withPartitions(plan, partitions)) });
+      return (given, cut) => ringAware(given, { simulated: (plan) => seconds(cut(plan)) });
     }
   }
 }
