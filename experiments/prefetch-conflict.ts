@@ -45,7 +45,7 @@ async function run(options: Options): Promise<void> {
       results.push(await runScene(session, scene, tokens));
     }
     progress.stop();
-    const subtitle = `${session.model.name} on four devices of a lab, with memory for three of eight layers each · willneed in a thread, kernel reclaim`;
+    const subtitle = `${session.model.name} on four devices of a lab, with memory for five of eight layers each · willneed in a thread, kernel reclaim`;
     const json = `${JSON.stringify({ settings: { tokens, seed }, probes: session.facts, scenes: results }, undefined, 1)}\n`;
     const report = renderReport(prefetchConflictReport(results, subtitle));
     writeFiles(

@@ -20,8 +20,8 @@ export interface LabCell {
   readonly diskRates: readonly number[];
 }
 
-/** What a prefetcher has on its way beside what stays: reads of 4 MiB, several at once. */
-const IN_FLIGHT = 16 * 2 ** 20;
+/** Two pieces of 4 MiB that the helper thread has under way (native/memory/page_worker.cpp), bytes. */
+const IN_FLIGHT = 2 ** 23;
 
 /** The plan of a cell. What is pinned is as much as there is room for; in how many calls a window is asked for is no part of it. */
 export function planOf(cell: LabCell, devices: readonly string[], model: Model): Plan {

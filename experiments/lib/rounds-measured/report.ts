@@ -1,6 +1,6 @@
 import { formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
 import { colour, type Figure, type LineSeries, lineChart } from '../chart.ts';
-import { policyName } from '../lab/lab-cell.ts';
+import { type LabCell, policyName } from '../lab/lab-cell.ts';
 import type { LabSession } from '../lab/lab-session.ts';
 import { probesSection } from '../lab/probes-section.ts';
 import { RESULT_COLUMNS, resultRow } from '../lab/result-table.ts';
@@ -11,7 +11,7 @@ import { ROUNDS } from './cells.ts';
 /** What more rounds change under each policy, in a paragraph. */
 export function findings(results: readonly CellResult[]): string {
   const parts = policiesOf(results).map((name) => {
-    const own = results.filter(({ cell }) => policyName(cell) === name);
+    const own = results.filter(({ cell }) => lineName(cell) === name);
     const [first, best] = [own[0], own.reduce((least, one) => (seconds(one) < seconds(least) ? one : least))];
     if (first === undefined || seconds(best) >= 0.95 * seconds(first)) return `${name}: more rounds help nothing`;
     return `${name}: −${formatPercent(1 - seconds(best) / seconds(first))} at k = ${best.cell.rounds} (${formatSeconds(seconds(best))})`;
@@ -31,7 +31,7 @@ export function roundsMeasuredReport(session: LabSession, results: readonly Cell
           {
             kind: 'chart',
             title: 'Time per output token, by what devices do with their weights',
-            note: 'Solid: measured on a lab; dotted, hollow marks: simulated from probes alone. Only with prefetching do more rounds pay, once a window fits; only with a pinned prefix do they save reading.',
+            note: 'Solid: measured on a lab; dotted, hollow marks: simulated from probes alone. Only with prefetching do more rounds pay, once a window fits; only with a pinned prefix do they save reading. Without prefetching, the fall towards k = 8 is the throttle’s: after every pause it lets a tenth of a second’s bytes through at once.',
             variants: [{ label: 'TPOT', figure: figureOf(results) }],
           },
           { kind: 'table', columns: RESULT_COLUMNS, rows: results.map(resultRow), groups: true },
@@ -44,7 +44,7 @@ export function roundsMeasuredReport(session: LabSession, results: readonly Cell
 
 function figureOf(results: readonly CellResult[]): Figure {
   const series = policiesOf(results).flatMap((name, index): LineSeries[] => {
-    const own = results.filter(({ cell }) => policyName(cell) === name);
+    const own = results.filter(({ cell }) => lineName(cell) === name);
     const common = { colour: colour(index), x: own.map(({ cell }) => String(cell.rounds)) };
     return [
       { ...common, name, y: own.map(seconds) },
@@ -65,7 +65,12 @@ function figureOf(results: readonly CellResult[]): Figure {
 }
 
 function policiesOf(results: readonly CellResult[]): string[] {
-  return [...new Set(results.map(({ cell }) => policyName(cell)))];
+  return [...new Set(results.map(({ cell }) => lineName(cell)))];
+}
+
+/** With one round a pinned prefix has no prefetching beside it; it is the same policy's line. */
+function lineName(cell: LabCell): string {
+  return cell.release === 'pinned' ? 'prefix pinned, rest populated' : policyName(cell);
 }
 
 function seconds({ measured }: CellResult): number {

@@ -35,7 +35,7 @@ test('what is pinned leaves room for the rest of a window, for page tables and f
   assert.is(mapped, 8 * MODEL.layer.bytes);
   const pinned = plan.weights.two?.pinnedBytes ?? 0;
   const window = (mapped - pinned) / 4;
-  const left = 0.62 * mapped - (6 / 1024) * mapped - 16 * 2 ** 20 - pinned - window;
+  const left = 0.62 * mapped - (6 / 1024) * mapped - 2 ** 23 - pinned - window;
   assert.ok(Math.abs(left) < 2, `${left}`);
   assert.is(plan.weights.one?.release, 'pinned');
 });
