@@ -7,7 +7,7 @@ import { runExperiment } from './lib/cli.ts';
 import { addLabOptions, type LabOptions } from './lib/lab/lab-options.ts';
 import { openSession } from './lib/lab/lab-session.ts';
 import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
-import { findings, loadsPerToken, prefetchConflictReport } from './lib/prefetch-conflict/report.ts';
+import { findings, prefetchConflictReport } from './lib/prefetch-conflict/report.ts';
 import { runScene, type SceneResult } from './lib/prefetch-conflict/run-scene.ts';
 import { REAL_SCENES } from './lib/prefetch-conflict/scenes.ts';
 import { renderReport } from './lib/report.ts';
@@ -77,7 +77,7 @@ function tableOf(results: readonly SceneResult[]): string {
         formatSeconds(answer.figures.seconds),
         formatBytes(answer.figures.bytes),
         formatSeconds(answer.figures.stall),
-        threeDigits(loadsPerToken(answer)),
+        threeDigits(answer.loads),
       ]),
     ),
   ).replaceAll('\u00a0', ' ');

@@ -21,7 +21,7 @@ export function residencyFigure({ seen, from, to }: SceneAnswer): Figure {
       [0, '#ffffff'],
       [1, PALETTE[2]],
     ],
-    colorbar: { title: { text: 'in memory (%)', side: 'right' }, thickness: 12 },
+    colorbar: { title: { text: 'in memory (%)', side: 'right' }, thickness: 12, len: 0.85 },
     ygap: 2,
     hovertemplate: '%{y}: %{z:.0f} % in memory at %{x:.2f} s<extra></extra>',
   };

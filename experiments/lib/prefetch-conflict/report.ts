@@ -1,8 +1,6 @@
 import { enumerate, formatBytes, formatSeconds, threeDigits } from '../../../engine/terminal/format.ts';
-import { median } from '../median.ts';
 import type { Report, Section } from '../report.ts';
 import { residencyFigure } from './figure.ts';
-import { loadsOf } from './residency.ts';
 import type { SceneAnswer, SceneResult } from './run-scene.ts';
 
 /** What the paper says of the figure, A.1 and A.2. */
@@ -12,14 +10,9 @@ const SAYS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
   5: 'prima.cpp’s Fig. 5: the same with a slow disk: a part of the window is there when its turn comes, and the rest is waited for.',
 };
 
-/** Loads of a layer per token: the median over the device's layers. */
-export function loadsPerToken({ seen, from, to, tokens }: SceneAnswer): number {
-  return median(loadsOf(seen, from, to)) / tokens;
-}
-
 export function findings(results: readonly SceneResult[]): string {
   const parts = results.map(({ scene, measured, simulated }) => {
-    const [real, found] = [measured, simulated].map((answer) => threeDigits(loadsPerToken(answer)));
+    const [real, found] = [measured, simulated].map((answer) => threeDigits(answer.loads));
     return `${real} times in Fig. ${scene.figure} (simulated ${found})`;
   });
   return `How often a layer comes into memory for one token, measured by mincore on a real kernel: ${enumerate(parts)}.`;
@@ -43,7 +36,7 @@ function sectionOf({ scene, measured, simulated }: SceneResult): Section {
 
 function chart(label: string, answer: SceneAnswer): Section['blocks'][number] {
   const { seconds, bytes, stall } = answer.figures;
-  const note = `A token takes ${formatSeconds(seconds)}; all devices read ${formatBytes(bytes)} for it, and wait ${formatSeconds(stall)} for disks. Each layer of this device comes into memory ${threeDigits(loadsPerToken(answer))} times.`;
+  const note = `A token takes ${formatSeconds(seconds)}; all devices read ${formatBytes(bytes)} for it, and wait ${formatSeconds(stall)} for disks. Each layer of this device comes into memory ${threeDigits(answer.loads)} times.`;
   const title = `${label}: the second device’s layers in memory, over ${answer.tokens} tokens`;
   return { kind: 'chart', title, note, variants: [{ label, figure: residencyFigure(answer) }] };
 }

@@ -1,13 +1,16 @@
 import type { Plan } from '../../../engine/plan/plan.ts';
+import { metrics } from '../../../engine/trace/metrics.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
+import { traceWindow } from '../../../engine/trace/trace-window.ts';
 import { simulateCell } from '../lab/lab-answers.ts';
 import { planOf } from '../lab/lab-cell.ts';
 import { runInLab } from '../lab/lab-ring.ts';
 import { type LabSession, namesOf } from '../lab/lab-session.ts';
 import { shareBytes } from '../lab/share-bytes.ts';
-import { type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
+import { SKIPPED_TOKENS, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
 import { layerByLayer } from '../layer-by-layer.ts';
-import type { Residency } from './residency.ts';
+import { median } from '../median.ts';
+import { loadsOf, type Residency } from './residency.ts';
 import { type RealScene, SEEN } from './scenes.ts';
 import { watchResidency } from './watch-residency.ts';
 
@@ -20,6 +23,8 @@ export interface SceneAnswer {
   readonly from: number;
   readonly to: number;
   readonly tokens: number;
+  /** How often a layer of the device comes into memory for a token. */
+  readonly loads: number;
 }
 
 export interface SceneResult {
@@ -59,18 +64,41 @@ export async function runScene(session: LabSession, scene: RealScene, tokens: nu
     const shares = residency();
     moments.push({ time, shares: layers.map((layer) => shares.get(layer) ?? 0) });
   });
-  return { scene, layers, measured: answerOf(run.trace, onTrace), simulated: answerOf(trace, moments) };
+  const bytes = layers.length * model.layer.bytes;
+  return {
+    scene,
+    layers,
+    measured: answerOf(run.trace, onTrace, watchedLoads),
+    simulated: answerOf(trace, moments, () => readBytes(trace, name) / bytes),
+  };
 }
 
-function answerOf(trace: Trace, seen: readonly Residency[]): SceneAnswer {
-  const tokens = trace.tokens.slice(2);
-  return {
+type LoadsOf = (answer: Omit<SceneAnswer, 'loads'>) => number;
+
+function answerOf(trace: Trace, seen: readonly Residency[], loads: LoadsOf): SceneAnswer {
+  const tokens = trace.tokens.slice(SKIPPED_TOKENS);
+  const answer = {
     figures: tokenFigures(trace),
     seen,
     from: tokens[0]?.start ?? 0,
     to: tokens.at(-1)?.end ?? 0,
     tokens: tokens.length,
   };
+  return { ...answer, loads: loads(answer) };
+}
+
+/** The median over the device's layers. */
+const watchedLoads: LoadsOf = ({ seen, from, to, tokens }) => median(loadsOf(seen, from, to)) / tokens;
+
+/**
+ * For a token, by one device. Simulated residency is known at some moments only, between which a layer may come and go:
+ * what was read tells how often it came.
+ */
+function readBytes(trace: Trace, device: string): number {
+  const tokens = trace.tokens.slice(SKIPPED_TOKENS);
+  const window = traceWindow(trace, tokens[0]?.start ?? 0, tokens.at(-1)?.end ?? 0);
+  const own = metrics(window).devices.find((one) => one.device === device);
+  return ((own?.faultedBytes ?? 0) + (own?.prefetchedBytes ?? 0)) / tokens.length;
 }
 
 function layersOf({ stages }: Plan, device: string): number[] {
