@@ -6,11 +6,11 @@ import { cacheBytes } from './cache-bytes.ts';
 import { clock } from './clock.ts';
 import { createDeviceWeights, type DeviceWeights, weightsRoom } from './device-weights.ts';
 import { type ActivationFrame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from './frame.ts';
+import { createInquiries, type DeviceFacts, type DeviceSpans, type MeasuredRingLink } from './head-inquiries.ts';
 import type { KeyPair } from './keys.ts';
 import type { LoadedPart } from './load-part.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
-import type { Assignment, CarriedWeights, MeasuredLink, WorkerMessage } from './message.ts';
-import { probeLink } from './probe-link.ts';
+import type { Assignment, CarriedWeights, WorkerMessage } from './message.ts';
 import { DeviceLostError, RingChangedError, RingError } from './ring-error.ts';
 import type { RingLayout } from './ring-layout.ts';
 import { ringRecorder } from './ring-recorder.ts';
@@ -35,26 +35,6 @@ export interface HeadOptions {
   readonly log: (line: string) => void;
 }
 
-export interface MeasuredRingLink extends MeasuredLink {
-  readonly from: string;
-}
-
-/** What devices did, and how far their clocks are ahead of the head's. */
-export interface DeviceSpans {
-  readonly device: string;
-  readonly offset: number;
-  readonly spans: readonly RingSpan[];
-}
-
-/** What a device says of itself. */
-export interface DeviceFacts {
-  readonly device: string;
-  /** JSON. */
-  readonly facts: string;
-  /** Bytes for weights and caches. */
-  readonly memory: number;
-}
-
 export interface RingHead {
   /** Names of the devices that are there and may be used, the head first, in ring order. */
   present(): string[];
@@ -77,15 +57,10 @@ export interface RingHead {
   close(): Promise<void>;
 }
 
-/** Seconds for members to be there; to load their layers; to connect to each other; for measurements and reports. */
+/** Seconds for members to be there; to load their layers; to connect to each other. */
 const GATHER = 5;
 const PREPARE = 60;
 const LINK = 10;
-const REPORT = 30;
-/** For a device to measure itself, if it has no profile: a minute, where others do nothing. */
-const PROFILE = 300;
-/** Bytes of a probe for a link's rate: 80 ms at 100 Mbps. */
-const PROBE_BYTES = 2 ** 20;
 
 /** The ring as it is put together. */
 interface Assembly {
@@ -115,9 +90,6 @@ export function startHead(options: HeadOptions): RingHead {
   const excluded = new Set<string>();
   const returned = new Set<string>();
   let assembly: Assembly | undefined;
-  let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
-  let onProfile: (from: string, facts: string | Error) => void = () => {};
-  let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
 
   const breakUp = (error: Error): void => {
     if (assembly === undefined || assembly.broken !== undefined) return;
@@ -128,12 +100,10 @@ export function startHead(options: HeadOptions): RingHead {
   };
 
   const onMessage = (from: string, message: WorkerMessage): void => {
-    if (message.kind === 'spans') onSpans(from, message.spans);
-    if (message.kind === 'profiled') onProfile(from, message.facts);
-    if (message.kind === 'unprofiled') onProfile(from, new RingError(from, message.reason));
-    if (!('epoch' in message) || message.epoch !== assembly?.epoch) return;
-    if (message.kind === 'measured') onMeasured(from, message.links);
-    else if (message.kind === 'failed') breakUp(new RingError(from, message.reason));
+    if ('epoch' in message && message.epoch !== assembly?.epoch) return;
+    inquiries.hear(from, message);
+    if (!('epoch' in message) || assembly === undefined) return;
+    if (message.kind === 'failed') breakUp(new RingError(from, message.reason));
     else if (message.kind === 'lost') {
       // Where the device itself has gone its own connection says so; else it is there and can't be reached.
       const reason = `the link from ${from} to it is gone (${message.reason})`;
@@ -165,6 +135,7 @@ export function startHead(options: HeadOptions): RingHead {
       onActivations: (frame) => onActivations(address.name, frame),
     }),
   );
+  const inquiries = createInquiries({ head, members, ownSpans });
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
 
   const onActivations = (from: string, frame: ActivationFrame): void => {
@@ -395,53 +366,12 @@ export function startHead(options: HeadOptions): RingHead {
         },
       });
     },
-    async measure() {
-      const ring = assembly as Assembly;
-      const links: MeasuredRingLink[] = [];
-      for (const device of ring.devices)
-        links.push({ from: head, ...(await probeLink(device, memberOf(device).probe, PROBE_BYTES)) });
-      for (const device of ring.devices) {
-        const measured = new Promise<readonly MeasuredLink[]>((resolve) => {
-          onMeasured = (from, found) => from === device && resolve(found);
-        });
-        memberOf(device).tell({ kind: 'measure', epoch: ring.epoch, bytes: PROBE_BYTES });
-        const late = () => new RingError(device, `no measurements within ${REPORT} s`);
-        for (const link of await waitFor(measured, REPORT, late)) links.push({ from: device, ...link });
-      }
-      return links;
+    measure() {
+      const { epoch, devices } = assembly as Assembly;
+      return inquiries.measure(epoch, devices);
     },
-    profiles() {
-      const listeners = new Map<string, (facts: string | Error) => void>();
-      onProfile = (from, facts) => listeners.get(from)?.(facts);
-      const asked = members.map((member): Promise<DeviceFacts> => {
-        const told = new Promise<string>((resolve, reject) => {
-          listeners.set(member.name, (facts) => (facts instanceof Error ? reject(facts) : resolve(facts)));
-        });
-        member.tell({ kind: 'profile' });
-        const late = () => new RingError(member.name, `no profile within ${PROFILE} s`);
-        const memory = member.welcome?.memory ?? 0;
-        return waitFor(told, PROFILE, late).then((facts) => ({ device: member.name, facts, memory }));
-      });
-      return Promise.all(asked);
-    },
-    async collectSpans() {
-      const found: DeviceSpans[] = [{ device: head, offset: 0, spans: ownSpans }];
-      for (const member of members) {
-        if (member.welcome === undefined) continue;
-        const spans: RingSpan[] = [];
-        const complete = new Promise<void>((resolve) => {
-          onSpans = (from, part) => {
-            if (from !== member.name) return;
-            spans.push(...part);
-            if (part.length === 0) resolve();
-          };
-        });
-        member.tell({ kind: 'report' });
-        await waitFor(complete, REPORT, () => new RingError(member.name, `no spans within ${REPORT} s`));
-        found.push({ device: member.name, offset: member.offset.seconds, spans });
-      }
-      return found;
-    },
+    profiles: inquiries.profiles,
+    collectSpans: inquiries.collectSpans,
     async close() {
       await dissolve();
       for (const member of members) {

@@ -1,5 +1,5 @@
 import { parseJson } from '../input/parse-json.ts';
-import type { DeviceFacts, MeasuredRingLink } from './head.ts';
+import type { DeviceFacts, MeasuredRingLink } from './head-inquiries.ts';
 import type { MemberAddress } from './member.ts';
 
 /**

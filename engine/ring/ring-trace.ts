@@ -1,5 +1,5 @@
 import type { Counter, Lane, Span, TokenInterval, Trace } from '../trace/trace.ts';
-import type { DeviceSpans } from './head.ts';
+import type { DeviceSpans } from './head-inquiries.ts';
 import { FROM_HEAD } from './message.ts';
 import { layersName, type RingSpan } from './ring-span.ts';
 

@@ -1,7 +1,7 @@
 import { type Cluster, deviceIndex } from '../hardware/cluster.ts';
 import { transferSeconds } from '../hardware/device.ts';
 import { formatSeconds } from '../terminal/format.ts';
-import type { MeasuredRingLink } from './head.ts';
+import type { MeasuredRingLink } from './head-inquiries.ts';
 
 /** A link counts as slow beyond this many times what was planned, and this much more; seconds. */
 const SLOW = 1.5;

@@ -65,9 +65,13 @@ test('seven Llama models, every scheduler, on the testbed of Table 4', async () 
   assert.equal([cell?.value, cell?.table], [674, 'Table 4']);
 });
 
+/** They keep the KV cache in RAM, which leaves VRAM to more layers: plans that `optimal` doesn't look for. */
+const WITH_CACHE_IN_RAM: readonly string[] = ['cpu-gpu-split', 'helm-devices', 'helm-ring'];
+
 test('no scheduler beats the optimum, and the integer program reaches it', () => {
   const rows = rowsOf(readFileSync(join(out, 'results.json'), 'utf8'));
-  for (const row of rows.filter(({ status }) => status === 'planned')) {
+  const compared = rows.filter(({ scheduler }) => !WITH_CACHE_IN_RAM.includes(scheduler));
+  for (const row of compared.filter(({ status }) => status === 'planned')) {
     const best = rows.find(({ model, scheduler }) => model === row.model && scheduler === 'optimal')?.tokenSeconds ?? 0;
     assert.ok((row.tokenSeconds ?? 0) >= best * (1 - 1e-9), `${row.scheduler} on ${row.model}`);
     if (row.scheduler === 'milp') assert.ok((row.tokenSeconds ?? 0) <= best * (1 + 1e-6), row.model);
