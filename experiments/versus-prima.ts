@@ -28,8 +28,12 @@ await runExperiment<Options>({
     "A ring that doesn't fit, on a lab, under llama.cpp's way with weights, prima.cpp's, and with a prefix pinned.",
   configure: (command) =>
     addLabOptions(command, 'results/versus-prima', 'report.html and ways.json')
-      .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'large')
-      .option('--disk <rate>', 'of each device: small models need slow ones', '400 MB/s')
+      .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'medium')
+      .option(
+        '--disk <rate>',
+        'of each device: small models need slow ones, and four at once must stay within the machine’s own',
+        '200 MB/s',
+      )
       .option('--tokens <n>', `of each run; the first ${SKIPPED_TOKENS} do not count`, '6'),
   run,
 });
