@@ -46,7 +46,7 @@ export function versusPrimaReport(session: LabSession, results: readonly WayResu
           {
             kind: 'chart',
             title: 'The same cluster, memory and model under each way',
-            note: 'The prototype was a C program that summed bytes in place of computing, with the same shares, memory and disks.',
+            note: 'The prototype was a C program that summed bytes in place of computing: 1 GiB of weights on each device, the same share of it in memory, disks of 400 MB/s.',
             variants: [{ label: 'TPOT', figure: bars(results) }],
           },
           { kind: 'table', columns: WAY_COLUMNS, rows: results.map(wayRow) },
