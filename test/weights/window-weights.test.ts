@@ -104,7 +104,9 @@ withKernels('the trace has what was read, what was waited for and what is in mem
   const reads = trace.spans.filter(({ name }) => name === 'prefetch');
   // 18 MiB once, then the 8 that aren't pinned; and the first window that nobody comes to use.
   const bytes = reads.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0) / MIB;
-  assert.ok(bytes === 18 + 8 || bytes === 18 + 8 + 2, `${bytes} MiB`);
+  // A page that the system took back in between is read again; 16 of them are let pass.
+  const isRead = (expected: number): boolean => bytes >= expected && bytes <= expected + 1 / 16;
+  assert.ok(isRead(18 + 8) || isRead(18 + 8 + 2), `${bytes} MiB`);
   assert.ok(reads.every(({ lane, cause, args }) => lane === 'disk' && cause === 'disk' && args.call === 'populate'));
   const stalls = trace.spans.filter(({ name }) => name.startsWith('waits for '));
   assert.equal(
