@@ -66,11 +66,13 @@ withKernels('a budget gives the same text; what it streams, waits for and holds 
   assert.ok(readsOf(21) === TOKENS || readsOf(21) === TOKENS + 1, String(readsOf(21)));
   const bytes = named('disk: prefetch').reduce((sum, { args }) => sum + Number(args?.bytes), 0);
   const perToken = (bytes - 24 * LARGE_LAYER_BYTES - 2 * LARGE_LAYER_BYTES) / (TOKENS - 1);
-  // Between two runs Node.js differs by some MiB, and so does what stays.
-  const expected = 24 * LARGE_LAYER_BYTES - 64 * MIB;
-  assert.ok(Math.abs(perToken - expected) < 16 * MIB, `${perToken / MIB} MiB`);
+  // What isn't read for every token stays. How much that is depends on what the process itself takes: between two runs
+  // Node.js differs by some MiB, and so does the compiler beside it, with what it finds in its cache.
+  const stays = 24 * LARGE_LAYER_BYTES - perToken;
+  assert.ok(Math.abs(stays - 64 * MIB) < 40 * MIB, `${stays / MIB} MiB`);
   const resident = named('resident weights (bytes)').map(({ args }) => Number(args?.value));
-  assert.ok(Math.max(...resident) <= 24 * LARGE_LAYER_BYTES - expected + 3 * LARGE_LAYER_BYTES);
+  assert.ok(Math.max(...resident) >= stays);
+  assert.ok(Math.max(...resident) <= stays + 3 * LARGE_LAYER_BYTES);
 });
 
 withKernels('logits keep to a budget, too, and an ample one reads everything once', async () => {
