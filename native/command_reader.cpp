@@ -116,10 +116,11 @@ void CommandReader::readMultiply(Program& program) {
   const auto y = slice();
   const auto bias = optionalSlice();
   const bool accumulate = count() != 0;
+  const Rounding rounding = count() != 0 ? Rounding::byte : Rounding::word;
   const std::size_t tokens = times(x.size(), weights.columns, "multiply: x isn't whole rows");
   require(y.size() == tokens * weights.rows, "multiply: y doesn't fit x");
   require(bias.empty() || bias.size() == weights.rows, "multiply: the bias doesn't fit the matrix");
-  program.multiply(weights, x, y, bias, accumulate, engine_.pool_.size());
+  program.multiply(weights, x, y, bias, accumulate, rounding, engine_.pool_.size());
 }
 
 void CommandReader::readRope(Program& program) {

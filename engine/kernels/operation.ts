@@ -50,6 +50,8 @@ export interface MultiplyOperation {
   /** [rows] */
   readonly bias?: Vector;
   readonly accumulate?: boolean;
+  /** `byte`: kernels that round x for a quantized matrix to 15 bits may do so to 8, where arithmetic is the bottleneck. */
+  readonly rounding?: 'byte';
 }
 
 /**

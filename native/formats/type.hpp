@@ -27,6 +27,12 @@ constexpr bool isFloat(Type type) { return type == Type::F32 || type == Type::F1
 /** Blocks of 256 weights; their activations share one scale per 256 instead of one per 32. */
 constexpr bool isSuperblock(Type type) { return formatOf(type).block == 256; }
 
+/**
+ * Whether products with one token's activations wait for arithmetic rather than for memory, so that rounding activations to
+ * a byte is worth while.
+ */
+constexpr bool isArithmeticBound(Type type) { return isSuperblock(type) && type != Type::Q6_K; }
+
 /** Bytes of a row of `columns` weights, a whole number of blocks. */
 constexpr std::size_t rowBytes(Type type, std::size_t columns) {
   return columns / formatOf(type).block * formatOf(type).bytes;

@@ -21,17 +21,21 @@ void setMany(KernelTable& table) {
 template <Type T>
 void setBlocks(KernelTable& table) {
   table.matvec[static_cast<std::size_t>(T)] = matvecBlocks<T>;
+  table.matvecBytes[static_cast<std::size_t>(T)] = matvecBlocks<T>;
   setMany<T>(table);
 }
 
 template <Type T>
 void setSuperblocks(KernelTable& table) {
-  table.matvec[static_cast<std::size_t>(T)] = matvecSuperblocks<T>;
+  table.matvec[static_cast<std::size_t>(T)] = matvecSuperblocks<T, Rounding::word>;
+  if constexpr (isArithmeticBound(T)) {
+    table.matvecBytes[static_cast<std::size_t>(T)] = matvecSuperblocks<T, Rounding::byte>;
+  }
   setMany<T>(table);
 }
 
-void activateAvx512(Type type, const float* x, std::size_t columns, std::byte* out) {
-  activateToken<true>(type, x, columns, out);
+void activateAvx512(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
+  activateToken<true>(type, rounding, x, columns, out);
   if (isSuperblock(type)) orderChunks(type, activationsAt(out, columns), columns);
 }
 

@@ -41,6 +41,9 @@ struct SeenHeads {
   float* sums;
 };
 
+/** How activations are rounded for a quantized product: to 15 bits, or to a byte, which takes one dot product of two. */
+enum class Rounding : std::uint8_t { word, byte };
+
 /** Rows of a weight matrix that lie one after another, each `columns` weights of the kernel's format. */
 struct Rows {
   const std::uint8_t* data;
@@ -79,9 +82,11 @@ struct KernelTable {
   /** Bytes of one token's activations, a multiple of 64, as `activate` lays them out for this format. */
   std::size_t (*activationBytes)(Type type, std::size_t columns);
   /** Prepares one token's x for products with this format: rounds it where the format is quantized. */
-  void (*activate)(Type type, const float* x, std::size_t columns, std::byte* activations);
+  void (*activate)(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* activations);
   /** y[r] = Σ rows[r][c]·x[c]. `activations` is aligned to 64. */
   void (*matvec[typeCount])(const Rows& rows, const std::byte* activations, float* y);
+  /** The same for activations that were rounded to bytes. */
+  void (*matvecBytes[typeCount])(const Rows& rows, const std::byte* activations, float* y);
   /** Tokens that lie side by side in a vector when many are multiplied at once. */
   std::size_t tokenLanes;
   /** Rows of the register tile: chunks of rows are best a multiple of it. */

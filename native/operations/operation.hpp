@@ -52,6 +52,7 @@ struct MatvecOperation {
   std::span<float> y;
   std::span<const float> bias;
   bool accumulate;
+  Rounding rounding;
   std::size_t unitRows;
   /** Products with the same source share the rounded activations that a thread has made. */
   std::size_t source;
@@ -74,6 +75,7 @@ struct MatmulOperation {
   std::span<float> y;
   std::span<const float> bias;
   bool accumulate;
+  Rounding rounding;
   std::size_t unitRows;
 };
 

@@ -95,6 +95,10 @@ struct Perform {
     }
   }
 
+  auto matvecOf(const auto& o) const {
+    return (o.rounding == Rounding::byte ? table.matvecBytes : table.matvec)[index(o.matrix.type)];
+  }
+
   void operator()(const MatvecOperation& o) const {
     const std::size_t begin = unit * o.unitRows;
     const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
@@ -102,18 +106,19 @@ struct Perform {
     const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
     if (!isFloat(o.matrix.type)) {
       if (scratch.source != o.source) {
-        table.activate(o.matrix.type, o.x.data(), o.matrix.columns, scratch.bytes);
+        table.activate(o.matrix.type, o.rounding, o.x.data(), o.matrix.columns, scratch.bytes);
         scratch.source = o.source;
       }
       activations = scratch.bytes;
     }
     const Rows rows = rowsOf(o.matrix, begin, count);
+    const auto matvec = matvecOf(o);
     if (o.bias.empty() && !o.accumulate) {
-      table.matvec[index(o.matrix.type)](rows, activations, o.y.data() + begin);
+      matvec(rows, activations, o.y.data() + begin);
       return;
     }
     auto* sums = reinterpret_cast<float*>(scratch.bytes + bytes);
-    table.matvec[index(o.matrix.type)](rows, activations, sums);
+    matvec(rows, activations, sums);
     finishRows(sums, begin, count, o.bias, o.accumulate, o.y.data() + begin);
   }
 
@@ -130,6 +135,7 @@ struct Perform {
     const std::size_t begin = unit * o.unitRows;
     const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
     const Rows rows = rowsOf(o.matrix, begin, count);
+    const auto matvec = matvecOf(o);
     // Straight to y where nothing is to be added.
     const bool direct = o.bias.empty() && !o.accumulate;
     auto* sums = reinterpret_cast<float*>(scratch.bytes);
@@ -140,8 +146,8 @@ struct Perform {
       const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
       for (std::size_t t = 0; t < o.tokens; t++) {
         std::byte* activations = rest + t * bytes;
-        table.activate(o.matrix.type, o.x.data() + t * o.matrix.columns, o.matrix.columns, activations);
-        table.matvec[index(o.matrix.type)](rows, activations, out + t * stride);
+        table.activate(o.matrix.type, o.rounding, o.x.data() + t * o.matrix.columns, o.matrix.columns, activations);
+        matvec(rows, activations, out + t * stride);
       }
     } else {
       table.manyTokens[index(o.matrix.type)].multiply({rows, o.packs.data(), o.tokens, out, stride, rest});

@@ -76,39 +76,42 @@ void Program::append(Operation operation) {
   units_ += static_cast<int>(units);
 }
 
-const Program::Source* Program::knownSource(Type type, std::span<const float> x) const {
+const Program::Source* Program::knownSource(Type type, Rounding rounding, std::span<const float> x) const {
   for (const Source& source : sources_) {
-    if (source.x.data() == x.data() && source.x.size() == x.size() && source.type == type) return &source;
+    const bool same = source.x.data() == x.data() && source.x.size() == x.size();
+    if (same && source.type == type && source.rounding == rounding) return &source;
   }
   return nullptr;
 }
 
 std::span<const std::byte> Program::packsOf(const MatrixView& matrix, std::span<const float> x) {
-  if (const Source* known = knownSource(matrix.type, x)) return known->packs;
+  if (const Source* known = knownSource(matrix.type, Rounding::word, x)) return known->packs;
   const ManyTokens& many = table_.manyTokens[static_cast<std::size_t>(matrix.type)];
   const std::size_t count = (x.size() / matrix.columns + table_.tokenLanes - 1) / table_.tokenLanes;
   const std::size_t bytes = count * many.packBytes(matrix.columns);
   if (packs_.empty() || packs_.back()->size() < bytes) packs_.push_back(std::make_unique<Buffer>(bytes));
   const std::span packs(packs_.back()->data(), bytes);
   append(PackOperation{matrix.type, matrix.columns, x, packs});
-  sources_.push_back({x, matrix.type, 0, packs});
+  sources_.push_back({x, matrix.type, Rounding::word, 0, packs});
   return packs;
 }
 
 void Program::multiply(const MatrixView& matrix, std::span<const float> x, std::span<float> y,
-                       std::span<const float> bias, bool accumulate, std::size_t threads) {
+                       std::span<const float> bias, bool accumulate, Rounding wanted, std::size_t threads) {
+  const Rounding rounding = isArithmeticBound(matrix.type) ? wanted : Rounding::word;
   const std::size_t tokens = x.size() / matrix.columns;
   if (tokens == 1) {
-    const Source* known = knownSource(matrix.type, x);
-    if (known == nullptr) known = &sources_.emplace_back(Source{x, matrix.type, nextSource_++, {}});
-    const std::size_t wanted = unitBytes / rowBytes(matrix.type, matrix.columns);
-    append(MatvecOperation{matrix, x, y, bias, accumulate, shareRows(wanted, matrix.rows, threads, rowsSideBySide), known->number});
+    const Source* known = knownSource(matrix.type, rounding, x);
+    if (known == nullptr) known = &sources_.emplace_back(Source{x, matrix.type, rounding, nextSource_++, {}});
+    const std::size_t rows = unitBytes / rowBytes(matrix.type, matrix.columns);
+    const std::size_t unitRows = shareRows(rows, matrix.rows, threads, rowsSideBySide);
+    append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, known->number});
     return;
   }
   const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
   const std::span<const std::byte> packs = tokens >= least ? packsOf(matrix, x) : std::span<const std::byte>{};
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads, table_.tileRows);
-  append(MatmulOperation{matrix, tokens, x, packs, y, bias, accumulate, unitRows});
+  append(MatmulOperation{matrix, tokens, x, packs, y, bias, accumulate, rounding, unitRows});
 }
 
 void Program::run(ThreadPool& pool) {

@@ -22,7 +22,7 @@ class Program {
   void clear();
   /** y (+)= x·Wᵀ + bias, for as many tokens as x has: one is a matrix–vector product, several are packed first. */
   void multiply(const MatrixView& matrix, std::span<const float> x, std::span<float> y, std::span<const float> bias,
-                bool accumulate, std::size_t threads);
+                bool accumulate, Rounding wanted, std::size_t threads);
   void append(Operation operation);
   /** May allocate scratch (and throw for lack of memory) before anything is run. */
   void run(ThreadPool& pool);
@@ -43,12 +43,13 @@ class Program {
   struct Source {
     std::span<const float> x;
     Type type;
+    Rounding rounding;
     std::size_t number;
     std::span<const std::byte> packs;
   };
 
   bool mustWait(const Operation& operation);
-  const Source* knownSource(Type type, std::span<const float> x) const;
+  const Source* knownSource(Type type, Rounding rounding, std::span<const float> x) const;
   std::span<const std::byte> packsOf(const MatrixView& matrix, std::span<const float> x);
   void work(std::size_t thread) noexcept;
 

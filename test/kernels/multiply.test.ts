@@ -72,25 +72,32 @@ for (const type of QUANTIZATION_NAMES) {
   });
 
   testNative(
-    `${type}: activations are exact, keep 15 bits or, in bfloat16, 8 like the weights; sums differ only by rounding`,
+    `${type}: activations are exact, keep 15 bits, 8 where asked or, in bfloat16, 8 like the weights; sums differ only by rounding`,
     () => {
       fc.assert(
-        fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
+        fc.property(shapes, fc.constantFrom(undefined, 'byte' as const), ({ rows, blocks, tokens, seed }, rounding) => {
           const random = randomFrom(seed);
           const columns = columnsOf(type, blocks);
           const source = quantize(type, Float32Array.from(randomValues(random, rows * columns)));
           const x = Float32Array.from(randomValues(random, columns * tokens));
           const weights = new Float32Array(rows * columns);
           dequantize(type, source, weights);
-          const rounded = roundedActivations(type, x);
+          const rounded = roundedActivations(type, x, 128);
+          const bytes = BYTE_TYPES.includes(type) ? roundedActivations(type, x, 1) : rounded;
           for (const kernels of natives) {
             const matrix = kernels.matrix({ source, type, rows, columns });
             const y = kernels.vector(rows * tokens);
-            kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y }]);
+            kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y, ...(rounding && { rounding }) }]);
             // What may come out, by what is multiplied: rounded or exact factors.
             const factors = roundsToBrains(kernels.instructionSet, type, tokens)
               ? [[brains(weights), brains(x)] as const]
-              : [[weights, rounded] as const, [weights, x] as const];
+              : rounding === 'byte' && tokens === 1
+                ? [[weights, bytes] as const]
+                : [
+                    [weights, rounded] as const,
+                    [weights, x] as const,
+                    ...(rounding ? [[weights, bytes] as const] : []),
+                  ];
             for (const [i, value] of y.values.entries()) {
               const at = { columns, token: Math.floor(i / rows), row: i % rows };
               const products = factors.map(([w, v]) => rowProduct(w, v, at));
@@ -105,6 +112,9 @@ for (const type of QUANTIZATION_NAMES) {
     },
   );
 }
+
+/** Formats that wait for arithmetic rather than for memory. */
+const BYTE_TYPES: readonly Quantization[] = ['Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'];
 
 /** Whether the instruction set rounds both factors to bfloat16 for so many tokens. */
 function roundsToBrains(set: string | undefined, type: Quantization, tokens: number): boolean {
@@ -131,18 +141,19 @@ function rowProduct(
 }
 
 /**
- * What 15-bit activations stand for: 32 (formats of 32 weights a block) or 256 (superblocks) share max|x|/16256; quotients
- * in single precision, ties to even.
+ * What rounded activations stand for: 32 (formats of 32 weights a block) or 256 (superblocks) share max|x|/16256 for 15
+ * bits (127·128), max|x|/127 for 8; quotients in single precision, ties to even.
  */
-function roundedActivations(type: Quantization, x: Float32Array): Float64Array {
+function roundedActivations(type: Quantization, x: Float32Array, steps: 1 | 128): Float64Array {
   const { block } = QUANTIZATIONS[type];
   if (block === 1) return Float64Array.from(x);
   const out = new Float64Array(x.length);
   for (let begin = 0; begin < x.length; begin += block) {
     const group = x.subarray(begin, begin + block);
     const largest = group.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    const [scale, inverse] = [Math.fround(largest / 16256), Math.fround(16256 / largest)];
-    for (const [i, value] of group.entries()) out[begin + i] = scale * roundToEven(Math.fround(value * inverse));
+    const [scale, inverse] = [Math.fround(largest / 16256), Math.fround((127 * steps) / largest)];
+    const step = (128 / steps) * scale;
+    for (const [i, value] of group.entries()) out[begin + i] = step * roundToEven(Math.fround(value * inverse));
   }
   return out;
 }

@@ -44,6 +44,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.y);
       pushVector(buffer, operation.bias);
       push(buffer, operation.accumulate === true ? 1 : 0);
+      push(buffer, operation.rounding === 'byte' ? 1 : 0);
       return;
     case 'rope':
       pushVector(buffer, operation.x);

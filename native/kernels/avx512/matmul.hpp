@@ -71,7 +71,7 @@ void packQuants(const float* x, std::size_t tokens, std::size_t columns, std::by
   std::int8_t terms[2 * group];
   for (std::size_t t = 0; t < tokens; t++) {
     for (std::size_t begin = 0; begin < columns; begin += scaleGroup(T)) {
-      const float scale = quantizeGroup(x + t * columns + begin, scaleGroup(T), quants);
+      const float scale = quantizeGroup(x + t * columns + begin, scaleGroup(T), quants, Rounding::word);
       for (std::size_t c = begin; c < begin + scaleGroup(T); c += group) {
         const std::int16_t* from = quants + (orderedColumn<T>(c) - begin);
         std::int32_t sum = 0;

@@ -156,14 +156,15 @@ inline __m512i addProducts(__m512i sums, const __m512i (&weights)[4], const std:
   return _mm512_dpwssd_epi32(sums, _mm512_packs_epi32(first, second), scales);
 }
 
-/** Σ over a superblock of scale·weights·(128·high + low), weights quantOffset(T) above zero. */
-template <Type T>
+/** Σ over a superblock of scale·weights·(128·high + low), weights quantOffset(T) above zero; low is 0 where bytes are rounded to. */
+template <Type T, Rounding R>
 inline __m512 dotSuperblock(const __m512i (&weights)[4], const std::int8_t* high, const std::int8_t* low,
                             __m512i scales) {
   const __m512i scales0 = _mm512_permutexvar_epi16(_mm512_load_si512(scaleIndexes<T, 0>.words), scales);
   const __m512i scales1 = _mm512_permutexvar_epi16(_mm512_load_si512(scaleIndexes<T, 1>.words), scales);
   const __m512i zero = _mm512_setzero_si512();
   const __m512i highs = addProducts<1>(addProducts<0>(zero, weights, high, scales0), weights, high, scales1);
+  if constexpr (R == Rounding::byte) return _mm512_mul_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(128));
   const __m512i lows = addProducts<1>(addProducts<0>(zero, weights, low, scales0), weights, low, scales1);
   return _mm512_fmadd_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(128), _mm512_cvtepi32_ps(lows));
 }
@@ -186,7 +187,7 @@ inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activat
   }
 }
 
-template <Type T, std::size_t Count>
+template <Type T, Rounding R, std::size_t Count>
 inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, const Activations& x, std::size_t columns,
                            float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;
@@ -201,7 +202,7 @@ inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, const A
       const __m128i packed = packedScales<T>(block);
       const __m256i wide =
           T == Type::Q6_K || T == Type::Q3_K ? _mm256_cvtepi8_epi16(packed) : _mm256_cvtepu8_epi16(packed);
-      const __m512 dot = dotSuperblock<T>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
+      const __m512 dot = dotSuperblock<T, R>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
       const __m128 factors = scaleAndMinimum<T>(block);
       const __m128 scale = _mm_mul_ss(factors, _mm_load_ss(x.scales + i));
       const __m128 unit = superblockHasMinimum(T) ? _mm_movehdup_ps(factors) : factors;
@@ -212,12 +213,12 @@ inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, const A
   for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
 }
 
-template <Type T>
+template <Type T, Rounding R>
 void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y) {
   const Activations x = activationsAt(activations, rows.columns);
   const std::size_t stride = rowBytes(T, rows.columns);
   inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, float* out, auto count) {
-    dotSuperblocks<T, count>(at, stride, x, rows.columns, out);
+    dotSuperblocks<T, R, count>(at, stride, x, rows.columns, out);
   });
 }
 

@@ -11,11 +11,11 @@ namespace hearth {
 namespace {
 
 template <bool Corrections>
-void activateToken(Type type, const float* x, std::size_t columns, std::byte* out) {
+void activateToken(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
   if (isFloat(type)) {
     __builtin_memcpy(out, x, columns * sizeof(float));
   } else {
-    quantizeActivations<Corrections>(type, x, columns, out);
+    quantizeActivations<Corrections>(type, rounding, x, columns, out);
   }
 }
 
@@ -31,6 +31,7 @@ void setFormat(KernelTable& table) {
   } else {
     table.matvec[i] = matvecQuantized<S, T>;
   }
+  table.matvecBytes[i] = table.matvec[i];
   table.dequantize[i] = dequantizeRow<S, T>;
   table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
 }

@@ -38,7 +38,8 @@ void dotFloatRows(const std::uint8_t* rows, std::size_t columns, const float* x,
 template <class S, Type T>
 void matvecFloat(const Rows& rows, const std::byte* activations, float* y) {
   const auto* x = reinterpret_cast<const float*>(activations);
-  inGroups<floatStreams>(rows, rows.columns * formatOf(T).bytes, y, [&](const std::uint8_t* at, float* out, auto count) {
+  const std::size_t stride = rows.columns * formatOf(T).bytes;
+  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, float* out, auto count) {
     dotFloatRows<S, T, count>(at, rows.columns, x, out);
   });
 }
