@@ -2,10 +2,11 @@ import type { PublishedCell } from '../../../datasets/published.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import type { Workload } from '../../../engine/model/workload.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { type Execution, execute } from './execute.ts';
+import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
+import { runtimeOf, workloadOf } from './program.ts';
 import { errorOf, metricOf, type Quantity, quantityOf } from './quantities.ts';
 import { predictedQuantity, simulatedQuantity } from './results-of.ts';
 import type { PaperTable } from './tables.ts';
@@ -35,7 +36,7 @@ export interface ComparisonParts {
   readonly cluster: Cluster;
   /** By name, in the catalogue's format unless another is asked for. */
   readonly modelOf: (name: string, mix?: Mix) => Model;
-  readonly workload: Workload;
+  readonly options: PrimaOptions;
   readonly solver: IntegerSolver;
   readonly step: (label: string) => void;
 }
@@ -49,14 +50,18 @@ export function cellsOf(cells: readonly PublishedCell[], paper: string, { number
 
 /** Every cell of a table under every policy of its system; cells that print `-` were not run, and aren't here. */
 export function compareTable(parts: ComparisonParts): Comparison[] {
-  const { table, cluster, workload, solver } = parts;
+  const { table, cluster, options, solver } = parts;
   const executions = new Map<string, Execution>();
   const devices = cluster.devices.map(({ name }) => name);
   const run = (policy: SystemPolicy, model: Model, truth: Cluster): Execution => {
     const key = [policy.name, policy.prefetches, policy.scheduler, model.name, model.mix].join('\n');
-    const known = executions.get(key) ?? execute({ policy, belief: cluster, truth, model, workload }, solver);
-    executions.set(key, known);
-    return known;
+    const known = executions.get(key);
+    if (known !== undefined) return known;
+    const workload = workloadOf(policy.program, options);
+    const runtime = runtimeOf(policy.program, table.released, model, workload);
+    const found = execute({ policy, belief: cluster, truth, model, workload, runtime }, solver);
+    executions.set(key, found);
+    return found;
   };
   return parts.cells.flatMap((cell): Comparison[] => {
     parts.step(`Table ${table.number}, ${cell.row}, ${cell.column}`);

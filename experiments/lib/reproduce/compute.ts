@@ -7,10 +7,10 @@ import {
 } from '../../../datasets/load.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { type Comparison, cellsOf, compareTable } from './comparisons.ts';
 import { PAPERS, type PrimaOptions } from './options.ts';
+import { runtimeOf, workloadOf } from './program.ts';
 import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts';
 import { type Summary, summarise } from './summaries.ts';
 import { type PaperTable, PRIMA_TABLES } from './tables.ts';
@@ -28,7 +28,7 @@ export interface PrimaReproduction {
   readonly summaries: readonly Summary[];
   readonly sensitivities: readonly Sensitivity[];
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
-  readonly workload: Workload;
+  readonly options: PrimaOptions;
 }
 
 /**
@@ -45,12 +45,6 @@ export async function computePrima(
   const clusters = new Map(tables.map(({ cluster }) => [cluster, loadClusterFile(cluster)]));
   const modelOf = (model: string, mix?: Mix): Model =>
     createNamedModel(catalogue, mix === undefined ? model : `${model}:${mix}`);
-  const workload = createWorkload({
-    promptTokens: options.prompt,
-    outputTokens: options.tokens,
-    context: options.context,
-    reservedContext: options.reserved,
-  });
   const jobs = tables.map((table) => ({ table, cells: cellsOf(published, PAPERS.prima, table) }));
   const step = begin(jobs.reduce((sum, { cells }) => sum + cells.length, MISSES));
   const solver = await loadIntegerSolver(SOLVER_SECONDS);
@@ -58,7 +52,7 @@ export async function computePrima(
     const comparisons = jobs.flatMap(({ table, cells }) => {
       const cluster = clusters.get(table.cluster)?.cluster;
       if (cluster === undefined) throw new RangeError(`cluster ${table.cluster} was not loaded`);
-      return compareTable({ table, cells, cluster, modelOf, workload, solver, step });
+      return compareTable({ table, cells, cluster, modelOf, options, solver, step });
     });
     const sensitivities = largestMisses(comparisons, MISSES).flatMap((comparison): Sensitivity[] => {
       const { policy, cell, table } = comparison;
@@ -67,9 +61,13 @@ export async function computePrima(
       const model = modelOf(cell.model, policy.mix);
       step(`what uncertain inputs do to ${cell.row}, ${cell.column}`);
       const truth = policy.truth === 'stated' ? cluster : withLargerD3(cluster);
-      return [sensitivityOf(comparison, { policy, belief: cluster, truth, model, workload }, catalogue, solver)];
+      const workload = workloadOf(policy.program, options);
+      const runtime = runtimeOf(policy.program, table.released, model, workload);
+      return [
+        sensitivityOf(comparison, { policy, belief: cluster, truth, model, workload, runtime }, catalogue, solver),
+      ];
     });
-    return { tables, comparisons, summaries: summarise(comparisons), sensitivities, clusters, workload };
+    return { tables, comparisons, summaries: summarise(comparisons), sensitivities, clusters, options };
   } finally {
     solver.dispose();
   }

@@ -1,5 +1,6 @@
 import type { Breakdown } from '../../../engine/cost/breakdown.ts';
 import { predict } from '../../../engine/cost/predict.ts';
+import type { Runtime } from '../../../engine/cost/runtime.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
@@ -18,6 +19,8 @@ export interface Job {
   readonly truth: Cluster;
   readonly model: Model;
   readonly workload: Workload;
+  /** Buffers of the program that runs. */
+  readonly runtime: Runtime;
 }
 
 /** A plan with what became of it; without a plan, or out of memory, `why` says it in one line. */
@@ -29,14 +32,14 @@ export interface Execution {
 }
 
 /** Plans as the system's scheduler does, predicts the plan under the policy, and simulates it. */
-export function execute({ policy, belief, truth, model, workload }: Job, solver: IntegerSolver): Execution {
-  const problem = { belief, model, workload };
+export function execute({ policy, belief, truth, model, workload, runtime }: Job, solver: IntegerSolver): Execution {
+  const problem = { belief, model, workload, runtime };
   const scheduled =
     policy.scheduler === 'ring or alone' ? ringOrAlone(problem) : SCHEDULERS[policy.scheduler].plan(problem, solver);
   if (scheduled.plan === undefined)
     return { plan: undefined, predicted: undefined, simulated: undefined, why: scheduled.message };
   const plan = policy.prefetches ? scheduled.plan : withoutPrefetch(scheduled.plan);
-  const predicted = predict({ plan, truth, model, workload, reclaim: policy.predicted });
+  const predicted = predict({ plan, truth, model, workload, reclaim: policy.predicted, runtime });
   const simulated =
     policy.simulated === undefined
       ? undefined
@@ -45,6 +48,7 @@ export function execute({ policy, belief, truth, model, workload }: Job, solver:
           model,
           plan,
           workload,
+          runtime,
           reclaim: policy.simulated,
           context: 'fixed',
           record: 'tokens',

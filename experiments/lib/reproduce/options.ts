@@ -10,11 +10,10 @@ export type PaperName = keyof typeof PAPERS | 'all';
 export const PAPER_NAMES: readonly PaperName[] = [...(Object.keys(PAPERS) as (keyof typeof PAPERS)[]), 'all'];
 
 /**
- * Tokens that the KV cache has room for (`-c 1024`) and the prompt's ("what is edge AI?": five words and signs, and the
- * mark of the beginning), by the commands of prima.cpp's own documentation (README of Lizonghang/prima.cpp); the paper
- * states neither. It doesn't state how full the cache was either: full, unless asked otherwise.
+ * Tokens of the prompt ("what is edge AI?": five words and signs, and the mark of the beginning), by the commands of
+ * prima.cpp's own documentation (README of Lizonghang/prima.cpp); the paper doesn't state it.
  */
-const DOCUMENTED = { reserved: 1024, prompt: 6 } as const;
+const DOCUMENTED_PROMPT = 6;
 
 /** Decoded in simulation unless asked otherwise. */
 const DECODED = 3;
@@ -22,8 +21,10 @@ const DECODED = 3;
 /** What prima.cpp's tables are reproduced with. */
 export interface PrimaOptions {
   readonly table: readonly string[];
-  readonly context: number;
-  readonly reserved: number;
+  /** Tokens in the KV cache; a full one unless given. */
+  readonly context?: number;
+  /** Tokens that it has room for; what each program has (program.ts) unless given. */
+  readonly reserved?: number;
   readonly prompt: number;
   readonly tokens: number;
 }
@@ -44,13 +45,20 @@ export function reproduceOptions(command: Command): void {
     return new Option(flags, description).argParser((text: string) => read(flag, text));
   };
   const count = (least: number, most?: number) => (flag: string, text: string) => readCount(flag, text, least, most);
-  const { reserved, prompt } = DOCUMENTED;
   command
     .argument('<paper>', `whose tables: ${PAPER_NAMES.join(', ')}`)
     .addOption(option('--table <list>', `prima: tables, of ${NUMBERS.join(', ')} (default: all)`, readTables))
     .addOption(option('--context <tokens>', 'prima: tokens in the KV cache (default: a full one)', count(1)))
-    .addOption(option('--reserved <tokens>', `prima: tokens that it has room for (default: ${reserved})`, count(1)))
-    .addOption(option('--prompt <tokens>', `prima: tokens of the prompt, for TTFT (default: ${prompt})`, count(1)))
+    .addOption(
+      option(
+        '--reserved <tokens>',
+        'prima: tokens that it has room for (default: 1024 in llama.cpp, 256 in prima.cpp)',
+        count(1),
+      ),
+    )
+    .addOption(
+      option('--prompt <tokens>', `prima: tokens of the prompt, for TTFT (default: ${DOCUMENTED_PROMPT})`, count(1)),
+    )
     .addOption(
       option(
         '--tokens <n>',
@@ -72,12 +80,11 @@ export function reproduceOptions(command: Command): void {
 
 /** What is given, and defaults. */
 export function primaOptions({ table, context, reserved, prompt, tokens }: ReproduceOptions): PrimaOptions {
-  const room = reserved ?? DOCUMENTED.reserved;
   return {
     table: table ?? NUMBERS,
-    context: context ?? room,
-    reserved: room,
-    prompt: prompt ?? DOCUMENTED.prompt,
+    ...(context !== undefined && { context }),
+    ...(reserved !== undefined && { reserved }),
+    prompt: prompt ?? DOCUMENTED_PROMPT,
     tokens: tokens ?? DECODED,
   };
 }

@@ -2,10 +2,12 @@ import type { ReclaimPolicy } from '../../../engine/cost/reclaim.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { SchedulerName } from '../../../engine/schedule/registry.ts';
 import type { SimulationOptions } from '../../../simulator/simulate.ts';
+import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program } from './program.ts';
 
 /** How a system of the paper is represented: chosen for the system, never for a cell. */
 export interface SystemPolicy {
   readonly name: string;
+  readonly program: Program;
   /** `ring or alone`: ring-or-alone.ts. */
   readonly scheduler: SchedulerName | 'ring or alone';
   readonly predicted: ReclaimPolicy;
@@ -26,6 +28,7 @@ export interface SystemPolicy {
 
 const LRU = {
   name: 'lru',
+  program: LLAMA_CPP,
   scheduler: 'single-device',
   predicted: 'lru',
   simulated: 'os',
@@ -39,6 +42,7 @@ const LRU = {
 
 const DOUBLE = {
   name: 'double',
+  program: PRIMA_CPP,
   scheduler: 'memory-ratio',
   predicted: 'double',
   simulated: 'os',
@@ -52,6 +56,7 @@ const DOUBLE = {
 
 const OVERFLOW = {
   name: 'overflow',
+  program: PRIMA_CPP,
   scheduler: 'ring or alone',
   predicted: 'overflow',
   simulated: 'overflow',
@@ -65,6 +70,7 @@ const OVERFLOW = {
 
 const EXO = {
   name: 'pinned, 4 bits',
+  program: OTHER_PROGRAM,
   scheduler: 'exo',
   predicted: 'overflow',
   simulated: 'os',

@@ -10,6 +10,7 @@ import type { PrimaReproduction } from './compute.ts';
 import { filled } from './filled-table.ts';
 import { reproductionFindings } from './findings.ts';
 import { METRIC_NAMES, systemName } from './names.ts';
+import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
 import { metricOf } from './quantities.ts';
 import { sensitivitySection } from './sensitivity-section.ts';
 import type { PaperTable } from './tables.ts';
@@ -29,11 +30,10 @@ const SUMMARY_COLUMNS: readonly ReportColumn[] = [
 
 /** The report: what was found, a section per table, what was fitted, what uncertain inputs do, where inputs come from. */
 export function reproductionReport(report: PrimaReproduction): Report {
-  const { tables, comparisons, summaries, sensitivities, workload } = report;
-  const { context, reservedContext, promptTokens } = workload;
+  const { tables, comparisons, summaries, sensitivities, options } = report;
   return {
     title: 'prima.cpp’s tables, cell by cell',
-    subtitle: `Tables ${enumerate(tables.map(({ number }) => number))} · ${comparisons.length} comparisons · room for ${reservedContext} tokens, of which ${context} are read, and a prompt of ${promptTokens} (the paper states none of them)`,
+    subtitle: `Tables ${enumerate(tables.map(({ number }) => number))} · ${comparisons.length} comparisons · ${tokensText(options)} (the paper states none of them)`,
     summary: reproductionFindings(comparisons, summaries).join(' '),
     sections: [
       overview(report),
@@ -43,6 +43,13 @@ export function reproductionReport(report: PrimaReproduction): Report {
       inputs(report.clusters),
     ],
   };
+}
+
+/** `room for 1024 tokens in llama.cpp and 256 in prima.cpp, all read, and a prompt of 6`. */
+function tokensText({ reserved, context, prompt }: PrimaReproduction['options']): string {
+  const own = `${LLAMA_CPP.room} tokens in llama.cpp and ${PRIMA_CPP.room} in prima.cpp`;
+  const room = reserved === undefined ? own : `${reserved} tokens`;
+  return `room for ${room}, ${context === undefined ? 'all' : `${context} of them`} read, and a prompt of ${prompt}`;
 }
 
 function overview({ comparisons, summaries }: PrimaReproduction): Section {

@@ -22,8 +22,8 @@ export async function reproducePrima(out: string, given: ReproduceOptions): Prom
   } finally {
     progress?.stop();
   }
-  const { tables, workload, summaries, comparisons } = result;
-  const settings = { paper: PAPERS.prima, tables: tables.map(({ number }) => number), workload, seed: given.seed };
+  const { tables, options, summaries, comparisons } = result;
+  const settings = { paper: PAPERS.prima, ...options, tables: tables.map(({ number }) => number), seed: given.seed };
   const json = cellsJson({ settings, ...result });
   const report = reproductionReport(result);
   writeFiles(

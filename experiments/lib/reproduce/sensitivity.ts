@@ -28,8 +28,7 @@ export interface Sensitivity {
 }
 
 const MIXES = ['Q4_K_S', 'Q4_K_M'] as const;
-const CONTEXTS = [6, 1024] as const;
-const RESERVED = [256, 4096] as const;
+const RESERVED = [256, 1024] as const;
 const RATES = [0.75, 1.25] as const;
 
 export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
@@ -49,16 +48,19 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
   {
     name: 'tokens read',
     reason: 'not stated',
-    ends: [`${CONTEXTS[0]}`, `${CONTEXTS[1]}`],
-    change: (job, end) => ({ ...job, workload: { ...job.workload, context: CONTEXTS[end] } }),
+    ends: ['those of the prompt', 'all that have room'],
+    change: (job, end) => {
+      const { promptTokens, context, reservedContext = context } = job.workload;
+      return { ...job, workload: { ...job.workload, context: end === 0 ? promptTokens : reservedContext } };
+    },
   },
   {
     name: 'tokens reserved',
-    reason: 'not stated; Table 5 implies 1250 for llama.cpp and at most 260 for prima.cpp, both at 65B',
+    reason: 'not stated; Table 5 implies some 1000 for llama.cpp and at most 330 for prima.cpp',
     ends: [`${RESERVED[0]}`, `${RESERVED[1]}`],
     change: (job, end) => ({
       ...job,
-      workload: { ...job.workload, reservedContext: Math.max(RESERVED[end], job.workload.context) },
+      workload: { ...job.workload, context: RESERVED[end], reservedContext: RESERVED[end] },
     }),
   },
   {

@@ -4,6 +4,8 @@ export interface PaperTable {
   readonly title: string;
   /** The cluster of datasets/clusters on which its systems ran; llama.cpp ran on its head. */
   readonly cluster: string;
+  /** It isn't in the paper's first version, so prima.cpp ran as released (program.ts). */
+  readonly released: boolean;
   /** What the paper gets wrong about it or leaves open. */
   readonly notes: readonly string[];
 }
@@ -19,6 +21,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     number: '4',
     title: 'TPOT and TTFT of Llama models, home cluster',
     cluster: 'prima-home',
+    released: false,
     notes: [
       'The llama.cpp cell at 45B is impossible with the 9.7 GiB that Table 3 states for D3: 14 GB of its weights run from the CPU at memory speed. D3 must have had 13.4 GiB for it or more, and less than the 21.5 GiB that the 60B takes, which it reloads (other estimates in the cell’s note: 15–22 GiB). Nothing is claimed there. What this memory does to the other cells stands beside them as "D3 larger".',
       CONTEXT,
@@ -33,6 +36,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     number: '5',
     title: 'Memory pressure by device',
     cluster: 'prima-home',
+    released: false,
     notes: [
       'Memory pressure is what the OS can’t reclaim (KV cache, buffers, weights that are pinned) over the installed memory. The paper doesn’t state the installed memory of D2 and D3: datasets/clusters reads it off this table, so those columns test nothing.',
       'The table contradicts itself on the KV cache. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % of 16 GiB at 65B, less the 2.0 % at 8B where all is on the GPU, are 2.2 GiB for 57 layers on the CPU: 1250 tokens. prima.cpp’s ≤ 1.0 % on D3, which has to hold some 20 such layers, are at most 164 MiB: 260 tokens.',
@@ -45,6 +49,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     number: '7',
     title: 'TPOT on a second home testbed',
     cluster: 'prima-a4',
+    released: true,
     notes: [
       'The paper names neither the CPUs nor the disks of App. A.4, and all of them are assumed here: the numbers are shown, and nothing is claimed.',
       'At 60B to 70B the llama.cpp column implies a disk of 1.5 to 2.4 GB/s, where 3.0 GB/s are assumed.',
@@ -54,6 +59,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     number: '8',
     title: 'TPOT on four equal containers',
     cluster: 'prima-a5',
+    released: true,
     notes: [
       'llama.cpp at 14B stands on the edge of the LRU cliff: its CPU layers take about what the container has. The paper’s 2243 ms are a full reload; a little less memory than stated gives it.',
       '8B: 4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB. In 5 GiB it fits only with small buffers, and takes 6.7 ms; were the output layer left to the CPU for lack of room, it would take 18.8 ms. The published 15 ms lie between.',
@@ -66,6 +72,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     number: '9',
     title: 'TPOT of Qwen 2.5, QwQ and DeepSeek R1, home cluster',
     cluster: 'prima-home',
+    released: false,
     notes: [
       'Footnote marks of exo’s column are taken off: 681 and 771 are 68 and 77. exo ran on D1 alone.',
       'prima.cpp at 72B needs D3 larger as well: its 47 GB of weights exceed all RAM and VRAM that are stated (39.8 GB) by 7 GB and all buffers, and the four disks together deliver 8.1 GB in a second, where a token takes 867 ms.',
@@ -77,6 +84,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     number: '10',
     title: 'TPOT with speculative decoding, four Linux devices',
     cluster: 'prima-a9',
+    released: true,
     notes: [
       'The testbed states disks of 600 MB/s, while its llama.cpp column implies about 1.6 GB/s; CPUs and available RAM are not stated. The numbers are shown, and nothing is claimed.',
       'Speculative decoding isn’t modelled.',

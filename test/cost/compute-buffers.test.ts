@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadCatalogue } from '../../datasets/load.ts';
+import { computeBufferBytes } from '../../engine/cost/compute-buffers.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
+
+const MIB = 2 ** 20;
+
+function shape(name: string): Shape {
+  const found = loadCatalogue().find((model) => model.shape.name === name);
+  if (found === undefined) throw new Error(`${name} is not in the catalogue`);
+  return found.shape;
+}
+
+test('Llama 3 8B: logits decide, 258.5 MiB as llama.cpp logs them at 512 and at 2048 tokens', () => {
+  assert.is(computeBufferBytes(shape('Llama-3-8B'), 512) / MIB, 258.5);
+  assert.is(computeBufferBytes(shape('Llama-3-8B'), 2048) / MIB, 258.5);
+});
+
+test('Mistral 7B: attention scores decide, 164 MiB at 2048 tokens and 2144 MiB at 32768 as llama.cpp logs them', () => {
+  const mistral = { ...shape('Llama-3-8B'), vocabularySize: 32000 };
+  assert.is(computeBufferBytes(mistral, 2048) / MIB, 164);
+  assert.is(computeBufferBytes(mistral, 32768) / MIB, 2144);
+});
+
+test('Llama 65B at few tokens: gate and up decide', () => {
+  assert.is(computeBufferBytes(shape('Llama-1-65B'), 256) / MIB, 118);
+});
+
+test('never less for more tokens', () => {
+  const names = loadCatalogue().map((model) => model.shape.name);
+  fc.assert(
+    fc.property(fc.constantFrom(...names), fc.nat(100_000), fc.nat(100_000), (name, tokens, more) => {
+      const one = shape(name);
+      return computeBufferBytes(one, tokens + more) >= computeBufferBytes(one, tokens);
+    }),
+  );
+});
+
+test.run();
