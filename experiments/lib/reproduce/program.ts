@@ -8,7 +8,7 @@ import type { PrimaOptions } from './options.ts';
 export interface Program {
   /** n_ctx: tokens that its KV cache has room for. */
   readonly room: number;
-  /** `shape`: c^cpu and c^gpu from the model's shape (compute-buffers.ts); `assumed`: the usual ones (runtime.ts). */
+  /** c^gpu. `shape`: from the model's (compute-buffers.ts); `assumed`: the usual one (runtime.ts), as c^cpu always is. */
   readonly buffers: 'shape' | 'assumed';
   /** Bytes of VRAM that it leaves to CUDA, beside its buffers, in the tables that the paper's first version lacks. */
   readonly keptBack: number;
@@ -42,12 +42,13 @@ export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
 }
 
 /**
- * Buffers of a program for a model.
+ * Buffers of a program for a model. In VRAM there is the graph's; in RAM a process has more than that (its vocabulary,
+ * graphs, CUDA's side on the host), of which 256 MiB remain assumed.
  * @param released whether the table was measured with the program as released, rather than that of the first version
  */
 export function runtimeOf(program: Program, released: boolean, model: Model, workload: Workload): Runtime {
   if (program.buffers === 'assumed') return DEFAULT_RUNTIME;
   const buffers = computeBufferBytes(model, workload.reservedContext ?? workload.context);
   const keptBack = released ? program.keptBack : 0;
-  return { ...DEFAULT_RUNTIME, cpuBufferBytes: buffers, gpuBufferBytes: buffers + keptBack };
+  return { ...DEFAULT_RUNTIME, gpuBufferBytes: buffers + keptBack };
 }

@@ -1,0 +1,76 @@
+import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { formatBytes, formatSeconds } from '../../../engine/terminal/format.ts';
+import { leastReload } from './least-reload.ts';
+import { LARGER_DEVICE } from './policies.ts';
+import { quantityOf } from './quantities.ts';
+
+/** A cell that the devices can't do as the paper states them, with the arithmetic. */
+export interface Contradiction {
+  readonly table: string;
+  readonly system: string;
+  readonly model: string;
+  /** Seconds per token as printed, and the least that any plan under any reclaim could take. */
+  readonly published: number;
+  readonly bound: number;
+  readonly text: string;
+}
+
+/**
+ * Cells that the RAM of D3 in Table 3 excludes: llama.cpp's 45B in Table 4, and prima.cpp's 72B in Table 9.
+ * @param home the devices of Table 3 as stated
+ */
+export function contradictionsOf(
+  home: Cluster,
+  published: readonly PublishedCell[],
+  modelOf: (name: string) => Model,
+): Contradiction[] {
+  const d3 = home.devices.filter(({ name }) => name === LARGER_DEVICE);
+  const candidates = [
+    { table: '4', system: 'llama.cpp', model: 'Llama-3-45B', devices: d3, pinned: 0 },
+    {
+      table: '9',
+      system: 'prima.cpp',
+      model: 'Qwen2.5-72B',
+      devices: home.devices,
+      pinned: leastPinned(home, published),
+    },
+  ];
+  return candidates.flatMap(({ devices, pinned, ...place }) => {
+    const cell = findPublished(published, { system: place.system, model: place.model, metric: 'tpot' }).find(
+      ({ table }) => table === `Table ${place.table}`,
+    );
+    const printed = cell && quantityOf(cell);
+    if (typeof printed !== 'number') return [];
+    const { weights, room, excess, rate, seconds } = leastReload(devices, modelOf(place.model), pinned);
+    if (seconds <= printed) return [];
+    const besides = pinned === 0 ? '' : ` and ${formatBytes(pinned)} that can’t be reclaimed (Table 5, at 70B)`;
+    const disks = devices.length === 1 ? 'its disk reads' : 'all disks together read';
+    const text = `${formatSeconds(printed)} at ${cell?.row}, where with the RAM that Table 3 states no plan takes less than ${formatSeconds(seconds)}: ${formatBytes(weights)} of weights${besides} exceed ${formatBytes(room)} of RAM and VRAM by ${formatBytes(excess)}, and ${disks} ${formatBytes(rate)} in a second`;
+    return [{ ...place, published: printed, bound: seconds, text }];
+  });
+}
+
+/** The 70B stands for the 72B: as many layers, as wide, the same KV cache, a smaller vocabulary. */
+const PRESSURE_MODEL = 'Llama-3-70B';
+/** The device whose installed RAM the paper states: 8 GiB (4.1, A.8). */
+const STATED_TOTAL = 'D1';
+
+/**
+ * Bytes that prima.cpp's 70B takes from reclaiming (Table 5), at the least: shares of installed RAM, which on devices
+ * where the paper doesn't state it is no less than what is available. An upper bound ("≤") may be nothing.
+ */
+function leastPinned(home: Cluster, published: readonly PublishedCell[]): number {
+  const cells = findPublished(published, {
+    system: 'prima.cpp',
+    model: PRESSURE_MODEL,
+    metric: 'memory-pressure',
+  }).filter(({ table, note }) => table === 'Table 5' && !note.startsWith('upper bound'));
+  return home.devices.reduce((sum, { name, memory }) => {
+    const cell = cells.find(({ column }) => column.endsWith(` ${name}`));
+    const share = cell && quantityOf(cell);
+    if (typeof share !== 'number') return sum;
+    return sum + share * (name === STATED_TOTAL ? memory.total : memory.available);
+  }, 0);
+}
