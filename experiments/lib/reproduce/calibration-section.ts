@@ -2,6 +2,7 @@ import { formatBytes, threeDigits } from '../../../engine/terminal/format.ts';
 import type { Section } from '../report.ts';
 import type { Comparison } from './comparisons.ts';
 import { systemName } from './names.ts';
+import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
 import { LARGER_D3 } from './variants.ts';
 
 const GIB = 2 ** 30;
@@ -19,7 +20,7 @@ export function calibrationSection(comparisons: readonly Comparison[]): Section 
     blocks: [
       {
         kind: 'text',
-        text: 'No constant was fitted to any cell. What was chosen is one policy per system, for the reason beside it. Where the paper’s own numbers decide between policies, choosing is a use of these numbers all the same: so the alternatives stand beside the choice in the tables above.',
+        text: 'No constant was fitted to any time. What was chosen is one policy per system, for the reason beside it; the tokens that prima.cpp’s KV cache has room for are read off Table 5. Where the paper’s own numbers decide between policies, choosing is a use of these numbers all the same: so the alternatives stand beside the choice in the tables above.',
       },
       {
         kind: 'text',
@@ -27,7 +28,11 @@ export function calibrationSection(comparisons: readonly Comparison[]): Section 
       },
       {
         kind: 'text',
-        text: 'prima.cpp’s plans are the exact optimum of the paper’s objective, with the output layer on the head’s CPU unless the head works alone. The released program has another one (no memory reads, no copies, 80 % of the available RAM); what it planned in these runs is not known.',
+        text: 'prima.cpp’s plans are the exact optimum of the paper’s objective, with the output layer on the head’s CPU unless the head works alone. The released program has another one (no memory reads, no copies, 80 % of the available RAM); what it planned in these runs is not known. Of plans that this objective holds equal, as it does where equal devices share reloads, the even one is taken.',
+      },
+      {
+        kind: 'text',
+        text: `llama.cpp has room for ${LLAMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5’s llama.cpp column agrees. prima.cpp has room for ${PRIMA_CPP.room}: Table 5 leaves it at most 330 (see there), and so many do the documented commands decode (-n 256). Beside its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack)} of VRAM to CUDA, which the program of April 2025 did not: so it holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, and not for Tables 4 and 9, whose times of 30B and more stand there already.`,
       },
       {
         kind: 'table',

@@ -40,7 +40,7 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
         quantityText(one.cell.metric, one.simulated),
         errorText(one.cell.metric, one.simulatedError),
         plan === undefined || one.cell.metric === 'memory-pressure' ? '' : layersText(plan),
-        first ? [one.execution?.why, one.cell.note].filter(Boolean).join('; ') : '',
+        first ? [contradictionText(one), one.execution?.why, one.cell.note].filter(Boolean).join('; ') : '',
       ];
     }),
     tones: comparisons.map((one) =>
@@ -53,6 +53,10 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
 function cellName({ cell }: Comparison): string {
   const device = cell.metric === 'memory-pressure' ? ` ${cell.column.split(' ').at(-1)}` : '';
   return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
+}
+
+function contradictionText({ contradiction }: Comparison): string {
+  return contradiction === undefined ? '' : `contradicted by the paper itself: ${contradiction.text}`;
 }
 
 /** Half of what the cell can't tell: of times as a share, of shares in points. */

@@ -3,6 +3,7 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import type { Contradiction } from './contradictions.ts';
 import { type Execution, execute } from './execute.ts';
 import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
@@ -11,7 +12,7 @@ import { errorOf, metricOf, type Quantity, quantityOf } from './quantities.ts';
 import { predictedQuantity, simulatedQuantity } from './results-of.ts';
 import type { PaperTable } from './tables.ts';
 import { type Target, targetOf } from './targets.ts';
-import { withLargerD3 } from './variants.ts';
+import { trueCluster } from './variants.ts';
 
 /** A cell under a policy: what the paper prints, what the closed forms and the simulation say. */
 export interface Comparison {
@@ -28,6 +29,8 @@ export interface Comparison {
   readonly simulatedError: number | undefined;
   /** What is aimed at here; undefined where nothing is claimed. */
   readonly target: Target | undefined;
+  /** Other numbers of the paper exclude the cell under this policy: its figures are shown, and aren't counted. */
+  readonly contradiction: Contradiction | undefined;
 }
 
 export interface ComparisonParts {
@@ -37,6 +40,7 @@ export interface ComparisonParts {
   /** By name, in the catalogue's format unless another is asked for. */
   readonly modelOf: (name: string, mix?: Mix) => Model;
   readonly options: PrimaOptions;
+  readonly contradictions: readonly Contradiction[];
   readonly solver: IntegerSolver;
   readonly step: (label: string) => void;
 }
@@ -73,12 +77,14 @@ export function compareTable(parts: ComparisonParts): Comparison[] {
     if (policies.length === 0) return [notModelled(table, cell, published)];
     return policies.map((policy) => {
       const model = parts.modelOf(cell.model, policy.mix);
-      const truth = policy.truth === 'stated' ? cluster : withLargerD3(cluster);
+      const truth = trueCluster(cluster, policy.truth);
       const execution = run(policy, model, truth);
       const predicted = predictedQuantity(cell, execution, truth);
       const simulated = simulatedQuantity(cell, execution);
+      const isClaimed = metricOf(cell) === 'tpot' && policy.claimed;
+      const contradiction = isClaimed ? contradictionOf(parts, cell, policy) : undefined;
       const target =
-        metricOf(cell) === 'tpot' && policy.claimed ? targetOf(table.number, cell.system, cell.model) : undefined;
+        isClaimed && contradiction === undefined ? targetOf(table.number, cell.system, cell.model) : undefined;
       return {
         table,
         cell,
@@ -90,9 +96,18 @@ export function compareTable(parts: ComparisonParts): Comparison[] {
         predictedError: errorOf(predicted, cell),
         simulatedError: errorOf(simulated, cell),
         target,
+        contradiction,
       };
     });
   });
+}
+
+/** They concern memory as it is stated, so other memory resolves them. */
+function contradictionOf({ table, contradictions }: ComparisonParts, cell: PublishedCell, { truth }: SystemPolicy) {
+  if (truth !== 'stated') return undefined;
+  return contradictions.find(
+    (one) => one.table === table.number && one.system === cell.system && one.model === cell.model,
+  );
 }
 
 function notModelled(table: PaperTable, cell: PublishedCell, published: Quantity): Comparison {
@@ -107,5 +122,6 @@ function notModelled(table: PaperTable, cell: PublishedCell, published: Quantity
     predictedError: undefined,
     simulatedError: undefined,
     target: undefined,
+    contradiction: undefined,
   };
 }

@@ -9,15 +9,18 @@ import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { type Comparison, cellsOf, compareTable } from './comparisons.ts';
+import { contradictionsOf } from './contradictions.ts';
 import { PAPERS, type PrimaOptions } from './options.ts';
 import { runtimeOf, workloadOf } from './program.ts';
 import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts';
 import { type Summary, summarise } from './summaries.ts';
 import { type PaperTable, PRIMA_TABLES } from './tables.ts';
-import { withLargerD3 } from './variants.ts';
+import { trueCluster } from './variants.ts';
 
 /** Seconds for one integer program; those of a home take well under one. */
 const SOLVER_SECONDS = 20;
+/** The devices of Table 3. */
+const HOME = 'prima-home';
 /** Cells in the table of what uncertain inputs do. */
 const MISSES = 16;
 
@@ -45,6 +48,7 @@ export async function computePrima(
   const clusters = new Map(tables.map(({ cluster }) => [cluster, loadClusterFile(cluster)]));
   const modelOf = (model: string, mix?: Mix): Model =>
     createNamedModel(catalogue, mix === undefined ? model : `${model}:${mix}`);
+  const contradictions = contradictionsOf(loadClusterFile(HOME).cluster, published, modelOf);
   const jobs = tables.map((table) => ({ table, cells: cellsOf(published, PAPERS.prima, table) }));
   const step = begin(jobs.reduce((sum, { cells }) => sum + cells.length, MISSES));
   const solver = await loadIntegerSolver(SOLVER_SECONDS);
@@ -52,7 +56,7 @@ export async function computePrima(
     const comparisons = jobs.flatMap(({ table, cells }) => {
       const cluster = clusters.get(table.cluster)?.cluster;
       if (cluster === undefined) throw new RangeError(`cluster ${table.cluster} was not loaded`);
-      return compareTable({ table, cells, cluster, modelOf, options, solver, step });
+      return compareTable({ table, cells, cluster, modelOf, options, contradictions, solver, step });
     });
     const sensitivities = largestMisses(comparisons, MISSES).flatMap((comparison): Sensitivity[] => {
       const { policy, cell, table } = comparison;
@@ -60,7 +64,7 @@ export async function computePrima(
       if (policy === undefined || cluster === undefined) return [];
       const model = modelOf(cell.model, policy.mix);
       step(`what uncertain inputs do to ${cell.row}, ${cell.column}`);
-      const truth = policy.truth === 'stated' ? cluster : withLargerD3(cluster);
+      const truth = trueCluster(cluster, policy.truth);
       const workload = workloadOf(policy.program, options);
       const runtime = runtimeOf(policy.program, table.released, model, workload);
       return [

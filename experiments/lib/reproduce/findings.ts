@@ -11,11 +11,20 @@ export function reproductionFindings(comparisons: readonly Comparison[], summari
   const none = columns.filter(({ policies }) => !policies.some(isMet));
   const some = columns.filter((column) => !every.includes(column) && !none.includes(column));
   return [
-    `${cells} cells; no constant was fitted to any of them.`,
+    `${cells} cells; no constant was fitted to any time.`,
     ...sentence('Targets that are kept', every),
     ...sentence('Kept under one policy and not under another', some),
     ...sentence('Missed', none),
+    ...contradicted(comparisons),
   ];
+}
+
+/** `Contradicted by the paper itself, and not counted: Table 9 prima.cpp, 867 ms at …`. */
+function contradicted(comparisons: readonly Comparison[]): string[] {
+  const found = new Set(comparisons.flatMap(({ contradiction }) => contradiction ?? []));
+  if (found.size === 0) return [];
+  const texts = [...found].map(({ table, system, text }) => `Table ${table} ${systemName(system)}, ${text}`);
+  return [`Contradicted by the paper itself, and not counted: ${texts.join('; ')}.`];
 }
 
 /** A column of a table with a target, under its claimed policies. */

@@ -21,7 +21,7 @@ const DOCUMENTED_ROOM = 1024;
 export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', keptBack: 0 };
 
 /**
- * Room: Table 5 leaves at most 330 tokens (contradictions.ts); 256 is what the documented commands decode (`-n 256`), and
+ * Room: Table 5 leaves at most 330 tokens (room-bound.ts); 256 is what the documented commands decode (`-n 256`), and
  * what the program itself sizes KV caches by when it profiles (llama_kv_size). Kept back: 700 MiB in the released
  * program, which April 2025's, of the paper's first version, did not have.
  */

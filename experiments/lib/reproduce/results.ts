@@ -48,7 +48,8 @@ export function cellsJson({ settings, comparisons, summaries, sensitivities, clu
 }
 
 function cellJson(comparison: Comparison) {
-  const { cell, execution, published, predicted, simulated, predictedError, simulatedError, target } = comparison;
+  const { cell, execution, published, predicted, simulated, predictedError, simulatedError, target, contradiction } =
+    comparison;
   return {
     ...place(comparison),
     published,
@@ -61,6 +62,7 @@ function cellJson(comparison: Comparison) {
     noiseFrom: cell.noiseFrom,
     use: cell.use,
     target: target?.limit,
+    contradiction: contradiction && { bound: contradiction.bound, text: contradiction.text },
     note: cell.note,
     why: execution?.why,
     plan: execution?.plan,

@@ -14,7 +14,7 @@ const NO_PROMPT =
   'TTFT: the paper states no length of its prompts. 18 ms at 8B, 3 ms above a token, leave room for a few tokens only. It is simulated with the prompt that is named above, and nothing is claimed.';
 
 const CONTEXT =
-  'The paper states neither how many tokens a KV cache was reserved for nor how many were in it. The room for 1024 is taken from the commands in prima.cpp’s own documentation, and the cache is full unless --context says otherwise: room counts against the memory, what is there against the time. Table 5 agrees with 1024 for llama.cpp. Those commands generate at most 256 tokens: read at 134 of them, llama.cpp’s small models of Table 9 come out 1 % faster (worst −16.1 % instead of −14.9 %) and all that is reloaded stays as it is.';
+  'The paper states neither how many tokens a KV cache was reserved for nor how many were in it. llama.cpp has room for 1024, by the commands in prima.cpp’s own documentation, and prima.cpp for 256, which is what Table 5 leaves it; caches are full unless --context says otherwise: room counts against the memory, what is there against the time. Those commands generate at most 256 tokens: read at 134 of them, llama.cpp’s small models of Table 9 come out 1 % faster (worst −16.1 % instead of −14.9 %) and all that is reloaded stays as it is.';
 
 export const PRIMA_TABLES: readonly PaperTable[] = [
   {
@@ -25,8 +25,9 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     notes: [
       'The llama.cpp cell at 45B is impossible with the 9.7 GiB that Table 3 states for D3: 14 GB of its weights run from the CPU at memory speed. D3 must have had 13.4 GiB for it or more, and less than the 21.5 GiB that the 60B takes, which it reloads (other estimates in the cell’s note: 15–22 GiB). Nothing is claimed there. What this memory does to the other cells stands beside them as "D3 larger".',
       CONTEXT,
-      'prima.cpp without Halda at 65B stands on a cliff: the 22 layers that are left to the CPU of D3 take, with a KV cache for 1024 tokens, 11.3 GB of its 10.4 GB. Overloaded, it loads them twice: 17.1 s a token. With room for 400 tokens or fewer they fit, and 9.9 s are left (−19 %). The published 12.3 s lie between, and what Table 5 says of this model’s KV cache in prima.cpp (at most 260 tokens) has D3 fit.',
-      'No single memory of D3 agrees with all columns: "w/o halda" at 70B needs D3 to reload, prima.cpp at 65B and 70B needs it not to.',
+      'prima.cpp without Halda at 65B stands on a cliff: cut in proportion to memory, the 36.9 GB of this model load every device to within a few per cent of its memory. With room for 256 tokens D4 exceeds its memory by 5 % and D1 by 1 %, less than the rounding of Table 3, and they load their layers twice, 9.7 s in all, while D2 and D3 fit; with room for 1024 none fits, which makes 19 s. The published 12.3 s lie between.',
+      'In what proportion prima.cpp without Halda was cut is open. Taken here are RAM and VRAM together ("memory ratio", 4.2). The released program, built without its solver, takes VRAM alone where there is a GPU, and the first version of the paper says that this column "overloads non-GPU devices". The four models that fit would come out closer (8B −3 %, 14B −14 %, 30B −14 % instead of −23, −28 and −31 %); of the others the 60B would be one full load (7.5 s) and the 70B two (19.9 s), which no single policy gives.',
+      'No single memory of D3 agrees with all columns: "w/o halda" at 70B needs D3 to reload, "w/o prefetch" at 70B needs it not to. "RAM / 0.8" is a third reading: were Table 3’s numbers those that prima.cpp’s program prints, 80 % of what is free, D3 had 12.1 GiB, and prima.cpp with and without prefetching would come out within 30 % at every size.',
       'prima.cpp without Halda: the published times are two loads. A simulated prefetching thread reads beside the turns of other devices, which hides one of them; a call that blocks (MADV_WILLNEED does where it isn’t given to a thread) would add it to the token.',
       'llama.cpp at 8B (15 ms) and 14B (20 ms) can’t both be met by a constant of the GPU: the step of 5 ms for 3.66 GB more is 732 GB/s, where the RTX 2080 Ti has 616 GB/s. A GPU slowed until the 8B agrees takes 26.9 ms at 14B (+35 %), an overhead per layer 27.1 ms (+36 %). So none is fitted.',
       NO_PROMPT,
@@ -39,7 +40,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     released: false,
     notes: [
       'Memory pressure is what the OS can’t reclaim (KV cache, buffers, weights that are pinned) over the installed memory. The paper doesn’t state the installed memory of D2 and D3: datasets/clusters reads it off this table, so those columns test nothing.',
-      'The table contradicts itself on the KV cache. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % of 16 GiB at 65B, less the 2.0 % at 8B where all is on the GPU, are 2.2 GiB for 57 layers on the CPU: 1250 tokens. prima.cpp’s ≤ 1.0 % on D3, which has to hold some 20 such layers, are at most 164 MiB: 260 tokens.',
+      'What the table says of the KV cache differs between systems. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % on D3, less the 2.0 % at 8B where all is on the GPU, are the cache of 57 layers: of some 1000 tokens with 16 GiB installed (the slope from 30B to 65B gives 1110, the difference 1250). prima.cpp’s are at most 1.0 % on the same device, which has 13 layers or more on its CPU: of 80, at most 44 fit into the VRAM of D2 and D3, 5 and 4 into the RAM of D1 and D4, and D2 takes no more than D3 of the rest. So prima.cpp had room for at most (1.0 / 13.6) · (57 / 13) of llama.cpp’s tokens, whatever is installed: 330 of 1024.',
       'At 8B and 14B the paper reports pressure on D1 and D2, though its Halda runs these models on D3 alone: the table is that of its older version, unchanged, in which every device had to take a layer.',
       'exo holds its weights in RAM in 16 bits beside those in VRAM, and dllama’s head loads the whole model before it cuts it (App. A.8): neither is modelled, and both are missing on D2 and D3.',
       '"≤ 1.0 %" is an upper bound, and held against as such. On D4 it leaves 82 MiB: the 256 MiB of buffers that are assumed for every device are the head’s, and too much elsewhere.',
@@ -62,9 +63,9 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     released: true,
     notes: [
       'llama.cpp at 14B stands on the edge of the LRU cliff: its CPU layers take about what the container has. The paper’s 2243 ms are a full reload; a little less memory than stated gives it.',
-      '8B: 4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB. In 5 GiB it fits only with small buffers, and takes 6.7 ms; were the output layer left to the CPU for lack of room, it would take 18.8 ms. The published 15 ms lie between.',
-      '30B: what of 5 GiB a GPU can use decides. With buffers of 256 MiB all 60 layers fit into the four GPUs, and a token takes 32 ms; with 700 MiB, which the released program keeps back, four layers go to CPUs, and it takes 68 ms. The published 52 ms lie between.',
-      '65B: weights of 34.5 GiB and 2.5 GiB of KV cache for 1024 tokens exceed the 36 GiB of RAM and VRAM before any buffer. The published 502 ms leave room for little reading: with 134 tokens reserved it is +10 %.',
+      'What of 5 GiB a GPU can use decides up to 45B. prima.cpp keeps 700 MiB back for CUDA, beside its buffers: then the output layer of the 8B is left to the CPU (4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB), and so are four layers of the 30B and 18 of the 45B. Were nothing kept back, 8B, 30B and 45B would come out 55, 43 and 34 % too fast. llama.cpp’s layers on the GPU are set by hand and take here what 5 GiB hold beside its buffers; with 700 MiB kept back, about which nothing is claimed, its 8B and 14B would be −11 and −8 %, its 30B +5.1 %.',
+      'The paper names no CPU. What a container’s 8 cores can read is not a quarter of the socket: in a ring one container computes at a time, and prima.cpp’s documentation pins them (--cpuset-cpus), so the links of their two chiplets bound them. dllama’s containers compute at once and do share the socket, so it is too fast here; nothing is claimed about it.',
+      'The four containers are equal, so the paper’s objective holds all ways to share what is reloaded equal; here it is shared evenly. With most of it on one container, as an optimum may have it, the 70B would take 2.9 s instead of 1.2 s.',
       'exo’s OOM at 8B comes of its 32 bits on the GPU (App. A.8), a format that no plan here has.',
     ],
   },
@@ -75,7 +76,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     released: false,
     notes: [
       'Footnote marks of exo’s column are taken off: 681 and 771 are 68 and 77. exo ran on D1 alone.',
-      'prima.cpp at 72B needs D3 larger as well: its 47 GB of weights exceed all RAM and VRAM that are stated (39.8 GB) by 7 GB and all buffers, and the four disks together deliver 8.1 GB in a second, where a token takes 867 ms.',
+      'prima.cpp at 72B is impossible with the RAM that Table 3 states: see its cell for the arithmetic. At 70B, a Q4_K_M by prima.cpp’s documentation (Table 4’s is a Q4_K_S), it is possible, but D3 would read 4.1 GB from its disk for every token. With the memory that other cells need D3 to have both come out; "RAM / 0.8" is enough for the 70B.',
       'The 14 ms at 7B are printed in whole milliseconds, which is ±3.6 %.',
       'Distillations have the shapes of what they are distilled into; two measurements of one shape differ by up to 8 %, below which no model can go.',
     ],

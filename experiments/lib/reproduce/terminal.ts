@@ -47,7 +47,6 @@ function errorCells(metric: string, { predicted, simulated }: Errors): string[] 
 /** Which models of the column a line is about, where it isn't all. */
 function scope(system: string, { target, models }: Summary): string {
   if (target?.models !== undefined) return `${system}, ${sizes(target.models)}`;
-  if (target?.except !== undefined) return `${system}, but ${sizes(target.except)}`;
   return models.length === 1 && models[0] !== undefined ? `${system}, ${sizes(models)}` : system;
 }
 

@@ -1,6 +1,6 @@
 import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
-import { LARGER_DEVICE } from './policies.ts';
+import { LARGER_DEVICE, type Truth } from './policies.ts';
 
 const GIB = 2 ** 30;
 
@@ -21,6 +21,25 @@ export function withDevice(cluster: Cluster, name: string, change: (device: Devi
 /** The cluster with every device changed. */
 export function withDevices(cluster: Cluster, change: (device: Device) => Device): Cluster {
   return createCluster({ ...cluster, devices: cluster.devices.map(change) });
+}
+
+/** Of the memory that is free, what prima.cpp's program reports as available on Linux (MemAvailable). */
+const REPORTED_SHARE = 0.8;
+
+/** The devices as they are, where `stated` is what the paper says of them. */
+export function trueCluster(stated: Cluster, truth: Truth): Cluster {
+  switch (truth) {
+    case 'stated':
+      return stated;
+    case 'd3-larger':
+      return withLargerD3(stated);
+    case 'share-reported':
+      return withDevices(stated, (device) =>
+        device.os === 'macos'
+          ? device
+          : { ...device, memory: { ...device.memory, available: device.memory.available / REPORTED_SHARE } },
+      );
+  }
 }
 
 /** The cluster in which D3 has `bytes` for the model. */

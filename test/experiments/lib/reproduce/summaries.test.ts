@@ -28,6 +28,7 @@ function comparisons(errors: readonly number[]): Comparison[] {
     predictedError: errors[index],
     simulatedError: errors[index],
     target: targetOf('8', 'llama.cpp', cell.model),
+    contradiction: undefined,
   }));
 }
 
@@ -53,7 +54,7 @@ test('policies that need D3 are left out where there is none', () => {
   );
   assert.equal(
     policiesOf('prima.cpp', '4', ['D3']).map(({ name }) => name),
-    ['overflow', 'overflow, D3 larger', 'lru'],
+    ['overflow', 'overflow, D3 larger', 'overflow, RAM / 0.8', 'lru'],
   );
   assert.equal(policiesOf('prima.cpp-speculative', '10', ['node1']), []);
 });

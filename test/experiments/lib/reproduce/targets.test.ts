@@ -6,7 +6,6 @@ test('targets as they are claimed', () => {
   assert.is(targetOf('8', 'llama.cpp', 'Llama-3-70B')?.limit, 0.05);
   assert.is(targetOf('8', 'llama.cpp', 'Llama-3-14B'), undefined);
   assert.is(targetOf('4', 'llama.cpp', 'Llama-3-60B')?.limit, 0.15);
-  assert.is(targetOf('4', 'llama.cpp', 'Llama-3-45B'), undefined);
   assert.is(targetOf('9', 'llama.cpp', 'Qwen2.5-32B')?.limit, 0.15);
   assert.is(targetOf('4', 'prima.cpp-no-halda', 'Llama-1-65B')?.limit, 0.25);
   assert.is(targetOf('4', 'prima.cpp-no-halda', 'Llama-3-8B'), undefined);
