@@ -54,6 +54,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     notes: [
       'The paper names neither the CPUs nor the disks of App. A.4, and all of them are assumed here: the numbers are shown, and nothing is claimed.',
       'At 60B to 70B the llama.cpp column implies a disk of 1.5 to 2.4 GB/s, where 3.0 GB/s are assumed.',
+      '65B: the plan fills the Mac mini to the last MiB, reckoned with a mean layer. The layers that it gets are a little larger, so it reloads all of them where layers are simulated one by one (Metal keeps all or nothing, Eq. 16).',
     ],
   },
   {
