@@ -5,6 +5,8 @@ import type { Comparison } from './comparisons.ts';
 import { errorText, quantityText } from './names.ts';
 import { isUpperBound } from './quantities.ts';
 
+const CONTRADICTED = 'contradicted by the paper itself';
+
 const COLUMNS: readonly ReportColumn[] = [
   { title: 'cell', label: true },
   { title: 'published', align: 'right' },
@@ -40,7 +42,7 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
         quantityText(one.cell.metric, one.simulated),
         errorText(one.cell.metric, one.simulatedError),
         plan === undefined || one.cell.metric === 'memory-pressure' ? '' : layersText(plan),
-        first ? [contradictionText(one), one.execution?.why, one.cell.note].filter(Boolean).join('; ') : '',
+        first ? [one.contradiction && CONTRADICTED, one.execution?.why, one.cell.note].filter(Boolean).join('; ') : '',
       ];
     }),
     tones: comparisons.map((one) =>
@@ -53,10 +55,6 @@ export function cellTable(title: string, all: readonly Comparison[]): TableBlock
 function cellName({ cell }: Comparison): string {
   const device = cell.metric === 'memory-pressure' ? ` ${cell.column.split(' ').at(-1)}` : '';
   return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
-}
-
-function contradictionText({ contradiction }: Comparison): string {
-  return contradiction === undefined ? '' : `contradicted by the paper itself: ${contradiction.text}`;
 }
 
 /** Half of what the cell can't tell: of times as a share, of shares in points. */
@@ -76,7 +74,8 @@ function changesNothing(one: Comparison, all: readonly Comparison[]): boolean {
 }
 
 /** Nothing is claimed without a target: there the colour goes by ±25 %, but only where the policy is the claimed one. */
-function toneOf({ target, policy, cell }: Comparison, error: number | undefined): Tone | undefined {
+function toneOf({ target, policy, cell, contradiction }: Comparison, error: number | undefined): Tone | undefined {
   if (error === undefined || policy?.claimed !== true || cell.metric !== 'tpot') return undefined;
+  if (contradiction !== undefined) return undefined;
   return errorTone(error, target?.limit);
 }

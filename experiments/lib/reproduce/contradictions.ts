@@ -1,7 +1,7 @@
 import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { formatBytes, formatSeconds } from '../../../engine/terminal/format.ts';
+import { formatBytes } from '../../../engine/terminal/format.ts';
 import { leastReload } from './least-reload.ts';
 import { LARGER_DEVICE } from './policies.ts';
 import { quantityOf } from './quantities.ts';
@@ -11,9 +11,12 @@ export interface Contradiction {
   readonly table: string;
   readonly system: string;
   readonly model: string;
+  /** As the table calls the model. */
+  readonly row: string;
   /** Seconds per token as printed, and the least that any plan under any reclaim could take. */
   readonly published: number;
   readonly bound: number;
+  /** How the bound comes about. */
   readonly text: string;
 }
 
@@ -42,13 +45,14 @@ export function contradictionsOf(
       ({ table }) => table === `Table ${place.table}`,
     );
     const printed = cell && quantityOf(cell);
-    if (typeof printed !== 'number') return [];
+    if (cell === undefined || typeof printed !== 'number') return [];
     const { weights, room, excess, rate, seconds } = leastReload(devices, modelOf(place.model), pinned);
     if (seconds <= printed) return [];
-    const besides = pinned === 0 ? '' : ` and ${formatBytes(pinned)} that can’t be reclaimed (Table 5, at 70B)`;
+    const besides =
+      pinned === 0 ? '' : ` and ${formatBytes(pinned)} that can’t be reclaimed (Table 5, at 70B, at least)`;
     const disks = devices.length === 1 ? 'its disk reads' : 'all disks together read';
-    const text = `${formatSeconds(printed)} at ${cell?.row}, where with the RAM that Table 3 states no plan takes less than ${formatSeconds(seconds)}: ${formatBytes(weights)} of weights${besides} exceed ${formatBytes(room)} of RAM and VRAM by ${formatBytes(excess)}, and ${disks} ${formatBytes(rate)} in a second`;
-    return [{ ...place, published: printed, bound: seconds, text }];
+    const text = `${formatBytes(weights)} of weights${besides} exceed ${formatBytes(room)} of RAM and VRAM by ${formatBytes(excess)}, and ${disks} ${formatBytes(rate)} in a second`;
+    return [{ ...place, row: cell.row, published: printed, bound: seconds, text }];
   });
 }
 

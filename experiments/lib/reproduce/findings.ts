@@ -1,4 +1,4 @@
-import { enumerate, formatPercent } from '../../../engine/terminal/format.ts';
+import { enumerate, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
 import type { Comparison } from './comparisons.ts';
 import { systemName, timeErrorText } from './names.ts';
 import { claimedAccuracy, isMet, type Summary } from './summaries.ts';
@@ -19,11 +19,14 @@ export function reproductionFindings(comparisons: readonly Comparison[], summari
   ];
 }
 
-/** `Contradicted by the paper itself, and not counted: Table 9 prima.cpp, 867 ms at …`. */
+/** `Contradicted by the paper itself, and not counted: Table 9 prima.cpp at 72B (867 ms, where no plan …)`. */
 function contradicted(comparisons: readonly Comparison[]): string[] {
   const found = new Set(comparisons.flatMap(({ contradiction }) => contradiction ?? []));
   if (found.size === 0) return [];
-  const texts = [...found].map(({ table, system, text }) => `Table ${table} ${systemName(system)}, ${text}`);
+  const texts = [...found].map(
+    ({ table, system, row, published, bound }) =>
+      `Table ${table} ${systemName(system)} at ${row} (${formatSeconds(published)}, where with the memory that is stated no plan takes less than ${formatSeconds(bound)})`,
+  );
   return [`Contradicted by the paper itself, and not counted: ${texts.join('; ')}.`];
 }
 

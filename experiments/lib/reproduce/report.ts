@@ -7,6 +7,7 @@ import { cellTable } from './cell-table.ts';
 import { againstPublished } from './charts.ts';
 import type { Comparison } from './comparisons.ts';
 import type { PrimaReproduction } from './compute.ts';
+import { contradictionsSection } from './contradictions-section.ts';
 import { filled } from './filled-table.ts';
 import { reproductionFindings } from './findings.ts';
 import { METRIC_NAMES, systemName } from './names.ts';
@@ -38,6 +39,7 @@ export function reproductionReport(report: PrimaReproduction): Report {
     sections: [
       overview(report),
       ...tables.map((table) => tableSection(table, comparisons)),
+      ...contradictionsSection(comparisons),
       calibrationSection(comparisons),
       ...(sensitivities.length === 0 ? [] : [sensitivitySection(sensitivities)]),
       inputs(report.clusters),
