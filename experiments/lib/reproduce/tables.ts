@@ -77,7 +77,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     released: false,
     notes: [
       'Footnote marks of exo’s column are taken off: 681 and 771 are 68 and 77. exo ran on D1 alone.',
-      'prima.cpp at 72B is impossible with the RAM that Table 3 states: see its cell for the arithmetic. At 70B, a Q4_K_M by prima.cpp’s documentation (Table 4’s is a Q4_K_S), it is possible, but D3 would read 4.1 GB from its disk for every token. With the memory that other cells need D3 to have both come out; "RAM / 0.8" is enough for the 70B.',
+      'prima.cpp at 72B is impossible with the RAM that Table 3 states: see its cell for the arithmetic. At 70B, a Q4_K_M by prima.cpp’s documentation (Table 4’s is a Q4_K_S), it is possible, but by the optimum of Eq. 1 D3 reads 4.1 GB from its disk for every token. What Halda planned isn’t known: with three layers of D3 on D2, which Eq. 1 holds 0.7 % worse, both read, and 873 ms are simulated (+21 %). With the memory that other cells need D3 to have both come out; "RAM / 0.8" is enough for the 70B.',
       'The 14 ms at 7B are printed in whole milliseconds, which is ±3.6 %.',
       'Distillations have the shapes of what they are distilled into; two measurements of one shape differ by up to 8 %, below which no model can go.',
     ],
