@@ -7,9 +7,10 @@ import type { Scheduled, SchedulingProblem } from './scheduler.ts';
 export interface MemoryRatioOptions {
   /**
    * `available`: RAM and VRAM that are free, GPU layers up to what VRAM holds (prima.cpp "w/o halda", 4.2; MemSched,
-   * A.10); `total`: exo's rule, the installed memory of the accelerator, or the RAM without one (4.1).
+   * A.10); `accelerator`: what is free of VRAM, or of RAM on a device without a GPU (the released prima.cpp, built
+   * without its solver); `total`: exo's rule, the installed memory of the accelerator, or the RAM without one (4.1).
    */
-  readonly memory?: 'available' | 'total';
+  readonly memory?: 'available' | 'accelerator' | 'total';
 }
 
 /**
@@ -19,7 +20,7 @@ export interface MemoryRatioOptions {
 export function memoryRatio(problem: SchedulingProblem, { memory = 'available' }: MemoryRatioOptions = {}): Scheduled {
   const { belief, model, workload, runtime } = problem;
   const costs = createRingCosts(belief, model, workload, runtime);
-  const budgets = belief.devices.map((device) => (memory === 'total' ? acceleratorMemory(device) : freeMemory(device)));
+  const budgets = belief.devices.map(BUDGETS[memory]);
   const shares = proportionalShares(model.layers, budgets);
   const windows = costs.devices.map((device, index) => {
     const layers = shares[index] as number;
@@ -38,3 +39,13 @@ function freeMemory(device: Device): number {
   if (hasUnifiedGpu(device)) return device.gpu.memory.available;
   return device.memory.available + (device.gpu?.memory.available ?? 0);
 }
+
+function freeAcceleratorMemory({ gpu, memory }: Device): number {
+  return gpu?.memory.available ?? memory.available;
+}
+
+const BUDGETS = {
+  available: freeMemory,
+  accelerator: freeAcceleratorMemory,
+  total: acceleratorMemory,
+} as const satisfies Record<NonNullable<MemoryRatioOptions['memory']>, (device: Device) => number>;

@@ -80,13 +80,16 @@ test('exo gives D1, D2, D3 9, 10 and 13 of 32 layers (prima.cpp 4.1)', () => {
   assert.equal(shares(plan), ['D1 9+0', 'D2 0+10', 'D3 0+13']);
 });
 
-test('available memory counts RAM and VRAM; the GPU gets what it holds', () => {
+test('available memory counts RAM and VRAM, or VRAM alone where there is a GPU; the GPU gets what it holds', () => {
   // 4 GiB, and 4 + 2 GiB with buffers of 0.25 GiB: 32 · 4/10 = 12.8 → 13 and 19 layers; 1.75 GiB / 128 MiB = 13.99 → 13
   const devices = cluster(
     { name: 'A', ram: '8 GiB', available: '4 GiB' },
     { name: 'B', ram: '8 GiB', available: '4 GiB', gpu: { memory: '2 GiB', compute: '10 TFLOPS' } },
   );
   assert.equal(shares(memoryRatio({ belief: devices, model: MODEL, workload: WORKLOAD })), ['A 13+0', 'B 6+13']);
+  const byAccelerator = memoryRatio({ belief: devices, model: MODEL, workload: WORKLOAD }, { memory: 'accelerator' });
+  // 32 · 4/6 = 21.3 → 21
+  assert.equal(shares(byAccelerator), ['A 21+0', 'B 0+11']);
 });
 
 test('compute ratio: full devices hand over to those with room, the fastest first', () => {

@@ -6,7 +6,9 @@ import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
 import { NO_WEIGHTS_POLICY, type Plan } from '../../../engine/plan/plan.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { memoryRatio } from '../../../engine/schedule/memory-ratio.ts';
 import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
+import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
 import type { SystemPolicy } from './policies.ts';
 import { ringOrAlone } from './ring-or-alone.ts';
@@ -34,8 +36,7 @@ export interface Execution {
 /** Plans as the system's scheduler does, predicts the plan under the policy, and simulates it. */
 export function execute({ policy, belief, truth, model, workload, runtime }: Job, solver: IntegerSolver): Execution {
   const problem = { belief, model, workload, runtime };
-  const scheduled =
-    policy.scheduler === 'ring or alone' ? ringOrAlone(problem) : SCHEDULERS[policy.scheduler].plan(problem, solver);
+  const scheduled = planned(policy.scheduler, problem, solver);
   if (scheduled.plan === undefined)
     return { plan: undefined, predicted: undefined, simulated: undefined, why: scheduled.message };
   const plan = policy.prefetches ? scheduled.plan : withoutPrefetch(scheduled.plan);
@@ -59,6 +60,12 @@ export function execute({ policy, belief, truth, model, workload, runtime }: Job
     simulated,
     why: predicted.infeasible[0]?.reason ?? simulated?.outOfMemory[0]?.reason ?? '',
   };
+}
+
+function planned(scheduler: SystemPolicy['scheduler'], problem: SchedulingProblem, solver: IntegerSolver): Scheduled {
+  if (scheduler === 'ring or alone') return ringOrAlone(problem);
+  if (scheduler === 'vram-ratio') return memoryRatio(problem, { memory: 'accelerator' });
+  return SCHEDULERS[scheduler].plan(problem, solver);
 }
 
 function withoutPrefetch(plan: Plan): Plan {

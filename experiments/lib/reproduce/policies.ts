@@ -8,8 +8,8 @@ import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program } from './program.ts'
 export interface SystemPolicy {
   readonly name: string;
   readonly program: Program;
-  /** `ring or alone`: ring-or-alone.ts. */
-  readonly scheduler: SchedulerName | 'ring or alone';
+  /** `ring or alone`: ring-or-alone.ts; `vram-ratio`: memory-ratio by accelerators. */
+  readonly scheduler: SchedulerName | 'ring or alone' | 'vram-ratio';
   readonly predicted: ReclaimPolicy;
   /** How the simulated OS reclaims. */
   readonly simulated: Extract<SimulationOptions['reclaim'], string>;
@@ -87,6 +87,8 @@ const EXO = {
 
 const LARGER = 'the same, with the memory of D3 that the llama.cpp cells at 45B and 60B imply';
 
+const BY_VRAM =
+  'layers in proportion to VRAM where there is a GPU, and to RAM elsewhere, as the released program cuts them without its solver; the paper’s first version says that this column "overloads non-GPU devices"';
 const SHARE =
   'the same, where the RAM in Table 3 is what prima.cpp’s program prints on Linux: 80 % of what is free (device_host_physical_memory, as of April 2025)';
 
@@ -105,6 +107,8 @@ const SYSTEMS: Readonly<Record<string, readonly SystemPolicy[]>> = {
   'prima.cpp-no-halda': [
     DOUBLE,
     { ...DOUBLE, name: 'double, D3 larger', truth: 'd3-larger', claimed: false, reason: LARGER },
+    { ...DOUBLE, name: 'double, by VRAM', scheduler: 'vram-ratio', claimed: false, reason: BY_VRAM },
+    { ...DOUBLE, name: 'lru, by VRAM', scheduler: 'vram-ratio', predicted: 'lru', claimed: false, reason: BY_VRAM },
   ],
   'prima.cpp-no-prefetch': [
     { ...OVERFLOW, prefetches: false, reason: 'as prima.cpp, and page faults load what is missing' },
