@@ -19,20 +19,20 @@ const MOST_TOKENS = 2 ** 31;
  * @throws FrameError that says what was found and what is allowed
  */
 export function decodeFrame(given: Uint8Array): Frame {
-  const bytes = Buffer.from(given.buffer, given.byteOffset, given.length);
-  if (bytes.length < HEADER_BYTES)
-    throw new FrameError(`a frame of ${bytes.length} bytes; its header alone has ${HEADER_BYTES}`);
-  if (bytes.readUInt32LE(0) !== MAGIC) throw new FrameError('a frame that does not begin with "HRTH"');
-  const version = bytes.readUInt16LE(4);
+  if (given.length < HEADER_BYTES)
+    throw new FrameError(`a frame of ${given.length} bytes; its header alone has ${HEADER_BYTES}`);
+  const header = new DataView(given.buffer, given.byteOffset, HEADER_BYTES);
+  if (header.getUint32(0, true) !== MAGIC) throw new FrameError('a frame that does not begin with "HRTH"');
+  const version = header.getUint16(4, true);
   if (version !== PROTOCOL_VERSION)
     throw new FrameError(
       `version ${version} of the protocol; this Hearth speaks ${PROTOCOL_VERSION}, use the same on both`,
     );
-  const kind = FRAME_KINDS[bytes.readUInt8(6)];
+  const kind = FRAME_KINDS[header.getUint8(6)];
   if (kind === undefined)
-    throw new FrameError(`a frame of kind ${bytes.readUInt8(6)}; there are ${FRAME_KINDS.length}`);
-  const length = bytes.readUInt32LE(8);
-  const payload = bytes.subarray(HEADER_BYTES);
+    throw new FrameError(`a frame of kind ${header.getUint8(6)}; there are ${FRAME_KINDS.length}`);
+  const length = header.getUint32(8, true);
+  const payload = given.subarray(HEADER_BYTES);
   if (length !== payload.length) throw new FrameError(`a payload of ${payload.length} bytes that claims ${length}`);
   switch (kind) {
     case 'message':
@@ -41,30 +41,28 @@ export function decodeFrame(given: Uint8Array): Frame {
       return { kind, payload };
     case 'probe':
     case 'echo':
-      return { kind, tag: bytes.readUInt32LE(36), payload };
+      return { kind, tag: header.getUint32(36, true), payload };
     case 'activations':
-      return decodeActivations(bytes, payload);
+      return decodeActivations(header, payload);
   }
 }
 
-function decodeActivations(bytes: Buffer, payload: Uint8Array): ActivationFrame {
-  const format = ACTIVATION_FORMATS[bytes.readUInt8(7)];
-  if (format === undefined) throw new FrameError(`activations in format ${bytes.readUInt8(7)}; there are F32 and F16`);
-  const [position, tokens, rows, capacity] = [24, 28, 32, 36].map((at) => bytes.readUInt32LE(at)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+function decodeActivations(header: DataView, payload: Uint8Array): ActivationFrame {
+  const format = ACTIVATION_FORMATS[header.getUint8(7)];
+  if (format === undefined) throw new FrameError(`activations in format ${header.getUint8(7)}; there are F32 and F16`);
+  const position = header.getUint32(24, true);
+  const tokens = header.getUint32(28, true);
+  const rows = header.getUint32(32, true);
+  const capacity = header.getUint32(36, true);
   if (tokens < 1 || rows > 1 || capacity > MOST_TOKENS || position + tokens > capacity)
     throw new FrameError(`tokens ${position} to ${position + tokens - 1} of ${capacity}, ${rows} rows wanted`);
-  const sentAt = bytes.readDoubleLE(40);
+  const sentAt = header.getFloat64(40, true);
   if (!Number.isFinite(sentAt)) throw new FrameError('activations sent at no time');
   return {
     kind: 'activations',
-    epoch: bytes.readUInt32LE(12),
-    request: bytes.readUInt32LE(16),
-    window: bytes.readUInt32LE(20),
+    epoch: header.getUint32(12, true),
+    request: header.getUint32(16, true),
+    window: header.getUint32(20, true),
     position,
     tokens,
     rows,

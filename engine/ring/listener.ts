@@ -85,7 +85,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     }
   };
   const serve = async (): Promise<void> => {
-    for await (const [peer, ...parts] of socket) hear((peer as Buffer).toString('latin1'), parts);
+    for (;;) {
+      const [peer, ...parts] = await socket.receive();
+      hear((peer as Buffer).toString('latin1'), parts);
+    }
   };
   serve().catch((error) => {
     if (!socket.closed) throw error;

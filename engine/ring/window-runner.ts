@@ -71,11 +71,13 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   let ended = false;
 
   const inTurn = <Result>(job: () => Result | Promise<Result>): Promise<Result> => {
+    // A device that has nothing to do begins at once, without a turn of the event loop's queue.
+    const done = waiting > 0 ? last.then(job) : (async () => job())();
     waiting += 1;
-    const done = last.then(job).finally(() => {
+    const next = () => {
       waiting -= 1;
-    });
-    last = done.catch(() => {});
+    };
+    last = done.then(next, next);
     return done;
   };
 
@@ -104,8 +106,10 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     const { from, to, next } = window;
     const { request, position, tokens, rows, capacity } = passage;
     const caches = hold(request, capacity).caches;
-    await weights?.arrival(passage.window);
-    if (ended) return;
+    if (weights !== undefined) {
+      await weights.arrival(passage.window);
+      if (ended) return;
+    }
     const start = clock();
     await part.run(from, to, caches, position, tokens);
     if (ended) return;

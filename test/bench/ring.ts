@@ -10,12 +10,14 @@ import { ringTrace } from '../../engine/ring/ring-trace.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { startWorkerProcess } from '../ring/processes.ts';
 import { equalLayout, headHere } from '../ring/ring-in-process.ts';
+import { bareHop } from './bare-hop.ts';
 import { summarise } from './measure.ts';
 
 /**
  * What the ring itself costs: a token on four worker processes on loopback, a thread each and everything in memory,
  * beside a token in one process, by turns. Few processors and other work make single tokens late: medians, and the
- * quickest. A hop is from handing a result to the transport until the next device has it.
+ * quickest. A hop is from handing a result to the transport until the next device has it; beside it what ZeroMQ takes by
+ * itself, with pauses as long as a window.
  */
 const { values } = parseArgs({
   options: {
@@ -104,6 +106,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
   const [a, r] = [summarise(alone), summarise(ring)];
   const [least, most] = [Math.min(...alone), Math.min(...ring)];
   const hopsPerToken = windows.length + 1;
+  const bare = await bareHop(single.model.hiddenSize * Float32Array.BYTES_PER_ELEMENT, a.median / windows.length);
   const micro = (seconds: number): string => `${(1e6 * seconds).toFixed(0)} µs`;
   const milli = (seconds: number): string => `${(1e3 * seconds).toFixed(2)} ms`;
   const allowed = a.median * (1 + SHARE) + (hopsPerToken - 1) * HOP;
@@ -113,7 +116,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
       `  one process ${milli(a.median)} (median; quickest ${milli(least)}), ring ${milli(r.median)} (quickest ${milli(most)})`,
       `  ring / one process ${(r.median / a.median).toFixed(3)}; allowed ${milli(allowed)}: ${r.median <= allowed ? 'kept' : 'missed'}`,
       `  more per hop ${micro((r.median - a.median) / hopsPerToken)} median, ${micro((most - least) / hopsPerToken)} quickest`,
-      `  a hop ${micro(hops.median)} median, ${micro(hops.p95)} p95 of ${hops.runs}`,
+      `  a hop ${micro(hops.median)} median, ${micro(hops.p95)} p95 of ${hops.runs}; ZeroMQ alone ${micro(bare.median)} median, ${micro(bare.p95)} p95`,
     ].join('\n'),
   );
   await traced.close();
