@@ -17,6 +17,7 @@ import { chatPrompt } from '../text/chat-prompt.ts';
 import { type Generated, generate, PROMPT_PART } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
+import { startTemplateProcess } from '../text/template-process.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
@@ -31,9 +32,7 @@ export function generateCommand(): Command {
 }
 
 async function run(request: GenerateRequest): Promise<void> {
-  const gguf = withFile(request.model, readGguf);
-  const tokenizer = loadTokenizer(gguf);
-  const prompt = encodePrompt(gguf, tokenizer, request);
+  const { gguf, tokenizer, prompt } = await readPrompt(request);
   const interrupt = new AbortController();
   const onInterrupt = (): void => interrupt.abort();
   const kernels = openKernels(request.kernels);
@@ -48,15 +47,28 @@ async function run(request: GenerateRequest): Promise<void> {
   }
 }
 
-function encodePrompt(gguf: Gguf, tokenizer: Tokenizer, { prompt, chat, system }: GenerateRequest): number[] {
-  const tokens = chat
-    ? chatPrompt(gguf, tokenizer, [
-        ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
-        { role: 'user', content: prompt },
-      ])
-    : tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true });
-  if (tokens.length === 0) throw new InputError('--prompt', 'is empty; this model needs at least one token');
-  return tokens;
+interface Prompt {
+  readonly gguf: Gguf;
+  readonly tokenizer: Tokenizer;
+  readonly prompt: readonly number[];
+}
+
+async function readPrompt({ model, prompt, chat, system }: GenerateRequest): Promise<Prompt> {
+  const process = chat ? startTemplateProcess() : undefined; // which starts while the vocabulary is read
+  try {
+    const gguf = withFile(model, readGguf);
+    const tokenizer = loadTokenizer(gguf);
+    const user = { role: 'user', content: prompt } as const;
+    const messages = system === undefined ? [user] : [{ role: 'system', content: system } as const, user];
+    const tokens =
+      process === undefined
+        ? tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true })
+        : await chatPrompt({ gguf, tokenizer, process, messages });
+    if (tokens.length === 0) throw new InputError('--prompt', 'is empty; this model needs at least one token');
+    return { gguf, tokenizer, prompt: tokens };
+  } finally {
+    process?.close();
+  }
 }
 
 interface Generation {

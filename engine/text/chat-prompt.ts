@@ -1,12 +1,19 @@
-import { Template } from '@huggingface/jinja';
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import { metadataFields } from '../gguf/metadata-fields.ts';
+import { TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
+}
+
+export interface ChatParts {
+  readonly gguf: Gguf;
+  readonly tokenizer: Tokenizer;
+  readonly process: TemplateProcess;
+  readonly messages: readonly Message[];
 }
 
 /** Llama 3.1 asks for a date, and has this one where it gets none: so the same messages always give the same prompt. */
@@ -18,16 +25,17 @@ const KEY = 'tokenizer.chat_template';
  * The tokens of a conversation that awaits an answer: the messages as the model's own template (Jinja) writes them, and
  * the beginning of the assistant's turn. The token at the beginning of a text is there once, whether the template or the
  * tokenizer adds it.
- * @throws InputError for a file without template, for one that is malformed, and where it rejects the messages
+ * @throws InputError for a file without template, for one that is malformed or takes too much of anything
+ *   (template-process.ts), and where it rejects the messages
  */
-export function chatPrompt(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): number[] {
+export async function chatPrompt({ gguf, tokenizer, process, messages }: ChatParts): Promise<number[]> {
   const fields = metadataFields(gguf);
   const source = fields.optionalText(KEY);
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   let text: string;
   try {
-    text = new Template(source).render({
+    text = await process.render(source, {
       messages,
       add_generation_prompt: true,
       bos_token: begin,
@@ -35,8 +43,10 @@ export function chatPrompt(gguf: Gguf, tokenizer: Tokenizer, messages: readonly 
       date_string: DATE,
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return fields.fail(KEY, `does not accept this conversation: ${quoted(reason)}`);
+    if (!(error instanceof TemplateError)) throw error;
+    if (error.kind === 'refused')
+      return fields.fail(KEY, `does not accept this conversation: ${quoted(error.message)}`);
+    return fields.fail(KEY, `asks for too much: ${error.message}; leave out --chat and write the turns yourself`);
   }
   const tokens = tokenizer.encode(text, { parseSpecial: true });
   if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)

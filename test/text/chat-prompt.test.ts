@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withFile } from '../../engine/gguf/file-source.ts';
+import type { Gguf } from '../../engine/gguf/gguf.ts';
 import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer-metadata.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { chatPrompt, type Message } from '../../engine/text/chat-prompt.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
+import { startTemplateProcess } from '../../engine/text/template-process.ts';
+import type { Tokenizer } from '../../engine/text/tokenizer.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 import { testIf } from '../support/needs.ts';
 import { SHARED } from '../support/shared-folder.ts';
@@ -16,69 +19,88 @@ const [SYSTEM, USER]: readonly [Message, Message] = [
   { role: 'user', content: 'Hi' },
 ];
 
-/** What the tokenizer of make-model, which begins texts with a token of its own, makes of a template. */
-function spelled(template: string | undefined, messages: readonly Message[] = [SYSTEM, USER]): string {
-  const gguf = ggufOf(template === undefined ? {} : { 'tokenizer.chat_template': template }, tokenizerMetadata(1024));
-  const tokenizer = loadTokenizer(gguf);
-  return chatPrompt(gguf, tokenizer, messages).map(tokenizer.spell).join('').replaceAll('Ġ', ' ').replaceAll('Ċ', '\n');
+async function prompted(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): Promise<number[]> {
+  const process = startTemplateProcess();
+  try {
+    return await chatPrompt({ gguf, tokenizer, process, messages });
+  } finally {
+    process.close();
+  }
 }
 
-function message(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return (error as Error).message;
-  }
-  return 'nothing was thrown';
+/** What the tokenizer of make-model, which begins texts with a token of its own, makes of a template. */
+async function spelled(template: string | undefined, messages: readonly Message[] = [SYSTEM, USER]): Promise<string> {
+  const gguf = ggufOf(template === undefined ? {} : { 'tokenizer.chat_template': template }, tokenizerMetadata(1024));
+  const tokenizer = loadTokenizer(gguf);
+  const tokens = await prompted(gguf, tokenizer, messages);
+  return tokens.map(tokenizer.spell).join('').replaceAll('Ġ', ' ').replaceAll('Ċ', '\n');
 }
+
+const message = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'nothing was thrown',
+    (error: Error) => error.message,
+  );
 
 const TURNS = `{% for message in messages %}
 {{ '[' + message.role + '] ' + message.content }}
 {% endfor %}
 {% if add_generation_prompt %}[assistant]{% endif %}`;
 
-test('the template writes the messages and the beginning of the answer', () => {
-  assert.is(spelled(TURNS), '<|begin_of_text|>[system] Be brief.\n[user] Hi\n[assistant]');
+test('the template writes the messages and the beginning of the answer', async () => {
+  assert.is(await spelled(TURNS), '<|begin_of_text|>[system] Be brief.\n[user] Hi\n[assistant]');
 });
 
-test('the token at the beginning is there once, whoever writes it', () => {
-  assert.is(spelled(`{{ bos_token }}${TURNS}`), spelled(TURNS));
+test('the token at the beginning is there once, whoever writes it', async () => {
+  assert.is(await spelled(`{{ bos_token }}${TURNS}`), await spelled(TURNS));
 });
 
-test('control tokens in the template are control tokens', () => {
-  assert.is(spelled('x{{ eos_token }}'), '<|begin_of_text|>x<|end_of_text|>');
+test('control tokens in the template are control tokens', async () => {
+  assert.is(await spelled('x{{ eos_token }}'), '<|begin_of_text|>x<|end_of_text|>');
   const gguf = ggufOf({ 'tokenizer.chat_template': '<|end_of_text|>' }, tokenizerMetadata(1024));
-  assert.equal(chatPrompt(gguf, loadTokenizer(gguf), []), [1022, 1023]);
+  assert.equal(await prompted(gguf, loadTokenizer(gguf), []), [1022, 1023]);
 });
 
-test('the date of a prompt is always the same', () => {
-  assert.is(spelled('{{ date_string }}'), '<|begin_of_text|>26 Jul 2024');
+test('the date of a prompt is always the same', async () => {
+  assert.is(await spelled('{{ date_string }}'), '<|begin_of_text|>26 Jul 2024');
 });
 
-test('a model without template, a malformed one, and one that refuses', () => {
+test('a model without template, a malformed one, and one that refuses', async () => {
   assert.is(
-    message(() => spelled(undefined)),
+    await message(spelled(undefined)),
     'm.gguf: metadata tokenizer.chat_template: is missing; this model has no chat template: leave out --chat',
   );
   assert.match(
-    message(() => spelled('{% if %}')),
+    await message(spelled('{% if %}')),
     /^m\.gguf: metadata tokenizer\.chat_template: does not accept this conversation: "/,
   );
   assert.is(
-    message(() => spelled("{{ raise_exception('no system messages') }}")),
+    await message(spelled("{{ raise_exception('no system messages') }}")),
     'm.gguf: metadata tokenizer.chat_template: does not accept this conversation: "no system messages"',
   );
 });
 
-const QWEN = join(SHARED, 'vocab/ggml-vocab-qwen2.gguf');
-testIf(existsSync(QWEN), 'no ggml-vocab-qwen2.gguf', "Qwen 2's own template: ChatML, with its system message", () => {
-  const gguf = withFile(QWEN, readGguf);
-  const tokenizer = loadTokenizer(gguf);
-  const text = chatPrompt(gguf, tokenizer, [USER]).map(tokenizer.spell).join('');
+test('a template that never ends: says what it did, and what to do', async () => {
   assert.is(
-    text,
-    '<|im_start|>systemĊYouĠareĠaĠhelpfulĠassistant<|im_end|>Ċ<|im_start|>userĊHi<|im_end|>Ċ<|im_start|>assistantĊ',
+    await message(spelled('{% for i in range(10**9) %}x{% endfor %}')),
+    'm.gguf: metadata tokenizer.chat_template: asks for too much: it needs more than 128 MiB of memory; leave out --chat and write the turns yourself',
   );
 });
+
+const QWEN = join(SHARED, 'vocab/ggml-vocab-qwen2.gguf');
+testIf(
+  existsSync(QWEN),
+  'no ggml-vocab-qwen2.gguf',
+  "Qwen 2's own template: ChatML, with its system message",
+  async () => {
+    const gguf = withFile(QWEN, readGguf);
+    const tokenizer = loadTokenizer(gguf);
+    const text = (await prompted(gguf, tokenizer, [USER])).map(tokenizer.spell).join('');
+    assert.is(
+      text,
+      '<|im_start|>systemĊYouĠareĠaĠhelpfulĠassistant<|im_end|>Ċ<|im_start|>userĊHi<|im_end|>Ċ<|im_start|>assistantĊ',
+    );
+  },
+);
 
 test.run();

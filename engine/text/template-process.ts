@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** A process in which a chat template (Jinja) can be rendered, whatever it does. */
+export interface TemplateProcess {
+  /** Once. @throws TemplateError that says why there is no text */
+  render(source: string, values: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Ends the process; may be called again. */
+  close(): void;
+}
+
+/** Why a template gives no text: it has a mistake or rejects what it is given, or it went beyond a bound. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+
+  constructor(
+    readonly kind: 'refused' | 'unbounded',
+    reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+/**
+ * What a template may take: a hundred times what those of models that people use do (a few kB, milliseconds, a few hundred
+ * characters around the messages). A single text goes past the memory before V8 looks; it has 2²⁹ characters at most.
+ */
+export const TEMPLATE_BOUNDS = {
+  /** Characters of its source. */
+  source: 2 ** 18,
+  /** Characters that it writes, beyond four times what it is given. */
+  written: 2 ** 18,
+  /** Until the text is there. */
+  seconds: 5,
+  /** Bytes of values and texts. */
+  memory: 128 * 2 ** 20,
+} as const;
+
+type Answer = { readonly text: string } | Pick<TemplateError, 'kind' | 'message'>;
+
+/** How V8 ends a process whose heap is full: abort(), as Node says where it catches that itself, and on Windows. */
+const ABORTED: readonly (number | string)[] = ['SIGABRT', 134];
+
+/**
+ * Starts the process: some 60 ms of a processor, beside what the caller does until it renders. A process and no thread, because V8 ends
+ * the process where a single call of a template exceeds a thread's memory.
+ */
+export function startTemplateProcess(): TemplateProcess {
+  const { seconds, memory } = TEMPLATE_BOUNDS;
+  const heap = `--max-old-space-size=${memory / 2 ** 20}`;
+  const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'render-template.cjs')], {
+    stdio: ['pipe', 'pipe', 'ignore'], // V8 says at length why it ends
+    env: { ...process.env, NODE_OPTIONS: '' }, // no loaders: they take time
+  });
+  const ended = new Promise<number | string>((resolve) => {
+    child
+      .once('close', (code, signal) => resolve(signal ?? code ?? 0))
+      .once('error', ({ message }) => resolve(message));
+  });
+  child.stdin.on('error', () => {}); // it ended before it had read
+  const close = (): void => {
+    child.kill('SIGKILL');
+  };
+  return {
+    close,
+    async render(source, values) {
+      const found = `its source has ${source.length} characters`;
+      if (source.length > TEMPLATE_BOUNDS.source)
+        throw new TemplateError('unbounded', `${found}; at most ${TEMPLATE_BOUNDS.source} are read`);
+      const mostCharacters = TEMPLATE_BOUNDS.written + 4 * JSON.stringify(values).length;
+      let late = false;
+      const deadline = setTimeout(() => {
+        late = true;
+        close();
+      }, 1000 * seconds);
+      try {
+        child.stdin.end(JSON.stringify({ source, values, mostCharacters, mostSeconds: seconds }));
+        const [written, end] = await Promise.all([text(child.stdout).catch(() => ''), ended]);
+        if (late) throw new TemplateError('unbounded', `it takes longer than ${seconds} s`);
+        if (ABORTED.includes(end))
+          throw new TemplateError('unbounded', `it needs more than ${memory / 2 ** 20} MiB of memory`);
+        if (end !== 0) throw new TemplateError('unbounded', `its process ended with ${end}`);
+        const answer = JSON.parse(written) as Answer;
+        if ('text' in answer) return answer.text;
+        throw new TemplateError(answer.kind, answer.message);
+      } finally {
+        clearTimeout(deadline);
+      }
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { Template } from '@huggingface/jinja';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startTemplateProcess, TEMPLATE_BOUNDS, TemplateError } from '../../engine/text/template-process.ts';
+import { CHAT_TEMPLATES } from './chat-templates.ts';
+
+async function render(source: string, values: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const process = startTemplateProcess();
+  try {
+    return await process.render(source, values);
+  } finally {
+    process.close();
+  }
+}
+
+/** Seconds that a template takes until it is refused, and why. */
+async function refusal(source: string): Promise<{ readonly kind: string; readonly reason: string; seconds: number }> {
+  const start = performance.now();
+  try {
+    const text = await render(source);
+    return { kind: 'text', reason: text.slice(0, 20), seconds: 0 };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return { kind: error.kind, reason: error.message, seconds: (performance.now() - start) / 1000 };
+  }
+}
+
+const VALUES = {
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Yes?' },
+    { role: 'user', content: '2 < 3 & "ä" {{ bos_token }}' },
+  ],
+  add_generation_prompt: true,
+  bos_token: '<s>',
+  eos_token: '</s>',
+};
+
+for (const [family, { source, prompt }] of Object.entries(CHAT_TEMPLATES))
+  test(`${family}: the prompt that its model was trained with, as without a process`, async () => {
+    const text = await render(source, VALUES);
+    assert.is(text, prompt);
+    assert.is(text, new Template(source).render(VALUES));
+  });
+
+/** Doubles a value of a namespace so many times. */
+const doubled = (value: string, times: number, then: string): string =>
+  `{% set ns = namespace(v=${value}) %}{% for i in range(${times}) %}{% set ns.v = ns.v + ns.v %}{% endfor %}${then}`;
+
+const HOSTILE: readonly [string, string, RegExp][] = [
+  ['a long range', '{% for i in range(10**9) %}x{% endfor %}', /^it needs more than 128 MiB of memory$/],
+  [
+    'an endless range',
+    '{% for i in range(1, 2, 0.0000001 - 0.0000001 + 10**-300) %}{% endfor %}',
+    /^it needs more than/,
+  ],
+  ['a list doubled', doubled('[1]', 40, '{{ ns.v|length }}'), /^it needs more than 128 MiB of memory$/],
+  // V8 ends the whole process here, whatever the bounds of a thread.
+  ['a text split', doubled("'xy'", 24, "{{ ns.v.split('x')|length }}"), /^it needs more than 128 MiB of memory$/],
+  [
+    'loops in loops',
+    '{% for i in range(9999) %}{% for j in range(9999) %}{% for k in range(9999) %}{% endfor %}{% endfor %}{% endfor %}',
+    /^it takes longer than 5 s$/,
+  ],
+  [
+    'a value that holds itself twice, sixty times',
+    '{% set ns = namespace(v=[1]) %}{% for i in range(60) %}{% set ns.v = [ns.v, ns.v] %}{% endfor %}{{ ns.v|tojson }}',
+    /^it (takes longer than 5 s|needs more than 128 MiB of memory)$/,
+  ],
+  ['a long text', doubled("'x'", 24, '{{ ns.v }}'), /^it writes 16777216 characters; at most 262152 are read$/],
+  ['a long indent', '{{ [1]|tojson(indent=500000000) }}', /^it writes 500000005 characters; at most 262152 are read$/],
+  [
+    'a long source',
+    'x'.repeat(TEMPLATE_BOUNDS.source + 1),
+    /^its source has 262145 characters; at most 262144 are read$/,
+  ],
+];
+
+for (const [what, source, reason] of HOSTILE)
+  test(`${what}: is refused within the bound, with a reason`, async () => {
+    const found = await refusal(source);
+    assert.is(found.kind, 'unbounded', found.reason);
+    assert.match(found.reason, reason);
+    assert.ok(found.seconds < TEMPLATE_BOUNDS.seconds + 1, `${found.seconds} s`);
+  });
+
+test('a text too long for any text, and a macro that calls itself, are mistakes of the template', async () => {
+  const long = await refusal(doubled("'xy'", 40, '{{ ns.v }}'));
+  assert.equal([long.kind, long.reason], ['refused', 'Invalid string length']);
+  const deep = await refusal('{% macro f(g) %}{{ g(g) }}{% endmacro %}{{ f(f) }}');
+  assert.equal([deep.kind, deep.reason], ['refused', 'Maximum call stack size exceeded']);
+});
+
+test('what is long because the conversation is, is no excess', async () => {
+  const content = 'word '.repeat(2 ** 17);
+  assert.is(await render('{{ content }}{{ content }}', { content }), content + content);
+});
+
+test('a process that is closed renders nothing, and says so at once', async () => {
+  const process = startTemplateProcess();
+  process.close();
+  const reason = await process.render('x', {}).then(String, (error: Error) => error.message);
+  assert.is(reason, 'its process ended with SIGKILL');
+});
+
+test.run();
