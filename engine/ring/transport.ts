@@ -1,6 +1,7 @@
 import { type Context, Context as ZmqContext } from 'zeromq';
-import { serveAuthentication } from './authentication.ts';
+import { type Admission, serveAuthentication } from './authentication.ts';
 import type { KeyPair } from './keys.ts';
+import { seldom } from './seldom.ts';
 
 /** What the sockets of one device have in common. */
 export interface Transport {
@@ -9,8 +10,10 @@ export interface Transport {
   readonly keys: KeyPair | undefined;
   /** Seconds that frames wait before they are sent: latency on top of the network's. */
   readonly delay: number;
-  /** Says who may connect to the listeners of a domain, by public key. */
-  allow(domain: string, allows: (publicKey: string) => boolean): void;
+  /** Of connections that are turned away or closed; the same line only once in a while. */
+  readonly log: (line: string) => void;
+  /** Says who may connect to the listener of a domain. */
+  admit(domain: string, rule: Admission): void;
   close(): void;
 }
 
@@ -36,10 +39,20 @@ export const SOCKET_OPTIONS = {
   receiveHighWaterMark: WAITING_FRAMES,
 } as const;
 
-/** @param log told of connections that are turned away */
-export function createTransport(keys: KeyPair | undefined, log: (line: string) => void, delay = 0): Transport {
+export function createTransport(keys: KeyPair | undefined, tell: (line: string) => void, delay = 0): Transport {
+  const log = seldom(tell);
   const context = new ZmqContext({ blocky: false });
-  const rules = new Map<string, (publicKey: string) => boolean>();
-  const stop = keys === undefined ? () => {} : serveAuthentication(context, rules, log);
-  return { context, keys, delay, allow: (domain, allows) => rules.set(domain, allows), close: stop };
+  const rules = new Map<string, Admission>();
+  let stop: (() => void) | undefined;
+  return {
+    context,
+    keys,
+    delay,
+    log,
+    admit(domain, rule) {
+      stop ??= serveAuthentication(context, rules, log);
+      rules.set(domain, rule);
+    },
+    close: () => stop?.(),
+  };
 }

@@ -19,6 +19,8 @@ export interface WorkerSession {
   onActivations(frame: ActivationFrame, link: string): void;
   /** Whether a device with this key sends results here under the present plan. */
   expects(publicKey: string): boolean;
+  /** Whether a link of this name comes from a device of the present plan. */
+  hears(link: string): boolean;
   /** Frees all memory that requests took, and closes links to other devices. */
   end(): Promise<void>;
 }
@@ -146,6 +148,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
 
   return {
     expects: (publicKey) => duty?.assignment.predecessors.some((one) => one.publicKey === publicKey) ?? false,
+    hears: (link) => senderOf(link) !== undefined,
     onMessage(message) {
       switch (message.kind) {
         case 'prepare': {

@@ -57,8 +57,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { hiddenSize } = loaded.part.model;
   const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, 4 * hiddenSize * loaded.part.mostTokens);
   let served: Served | undefined;
-  transport.allow('heads', (key) => heads.includes(key));
-  transport.allow('ring', (key) => served?.session.expects(key) ?? false);
+  const admits = (known: (publicKey: string) => boolean) => (publicKey: string | undefined) =>
+    keys === undefined || (publicKey !== undefined && known(publicKey))
+      ? undefined
+      : `its public key ${publicKey} is not known`;
 
   const tell = (peer: string, message: WorkerMessage): Promise<void> => control.send(peer, messageFrame(message));
   const dismiss = async (reason: string): Promise<void> => {
@@ -148,6 +150,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ...common,
     address: options.address,
     domain: 'heads',
+    admits: admits((key) => heads.includes(key)),
+    belongs: (peer) => served?.peer === peer,
     onFrame: onHeadFrame,
     onExpelled,
   });
@@ -155,6 +159,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ...common,
     address: ringAddress,
     domain: 'ring',
+    admits: admits((key) => served?.session.expects(key) ?? false),
+    belongs: (peer) => served?.session.hears(peer) ?? false,
     onFrame: onRingFrame,
     onExpelled: (_, reason) => log(`cuts off a device of the ring: it sent ${reason}`),
   });

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import { connect } from '../../engine/ring/connection.ts';
+import { createKeys } from '../../engine/ring/keys.ts';
+import { MOST_CONNECTIONS } from '../../engine/ring/listener.ts';
+import { createTransport } from '../../engine/ring/transport.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { until } from './processes.ts';
+import { frameOf, plainHandshake, rawConnection } from './raw-connection.ts';
+import { equalLayout, headHere, workerHere } from './ring-in-process.ts';
+
+const test = suite('connections by who knows nothing of rings');
+let [folder, path] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
+  path = await madeFile({ folder, name: 'tiny' });
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+/** Seconds: a handshake may take 2.5, a heartbeat and its answer 3.5; a peer that says nothing may stay 5, and is told. */
+const [HANDSHAKE, HEARTBEAT, SETTLED] = [4, 6, 12];
+
+/** A worker in a ring that has computed, and computes again at the end. */
+async function ringHere(headKeys = undefined as ReturnType<typeof createKeys> | undefined) {
+  const { worker, member, log } = await workerHere('w', path, { headKeys });
+  const { head } = headHere(path, [member], { keys: headKeys });
+  await head.gather();
+  await head.assemble(equalLayout(['head', 'w'], 2));
+  const request = head.request(20);
+  await request.evaluate([1, 2, 3]);
+  return {
+    address: member.address,
+    log,
+    async end() {
+      assert.is((await request.evaluate([4])).length, 260);
+      await head.close();
+      await worker.close();
+    },
+  };
+}
+
+/** Bytes of a stranger, and the seconds within which the connection has to be closed. */
+const STRANGERS: readonly [string, Uint8Array, number][] = [
+  ['nothing', new Uint8Array(0), HANDSHAKE],
+  ['a web request', Buffer.from('GET / HTTP/1.1\r\nHost: hearth\r\n\r\n'.repeat(20)), HANDSHAKE],
+  ['half a greeting', plainHandshake('x').subarray(0, 30), HANDSHAKE],
+  ['a greeting and garbage', Buffer.concat([plainHandshake('x').subarray(0, 64), Buffer.alloc(99, 7)]), HANDSHAKE],
+  ['a handshake, then nothing', plainHandshake('quiet'), HEARTBEAT],
+  ['a handshake, then a frame of 1 TiB', Buffer.concat([plainHandshake('long'), frameOf(2n ** 40n)]), HANDSHAKE],
+  ['a handshake, then half a frame', Buffer.concat([plainHandshake('half'), frameOf(100n)]), HEARTBEAT],
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map((seed): [string, Uint8Array, number] => {
+    const draw = randomStream(seed, 'bytes');
+    const bytes = Uint8Array.from({ length: 2 ** (seed + 2) }, () => draw.uniform(0, 256));
+    return [`${bytes.length} random bytes`, bytes, HEARTBEAT];
+  }),
+];
+
+for (const [links, keys] of [
+  ['plain links', undefined],
+  ['links with keys', createKeys()],
+] as const)
+  test(`${links}: whatever is sent, or not, the connection is closed, and the ring goes on`, async () => {
+    const ring = await ringHere(keys);
+    const within = await Promise.all(
+      STRANGERS.map(async ([what, bytes, seconds]) => {
+        const connection = rawConnection(ring.address);
+        connection.write(bytes);
+        const late = new Promise<string>((resolve) => setTimeout(() => resolve(`${what}: open`), 1000 * seconds));
+        const end = await Promise.race([connection.closed.then(() => 'closed'), late]);
+        connection.close();
+        return end;
+      }),
+    );
+    assert.equal([...new Set(within)], ['closed']);
+    assert.ok(
+      ring.log.some((line) => /^closed a connection to heads: |^turned away 127\.0\.0\.1: /.test(line)),
+      ring.log.join('\n'),
+    );
+    await ring.end();
+  });
+
+test('bytes that come one by one do not keep a connection', async () => {
+  const ring = await ringHere();
+  const connection = rawConnection(ring.address);
+  const bytes = plainHandshake('slow');
+  let sent = 0;
+  const drip = setInterval(() => connection.write(bytes.subarray(sent, ++sent)), 250);
+  assert.ok((await connection.closed) < HANDSHAKE);
+  clearInterval(drip);
+  await ring.end();
+});
+
+test('a peer that answers heartbeats and says nothing is cut off once no head is served, with a logged reason', async () => {
+  const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
+  const transport = createTransport(undefined, () => {});
+  const gone: string[] = [];
+  const connection = connect({
+    transport,
+    address: member.address,
+    publicKey: undefined,
+    name: 'ab'.repeat(16),
+    mostBytes: 2 ** 20,
+    onReady() {},
+    onFrame() {},
+    onGone: (reason) => gone.push(reason),
+  });
+  await until('the cut', SETTLED, () => gone.length > 0);
+  assert.equal(gone, ['the connection is cut']);
+  assert.equal(log, ['cuts off a peer: it sent nothing for 5 s for which it may stay']);
+  connection.close();
+  const { head } = headHere(path, [member]);
+  await head.gather();
+  await head.assemble(equalLayout(['head', 'w'], 2));
+  assert.is((await head.request(20).evaluate([4])).length, 260);
+  await head.close();
+  await worker.close();
+});
+
+test(`more than ${MOST_CONNECTIONS} connections are turned away until others have gone`, async () => {
+  const ring = await ringHere();
+  const connections = Array.from({ length: MOST_CONNECTIONS + 10 }, () => rawConnection(ring.address));
+  const late = rawConnection(ring.address);
+  late.write(plainHandshake('late'));
+  await late.closed;
+  assert.ok(
+    ring.log.includes(`turned away 127.0.0.1: ${MOST_CONNECTIONS} connections to heads are open`),
+    ring.log.join('\n'),
+  );
+  await Promise.all(connections.map(({ closed }) => closed));
+  const { head, log } = headHere(path, [{ name: 'w', address: ring.address, publicKey: undefined }], {
+    name: 'second',
+  });
+  const refused = await head.gather().then(String, (error: Error) => error.message);
+  assert.match(refused, /^w: refused: it serves the head head since/);
+  assert.equal(log, []);
+  await head.close();
+  await ring.end();
+});
+
+test.run();
