@@ -8,22 +8,20 @@ import { runExperiment } from './lib/cli.ts';
 import { cellName, type LabCell } from './lib/lab/lab-cell.ts';
 import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
-import { addLabOptions, type LabOptions } from './lib/lab/lab-options.ts';
+import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { LAB_POLICIES, LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
 import { type LabSession, openSession } from './lib/lab/lab-session.ts';
 import { limitChecks } from './lib/lab/limit-checks.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { type CellResult, runCell } from './lib/lab/run-cell.ts';
 import { stackedTraces } from './lib/lab/stacked-traces.ts';
-import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
-import { checkOutput, writeFiles } from './lib/write.ts';
+import { writeFiles } from './lib/write.ts';
 
 interface Options extends LabOptions {
   readonly cluster: string;
   readonly size: string;
   readonly rounds: string;
   readonly policies: string;
-  readonly tokens: string;
 }
 
 await runExperiment<Options>({
@@ -31,25 +29,22 @@ await runExperiment<Options>({
   description:
     'Runs a ring of devices on this machine, each held to its memory, disk, processor and link, and checks that it was.',
   configure: (command) =>
-    addLabOptions(command, 'results/lab', 'lab.json and a trace for each policy')
+    addLabOptions(command, { out: 'results/lab', files: 'lab.json and a trace for each policy', tokens: '6' })
       .option('--cluster <key>', 'a cluster of datasets/clusters, or a file: what devices are held to', 'four-small')
       .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'small')
       .option('--rounds <k>', 'a divisor of the layers of each device', '4')
-      .option('--policies <list>', `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`, 'none,pinned')
-      .option('--tokens <n>', `of each run; the first ${SKIPPED_TOKENS} do not count`, '6'),
+      .option('--policies <list>', `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`, 'none,pinned'),
   run,
 });
 
 async function run(options: Options): Promise<void> {
-  checkOutput(options.out);
+  const { seed, tokens } = readLabOptions(options);
   const { cluster } = loadClusterFile(options.cluster);
   const rounds = readCount('--rounds', options.rounds, 1, 1000);
   const policies = readChoices('--policies', options.policies, LAB_POLICY_NAMES);
-  const tokens = readCount('--tokens', options.tokens, SKIPPED_TOKENS + 1, 1000);
-  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
   const size = readChoice('--size', options.size, LAB_SIZES);
   const progress = createProgress(policies.length + 1);
-  const session = await openSession({ cluster, models: options.models, size, seed, log });
+  const session = await openSession({ cluster, models: options.models, size, seed });
   try {
     const windows = windowsOf(session, rounds);
     const results: CellResult[] = [];
@@ -72,10 +67,6 @@ async function run(options: Options): Promise<void> {
     progress.stop();
     session.close();
   }
-}
-
-function log(line: string): void {
-  process.stderr.write(`lab: ${line}\n`);
 }
 
 /** Equal windows. @throws InputError for rounds that don't go into the layers */

@@ -1,28 +1,27 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
-import { readChoice, readChoices, readCount, readNumber } from '../engine/terminal/options.ts';
+import { readChoice, readChoices, readNumber } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
-import { formatTable, wrapText } from '../engine/terminal/table.ts';
+import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
-import { addLabOptions, type LabOptions } from './lib/lab/lab-options.ts';
+import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
 import { openSession } from './lib/lab/lab-session.ts';
+import { publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { runCells } from './lib/lab/run-cells.ts';
 import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
 import { renderReport } from './lib/report.ts';
 import { roundsCells } from './lib/rounds-measured/cells.ts';
 import { findings, roundsMeasuredReport } from './lib/rounds-measured/report.ts';
-import { checkOutput, writeFiles } from './lib/write.ts';
 
 interface Options extends LabOptions {
   readonly size: string;
   readonly policies: string;
   readonly memory: string;
   readonly disk: string;
-  readonly tokens: string;
 }
 
 const POLICIES = 'none,willneed,populate,drop,pinned';
@@ -32,52 +31,39 @@ await runExperiment<Options>({
   description:
     "TPOT against the rounds of a ring that doesn't fit, measured on a lab and simulated (prima.cpp Fig. 2).",
   configure: (command) =>
-    addLabOptions(command, 'results/rounds-measured', 'report.html and cells.json')
+    addLabOptions(command, { out: 'results/rounds-measured', files: 'report.html and cells.json', tokens: '5' })
       .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'medium')
       .option('--policies <list>', `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`, POLICIES)
       .option('--memory <share>', 'of its weights that each device has room for', '0.62')
-      .option('--disk <rate>', 'of each device: small models need slow ones', '200 MB/s')
-      .option('--tokens <n>', `of each run; the first ${SKIPPED_TOKENS} do not count`, '5'),
+      .option('--disk <rate>', 'of each device: small models need slow ones', '200 MB/s'),
   run,
 });
 
 async function run(options: Options): Promise<void> {
-  checkOutput(options.out);
+  const { seed, tokens } = readLabOptions(options);
   const size = readChoice('--size', options.size, LAB_SIZES);
   const policies = readChoices('--policies', options.policies, LAB_POLICY_NAMES);
   const memoryShare = readNumber('--memory', options.memory, 0.1, 2);
   const diskRate = parseQuantity(options.disk, 'rate', '--disk');
-  const tokens = readCount('--tokens', options.tokens, SKIPPED_TOKENS + 1, 1000);
-  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
   const { cluster } = loadClusterFile('four-small');
   const cells = roundsCells(policies, { memoryShare, diskRate });
   const progress = createProgress(cells.length);
-  const session = await openSession({ cluster, models: options.models, size, seed, log });
+  const session = await openSession({ cluster, models: options.models, size, seed });
   try {
     const results = await runCells(session, cells, tokens, progress);
     progress.stop();
     const subtitle = `${session.model.name}, a quarter on each of four devices with memory for ${Math.round(100 * memoryShare)} % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
     const json = labJson(session, results, { size, policies, memoryShare, diskRate, tokens, seed });
     const report = renderReport(roundsMeasuredReport(session, results, subtitle));
-    writeFiles(
-      options.out,
-      new Map([
-        ['report.html', report],
-        ['cells.json', json],
-      ]),
-    );
-    if (options.json) process.stdout.write(json);
-    else {
-      const table = formatTable(RESULT_COLUMNS, results.map(resultRow)).replaceAll('\u00a0', ' ');
-      const text = wrapText(findings(results), 118).join('\n').replaceAll('\u00a0', ' ');
-      process.stdout.write(`${subtitle}\n\n${table}\n${text}\n\nReport: ${options.out}/report.html\n`);
-    }
+    publishResults(options, {
+      subtitle,
+      table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
+      findings: findings(results),
+      report,
+      json: ['cells.json', json],
+    });
   } finally {
     progress.stop();
     session.close();
   }
-}
-
-function log(line: string): void {
-  process.stderr.write(`lab: ${line}\n`);
 }

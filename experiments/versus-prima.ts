@@ -1,25 +1,24 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
-import { readChoice, readCount } from '../engine/terminal/options.ts';
+import { readChoice } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
-import { formatTable, wrapText } from '../engine/terminal/table.ts';
+import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
-import { addLabOptions, type LabOptions } from './lib/lab/lab-options.ts';
+import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { openSession } from './lib/lab/lab-session.ts';
+import { publishResults } from './lib/lab/publish-results.ts';
 import { runCells } from './lib/lab/run-cells.ts';
 import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
 import { renderReport } from './lib/report.ts';
 import { findings, speedups } from './lib/versus-prima/comparison.ts';
 import { versusPrimaReport, WAY_COLUMNS, wayRow } from './lib/versus-prima/report.ts';
 import { PROTOTYPE, waysOf } from './lib/versus-prima/ways.ts';
-import { checkOutput, writeFiles } from './lib/write.ts';
 
 interface Options extends LabOptions {
   readonly size: string;
   readonly disk: string;
-  readonly tokens: string;
 }
 
 await runExperiment<Options>({
@@ -27,27 +26,24 @@ await runExperiment<Options>({
   description:
     "A ring that doesn't fit, on a lab, under llama.cpp's way with weights, prima.cpp's, and with a prefix pinned.",
   configure: (command) =>
-    addLabOptions(command, 'results/versus-prima', 'report.html and ways.json')
+    addLabOptions(command, { out: 'results/versus-prima', files: 'report.html and ways.json', tokens: '6' })
       .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'medium')
       .option(
         '--disk <rate>',
         'of each device: small models need slow ones, and four at once must stay within the machine’s own',
         '200 MB/s',
-      )
-      .option('--tokens <n>', `of each run; the first ${SKIPPED_TOKENS} do not count`, '6'),
+      ),
   run,
 });
 
 async function run(options: Options): Promise<void> {
-  checkOutput(options.out);
+  const { seed, tokens } = readLabOptions(options);
   const size = readChoice('--size', options.size, LAB_SIZES);
   const diskRate = parseQuantity(options.disk, 'rate', '--disk');
-  const tokens = readCount('--tokens', options.tokens, SKIPPED_TOKENS + 1, 1000);
-  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
   const { cluster } = loadClusterFile('four-small');
   const ways = waysOf({ ...PROTOTYPE, diskRate });
   const progress = createProgress(ways.length);
-  const session = await openSession({ cluster, models: options.models, size, seed, log });
+  const session = await openSession({ cluster, models: options.models, size, seed });
   try {
     const cells = await runCells(
       session,
@@ -60,25 +56,15 @@ async function run(options: Options): Promise<void> {
     const subtitle = `${session.model.name}, a quarter on each of four devices with memory for 62 % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
     const json = labJson(session, cells, { size, diskRate, tokens, seed, speedups: speedups(results) });
     const report = renderReport(versusPrimaReport(session, results, subtitle));
-    writeFiles(
-      options.out,
-      new Map([
-        ['report.html', report],
-        ['ways.json', json],
-      ]),
-    );
-    if (options.json) process.stdout.write(json);
-    else {
-      const table = formatTable(WAY_COLUMNS, results.map(wayRow)).replaceAll('\u00a0', ' ');
-      const text = wrapText(findings(results), 118).join('\n');
-      process.stdout.write(`${subtitle}\n\n${table}\n${text}\n\nReport: ${options.out}/report.html\n`);
-    }
+    publishResults(options, {
+      subtitle,
+      table: formatTable(WAY_COLUMNS, results.map(wayRow)),
+      findings: findings(results),
+      report,
+      json: ['ways.json', json],
+    });
   } finally {
     progress.stop();
     session.close();
   }
-}
-
-function log(line: string): void {
-  process.stderr.write(`lab: ${line}\n`);
 }

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { mendingRing, ringModel } from '../../engine/ring/ring-model.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, until } from './processes.ts';
-import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, mendingHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
@@ -46,11 +46,7 @@ async function interrupted([signal, moment]: readonly [Signal, Moment], a: Worke
   const members = [a, b].map(({ address }, index) => ({ name: 'ab'[index] as string, address, publicKey: undefined }));
   const { head, log } = headHere(path, members);
   await head.gather();
-  const ring = mendingRing(
-    head,
-    (devices) => equalLayout(devices, LAYERS),
-    (line) => log.push(line),
-  );
+  const ring = mendingHere({ head, log }, LAYERS);
   const model = ringModel(ring, SETTINGS.context);
   const tokens: number[] = [];
   let struck = 0;
@@ -114,11 +110,7 @@ test('a worker that comes back rejoins, and the request goes on with it', async 
   const first = await workerHere('a', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7471' });
   const { head, log } = headHere(path, [first.member]);
   await head.gather();
-  const ring = mendingRing(
-    head,
-    (devices) => equalLayout(devices, LAYERS),
-    (line) => log.push(line),
-  );
+  const ring = mendingHere({ head, log }, LAYERS);
   const model = ringModel(ring, 64);
   await model.evaluate([1, 2, 3]);
   await first.worker.close();
@@ -183,11 +175,7 @@ if (ON_LINUX) {
     const [control, link] = await Promise.all([fragileLink(7481), fragileLink(7482)]);
     const { head, log } = headHere(path, [a.member, { ...b.member, address: 'tcp://127.0.0.2:7481' }]);
     await head.gather();
-    const ring = mendingRing(
-      head,
-      (devices) => equalLayout(devices, LAYERS),
-      (line) => log.push(line),
-    );
+    const ring = mendingHere({ head, log }, LAYERS);
     const model = ringModel(ring, 64);
     await model.evaluate([1, 2, 3]);
     link.cut();

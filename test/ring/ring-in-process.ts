@@ -6,6 +6,7 @@ import { type LoadedPart, loadPart } from '../../engine/ring/load-part.ts';
 import type { MemberAddress } from '../../engine/ring/member.ts';
 import { MOST_CHUNK_TOKENS } from '../../engine/ring/prompt-chunks.ts';
 import type { RingLayout } from '../../engine/ring/ring-layout.ts';
+import { type MendingRing, mendingRing } from '../../engine/ring/ring-model.ts';
 import type { RingWindow } from '../../engine/ring/ring-windows.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/worker.ts';
 
@@ -68,6 +69,14 @@ export function headHere(
   });
   return { head, log };
 }
+
+/** A ring of equal windows that mends itself, logged where its head logs. */
+export const mendingHere = ({ head, log }: ReturnType<typeof headHere>, layers: number): MendingRing =>
+  mendingRing(
+    head,
+    (devices) => equalLayout(devices, layers),
+    (line) => log.push(line),
+  );
 
 /** Windows whose weights stay where they can. */
 export const layoutOf = (windows: readonly RingWindow[]): RingLayout => ({ windows, weights: {} });

@@ -13,6 +13,7 @@ import { type LabFacts, probeLab } from './lab-facts.ts';
 import { REAL_FILES } from './lab-files.ts';
 import { LAB_SHAPES, type LabSize, labModel } from './lab-model.ts';
 import { findLabGround } from './lab-needs.ts';
+import { logStep } from './log-step.ts';
 import { probeCpu } from './probe-cpu.ts';
 import { removeDeadLabs } from './remove-dead-labs.ts';
 import { runProgram } from './run-program.ts';
@@ -28,7 +29,6 @@ export interface LabSession {
   readonly profile: string;
   /** What a throttle of so many bytes per second lets through; measured once on the first device. */
   diskRate(rate: number): number;
-  readonly log: (line: string) => void;
   close(): void;
 }
 
@@ -38,47 +38,45 @@ export interface SessionParts {
   readonly models: string;
   readonly size: LabSize;
   readonly seed: number;
-  /** Told what is done now. */
-  readonly log: (line: string) => void;
 }
 
 /** Exit code of a program that Ctrl-C ended: 128 + SIGINT. */
 const INTERRUPTED = 130;
 
 /** @throws InputError that says what this machine lacks for a lab */
-export async function openSession({ cluster, models, size, seed, log }: SessionParts): Promise<LabSession> {
+export async function openSession({ cluster, models, size, seed }: SessionParts): Promise<LabSession> {
   mkdirSync(models, { recursive: true });
   // The model, a part of it on every device, and a file that is read to probe the processor.
   const room = 2 * createModel(LAB_SHAPES[size], 'F16').bytes + 2 ** 30;
   const ground = findLabGround(REAL_FILES, runProgram, models, room);
   if ('missing' in ground) throw new InputError('a lab', `can't be set up here; missing: ${ground.missing.join('; ')}`);
   const removed = removeDeadLabs(ground, models);
-  if (removed.length > 0) log(`removed what a dead lab had left: ${removed.join(', ')}`);
-  log('the model');
+  if (removed.length > 0) logStep(`removed what a dead lab had left: ${removed.join(', ')}`);
+  logStep('the model');
   const file = await labModel(models, size, seed);
   const model = withFile(file, (bytes) => modelFromGguf(readGguf(bytes)));
-  log('probes of the processor');
+  logStep('probes of the processor');
   const { cluster: probed, text } = await probeCpu(models, seed);
   const machine = probed.devices[0];
   if (machine === undefined) throw new RangeError('the probes describe no device');
   process.once('SIGINT', () => process.exit(INTERRUPTED)).once('SIGTERM', () => process.exit(INTERRUPTED));
   const lab = openLab(cluster, ground, models);
   try {
-    log('probes of the lab: a run with everything in memory');
+    logStep('probes of the lab: a run with everything in memory');
     const plan = planOf(roomy(model, lab), namesOf(lab), model);
     const facts = await probeLab(lab, model, file, plan, machine);
     const rates = new Map<number, number>();
     const diskRate = (rate: number): number => {
       const known = rates.get(rate);
       if (known !== undefined) return known;
-      log(`probe of the disk at ${Math.round(rate / 1e6)} MB/s`);
+      logStep(`probe of the disk at ${Math.round(rate / 1e6)} MB/s`);
       const group = lab.createGroup(namesOf(lab)[0] as string);
       group.limit({ memory: 2 ** 30, diskRate: rate, cores: 1 });
       const measured = measureDiskRate(group, file, model.bytes, rate);
       rates.set(rate, measured);
       return measured;
     };
-    return { lab, model, file, facts, profile: text, diskRate, log, close: lab.close };
+    return { lab, model, file, facts, profile: text, diskRate, close: lab.close };
   } catch (error) {
     lab.close();
     throw error;

@@ -1,6 +1,7 @@
 import type { Progress } from '../../../engine/terminal/progress.ts';
 import { cellName, type LabCell } from './lab-cell.ts';
 import type { LabSession } from './lab-session.ts';
+import { logStep } from './log-step.ts';
 import { type CellResult, runCell } from './run-cell.ts';
 
 /** Runs cells, those with the same layers on the same devices one after another, and returns them in the given order. */
@@ -15,7 +16,7 @@ export async function runCells(
   const ordered = cells.toSorted((a, b) => layouts.indexOf(layout(a)) - layouts.indexOf(layout(b)));
   const results = new Map<LabCell, CellResult>();
   for (const [index, cell] of ordered.entries()) {
-    session.log(`${index + 1} of ${ordered.length}: ${cellName(cell)}`);
+    logStep(`${index + 1} of ${ordered.length}: ${cellName(cell)}`);
     progress.step(cellName(cell));
     results.set(cell, await runCell(session, cell, tokens));
   }

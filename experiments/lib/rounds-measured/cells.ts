@@ -1,5 +1,5 @@
+import { equalCell } from '../lab/equal-cell.ts';
 import type { LabCell } from '../lab/lab-cell.ts';
-import { labCell } from '../lab/lab-cells.ts';
 import type { LabPolicy } from '../lab/lab-policies.ts';
 
 /** k: all that divide the eight layers of a device. */
@@ -10,5 +10,5 @@ export function roundsCells(
   policies: readonly LabPolicy[],
   setting: { readonly memoryShare: number; readonly diskRate: number },
 ): LabCell[] {
-  return policies.flatMap((policy) => ROUNDS.map((rounds) => labCell({ ...setting, policy, rounds })));
+  return policies.flatMap((policy) => ROUNDS.map((rounds) => equalCell({ ...setting, policy, rounds })));
 }

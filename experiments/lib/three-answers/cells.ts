@@ -1,6 +1,6 @@
 import { createModel } from '../../../engine/model/model.ts';
+import { type EqualCell, equalCell } from '../lab/equal-cell.ts';
 import type { LabCell } from '../lab/lab-cell.ts';
-import { type EqualCell, labCell } from '../lab/lab-cells.ts';
 import { LAB_SHAPES } from '../lab/lab-model.ts';
 import { LAB_POLICY_NAMES, type LabPolicy } from '../lab/lab-policies.ts';
 
@@ -16,7 +16,7 @@ const LAYER_BYTES = createModel(LAB_SHAPES.medium, 'F16').layer.bytes;
 export function quickCells(layerBytes: number): LabCell[] {
   const rateOf = (rate: number): number => (rate * MB * layerBytes) / LAYER_BYTES;
   const cells = (policy: LabPolicy, list: readonly (readonly [rounds: number, share: number, rate: number])[]) =>
-    list.map(([rounds, memoryShare, rate]) => labCell({ policy, rounds, memoryShare, diskRate: rateOf(rate) }));
+    list.map(([rounds, memoryShare, rate]) => equalCell({ policy, rounds, memoryShare, diskRate: rateOf(rate) }));
   const unequal = [3, 2, 2, 1];
   return [
     ...cells('none', [
@@ -45,7 +45,7 @@ export function quickCells(layerBytes: number): LabCell[] {
       [4, 0.62, 200],
       [8, 0.62, 200],
     ]),
-    labCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: rateOf(400), windows: unequal }),
+    equalCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: rateOf(400), windows: unequal }),
   ];
 }
 
@@ -86,7 +86,7 @@ export function allCells(layerBytes: number): LabCell[] {
       ),
     ),
   );
-  return all.map(labCell).filter((cell) => isHonest(cell, layerBytes));
+  return all.map(equalCell).filter((cell) => isHonest(cell, layerBytes));
 }
 
 function isHonest({ rounds, windows, prefetch, memoryShares, diskRates }: LabCell, layerBytes: number): boolean {

@@ -1,5 +1,5 @@
+import { type EqualCell, equalCell } from '../lab/equal-cell.ts';
 import type { LabCell } from '../lab/lab-cell.ts';
-import { type EqualCell, labCell } from '../lab/lab-cells.ts';
 
 /** A program's way with weights that don't fit. */
 export interface Way {
@@ -23,25 +23,25 @@ export function waysOf(setting: Setting): Way[] {
     {
       name: 'one mmap, no prefetch (k = 1)',
       of: 'llama.cpp',
-      cell: labCell({ ...setting, policy: 'none', rounds: 1 }),
+      cell: equalCell({ ...setting, policy: 'none', rounds: 1 }),
       prototypeSeconds: 10.56,
     },
     {
       name: 'one willneed for a window (k = 4)',
       of: 'prima.cpp',
-      cell: labCell({ ...setting, policy: 'willneed-whole', rounds: 4 }),
+      cell: equalCell({ ...setting, policy: 'willneed-whole', rounds: 4 }),
       prototypeSeconds: 10.1,
     },
     {
       name: 'willneed in calls of 4 MiB (k = 4)',
       of: 'prima.cpp',
-      cell: labCell({ ...setting, policy: 'willneed', rounds: 4 }),
+      cell: equalCell({ ...setting, policy: 'willneed', rounds: 4 }),
       prototypeSeconds: 3.48,
     },
     {
       name: 'prefix pinned, rest populated (k = 8)',
       of: 'Hearth',
-      cell: labCell({ ...setting, policy: 'pinned', rounds: 8 }),
+      cell: equalCell({ ...setting, policy: 'pinned', rounds: 8 }),
       prototypeSeconds: 1.25,
     },
   ];

@@ -1,4 +1,4 @@
-import { type EqualCell, labCell } from '../../../../experiments/lib/lab/lab-cells.ts';
+import { type EqualCell, equalCell } from '../../../../experiments/lib/lab/equal-cell.ts';
 import type { CellResult } from '../../../../experiments/lib/lab/run-cell.ts';
 
 const NO_TRACE = { devices: [], spans: [], tokens: [], counters: [] };
@@ -11,12 +11,12 @@ export function resultOf(
 ): CellResult {
   const figures = ([seconds, bytes]: readonly [number, number]) => ({ seconds, bytes, stall: 0 });
   return {
-    cell: labCell(cell),
+    cell: equalCell(cell),
     measured: figures(measured),
     simulated: figures(simulated),
     predicted: figures([2 * measured[0], measured[1]]),
     traces: { measured: NO_TRACE, simulated: NO_TRACE },
     devices: [{ device: 'one', limitBytes: 100, peakBytes: 90, ownBytes: 10, readBytes: 5, kills: 0 }],
-    diskRates: labCell(cell).diskRates,
+    diskRates: equalCell(cell).diskRates,
   };
 }

@@ -17,7 +17,7 @@ const DEVICES = 4;
 const LAYERS = 32;
 
 /** @throws RangeError for windows that are none, or don't add up to the layers */
-export function labCell({ policy, rounds, memoryShare, diskRate, windows }: EqualCell): LabCell {
+export function equalCell({ policy, rounds, memoryShare, diskRate, windows }: EqualCell): LabCell {
   const each = <Value>(value: Value): Value[] => Array.from({ length: DEVICES }, () => value);
   const layers = windows ?? each(LAYERS / DEVICES / rounds);
   const all = rounds * layers.reduce((sum, one) => sum + one, 0);

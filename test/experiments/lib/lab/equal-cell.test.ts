@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createModel } from '../../../../engine/model/model.ts';
+import { equalCell } from '../../../../experiments/lib/lab/equal-cell.ts';
 import { cellName, planOf } from '../../../../experiments/lib/lab/lab-cell.ts';
-import { labCell } from '../../../../experiments/lib/lab/lab-cells.ts';
 import { LAB_SHAPES } from '../../../../experiments/lib/lab/lab-model.ts';
 import { shareBytes } from '../../../../experiments/lib/lab/share-bytes.ts';
 import { allCells, quickCells } from '../../../../experiments/lib/three-answers/cells.ts';
@@ -11,25 +11,25 @@ const MODEL = createModel(LAB_SHAPES.small, 'F16');
 const DEVICES = ['one', 'two', 'three', 'four'];
 
 test('a cell says what it is', () => {
-  const cell = labCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 4e8, windows: [3, 2, 2, 1] });
+  const cell = equalCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 4e8, windows: [3, 2, 2, 1] });
   assert.is(cellName(cell), 'k = 4 (windows of 3, 2, 2, 1), populate, prefix pinned, 62 % in memory, 400 MB/s');
   const plain = {
-    ...labCell({ policy: 'willneed', rounds: 1, memoryShare: 1.1, diskRate: 2e8 }),
+    ...equalCell({ policy: 'willneed', rounds: 1, memoryShare: 1.1, diskRate: 2e8 }),
     diskRates: [1e8, 2e8],
   };
   assert.is(cellName(plain), 'k = 1, willneed, 110 % in memory, 100/200 MB/s');
 });
 
 test('windows have to add up to the layers', () => {
-  assert.throws(() => labCell({ policy: 'none', rounds: 3, memoryShare: 1, diskRate: 1 }), RangeError);
+  assert.throws(() => equalCell({ policy: 'none', rounds: 3, memoryShare: 1, diskRate: 1 }), RangeError);
   assert.throws(
-    () => labCell({ policy: 'none', rounds: 2, memoryShare: 1, diskRate: 1, windows: [5, 4, 4, 4] }),
+    () => equalCell({ policy: 'none', rounds: 2, memoryShare: 1, diskRate: 1, windows: [5, 4, 4, 4] }),
     RangeError,
   );
 });
 
 test('what is pinned leaves room for the rest of a window, for page tables and for what is under way', () => {
-  const cell = labCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 1 });
+  const cell = equalCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 1 });
   const plan = planOf(cell, DEVICES, MODEL);
   const mapped = shareBytes(plan, MODEL, 'two');
   assert.is(mapped, 8 * MODEL.layer.bytes);
@@ -41,7 +41,7 @@ test('what is pinned leaves room for the rest of a window, for page tables and f
 });
 
 test('one round has no turn of others in which what is not pinned could be read', () => {
-  assert.is(labCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 }).prefetch, 'none');
+  assert.is(equalCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 }).prefetch, 'none');
 });
 
 test('all cells are honest: tokens below 20 s, windows of three bursts, no name twice', () => {
