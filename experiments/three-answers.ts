@@ -21,7 +21,7 @@ import { threeAnswersReport } from './lib/three-answers/report.ts';
 import { findings } from './lib/three-answers/summary.ts';
 
 interface Options extends LabOptions {
-  readonly size: string;
+  readonly size?: string;
   readonly quick?: true;
   readonly only?: string;
 }
@@ -38,8 +38,7 @@ await runExperiment<Options>({
     })
       .option(
         '--size <name>',
-        `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB); disks are as much slower as it is smaller`,
-        'medium',
+        `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB); disks are as much slower as it is smaller; default: small with --quick, else medium`,
       )
       .option('--quick', 'a plan for each thing that is varied, in less than ten minutes, in place of all')
       .option('--only <text>', 'plans whose name has this text, e.g. "k = 4" or "pinned"'),
@@ -49,9 +48,9 @@ await runExperiment<Options>({
 async function run(options: Options): Promise<void> {
   const { seed, tokens } = readLabOptions(options);
   const { cluster } = loadClusterFile('four-small');
-  const size = readChoice('--size', options.size, LAB_SIZES);
-  const { layer } = createModel(LAB_SHAPES[size], 'F16');
   const { quick = false, only = '' } = options;
+  const size = readChoice('--size', options.size ?? (quick ? 'small' : 'medium'), LAB_SIZES);
+  const { layer } = createModel(LAB_SHAPES[size], 'F16');
   const cells = (quick ? quickCells : allCells)(layer.bytes).filter((cell) => cellName(cell).includes(only));
   if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
   const progress = createProgress(cells.length);
