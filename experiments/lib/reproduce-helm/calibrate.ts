@@ -12,17 +12,17 @@ const UNFITTED: HelmConstants = {
   vllmBlock: 0,
   dispatch: {},
   cpuBandwidth: {},
-  promptFlops: {},
-  perRequest: 0,
+  promptRate: {},
+  attentionShare: 0,
   copyShare: 1,
 };
 
-/** Ranges that any machine of the last ten years lies in: seconds, bytes per second, FLOP/s, shares. */
+/** Ranges that any machine of the last ten years lies in: seconds, bytes per second, FLOP/s, shares and multiples. */
 const RANGES = {
   dispatch: [1e-6, 1e-1],
   cpuBandwidth: [1e8, 1e12],
-  promptFlops: [1e9, 1e15],
-  perRequest: [1e-6, 10],
+  promptRate: [1e-3, 10],
+  attentionShare: [1e-6, 1],
   copyShare: [1e-3, 1],
 } as const;
 
@@ -71,7 +71,7 @@ function withConstant(
   value: number,
 ): HelmConstants {
   switch (constant) {
-    case 'perRequest':
+    case 'attentionShare':
     case 'copyShare':
       return { ...constants, [constant]: value };
     default:

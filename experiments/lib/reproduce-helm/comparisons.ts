@@ -6,7 +6,7 @@ import { type HelmQuantity, helmQuantity, inUnit, quantityKey, secondsOf } from 
 import { type HelmTarget, targetOf } from './targets.ts';
 import { thesisSeconds } from './thesis.ts';
 
-/** `fit`: a constant was fitted to this quantity, or may be; `held-out`: to none of its prints. */
+/** `fit`: a constant was fitted to this quantity; `held-out`: to none of its prints. */
 type Basis = 'fit' | 'held-out';
 
 /** A cell beside what comes out here; values in its unit. */
@@ -24,6 +24,8 @@ export interface HelmComparison {
   readonly target: HelmTarget | undefined;
   /** Ends of what the thesis prints of the quantity, rounding included. */
   readonly range: readonly [number, number] | undefined;
+  /** What the thesis prints of the quantity, the cell itself among it, in its unit. */
+  readonly prints: readonly number[];
 }
 
 interface CompareHelm {
@@ -46,20 +48,29 @@ export function compareHelm({ cells, constants, fitted, caseOf, step }: CompareH
     step(`${cell.table}, ${cell.row}, ${cell.column}`);
     const one = caseOf(cell);
     const plan = one && planOf(one);
-    const isFit = cell.use === 'fit' || fittedKeys.has(quantityKey(quantity));
-    const given = { cell, quantity, plan, published: cell.value, basis: isFit ? 'fit' : 'held-out' } as const;
-    const range = printedRange(
-      cell,
-      measured.filter((other) => keyOf(other) === quantityKey(quantity)),
+    const same = measured.filter((other) => keyOf(other) === quantityKey(quantity));
+    const inCell = (seconds: number): number => inUnit(seconds, cell.unit, quantity.batch);
+    const range = printedRange(cell, same);
+    const prints = same.flatMap(({ value, unit }) =>
+      typeof value === 'number' ? [inCell(secondsOf(value, unit, quantity.batch))] : [],
     );
+    const given = {
+      cell,
+      quantity,
+      plan,
+      published: cell.value,
+      basis: fittedKeys.has(quantityKey(quantity)) ? 'fit' : 'held-out',
+      range,
+      prints,
+    } as const;
     if (one === undefined || plan === undefined || plan.outcome === 'not-modelled') {
-      return [{ ...given, predicted: undefined, simulated: undefined, thesis: undefined, target: undefined, range }];
+      return [{ ...given, predicted: undefined, simulated: undefined, thesis: undefined, target: undefined }];
     }
     if (plan.outcome === 'fails') {
-      return [{ ...given, predicted: 'OOM', simulated: 'OOM', thesis: undefined, target: undefined, range }];
+      return [{ ...given, predicted: 'OOM', simulated: 'OOM', thesis: undefined, target: undefined }];
     }
     const shown = (seconds: number | undefined): number | undefined =>
-      seconds === undefined ? undefined : inUnit(seconds, cell.unit, quantity.batch);
+      seconds === undefined ? undefined : inCell(seconds);
     return [
       {
         ...given,
@@ -67,7 +78,6 @@ export function compareHelm({ cells, constants, fitted, caseOf, step }: CompareH
         simulated: shown(simulatedSeconds(one, plan.plan, constants)),
         thesis: shown(thesisSeconds(one, plan.plan)),
         target: targetOf(quantity, plan.plan),
-        range,
       },
     ];
   });

@@ -5,7 +5,8 @@ import { compareHelm, type HelmComparison } from './comparisons.ts';
 import { type HelmConflict, helmConflicts } from './conflicts.ts';
 import type { HelmConstants } from './constants.ts';
 import { FITTED_CELLS } from './fitted-cells.ts';
-import { helmInputs } from './inputs.ts';
+import { type HostNeeds, hostNeeds, type NeedGrowth, needGrowth } from './host-needs.ts';
+import { type HelmInputs, helmInputs } from './inputs.ts';
 import { type Speedup, speedups } from './speedups.ts';
 import { type SplitCheck, splitChecks } from './splits.ts';
 import { helmSummary } from './summary.ts';
@@ -48,6 +49,20 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
     splits,
     speedups: gains,
     summary: helmSummary(comparisons, splits, gains),
-    conflicts: helmConflicts(comparisons, constants),
+    conflicts: helmConflicts(comparisons, constants, offloadingGrowth(comparisons, caseOf)),
   };
+}
+
+/** Accelerate’s needs of RAM from the 8B on the laptop, which runs, to the 32B on the 3090, which doesn’t. */
+function offloadingGrowth(comparisons: readonly HelmComparison[], caseOf: HelmInputs['caseOf']): NeedGrowth {
+  const needsOf = (row: string): HostNeeds => {
+    const { cell, plan } =
+      comparisons.find(({ cell: { table, row: own, column } }) => {
+        return table === 'Table 6.1' && own === row && column === 'Accelerate tok/s';
+      }) ?? {};
+    const one = cell && caseOf(cell);
+    if (one === undefined || plan?.outcome !== 'runs') throw new RangeError(`Accelerate has no plan for ${row}`);
+    return hostNeeds(one, plan.plan);
+  };
+  return needGrowth(needsOf('4060 / Qwen3-8B'), needsOf('3090 / Qwen3-32B'));
 }

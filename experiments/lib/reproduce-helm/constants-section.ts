@@ -9,8 +9,8 @@ const NAMES: Readonly<Record<FittedCell['constant'], string>> = {
   gpuEfficiency: 'share of its specified bandwidth that a server’s GPU reaches; vLLM’s time per block',
   dispatch: 'time to dispatch a block from Python',
   cpuBandwidth: 'rate at which the CPU reads weights',
-  promptFlops: 'rate of the CPU on a prompt',
-  perRequest: 'share of a block’s dispatch that every further request repeats',
+  promptRate: 'rate of the CPU on a prompt over the FP32 rate that its file states',
+  attentionShare: 'share of a block’s dispatch that is one request’s attention, with 32 heads',
   copyShare: 'share of the host link’s rate that Accelerate’s copies reach',
 };
 
@@ -48,7 +48,7 @@ export function constantsSection(constants: HelmConstants): Section {
       },
       {
         kind: 'text',
-        text: 'Cells of Table 6.5 to which the thesis says that it calibrated δ̄ are marked fit as well, though nothing here is fitted to them; so is every other print of a quantity that is fitted to. Arithmetic of the GPUs on prompts is specified: tensor cores, 16 bits accumulated in 32 (23.2, 71.2 and 362 TFLOPS). A prompt has 128 tokens, and a token is decoded with 192 in the KV cache, the middle of 128 after it.',
+        text: 'Every other print of a quantity that is fitted to counts as fitted. Cells of Table 6.5 to which the thesis says that it calibrated δ̄ are held out here, where nothing is fitted to them. Arithmetic of the GPUs on prompts is specified: tensor cores, 16 bits accumulated in 32 (23.2, 71.2 and 362 TFLOPS). A prompt has 128 tokens, and a token is decoded with 192 in the KV cache, the middle of 128 after it.',
       },
       {
         kind: 'table',
@@ -72,10 +72,10 @@ function constantText(constants: HelmConstants, { constant, machine }: FittedCel
       return milliseconds(constants.dispatch[machine] ?? Number.NaN);
     case 'cpuBandwidth':
       return `${threeDigits((constants.cpuBandwidth[machine] ?? Number.NaN) / 1e9)} GB/s`;
-    case 'promptFlops':
-      return `${threeDigits((constants.promptFlops[machine] ?? Number.NaN) / 1e9)} GFLOPS`;
-    case 'perRequest':
-      return share(constants.perRequest);
+    case 'promptRate':
+      return share(constants.promptRate[machine] ?? Number.NaN);
+    case 'attentionShare':
+      return share(constants.attentionShare);
     case 'copyShare':
       return share(constants.copyShare);
   }

@@ -4,7 +4,7 @@ import type { Cpu, Device, DiscreteGpu, Disk, FlopRates, ProcessorRates } from '
 import type { Model } from '../../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../../engine/model/quantization.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
-import { dispatchOf, type HelmConstants } from './constants.ts';
+import { dispatchOf, FITTED_HEADS, type HelmConstants, promptRateOf } from './constants.ts';
 
 /** Matrix products in 16 bits, accumulated in 32, by the vendors' specifications: HELM and its baselines run in fp16. */
 const TENSOR_CORE_FLOPS: Readonly<Record<string, number>> = {
@@ -56,12 +56,12 @@ function fittedCpu(cpu: Cpu, machine: string, constants: HelmConstants, running:
   const bandwidth = running.cpuBandwidth ?? constants.cpuBandwidth[machine] ?? cpu.bandwidth;
   const own = { ...rest, bandwidth };
   // P_dec never binds while single tokens are decoded (4.1.2).
-  const rate = running.phase === 'decode' ? NEVER_BINDS : (constants.promptFlops[machine] ?? cpu.flops.F32);
+  const rate = running.phase === 'decode' ? NEVER_BINDS : cpu.flops.F32 * (promptRateOf(constants, machine) ?? 1);
   return roofline(own, rate, 0, running);
 }
 
 function fittedGpu(gpu: DiscreteGpu, machine: string, constants: HelmConstants, running: Running): DiscreteGpu {
-  const { workload, launch, specifiedBandwidth, pageable, vram } = running;
+  const { launch, specifiedBandwidth, pageable, vram } = running;
   const { latency, bandwidth } = gpu.hostLink;
   const own: DiscreteGpu = {
     ...gpu,
@@ -74,8 +74,16 @@ function fittedGpu(gpu: DiscreteGpu, machine: string, constants: HelmConstants, 
     const bare = roofline(own, rate, 0, running);
     return { ...bare, dispatch: (bare.dispatch ?? 0) + constants.vllmBlock };
   }
-  const requests = 1 + constants.perRequest * (workload.batch - 1);
-  return roofline(own, rate, dispatchOf(constants, machine) * requests, running);
+  return roofline(own, rate, dispatchSeconds(constants, machine, running), running);
+}
+
+/**
+ * A block's kernels are launched once for all requests, but for those of attention, whose Algorithm 3 takes the query of
+ * one head of one request: they are launched for each of these.
+ */
+function dispatchSeconds(constants: HelmConstants, machine: string, { model, workload }: Running): number {
+  const attended = (workload.batch * model.heads) / FITTED_HEADS;
+  return dispatchOf(constants, machine) * (1 + constants.attentionShare * (attended - 1));
 }
 
 /** The processor on which a block takes the longest of reading, arithmetic at `rate` and `least`. */

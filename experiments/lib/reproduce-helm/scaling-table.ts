@@ -12,6 +12,8 @@ const COLUMNS: readonly ReportColumn[] = [
   { title: 'published', align: 'right' },
   { title: 'predicted', align: 'right' },
   { title: 'error', align: 'right' },
+  { title: 'printed range', align: 'right' },
+  { title: 'verdict', label: true },
 ];
 const ERROR = 5;
 
@@ -23,16 +25,20 @@ export function scalingTable(comparisons: readonly HelmComparison[]): TableBlock
     title: `Throughput over that of one request (target ±${100 * SCALING_TARGET.limit} %)`,
     columns: COLUMNS,
     groups: true,
-    rows: rows.map(({ comparison: { cell, quantity }, isFitted, published, predicted, error }) => [
+    rows: rows.map(({ comparison: { cell, quantity }, isFitted, published, predicted, error, range, verdict }) => [
       cell.row,
       String(quantity.batch),
       isFitted ? 'fit' : 'held out',
       `${published.toFixed(2)} ×`,
       `${predicted.toFixed(2)} ×`,
       errorText('tpot', error),
+      range.map((end) => end.toFixed(2)).join('–'),
+      isFitted ? '' : verdict,
     ]),
-    tones: rows.map(({ isFitted, error }) =>
-      tonesAt(COLUMNS.length, { [ERROR]: isFitted ? undefined : errorTone(error, SCALING_TARGET.limit) }),
+    tones: rows.map(({ isFitted, error, verdict }) =>
+      tonesAt(COLUMNS.length, {
+        [ERROR]: isFitted ? undefined : verdict === 'within noise' ? 'good' : errorTone(error, SCALING_TARGET.limit),
+      }),
     ),
   };
 }

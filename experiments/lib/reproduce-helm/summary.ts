@@ -6,7 +6,7 @@ import { type Scaling, scalings } from './scaling.ts';
 import type { Speedup } from './speedups.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
 import { SCALING_TARGET } from './targets.ts';
-import { verdictOf } from './verdict.ts';
+import { type Verdict, verdictOf } from './verdict.ts';
 
 /** A line per group of cells, those with a target first: splits, what runs, latencies by system and placement, batches. */
 export function helmSummary(
@@ -54,7 +54,6 @@ function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
   const { target } = comparisons.find((one) => one.target !== undefined) ?? {};
   const held = comparisons.filter(({ basis }) => basis === 'held-out');
   const verdicts = held.map(verdictOf);
-  const within = verdicts.filter((verdict) => verdict === 'within noise').length;
   const missed = verdicts.filter((verdict) => verdict === 'missed').length;
   return {
     ...EMPTY,
@@ -64,16 +63,14 @@ function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
     fit: comparisons.length - held.length,
     target: target?.limit,
     met: target === undefined || held.length === 0 ? undefined : missed === 0,
-    note: [within > 0 ? `${within} within the thesis’s own spread` : '', missed > 0 ? `${missed} missed` : '']
-      .filter(Boolean)
-      .join(', '),
+    note: verdictNote(verdicts),
   };
 }
 
 function scalingRow(all: readonly Scaling[]): SummaryRow {
   const held = all.filter(({ isFitted }) => !isFitted);
   const errors = held.map(({ published, predicted }) => predicted / published - 1);
-  const missed = errors.filter((error) => Math.abs(error) > SCALING_TARGET.limit).length;
+  const missed = held.filter(({ verdict }) => verdict === 'missed').length;
   return {
     ...EMPTY,
     table: 'Table 6.2',
@@ -82,8 +79,23 @@ function scalingRow(all: readonly Scaling[]): SummaryRow {
     fit: all.length - held.length,
     target: SCALING_TARGET.limit,
     met: missed === 0,
-    note: `${missed > 0 ? `${missed} missed; ` : ''}the 3090’s figures are the L40S’s to three digits`,
+    note: verdictNote(held.map(({ verdict }) => verdict)),
   };
+}
+
+/** How many keep a target in name alone, or don't. */
+function verdictNote(verdicts: readonly (Verdict | undefined)[]): string {
+  const texts: Readonly<Record<Exclude<Verdict, 'kept'>, string>> = {
+    missed: 'missed',
+    'within noise': 'within the thesis’s own spread',
+    excluded: 'that the other prints exclude',
+  };
+  return Object.entries(texts)
+    .flatMap(([verdict, text]) => {
+      const count = verdicts.filter((one) => one === verdict).length;
+      return count > 0 ? [`${count} ${text}`] : [];
+    })
+    .join(', ');
 }
 
 function speedupRow(all: readonly Speedup[]): SummaryRow {

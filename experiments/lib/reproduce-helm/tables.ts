@@ -16,7 +16,7 @@ export const HELM_TABLES: readonly HelmTable[] = [
   {
     table: /^Table 6\.2$/,
     title: 'Table 6.2: batches',
-    note: 'A step of eight requests takes 2.7 to 3.5 times as long as one of one, where weights are read once for all of them (4.1.4): the roofline would leave it as it is. One share of a block’s dispatch is repeated for every further request. It can’t be one share for the 14B, whose second request costs 30 ms and whose next two cost 20 ms together.',
+    note: 'A step of eight requests takes 2.7 to 3.5 times as long as one of one, where weights are read once for all of them (4.1.4): the roofline would leave it as it is. Of a block’s dispatch, attention is repeated for every request and every head (Algorithm 3 takes the query of one head), the rest is not; its share is fitted to the 8B. What a request adds falls and rises again in every row, most in the 14B’s, whose second request costs 30 ms and whose next two cost 20 ms together: no such law keeps the target there.',
   },
   {
     table: /^Table 6\.3$/,

@@ -6,7 +6,7 @@ import { FITTED_CELLS } from '../../../experiments/lib/reproduce-helm/fitted-cel
 import { feasibility } from '../../../experiments/lib/reproduce-helm/groups.ts';
 import { helmReport } from '../../../experiments/lib/reproduce-helm/report.ts';
 import { helmJson } from '../../../experiments/lib/reproduce-helm/results.ts';
-import { scalings } from '../../../experiments/lib/reproduce-helm/scaling.ts';
+import { rowFloors, scalings } from '../../../experiments/lib/reproduce-helm/scaling.ts';
 import { splitAgrees } from '../../../experiments/lib/reproduce-helm/splits.ts';
 import { verdictOf } from '../../../experiments/lib/reproduce-helm/verdict.ts';
 
@@ -42,9 +42,9 @@ export function helmSpecification(helm: HelmReproduction): void {
     assert.is(splits.find(({ model }) => model === 'Qwen3-8B')?.publishedBytes, 8192);
   });
 
-  test('HELM: constants are fitted to twelve cells, all of them marked, and come out as printed there', () => {
+  test('HELM: constants are fitted to eleven cells, all of them marked, and come out as printed there', () => {
     const places = FITTED_CELLS.flatMap(({ cells }) => cells);
-    assert.is(places.length, 12);
+    assert.is(places.length, 11);
     for (const { table, row, column } of places) {
       const found = comparisons.find(({ cell }) => cell.table === table && cell.row === row && cell.column === column);
       assert.is(found?.cell.use, 'fit');
@@ -56,8 +56,8 @@ export function helmSpecification(helm: HelmReproduction): void {
   });
 
   test('HELM: what was fitted is what such machines have', () => {
-    const { gpuEfficiency, vllmBlock, dispatch, cpuBandwidth, perRequest, copyShare } = constants;
-    for (const share of [gpuEfficiency, perRequest, copyShare]) assert.ok(share > 0 && share < 1);
+    const { gpuEfficiency, vllmBlock, dispatch, cpuBandwidth, attentionShare, copyShare } = constants;
+    for (const share of [gpuEfficiency, attentionShare, copyShare]) assert.ok(share > 0 && share < 1);
     assert.ok(vllmBlock > 0 && vllmBlock < 1e-4);
     for (const seconds of Object.values(dispatch)) assert.ok(seconds > 1e-4 && seconds < 3e-3);
     // Two channels of DDR5, eight of DDR4.
@@ -85,10 +85,16 @@ export function helmSpecification(helm: HelmReproduction): void {
 
   test('HELM: splits of the RTX 4060 within 12 %, TTFT of splits as well, all on the GPU within 13 % or its own spread', () => {
     const [split, first, gpu] = [aimed('split, RTX 4060'), aimed('TTFT of splits'), aimed('all on the GPU')];
-    assert.equal([split.length, first.length, gpu.length], [10, 2, 13]);
-    assert.ok([...split, ...first].every((one) => verdictOf(one) === 'kept'));
+    assert.equal([split.length, first.length, gpu.length], [11, 3, 15]);
+    assert.ok(first.every((one) => verdictOf(one) === 'kept'));
     assert.ok(gpu.every((one) => verdictOf(one) !== 'missed'));
-    assert.is(gpu.filter((one) => verdictOf(one) === 'within noise').length, 3);
+    assert.is(gpu.filter((one) => verdictOf(one) === 'within noise').length, 4);
+    // 80.1 ms, where the others of the same are 58.1 and 60.7.
+    const others = split.filter((one) => verdictOf(one) !== 'kept');
+    assert.equal(
+      others.map((one) => [one.cell.value, verdictOf(one)]),
+      [[80.1, 'excluded']],
+    );
   });
 
   test('HELM: what runs and what does not: all of Table 6.2; of Table 6.1 all but Accelerate’s 32B on the 3090', () => {
@@ -101,14 +107,30 @@ export function helmSpecification(helm: HelmReproduction): void {
     assert.is(feasibility(comparisons, 'Table 6.2').agree, 32);
   });
 
-  test('HELM: batches of the 4B and 8B scale within 15 %, the 14B’s do not', () => {
-    const errors = scalings(comparisons).map(({ comparison, predicted, published }) => ({
-      model: comparison.quantity.model,
-      error: Math.abs(predicted / published - 1),
-    }));
-    assert.is(errors.length, 15);
-    assert.ok(errors.filter(({ model }) => model !== 'Qwen3-14B').every(({ error }) => error < 0.15));
+  test('HELM: twelve of fourteen batches scale within 10 % or the thesis’s own spread', () => {
+    const all = scalings(comparisons);
+    assert.is(all.length, 15);
+    assert.equal(
+      all.flatMap(({ comparison: { cell }, verdict }) =>
+        verdict === 'kept' ? [] : [`${cell.row}, ${cell.column}: ${verdict}`],
+      ),
+      ['3090 / Qwen3-4B, B=4: within noise', 'L40S / Qwen3-4B, B=4: missed', 'L40S / Qwen3-14B, B=2: missed'],
+    );
     assert.is(summary.find(({ what }) => what.includes('throughput of batches'))?.met, false);
+  });
+
+  test('HELM: no law by which requests cost ever more keeps the target of batches on the 14B', () => {
+    const floors = new Map(rowFloors(scalings(comparisons)).map(({ row, floor }) => [row, floor]));
+    const found = ['L40S / Qwen3-4B', 'L40S / Qwen3-8B', 'L40S / Qwen3-14B'].map((row) =>
+      (floors.get(row) ?? 0).toFixed(3),
+    );
+    assert.equal(found, ['0.028', '0.062', '0.127']);
+  });
+
+  test('HELM: whatever Accelerate needs of RAM, the 3090’s machine has more of it for the 32B than the laptop for the 8B', () => {
+    const { against } = conflicts.find(({ subject }) => subject === 'Accelerate with the 32B on the 3090') ?? {};
+    const [, needs, ram] = /grows ([\d.]+) times at most, RAM itself ([\d.]+) times/.exec(against ?? '') ?? [];
+    assert.ok(Number(needs) < Number(ram), `${needs}, ${ram}`);
   });
 
   test('HELM: simulated and predicted are the same, for nothing overlaps', () => {

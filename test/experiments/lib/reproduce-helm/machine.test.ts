@@ -12,8 +12,9 @@ const CONSTANTS: HelmConstants = {
   vllmBlock: 6e-5,
   dispatch: { 'helm-3090': 1.2e-3 },
   cpuBandwidth: { 'helm-3090': 50e9 },
-  promptFlops: { 'helm-3090': 600e9 },
-  perRequest: 0.25,
+  // Of 5325 GFLOPS, of which FP32 is taken to reach half.
+  promptRate: { 'helm-3090': 600 / 2662.5 },
+  attentionShare: 0.25,
   copyShare: 0.4,
 };
 const cluster = loadCluster('helm-3090');
@@ -34,10 +35,21 @@ test('a block on the GPU takes its dispatch where its reading is shorter, and it
   near(totalLayerSeconds(seconds), seconds.memory + seconds.kvCopy);
 });
 
-test('every further request of a batch repeats a share of the dispatch', () => {
+test('attention is dispatched for every request and every head, the rest of a block once', () => {
   const batch = createWorkload({ context: 192, batch: 5 });
-  const { gpu } = device({ workload: batch });
-  near(totalLayerSeconds(layerSeconds(model, batch, gpu)), 2 * 1.2e-3);
+  near(totalLayerSeconds(layerSeconds(model, batch, device({ workload: batch }).gpu)), 2 * 1.2e-3);
+  // 40 heads where the 8B has 32.
+  const wide = createNamedModel(loadCatalogue(), 'Qwen3-14B');
+  near(totalLayerSeconds(layerSeconds(wide, workload, device({ model: wide }).gpu)), (1 + 0.25 / 4) * 1.2e-3);
+});
+
+test('the L40S’s CPU reaches the part of its rate that the other server’s does', () => {
+  const prompt = (name: string): number => {
+    const own = { ...running, phase: 'prefill' } as const;
+    const { cpu } = fittedMachine(loadCluster(name), CONSTANTS, own).devices[0] as Device;
+    return totalLayerSeconds(prefillLayerSeconds(model, workload, cpu));
+  };
+  near(prompt('helm-l40s') / prompt('helm-3090'), 5325 / 2035);
 });
 
 test('vLLM adds its time per block to reading', () => {
