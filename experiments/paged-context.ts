@@ -3,7 +3,7 @@ import { readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
-import { BACKENDS } from './lib/paged-context/backends.ts';
+import { backendsOf } from './lib/paged-context/backends.ts';
 import { contextFindings } from './lib/paged-context/findings.ts';
 import { LIMIT_COLUMNS, limitCells, pagedContextReport } from './lib/paged-context/report.ts';
 import { contextRows, contextsCsv, timesCsv } from './lib/paged-context/results.ts';
@@ -26,7 +26,11 @@ await runExperiment<Options>({
     'HELM: the longest context by backend, and TPOT against the context with pages of the KV cache in RAM (HELM Fig. 6.1).',
   configure: (command) =>
     command
-      .option('--machines <list>', 'clusters whose head is used', 'helm-4060,helm-3090,helm-l40s')
+      .option(
+        '--machines <list>',
+        'clusters: a ring of HELMs takes all devices, all else the head',
+        'helm-4060,helm-3090,helm-l40s',
+      )
       .option('--models <list>', 'models by name, with :mix if wanted', 'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B')
       .option('--prompt <n>', 'tokens of the prompt', '128')
       .option('--most <n>', "output tokens at the models' own limit", '32768')
@@ -47,7 +51,9 @@ function run(options: Options): void {
   const seed = readCount('--seed', options.seed, 0, 1e9);
   const contexts: number[] = [];
   for (let context = 128; context <= most; context *= 2) contexts.push(context);
-  const progress = createProgress(machines.length * models.length * BACKENDS.length);
+  const progress = createProgress(
+    machines.reduce((sum, { cluster }) => sum + models.length * backendsOf({ cluster }).length, 0),
+  );
   const rows = machines.flatMap(({ cluster }) =>
     models.flatMap((model) =>
       contextRows({ machine: { cluster, model }, promptTokens, most, contexts, cells }, ({ backend }) =>

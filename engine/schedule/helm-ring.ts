@@ -1,5 +1,7 @@
+import { type KvPages, type KvPaging, kvPages } from '../cost/kv-pages.ts';
 import { createRingCosts, type DeviceCosts, deviceSeconds } from '../cost/ring-costs.ts';
-import type { ProcessorKind } from '../hardware/device.ts';
+import { type ProcessorKind, transferSeconds } from '../hardware/device.ts';
+import { kvBytesPerToken } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { bestChain } from './chain.ts';
 import { splitStages } from './helm-stages.ts';
@@ -8,6 +10,11 @@ import { noPlan, type Scheduled, type SchedulingProblem } from './scheduler.ts';
 export interface HelmRingOptions {
   /** `search`: each device divides its layers between CPU and GPU; `none`: all of them run on one of the two. */
   readonly split?: 'search' | 'none';
+  /**
+   * How KV caches of GPU layers are paged: VRAM then needs room for a page and what passes through, and evicted pages come
+   * back for every token (HELM 4.2.2). Unless given, all of them are in RAM, and free to read.
+   */
+  readonly paging?: KvPaging;
 }
 
 interface Division {
@@ -16,17 +23,31 @@ interface Division {
   readonly seconds: number;
 }
 
+interface RingPages extends KvPages {
+  readonly seconds: number;
+}
+
 const NOWHERE: Division = { gpuLayers: 0, output: undefined, seconds: Number.POSITIVE_INFINITY };
 
 /**
  * A ring whose devices divide their layers between CPU and GPU by HELM's search, every division tried: one round, KV caches
- * in RAM, so that VRAM is for weights; weights in RAM are mapped, and what has no room is read from disk for every token
+ * in RAM, so that VRAM is for weights, or in pages between the two; weights in RAM are mapped, and what has no room is read from disk for every token
  * (prima.cpp Eqs. 12–19, `overflow`). The least of all such plans, by dynamic programming over devices and layers.
  */
-export function helmRing(problem: SchedulingProblem, { split = 'search' }: HelmRingOptions = {}): Scheduled {
+export function helmRing(problem: SchedulingProblem, { split = 'search', paging }: HelmRingOptions = {}): Scheduled {
   const { belief, model, workload, runtime } = problem;
   const costs = createRingCosts(belief, model, workload, runtime);
 
+  /** Of a device's GPU layers, and the seconds in which a token's evicted pages come back, nothing hidden. */
+  const pagesOf = (index: number, gpuLayers: number, output: ProcessorKind | undefined): RingPages | undefined => {
+    const gpu = belief.devices[index]?.gpu;
+    if (paging === undefined || gpu?.api !== 'cuda' || gpuLayers === 0) return undefined;
+    const weights = gpuLayers * model.layer.bytes + (output === 'gpu' ? model.output.bytes : 0);
+    const poolBytes = (costs.devices[index] as DeviceCosts).gpuRoom - weights;
+    const tokenBytes = kvBytesPerToken(model) * workload.batch;
+    const pages = kvPages({ paging, layers: gpuLayers, tokens: workload.context, tokenBytes, poolBytes });
+    return { ...pages, seconds: gpuLayers * pages.evicted * transferSeconds(gpu.hostLink, pages.sliceBytes) };
+  };
   const divide = (index: number, layers: number): Division => {
     const device = costs.devices[index] as DeviceCosts;
     const hasGpu = device.gpu !== undefined;
@@ -37,8 +58,11 @@ export function helmRing(problem: SchedulingProblem, { split = 'search' }: HelmR
     let best = NOWHERE;
     for (const gpuLayers of counts) {
       for (const output of outputs) {
-        const load = { cpuLayers: layers - gpuLayers, gpuLayers, output, prefetches: false, kvInRam: true };
-        const seconds = deviceSeconds(costs, device, load, layers > 0 ? 1 : 0, 'overflow');
+        const pages = pagesOf(index, gpuLayers, output);
+        const cpuLayers = layers - gpuLayers;
+        const load = { cpuLayers, gpuLayers, output, prefetches: false, kvInRam: true, kvPages: pages };
+        const copies = pages?.seconds ?? 0;
+        const seconds = deviceSeconds(costs, device, load, layers > 0 ? 1 : 0, 'overflow') + copies;
         if (seconds < best.seconds) best = { gpuLayers, output, seconds };
       }
     }

@@ -53,6 +53,18 @@ test('an 8B on 8 GB: HELM goes on where others end, and what its pages cost', as
   );
 });
 
+test('an 8B on a ring: all devices together, each with pages of its own', async () => {
+  const out = join(directory, 'ring');
+  const options = ['--machines', 'prima-home', '--models', 'Qwen3-8B', '--most', '4096', '--out', out, '--json'];
+  const { code, stdout, stderr } = await runScript('experiments/paged-context.ts', ...options);
+  assert.is(code, 0, stderr);
+  const { rows } = JSON.parse(stdout) as { rows: readonly ContextRow[] };
+  const [helm, ring] = ['helm', 'helm-ring'].map((name) => rows.find(({ backend }) => backend === name));
+  assert.is(rows.length, 5);
+  assert.is(ring?.outputTokens, 4096);
+  assert.ok(Number(ring?.times[0]?.seconds) < Number(helm?.times[0]?.seconds));
+});
+
 testReport(() => join(directory, 'report.html'), 2);
 
 test.run();

@@ -106,26 +106,33 @@ test('helm-devices is the least of all plans that fit, by the roofline formulas;
   assert.ok(found > 20, `${found} of 80`);
 });
 
-test('helm-ring is the least of all plans, by the ring formulas, disk included', () => {
+const pagings = fc.record({
+  pageTokens: fc.integer({ min: 1, max: 6 }),
+  watermark: fc.constantFrom(0.5, 0.8),
+  passingSlices: fc.integer({ min: 1, max: 2 }),
+});
+
+test('helm-ring is the least of all plans, by the ring formulas, disk and pages included', () => {
   fc.assert(
-    fc.property(clusters, (cluster) => {
+    fc.property(clusters, fc.option(pagings, { nil: undefined }), (cluster, paging) => {
       const problem = problemOf(cluster);
+      const paged = paging && { paging };
       const secondsOf = (plan: Plan): number => {
-        const prediction = predict({ ...problem, plan, truth: cluster });
+        const prediction = predict({ ...problem, plan, truth: cluster, ...paged });
         return prediction.infeasible.length > 0 ? Number.POSITIVE_INFINITY : prediction.tokenSeconds;
       };
       let least = Number.POSITIVE_INFINITY;
       for (const plan of allPlans(cluster.devices, TOY_MODEL.layers)) {
         if (plan.embedding.processor === 'cpu') least = Math.min(least, secondsOf(plan));
       }
-      const { plan } = helmRing(problem);
-      const plain = helmRing(problem, { split: 'none' }).plan;
+      const { plan } = helmRing(problem, paged);
+      const plain = helmRing(problem, { split: 'none', ...paged }).plan;
       if (plan === undefined) assert.is(least, Number.POSITIVE_INFINITY);
       else relativelyNear(secondsOf(plan), least);
       // Never worse than the ring whose devices use one of their processors.
       if (plain !== undefined) assert.ok(plan !== undefined && secondsOf(plan) <= secondsOf(plain) * (1 + 1e-12));
     }),
-    { seed: 9, numRuns: 80 },
+    { seed: 9, numRuns: 160 },
   );
 });
 

@@ -10,7 +10,7 @@ export function agrees({ outputTokens, published }: ContextRow): boolean | undef
 
 /** What the rows say, in sentences. @param most the model's own limit */
 export function contextFindings(rows: readonly ContextRow[], most: number): string[] {
-  const helm = rows.filter(({ backend, outputTokens }) => backend === 'helm' && outputTokens > 0);
+  const helm = rows.filter(({ backend, outputTokens }) => backend.startsWith('helm') && outputTokens > 0);
   const full = helm.filter(({ outputTokens }) => outputTokens === most);
   const printed = rows.filter((row) => agrees(row) !== undefined);
   const matching = printed.filter((row) => agrees(row) === true);

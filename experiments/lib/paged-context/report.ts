@@ -14,11 +14,17 @@ export interface PagedContextReport {
   readonly machines: readonly { readonly name: string; readonly statements: readonly Statement[] }[];
 }
 
-const TITLES = { helm: 'HELM', accelerate: 'Accelerate', deepspeed: 'DeepSpeed ZeRO-Inference', vllm: 'vLLM' } as const;
+const TITLES = {
+  helm: 'HELM',
+  accelerate: 'Accelerate',
+  deepspeed: 'DeepSpeed ZeRO-Inference',
+  vllm: 'vLLM',
+  'helm-ring': 'HELM on all devices',
+} as const;
 
 export function pagedContextReport({ rows, findings, subtitle, machines }: PagedContextReport): Report {
   const names = machines.map(({ name }) => name);
-  const withTimes = rows.filter(({ backend, times }) => backend === 'helm' && times.length > 0);
+  const withTimes = rows.filter(({ backend, times }) => backend.startsWith('helm') && times.length > 0);
   return {
     title: 'How long a context fits, and what it costs',
     subtitle,
@@ -54,7 +60,7 @@ export function pagedContextReport({ rows, findings, subtitle, machines }: Paged
             title: 'TPOT against the context, simulated',
             note: 'Lines end where the next power of two does not fit. Dashed: HELM if no copy were hidden behind computing.',
             choose: 'Model and machine',
-            variants: withTimes.map(({ machine, model }) => ({
+            variants: withTimes.filter(isFirstOfChart).map(({ machine, model }) => ({
               label: `${model} on ${machine}`,
               figure: timesChart(rows.filter((row) => row.machine === machine && row.model === model)),
             })),
@@ -139,6 +145,11 @@ function limitsChart(rows: readonly ContextRow[]): Figure {
   });
 }
 
+/** A model on a machine has one chart, whatever its backends. */
+function isFirstOfChart({ machine, model }: ContextRow, index: number, rows: readonly ContextRow[]): boolean {
+  return rows.findIndex((one) => one.machine === machine && one.model === model) === index;
+}
+
 function timesChart(rows: readonly ContextRow[]): Figure {
   const lines = rows.filter(({ times }) => times.length > 0);
   const helm = lines.find(({ backend }) => backend === 'helm');
@@ -171,6 +182,7 @@ function timesChart(rows: readonly ContextRow[]): Figure {
 const TIME_COLUMNS = [
   { title: 'machine', label: true },
   { title: 'model', label: true },
+  { title: 'backend', label: true },
   { title: 'tokens in the KV cache', align: 'right' },
   { title: 'TPOT', align: 'right' },
   { title: 'of it waiting for pages', align: 'right' },
@@ -178,9 +190,9 @@ const TIME_COLUMNS = [
   { title: 'copied per token', align: 'right' },
 ] as const;
 
-function timeCells({ machine, model, times }: ContextRow): string[][] {
+function timeCells({ machine, model, backend, times }: ContextRow): string[][] {
   return times.map(({ context, seconds, waitSeconds, predictedSeconds, copiedBytes }) => [
-    ...[machine, model, context.toLocaleString('en-US'), formatSeconds(seconds), formatSeconds(waitSeconds)],
-    ...[formatSeconds(predictedSeconds), formatBytes(copiedBytes)],
+    ...[machine, model, TITLES[backend], context.toLocaleString('en-US'), formatSeconds(seconds)],
+    ...[formatSeconds(waitSeconds), formatSeconds(predictedSeconds), formatBytes(copiedBytes)],
   ]);
 }

@@ -1,6 +1,6 @@
 import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
 import { toCsv } from '../csv.ts';
-import { BACKENDS, type Backend, load, type Machine } from './backends.ts';
+import { type Backend, backendsOf, load, type Machine } from './backends.ts';
 import { longestContext } from './longest-context.ts';
 import { type TokenTime, tokenTime } from './token-times.ts';
 
@@ -55,7 +55,7 @@ export function contextRow(backend: Backend, task: ContextTask): ContextRow {
 }
 
 export function contextRows(task: ContextTask, onRow: (row: ContextRow) => void): ContextRow[] {
-  return BACKENDS.map((backend) => {
+  return backendsOf(task.machine).map((backend) => {
     const row = contextRow(backend, task);
     onRow(row);
     return row;

@@ -25,9 +25,9 @@ const TOKENS = 4;
 
 /** Undefined where the context doesn't fit. */
 export function tokenTime(loaded: Loaded, { cluster, model }: Machine, context: number): TokenTime | undefined {
-  const { paging, lack } = loaded;
+  const { paging, lack, readsAgain } = loaded;
   if (loaded.plan === undefined || lack(context) !== undefined) return undefined;
-  const plan = withoutReloads(loaded.plan, model);
+  const plan = readsAgain ? loaded.plan : withoutReloads(loaded.plan, model);
   const workload = createWorkload({ promptTokens: 1, outputTokens: TOKENS, context });
   const parts = { plan, model, workload, runtime: ROOFLINE_RUNTIME, ...(paging && { paging }) };
   const { trace, outOfMemory } = simulate({ ...parts, cluster, context: 'fixed' });
@@ -52,7 +52,7 @@ export function tokenTime(loaded: Loaded, { cluster, model }: Machine, context: 
   };
 }
 
-/** None of these systems reads weights from the disk: they hold in memory what isn't on the GPU. */
+/** A single device's weights that aren't on its GPU stay in RAM. */
 function withoutReloads(plan: Plan, model: Model): Plan {
   const { device, processor } = plan.output;
   const cpuLayers = plan.stages.reduce(

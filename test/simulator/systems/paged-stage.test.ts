@@ -5,6 +5,7 @@ import type { KvPaging } from '../../../engine/cost/kv-pages.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
+import { helmRing } from '../../../engine/schedule/helm-ring.ts';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { near } from '../../support/near.ts';
@@ -66,6 +67,65 @@ test('four of five pages evicted: two slices come ahead, the layer waits 0.26 s 
     [0, 1, 2, 3].map((page) => `KV page ${page} to RAM`),
   );
   assert.ok(perfettoTrace(trace).traceEvents.length > 0);
+});
+
+/** Two devices whose GPUs have room for two layers each and 800 bytes; the head's for the output layer too. */
+const RING = toyCluster(
+  ['pc', 'other'].map((name, index) => {
+    const vram = TOY_RUNTIME.gpuBufferBytes + (index === 0 ? 11_000 : 8000) + 800;
+    return toyDevice(name, { gpu: toyGpu('cuda', vram), memory: toyMemory(3000) });
+  }),
+);
+
+test('in a ring every device has its own pages: layers wait as on a single machine, while others compute or not', () => {
+  const problem = {
+    model: TOY_MODEL,
+    workload: createWorkload({ outputTokens: 3, context: 10 }),
+    runtime: TOY_RUNTIME,
+  };
+  const { plan } = helmRing({ ...problem, belief: RING }, { paging: PAGING });
+  assert.ok(plan !== undefined);
+  assert.equal(
+    plan.stages.map(({ device, processor, from, to }) => [device, processor, from, to]),
+    [
+      ['pc', 'gpu', 0, 2],
+      ['other', 'gpu', 2, 4],
+    ],
+  );
+  const { trace, outOfMemory } = simulate({
+    ...problem,
+    cluster: RING,
+    plan,
+    paging: PAGING,
+    context: 'fixed',
+    extentBytes: 1,
+  });
+  assert.equal(outOfMemory, []);
+  const resident = predict({ ...problem, truth: RING, plan: { ...plan, kvCache: 'with-layers' } }).tokenSeconds;
+  const [, ...later] = trace.tokens.filter(({ phase }) => phase === 'decode');
+  // As in the test before: four slices in every layer, the first two of which are there.
+  for (const { start, end } of later) near(end - start, resident + 4 * (3.79 - 3.27), 1e-9);
+  for (const device of ['pc', 'other']) {
+    const own = trace.spans.filter((span) => span.device === device);
+    // Of two layers each: a page is 400 bytes.
+    const left = own.filter(({ name }) => name.endsWith('to RAM'));
+    assert.equal(
+      left.map(({ args }) => args.bytes),
+      [400, 400, 400, 400],
+    );
+    assert.ok(own.some(({ name, lane }) => name.startsWith('waits for KV page') && lane === 'gpu'));
+  }
+});
+
+test('without room for a page the search gives a device fewer layers than its weights would let it have', () => {
+  const problem = { model: TOY_MODEL, workload: createWorkload({ context: 10 }), runtime: TOY_RUNTIME, belief: RING };
+  const onGpu = (paging?: KvPaging): number =>
+    (helmRing(problem, paging && { paging }).plan?.stages ?? [])
+      .filter(({ processor }) => processor === 'gpu')
+      .reduce((sum, { from, to }) => sum + to - from, 0);
+  assert.is(onGpu(), 4);
+  // A page of eight tokens is 1600 bytes for two layers.
+  assert.ok(onGpu({ ...PAGING, pageTokens: 8 }) < 4);
 });
 
 test('what fits below the watermark stays, and costs nothing', () => {
