@@ -77,8 +77,8 @@ void CommandReader::read(Program& program) {
       return readStore(program);
     case Code::Attention:
       return readAttention(program);
-    case Code::AttendPage:
-      return readAttendPage(program);
+    case Code::AttendPages:
+      return readAttendPages(program);
     case Code::DivideRows:
       return readDivideRows(program);
     case Code::Swiglu:
@@ -162,25 +162,36 @@ void CommandReader::readAttention(Program& program) {
   program.append(AttentionOperation{from, queries, y, heads, position, scale});
 }
 
-void CommandReader::readAttendPage(Program& program) {
-  const CacheView& from = cache();
+void CommandReader::readAttendPages(Program& program) {
+  const std::size_t pageCount = count();
+  require(pageCount > 0 && pageCount <= left_.size(), "attend pages: there are no pages");
+  std::vector<CachePage> pages;
+  for (std::size_t page = 0; page < pageCount; page++) {
+    const CacheView& own = cache();
+    const std::size_t first = count();
+    const std::size_t positions = count();
+    require(positions <= own.capacity, "attend pages: beyond the cache's capacity");
+    pages.push_back({own, first, positions});
+    const CacheView& front = pages.front().cache;
+    require(own.kvHeads == front.kvHeads && own.headSize == front.headSize && own.type == front.type,
+            "attend pages: caches differ in shape");
+  }
+  const CacheView& from = pages.front().cache;
   const auto queries = slice();
   const auto sums = slice();
   const auto largest = slice();
   const auto totals = slice();
   const std::size_t heads = count();
   const std::size_t position = count();
-  const std::size_t first = count();
-  const std::size_t positions = count();
   const auto scale = static_cast<float>(number());
   const bool begins = count() != 0;
-  times(heads, from.kvHeads, "attend page: query heads aren't a multiple of KV heads");
-  require(from.headSize <= queries.size() / heads, "attend page: queries are smaller than a token");
-  const std::size_t tokens = times(queries.size(), heads * from.headSize, "attend page: queries aren't whole tokens");
-  require(sums.size() == queries.size(), "attend page: sums differ from the queries");
-  require(largest.size() == tokens * heads && totals.size() == largest.size(), "attend page: not a value for each head");
-  require(positions <= from.capacity, "attend page: beyond the cache's capacity");
-  program.append(AttendPageOperation{from, queries, sums, largest, totals, heads, position, first, positions, scale, begins});
+  times(heads, from.kvHeads, "attend pages: query heads aren't a multiple of KV heads");
+  require(from.headSize <= queries.size() / heads, "attend pages: queries are smaller than a token");
+  const std::size_t tokens = times(queries.size(), heads * from.headSize, "attend pages: queries aren't whole tokens");
+  require(sums.size() == queries.size(), "attend pages: sums differ from the queries");
+  require(largest.size() == tokens * heads && totals.size() == largest.size(), "attend pages: not a value for each head");
+  program.append(
+      AttendPagesOperation{std::move(pages), queries, sums, largest, totals, heads, position, scale, begins});
 }
 
 void CommandReader::readDivideRows(Program& program) {

@@ -6,7 +6,7 @@
 namespace hearth {
 
 /** The operations' numbers, as engine/kernels/native/codes.ts has them. */
-enum class Code { Embed, RmsNorm, Multiply, Rope, Store, Attention, Swiglu, Softmax, Add, AttendPage, DivideRows };
+enum class Code { Embed, RmsNorm, Multiply, Rope, Store, Attention, Swiglu, Softmax, Add, AttendPages, DivideRows };
 
 /**
  * Reads commands: numbers one after another, each command its code and operands. A vector's operand is its number,
@@ -33,7 +33,7 @@ class CommandReader {
   void readRope(Program& program);
   void readStore(Program& program);
   void readAttention(Program& program);
-  void readAttendPage(Program& program);
+  void readAttendPages(Program& program);
   void readDivideRows(Program& program);
   void readElementwise(Program& program, Code code);
 

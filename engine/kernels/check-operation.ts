@@ -50,16 +50,24 @@ export function checkOperation(operation: Operation): void {
       within(kind, cache, position, tokens);
       return;
     }
-    case 'attend-page': {
-      const { cache, queries, y, heads, largest, totals, first, count } = operation;
-      whole(kind, 'heads', heads, cache.kvHeads);
-      const tokens = whole(kind, 'queries', queries.values.length, heads * cache.headSize);
+    case 'attend-pages': {
+      const { pages, queries, y, heads, largest, totals, position } = operation;
+      const [page] = pages;
+      if (page === undefined) throw new RangeError(`${kind}: no pages`);
+      const { kvHeads, headSize, type } = page.cache;
+      whole(kind, 'heads', heads, kvHeads);
+      const tokens = whole(kind, 'queries', queries.values.length, heads * headSize);
       equal(kind, 'y', y.values.length, queries.values.length);
       equal(kind, 'largest', largest.values.length, tokens * heads);
       equal(kind, 'totals', totals.values.length, tokens * heads);
-      within(kind, cache, 0, count);
-      if (!(Number.isInteger(first) && first >= 0 && Number.isInteger(operation.position) && operation.position >= 0))
-        throw new RangeError(`${kind}: tokens at ${operation.position}, a page from ${first} on`);
+      for (const { cache, first, count } of pages) {
+        equal(kind, 'KV heads of a page', cache.kvHeads, kvHeads);
+        equal(kind, 'head size of a page', cache.headSize, headSize);
+        if (cache.type !== type) throw new RangeError(`${kind}: pages in ${type} and ${cache.type}`);
+        within(kind, cache, 0, count);
+        if (!(Number.isInteger(first) && first >= 0 && Number.isInteger(position) && position >= 0))
+          throw new RangeError(`${kind}: tokens at ${position}, a page from ${first} on`);
+      }
       return;
     }
     case 'divide-rows':

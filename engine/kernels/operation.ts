@@ -14,7 +14,7 @@ export type Operation =
   | RopeOperation
   | StoreOperation
   | AttentionOperation
-  | AttendPageOperation
+  | AttendPagesOperation
   | DivideRowsOperation
   | SwigluOperation
   | SoftmaxOperation
@@ -95,15 +95,24 @@ export interface AttentionOperation {
   readonly scale: number;
 }
 
+/** Positions of a context that lie in a cache of their own. */
+export interface CachePage {
+  readonly cache: KeyValueCache;
+  /** The context's position that is the cache's first, and how many of the cache there are. */
+  readonly first: number;
+  readonly count: number;
+}
+
 /**
- * Attention over a part of a context, a page, merged into what was seen of other pages, in any order: with the scores
+ * Attention over parts of a context, pages, merged into what was seen of other pages, in any order: with the scores
  * e = scale·q·k of the positions that a token may see, m ← max(m, max e), and s and the numerator are scaled by
  * e^(m_old − m) before Σ e^(e−m) and Σ e^(e−m)·v are added (HELM Eqs. 4.18–4.20). After the last page a `divide-rows` of
  * the numerator by s gives what `attention` does.
  */
-export interface AttendPageOperation {
-  readonly kind: 'attend-page';
-  readonly cache: KeyValueCache;
+export interface AttendPagesOperation {
+  readonly kind: 'attend-pages';
+  /** One after another, at least one; caches of one shape but for their capacity. */
+  readonly pages: readonly CachePage[];
   /** [tokens][heads][headSize] */
   readonly queries: Vector;
   /** The numerator o. [tokens][heads][headSize] */
@@ -115,11 +124,8 @@ export interface AttendPageOperation {
   readonly heads: number;
   /** Of the first token. */
   readonly position: number;
-  /** The context's position that is the cache's first, and how many of the cache there are. */
-  readonly first: number;
-  readonly count: number;
   readonly scale: number;
-  /** Whether it is the first page: nothing was seen before (m = −∞, s = 0, o = 0). */
+  /** Whether its pages are the first: nothing was seen before (m = −∞, s = 0, o = 0). */
   readonly begins: boolean;
 }
 

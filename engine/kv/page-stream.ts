@@ -21,6 +21,8 @@ export interface PageStreamOptions {
 export interface PageStream {
   /** Waits for a slice. It stays until it is given back. @param evicted pages that the layers of this pass need */
   take(layer: number, page: number, evicted: number): KeyValueCache;
+  /** The slice after the last one that was taken is there: nobody would wait for it. */
+  isReady(): boolean;
   /** Its memory takes the next slice. */
   giveBack(cache: KeyValueCache): void;
   /** Forgets what was read ahead: pages have changed. */
@@ -77,6 +79,7 @@ export function createPageStream(options: PageStreamOptions): PageStream {
       }
       return cache;
     },
+    isReady: () => ahead[0]?.job.poll() !== undefined,
     giveBack(cache) {
       free.push(cache);
       readAhead();

@@ -36,8 +36,11 @@ export interface PagedCache {
   begin(tokens: number): void;
   /** What of a layer is in memory, the page that tokens are written to last. */
   held(layer: number): HeldSlice[];
-  /** What is not: one slice after another; each is gone when the next is asked for. */
-  passing(layer: number): Iterable<HeldSlice>;
+  /**
+   * What is not, oldest first, as many slices together as are there, at most half of those that pass through. They are gone
+   * when the next ones are asked for, of this layer or another, or the next pass begins.
+   */
+  passing(layer: number): Iterable<readonly HeldSlice[]>;
   rewind(tokens: number): void;
 }
 
@@ -52,6 +55,8 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const leaving: { readonly page: number; readonly jobs: readonly CacheJob[] }[] = [];
   let made = 0;
   let opened: { readonly file: CacheFile; readonly stream: PageStream } | undefined;
+  /** Of the stream's memory what is being attended to. */
+  const lent: KeyValueCache[] = [];
 
   const makeSlices = (count: number): KeyValueCache[] =>
     Array.from({ length: count }, () => kernels.cache({ ...shape, capacity: pageTokens }));
@@ -66,6 +71,9 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const sample = (): void =>
     recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, slices.size * layers * sliceBytes);
 
+  const giveBack = (): void => {
+    for (const cache of lent.splice(0)) opened?.stream.giveBack(cache);
+  };
   const startLeaving = (): void => {
     const { file } = secondPool();
     const page = table.leave();
@@ -117,6 +125,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     },
     states: () => table.states(),
     begin(tokens) {
+      giveBack();
       while (leaving[0]?.jobs.every((job) => job.poll() !== undefined)) finishLeaving();
       if (table.room() === pageTokens) {
         makeRoom();
@@ -132,14 +141,24 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
         .map((state) => ({ ...state, cache: slices.get(state.page)?.[layer] as KeyValueCache })),
     *passing(layer) {
       const { evicted } = table;
-      for (const state of table.states().slice(0, evicted)) {
-        const { stream } = secondPool();
-        const cache = stream.take(layer, state.page, evicted);
-        yield { ...state, cache };
-        stream.giveBack(cache);
+      if (evicted === 0) return;
+      const { stream } = secondPool();
+      const most = Math.max(1, Math.floor(plan.passingSlices / 2));
+      const states = table.states().slice(0, evicted);
+      for (let next = 0; next < evicted; next += lent.length) {
+        giveBack();
+        const slices: HeldSlice[] = [];
+        for (const state of states.slice(next, next + most)) {
+          if (slices.length > 0 && !stream.isReady()) break;
+          const cache = stream.take(layer, state.page, evicted);
+          lent.push(cache);
+          slices.push({ ...state, cache });
+        }
+        yield slices;
       }
     },
     rewind(tokens) {
+      giveBack();
       while (leaving.length > 0) finishLeaving();
       const { fetched, pages } = table.rewind(tokens);
       for (let page = table.pages; page < pages; page++) {

@@ -57,13 +57,14 @@ export function createTransformer(parts: TransformerParts): Transformer {
         if (later === undefined) continue;
         // What is there is computed while evicted pages are on their way.
         kernels.run(together);
-        together = [];
-        for (const batch of later) kernels.run(batch);
+        let batch = later.next();
+        for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);
+        together = [...batch.value];
       }
       kernels.run(together);
       return;
     }
-    for (const { name, operations, later = [] } of stages) {
+    for (const { name, operations, later } of stages) {
       hooks.before?.(name);
       const parts: TimeRange[] = [];
       const runPart = (part: readonly Operation[]): void => {
@@ -72,7 +73,11 @@ export function createTransformer(parts: TransformerParts): Transformer {
         parts.push({ start, end: performance.now() / 1000 });
       };
       runPart(operations);
-      for (const batch of later) runPart(batch);
+      if (later !== undefined) {
+        let batch = later.next();
+        for (; batch.done !== true; batch = later.next()) runPart(batch.value);
+        runPart(batch.value);
+      }
       const [{ start }, { end }] = [parts[0] as TimeRange, parts.at(-1) as TimeRange];
       hooks.after?.({ name, tokens, start, end, parts });
     }

@@ -10,8 +10,8 @@ import type { LayerWeights, Weights } from './weights.ts';
 export interface Stage {
   readonly name: StageTime['name'];
   readonly operations: readonly Operation[];
-  /** Batches that follow; taking the next one may wait for a page of the KV cache. */
-  readonly later?: Iterable<readonly Operation[]>;
+  /** Batches that follow, as LayerBatches has them. */
+  readonly later?: LayerBatches['later'];
 }
 
 export interface ForwardPass {

@@ -19,10 +19,13 @@ export interface PagedLayer {
   readonly position: number;
 }
 
-/** Operations for what is in memory, and batches that follow: taking the next one waits for an evicted page. */
+/**
+ * Operations for what is in memory, and batches that follow. Taking the next one waits for an evicted page, and takes the
+ * memory of those before it, so that each is run first; the last, which it returns, may be run with what follows.
+ */
 export interface LayerBatches {
   readonly operations: readonly Operation[];
-  readonly later?: Iterable<readonly Operation[]>;
+  readonly later?: Iterator<readonly Operation[], readonly Operation[]>;
 }
 
 /**
@@ -42,7 +45,7 @@ export function pagedLayer(paged: PagedLayer): LayerBatches {
       values: activations.v,
       position: position - newest.from,
     },
-    ...held.map((slice, index) => attendPage(paged, slice, index === 0)),
+    attendPages(paged, held, true),
   ];
   const after: Operation[] = [
     { kind: 'divide-rows', divisors: paged.totals, y: activations.attended },
@@ -52,22 +55,28 @@ export function pagedLayer(paged: PagedLayer): LayerBatches {
   return { operations: before, later: evictedBatches(paged, after) };
 }
 
-/** A batch for each evicted page, the last one with the rest of the layer. */
-function* evictedBatches(paged: PagedLayer, after: readonly Operation[]): Iterable<readonly Operation[]> {
+/** A batch for evicted pages that come together, the last one with the rest of the layer. */
+function* evictedBatches(
+  paged: PagedLayer,
+  after: readonly Operation[],
+): Generator<readonly Operation[], readonly Operation[]> {
   const { cache, layer } = paged;
-  for (const slice of cache.passing(layer)) {
-    const attend = attendPage(paged, slice, false);
-    yield slice.page === cache.evicted - 1 ? [attend, ...after] : [attend];
+  for (const slices of cache.passing(layer)) {
+    const attend = attendPages(paged, slices, false);
+    if (slices.at(-1)?.page === cache.evicted - 1) return [attend, ...after];
+    yield [attend];
   }
+  return after;
 }
 
-function attendPage(
+function attendPages(
   { settings, activations, largest, totals, position }: PagedLayer,
-  { cache, from, to }: HeldSlice,
+  slices: readonly HeldSlice[],
   begins: boolean,
 ): Operation {
   const { heads, headSize } = settings.shape;
   const { q: queries, attended: y } = activations;
+  const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
   const state = { queries, y, largest, totals, heads, position, begins };
-  return { kind: 'attend-page', cache, ...state, first: from, count: to - from, scale: 1 / Math.sqrt(headSize) };
+  return { kind: 'attend-pages', pages, ...state, scale: 1 / Math.sqrt(headSize) };
 }

@@ -107,12 +107,19 @@ struct AttentionOperation {
   float scale;
 };
 
-/**
- * Merges `count` positions, the first of which is the context's position `first`, into what the tokens' heads have seen of
- * others: largest and totals [token][head], sums [token][head][headSize].
- */
-struct AttendPageOperation {
+/** The first `count` positions of a cache, which are those of a context from `first` on. */
+struct CachePage {
   CacheView cache;
+  std::size_t first;
+  std::size_t count;
+};
+
+/**
+ * Merges pages, caches of one shape but for their capacity, into what the tokens' heads have seen of others: largest and
+ * totals [token][head], sums [token][head][headSize].
+ */
+struct AttendPagesOperation {
+  std::vector<CachePage> pages;
   std::span<const float> queries;
   std::span<float> sums;
   std::span<float> largest;
@@ -120,8 +127,6 @@ struct AttendPageOperation {
   std::size_t heads;
   /** Of the first token. */
   std::size_t position;
-  std::size_t first;
-  std::size_t count;
   float scale;
   bool begins;
 };
@@ -150,7 +155,7 @@ struct AddOperation {
 };
 
 using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, PackOperation, MatmulOperation,
-                               RopeOperation, StoreOperation, AttentionOperation, AttendPageOperation,
+                               RopeOperation, StoreOperation, AttentionOperation, AttendPagesOperation,
                                DivideRowsOperation, SwigluOperation, SoftmaxOperation, AddOperation>;
 
 }  // namespace hearth

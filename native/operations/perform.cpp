@@ -12,7 +12,10 @@ constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b -
 constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr std::size_t index(Type type) { return static_cast<std::size_t>(type); }
 
-std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * o.cache.headSize); }
+const CacheView& cacheOf(const AttentionOperation& o) { return o.cache; }
+const CacheView& cacheOf(const AttendPagesOperation& o) { return o.pages.front().cache; }
+
+std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * cacheOf(o).headSize); }
 
 /** Rows of a unit of divisions. */
 std::size_t unitRows(const DivideRowsOperation& o) {
@@ -35,7 +38,7 @@ struct Units {
     return o.keys.size() / (o.cache.kvHeads * o.cache.headSize);
   }
   std::size_t operator()(const AttentionOperation& o) const { return tokensOf(o) * o.cache.kvHeads; }
-  std::size_t operator()(const AttendPageOperation& o) const { return tokensOf(o) * o.cache.kvHeads; }
+  std::size_t operator()(const AttendPagesOperation& o) const { return tokensOf(o) * cacheOf(o).kvHeads; }
   std::size_t operator()(const DivideRowsOperation& o) const { return ceilDivide(o.divisors.size(), unitRows(o)); }
   std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
@@ -56,8 +59,8 @@ struct ScratchBytes {
   std::size_t operator()(const AttentionOperation& o) const {
     return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
   }
-  std::size_t operator()(const AttendPageOperation& o) const {
-    return attentionScratch(o.heads / o.cache.kvHeads) * sizeof(float);
+  std::size_t operator()(const AttendPagesOperation& o) const {
+    return attentionScratch(o.heads / cacheOf(o).kvHeads) * sizeof(float);
   }
   std::size_t operator()(const auto&) const { return 0; }
 };
@@ -190,18 +193,23 @@ struct Perform {
                     reinterpret_cast<float*>(scratch.bytes), o.y.data() + at);
   }
 
-  void operator()(const AttendPageOperation& o) const {
+  void operator()(const AttendPagesOperation& o) const {
     scratch.source = 0;
-    const std::size_t group = o.heads / o.cache.kvHeads;
-    const std::size_t token = tokensOf(o) - 1 - unit / o.cache.kvHeads;
-    const std::size_t kvHead = unit % o.cache.kvHeads;
+    const auto [kvHeads, headSize] = std::pair(cacheOf(o).kvHeads, cacheOf(o).headSize);
+    const std::size_t group = o.heads / kvHeads;
+    const std::size_t token = tokensOf(o) - 1 - unit / kvHeads;
+    const std::size_t kvHead = unit % kvHeads;
     const std::size_t end = o.position + token + 1;
-    const std::size_t length = end > o.first ? std::min(o.count, end - o.first) : 0;
     const std::size_t head = token * o.heads + kvHead * group;
-    const std::size_t at = head * o.cache.headSize;
-    table.attendPage(o.cache, kvHead, length, o.queries.data() + at, group, o.scale,
-                     reinterpret_cast<float*>(scratch.bytes),
-                     {o.largest.data() + head, o.totals.data() + head, o.sums.data() + at}, o.begins);
+    const std::size_t at = head * headSize;
+    const SeenHeads seen = {o.largest.data() + head, o.totals.data() + head, o.sums.data() + at};
+    bool begins = o.begins;
+    for (const CachePage& page : o.pages) {
+      const std::size_t length = end > page.first ? std::min(page.count, end - page.first) : 0;
+      table.attendPage(page.cache, kvHead, length, o.queries.data() + at, group, o.scale,
+                       reinterpret_cast<float*>(scratch.bytes), seen, begins);
+      begins = false;
+    }
   }
 
   void operator()(const DivideRowsOperation& o) const {

@@ -27,10 +27,12 @@ struct Reads {
     ranges.push_back(bytesOf(o.cache.keys, o.cache));
     ranges.push_back(bytesOf(o.cache.values, o.cache));
   }
-  void operator()(const AttendPageOperation& o) const {
+  void operator()(const AttendPagesOperation& o) const {
     add(o.queries);
-    ranges.push_back(bytesOf(o.cache.keys, o.cache));
-    ranges.push_back(bytesOf(o.cache.values, o.cache));
+    for (const CachePage& page : o.pages) {
+      ranges.push_back(bytesOf(page.cache.keys, page.cache));
+      ranges.push_back(bytesOf(page.cache.values, page.cache));
+    }
   }
   void operator()(const DivideRowsOperation& o) const { add(o.divisors); }
   void operator()(const SwigluOperation& o) const { add(o.gate, o.up); }
@@ -48,7 +50,7 @@ struct Writes {
     ranges.push_back(bytesOf(o.cache.keys, o.cache));
     ranges.push_back(bytesOf(o.cache.values, o.cache));
   }
-  void operator()(const AttendPageOperation& o) const {
+  void operator()(const AttendPagesOperation& o) const {
     for (const auto span : {o.sums, o.largest, o.totals}) ranges.push_back(bytesOf(span));
   }
   void operator()(const auto& o) const { ranges.push_back(bytesOf(o.y)); }

@@ -42,10 +42,13 @@ function seen(kernels: Kernels, cache: PagedCache, layer: number): { tokens: num
   const [queries, y, largest, totals] = [1, 1, 1, 1].map((length) => kernels.vector(length));
   assert.ok(queries && y && largest && totals);
   let begins = true;
-  for (const part of [cache.held(layer), cache.passing(layer)]) {
-    for (const { from, to, cache: page } of part) {
+  for (const part of [[cache.held(layer)], cache.passing(layer)]) {
+    for (const slices of part) {
+      // After a rewind to the end of a page all may be evicted.
+      if (slices.length === 0) continue;
+      const pages = slices.map(({ from, to, cache: page }) => ({ cache: page, first: from, count: to - from }));
       const state = { queries, y, largest, totals, heads: 1, scale: 1, position: cache.tokens, begins };
-      kernels.run([{ kind: 'attend-page', cache: page, ...state, first: from, count: to - from }]);
+      kernels.run([{ kind: 'attend-pages', pages, ...state }]);
       begins = false;
     }
   }

@@ -12,7 +12,7 @@ const CODES: Readonly<Record<Operation['kind'], number>> = {
   swiglu: 6,
   softmax: 7,
   add: 8,
-  'attend-page': 9,
+  'attend-pages': 9,
   'divide-rows': 10,
 };
 
@@ -67,16 +67,19 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       push(buffer, operation.position);
       push(buffer, operation.scale);
       return;
-    case 'attend-page':
-      push(buffer, operation.cache.id);
+    case 'attend-pages':
+      push(buffer, operation.pages.length);
+      for (const { cache, first, count } of operation.pages) {
+        push(buffer, cache.id);
+        push(buffer, first);
+        push(buffer, count);
+      }
       pushVector(buffer, operation.queries);
       pushVector(buffer, operation.y);
       pushVector(buffer, operation.largest);
       pushVector(buffer, operation.totals);
       push(buffer, operation.heads);
       push(buffer, operation.position);
-      push(buffer, operation.first);
-      push(buffer, operation.count);
       push(buffer, operation.scale);
       push(buffer, operation.begins ? 1 : 0);
       return;

@@ -2,8 +2,9 @@ import { dequantize } from '../../gguf/dequantize.ts';
 import { floatToHalf, halfToFloat } from '../../gguf/half.ts';
 import type { Matrix } from '../matrix.ts';
 import type {
-  AttendPageOperation,
+  AttendPagesOperation,
   AttentionOperation,
+  CachePage,
   MultiplyOperation,
   Operation,
   RmsNormOperation,
@@ -36,8 +37,9 @@ export function perform(state: ReferenceState, operation: Operation): void {
     case 'attention':
       attention(state, operation);
       return;
-    case 'attend-page':
-      attendPage(state, operation);
+    case 'attend-pages':
+      for (const [index, page] of operation.pages.entries())
+        attendPage(state, operation, page, operation.begins && index === 0);
       return;
     case 'divide-rows': {
       const { divisors, y } = operation;
@@ -139,8 +141,12 @@ function attention(state: ReferenceState, operation: AttentionOperation): void {
   }
 }
 
-function attendPage(state: ReferenceState, operation: AttendPageOperation): void {
-  const { cache, queries, y, largest, totals, heads, position, first, count, scale, begins } = operation;
+function attendPage(
+  state: ReferenceState,
+  { queries, y, largest, totals, heads, position, scale }: AttendPagesOperation,
+  { cache, first, count }: CachePage,
+  begins: boolean,
+): void {
   const { kvHeads, capacity, headSize } = cache;
   const from = state.caches[cache.id] as ReferenceState['caches'][number];
   for (let head = 0; head < queries.values.length / headSize; head++) {

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import type { Operation } from '../../engine/kernels/operation.ts';
+import type { CachePage, Operation } from '../../engine/kernels/operation.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 
@@ -19,6 +19,8 @@ interface Case {
   readonly before: number;
   readonly tokens: number;
   readonly pageTokens: number;
+  /** Pages of an operation. */
+  readonly together: number;
   readonly type: 'F16' | 'F32';
   readonly seed: number;
 }
@@ -30,12 +32,16 @@ const cases = fc.record<Case>({
   before: fc.integer({ min: 0, max: 150 }),
   tokens: fc.integer({ min: 1, max: 5 }),
   pageTokens: fc.integer({ min: 1, max: 160 }),
+  together: fc.integer({ min: 1, max: 4 }),
   type: fc.constantFrom('F16', 'F32'),
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
 });
 
 /** The last `tokens` positions attend to all: over one cache, and over pages of it in a shuffled order. */
-function attend(kernels: Kernels, { kvHeads, group, headSize, before, tokens, pageTokens, type, seed }: Case) {
+function attend(
+  kernels: Kernels,
+  { kvHeads, group, headSize, before, tokens, pageTokens, together, type, seed }: Case,
+) {
   const random = randomFrom(seed);
   const length = before + tokens;
   const width = kvHeads * headSize;
@@ -50,25 +56,28 @@ function attend(kernels: Kernels, { kvHeads, group, headSize, before, tokens, pa
   const paged = kernels.vector(queries.values.length);
   const [largest, totals] = [kernels.vector(tokens * heads), kernels.vector(tokens * heads)];
   const stores: Operation[] = [{ kind: 'store', cache, keys, values, position: 0 }];
-  const pages: Operation[] = [];
+  const pages: CachePage[] = [];
   const order = Array.from({ length: Math.ceil(length / pageTokens) }, (_, page) => page)
     .map((page) => ({ page, at: random() }))
     .sort((a, b) => a.at - b.at);
-  for (const [turn, { page }] of order.entries()) {
+  for (const { page } of order) {
     const first = page * pageTokens;
     const count = Math.min(pageTokens, length - first);
     const own = kernels.cache({ type, kvHeads, capacity: pageTokens, headSize });
     const [from, to] = [first * width, (first + count) * width];
     stores.push({ kind: 'store', cache: own, keys: keys.slice(from, to), values: values.slice(from, to), position: 0 });
-    pages.push({
-      ...{ kind: 'attend-page', cache: own, queries, y: paged, largest, totals, heads, position: before, first, count },
-      ...{ scale, begins: turn === 0 },
-    });
+    pages.push({ cache: own, first, count });
+  }
+  const state = { queries, y: paged, largest, totals, heads, position: before, scale };
+  const attends: Operation[] = [];
+  for (let from = 0; from < pages.length; from += together) {
+    const some = pages.slice(from, from + together);
+    attends.push({ kind: 'attend-pages', pages: some, ...state, begins: from === 0 });
   }
   kernels.run([
     ...stores,
     { kind: 'attention', cache, queries, y: whole, heads, position: before, scale },
-    ...pages,
+    ...attends,
     { kind: 'divide-rows', divisors: totals, y: paged },
   ]);
   return { whole: whole.values, paged: paged.values };
@@ -110,8 +119,7 @@ test('a page that a token may not see changes nothing; one that is too long is r
     const [queries, y] = [kernels.vector([1]), kernels.vector([5])];
     const [largest, totals] = [kernels.vector([3]), kernels.vector([2])];
     const page = {
-      kind: 'attend-page',
-      cache,
+      kind: 'attend-pages',
       queries,
       y,
       largest,
@@ -120,9 +128,16 @@ test('a page that a token may not see changes nothing; one that is too long is r
       scale: 1,
       begins: false,
     } as const;
-    kernels.run([{ ...page, position: 4, first: 5, count: 2 }]);
+    kernels.run([{ ...page, position: 4, pages: [{ cache, first: 5, count: 2 }] }]);
     assert.equal([y.values[0], largest.values[0], totals.values[0]], [5, 3, 2]);
-    assert.throws(() => kernels.run([{ ...page, position: 4, first: 0, count: 3 }]), /attend-page: positions 0 to 2/);
+    assert.throws(
+      () => kernels.run([{ ...page, position: 4, pages: [{ cache, first: 0, count: 3 }] }]),
+      /attend-pages: positions 0 to 2/,
+    );
+    assert.throws(() => kernels.run([{ ...page, position: 4, pages: [] }]), /attend-pages: no pages/);
+    const other = kernels.cache({ type: 'F32', kvHeads: 2, capacity: 2, headSize: 1 });
+    const two = [cache, other].map((one) => ({ cache: one, first: 0, count: 1 }));
+    assert.throws(() => kernels.run([{ ...page, position: 4, pages: two }]), /attend-pages: KV heads of a page/);
     kernels.run([{ kind: 'divide-rows', divisors: totals, y }]);
     assert.is(y.values[0], 2.5);
   }
