@@ -55,6 +55,14 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const leaving: { readonly page: number; readonly jobs: readonly CacheJob[] }[] = [];
   let made = 0;
   let opened: { readonly file: CacheFile; readonly stream: PageStream } | undefined;
+  /** Pages on both sides, as they are while tokens go through the layers. */
+  let pass: { readonly held: readonly PageState[]; readonly evicted: readonly PageState[] } | undefined;
+  const pagesOfPass = () => {
+    if (pass !== undefined) return pass;
+    const states = table.states();
+    pass = { held: states.slice(table.evicted), evicted: states.slice(0, table.evicted) };
+    return pass;
+  };
   /** Of the stream's memory what is being attended to. */
   const lent: KeyValueCache[] = [];
 
@@ -126,6 +134,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     states: () => table.states(),
     begin(tokens) {
       giveBack();
+      pass = undefined;
       while (leaving[0]?.jobs.every((job) => job.poll() !== undefined)) finishLeaving();
       if (table.room() === pageTokens) {
         makeRoom();
@@ -135,22 +144,18 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       while (table.held - table.leaving > Math.max(1, plan.keptPages)) startLeaving();
     },
     held: (layer) =>
-      table
-        .states()
-        .filter(({ place }) => place !== 'evicted')
-        .map((state) => ({ ...state, cache: slices.get(state.page)?.[layer] as KeyValueCache })),
+      pagesOfPass().held.map((state) => ({ ...state, cache: slices.get(state.page)?.[layer] as KeyValueCache })),
     *passing(layer) {
-      const { evicted } = table;
-      if (evicted === 0) return;
+      const { evicted } = pagesOfPass();
+      if (evicted.length === 0) return;
       const { stream } = secondPool();
       const most = Math.max(1, Math.floor(plan.passingSlices / 2));
-      const states = table.states().slice(0, evicted);
-      for (let next = 0; next < evicted; next += lent.length) {
+      for (let next = 0; next < evicted.length; next += lent.length) {
         giveBack();
         const slices: HeldSlice[] = [];
-        for (const state of states.slice(next, next + most)) {
+        for (const state of evicted.slice(next, next + most)) {
           if (slices.length > 0 && !stream.isReady()) break;
-          const cache = stream.take(layer, state.page, evicted);
+          const cache = stream.take(layer, state.page, evicted.length);
           lent.push(cache);
           slices.push({ ...state, cache });
         }
@@ -159,6 +164,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     },
     rewind(tokens) {
       giveBack();
+      pass = undefined;
       while (leaving.length > 0) finishLeaving();
       const { fetched, pages } = table.rewind(tokens);
       for (let page = table.pages; page < pages; page++) {
