@@ -10,7 +10,7 @@ export const DEFAULT_SEED = 1;
 /** @throws InputError for an option, or a rate of a disk or link, that can't be */
 export function checkOptions(options: SimulationOptions, cluster: Cluster): void {
   const { noise = 0, seed = 0, reclaim = 'os', extentBytes = 1, chunkBytes = 1, memoryTaken = {}, paging } = options;
-  const { burstSeconds, diskRate } = options.throttle ?? { burstSeconds: 0, diskRate: 1 };
+  const { sliceSeconds, diskRate } = options.throttle ?? { sliceSeconds: 1, diskRate: 1 };
   const names: readonly string[] = ['os', 'overflow', ...PAGE_POLICIES];
   const policy = typeof reclaim === 'string' ? reclaim : reclaim.name;
   if (!names.includes(policy)) throw new InputError('reclaim', `unknown "${policy}"${suggestion(policy, names)}`);
@@ -18,7 +18,7 @@ export function checkOptions(options: SimulationOptions, cluster: Cluster): void
   check('seed', seed, Number.isInteger(seed), 'a whole number');
   check('extentBytes', extentBytes, Number.isInteger(extentBytes) && extentBytes >= 1, 'a whole number of bytes');
   check('chunkBytes', chunkBytes, chunkBytes >= 1 && Number.isFinite(chunkBytes), 'a number of bytes');
-  check('throttle.burstSeconds', burstSeconds, burstSeconds >= 0 && burstSeconds < 60, 'seconds, from 0 to below 60');
+  check('throttle.sliceSeconds', sliceSeconds, sliceSeconds > 0 && sliceSeconds < 60, 'seconds, above 0 and below 60');
   check('throttle.diskRate', diskRate, isRate(diskRate), 'a rate above 0 bytes per second');
   if (paging !== undefined) {
     const { pageTokens, watermark, passingSlices } = paging;

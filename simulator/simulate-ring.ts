@@ -125,7 +125,7 @@ function summary(
     ...reader.totals,
     cache: cache.usage(),
     counters: cache.counters(),
-    diskSeconds: disk.usage().busySeconds,
+    diskSeconds: disk.busySeconds(),
     nonReclaimableBytes: fixedBytes.get(name) ?? 0,
     memoryTotal: cluster.devices[index]?.memory.total ?? 0,
   };

@@ -10,7 +10,7 @@ import type { Plan } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import type { TokenInterval, Trace } from '../engine/trace/trace.ts';
 import { checkOptions } from './check-options.ts';
-import type { DiskThrottle } from './hardware/disk.ts';
+import type { DiskThrottle } from './hardware/disk-throttle.ts';
 import type { PageCacheUsage } from './hardware/page-cache.ts';
 import type { PagePolicy } from './hardware/page-cache-policy.ts';
 import type { PageCacheCounters } from './hardware/page-cache-state.ts';

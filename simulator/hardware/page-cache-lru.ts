@@ -15,6 +15,8 @@ export function createLru(state: CacheState, budget: Budget): Reclaimer {
     admit: (run) => runs.toNewest(run, lists.inactive),
     touch: (run) => runs.toNewest(run, lists.inactive),
     populate: (run) => runs.toNewest(run, lists.inactive),
+    enter: () => {},
+    unmap: () => {},
     spared: () => 0,
     reclaim: (excess) => {
       for (let left = excess; left > 0 && lists.inactive.oldest !== undefined; ) {

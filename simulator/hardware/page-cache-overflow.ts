@@ -43,6 +43,8 @@ export function createOverflow(state: CacheState, budget: Budget): Reclaimer {
     },
     touch,
     populate: touch,
+    enter: () => {},
+    unmap: () => {},
     spared: () => 0,
     reclaim: (excess) => {
       for (let left = excess; left > 0 && lists.inactive.newest !== undefined; ) {

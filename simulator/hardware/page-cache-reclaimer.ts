@@ -31,14 +31,18 @@ export interface ReclaimerParts {
 export interface Reclaimer {
   /** Bytes that count against the capacity. */
   charged(): number;
-  /** Enters missing extents as being read. */
+  /** Begins to read missing extents. */
   begin(span: Span, reader: Reader, stream: Stream): void;
+  /** There is room for what has begun to be read. */
+  enter(): void;
   /** A run has been read, or unpinned: puts it where it belongs. */
   admit(run: Run): void;
   /** A computation uses a run that is not pinned; with two lists it may be on its way. */
   touch(run: Run): void;
   /** MADV_POPULATE_READ maps and uses a run that is not pinned; with two lists it may be on its way. */
   populate(run: Run): void;
+  /** A span is given back on request, with what maps it. */
+  unmap(span: Span): void;
   /** Bytes that reclaim looks at and spares before it has found `excess` bytes to drop. */
   spared(excess: number): number;
   /** Drops `excess` bytes or more, or as much as can be dropped. */

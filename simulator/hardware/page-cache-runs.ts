@@ -15,10 +15,10 @@ export interface Marks {
 }
 
 /**
- * Units in which the kernel keeps a file's bytes: single pages; several pages that are mapped one by one; or huge pages,
- * mapped by one entry.
+ * Units in which the kernel keeps a file's bytes: single pages; several pages that are mapped one by one; huge pages,
+ * mapped by one entry; or huge pages that are mapped page by page, since a page table is there.
  */
-export type Folios = 'page' | 'several' | 'huge';
+export type Folios = 'page' | 'several' | 'huge' | 'huge by page';
 
 export const NO_MARKS: Readonly<Marks> = {
   young: false,
@@ -31,6 +31,8 @@ export const NO_MARKS: Readonly<Marks> = {
 /** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
 export interface Run extends Span, Marks {
   list: RunList;
+  /** Its turn in a list where not all enter at the end: the lower, the older. Elsewhere 0. */
+  order: number;
   older: Run | undefined;
   newer: Run | undefined;
 }
@@ -54,14 +56,16 @@ export function createRunList(): RunList {
 export interface RunMap {
   /** By position. */
   readonly all: readonly Run[];
-  /** Adds extents that are not there yet, as most recent in the list. */
-  add(span: Span, list: RunList, marks: Readonly<Marks>): void;
+  /** Adds extents that are not there yet, as most recent in the list; their order is 0 unless given. */
+  add(span: Span, list: RunList, marks: Readonly<Marks>, order?: number): void;
   /** Takes the run's first extents away, or the whole of it. */
   remove(run: Run, extents: number): void;
   /** The run that is exactly `from` to `to`, cut out of one that contains it. */
   cut(run: Run, from: number, to: number): Run;
   /** Makes a run the most recent of a list, which may be another than its own. */
   toNewest(run: Run, list: RunList): void;
+  /** Moves a run to the place in a list that its order gives it, and among equals its position. */
+  toTurn(run: Run, list: RunList): void;
   /** Joins a run with its neighbours, after its marks have changed. */
   join(run: Run): void;
   /**
@@ -78,13 +82,16 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   const enter = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 0, run);
   const leave = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 1);
 
-  const link = (run: Run, list: RunList): void => {
+  /** Puts a run behind another one of a list; undefined: before all. */
+  const link = (run: Run, list: RunList, older: Run | undefined): void => {
+    const newer = older === undefined ? list.oldest : older.newer;
     run.list = list;
-    run.older = list.newest;
-    run.newer = undefined;
-    if (list.newest === undefined) list.oldest = run;
-    else list.newest.newer = run;
-    list.newest = run;
+    run.older = older;
+    run.newer = newer;
+    if (older === undefined) list.oldest = run;
+    else older.newer = run;
+    if (newer === undefined) list.newest = run;
+    else newer.older = run;
   };
 
   const unlink = ({ list, older, newer }: Run): void => {
@@ -98,6 +105,7 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   const joinPair = (low: Run | undefined, high: Run | undefined): void => {
     if (low === undefined || high === undefined || low.to !== high.from) return;
     if (low.young !== high.young || low.referenced !== high.referenced) return;
+    if (low.order !== high.order) return;
     if (low.promoted !== high.promoted || low.unmapped !== high.unmapped || low.folios !== high.folios) return;
     leave(high);
     unlink(high);
@@ -111,17 +119,18 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
     joinPair(older, newer);
   };
 
-  const append = (run: Run, list: RunList): void => {
-    link(run, list);
+  const insert = (run: Run, list: RunList, older: Run | undefined): void => {
+    link(run, list, older);
     list.bytes += bytesOf(run.from, run.to);
+    joinPair(run, run.newer);
     joinPair(run.older, run);
   };
 
   /** Cuts a run in two; the upper part is the more recent. */
   const split = (run: Run, position: number): Run => {
-    const { list, newer, young, referenced, promoted, unmapped, folios } = run;
+    const { list, order, newer, young, referenced, promoted, unmapped, folios } = run;
     const marks = { young, referenced, promoted, unmapped, folios };
-    const high: Run = { from: position, to: run.to, ...marks, list, older: run, newer };
+    const high: Run = { from: position, to: run.to, ...marks, list, order, older: run, newer };
     run.to = position;
     run.newer = high;
     if (newer === undefined) list.newest = high;
@@ -138,11 +147,11 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   return {
     all,
-    add: ({ from, to }, list, { young, referenced, promoted, unmapped, folios }) => {
+    add: ({ from, to }, list, { young, referenced, promoted, unmapped, folios }, order = 0) => {
       const marks = { young, referenced, promoted, unmapped, folios };
-      const run: Run = { from, to, ...marks, list, older: undefined, newer: undefined };
+      const run: Run = { from, to, ...marks, list, order, older: undefined, newer: undefined };
       enter(run);
-      append(run, list);
+      insert(run, list, list.newest);
     },
     remove: (run, extents) => {
       if (extents < run.to - run.from) {
@@ -156,7 +165,13 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
     cut,
     toNewest: (run, list) => {
       unlinkAndClose(run);
-      append(run, list);
+      insert(run, list, list.newest);
+    },
+    toTurn: (run, list) => {
+      unlinkAndClose(run);
+      let older = list.newest;
+      while (older !== undefined && comesBefore(run, older)) older = older.older;
+      insert(run, list, older);
     },
     join: (run) => {
       joinPair(run, run.newer);
@@ -174,4 +189,9 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
       }
     },
   };
+}
+
+/** Whether the first of two runs is the older one by their turns. */
+export function comesBefore(first: Run, second: Run): boolean {
+  return first.order < second.order || (first.order === second.order && first.from < second.from);
 }

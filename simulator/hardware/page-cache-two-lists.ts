@@ -1,11 +1,11 @@
 import { createFolioStream, HUGE_PAGE_BYTES } from './page-cache-folios.ts';
+import { createInactiveLine, NO_TURN } from './page-cache-line.ts';
 import { createLru } from './page-cache-lru.ts';
 import type { Reclaimer, ReclaimerParts } from './page-cache-reclaimer.ts';
 import { type Folios, NO_MARKS, type Run } from './page-cache-runs.ts';
 import { firstEndingAfter, type Span, splitBySet } from './page-cache-span.ts';
-
-/** How often a cgroup's statistics are brought up to date, from which reclaim knows the lists (mm/memcontrol.c). */
-const STATISTICS_SECONDS = 2;
+import { createListStatistics } from './page-cache-statistics.ts';
+import { createPageTables } from './page-cache-tables.ts';
 
 /**
  * What reclaim looks at in one go, bytes: 32 pages (SWAP_CLUSTER_MAX, mm/vmscan.c), or a folio if that is larger. Of
@@ -15,6 +15,7 @@ const BATCH_BYTES: Readonly<Record<Folios, number>> = {
   page: 128 * 2 ** 10,
   several: 195 * 2 ** 10,
   huge: HUGE_PAGE_BYTES,
+  'huge by page': HUGE_PAGE_BYTES,
 };
 
 /**
@@ -33,15 +34,16 @@ const BATCH_BYTES: Readonly<Record<Folios, number>> = {
  *
  * MADV_POPULATE_READ uses what it maps, page by page, and the kernel takes a folio of several pages that is mapped page
  * by page for used more than once, and promotes it; a single page, when it is populated the second time; a huge page,
- * which has one entry of the page table, never. What came in which, see createFolioStream.
+ * which has one entry of the page table, never, unless a table is left where it comes (createPageTables). What comes in
+ * which, see createFolioStream.
  *
  * MADV_WILLNEED brings single pages that no page table maps; the first use maps them by page faults.
  *
  * Measured against kernel 6.18, one process, each window prefetched before it is used (S = 1 GiB, limit 448 and 640 MiB,
  * k = 1, 2, 4, 8, bytes read per token): MADV_WILLNEED within 0.02 × S in all eight cells (1.24 × S where strict LRU says
- * 1.00). In a ring less is lost (1.1 × S): pages still on their way when reclaim comes round can't be dropped.
- * MADV_POPULATE_READ at 8 MiB of readahead is chaotic in the kernel (from 1.4 to 2.0 × S in successive tokens at k = 1),
- * and about 0.1 × S too low here at k = 4 and 8; at 128 KiB, strict LRU describes it better.
+ * 1.00). In a ring less is lost (1.1 × S): pages still on their way when reclaim comes round can't be dropped, and go to
+ * the end of the line (createInactiveLine). MADV_POPULATE_READ at 8 MiB of readahead is chaotic in the kernel (from 1.3 to
+ * 2.0 × S in successive tokens at k = 1); at 128 KiB, strict LRU describes it better.
  */
 export function createTwoLists({ state, budget, parameters, now }: ReclaimerParts): Reclaimer {
   const { lists, runs, history, extentBytes } = state;
@@ -52,19 +54,11 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
     return run !== undefined && run.from <= extent;
   };
   const readahead = createFolioStream(parameters.readAhead, extentBytes, isThere);
-  /** As the statistics had it when they were last brought up to date. */
-  const counted = { at: Number.NEGATIVE_INFINITY, activeExtents: 0, isActiveLonger: false };
+  const tables = createPageTables(extentBytes);
+  const line = createInactiveLine(state);
+  const statistics = createListStatistics(state, now);
   /** Batches that reclaim has looked at in the inactive list and not yet in the active, per byte of an extent. */
   let owed = 0;
-
-  const count = (): void => {
-    const seconds = now === undefined ? Number.POSITIVE_INFINITY : now();
-    if (seconds < counted.at + STATISTICS_SECONDS) return;
-    if (now !== undefined) counted.at = seconds;
-    counted.activeExtents = active.bytes / extentBytes;
-    counted.isActiveLonger = active.bytes > inactive.bytes + reading.bytes;
-    if (!counted.isActiveLonger) owed = 0;
-  };
 
   /** Extents there is room for; negative: extents that remain to be reclaimed for reads that have begun. */
   const freeExtents = (): number => Math.floor((budget.capacity() - lru.charged()) / extentBytes);
@@ -77,25 +71,35 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
     const free = freeExtents();
     return history.find(span).flatMap(({ from, to, age }) => {
       if (age === undefined) return [];
-      const tooFar = Math.max(0, Math.ceil(state.age - age - counted.activeExtents));
+      const tooFar = Math.max(0, Math.ceil(state.age - age - statistics.activeExtents));
       const ahead = Math.max(0, from - span.from - free);
-      if (state.age - age + ahead <= counted.activeExtents) return [{ from, to }];
+      if (state.age - age + ahead <= statistics.activeExtents) return [{ from, to }];
       // Each extent was reclaimed one later than the one before: while there is room, distances fall along the span.
       const first = from + tooFar;
       return first < to && first - span.from <= free ? [{ from: first, to }] : [];
     });
   };
 
+  /** Huge pages where a page table is left from before are mapped page by page. */
+  const byTables = (part: Span & { readonly folios: Folios }): (Span & { readonly folios: Folios })[] =>
+    part.folios !== 'huge'
+      ? [part]
+      : tables.split(part).map(({ from, to, inside }) => ({ from, to, folios: inside ? 'huge by page' : 'huge' }));
+
+  const enterTables = (run: Run): void => {
+    if (run.folios !== 'huge') tables.add(run);
+  };
+
   const deactivate = (oldest: Run): void => {
     const run = runs.cut(oldest, oldest.from, oldest.from + 1);
     run.young = false;
-    runs.toNewest(run, inactive);
+    line.rotate(run);
   };
 
   /** Reclaim has looked at inactive extents: it looks at as many batches of the active list, or more if that is longer. */
   const shortenActive = (extents: number, folios: Folios): void => {
     const others = Math.max(extentBytes, inactive.bytes + reading.bytes);
-    const proportion = folios === 'huge' ? 1 : Math.max(1, active.bytes / others);
+    const proportion = BATCH_BYTES[folios] === HUGE_PAGE_BYTES ? 1 : Math.max(1, active.bytes / others);
     owed += (extents * proportion) / BATCH_BYTES[folios];
     for (let run = active.oldest; run !== undefined; run = active.oldest) {
       const batches = 1 / BATCH_BYTES[run.folios];
@@ -107,6 +111,7 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
 
   const promote = (run: Run): void => {
     state.age += run.to - run.from;
+    run.order = 0;
     runs.toNewest(run, active);
   };
 
@@ -116,46 +121,57 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
     run.young = false;
     run.referenced = true;
     if (again) promote(run);
-    else runs.toNewest(run, inactive);
+    else line.rotate(run);
   };
 
   return {
     ...lru,
     begin: (span, reader, stream) => {
+      statistics.beforeChange(false);
       const unmapped = reader === 'willneed';
-      const parts = unmapped ? [{ ...span, folios: 'page' as const }] : readahead.advance(span, stream);
+      const parts = unmapped
+        ? [{ ...span, folios: 'page' as const }]
+        : readahead.advance(span, stream).flatMap(byTables);
       const recent = refaulting(span);
       for (const { from, to, folios } of parts) {
         for (const { inside: promoted, ...part } of splitBySet(recent, { from, to })) {
-          runs.add(part, reading, { ...NO_MARKS, promoted, unmapped, folios });
+          runs.add(part, reading, { ...NO_MARKS, promoted, unmapped, folios }, NO_TURN);
         }
       }
     },
     admit: (run) => {
-      const { promoted } = run;
+      statistics.beforeChange(false);
+      const { promoted, list } = run;
       run.promoted = false;
       if (promoted) promote(run);
-      else runs.toNewest(run, inactive);
+      else if (list === reading) line.arrive(run);
+      else line.rotate(run);
     },
     touch: (run) => {
       if (run.unmapped) state.mapped += state.bytesOf(run.from, run.to);
       run.unmapped = false;
       run.young = true;
+      enterTables(run);
       runs.join(run);
     },
     populate: (run) => {
       const { folios, referenced, list } = run;
-      const isSecondUse = folios === 'several' || (folios === 'page' && referenced);
+      statistics.beforeChange(false);
+      enterTables(run);
+      const hasSeveral = folios === 'several' || folios === 'huge by page';
+      const isSecondUse = hasSeveral || (folios === 'page' && referenced);
       const isPromoted = isSecondUse && list !== active && !run.promoted;
       run.unmapped = false;
       run.young = true;
-      if (folios !== 'huge') run.referenced = folios === 'several' || !isPromoted;
+      if (folios !== 'huge') run.referenced = hasSeveral || !isPromoted;
       if (isPromoted && list === inactive) promote(run);
       else {
         run.promoted ||= isPromoted;
         runs.join(run);
       }
     },
+    enter: line.enter,
+    unmap: tables.remove,
     spared: (excess) => {
       let spared = 0;
       let found = 0;
@@ -167,7 +183,8 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
       return spared;
     },
     reclaim: (excess) => {
-      count();
+      statistics.beforeChange(true);
+      if (!statistics.isActiveLonger) owed = 0;
       for (let left = excess; left > 0; ) {
         const { oldest } = inactive;
         if (oldest === undefined) {
@@ -175,7 +192,8 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
           deactivate(active.oldest);
           continue;
         }
-        const shortens = counted.isActiveLonger && active.oldest !== undefined;
+        line.pass(oldest);
+        const shortens = statistics.isActiveLonger && active.oldest !== undefined;
         const { young, folios, from, to } = oldest;
         const most = shortens ? 1 : to - from;
         const extents = young ? most : Math.min(most, Math.ceil(left / extentBytes));

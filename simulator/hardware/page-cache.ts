@@ -241,6 +241,7 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       const { spans, stream } = wantedFor(range, span, reader);
       for (const [index, part] of spans.entries()) read(part, reader, index === 0 ? stream : 'broken');
       const reclaimed = settle();
+      reclaimer.enter();
       if (reader === 'populate') runs.visit(span, isPopulated, reclaimer.populate);
       return { reads: spans.map(grid.toBytes), ...reclaimed };
     },
@@ -253,7 +254,9 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     },
     release: (range) => {
       const drop = (run: Run): number => state.drop(run, run.to - run.from, 'released');
-      runs.visit(grid.inward(range), isEvictable, drop);
+      const span = grid.inward(range);
+      runs.visit(span, isEvictable, drop);
+      reclaimer.unmap(span);
       return settle();
     },
     pin: (range) => {

@@ -18,7 +18,7 @@ export interface FinishedRead {
 export interface ReadsUnderWay {
   /** Reads a range, and waits for it. */
   read(range: ByteRange, reader: Reader, access: Access): Steps;
-  /** Reads a range after those that were submitted before; nobody waits. */
+  /** Reads a range after those that were submitted before, and asks the disk for it now; nobody waits. */
   submit(range: ByteRange, reader: Reader, access: Access): void;
   /** Until the read that brings a byte has ended. */
   arrivalOf(byte: number): Effect<void>;
@@ -29,7 +29,7 @@ export interface ReadsUnderWay {
 interface Read {
   readonly range: ByteRange;
   readonly reader: Reader;
-  readonly access: Access;
+  readonly moved: Effect<void>;
   readonly arrived: OneShot<void>;
 }
 
@@ -44,16 +44,16 @@ export function createReadsUnderWay(
 
   const expect = (range: ByteRange, reader: Reader, access: Access): Read => {
     const arrived = createOneShot<void>(() => `bytes ${range.from} to ${range.to} from "${disk.name}"`);
-    const read = { range, reader, access, arrived };
+    const read = { range, reader, moved: disk.read(range.to - range.from, access), arrived };
     all.push(read);
     return read;
   };
 
   function* fetch(read: Read): Steps {
-    const { range, reader, access, arrived } = read;
+    const { range, reader, moved, arrived } = read;
     const start = simulation.now;
     const bytes = range.to - range.from;
-    yield disk.read(bytes, access);
+    yield moved;
     cache.finishRead(range);
     all.splice(all.indexOf(read), 1);
     onRead({ reader, bytes, start, end: simulation.now });

@@ -1,7 +1,8 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from '../../engine/plan/plan.ts';
-import { createDisk, type Disk, type DiskThrottle, faultsOf } from '../hardware/disk.ts';
+import { createDisk, type Disk, faultsOf } from '../hardware/disk.ts';
+import type { DiskThrottle } from '../hardware/disk-throttle.ts';
 import type { GpuKvPages } from '../hardware/gpu-kv-pages.ts';
 import { type MappedWeights, mapWeights } from '../hardware/mapped-weights.ts';
 import { createPageCache, type PageCache } from '../hardware/page-cache.ts';

@@ -39,7 +39,7 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
 /** How a lab differs from devices at home; what the helper thread asks for at once; extents much smaller than a window. */
 const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 20 } as const;
 /** block/blk-throttle.c, DFL_THROTL_SLICE. */
-const BURST_SECONDS = 0.1;
+const SLICE_SECONDS = 0.1;
 
 export function answersOf(parts: AnswersCase): LabAnswers {
   const { cell, devices, model } = parts;
@@ -56,7 +56,7 @@ export function simulateCell(parts: AnswersCase, plan: Plan, observe?: (moment: 
   const { model, cell, facts } = parts;
   return simulate({
     ...LINUX_LAB,
-    throttle: { burstSeconds: BURST_SECONDS, diskRate: facts.wholeDiskRate },
+    throttle: { sliceSeconds: SLICE_SECONDS, diskRate: facts.wholeDiskRate },
     plan,
     model,
     workload: workloadOf(parts),

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createDisk, type DiskThrottle } from '../../../simulator/hardware/disk.ts';
+import { createDisk } from '../../../simulator/hardware/disk.ts';
+import type { DiskThrottle } from '../../../simulator/hardware/disk-throttle.ts';
 import type { Steps } from '../../../simulator/kernel/effect.ts';
 import { hold } from '../../../simulator/kernel/hold.ts';
 import { createSimulation } from '../../../simulator/kernel/simulation.ts';
@@ -40,10 +41,30 @@ test('a disk reads at its rate', () => {
   assert.equal(secondsOf(undefined, READS), [0.5, 0.5, 0.5, 0.5, 0.04, 0.5]);
 });
 
-test('a throttled disk lets through what it has saved in a pause, up to a tenth of a second of its rate', () => {
-  // 10 MB at first; nothing without a pause; 5 MB after half of one; 10 MB, of which 4 and then 6 are used: at 1 GB/s.
-  const seconds = secondsOf({ burstSeconds: 0.1, diskRate: 1000 * MB }, READS);
-  assert.equal(seconds, [0.41, 0.5, 0.455, 0.41, 0.004, 0.446]);
+test('a throttled disk lets through a slice’s bytes at once, and those of the next when it begins', () => {
+  const seconds = secondsOf({ sliceSeconds: 0.1, diskRate: 1000 * MB }, READS);
+  // 10 MB each at 0, 0.1, 0.2, 0.3 and 0.4 s; so on; at 0.96 s the slice is used up, and 1 s begins the next.
+  assert.equal(seconds, [0.41, 0.5, 0.45, 0.41, 0.004, 0.5]);
+});
+
+test('a random read goes at the disk’s random rate, throttled or not', () => {
+  const simulation = createSimulation();
+  assert.ok(DEVICE);
+  const slow = { ...DEVICE, disk: { ...DEVICE.disk, random: 10 * MB } };
+  for (const throttle of [undefined, { sliceSeconds: 0.1, diskRate: 1000 * MB }]) {
+    const disk = createDisk(simulation, slow, throttle);
+    const start = simulation.now;
+    simulation.run(
+      simulation.spawn(
+        'reader',
+        (function* (): Steps {
+          yield disk.read(MB, 'random');
+        })(),
+      ),
+    );
+    assert.ok(Math.abs(simulation.now - start - 0.1) < 1e-9);
+    assert.ok(Math.abs(disk.busySeconds() - 0.1) < 1e-9);
+  }
 });
 
 test.run();

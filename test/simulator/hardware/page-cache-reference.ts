@@ -16,13 +16,18 @@ interface Extent {
   age: number | undefined;
 }
 
+const hasArrived = ({ place }: Extent): boolean => place === 'resident';
+
 /**
  * The page cache once more, slow and obvious: an array of extents, moved one at a time between lists that are arrays.
  * Methods mirror PageCache's; ranges come back as lists of extents.
  */
 export class ReferenceCache {
   readonly extents: Extent[];
-  /** Evictable extents, least recent first; `active` only with two lists. */
+  /**
+   * Evictable extents, least recent first; `active` only with two lists, where `inactive` has those on their way as well,
+   * in the places that they took when there was room for them.
+   */
   inactive: Extent[] = [];
   active: Extent[] = [];
   age = 0;
@@ -120,7 +125,7 @@ export class ReferenceCache {
 
   private settle(): { dropped: number[]; shortage: number } {
     this.swapOut(this.charged() - this.capacity());
-    const hasVictim = (): boolean => this.inactive.length + this.active.length > 0;
+    const hasVictim = (): boolean => this.active.length > 0 || this.inactive.some(hasArrived);
     if (this.charged() > this.capacity()) this.count();
     while (this.charged() > this.capacity() && hasVictim()) this.reclaimOne();
     const held = this.sum(({ place }) => place !== 'nowhere');
@@ -141,7 +146,7 @@ export class ReferenceCache {
   }
 
   private listedInactive(): number {
-    return this.bytesOf(this.inactive) + this.sum(({ place }) => place === 'reading');
+    return this.bytesOf(this.inactive.filter(hasArrived)) + this.sum(({ place }) => place === 'reading');
   }
 
   private count(): void {
@@ -152,11 +157,14 @@ export class ReferenceCache {
 
   /** Two lists: looks at the oldest inactive extent. */
   private scanOne(): void {
-    const oldest = this.inactive[0];
+    const oldest = this.inactive.find(hasArrived);
     if (oldest === undefined) {
       this.deactivate();
       return;
     }
+    // What is on its way is locked: past it, to the end.
+    const passed = this.inactive.splice(0, this.inactive.indexOf(oldest));
+    this.inactive.push(...passed);
     const shortens = this.isActiveLonger && this.active.length > 0;
     const { folios } = oldest;
     if (!oldest.young) this.drop(oldest, 'reclaimed');
@@ -198,9 +206,10 @@ export class ReferenceCache {
     }
     extent.place = 'resident';
     if (extent.promoted) {
+      this.inactive = this.inactive.filter((other) => other !== extent);
       this.active.push(extent);
       this.age++;
-    } else this.inactive.push(extent);
+    } else if (!this.inactive.includes(extent)) this.inactive.push(extent);
     extent.promoted = false;
     return true;
   }
@@ -233,6 +242,7 @@ export class ReferenceCache {
       last = extent;
     }
     const { dropped, shortage } = this.settle();
+    if (this.parameters.kind === 'linux-two-list') this.inactive.push(...reads);
     if (reader === 'populate') for (const extent of asked) this.populateOne(extent);
     return { reads: reads.map(({ index }) => index), dropped, shortage };
   }
@@ -301,8 +311,10 @@ export class ReferenceCache {
   finishRead(range: ByteRange): void {
     for (const extent of this.inward(range)) {
       if (extent.place !== 'reading') continue;
-      if (extent.pinned) extent.place = 'resident';
-      else this.admit(extent);
+      if (extent.pinned) {
+        extent.place = 'resident';
+        this.inactive = this.inactive.filter((other) => other !== extent);
+      } else this.admit(extent);
     }
   }
 
@@ -317,6 +329,7 @@ export class ReferenceCache {
     for (const extent of this.outward(range)) {
       extent.pinned = true;
       if (extent.place === 'passing') extent.place = 'resident';
+      if (extent.place === 'reading') continue;
       this.inactive = this.inactive.filter((other) => other !== extent);
       this.active = this.active.filter((other) => other !== extent);
     }

@@ -187,6 +187,45 @@ test('how long the lists are, reclaim knows from statistics that are up to two s
   }
 });
 
+test('pages take their place when their read begins, not when it ends', () => {
+  const cache = cacheOfFour();
+  for (const byte of [0, 1]) cache.startRead({ from: byte, to: byte + 1 }, 'willneed');
+  for (const byte of [2, 3]) load(cache, byte);
+  cache.finishRead({ from: 1, to: 2 });
+  cache.finishRead({ from: 0, to: 1 });
+  assert.equal(load(cache, 4), [{ from: 0, to: 1 }]);
+  assert.equal(load(cache, 5), [{ from: 1, to: 2 }]);
+});
+
+test('what is on its way when reclaim comes round goes to the end of the line', () => {
+  const cache = cacheOfFour();
+  cache.startRead({ from: 0, to: 1 }, 'willneed');
+  for (const byte of [1, 2, 3]) load(cache, byte);
+  assert.equal(load(cache, 4), [{ from: 1, to: 2 }]); // past 0
+  cache.finishRead({ from: 0, to: 1 });
+  assert.equal(load(cache, 5), [{ from: 2, to: 3 }]);
+  assert.equal(load(cache, 6), [{ from: 3, to: 4 }]);
+  assert.equal(load(cache, 7), [{ from: 0, to: 1 }]); // 4 came after it: there was no room for 4 before
+});
+
+test('a huge page that comes where single ones were mapped is mapped page by page, and promoted when it is populated', () => {
+  const policy = { name: 'linux-two-list', readAhead: 8 * MEBIBYTE, overhead: 0 } as const;
+  const sparedAfter = (before: 'nothing' | 'reclaimed' | 'released'): number => {
+    const cache = createPageCache({ size: 160 * MEBIBYTE, limit: 80 * MEBIBYTE, extentBytes: MEBIBYTE, policy });
+    if (before !== 'nothing') {
+      prefetch(cache, range(40, 80), 'willneed');
+      cache.touch(range(40, 80)); // page by page
+    }
+    if (before === 'released') cache.release(range(40, 80));
+    for (let time = 0; time < 2; time++) prefetch(cache, range(80, 160), 'willneed');
+    cache.release(range(80, 160));
+    // 8 MiB of single pages, 32 MiB of several, which become active, and then huge ones.
+    prefetch(cache, range(0, 64), 'populate');
+    return cache.spared(80 * MEBIBYTE) / MEBIBYTE;
+  };
+  assert.equal([sparedAfter('nothing'), sparedAfter('reclaimed'), sparedAfter('released')], [32, 8, 32]);
+});
+
 /** Bytes read per token over the file's size, for the second to the seventh token. */
 function readsPerToken(policy: PagePolicy, limit: number, rounds: number, reader: Reader): number[] {
   const size = 1024 * MEBIBYTE;

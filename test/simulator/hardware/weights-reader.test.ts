@@ -17,7 +17,11 @@ function lab(policy: PagePolicy, limit = Number.POSITIVE_INFINITY) {
   const simulation = createSimulation();
   const cache = createPageCache({ size: 330 * MB, limit, extentBytes: MB, policy });
   const rate = createSharedRate(simulation, { name: 'disk', rate: 100 * MB });
-  const disk = { name: 'disk', read: (bytes: number) => rate.transfer(bytes), usage: () => rate.usage() };
+  const disk = {
+    name: 'disk',
+    read: (bytes: number) => rate.transfer(bytes),
+    busySeconds: () => rate.usage().busySeconds,
+  };
   const ends: number[] = [];
   const reader = createWeightsReader({
     simulation,
