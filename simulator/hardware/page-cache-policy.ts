@@ -16,11 +16,21 @@ export const PAGE_POLICIES = ['linux', 'linux-two-list', 'overflow', 'metal', 'a
  *   as Linux, or as Eq. 17 has it, `overflow`.
  */
 export type PagePolicy =
-  | ({ readonly name: 'linux' | 'linux-two-list' } & LinuxMapping)
+  | ({ readonly name: 'linux' } & LinuxMapping)
+  | ({ readonly name: 'linux-two-list' } & LinuxMapping & Advice)
   | { readonly name: 'overflow' }
   | { readonly name: 'metal' }
   | ({ readonly name: 'android'; readonly beyondSwap: 'linux' } & Swap & LinuxMapping)
   | ({ readonly name: 'android'; readonly beyondSwap: 'overflow' } & Swap);
+
+export interface Advice {
+  /**
+   * The mapping is advised MADV_RANDOM: page faults read nothing ahead, whatever `readAhead` says, and reclaim doesn't look
+   * at the accessed bits (vma_has_recency, include/linux/mm_inline.h). Measured, Linux 6.18: populated in time, a ring's
+   * weights are read exactly once a token, and nothing is promoted.
+   */
+  readonly random?: boolean;
+}
 
 export interface Swap {
   /** d^bytes_can_swap: cold pages of other apps, bytes. */
@@ -72,6 +82,8 @@ export interface PolicyParameters {
   readonly readAhead: number;
   readonly kernel: KernelRates;
   readonly overhead: number;
+  /** Reclaim looks at the accessed bits of page tables. */
+  readonly seesUse: boolean;
   /** How far a page fault that no readahead foresaw reads before what it was asked for, bytes. */
   readonly readAround: number;
   /** min(d^bytes_can_swap, d^swap_avail) */
@@ -93,21 +105,24 @@ export function policyParameters(policy: PagePolicy): PolicyParameters {
 function complete(policy: PagePolicy): PolicyParameters {
   switch (policy.name) {
     case 'linux':
-      return { kind: policy.name, ...mapping(policy), readAround: 0, swappable: 0 };
+      return { kind: policy.name, ...mapping(policy), ...ORDINARY };
     case 'linux-two-list': {
-      const { readAhead, ...rest } = mapping(policy);
-      return { kind: policy.name, readAhead, readAround: readAhead / 2, ...rest, swappable: 0 };
+      const { random = false } = policy;
+      const { readAhead, ...rest } = mapping(random ? { ...policy, readAhead: 0 } : policy);
+      return { kind: policy.name, readAhead, ...rest, ...ORDINARY, readAround: readAhead / 2, seesUse: !random };
     }
     case 'overflow':
     case 'metal':
-      return { kind: policy.name, ...IDEAL, readAround: 0, swappable: 0 };
+      return { kind: policy.name, ...IDEAL, ...ORDINARY };
     case 'android': {
       const swappable = Math.min(policy.swappable, policy.swapFree);
-      if (policy.beyondSwap === 'overflow') return { kind: 'overflow', ...IDEAL, readAround: 0, swappable };
-      return { kind: 'linux', ...mapping(policy), readAround: 0, swappable };
+      if (policy.beyondSwap === 'overflow') return { kind: 'overflow', ...IDEAL, ...ORDINARY, swappable };
+      return { kind: 'linux', ...mapping(policy), ...ORDINARY, swappable };
     }
   }
 }
+
+const ORDINARY = { readAround: 0, swappable: 0, seesUse: true } as const;
 
 const IDEAL: Required<LinuxMapping> = { readAhead: 0, kernel: NO_KERNEL_WORK, overhead: 0 };
 

@@ -48,6 +48,7 @@ const BATCH_BYTES: Readonly<Record<Folios, number>> = {
 export function createTwoLists({ state, budget, parameters, now }: ReclaimerParts): Reclaimer {
   const { lists, runs, history, extentBytes } = state;
   const { inactive, active, reading } = lists;
+  const { seesUse } = parameters;
   const lru = createLru(state, budget);
   const isThere = (extent: number): boolean => {
     const run = runs.all[firstEndingAfter(runs.all, extent)];
@@ -150,7 +151,7 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
     touch: (run) => {
       if (run.unmapped) state.mapped += state.bytesOf(run.from, run.to);
       run.unmapped = false;
-      run.young = true;
+      run.young = seesUse;
       enterTables(run);
       runs.join(run);
     },
@@ -162,7 +163,7 @@ export function createTwoLists({ state, budget, parameters, now }: ReclaimerPart
       const isSecondUse = hasSeveral || (folios === 'page' && referenced);
       const isPromoted = isSecondUse && list !== active && !run.promoted;
       run.unmapped = false;
-      run.young = true;
+      run.young = seesUse;
       if (folios !== 'huge') run.referenced = hasSeveral || !isPromoted;
       if (isPromoted && list === inactive) promote(run);
       else {

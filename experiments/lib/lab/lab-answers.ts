@@ -80,7 +80,7 @@ function simulatedPlan(plan: Plan, { prefetch }: LabCell): Plan {
 
 /** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */
 function pagePolicy({ prefetch }: LabCell, { readAhead }: LabFacts): PagePolicy {
-  return { name: 'linux-two-list', readAhead: prefetch === 'populate' ? 0 : readAhead, kernel: MEASURED_KERNEL };
+  return { name: 'linux-two-list', random: prefetch === 'populate', readAhead, kernel: MEASURED_KERNEL };
 }
 
 /** The lab's devices as probes see them. */

@@ -57,12 +57,14 @@ const policies: fc.Arbitrary<PagePolicy> = fc
       'android-overflow',
     ),
     readAhead: fc.constantFrom(0, 10, 25),
+    random: fc.boolean(),
     overhead: fc.constantFrom(0, 0.05),
     swappable: fc.constantFrom(0, 33, 100),
   })
-  .map(({ name, readAhead, overhead, swappable }): PagePolicy => {
+  .map(({ name, readAhead, random, overhead, swappable }): PagePolicy => {
     const swap = { swappable, swapFree: 60 };
-    if (name === 'linux' || name === 'linux-two-list') return { name, readAhead, overhead };
+    if (name === 'linux') return { name, readAhead, overhead };
+    if (name === 'linux-two-list') return { name, random, readAhead, overhead };
     if (name === 'android') return { name, beyondSwap: 'linux', readAhead, overhead, ...swap };
     return name === 'android-overflow'
       ? { name: 'android', beyondSwap: 'overflow', ...swap }

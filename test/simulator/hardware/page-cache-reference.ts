@@ -219,7 +219,7 @@ export class ReferenceCache {
     if (extent.place === 'passing') {
       if (!this.admit(extent)) this.drop(extent, 'reclaimed');
     } else if (extent.place !== 'resident' || extent.pinned) return;
-    else if (this.parameters.kind === 'linux-two-list') extent.young = true;
+    else if (this.parameters.kind === 'linux-two-list') extent.young = this.parameters.seesUse;
     else if (this.parameters.kind === 'linux') list.push(...list.splice(list.indexOf(extent), 1));
   }
 
@@ -276,7 +276,7 @@ export class ReferenceCache {
     else if (extent.place === 'reading' || (extent.place === 'resident' && !extent.pinned)) {
       const isSecond = extent.folios === 'several' || (extent.folios === 'page' && extent.referenced);
       const isPromoted = isSecond && !extent.promoted && !this.active.includes(extent);
-      extent.young = true;
+      extent.young = this.parameters.seesUse;
       if (extent.folios !== 'huge') extent.referenced = extent.folios === 'several' || !isPromoted;
       if (isPromoted && extent.place === 'reading') extent.promoted = true;
       if (!isPromoted || extent.place === 'reading') return;
