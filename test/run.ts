@@ -87,6 +87,8 @@ async function runShared(files: readonly string[]): Promise<Counts> {
 const [flag, ...rest] = process.argv.slice(2);
 if (flag === '--files') {
   await runHere(rest);
+  // What a failed test has left open must not keep the run from ending.
+  process.exit();
 } else {
   const wanted = flag === undefined ? [] : [flag, ...rest];
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })

@@ -122,15 +122,15 @@ test('a peer that answers heartbeats and says nothing is cut off once no head is
 
 test(`more than ${MOST_CONNECTIONS} connections are turned away until others have gone`, async () => {
   const ring = await ringHere();
-  const connections = Array.from({ length: MOST_CONNECTIONS + 10 }, () => rawConnection(ring.address));
-  const late = rawConnection(ring.address);
-  late.write(plainHandshake('late'));
-  await late.closed;
-  assert.ok(
-    ring.log.includes(`turned away 127.0.0.1: ${MOST_CONNECTIONS} connections to heads are open`),
-    ring.log.join('\n'),
-  );
-  await Promise.all(connections.map(({ closed }) => closed));
+  const said = () => ring.log.includes(`turned away 127.0.0.1: ${MOST_CONNECTIONS} connections to heads are open`);
+  // On a busy machine the silent ones may have been closed before the late one is heard.
+  for (let attempt = 0; attempt < 5 && !said(); attempt++) {
+    const connections = Array.from({ length: MOST_CONNECTIONS + 10 }, () => rawConnection(ring.address));
+    const late = rawConnection(ring.address);
+    late.write(plainHandshake('late'));
+    await Promise.all([late, ...connections].map(({ closed }) => closed));
+  }
+  assert.ok(said(), ring.log.join('\n'));
   const { head, log } = headHere(path, [{ name: 'w', address: ring.address, publicKey: undefined }], {
     name: 'second',
   });
