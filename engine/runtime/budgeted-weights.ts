@@ -58,12 +58,14 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
 }
 
 function planOf(
-  { budget, source, model, settings, contextLength, kvBytes }: BudgetedWeightsCase,
+  { budget, source, model, settings, contextLength, kvBytes, recorder }: BudgetedWeightsCase,
   output: readonly GgufTensor[],
   layers: readonly (readonly GgufTensor[])[],
 ): BudgetPlan {
+  const process = { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES };
+  recorder?.sample('Node.js and its heap (bytes)', performance.now() / 1000, process.bytes);
   const fixed = [
-    { what: 'Node.js and its heap', bytes: processBytes() + PROCESS_GROWTH_BYTES },
+    process,
     { what: `KV cache of ${contextLength} tokens`, bytes: kvBytes },
     { what: 'activations', bytes: activationsBytes(model, settings.ropeDimensions, contextLength) },
   ];

@@ -4,53 +4,27 @@ import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { CachePage, Operation } from '../../engine/kernels/operation.ts';
+import { type AttentionCase, attentionCases, attentionVectors } from './attention-case.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
-import { randomFrom, randomValues } from './random-from.ts';
 
 const reference = openKernels({ implementation: 'reference' });
 const natives = NATIVE_SETS.map((instructionSet) =>
   openKernels({ implementation: 'native', instructionSet, threads: 2 }),
 );
 
-interface Case {
-  readonly kvHeads: number;
-  readonly group: number;
-  readonly headSize: number;
-  readonly before: number;
-  readonly tokens: number;
+interface PagedCase extends AttentionCase {
   readonly pageTokens: number;
   /** Pages of an operation. */
   readonly together: number;
-  readonly type: 'F16' | 'F32';
-  readonly seed: number;
 }
 
-const cases = fc.record<Case>({
-  kvHeads: fc.integer({ min: 1, max: 3 }),
-  group: fc.integer({ min: 1, max: 5 }),
-  headSize: fc.integer({ min: 1, max: 40 }),
-  before: fc.integer({ min: 0, max: 150 }),
-  tokens: fc.integer({ min: 1, max: 5 }),
-  pageTokens: fc.integer({ min: 1, max: 160 }),
-  together: fc.integer({ min: 1, max: 4 }),
-  type: fc.constantFrom('F16', 'F32'),
-  seed: fc.integer({ min: 1, max: 2 ** 30 }),
-});
+const pages = fc.record({ pageTokens: fc.integer({ min: 1, max: 160 }), together: fc.integer({ min: 1, max: 4 }) });
+const cases = fc.tuple(attentionCases, pages).map(([one, paging]): PagedCase => ({ ...one, ...paging }));
 
-/** The last `tokens` positions attend to all: over one cache, and over pages of it in a shuffled order. */
-function attend(
-  kernels: Kernels,
-  { kvHeads, group, headSize, before, tokens, pageTokens, together, type, seed }: Case,
-) {
-  const random = randomFrom(seed);
-  const length = before + tokens;
-  const width = kvHeads * headSize;
-  const heads = kvHeads * group;
-  const scale = 1 / Math.sqrt(headSize);
-  // Scores grow along the way, so that the maximum moves.
-  const keys = kernels.vector(randomValues(random, length * width).map((key, i) => key * (1 + i / width / 30)));
-  const values = kernels.vector(randomValues(random, length * width));
-  const queries = kernels.vector(randomValues(random, tokens * heads * headSize, 2));
+/** The last positions attend to all: over one cache, and over pages of it in a shuffled order. */
+function attend(kernels: Kernels, one: PagedCase) {
+  const { type, kvHeads, headSize, before, tokens, pageTokens, together } = one;
+  const { random, length, width, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
   const cache = kernels.cache({ type, kvHeads, capacity: length, headSize });
   const whole = kernels.vector(queries.values.length);
   const paged = kernels.vector(queries.values.length);

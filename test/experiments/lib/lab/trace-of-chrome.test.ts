@@ -38,12 +38,7 @@ test('figures of a token: means over those from the third on, spans cut at both 
 });
 
 test('stacked traces share no process, and keep their order from top to bottom', () => {
-  const stacked = stackedTraces(
-    new Map([
-      ['measured', TRACE],
-      ['simulated', TRACE],
-    ]),
-  );
+  const stacked = stackedTraces({ measured: TRACE, simulated: TRACE });
   const names = stacked.traceEvents.filter(({ name }) => name === 'process_name');
   assert.equal(
     names.map(({ pid, args }) => [pid, args?.name]),

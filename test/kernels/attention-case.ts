@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { randomFrom, randomValues } from './random-from.ts';
+
+/** The last `tokens` of `before` + `tokens` positions attend to all; `group` heads share a KV head. */
+export interface AttentionCase {
+  readonly kvHeads: number;
+  readonly group: number;
+  readonly headSize: number;
+  readonly before: number;
+  readonly tokens: number;
+  readonly type: 'F16' | 'F32';
+  readonly seed: number;
+}
+
+/** With odd heads and blocks of positions that aren't full. */
+export const attentionCases = fc.record<AttentionCase>({
+  kvHeads: fc.integer({ min: 1, max: 3 }),
+  group: fc.integer({ min: 1, max: 5 }),
+  headSize: fc.integer({ min: 1, max: 70 }),
+  before: fc.integer({ min: 0, max: 150 }),
+  tokens: fc.integer({ min: 1, max: 5 }),
+  type: fc.constantFrom('F16', 'F32'),
+  seed: fc.integer({ min: 1, max: 2 ** 30 }),
+});
+
+/** Random keys, values and queries of a case. Scores grow along the way, so that the maximum moves. */
+export function attentionVectors(
+  kernels: Kernels,
+  { kvHeads, group, headSize, before, tokens, seed }: Omit<AttentionCase, 'type'>,
+) {
+  const random = randomFrom(seed);
+  const length = before + tokens;
+  const width = kvHeads * headSize;
+  const heads = kvHeads * group;
+  return {
+    random,
+    length,
+    width,
+    heads,
+    scale: 1 / Math.sqrt(headSize),
+    keys: kernels.vector(randomValues(random, length * width).map((key, i) => key * (1 + i / width / 30))),
+    values: kernels.vector(randomValues(random, length * width)),
+    queries: kernels.vector(randomValues(random, tokens * heads * headSize, 2)),
+  };
+}
