@@ -2,7 +2,6 @@ import { loadClusterFile } from '../datasets/load.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { formatBytes, formatSeconds } from '../engine/terminal/format.ts';
 import { readChoice, readChoices, readCount } from '../engine/terminal/options.ts';
-import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { cellName, type LabCell } from './lib/lab/lab-cell.ts';
@@ -10,8 +9,9 @@ import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { LAB_POLICIES, LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
-import { type LabSession, openSession } from './lib/lab/lab-session.ts';
+import type { LabSession } from './lib/lab/lab-session.ts';
 import { limitChecks } from './lib/lab/limit-checks.ts';
+import { onLab } from './lib/lab/on-lab.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { type CellResult, runCell } from './lib/lab/run-cell.ts';
 import { stackedTraces } from './lib/lab/stacked-traces.ts';
@@ -43,9 +43,8 @@ async function run(options: Options): Promise<void> {
   const rounds = readCount('--rounds', options.rounds, 1, 1000);
   const policies = readChoices('--policies', options.policies, LAB_POLICY_NAMES);
   const size = readChoice('--size', options.size, LAB_SIZES);
-  const progress = createProgress(policies.length + 1);
-  const session = await openSession({ cluster, models: options.models, size, seed });
-  try {
+  const steps = policies.length + 1;
+  await onLab({ cluster, models: options.models, size, seed }, steps, async (session, progress) => {
     const windows = windowsOf(session, rounds);
     const results: CellResult[] = [];
     for (const policy of policies) {
@@ -63,10 +62,7 @@ async function run(options: Options): Promise<void> {
     );
     process.stdout.write(options.json ? json : `${textOf(session, results)}${checks.text}\n${options.out}/lab.json\n`);
     if (checks.memoryPeak > 1) process.exitCode = 1;
-  } finally {
-    progress.stop();
-    session.close();
-  }
+  });
 }
 
 /** Equal windows. @throws InputError for rounds that don't go into the layers */
@@ -93,13 +89,7 @@ function clusterCell(
 }
 
 function traceFile({ traces }: CellResult, policy: string): [string, string] {
-  const stacked = stackedTraces(
-    new Map([
-      ['measured', traces.measured],
-      ['simulated', traces.simulated],
-    ]),
-  );
-  return [`trace-${policy}.json`, JSON.stringify(stacked)];
+  return [`trace-${policy}.json`, JSON.stringify(stackedTraces(traces))];
 }
 
 function textOf({ model, facts }: LabSession, results: readonly CellResult[]): string {

@@ -1,11 +1,10 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { formatBytes, formatSeconds, threeDigits } from '../engine/terminal/format.ts';
-import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
-import { openSession } from './lib/lab/lab-session.ts';
 import { logStep } from './lib/lab/log-step.ts';
+import { onLab } from './lib/lab/on-lab.ts';
 import { publishResults } from './lib/lab/publish-results.ts';
 import { findings, prefetchConflictReport } from './lib/prefetch-conflict/report.ts';
 import { runScene, type SceneResult } from './lib/prefetch-conflict/run-scene.ts';
@@ -26,30 +25,26 @@ await runExperiment<Options>({
 async function run(options: Options): Promise<void> {
   const { seed, tokens } = readLabOptions(options);
   const { cluster } = loadClusterFile('four-small');
-  const progress = createProgress(REAL_SCENES.length);
-  const session = await openSession({ cluster, models: options.models, size: 'small', seed });
-  try {
+  const parts = { cluster, models: options.models, size: 'small', seed } as const;
+  const found = await onLab(parts, REAL_SCENES.length, async (session, progress) => {
     const results: SceneResult[] = [];
     for (const scene of REAL_SCENES) {
       logStep(`Fig. ${scene.figure}: ${scene.title}`);
       progress.step(scene.title);
       results.push(await runScene(session, scene, tokens));
     }
-    progress.stop();
     const subtitle = `${session.model.name} on four devices of a lab, with memory for five of eight layers each · willneed in a thread, kernel reclaim`;
     const json = `${JSON.stringify({ settings: { tokens, seed }, probes: session.facts, scenes: results }, undefined, 1)}\n`;
     const report = renderReport(prefetchConflictReport(results, subtitle));
-    publishResults(options, {
+    return {
       subtitle,
       table: tableOf(results),
       findings: findings(results),
       report,
-      json: ['scenes.json', json],
-    });
-  } finally {
-    progress.stop();
-    session.close();
-  }
+      json: ['scenes.json', json] as const,
+    };
+  });
+  publishResults(options, found);
 }
 
 function tableOf(results: readonly SceneResult[]): string {

@@ -1,14 +1,13 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { readChoice, readChoices, readNumber } from '../engine/terminal/options.ts';
-import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
-import { openSession } from './lib/lab/lab-session.ts';
+import { onLab } from './lib/lab/on-lab.ts';
 import { publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { runCells } from './lib/lab/run-cells.ts';
@@ -47,23 +46,22 @@ async function run(options: Options): Promise<void> {
   const diskRate = parseQuantity(options.disk, 'rate', '--disk');
   const { cluster } = loadClusterFile('four-small');
   const cells = roundsCells(policies, { memoryShare, diskRate });
-  const progress = createProgress(cells.length);
-  const session = await openSession({ cluster, models: options.models, size, seed });
-  try {
-    const results = await runCells(session, cells, tokens, progress);
-    progress.stop();
-    const subtitle = `${session.model.name}, a quarter on each of four devices with memory for ${Math.round(100 * memoryShare)} % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
-    const json = labJson(session, results, { size, policies, memoryShare, diskRate, tokens, seed });
-    const report = renderReport(roundsMeasuredReport(session, results, subtitle));
-    publishResults(options, {
-      subtitle,
-      table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
-      findings: findings(results),
-      report,
-      json: ['cells.json', json],
-    });
-  } finally {
-    progress.stop();
-    session.close();
-  }
+  const found = await onLab(
+    { cluster, models: options.models, size, seed },
+    cells.length,
+    async (session, progress) => {
+      const results = await runCells(session, cells, tokens, progress);
+      const subtitle = `${session.model.name}, a quarter on each of four devices with memory for ${Math.round(100 * memoryShare)} % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
+      const json = labJson(session, results, { size, policies, memoryShare, diskRate, tokens, seed });
+      const report = renderReport(roundsMeasuredReport(session, results, subtitle));
+      return {
+        subtitle,
+        table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
+        findings: findings(results),
+        report,
+        json: ['cells.json', json] as const,
+      };
+    },
+  );
+  publishResults(options, found);
 }

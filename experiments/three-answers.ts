@@ -2,14 +2,13 @@ import { loadClusterFile } from '../datasets/load.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { createModel } from '../engine/model/model.ts';
 import { readChoice } from '../engine/terminal/options.ts';
-import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { cellName } from './lib/lab/lab-cell.ts';
 import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SHAPES, LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
-import { openSession } from './lib/lab/lab-session.ts';
+import { onLab } from './lib/lab/on-lab.ts';
 import { publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { runCells } from './lib/lab/run-cells.ts';
@@ -53,34 +52,27 @@ async function run(options: Options): Promise<void> {
   const { layer } = createModel(LAB_SHAPES[size], 'F16');
   const cells = (quick ? quickCells : allCells)(layer.bytes).filter((cell) => cellName(cell).includes(only));
   if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
-  const progress = createProgress(cells.length);
-  const session = await openSession({ cluster, models: options.models, size, seed });
-  try {
-    const results = await runCells(session, cells, tokens, progress);
-    progress.stop();
-    const found = findings(results, session.model.bytes);
-    const subtitle = `${session.model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, the first ${SKIPPED_TOKENS} not counted`;
-    const json = labJson(session, results, { size, quick, only, tokens, seed });
-    const traces = results.map(({ traces: { measured, simulated } }, index): [string, string] => {
-      const stacked = stackedTraces(
-        new Map([
-          ['measured', measured],
-          ['simulated', simulated],
-        ]),
-      );
-      return [`traces/${String(index + 1).padStart(3, '0')}.json`, JSON.stringify(stacked)];
-    });
-    const report = renderReport(threeAnswersReport(session, results, subtitle));
-    publishResults(options, {
-      subtitle,
-      table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
-      findings: found,
-      report,
-      json: ['cells.json', json],
-      more: traces,
-    });
-  } finally {
-    progress.stop();
-    session.close();
-  }
+  const found = await onLab(
+    { cluster, models: options.models, size, seed },
+    cells.length,
+    async (session, progress) => {
+      const results = await runCells(session, cells, tokens, progress);
+      const subtitle = `${session.model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, the first ${SKIPPED_TOKENS} not counted`;
+      const json = labJson(session, results, { size, quick, only, tokens, seed });
+      const traces = results.map(({ traces }, index): [string, string] => [
+        `traces/${String(index + 1).padStart(3, '0')}.json`,
+        JSON.stringify(stackedTraces(traces)),
+      ]);
+      const report = renderReport(threeAnswersReport(session, results, subtitle));
+      return {
+        subtitle,
+        table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
+        findings: findings(results, session.model.bytes),
+        report,
+        json: ['cells.json', json] as const,
+        more: traces,
+      };
+    },
+  );
+  publishResults(options, found);
 }

@@ -1,13 +1,12 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { readChoice } from '../engine/terminal/options.ts';
-import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
-import { openSession } from './lib/lab/lab-session.ts';
+import { onLab } from './lib/lab/on-lab.ts';
 import { publishResults } from './lib/lab/publish-results.ts';
 import { runCells } from './lib/lab/run-cells.ts';
 import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
@@ -42,29 +41,20 @@ async function run(options: Options): Promise<void> {
   const diskRate = parseQuantity(options.disk, 'rate', '--disk');
   const { cluster } = loadClusterFile('four-small');
   const ways = waysOf({ ...PROTOTYPE, diskRate });
-  const progress = createProgress(ways.length);
-  const session = await openSession({ cluster, models: options.models, size, seed });
-  try {
-    const cells = await runCells(
-      session,
-      ways.map(({ cell }) => cell),
-      tokens,
-      progress,
-    );
-    progress.stop();
+  const planned = ways.map(({ cell }) => cell);
+  const found = await onLab({ cluster, models: options.models, size, seed }, ways.length, async (session, progress) => {
+    const cells = await runCells(session, planned, tokens, progress);
     const results = ways.flatMap((way, index) => (cells[index] === undefined ? [] : [{ way, result: cells[index] }]));
     const subtitle = `${session.model.name}, a quarter on each of four devices with memory for 62 % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
     const json = labJson(session, cells, { size, diskRate, tokens, seed, speedups: speedups(results) });
     const report = renderReport(versusPrimaReport(session, results, subtitle));
-    publishResults(options, {
+    return {
       subtitle,
       table: formatTable(WAY_COLUMNS, results.map(wayRow)),
       findings: findings(results),
       report,
-      json: ['ways.json', json],
-    });
-  } finally {
-    progress.stop();
-    session.close();
-  }
+      json: ['ways.json', json] as const,
+    };
+  });
+  publishResults(options, found);
 }

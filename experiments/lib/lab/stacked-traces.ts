@@ -2,10 +2,10 @@ import { type ChromeEvent, type ChromeTrace, perfettoTrace } from '../../../engi
 import type { Trace } from '../../../engine/trace/trace.ts';
 
 /** Several traces in one Perfetto file, one above the other, each from its first token on: `measured: one`, … */
-export function stackedTraces(traces: ReadonlyMap<string, Trace>): ChromeTrace {
+export function stackedTraces(traces: Readonly<Record<string, Trace>>): ChromeTrace {
   let offset = 0;
   const events: ChromeEvent[] = [];
-  for (const [label, trace] of traces) {
+  for (const [label, trace] of Object.entries(traces)) {
     const { traceEvents } = perfettoTrace(trace);
     for (const event of traceEvents) events.push(moved(event, label, offset));
     offset += trace.devices.length + 1;
