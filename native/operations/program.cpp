@@ -72,7 +72,7 @@ void Program::append(Operation operation) {
   const std::size_t units = unitsOf(operation, table_);
   if (units > static_cast<std::size_t>(std::numeric_limits<int>::max() - units_)) throw std::length_error("too long");
   const int waitFor = mustWait(operation) ? units_ : 0;
-  steps_.push_back({std::move(operation), static_cast<int>(units), waitFor});
+  steps_.push_back({std::move(operation), static_cast<int>(units), waitFor, 0});
   units_ += static_cast<int>(units);
 }
 
@@ -121,18 +121,29 @@ void Program::run(ThreadPool& pool) {
     scratchStride_ = roundUp(bytes, 4096) + 4096;
     scratch_.emplace(scratchStride_ * pool.size());
   }
-  if (progressSize_ < steps_.size()) {
-    progressSize_ = steps_.size();
-    progress_ = std::make_unique<Progress[]>(progressSize_);
+  threads_ = pool.size();
+  if (nextSize_ < threads_ * steps_.size()) {
+    nextSize_ = threads_ * steps_.size();
+    next_ = std::make_unique<std::atomic<int>[]>(nextSize_);
   }
   done_.store(0, std::memory_order_relaxed);
   int target = units_;
   for (std::size_t i = steps_.size(); i-- > 0;) {
-    progress_[i].next.store(0, std::memory_order_relaxed);
-    progress_[i].target = target;
+    for (std::size_t thread = 0; thread < threads_; thread++) {
+      nextOf(i, thread).store(beginOf(i, thread), std::memory_order_relaxed);
+    }
+    steps_[i].target = target;
     if (steps_[i].waitFor > 0) target = steps_[i].waitFor;
   }
   pool.run([](void* program, std::size_t thread) { static_cast<Program*>(program)->work(thread); }, this);
+}
+
+int Program::beginOf(std::size_t step, std::size_t thread) const {
+  return static_cast<int>(static_cast<std::size_t>(steps_[step].units) * thread / threads_);
+}
+
+std::atomic<int>& Program::nextOf(std::size_t step, std::size_t thread) {
+  return next_[thread * steps_.size() + step];
 }
 
 void Program::work(std::size_t thread) noexcept {
@@ -140,11 +151,16 @@ void Program::work(std::size_t thread) noexcept {
   for (std::size_t i = 0; i < steps_.size(); i++) {
     const Step& step = steps_[i];
     waitUntil(done_, step.waitFor);
-    for (;;) {
-      const int unit = progress_[i].next.fetch_add(1, std::memory_order_relaxed);
-      if (unit >= step.units) break;
-      performUnit(step.operation, table_, static_cast<std::size_t>(unit), scratch);
-      if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == progress_[i].target) done_.notify_all();
+    for (std::size_t turn = 0; turn < threads_; turn++) {
+      const std::size_t share = (thread + turn) % threads_;
+      const int end = beginOf(i, share + 1);
+      std::atomic<int>& next = nextOf(i, share);
+      while (next.load(std::memory_order_relaxed) < end) {
+        const int unit = next.fetch_add(1, std::memory_order_relaxed);
+        if (unit >= end) break;
+        performUnit(step.operation, table_, static_cast<std::size_t>(unit), scratch);
+        if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == step.target) done_.notify_all();
+      }
     }
   }
   waitUntil(done_, units_);

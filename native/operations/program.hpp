@@ -11,7 +11,8 @@
 namespace hearth {
 
 /**
- * Operations in order, run by the threads of a pool. Threads take units of an operation from a shared counter and go on to
+ * Operations in order, run by the threads of a pool. Of an operation's units each thread has a share that follow each
+ * other, so that what a kernel asks of memory ahead is its own; once they are done it takes the others' units. It goes on to
  * the next operation without waiting, except where it touches memory that one since the last such place writes (or writes
  * memory that one reads): there they wait until all units before are done. Nobody waits for a thread that has no unit.
  */
@@ -33,11 +34,8 @@ class Program {
     int units;
     /** Units of all operations before, if they must be done before this one begins; else 0. */
     int waitFor;
-  };
-  struct Progress {
-    std::atomic<int> next{0};
     /** The count of finished units, of all operations, that somebody waits for once this operation is done. */
-    int target = 0;
+    int target;
   };
   /** Activations of x prepared for a format: by every thread for itself (number), or packed for all (packs). */
   struct Source {
@@ -51,6 +49,10 @@ class Program {
   bool mustWait(const Operation& operation);
   const Source* knownSource(Type type, Rounding rounding, std::span<const float> x) const;
   std::span<const std::byte> packsOf(const MatrixView& matrix, std::span<const float> x);
+  /** The first unit of a thread's share of a step. */
+  int beginOf(std::size_t step, std::size_t thread) const;
+  /** The next unit of a thread's share, for whoever takes one. */
+  std::atomic<int>& nextOf(std::size_t step, std::size_t thread);
   void work(std::size_t thread) noexcept;
 
   const KernelTable& table_;
@@ -62,8 +64,10 @@ class Program {
   /** Packs of the multiplications of this program; replaced ones stay until the program has run. */
   std::vector<std::unique_ptr<Buffer>> packs_;
   int units_ = 0;
-  std::unique_ptr<Progress[]> progress_;
-  std::size_t progressSize_ = 0;
+  std::size_t threads_ = 1;
+  /** Of each thread and step: what threads write often lies apart. */
+  std::unique_ptr<std::atomic<int>[]> next_;
+  std::size_t nextSize_ = 0;
   alignas(64) std::atomic<int> done_{0};
   std::optional<Buffer> scratch_;
   std::size_t scratchStride_ = 0;

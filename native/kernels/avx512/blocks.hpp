@@ -45,7 +45,8 @@ inline __m512 blockScales(const std::uint8_t* first, const std::uint8_t* second)
 
 /** y of `Count` rows: what belongs to the activations is loaded once for all. */
 template <Type T, std::size_t Count>
-inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, const Activations& x, std::size_t columns, float* y) {
+inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t ahead, const Activations& x,
+                      std::size_t columns, float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;
   const std::size_t blocks = columns / 32;
   const __m512i spread = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -61,7 +62,7 @@ inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, const Activa
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* first = rows + r * stride + i * bytes;
       const std::uint8_t* second = first + bytes;
-      prefetchNextGroup<Count>(first, stride, 1);
+      prefetch(first + ahead);
       const __m512i weights = decodeBlocks<T>(first, second);
       const __m512i high = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights, xHigh);
       const __m512i low = _mm512_dpbusd_epi32(corrections, weights, xLow);
@@ -87,8 +88,8 @@ template <Type T>
 void matvecBlocks(const Rows& rows, const std::byte* activations, float* y) {
   const Activations x = activationsAt(activations, rows.columns);
   const std::size_t stride = rowBytes(T, rows.columns);
-  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, float* out, auto count) {
-    dotBlocks<T, count>(at, stride, x, rows.columns, out);
+  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
+    dotBlocks<T, count>(at, stride, ahead, x, rows.columns, out);
   });
 }
 

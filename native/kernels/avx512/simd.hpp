@@ -32,7 +32,9 @@ struct Avx512 {
   template <Type T>
     requires(T == Type::F16 || T == Type::BF16)
   static Pair<Avx512> loadPair(const std::uint8_t* p) {
-    const __m512i both = _mm512_loadu_si512(p);
+    __m512i both = _mm512_loadu_si512(p);
+    // Else the compiler makes two loads of it.
+    asm("" : "+v"(both));
     const __m256i halves[2] = {_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64(both, 1)};
     if constexpr (T == Type::F16) return {_mm512_cvtph_ps(halves[0]), _mm512_cvtph_ps(halves[1])};
     return {widenBrain(halves[0]), widenBrain(halves[1])};

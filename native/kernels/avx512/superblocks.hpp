@@ -188,15 +188,15 @@ inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activat
 }
 
 template <Type T, Rounding R, std::size_t Count>
-inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, const Activations& x, std::size_t columns,
-                           float* y) {
+inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, std::size_t ahead, const Activations& x,
+                           std::size_t columns, float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;
   __m512 sums[Count];
   for (__m512& sum : sums) sum = _mm512_setzero_ps();
   for (std::size_t i = 0; i < columns / 256; i++) {
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* block = rows + r * stride + i * bytes;
-      prefetchNextGroup<Count>(block, stride, bytes);
+      prefetchLines(block + ahead, bytes);
       __m512i weights[4];
       decodeSuperblock<T>(block, weights);
       const __m128i packed = packedScales<T>(block);
@@ -217,8 +217,8 @@ template <Type T, Rounding R>
 void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y) {
   const Activations x = activationsAt(activations, rows.columns);
   const std::size_t stride = rowBytes(T, rows.columns);
-  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, float* out, auto count) {
-    dotSuperblocks<T, R, count>(at, stride, x, rows.columns, out);
+  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
+    dotSuperblocks<T, R, count>(at, stride, ahead, x, rows.columns, out);
   });
 }
 

@@ -23,7 +23,7 @@ inline std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
     for (std::size_t i = 0; i < streamBytes; i += sizeof(Line)) {
       for (std::size_t stream = 0; stream < probeStreams; stream++) {
         const std::uint8_t* at = lines + begin + i + stream * streamBytes;
-        prefetchNextGroup<probeStreams>(at, streamBytes, sizeof(Line));
+        prefetchLines(at + block, sizeof(Line));
         Line value;
         __builtin_memcpy(&value, at, sizeof value);
         sums[stream % 4] ^= value;

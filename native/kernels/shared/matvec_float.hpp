@@ -7,9 +7,9 @@
 namespace hearth {
 namespace {
 
-/** y of `Count` rows; a row's sum is the same however many it is computed with. */
+/** y of `Count` rows, which asks for those `ahead` bytes on; a row's sum is the same however many it is computed with. */
 template <class S, Type T, std::size_t Count>
-void dotFloatRows(const std::uint8_t* rows, std::size_t columns, const float* x, float* y) {
+void dotFloatRows(const std::uint8_t* rows, std::size_t ahead, std::size_t columns, const float* x, float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;
   constexpr std::size_t step = 2 * S::width;
   const std::size_t stride = columns * bytes;
@@ -21,7 +21,7 @@ void dotFloatRows(const std::uint8_t* rows, std::size_t columns, const float* x,
     const auto second = S::load(x + c + S::width);
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* at = rows + r * stride + c * bytes;
-      prefetchNextGroup<Count>(at, stride, step * bytes);
+      prefetchLines(at + ahead, step * bytes);
       const auto pair = loadPair<S, T>(at);
       sums[r] = S::multiplyAdd(pair.first, first, sums[r]);
       sums[r] = S::multiplyAdd(pair.second, second, sums[r]);
@@ -39,8 +39,8 @@ template <class S, Type T>
 void matvecFloat(const Rows& rows, const std::byte* activations, float* y) {
   const auto* x = reinterpret_cast<const float*>(activations);
   const std::size_t stride = rows.columns * formatOf(T).bytes;
-  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, float* out, auto count) {
-    dotFloatRows<S, T, count>(at, rows.columns, x, out);
+  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
+    dotFloatRows<S, T, count>(at, ahead, rows.columns, x, out);
   });
 }
 
