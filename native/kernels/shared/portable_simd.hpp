@@ -9,6 +9,7 @@ struct PortableSimd {
   using Floats = float;
   static constexpr std::size_t width = 1;
   static constexpr std::size_t tileRows = 4;
+  static constexpr std::size_t floatStreams = 4;
 
   static Floats load(const float* p) {
     // Weights of a file may lie anywhere.

@@ -4,20 +4,17 @@
 #include "../table.hpp"
 #include "vector_math.hpp"
 
-/** Rows are multiplied side by side: memory is read as several streams at once. */
+/**
+ * Rows are multiplied side by side, so that activations are loaded once for several, and are asked for ahead into the
+ * second-level cache: the hardware looks ahead within a page only. How many at once is each kernel's own; figures are those
+ * of decoding a 1.1B model (Zen 4).
+ */
 namespace hearth {
 namespace {
 
 /**
- * Streams that a thread reads at once, each asked for ahead into the second-level cache. One stream leaves a core waiting
- * for memory: the hardware looks ahead within a page only, and the reads themselves soon fill what may be under way. Two
- * to eight do alike (a 1.1B model in F16, Zen 4: within 3 %).
- */
-inline constexpr std::size_t readStreams = 4;
-
-/**
  * Bytes by which reading is ahead of computing, at least. One group of rows is too near where rows are short: with 8 KiB
- * a 1.1B model in Q4_K_M decodes 5 to 12 % faster (Zen 4), with 32 KiB no faster than with one group.
+ * Q4_K_M is 5 to 12 % faster, with 32 KiB no faster than with one group of four rows.
  */
 inline constexpr std::size_t leastAhead = 8 << 10;
 
