@@ -5,8 +5,8 @@ import { activationBytes, packActivations, unpackActivations } from './activatio
 import { clock } from './clock.ts';
 import type { DeviceWeights } from './device-weights.ts';
 import { type ActivationFormat, type ActivationFrame, FrameError } from './frame.ts';
-import type { AssignedWindow } from './message.ts';
 import { createJobQueue } from './job-queue.ts';
+import type { AssignedWindow } from './message.ts';
 import { layersName, type RingSpan } from './ring-span.ts';
 
 /** A frame's facts without its activations, which are in the stream while a device works on them. */
@@ -160,14 +160,16 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
         receivedAt: clock(),
       });
       due.push(window);
-      jobs.add(async () => {
-        due.shift();
-        if (ended || !held.has(request)) return;
-        unpackActivations(payload, format, part.stream(tokens));
-        await run(frame);
-      }).catch((error: Error) => {
-        if (!ended) options.onFailed(error);
-      });
+      jobs
+        .add(async () => {
+          due.shift();
+          if (ended || !held.has(request)) return;
+          unpackActivations(payload, format, part.stream(tokens));
+          await run(frame);
+        })
+        .catch((error: Error) => {
+          if (!ended) options.onFailed(error);
+        });
     },
     free(request) {
       jobs.add(() => {
