@@ -10,8 +10,8 @@ import { LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
 import { onLab } from './lib/lab/on-lab.ts';
 import { publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
+import { ringSubtitle } from './lib/lab/ring-subtitle.ts';
 import { runCells } from './lib/lab/run-cells.ts';
-import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
 import { renderReport } from './lib/report.ts';
 import { roundsCells } from './lib/rounds-measured/cells.ts';
 import { findings, roundsMeasuredReport } from './lib/rounds-measured/report.ts';
@@ -51,7 +51,7 @@ async function run(options: Options): Promise<void> {
     cells.length,
     async (session, progress) => {
       const results = await runCells(session, cells, tokens, progress);
-      const subtitle = `${session.model.name}, a quarter on each of four devices with memory for ${Math.round(100 * memoryShare)} % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
+      const subtitle = ringSubtitle(session, { memoryShare, disk: options.disk, tokens });
       const json = labJson(session, results, { size, policies, memoryShare, diskRate, tokens, seed });
       const report = renderReport(roundsMeasuredReport(session, results, subtitle));
       return {

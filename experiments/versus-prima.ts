@@ -8,8 +8,8 @@ import { LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { onLab } from './lib/lab/on-lab.ts';
 import { publishResults } from './lib/lab/publish-results.ts';
+import { ringSubtitle } from './lib/lab/ring-subtitle.ts';
 import { runCells } from './lib/lab/run-cells.ts';
-import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
 import { renderReport } from './lib/report.ts';
 import { findings, speedups } from './lib/versus-prima/comparison.ts';
 import { versusPrimaReport, WAY_COLUMNS, wayRow } from './lib/versus-prima/report.ts';
@@ -45,7 +45,7 @@ async function run(options: Options): Promise<void> {
   const found = await onLab({ cluster, models: options.models, size, seed }, ways.length, async (session, progress) => {
     const cells = await runCells(session, planned, tokens, progress);
     const results = ways.flatMap((way, index) => (cells[index] === undefined ? [] : [{ way, result: cells[index] }]));
-    const subtitle = `${session.model.name}, a quarter on each of four devices with memory for 62 % of it · disks of ${options.disk} · ${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`;
+    const subtitle = ringSubtitle(session, { memoryShare: PROTOTYPE.memoryShare, disk: options.disk, tokens });
     const json = labJson(session, cells, { size, diskRate, tokens, seed, speedups: speedups(results) });
     const report = renderReport(versusPrimaReport(session, results, subtitle));
     return {
