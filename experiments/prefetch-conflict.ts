@@ -5,7 +5,7 @@ import { runExperiment } from './lib/cli.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { logStep } from './lib/lab/log-step.ts';
 import { onLab } from './lib/lab/on-lab.ts';
-import { publishResults } from './lib/lab/publish-results.ts';
+import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
 import { findings, prefetchConflictReport } from './lib/prefetch-conflict/report.ts';
 import { runScene, type SceneResult } from './lib/prefetch-conflict/run-scene.ts';
 import { REAL_SCENES } from './lib/prefetch-conflict/scenes.ts';
@@ -26,7 +26,7 @@ async function run(options: Options): Promise<void> {
   const { seed, tokens } = readLabOptions(options);
   const { cluster } = loadClusterFile('four-small');
   const parts = { cluster, models: options.models, size: 'small', seed } as const;
-  const found = await onLab(parts, REAL_SCENES.length, async (session, progress) => {
+  const found = await onLab<LabResults>(parts, REAL_SCENES.length, async (session, progress) => {
     const results: SceneResult[] = [];
     for (const scene of REAL_SCENES) {
       logStep(`Fig. ${scene.figure}: ${scene.title}`);
@@ -41,7 +41,7 @@ async function run(options: Options): Promise<void> {
       table: tableOf(results),
       findings: findings(results),
       report,
-      json: ['scenes.json', json] as const,
+      json: ['scenes.json', json],
     };
   });
   publishResults(options, found);

@@ -8,7 +8,7 @@ import { LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { LAB_POLICY_NAMES } from './lib/lab/lab-policies.ts';
 import { onLab } from './lib/lab/on-lab.ts';
-import { publishResults } from './lib/lab/publish-results.ts';
+import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { ringSubtitle } from './lib/lab/ring-subtitle.ts';
 import { runCells } from './lib/lab/run-cells.ts';
@@ -46,7 +46,7 @@ async function run(options: Options): Promise<void> {
   const diskRate = parseQuantity(options.disk, 'rate', '--disk');
   const { cluster } = loadClusterFile('four-small');
   const cells = roundsCells(policies, { memoryShare, diskRate });
-  const found = await onLab(
+  const found = await onLab<LabResults>(
     { cluster, models: options.models, size, seed },
     cells.length,
     async (session, progress) => {
@@ -59,7 +59,7 @@ async function run(options: Options): Promise<void> {
         table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
         findings: findings(results),
         report,
-        json: ['cells.json', json] as const,
+        json: ['cells.json', json],
       };
     },
   );

@@ -9,7 +9,7 @@ import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SHAPES, LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { onLab } from './lib/lab/on-lab.ts';
-import { publishResults } from './lib/lab/publish-results.ts';
+import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { runCells } from './lib/lab/run-cells.ts';
 import { stackedTraces } from './lib/lab/stacked-traces.ts';
@@ -52,7 +52,7 @@ async function run(options: Options): Promise<void> {
   const { layer } = createModel(LAB_SHAPES[size], 'F16');
   const cells = (quick ? quickCells : allCells)(layer.bytes).filter((cell) => cellName(cell).includes(only));
   if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
-  const found = await onLab(
+  const found = await onLab<LabResults>(
     { cluster, models: options.models, size, seed },
     cells.length,
     async (session, progress) => {
@@ -69,7 +69,7 @@ async function run(options: Options): Promise<void> {
         table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
         findings: findings(results, session.model.bytes),
         report,
-        json: ['cells.json', json] as const,
+        json: ['cells.json', json],
         more: traces,
       };
     },

@@ -7,7 +7,7 @@ import { labJson } from './lib/lab/lab-json.ts';
 import { LAB_SIZES } from './lib/lab/lab-model.ts';
 import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
 import { onLab } from './lib/lab/on-lab.ts';
-import { publishResults } from './lib/lab/publish-results.ts';
+import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
 import { ringSubtitle } from './lib/lab/ring-subtitle.ts';
 import { runCells } from './lib/lab/run-cells.ts';
 import { renderReport } from './lib/report.ts';
@@ -42,19 +42,23 @@ async function run(options: Options): Promise<void> {
   const { cluster } = loadClusterFile('four-small');
   const ways = waysOf({ ...PROTOTYPE, diskRate });
   const planned = ways.map(({ cell }) => cell);
-  const found = await onLab({ cluster, models: options.models, size, seed }, ways.length, async (session, progress) => {
-    const cells = await runCells(session, planned, tokens, progress);
-    const results = ways.flatMap((way, index) => (cells[index] === undefined ? [] : [{ way, result: cells[index] }]));
-    const subtitle = ringSubtitle(session, { memoryShare: PROTOTYPE.memoryShare, disk: options.disk, tokens });
-    const json = labJson(session, cells, { size, diskRate, tokens, seed, speedups: speedups(results) });
-    const report = renderReport(versusPrimaReport(session, results, subtitle));
-    return {
-      subtitle,
-      table: formatTable(WAY_COLUMNS, results.map(wayRow)),
-      findings: findings(results),
-      report,
-      json: ['ways.json', json] as const,
-    };
-  });
+  const found = await onLab<LabResults>(
+    { cluster, models: options.models, size, seed },
+    ways.length,
+    async (session, progress) => {
+      const cells = await runCells(session, planned, tokens, progress);
+      const results = ways.flatMap((way, index) => (cells[index] === undefined ? [] : [{ way, result: cells[index] }]));
+      const subtitle = ringSubtitle(session, { memoryShare: PROTOTYPE.memoryShare, disk: options.disk, tokens });
+      const json = labJson(session, cells, { size, diskRate, tokens, seed, speedups: speedups(results) });
+      const report = renderReport(versusPrimaReport(session, results, subtitle));
+      return {
+        subtitle,
+        table: formatTable(WAY_COLUMNS, results.map(wayRow)),
+        findings: findings(results),
+        report,
+        json: ['ways.json', json],
+      };
+    },
+  );
   publishResults(options, found);
 }

@@ -12,7 +12,7 @@ namespace {
 
 /** Weights of a unit of a matrix–vector product: enough to be read at full speed, small enough to share out evenly. */
 constexpr std::size_t unitBytes = 256 << 10;
-/** Rows of such a unit are a multiple of it: as many as kernels read side by side. */
+/** Rows of such a unit are a multiple of it, as it is of what any kernel multiplies side by side. */
 constexpr std::size_t rowsSideBySide = 8;
 /** Widened or unpacked weights of a unit of a matrix product: a part of the second-level cache. */
 constexpr std::size_t unitWeights = 128 << 10;

@@ -12,9 +12,10 @@ namespace hearth {
 
 /**
  * Operations in order, run by the threads of a pool. Of an operation's units each thread has a share that follow each
- * other, so that what a kernel asks of memory ahead is its own; once they are done it takes the others' units. It goes on to
- * the next operation without waiting, except where it touches memory that one since the last such place writes (or writes
- * memory that one reads): there they wait until all units before are done. Nobody waits for a thread that has no unit.
+ * other, so that what a kernel asks of memory ahead is its own; once they are done it takes the others' units. Threads go on
+ * to the next operation without waiting, except where it touches memory that one since the last such place writes (or
+ * writes memory that one reads): there they wait until all units before are done. Nobody waits for a thread that has no
+ * unit.
  */
 class Program {
  public:
