@@ -23,7 +23,7 @@ export function scan(cache: PageCache, range: ByteRange): Segment[] {
   return segments;
 
   function read(cache: PageCache, missing: Segment): Segment {
-    const { reads } = cache.startRead(cache.atOnce(missing, 'demand'), 'demand');
+    const reads = cache.startRead(cache.atOnce(missing, 'demand'), 'demand');
     for (const part of reads) cache.finishRead(part);
     return { ...missing, to: Math.min(range.to, reads[0]?.to ?? range.to) };
   }
@@ -43,7 +43,7 @@ export function prefetch(cache: PageCache, range: ByteRange, reader: 'willneed' 
   for (let from = range.from; from < end; ) {
     const segment = cache.next({ from, to: range.to });
     const chunk = segment.state === 'missing' ? cache.atOnce(segment, reader) : segment;
-    for (const part of cache.startRead(chunk, reader).reads) cache.finishRead(part);
+    for (const part of cache.startRead(chunk, reader)) cache.finishRead(part);
     if (segment.state === 'missing') from = chunk.to;
     else {
       const rest = cache.next(chunk);

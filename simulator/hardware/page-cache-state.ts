@@ -1,6 +1,5 @@
 import type { History } from './page-cache-history.ts';
 import { createRunList, createRunMap, type Run, type RunList, type RunMap } from './page-cache-runs.ts';
-import type { Span } from './page-cache-span.ts';
 
 /** Bytes since the beginning. read = resident + being read + reclaimed + released, at any time. */
 export interface PageCacheCounters {
@@ -43,17 +42,12 @@ export interface CacheState {
   bytesOf(from: number, to: number): number;
   /** Drops a run's first extents, or the whole of it; returns their bytes. */
   drop(run: Run, extents: number, cause: 'reclaimed' | 'released'): number;
-  /** What was dropped since the last call, in the order of dropping. */
-  takeDropped(): readonly Span[];
 }
-
-const NOTHING: readonly Span[] = [];
 
 export function createCacheState(size: number, extentBytes: number, history: History): CacheState {
   const bytesOf = (from: number, to: number): number => Math.min(size, to * extentBytes) - from * extentBytes;
   const runs = createRunMap(bytesOf);
   const counters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
-  let dropped: Span[] = [];
   const state: CacheState = {
     extents: Math.ceil(size / extentBytes),
     extentBytes,
@@ -71,20 +65,14 @@ export function createCacheState(size: number, extentBytes: number, history: His
     mapped: 0,
     bytesOf,
     drop: (run, extents, cause) => {
-      const span = { from: run.from, to: Math.min(run.to, run.from + extents) };
-      const bytes = bytesOf(span.from, span.to);
+      const { from } = run;
+      const to = Math.min(run.to, from + extents);
+      const bytes = bytesOf(from, to);
       runs.remove(run, extents);
-      history.record({ from: span.from, to: span.to, age: cause === 'reclaimed' ? state.age : undefined });
-      if (cause === 'reclaimed') state.age += span.to - span.from;
+      history.record({ from, to, age: cause === 'reclaimed' ? state.age : undefined });
+      if (cause === 'reclaimed') state.age += to - from;
       counters[cause] += bytes;
-      dropped.push(span);
       return bytes;
-    },
-    takeDropped: () => {
-      if (dropped.length === 0) return NOTHING;
-      const taken = dropped;
-      dropped = [];
-      return taken;
     },
   };
   return state;

@@ -32,23 +32,6 @@ export interface Segment extends ByteRange {
   readonly state: Residency;
 }
 
-/** What an operation made the cache drop, and the bytes by which it still exceeds its capacity (0 if it doesn't). */
-export interface Reclaimed {
-  /** By position, in ranges as long as possible. */
-  readonly dropped: readonly ByteRange[];
-  readonly shortage: number;
-}
-
-export interface Touched extends Reclaimed {
-  /** Bytes that were in memory in single pages (MADV_WILLNEED) and had to be mapped by page faults. */
-  readonly mapped: number;
-}
-
-export interface StartedRead extends Reclaimed {
-  /** What the disk has to read now, whole extents, in order; each is to be finished by finishRead. */
-  readonly reads: readonly ByteRange[];
-}
-
 /** Bytes now. */
 export interface PageCacheUsage {
   readonly resident: number;
@@ -86,26 +69,30 @@ export interface PageCache {
   readsAhead(range: ByteRange): boolean;
   /** Bytes that reclaim must look at, and spares, to make room for so many. */
   spared(bytes: number): number;
-  /** A computation uses what is resident of a range. */
-  touch(range: ByteRange): Touched;
+  /**
+   * A computation uses what is resident of a range.
+   * @returns bytes that were in memory in single pages (MADV_WILLNEED) and had to be mapped by page faults
+   */
+  touch(range: ByteRange): number;
   /**
    * Begins to read what is missing of a range, with the policy's readahead if the reader has one; of a range that is
    * there, only the readahead that is due by now. Room is made now; what is being read can't be dropped. What a
    * populating reader asks for and finds, or reads, is used.
+   * @returns what the disk has to read now, whole extents, in order; each is to be finished by finishRead
    */
-  startRead(range: ByteRange, reader: Reader): StartedRead;
+  startRead(range: ByteRange, reader: Reader): readonly ByteRange[];
   /**
    * What was being read in a range has arrived. Even where it exceeds the capacity it stays until the next operation, so
    * that whoever waited for it can touch it.
    */
   finishRead(range: ByteRange): void;
   /** Drops a range, except what is pinned or being read (MADV_DONTNEED with POSIX_FADV_DONTNEED). */
-  release(range: ByteRange): Reclaimed;
+  release(range: ByteRange): void;
   /** From now on a range stays once it is resident. Pinning reads nothing. */
-  pin(range: ByteRange): Reclaimed;
-  unpin(range: ByteRange): Reclaimed;
+  pin(range: ByteRange): void;
+  unpin(range: ByteRange): void;
   /** Changes the memory there is, and reclaims at once. */
-  setLimit(limit: number): Reclaimed;
+  setLimit(limit: number): void;
   /** What is in memory, by position, in ranges as long as possible. */
   residentRanges(): ByteRange[];
   usage(): PageCacheUsage;
@@ -140,13 +127,10 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   const residencyOf = (run: Run): Residency => (isReading(run) ? 'reading' : 'resident');
   const runAt = (position: number): Run | undefined => runs.all[firstEndingAfter(runs.all, position)];
 
-  const settle = (): Reclaimed => {
+  /** Swaps other apps out, then drops, until what is charged fits again. */
+  const settle = (): void => {
     const excess = budget.swapOut(reclaimer.charged() - budget.capacity());
     if (excess > 0) reclaimer.reclaim(excess);
-    const shortage = Math.max(0, residentBytes(state) + lists.reading.bytes - budget.capacity());
-    const dropped: Span[] = [];
-    for (const span of state.takeDropped()) addSpan(dropped, span);
-    return { dropped: dropped.map(grid.toBytes), shortage };
   };
 
   const missingSpans = ({ from, to }: Span): Span[] => {
@@ -187,8 +171,6 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     marker = spans.some((part) => part.from <= span.to && span.to < part.to) ? span.to : NOWHERE;
     return { spans, stream };
   };
-
-  const touchSpan = (span: Span): void => runs.visit(span, isEvictable, reclaimer.touch);
 
   const read = (span: Span, reader: Reader, stream: Stream): void => {
     reclaimer.begin(span, reader, stream);
@@ -233,20 +215,28 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     },
     touch: (range) => {
       const before = state.mapped;
-      touchSpan(grid.outward(range));
-      return { mapped: state.mapped - before, ...settle() };
+      runs.visit(grid.outward(range), isEvictable, reclaimer.touch);
+      settle();
+      return state.mapped - before;
     },
     startRead: (range, reader) => {
       const span = grid.outward(range);
       const { spans, stream } = wantedFor(range, span, reader);
-      for (const [index, part] of spans.entries()) read(part, reader, index === 0 ? stream : 'broken');
-      const reclaimed = settle();
+      spans.forEach((part, index) => {
+        read(part, reader, index === 0 ? stream : 'broken');
+      });
+      settle();
       reclaimer.enter();
       if (reader === 'populate') runs.visit(span, isPopulated, reclaimer.populate);
-      return { reads: spans.map(grid.toBytes), ...reclaimed };
+      return spans.map(grid.toBytes);
     },
     finishRead: (range) => {
-      runs.visit(grid.inward(range), isReading, (run) => {
+      const span = grid.inward(range);
+      if (pinned.length === 0) {
+        runs.visit(span, isReading, reclaimer.admit);
+        return;
+      }
+      runs.visit(span, isReading, (run) => {
         for (const { from, to, inside } of splitBySet(pinned, run)) {
           runs.visit({ from, to }, isReading, inside ? (part) => runs.toNewest(part, lists.pinned) : reclaimer.admit);
         }
@@ -257,13 +247,13 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       const span = grid.inward(range);
       runs.visit(span, isEvictable, drop);
       reclaimer.unmap(span);
-      return settle();
+      settle();
     },
     pin: (range) => {
       const span = grid.outward(range);
       addSpan(pinned, span);
       runs.visit(span, isEvictable, (run) => runs.toNewest(run, lists.pinned));
-      return settle();
+      settle();
     },
     unpin: (range) => {
       const span = grid.outward(range);
@@ -272,11 +262,11 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       const move = (run: Run): void => runs.toNewest(run, lists.passing);
       for (const part of parts) runs.visit(part, ({ list }) => list === lists.pinned, move);
       for (const part of parts) runs.visit(part, ({ list }) => list === lists.passing, reclaimer.admit);
-      return settle();
+      settle();
     },
     setLimit: (bytes) => {
       budget.setLimit(bytes);
-      return settle();
+      settle();
     },
     residentRanges: () => {
       const resident: Span[] = [];

@@ -14,23 +14,29 @@ export interface FinishedRead {
   readonly end: number;
 }
 
+/** A read of the disk under way. */
+export interface Read {
+  readonly range: ByteRange;
+  readonly reader: Reader;
+  /** When it was its turn, seconds. */
+  start: number;
+  /** The disk has done its part. */
+  readonly moved: Effect<void>;
+  /** Made for the first who waits: most reads are awaited by nobody else. */
+  arrived: OneShot<void> | undefined;
+}
+
 /** What a page cache has begun to read, and the disk brings: at once, or one after the other in the background. */
 export interface ReadsUnderWay {
-  /** Reads a range, and waits for it. */
-  read(range: ByteRange, reader: Reader, access: Access): Steps;
+  /** Asks the disk for a range; whoever does so waits until it has `moved`, then calls `end`. */
+  begin(range: ByteRange, reader: Reader, access: Access): Read;
+  end(read: Read): void;
   /** Reads a range after those that were submitted before, and asks the disk for it now; nobody waits. */
   submit(range: ByteRange, reader: Reader, access: Access): void;
   /** Until the read that brings a byte has ended. */
   arrivalOf(byte: number): Effect<void>;
   /** Until the first of the submitted reads has ended; undefined if there are none. */
   nextArrival(): Effect<void> | undefined;
-}
-
-interface Read {
-  readonly range: ByteRange;
-  readonly reader: Reader;
-  readonly moved: Effect<void>;
-  readonly arrived: OneShot<void>;
 }
 
 export function createReadsUnderWay(
@@ -42,42 +48,48 @@ export function createReadsUnderWay(
   const all: Read[] = [];
   const submitted: Read[] = [];
 
-  const expect = (range: ByteRange, reader: Reader, access: Access): Read => {
-    const arrived = createOneShot<void>(() => `bytes ${range.from} to ${range.to} from "${disk.name}"`);
-    const read = { range, reader, moved: disk.read(range.to - range.from, access), arrived };
+  const begin = (range: ByteRange, reader: Reader, access: Access): Read => {
+    const moved = disk.read(range.to - range.from, access);
+    const read = { range, reader, start: simulation.now, moved, arrived: undefined };
     all.push(read);
     return read;
   };
 
-  function* fetch(read: Read): Steps {
-    const { range, reader, moved, arrived } = read;
-    const start = simulation.now;
-    const bytes = range.to - range.from;
-    yield moved;
+  const end = (read: Read): void => {
+    const { range, reader, start, arrived } = read;
     cache.finishRead(range);
     all.splice(all.indexOf(read), 1);
-    onRead({ reader, bytes, start, end: simulation.now });
-    arrived.succeed();
-  }
+    onRead({ reader, bytes: range.to - range.from, start, end: simulation.now });
+    arrived?.succeed();
+  };
+
+  const arrival = (read: Read): Effect<void> => {
+    const { from, to } = read.range;
+    read.arrived ??= createOneShot<void>(() => `bytes ${from} to ${to} from "${disk.name}"`);
+    return read.arrived.wait();
+  };
 
   function* fetchSubmitted(): Steps {
     for (let read = submitted[0]; read !== undefined; read = submitted[0]) {
-      yield* fetch(read);
+      read.start = simulation.now;
+      yield read.moved;
+      end(read);
       submitted.shift();
     }
   }
 
   return {
-    read: (range, reader, access) => fetch(expect(range, reader, access)),
+    begin,
+    end,
     submit: (range, reader, access) => {
-      submitted.push(expect(range, reader, access));
+      submitted.push(begin(range, reader, access));
       if (submitted.length === 1) simulation.spawn(`reads submitted to ${disk.name}`, fetchSubmitted());
     },
     arrivalOf: (byte) => {
       const read = all.find(({ range }) => range.from <= byte && byte < range.to);
       if (read === undefined) throw new Error(`byte ${byte} is being read by nobody`);
-      return read.arrived.wait();
+      return arrival(read);
     },
-    nextArrival: () => submitted[0]?.arrived.wait(),
+    nextArrival: () => submitted[0] && arrival(submitted[0]),
   };
 }

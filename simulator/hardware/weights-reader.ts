@@ -2,7 +2,7 @@ import type { Steps } from '../kernel/effect.ts';
 import { hold } from '../kernel/hold.ts';
 import type { Simulation } from '../kernel/simulation.ts';
 import type { Disk, Faults } from './disk.ts';
-import type { PageCache, Residency } from './page-cache.ts';
+import type { PageCache } from './page-cache.ts';
 import type { ByteRange } from './page-cache-range.ts';
 import type { Reader } from './page-cache-reclaimer.ts';
 import { createReadsUnderWay, type FinishedRead } from './reads-under-way.ts';
@@ -26,7 +26,10 @@ export interface WeightsReader {
    * on top of it what mapping them takes
    */
   need(range: ByteRange, seconds?: number): Steps<number>;
-  /** Reads what is missing of a range, chunk by chunk, without waiting for what others read. */
+  /**
+   * Reads what is missing of a range, chunk by chunk. `willneed` (MADV_WILLNEED) doesn't wait for what others read,
+   * `populate` (MADV_POPULATE_READ) waits for pages to be there, then uses them.
+   */
   prefetch(range: ByteRange, reader: 'willneed' | 'populate'): Steps;
 }
 
@@ -56,13 +59,18 @@ export function createWeightsReader({
     onRead(finished);
   });
 
+  const endOfExtent = (position: number): number => Math.ceil(position / cache.extentBytes) * cache.extentBytes;
+
   /** Reads a range and waits for it; what the kernel reads ahead of it comes afterwards, and nobody waits. */
   function* read(range: ByteRange, reader: Reader): Steps {
     const access = reader === 'demand' ? faults.access : 'sequential';
-    const end = Math.ceil(range.to / cache.extentBytes) * cache.extentBytes;
-    const { reads } = cache.startRead(range, reader);
-    for (const { from, to } of reads) {
-      if (from < end) yield* underWay.read({ from, to: Math.min(to, end) }, reader, access);
+    const end = endOfExtent(range.to);
+    for (const { from, to } of cache.startRead(range, reader)) {
+      if (from < end) {
+        const begun = underWay.begin({ from, to: Math.min(to, end) }, reader, access);
+        yield begun.moved;
+        underWay.end(begun);
+      }
       if (to > end) underWay.submit({ from: Math.max(from, end), to }, reader, access);
     }
   }
@@ -81,23 +89,7 @@ export function createWeightsReader({
       yield arrival;
       arrival = underWay.nextArrival();
     }
-    for (const part of cache.startRead(range, 'willneed').reads) underWay.submit(part, 'willneed', 'sequential');
-  }
-
-  /**
-   * MADV_POPULATE_READ: waits for pages to be there, then uses them; what the kernel has read ahead may be dropped again
-   * before it gets there, for what it reads ahead next.
-   * @returns how far it got
-   */
-  function* populate(state: Residency, chunk: ByteRange): Steps<number> {
-    if (state === 'reading') {
-      yield underWay.arrivalOf(chunk.from);
-      return chunk.from;
-    }
-    yield* read(chunk, 'populate');
-    if (state === 'missing') return chunk.to;
-    const there = cache.next(chunk);
-    return there.state === 'resident' ? there.to : chunk.from;
+    for (const part of cache.startRead(range, 'willneed')) underWay.submit(part, 'willneed', 'sequential');
   }
 
   return {
@@ -114,7 +106,7 @@ export function createWeightsReader({
         let to = segment.to;
         let own = 0;
         if (segment.state === 'resident') {
-          own = cache.touch(segment).mapped / faults.kernel.mapped;
+          own = cache.touch(segment) / faults.kernel.mapped;
           if (cache.readsAhead(segment)) yield* read(segment, 'demand');
         } else if (segment.state === 'missing') {
           // What is read is used at once: it may not stay until it could be looked up again.
@@ -128,7 +120,7 @@ export function createWeightsReader({
           // Pages came in order, and were used as they did; unless what has come was dropped at once.
           const there = cache.next(segment);
           to = there.state === 'resident' ? there.to : from;
-          if (there.state === 'resident') own = cache.touch(there).mapped / faults.kernel.mapped;
+          if (there.state === 'resident') own = cache.touch(there) / faults.kernel.mapped;
         }
         waited += simulation.now - start;
         used = Math.max(Math.max(used, start) + (to - from) * perByte + own, simulation.now);
@@ -143,18 +135,28 @@ export function createWeightsReader({
       for (let from = range.from; from < range.to; ) {
         const segment = cache.next({ from, to: range.to });
         const chunk = segment.state === 'missing' ? firstOf(cache.atOnce(segment, reader)) : segment;
-        if (reader === 'populate') from = yield* populate(segment.state, firstOf(chunk));
-        else {
+        if (reader === 'willneed') {
           if (segment.state === 'missing') yield* submit(chunk);
           from = chunk.to;
+        } else if (segment.state === 'reading') yield underWay.arrivalOf(from);
+        else {
+          yield* read(chunk, 'populate');
+          if (segment.state === 'missing') from = chunk.to;
+          else from = stillThere(chunk);
         }
       }
     },
   };
 
-  /** The first chunk of a range. */
+  /** How far a range is there: what the kernel has read ahead may be dropped again for what it reads ahead next. */
+  function stillThere(range: ByteRange): number {
+    const there = cache.next(range);
+    return there.state === 'resident' ? there.to : range.from;
+  }
+
+  /** The first chunk of a range, to the end of an extent: more than that is not left of one that has been read. */
   function firstOf({ from, to }: ByteRange): ByteRange {
-    return { from, to: Math.min(to, from + chunkBytes) };
+    return { from, to: Math.min(to, endOfExtent(from + chunkBytes)) };
   }
 }
 

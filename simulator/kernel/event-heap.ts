@@ -4,9 +4,9 @@
  */
 export class EventHeap {
   count = 0;
-  private times = new Float64Array(0);
-  private orders = new Float64Array(0);
-  private slots = new Int32Array(0);
+  private readonly times: number[] = [];
+  private readonly orders: number[] = [];
+  private readonly slots: number[] = [];
 
   /** Time, order and slot of the first entry; there must be one. */
   get firstTime(): number {
@@ -20,7 +20,6 @@ export class EventHeap {
   }
 
   push(time: number, order: number, slot: number): void {
-    if (this.count === this.times.length) this.grow();
     const { times, orders, slots } = this;
     let node = this.count++;
     while (node > 0) {
@@ -90,16 +89,5 @@ export class EventHeap {
     times[node] = time;
     orders[node] = order;
     slots[node] = slot;
-  }
-
-  private grow(): void {
-    const length = Math.max(16, 2 * this.count);
-    const { times, orders, slots } = this;
-    this.times = new Float64Array(length);
-    this.times.set(times);
-    this.orders = new Float64Array(length);
-    this.orders.set(orders);
-    this.slots = new Int32Array(length);
-    this.slots.set(slots);
   }
 }

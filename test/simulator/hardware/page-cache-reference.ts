@@ -40,7 +40,6 @@ export class ReferenceCache {
   countedActive = 0;
   isActiveLonger = false;
   counters = { read: 0, reloaded: 0, refaulted: 0, reclaimed: 0, released: 0 };
-  dropped: number[] = [];
 
   constructor(
     readonly size: number,
@@ -120,18 +119,13 @@ export class ReferenceCache {
     Object.assign(extent, { place: 'nowhere', young: false, referenced: false, promoted: false });
     extent.age = cause === 'reclaimed' ? this.age++ : undefined;
     this.counters[cause] += extent.bytes;
-    this.dropped.push(extent.index);
   }
 
-  private settle(): { dropped: number[]; shortage: number } {
+  private settle(): void {
     this.swapOut(this.charged() - this.capacity());
     const hasVictim = (): boolean => this.active.length > 0 || this.inactive.some(hasArrived);
     if (this.charged() > this.capacity()) this.count();
     while (this.charged() > this.capacity() && hasVictim()) this.reclaimOne();
-    const held = this.sum(({ place }) => place !== 'nowhere');
-    const dropped = this.dropped.sort((a, b) => a - b);
-    this.dropped = [];
-    return { dropped, shortage: Math.max(0, held - this.capacity()) };
   }
 
   private reclaimOne(): void {
@@ -223,12 +217,12 @@ export class ReferenceCache {
     else if (this.parameters.kind === 'linux') list.push(...list.splice(list.indexOf(extent), 1));
   }
 
-  touch(range: ByteRange): { dropped: number[]; shortage: number } {
+  touch(range: ByteRange): void {
     for (const extent of this.outward(range)) this.touchOne(extent);
-    return this.settle();
+    this.settle();
   }
 
-  startRead(range: ByteRange, reader: Reader): { reads: number[]; dropped: number[]; shortage: number } {
+  startRead(range: ByteRange, reader: Reader): number[] {
     const asked = this.outward(range);
     const missing = asked.filter(({ place }) => place === 'nowhere');
     const isMarked = asked.some(({ index }) => index === this.marker);
@@ -241,10 +235,10 @@ export class ReferenceCache {
       this.begin(extent, reader, missing.length > 0 && last === undefined, isBroken);
       last = extent;
     }
-    const { dropped, shortage } = this.settle();
+    this.settle();
     if (this.parameters.kind === 'linux-two-list') this.inactive.push(...reads);
     if (reader === 'populate') for (const extent of asked) this.populateOne(extent);
-    return { reads: reads.map(({ index }) => index), dropped, shortage };
+    return reads.map(({ index }) => index);
   }
 
   private isBroken = false;
@@ -318,14 +312,14 @@ export class ReferenceCache {
     }
   }
 
-  release(range: ByteRange): { dropped: number[]; shortage: number } {
+  release(range: ByteRange): void {
     for (const extent of this.inward(range)) {
       if (extent.place === 'passing' || (extent.place === 'resident' && !extent.pinned)) this.drop(extent, 'released');
     }
-    return this.settle();
+    this.settle();
   }
 
-  pin(range: ByteRange): { dropped: number[]; shortage: number } {
+  pin(range: ByteRange): void {
     for (const extent of this.outward(range)) {
       extent.pinned = true;
       if (extent.place === 'passing') extent.place = 'resident';
@@ -333,19 +327,19 @@ export class ReferenceCache {
       this.inactive = this.inactive.filter((other) => other !== extent);
       this.active = this.active.filter((other) => other !== extent);
     }
-    return this.settle();
+    this.settle();
   }
 
-  unpin(range: ByteRange): { dropped: number[]; shortage: number } {
+  unpin(range: ByteRange): void {
     const freed = this.outward(range).filter(({ pinned, place }) => pinned && place === 'resident');
     for (const extent of this.outward(range)) extent.pinned = false;
     for (const extent of freed) extent.place = 'passing';
     for (const extent of freed) this.admit(extent);
-    return this.settle();
+    this.settle();
   }
 
-  setLimit(limit: number): { dropped: number[]; shortage: number } {
+  setLimit(limit: number): void {
     this.limit = limit;
-    return this.settle();
+    this.settle();
   }
 }
