@@ -27,6 +27,8 @@ export interface PageJob {
   wait(): PageOutcome;
   /** Its outcome; undefined where it isn't done. @throws as `wait` does */
   poll(): PageOutcome | undefined;
+  /** Until it is done, or given up; other events of the process have their turn meanwhile. */
+  settled(): Promise<void>;
   /** It ends after the megabytes that are being done. */
   cancel(): void;
 }

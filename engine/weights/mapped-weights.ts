@@ -27,6 +27,8 @@ export interface WeightsTask {
   wait(): readonly PageOutcome[];
   /** Whether all is done. */
   isDone(): boolean;
+  /** As `wait`; other events of the process have their turn meanwhile. */
+  settled(): Promise<void>;
   cancel(): void;
 }
 
@@ -91,6 +93,12 @@ export function mappedWeights(
         return outcomes;
       },
       isDone: () => jobs.every((job) => job.poll() !== undefined),
+      async settled() {
+        for (const job of jobs) {
+          await job.settled();
+          job.wait();
+        }
+      },
       cancel() {
         for (const job of jobs) job.cancel();
       },

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createBlockedMeter } from './blocked-seconds.ts';
 import { totalBytes, withoutRanges } from './byte-ranges.ts';
 import { createFaultCounter } from './fault-counter.ts';
@@ -46,9 +45,6 @@ export interface WindowWeights {
   /** Gives up what is being read, also what is waited for. */
   close(): void;
 }
-
-/** Milliseconds between looks at what is being read: short beside any window that has to be waited for. */
-const LOOK = 1;
 
 /** Asks for the first windows, too. Pinned parts are read with their window, and then stay. */
 export function createWindowWeights(options: WindowWeightsOptions): WindowWeights {
@@ -127,7 +123,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       if (isIdle()) return;
       const asked = performance.now() / 1000;
       const task = take(window);
-      while (task?.isDone() === false) await sleep(LOOK);
+      await task?.settled();
       begin(window, task && asked);
     },
     ran(window) {

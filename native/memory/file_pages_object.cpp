@@ -25,6 +25,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
                         InstanceMethod<&FilePagesObject::read>("read"),
                         InstanceMethod<&FilePagesObject::wait>("wait"),
                         InstanceMethod<&FilePagesObject::poll>("poll"),
+                        InstanceMethod<&FilePagesObject::whenDone>("whenDone"),
                         InstanceMethod<&FilePagesObject::cancel>("cancel"),
                         InstanceMethod<&FilePagesObject::readBytes>("readBytes"),
                         InstanceMethod<&FilePagesObject::now>("now"),
@@ -104,6 +105,15 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   Napi::Value poll(const Napi::CallbackInfo& info) {
     const auto outcome = worker().poll(number(info, 0));
     return outcome ? toObject(info.Env(), *outcome) : info.Env().Undefined();
+  }
+
+  /** (job, callback): calls back, in a turn of its own, once the job has an outcome or the pages are closed. */
+  void whenDone(const Napi::CallbackInfo& info) {
+    auto call = Napi::ThreadSafeFunction::New(info.Env(), info[1].As<Napi::Function>(), "hearth pages", 0, 1);
+    worker().whenDone(number(info, 0), [call] {
+      // Where the environment is about to end, that has given it up already.
+      if (call.NonBlockingCall() != napi_closing) call.Release();
+    });
   }
 
   void cancel(const Napi::CallbackInfo& info) { worker().cancel(number(info, 0)); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include "read_counter.hpp"
 
@@ -28,6 +29,9 @@ PageWorker::~PageWorker() {
   }
   changed_.notify_all();
   thread_.join();
+  for (auto& [number, entry] : entries_) {
+    if (entry.act) entry.act();
+  }
 }
 
 std::size_t PageWorker::submit(PageJob job) {
@@ -73,6 +77,18 @@ std::optional<PageOutcome> PageWorker::poll(std::size_t number) {
   return wait(number);
 }
 
+void PageWorker::whenDone(std::size_t number, std::function<void()> act) {
+  {
+    const std::lock_guard guard(mutex_);
+    const auto found = entries_.find(number);
+    if (found != entries_.end() && !found->second.finished) {
+      found->second.act = std::move(act);
+      return;
+    }
+  }
+  act();
+}
+
 void PageWorker::cancel(std::size_t number) {
   const std::lock_guard guard(mutex_);
   const auto found = entries_.find(number);
@@ -113,7 +129,12 @@ void PageWorker::serve() noexcept {
     std::erase(queue_, number);
     entry.finished = true;
     entry.job.target.reset();
+    const auto act = std::exchange(entry.act, nullptr);
     changed_.notify_all();
+    if (!act) continue;
+    guard.unlock();
+    act();
+    guard.lock();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,11 @@ class PageWorker {
   /** The outcome once it is there; it is told once, and the number means nothing afterwards. */
   PageOutcome wait(std::size_t number);
   std::optional<PageOutcome> poll(std::size_t number);
+  /**
+   * Calls `act` once the job has an outcome, or will never have one because the worker ends: from the helper thread, or at
+   * once from this one.
+   */
+  void whenDone(std::size_t number, std::function<void()> act);
   /** It ends after the megabytes that are being done. */
   void cancel(std::size_t number);
 
@@ -76,6 +82,8 @@ class PageWorker {
     std::size_t done = 0;
     bool begun = false;
     bool finished = false;
+    /** To be called when it is. */
+    std::function<void()> act{};
   };
 
   void serve() noexcept;

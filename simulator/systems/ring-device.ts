@@ -11,11 +11,19 @@ import { createPagedKv, type PagedKv } from '../hardware/paged-kv.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
 import type { Steps } from '../kernel/effect.ts';
+import { hold } from '../kernel/hold.ts';
 import { createMailbox, type Mailbox } from '../kernel/mailbox.ts';
 import type { Simulation } from '../kernel/simulation.ts';
 import { createObserver, type Moment, type Observer } from '../observer.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Visit } from './itinerary.ts';
+
+/** What a prefetching thread is asked for. */
+interface Wanted {
+  readonly ranges: readonly ByteRange[];
+  /** It gives back what the window before doesn't need any more, and only then reads. */
+  readonly releaseSeconds: number;
+}
 
 /** A device of a ring, in motion. */
 export interface RingDevice {
@@ -32,7 +40,7 @@ export interface RingDevice {
   /** The KV cache of its GPU layers in pages, where it is paged. */
   readonly paged: PagedKv | undefined;
   /** Weights of windows to come, for the prefetching thread. */
-  readonly wanted: Mailbox<readonly ByteRange[]>;
+  readonly wanted: Mailbox<Wanted>;
   /** After a visit: gives back what the policy says, and asks for what the next ones need. */
   leave(visit: Visit, next: readonly Visit[]): void;
   /** undefined: nobody watches. */
@@ -83,11 +91,12 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     if (!recorder.wantsSpans) return;
     recorder.sample(device.name, 'resident weights (bytes)', simulation.now, cache.usage().resident);
   };
+  const faults = faultsOf(memory.policy);
   const reader = createWeightsReader({
     simulation,
     cache,
     disk,
-    faults: faultsOf(memory.policy),
+    faults,
     chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY)),
     onRead: ({ reader, bytes, start, end }) => {
       if (!recorder.wantsSpans) return;
@@ -97,7 +106,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     },
   });
   const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
-  const wanted = createMailbox<readonly ByteRange[]>(simulation, { name: `windows wanted on ${device.name}` });
+  const wanted = createMailbox<Wanted>(simulation, { name: `windows wanted on ${device.name}` });
   if (policy.release === 'pinned') {
     const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
     for (const range of pinnedRanges(windows, weights.output, policy.pinnedBytes, extentBytes)) cache.pin(range);
@@ -117,23 +126,26 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     wanted,
     observe: createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe }),
     leave(visit, next) {
+      const before = cache.usage().resident;
       if (policy.release !== 'none') for (const range of rangesOf(visit, weights)) cache.release(range);
+      const releaseSeconds = (before - cache.usage().resident) / faults.kernel.released;
       sampleCache();
       const ranges = next.flatMap((one) => rangesOf(one, weights));
       if (policy.prefetch !== 'none' && ranges.length > 0)
-        simulation.spawn(`ask for a window on ${device.name}`, ask(wanted, ranges));
+        simulation.spawn(`ask for a window on ${device.name}`, ask(wanted, { ranges, releaseSeconds }));
     },
   };
 }
 
-function* ask(wanted: Mailbox<readonly ByteRange[]>, ranges: readonly ByteRange[]): Steps {
-  yield wanted.put(ranges);
+function* ask(wanted: Mailbox<Wanted>, window: Wanted): Steps {
+  yield wanted.put(window);
 }
 
 /** The thread that prefetches: window after window, as they are asked for, until it is interrupted. */
 export function* prefetchWindows({ wanted, reader, policy, observe }: RingDevice): Steps<never> {
   for (;;) {
-    const ranges = yield* wanted.take();
+    const { ranges, releaseSeconds } = yield* wanted.take();
+    if (releaseSeconds > 0) yield hold(releaseSeconds);
     for (const range of ranges) {
       yield* reader.prefetch(range, policy.prefetch === 'populate' ? 'populate' : 'willneed');
       observe?.('prefetched');

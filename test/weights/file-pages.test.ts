@@ -24,7 +24,7 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-const withKernels = (name: string, body: () => void): void =>
+const withKernels = (name: string, body: () => void | Promise<void>): void =>
   testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
 
 const open = () => {
@@ -120,6 +120,31 @@ withKernels('jobs that are given up end early; a drop goes before them', () => {
   assert.ok(dropped.end <= (last?.wait().start ?? 0));
   assert.equal(last?.poll(), last?.wait());
   kernels.close();
+});
+
+withKernels('jobs are waited for in turns of other events: done, done before, given up, closed', async () => {
+  const { kernels, pages } = open();
+  const jobs = Array.from({ length: 5 }, () => pages.start('populate', WHOLE));
+  let turns = 0;
+  const counting = setInterval(() => {
+    turns += 1;
+  });
+  const drop = pages.start('drop', WHOLE);
+  await drop.settled();
+  assert.ok(drop.poll() !== undefined);
+  await Promise.all(jobs.map((job) => job.settled()));
+  for (const job of jobs) assert.is(job.poll()?.cancelled, false);
+  await jobs[0]?.settled();
+  const given = pages.start('populate', WHOLE);
+  given.cancel();
+  await given.settled();
+  assert.is(given.poll()?.cancelled, true);
+  const many = Array.from({ length: 50 }, () => pages.start('populate', WHOLE));
+  const closed = Promise.all(many.map((job) => job.settled()));
+  setTimeout(() => kernels.close(), 1);
+  await closed;
+  clearInterval(counting);
+  assert.ok(turns > 0);
 });
 
 withKernels('closing with jobs to do ends at once', () => {

@@ -45,6 +45,8 @@ export interface NativePages {
   read(from: number, to: number, buffer: number, offset: number): number;
   wait(job: number): NativeOutcome;
   poll(job: number): NativeOutcome | undefined;
+  /** Calls back, in a turn of its own, once the job has an outcome or the pages are closed. */
+  whenDone(job: number, callback: () => void): void;
   cancel(job: number): void;
   readBytes(): number | undefined;
   /** Seconds on the clock of the outcomes. */

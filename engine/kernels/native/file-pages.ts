@@ -30,6 +30,9 @@ export function filePages(native: NativePages): FilePages {
         found ??= native.poll(number);
         return found && outcomeOf(found);
       },
+      async settled() {
+        if (found === undefined) await new Promise<void>((resolve) => native.whenDone(number, resolve));
+      },
       cancel: () => native.cancel(number),
     };
   };

@@ -40,7 +40,7 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
  * How a lab differs from devices at home; what the helper thread asks for at once; extents so much smaller than a window
  * that it makes no difference that one which two windows share is never given back.
  */
-const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 18 } as const;
+const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
 /** block/blk-throttle.c, DFL_THROTL_SLICE. */
 const SLICE_SECONDS = 0.1;
 
