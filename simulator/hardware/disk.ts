@@ -53,6 +53,8 @@ export interface Faults {
   /** Computing begins before the whole range is there: what has come is used while the next pages come. */
   readonly usesPagesAsTheyCome: boolean;
   readonly kernel: KernelRates;
+  /** How far the kernel reads ahead of them, bytes. */
+  readonly readAhead: number;
 }
 
 /**
@@ -64,5 +66,5 @@ export function faultsOf(policy: PagePolicy): Faults {
   const { kind, readAhead, kernel } = policyParameters(policy);
   const isLinux = kind === 'linux' || kind === 'linux-two-list';
   const isAhead = isLinux && readAhead > 0;
-  return { access: isLinux && !isAhead ? 'random' : 'sequential', usesPagesAsTheyCome: isAhead, kernel };
+  return { access: isLinux && !isAhead ? 'random' : 'sequential', usesPagesAsTheyCome: isAhead, kernel, readAhead };
 }

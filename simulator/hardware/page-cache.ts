@@ -58,7 +58,10 @@ export interface PageCacheUsage {
 export interface PageCache {
   readonly size: number;
   readonly extentBytes: number;
-  /** The longest beginning of a range that is in one state. An empty range has none: RangeError. */
+  /**
+   * The longest beginning of a range that is in one state; what sets off the kernel's next readahead is by itself. An empty
+   * range has none: RangeError.
+   */
   next(range: ByteRange): Segment;
   /**
    * As much of a missing segment as its reader may take at once without pushing out its own beginning, or what it has
@@ -118,8 +121,11 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   /** Extents that stay once they are resident, whether they are or not. */
   const pinned: Span[] = [];
 
-  /** The extent at whose use the kernel reads further ahead (PG_readahead): the first that it read ahead last. */
+  /** The extent at whose use the kernel reads further ahead (PG_readahead), and where what it has read ahead ends. */
   let marker = NOWHERE;
+  let aheadEnd = 0;
+  const window = Math.floor(parameters.readAhead / extentBytes);
+  const readsInWindows = parameters.readAround > 0 && window > 0;
 
   const isReading = ({ list }: Run): boolean => list === lists.reading;
   const isEvictable = ({ list }: Run): boolean => list !== lists.reading && list !== lists.pinned;
@@ -144,18 +150,10 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     return missing;
   };
 
-  /** Where the read for a fault starts: before it by the read-around, unless something is there. */
-  const startOfRead = (from: number): number => {
-    const before = runs.all[firstEndingAfter(runs.all, from - 1)];
-    const isBehindOthers = before !== undefined && before.from < from;
-    return isBehindOthers ? from : Math.max(0, from - Math.floor(parameters.readAround / extentBytes));
-  };
-
-  /** Where a read of a range ends: past it by the readahead's whole extents; with one list, at the first that is there. */
+  /** Where a read of a range ends: past it by the readahead's whole extents, or at the first that is there. */
   const endOfRead = ({ to }: ByteRange, span: Span): number => {
     const reach = grid.inward({ from: 0, to: Math.min(size, to + parameters.readAhead) }).to;
-    const end = parameters.readAround > 0 ? reach : Math.min(reach, runAt(span.to)?.from ?? reach);
-    return Math.max(span.to, end);
+    return Math.max(span.to, Math.min(reach, runAt(span.to)?.from ?? reach));
   };
 
   const isMarked = ({ from, to }: Span): boolean => from <= marker && marker < to;
@@ -165,11 +163,30 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     const missing = missingSpans(span);
     const stream = missing.length > 0 ? 'new' : 'on';
     if (reader === 'willneed' || (missing.length === 0 && !isMarked(span))) return { spans: missing, stream };
+    if (readsInWindows) return { spans: readAroundOrAhead(missing[0]?.from, span), stream };
     const to = endOfRead(range, span);
-    const from = missing.length > 0 ? startOfRead(span.from) : span.from;
-    const spans = from === span.from && to === span.to ? missing : missingSpans({ from, to });
-    marker = spans.some((part) => part.from <= span.to && span.to < part.to) ? span.to : NOWHERE;
+    const spans = to === span.to ? missing : missingSpans({ from: span.from, to });
+    mark(span.to, spans);
     return { spans, stream };
+  };
+
+  const mark = (extent: number, spans: readonly Span[]): void => {
+    marker = spans.some(({ from, to }) => from <= extent && extent < to) ? extent : NOWHERE;
+  };
+
+  /**
+   * mm/filemap.c, do_sync_mmap_readahead: a fault that finds nothing reads half the readahead before it and half behind,
+   * and marks the beginning of the last quarter. mm/readahead.c, page_cache_async_ra: the use of the mark sets off as much
+   * again, marked at its beginning.
+   */
+  const readAroundOrAhead = (missing: number | undefined, span: Span): readonly Span[] => {
+    const around = Math.floor(parameters.readAround / extentBytes);
+    const from = missing === undefined ? aheadEnd : Math.max(0, missing - around);
+    const to = Math.min(state.extents, from + window);
+    const spans = missingSpans({ from, to: missing === undefined ? to : Math.max(to, span.to) });
+    mark(missing === undefined ? from : from + window - Math.max(1, window >> 2), spans);
+    aheadEnd = to;
+    return spans;
   };
 
   const read = (span: Span, reader: Reader, stream: Stream): void => {
@@ -194,6 +211,7 @@ export function createPageCache(options: PageCacheOptions): PageCache {
         if (follower?.from !== end || isReading(follower) !== isReading(first)) break;
         end = follower.to;
       }
+      if (first !== undefined && from <= marker && marker < end) end = Math.max(marker, from + 1);
       const { to: endByte } = grid.toBytes({ from, to: end });
       return {
         from: range.from,
@@ -202,10 +220,8 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       };
     },
     atOnce: ({ from, to }, reader) => {
-      const ahead = Math.floor(parameters.readAhead / extentBytes);
-      const around = Math.floor(parameters.readAround / extentBytes);
-      const most = reader === 'populate' && around > 0 ? ahead - around : Number.POSITIVE_INFINITY;
-      const extents = Math.max(1, Math.min(most, reclaimer.atOnce() - ahead));
+      const most = readsInWindows && reader !== 'willneed' ? window >> 2 : Number.POSITIVE_INFINITY;
+      const extents = Math.max(1, Math.min(most, reclaimer.atOnce() - window));
       return { from, to: Math.min(to, (Math.floor(from / extentBytes) + extents) * extentBytes) };
     },
     readsAhead: (range) => marker !== NOWHERE && isMarked(grid.outward(range)),

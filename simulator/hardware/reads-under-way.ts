@@ -28,11 +28,11 @@ export interface Read {
 
 /** What a page cache has begun to read, and the disk brings: at once, or one after the other in the background. */
 export interface ReadsUnderWay {
-  /** Asks the disk for a range; whoever does so waits until it has `moved`, then calls `end`. */
+  /** Asks the disk for a range. Whoever does so waits until it has `moved`, then calls `end`, or submits it. */
   begin(range: ByteRange, reader: Reader, access: Access): Read;
   end(read: Read): void;
-  /** Reads a range after those that were submitted before, and asks the disk for it now; nobody waits. */
-  submit(range: ByteRange, reader: Reader, access: Access): void;
+  /** It comes after those that were submitted before; nobody waits. */
+  submit(read: Read): void;
   /** Until the read that brings a byte has ended. */
   arrivalOf(byte: number): Effect<void>;
   /** Until the first of the submitted reads has ended; undefined if there are none. */
@@ -81,8 +81,8 @@ export function createReadsUnderWay(
   return {
     begin,
     end,
-    submit: (range, reader, access) => {
-      submitted.push(begin(range, reader, access));
+    submit: (read) => {
+      submitted.push(read);
       if (submitted.length === 1) simulation.spawn(`reads submitted to ${disk.name}`, fetchSubmitted());
     },
     arrivalOf: (byte) => {

@@ -2,10 +2,10 @@ import type { Steps } from '../kernel/effect.ts';
 import { hold } from '../kernel/hold.ts';
 import type { Simulation } from '../kernel/simulation.ts';
 import type { Disk, Faults } from './disk.ts';
-import type { PageCache } from './page-cache.ts';
+import type { PageCache, Segment } from './page-cache.ts';
 import type { ByteRange } from './page-cache-range.ts';
 import type { Reader } from './page-cache-reclaimer.ts';
-import { createReadsUnderWay, type FinishedRead } from './reads-under-way.ts';
+import { createReadsUnderWay, type FinishedRead, type Read } from './reads-under-way.ts';
 
 /** What reading weights took. */
 export interface ReadingTotals {
@@ -44,6 +44,9 @@ export interface WeightsReaderParts {
   readonly onRead: (read: FinishedRead) => void;
 }
 
+/** What comes at once of what the kernel reads ahead: a huge page. */
+const FOLIO_BYTES = 2 * 2 ** 20;
+
 export function createWeightsReader({
   simulation,
   cache,
@@ -61,18 +64,29 @@ export function createWeightsReader({
 
   const endOfExtent = (position: number): number => Math.ceil(position / cache.extentBytes) * cache.extentBytes;
 
+  const reclaimTakesTime = faults.kernel.spared < Number.POSITIVE_INFINITY;
+  /** Seconds for which reclaim looks at used pages, before it finds room for so many bytes. */
+  const sparing = (bytes: number): number => (reclaimTakesTime ? cache.spared(bytes) / faults.kernel.spared : 0);
+
   /** Reads a range and waits for it; what the kernel reads ahead of it comes afterwards, and nobody waits. */
   function* read(range: ByteRange, reader: Reader): Steps {
     const access = reader === 'demand' ? faults.access : 'sequential';
     const end = endOfExtent(range.to);
+    const asked: Read[] = [];
+    const ahead: Read[] = [];
     for (const { from, to } of cache.startRead(range, reader)) {
-      if (from < end) {
-        const begun = underWay.begin({ from, to: Math.min(to, end) }, reader, access);
-        yield begun.moved;
-        underWay.end(begun);
+      if (from < end) asked.push(underWay.begin({ from, to: Math.min(to, end) }, reader, access));
+      for (let at = Math.max(from, end); at < to; ) {
+        const next = Math.min(to, endOfExtent(at + FOLIO_BYTES));
+        ahead.push(underWay.begin({ from: at, to: next }, reader, access));
+        at = next;
       }
-      if (to > end) underWay.submit({ from: Math.max(from, end), to }, reader, access);
     }
+    for (const part of asked) {
+      yield part.moved;
+      underWay.end(part);
+    }
+    for (const part of ahead) underWay.submit(part);
   }
 
   /**
@@ -82,14 +96,14 @@ export function createWeightsReader({
    */
   function* submit(range: ByteRange): Steps {
     const bytes = range.to - range.from;
-    const { submitted, spared } = faults.kernel;
-    const work = bytes / submitted + (spared === Number.POSITIVE_INFINITY ? 0 : cache.spared(bytes) / spared);
+    const work = bytes / faults.kernel.submitted + sparing(bytes);
     if (work > 0) yield hold(work);
     for (let arrival = underWay.nextArrival(); arrival !== undefined && isFull(cache, bytes + chunkBytes); ) {
       yield arrival;
       arrival = underWay.nextArrival();
     }
-    for (const part of cache.startRead(range, 'willneed')) underWay.submit(part, 'willneed', 'sequential');
+    for (const part of cache.startRead(range, 'willneed'))
+      underWay.submit(underWay.begin(part, 'willneed', 'sequential'));
   }
 
   return {
@@ -101,8 +115,9 @@ export function createWeightsReader({
       /** When what has arrived so far will have been used. */
       let used = simulation.now;
       for (let from = range.from; from < range.to; ) {
-        const segment = cache.next({ from, to: range.to });
         const start = simulation.now;
+        const rest = { from, to: range.to };
+        const segment = reclaimTakesTime ? yield* next(rest) : cache.next(rest);
         let to = segment.to;
         let own = 0;
         if (segment.state === 'resident') {
@@ -114,8 +129,10 @@ export function createWeightsReader({
           yield* read(chunk, 'demand');
           cache.touch(chunk);
           to = Math.min(range.to, chunk.to);
+        } else if (cache.readsAhead(segment)) {
+          yield* read(segment, 'demand');
+          to = from;
         } else {
-          if (cache.readsAhead(segment)) yield* read(segment, 'demand');
           yield underWay.arrivalOf(from);
           // Pages came in order, and were used as they did; unless what has come was dropped at once.
           const there = cache.next(segment);
@@ -133,7 +150,8 @@ export function createWeightsReader({
     },
     *prefetch(range, reader) {
       for (let from = range.from; from < range.to; ) {
-        const segment = cache.next({ from, to: range.to });
+        const rest = { from, to: range.to };
+        const segment = reader === 'populate' && reclaimTakesTime ? yield* next(rest) : cache.next(rest);
         const chunk = segment.state === 'missing' ? firstOf(cache.atOnce(segment, reader)) : segment;
         if (reader === 'willneed') {
           if (segment.state === 'missing') yield* submit(chunk);
@@ -147,6 +165,16 @@ export function createWeightsReader({
       }
     },
   };
+
+  /** What a range begins with, once reclaim has looked at used pages for the sake of what that makes the kernel read. */
+  function* next(range: ByteRange): Steps<Segment> {
+    const found = cache.next(range);
+    const reads = found.state === 'missing' || cache.readsAhead(found);
+    const work = reads ? sparing(faults.readAhead) : 0;
+    if (work === 0) return found;
+    yield hold(work);
+    return cache.next(range);
+  }
 
   /** How far a range is there: what the kernel has read ahead may be dropped again for what it reads ahead next. */
   function stillThere(range: ByteRange): number {

@@ -243,24 +243,34 @@ export class ReferenceCache {
 
   private isBroken = false;
 
+  private aheadEnd = 0;
+
   /** What a fault reads, with what is around and ahead of it; of a range that is there, only what is ahead. */
   private readAhead(range: ByteRange, asked: Extent[]): Extent[] {
-    const { readAhead, readAround } = this.parameters;
-    const first = (asked[0] as Extent).index;
     const end = (asked.at(-1) as Extent).index + 1;
-    const isMissing = asked.some(({ place }) => place === 'nowhere');
-    const isThere = (index: number): boolean => this.extents[index]?.place !== 'nowhere';
-    const around = isMissing && first > 0 && !isThere(first - 1) ? Math.floor(readAround / this.extentBytes) : 0;
-    const reads = this.extents.slice(Math.max(0, first - around), end).filter(({ place }) => place === 'nowhere');
-    const reach = Math.min(this.size, range.to + readAhead);
+    const missing = asked.filter(({ place }) => place === 'nowhere');
+    const length = Math.floor(this.parameters.readAhead / this.extentBytes);
+    if (this.parameters.readAround > 0 && length > 0) return this.readWindow(missing, end, length);
+    const reach = Math.min(this.size, range.to + this.parameters.readAhead);
     this.marker = -1;
     for (const extent of this.extents.slice(end)) {
-      if (extent.index * this.extentBytes + extent.bytes > reach) break;
-      if (extent.place === 'nowhere') {
-        if (extent.index === end) this.marker = end;
-        reads.push(extent);
-      } else if (readAround === 0) break;
+      if (extent.index * this.extentBytes + extent.bytes > reach || extent.place !== 'nowhere') break;
+      this.marker = end;
+      missing.push(extent);
     }
+    return missing;
+  }
+
+  /** Around the first that is missing, marked at its last quarter; or behind what was read ahead, marked at its first. */
+  private readWindow(missing: readonly Extent[], end: number, length: number): Extent[] {
+    const [first] = missing;
+    const around = Math.floor(this.parameters.readAround / this.extentBytes);
+    const from = first === undefined ? this.aheadEnd : Math.max(0, first.index - around);
+    const marker = first === undefined ? from : from + length - Math.max(1, Math.floor(length / 4));
+    this.aheadEnd = Math.min(this.extents.length, from + length);
+    const to = first === undefined ? this.aheadEnd : Math.max(this.aheadEnd, end);
+    const reads = this.extents.slice(from, to).filter(({ place }) => place === 'nowhere');
+    this.marker = reads.some(({ index }) => index === marker) ? marker : -1;
     return reads;
   }
 

@@ -27,7 +27,7 @@ function lab(policy: PagePolicy, limit = Number.POSITIVE_INFINITY) {
     simulation,
     cache,
     disk,
-    faults: { access: 'sequential', usesPagesAsTheyCome: false, kernel: MEASURED_KERNEL },
+    faults: { access: 'sequential', usesPagesAsTheyCome: false, kernel: MEASURED_KERNEL, readAhead: 0 },
     chunkBytes: 33 * MB,
     onRead: ({ end }) => ends.push(end),
   });
