@@ -29,7 +29,7 @@ await runExperiment<Options>({
   description:
     'Runs a ring of devices on this machine, each held to its memory, disk, processor and link, and checks that it was.',
   configure: (command) =>
-    addLabOptions(command, { out: 'results/lab', files: 'lab.json and a trace for each policy', tokens: '6' })
+    addLabOptions(command, { out: 'results/lab', files: 'lab.json and a trace for each policy', tokens: '7' })
       .option('--cluster <key>', 'a cluster of datasets/clusters, or a file: what devices are held to', 'four-small')
       .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'small')
       .option('--rounds <k>', 'a divisor of the layers of each device', '4')

@@ -18,7 +18,7 @@ await runExperiment<Options>({
   description:
     'Which layers are in memory when, on a real kernel and simulated, as prefetching meets too little of it (prima.cpp Figs. 3, 4 and 5).',
   configure: (command) =>
-    addLabOptions(command, { out: 'results/prefetch-conflict', files: 'report.html and scenes.json', tokens: '4' }),
+    addLabOptions(command, { out: 'results/prefetch-conflict', files: 'report.html and scenes.json', tokens: '5' }),
   run,
 });
 

@@ -30,7 +30,7 @@ await runExperiment<Options>({
   description:
     "TPOT against the rounds of a ring that doesn't fit, measured on a lab and simulated (prima.cpp Fig. 2).",
   configure: (command) =>
-    addLabOptions(command, { out: 'results/rounds-measured', files: 'report.html and cells.json', tokens: '5' })
+    addLabOptions(command, { out: 'results/rounds-measured', files: 'report.html and cells.json', tokens: '6' })
       .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'medium')
       .option('--policies <list>', `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`, POLICIES)
       .option('--memory <share>', 'of its weights that each device has room for', '0.62')

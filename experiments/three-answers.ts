@@ -13,7 +13,7 @@ import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
 import { RESULT_COLUMNS, resultRow } from './lib/lab/result-table.ts';
 import { runCells } from './lib/lab/run-cells.ts';
 import { stackedTraces } from './lib/lab/stacked-traces.ts';
-import { SKIPPED_TOKENS } from './lib/lab/token-figures.ts';
+import { NOT_COUNTED } from './lib/lab/token-figures.ts';
 import { renderReport } from './lib/report.ts';
 import { allCells, quickCells } from './lib/three-answers/cells.ts';
 import { threeAnswersReport } from './lib/three-answers/report.ts';
@@ -33,7 +33,7 @@ await runExperiment<Options>({
     addLabOptions(command, {
       out: 'results/three-answers',
       files: 'report.html, cells.json and a trace for each plan',
-      tokens: '6',
+      tokens: '7',
     })
       .option(
         '--size <name>',
@@ -57,7 +57,7 @@ async function run(options: Options): Promise<void> {
     cells.length,
     async (session, progress) => {
       const results = await runCells(session, cells, tokens, progress);
-      const subtitle = `${session.model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, the first ${SKIPPED_TOKENS} not counted`;
+      const subtitle = `${session.model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, ${NOT_COUNTED}`;
       const json = labJson(session, results, { size, quick, only, tokens, seed });
       const traces = results.map(({ traces }, index): [string, string] => [
         `traces/${String(index + 1).padStart(3, '0')}.json`,

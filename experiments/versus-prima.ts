@@ -25,7 +25,7 @@ await runExperiment<Options>({
   description:
     "A ring that doesn't fit, on a lab, under llama.cpp's way with weights, prima.cpp's, and with a prefix pinned.",
   configure: (command) =>
-    addLabOptions(command, { out: 'results/versus-prima', files: 'report.html and ways.json', tokens: '6' })
+    addLabOptions(command, { out: 'results/versus-prima', files: 'report.html and ways.json', tokens: '7' })
       .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'medium')
       .option(
         '--disk <rate>',

@@ -47,7 +47,7 @@ async function startedLab(): Promise<{ pid: number; ended: Promise<number | null
 
 testIf(missing === '', missing, 'four devices are held to their limits, and pinning beats page faults', async () => {
   const out = join(directory, 'out');
-  const ended = await runScript('experiments/lab.ts', '--models', directory, '--tokens', '4', '--out', out, '--json');
+  const ended = await runScript('experiments/lab.ts', '--models', directory, '--tokens', '5', '--out', out, '--json');
   assert.is(ended.code, 0, ended.stderr);
   const { settings, cells } = JSON.parse(readFileSync(join(out, 'lab.json'), 'utf8'));
   assert.ok(settings.checks.memoryPeak > 0.9 && settings.checks.memoryPeak <= 1, `${settings.checks.memoryPeak}`);
@@ -85,7 +85,7 @@ testIf(missing === '', missing, 'what a killed lab leaves, the next one removes'
 for (const [options, expected] of [
   [['--size', 'huge'], /^--size: unknown "huge"/],
   [['--policies', 'pined'], /^--policies: unknown "pined"; did you mean "pinned"\?/],
-  [['--tokens', '2'], /^--tokens: "2" is not a whole number between 3 and 1000\n$/],
+  [['--tokens', '3'], /^--tokens: "3" is not a whole number between 4 and 1000\n$/],
 ] as const) {
   test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
     const { code, stderr, stdout } = await runScript(

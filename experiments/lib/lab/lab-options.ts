@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { readCount } from '../../../engine/terminal/options.ts';
 import { checkOutput } from '../write.ts';
-import { SKIPPED_TOKENS } from './token-figures.ts';
+import { LEAST_TOKENS, NOT_COUNTED } from './token-figures.ts';
 
 /** What every experiment on a lab takes. */
 export interface LabOptions {
@@ -26,7 +26,7 @@ const MOST_TOKENS = 1000;
 export function addLabOptions(command: Command, { out, files, tokens }: LabDefaults): Command {
   return command
     .option('--models <dir>', 'where random models are made and kept; on the disk that is throttled', DEFAULT_MODELS)
-    .option('--tokens <n>', `of each run; the first ${SKIPPED_TOKENS} do not count`, tokens)
+    .option('--tokens <n>', `of each run, ${NOT_COUNTED}`, tokens)
     .option('--seed <n>', 'of the random weights', '1')
     .option('--json', 'print the results as JSON')
     .option('--out <dir>', `where ${files} go`, out);
@@ -38,7 +38,7 @@ const DEFAULT_MODELS = join(tmpdir(), 'hearth-models');
 export function readLabOptions({ tokens, seed, out }: LabOptions): { readonly tokens: number; readonly seed: number } {
   checkOutput(out);
   return {
-    tokens: readCount('--tokens', tokens, SKIPPED_TOKENS + 1, MOST_TOKENS),
+    tokens: readCount('--tokens', tokens, LEAST_TOKENS, MOST_TOKENS),
     seed: readCount('--seed', seed, 0, 2 ** 32 - 1),
   };
 }

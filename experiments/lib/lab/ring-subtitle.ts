@@ -1,5 +1,5 @@
 import type { LabSession } from './lab-session.ts';
-import { SKIPPED_TOKENS } from './token-figures.ts';
+import { NOT_COUNTED } from './token-figures.ts';
 
 export interface RingSubtitle {
   /** Of its weights that each device has room for. */
@@ -15,7 +15,7 @@ export function ringSubtitle({ model, lab }: LabSession, { memoryShare, disk, to
   const parts = [
     `${model.name} in equal parts on ${devices} devices with memory for ${Math.round(100 * memoryShare)} % of theirs`,
     `disks of ${disk}`,
-    `${tokens} tokens, the first ${SKIPPED_TOKENS} not counted`,
+    `${tokens} tokens, ${NOT_COUNTED}`,
   ];
   return parts.join(' · ');
 }

@@ -25,7 +25,7 @@ export interface DeviceCheck extends GroupReadings {
 
 /**
  * Runs a cell for real, and predicts and simulates it.
- * @param tokens the prompt's and those that are decoded; at least SKIPPED_TOKENS + 1
+ * @param tokens the prompt's and those that are decoded; at least LEAST_TOKENS
  * @throws Error where a device was killed for lack of memory
  */
 export async function runCell(session: LabSession, cell: LabCell, tokens: number): Promise<CellResult> {

@@ -7,7 +7,7 @@ import { planOf } from '../lab/lab-cell.ts';
 import { runInLab } from '../lab/lab-ring.ts';
 import { type LabSession, namesOf } from '../lab/lab-session.ts';
 import { shareBytes } from '../lab/share-bytes.ts';
-import { SKIPPED_TOKENS, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
+import { countedTokens, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
 import { layerByLayer } from '../layer-by-layer.ts';
 import { median } from '../median.ts';
 import { loadsOf, type Residency } from './residency.ts';
@@ -76,7 +76,7 @@ export async function runScene(session: LabSession, scene: RealScene, tokens: nu
 type LoadsOf = (answer: Omit<SceneAnswer, 'loads'>) => number;
 
 function answerOf(trace: Trace, seen: readonly Residency[], loads: LoadsOf): SceneAnswer {
-  const tokens = trace.tokens.slice(SKIPPED_TOKENS);
+  const tokens = countedTokens(trace);
   const answer = {
     figures: tokenFigures(trace),
     seen,
@@ -95,7 +95,7 @@ const watchedLoads: LoadsOf = ({ seen, from, to, tokens }) => median(loadsOf(see
  * what was read tells how often it came.
  */
 function readBytes(trace: Trace, device: string): number {
-  const tokens = trace.tokens.slice(SKIPPED_TOKENS);
+  const tokens = countedTokens(trace);
   const window = traceWindow(trace, tokens[0]?.start ?? 0, tokens.at(-1)?.end ?? 0);
   const own = metrics(window).devices.find((one) => one.device === device);
   return ((own?.faultedBytes ?? 0) + (own?.prefetchedBytes ?? 0)) / tokens.length;

@@ -23,6 +23,7 @@ const TRACE: Trace = {
     { phase: 'decode', start: 2, end: 3 },
     { phase: 'decode', start: 3, end: 3.5 },
     { phase: 'decode', start: 3.5, end: 4 },
+    { phase: 'decode', start: 4, end: 6 },
   ],
   counters: [{ device: 'two', name: 'resident weights (bytes)', samples: [{ time: 0, value: 5 }] }],
 };
@@ -31,10 +32,10 @@ test('what was written for Perfetto is read back', () => {
   assert.equal(traceOfChrome(perfettoTrace(TRACE)), TRACE);
 });
 
-test('figures of a token: means over those from the third on, spans cut at both ends', () => {
+test('figures of a token: means over those from the third on but the last, spans cut at both ends', () => {
   // From 3 to 4 s: half of the page fault's bytes, all of the prefetch's, over two tokens.
   assert.equal(tokenFigures(TRACE), { seconds: 0.5, bytes: (50 + 300) / 2, stall: 0.125 });
-  assert.throws(() => tokenFigures({ ...TRACE, tokens: TRACE.tokens.slice(0, 2) }), /2 tokens are too few/);
+  assert.throws(() => tokenFigures({ ...TRACE, tokens: TRACE.tokens.slice(0, 3) }), /3 tokens are too few/);
 });
 
 test('stacked traces share no process, and keep their order from top to bottom', () => {
