@@ -92,7 +92,8 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
       });
     const timer = run.watched ? setInterval(watch, WATCH_MILLISECONDS) : undefined;
     const code = await within(RUN_SECONDS, head.ended, 'the run takes').finally(() => clearInterval(timer));
-    if (code !== 0) throw new Error(`the head ended with ${code}: ${head.stderr}${said(workers)}`);
+    if (code !== 0)
+      throw new Error(killedIn(groups, names) ?? `the head ended with ${code}: ${head.stderr}${said(workers)}`);
     const chrome = JSON.parse(readFileSync(files.trace, 'utf8')) as ChromeTrace;
     const devices = groups.map((group: DeviceGroup, index) => {
       const readings = group.readings();
@@ -103,6 +104,14 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
     for (const worker of workers) worker.stop();
     await Promise.all(workers.map(({ ended }) => ended));
   }
+}
+
+/** Prefetching with MADV_WILLNEED on a slow disk can do that: what is being read can't be dropped. */
+function killedIn(groups: readonly DeviceGroup[], names: readonly string[]): string | undefined {
+  const killed = names.find((_, index) => (groups[index] as DeviceGroup).readings().kills > 0);
+  return (
+    killed && `${killed} was killed for lack of memory, with too much of it being read; try again, or a faster disk`
+  );
 }
 
 const PORT = 7400;

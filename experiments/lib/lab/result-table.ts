@@ -1,5 +1,5 @@
 import { formatBytes, formatDeviation, formatSeconds } from '../../../engine/terminal/format.ts';
-import type { ReportColumn, Tone } from '../report.ts';
+import type { ReportColumn, TableBlock, Tone } from '../report.ts';
 import { policyName } from './lab-cell.ts';
 import type { CellResult } from './run-cell.ts';
 
@@ -47,11 +47,31 @@ export function resultRow({ cell, predicted, simulated, measured }: CellResult):
   ];
 }
 
+/** What the simulator aims at: errors as shares. */
+export interface Aim {
+  readonly median: number;
+  readonly worst: number;
+}
+
+/** The columns for a page, which has no room for all side by side: what was run, and a part of what was found. */
+const CELL = [0, 1, 2, 3, 4];
+const TIMES = [...CELL, 5, 6, 7, 8, 9];
+const READS = [...CELL, 10, 11, 12, 13, 14];
+
+/** @param aim errors are coloured by it; without it, they aren't */
+export function resultTables(results: readonly CellResult[], aim?: Aim): TableBlock[] {
+  const rows = results.map(resultRow);
+  const tones = aim && results.map((result) => resultTones(result, aim));
+  const table = (title: string, columns: readonly number[]): TableBlock => {
+    const pick = <Cell>(row: readonly Cell[]): Cell[] => columns.map((column) => row[column] as Cell);
+    const coloured = tones && { tones: tones.map(pick) };
+    return { kind: 'table', title, columns: pick(RESULT_COLUMNS), rows: rows.map(pick), groups: true, ...coloured };
+  };
+  return [table('Time per output token', TIMES), table('What is read for a token, and waited for', READS)];
+}
+
 /** How good each answer in the row is: within the median that is aimed at, within the worst, beyond. */
-export function resultTones(
-  { predicted, simulated, measured }: CellResult,
-  aim: { readonly median: number; readonly worst: number },
-): (Tone | undefined)[] {
+function resultTones({ predicted, simulated, measured }: CellResult, aim: Aim): (Tone | undefined)[] {
   const tone = (found: number, real: number): Tone | undefined => {
     if (real === 0) return undefined;
     const error = Math.abs(found / real - 1);

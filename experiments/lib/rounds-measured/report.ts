@@ -3,7 +3,7 @@ import { colour, type Figure, type LineSeries, lineChart } from '../chart.ts';
 import { type LabCell, policyName } from '../lab/lab-cell.ts';
 import type { LabSession } from '../lab/lab-session.ts';
 import { probesSection } from '../lab/probes-section.ts';
-import { RESULT_COLUMNS, resultRow } from '../lab/result-table.ts';
+import { resultTables } from '../lab/result-table.ts';
 import type { CellResult } from '../lab/run-cell.ts';
 import type { Report } from '../report.ts';
 import { ROUNDS } from './cells.ts';
@@ -34,7 +34,7 @@ export function roundsMeasuredReport(session: LabSession, results: readonly Cell
             note: 'Solid: measured on a lab; dotted, hollow marks: simulated from probes alone. Only with prefetching do more rounds pay, once a window fits; only with a pinned prefix do they save reading. Without prefetching, the fall towards k = 8 is the throttle’s: after every pause it lets a tenth of a second’s bytes through at once.',
             variants: [{ label: 'TPOT', figure: figureOf(results) }],
           },
-          { kind: 'table', columns: RESULT_COLUMNS, rows: results.map(resultRow), groups: true },
+          ...resultTables(results),
         ],
       },
       probesSection(session, results),

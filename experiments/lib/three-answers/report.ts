@@ -1,6 +1,6 @@
 import type { LabSession } from '../lab/lab-session.ts';
 import { probesSection } from '../lab/probes-section.ts';
-import { RESULT_COLUMNS, resultRow, resultTones } from '../lab/result-table.ts';
+import { resultTables } from '../lab/result-table.ts';
 import type { CellResult } from '../lab/run-cell.ts';
 import type { Report } from '../report.ts';
 import { scatter } from './scatter.ts';
@@ -30,13 +30,7 @@ export function threeAnswersReport(session: LabSession, results: readonly CellRe
             choose: 'Compare',
             variants,
           },
-          {
-            kind: 'table',
-            columns: RESULT_COLUMNS,
-            rows: results.map(resultRow),
-            tones: results.map((result) => resultTones(result, AIM)),
-            groups: true,
-          },
+          ...resultTables(results, AIM),
         ],
       },
       probesSection(session, results),

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { limitChecks } from '../../../../experiments/lib/lab/limit-checks.ts';
-import { RESULT_COLUMNS, resultTones } from '../../../../experiments/lib/lab/result-table.ts';
+import { RESULT_COLUMNS, resultTables } from '../../../../experiments/lib/lab/result-table.ts';
 import { errorsOf, findings, judged } from '../../../../experiments/lib/three-answers/summary.ts';
 import { resultOf } from '../lab/result.ts';
 
@@ -28,10 +28,22 @@ test('bytes are not judged where next to nothing is read', () => {
   assert.match(findings([FITS], 2 * GB), 'no cell reads anything');
 });
 
-test('tones: within the median that is aimed at, within the worst, beyond', () => {
-  const tones = resultTones(FAR, { median: 0.05, worst: 0.15 });
-  assert.is(tones.length, RESULT_COLUMNS.length);
-  assert.equal(tones.filter(Boolean), ['bad', 'bad', 'fair']);
+test('two tables have all columns; tones: within the median that is aimed at, within the worst, beyond', () => {
+  const tables = resultTables([FAR], { median: 0.05, worst: 0.15 });
+  const titles = new Set(tables.flatMap(({ columns }) => columns.map(({ title }) => title)));
+  assert.equal(titles, new Set(RESULT_COLUMNS.map(({ title }) => title)));
+  assert.equal(
+    tables.map(({ tones }) => tones?.[0]?.filter(Boolean)),
+    [['bad', 'bad'], ['fair']],
+  );
+  for (const { columns, rows, tones } of tables) {
+    assert.is(rows[0]?.length, columns.length);
+    assert.equal(
+      columns.flatMap(({ title }, index) => (title === 'error' ? [index] : [])),
+      tones?.[0]?.flatMap((tone, index) => (tone === undefined ? [] : [index])),
+    );
+  }
+  assert.is(resultTables([FAR])[0]?.tones, undefined);
 });
 
 test('a lab says whether it kept to its limits', () => {
