@@ -109,8 +109,10 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
 
   /** (job, callback): calls back, in a turn of its own, once the job has an outcome or the pages are closed. */
   void whenDone(const Napi::CallbackInfo& info) {
-    auto call = Napi::ThreadSafeFunction::New(info.Env(), info[1].As<Napi::Function>(), "hearth pages", 0, 1);
-    worker().whenDone(number(info, 0), [call] {
+    PageWorker& pages = worker();
+    const std::size_t job = number(info, 0);
+    const auto call = Napi::ThreadSafeFunction::New(info.Env(), info[1].As<Napi::Function>(), "hearth pages", 0, 1);
+    pages.whenDone(job, [call]() mutable {
       // Where the environment is about to end, that has given it up already.
       if (call.NonBlockingCall() != napi_closing) call.Release();
     });

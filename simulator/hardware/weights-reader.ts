@@ -3,6 +3,7 @@ import { hold } from '../kernel/hold.ts';
 import type { Simulation } from '../kernel/simulation.ts';
 import type { Disk, Faults } from './disk.ts';
 import type { PageCache, Segment } from './page-cache.ts';
+import { HUGE_PAGE_BYTES } from './page-cache-folios.ts';
 import type { ByteRange } from './page-cache-range.ts';
 import type { Reader } from './page-cache-reclaimer.ts';
 import { createReadsUnderWay, type FinishedRead, type Read } from './reads-under-way.ts';
@@ -44,9 +45,6 @@ export interface WeightsReaderParts {
   readonly onRead: (read: FinishedRead) => void;
 }
 
-/** What comes at once of what the kernel reads ahead: a huge page. */
-const FOLIO_BYTES = 2 * 2 ** 20;
-
 export function createWeightsReader({
   simulation,
   cache,
@@ -68,7 +66,10 @@ export function createWeightsReader({
   /** Seconds for which reclaim looks at used pages, before it finds room for so many bytes. */
   const sparing = (bytes: number): number => (reclaimTakesTime ? cache.spared(bytes) / faults.kernel.spared : 0);
 
-  /** Reads a range and waits for it; what the kernel reads ahead of it comes afterwards, and nobody waits. */
+  /**
+   * Reads a range and waits for it; what the kernel reads ahead of it comes afterwards, a huge page at a time, and nobody
+   * waits.
+   */
   function* read(range: ByteRange, reader: Reader): Steps {
     const access = reader === 'demand' ? faults.access : 'sequential';
     const end = endOfExtent(range.to);
@@ -77,7 +78,7 @@ export function createWeightsReader({
     for (const { from, to } of cache.startRead(range, reader)) {
       if (from < end) asked.push(underWay.begin({ from, to: Math.min(to, end) }, reader, access));
       for (let at = Math.max(from, end); at < to; ) {
-        const next = Math.min(to, endOfExtent(at + FOLIO_BYTES));
+        const next = Math.min(to, endOfExtent(at + HUGE_PAGE_BYTES));
         ahead.push(underWay.begin({ from: at, to: next }, reader, access));
         at = next;
       }
