@@ -21,6 +21,8 @@ export interface DeviceWeights {
   arrival(turn: RingTurn): Promise<void>;
   ran(turn: RingTurn): number;
   after(turn: RingTurn): void;
+  /** Writes down what is done by now. */
+  collect(): void;
   /** Gives up what is being read. */
   cancel(): void;
   close(): void;
@@ -81,6 +83,7 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
       const window = at(turn);
       if (window !== undefined) carried.after(window);
     },
+    collect: () => weights.collect(),
     cancel: () => carried.close(),
     close() {
       carried.close();

@@ -1,7 +1,7 @@
 import { formatBytes } from '../terminal/format.ts';
 import { cacheBytes } from './cache-bytes.ts';
 import { type Connection, connect } from './connection.ts';
-import { createDeviceWeights, describeWeights, weightsRoom } from './device-weights.ts';
+import { createDeviceWeights, type DeviceWeights, describeWeights, weightsRoom } from './device-weights.ts';
 import { type ActivationFrame, type Frame, FrameError } from './frame.ts';
 import type { LoadedPart } from './load-part.ts';
 import { type Assignment, FROM_HEAD, type HeadMessage, type WorkerMessage } from './message.ts';
@@ -47,6 +47,7 @@ const MOST_SPANS = 1_000_000;
 interface Duty {
   readonly assignment: Assignment;
   readonly runner: WindowRunner;
+  readonly weights: DeviceWeights | undefined;
   readonly links: Map<string, { readonly connection: Connection; readonly probe: ReturnType<typeof createProbe> }>;
 }
 
@@ -106,7 +107,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
       weights,
     });
     senderOf = (link) => (link === headLink ? FROM_HEAD : names.get(link));
-    duty = { assignment, runner, links: new Map() };
+    duty = { assignment, runner, weights, links: new Map() };
     tell({ kind: 'prepared', epoch, weights: weights && { policy: weights.policy, bytes: weights.bytes } });
   };
   let senderOf: (link: string) => string | undefined = () => undefined;
@@ -169,6 +170,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
           duty?.runner.free(message.request);
           return;
         case 'report':
+          duty?.weights?.collect();
           while (spans.length > 0) tell({ kind: 'spans', spans: spans.splice(0, SPANS_AT_ONCE) });
           tell({ kind: 'spans', spans: [] }); // that was all
           return;

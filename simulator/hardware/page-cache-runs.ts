@@ -128,9 +128,20 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   /** Cuts a run in two; the upper part is the more recent. */
   const split = (run: Run, position: number): Run => {
-    const { list, order, newer, young, referenced, promoted, unmapped, folios } = run;
-    const marks = { young, referenced, promoted, unmapped, folios };
-    const high: Run = { from: position, to: run.to, ...marks, list, order, older: run, newer };
+    const { to, young, referenced, promoted, unmapped, folios, list, order, newer } = run;
+    const high: Run = {
+      from: position,
+      to,
+      young,
+      referenced,
+      promoted,
+      unmapped,
+      folios,
+      list,
+      order,
+      older: run,
+      newer,
+    };
     run.to = position;
     run.newer = high;
     if (newer === undefined) list.newest = high;
@@ -148,8 +159,19 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   return {
     all,
     add: ({ from, to }, list, { young, referenced, promoted, unmapped, folios }, order = 0) => {
-      const marks = { young, referenced, promoted, unmapped, folios };
-      const run: Run = { from, to, ...marks, list, order, older: undefined, newer: undefined };
+      const run: Run = {
+        from,
+        to,
+        young,
+        referenced,
+        promoted,
+        unmapped,
+        folios,
+        list,
+        order,
+        older: undefined,
+        newer: undefined,
+      };
       enter(run);
       insert(run, list, list.newest);
     },

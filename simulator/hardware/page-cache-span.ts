@@ -20,6 +20,11 @@ export function firstEndingAfter(spans: readonly Span[], position: number): numb
 export function addSpan(spans: Span[], { from, to }: Span): void {
   if (from >= to) return;
   const first = firstEndingAfter(spans, from - 1);
+  const own = spans[first];
+  if (own !== undefined && own.from <= from && (spans[first + 1]?.from ?? Number.POSITIVE_INFINITY) > to) {
+    own.to = Math.max(own.to, to);
+    return;
+  }
   let next = first;
   const sum = { from, to };
   for (let span = spans[next]; span !== undefined && span.from <= to; span = spans[++next]) {
@@ -33,7 +38,12 @@ export function addSpan(spans: Span[], { from, to }: Span): void {
 export function removeSpan(spans: Span[], { from, to }: Span): void {
   const first = firstEndingAfter(spans, from);
   let next = first;
-  if ((spans[first]?.from ?? to) >= to) return;
+  const own = spans[first];
+  if (own === undefined || own.from >= to) return;
+  if (own.from >= from && own.to > to) {
+    own.from = to;
+    return;
+  }
   const rest: Span[] = [];
   for (let span = spans[next]; span !== undefined && span.from < to; span = spans[++next]) {
     if (span.from < from) rest.push({ from: span.from, to: from });

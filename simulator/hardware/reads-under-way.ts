@@ -58,7 +58,8 @@ export function createReadsUnderWay(
   const end = (read: Read): void => {
     const { range, reader, start, arrived } = read;
     cache.finishRead(range);
-    all.splice(all.indexOf(read), 1);
+    const last = all.pop() as Read;
+    if (last !== read) all[all.indexOf(read)] = last;
     onRead({ reader, bytes: range.to - range.from, start, end: simulation.now });
     arrived?.succeed();
   };

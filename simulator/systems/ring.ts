@@ -155,7 +155,11 @@ function* runUnseen(parts: RingParts, device: RingDevice, stage: Stage, seconds:
     const total = computingSeconds(parts, name, stage.processor, seconds);
     const range = weights.layer(layer);
     if (range === undefined) end += total;
-    else yield hold(yield* reader.need(range, total));
+    else {
+      const left = yield* reader.need(range, total);
+      // Where nobody else has a turn at this instant, a hold of 0 s is none.
+      if (left > 0 || !parts.simulation.isQuiet) yield hold(left);
+    }
   }
   if (end > parts.simulation.now) yield holdUntil(end);
 }

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { DeviceSpans } from '../../engine/ring/head-inquiries.ts';
 import { ringTrace } from '../../engine/ring/ring-trace.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { Span, Trace } from '../../engine/trace/trace.ts';
@@ -50,6 +52,19 @@ async function alone(): Promise<readonly number[]> {
   return expected;
 }
 
+/** Milliseconds for which a helper thread may be behind. */
+const HELPER = 20_000;
+
+/** What a worker drops that keeps nothing: all its weights for every token, but perhaps the last. */
+const LEAST_DROPPED = (COUNT - 1) * 52 * MIB;
+
+/** Whether a worker that is to drop what it has used has not yet done so. */
+function isBehind(reports: readonly DeviceSpans[], { release }: RequestedPolicy): boolean {
+  const spans = reports.find(({ device }) => device === 'w')?.spans ?? [];
+  const dropped = spans.map((span) => (span.kind === 'weights' ? Number(span.args.released ?? 0) : 0));
+  return release === 'drop' && dropped.reduce((sum, bytes) => sum + bytes, 0) < LEAST_DROPPED;
+}
+
 /** A head and a worker with four windows of a layer each: what comes out, and the trace. */
 async function run(policy: RequestedPolicy, memory: number) {
   worker ??= await workerHere('w', path, { headKeys: undefined, memory });
@@ -66,7 +81,14 @@ async function run(policy: RequestedPolicy, memory: number) {
     return logits;
   });
   const carried = head.weights.get('w');
-  const trace = ringTrace(await head.collectSpans(), intervals);
+  let reports = await head.collectSpans();
+  // On a busy disk the helper thread is windows behind.
+  for (const start = performance.now(); isBehind(reports, policy) && performance.now() - start < HELPER; ) {
+    await sleep(20);
+    const more = await head.collectSpans();
+    reports = reports.map((one, at) => ({ ...one, spans: [...one.spans, ...(more[at]?.spans ?? [])] }));
+  }
+  const trace = ringTrace(reports, intervals);
   await head.close();
   while (!worker.log.at(-1)?.includes('freed')) await new Promise(setImmediate);
   return { tokens, carried, trace, log };
@@ -95,7 +117,7 @@ for (const prefetch of PREFETCHES)
       if (prefetch === 'none') assert.is(calls.length, 0);
       else assert.ok(calls.length > 0 && calls.every(({ args }) => args.call === prefetch));
       if (release === 'none') assert.is(released(trace), 0);
-      if (release === 'drop') assert.ok(released(trace) >= (COUNT - 1) * 52 * MIB, String(released(trace)));
+      if (release === 'drop') assert.ok(released(trace) >= LEAST_DROPPED, String(released(trace)));
       const sampled = trace.counters.filter(({ device }) => device === 'w').map(({ name }) => name);
       for (const name of ['resident weights of layer 1 (bytes)', 'resident weights (bytes)'])
         assert.ok(sampled.includes(name), sampled.join(', '));
