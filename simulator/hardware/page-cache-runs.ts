@@ -128,20 +128,8 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   /** Cuts a run in two; the upper part is the more recent. */
   const split = (run: Run, position: number): Run => {
-    const { to, young, referenced, promoted, unmapped, folios, list, order, newer } = run;
-    const high: Run = {
-      from: position,
-      to,
-      young,
-      referenced,
-      promoted,
-      unmapped,
-      folios,
-      list,
-      order,
-      older: run,
-      newer,
-    };
+    const { list, newer } = run;
+    const high: Run = { ...run, from: position, older: run };
     run.to = position;
     run.newer = high;
     if (newer === undefined) list.newest = high;
@@ -159,19 +147,8 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   return {
     all,
     add: ({ from, to }, list, { young, referenced, promoted, unmapped, folios }, order = 0) => {
-      const run: Run = {
-        from,
-        to,
-        young,
-        referenced,
-        promoted,
-        unmapped,
-        folios,
-        list,
-        order,
-        older: undefined,
-        newer: undefined,
-      };
+      const marks = { young, referenced, promoted, unmapped, folios };
+      const run: Run = { from, to, ...marks, list, order, older: undefined, newer: undefined };
       enter(run);
       insert(run, list, list.newest);
     },
