@@ -92,6 +92,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       contextOf,
       grow: memory.grow,
       isEnough: parts.isEnough,
+      joinsLayers: parts.joinsLayers ?? false,
     }),
   );
   simulation.run(simulation.spawn('run', untilExhausted(request, memory)));

@@ -48,6 +48,8 @@ export interface SimulationOptions {
   readonly chunkBytes?: number;
   /** `tokens`: the trace has neither spans nor counters; sweeps are faster without. */
   readonly record?: 'spans' | 'tokens';
+  /** With `record: 'tokens'`: a stage's weights are asked for as one range, not layer by layer; sweeps are faster so. */
+  readonly joinsLayers?: boolean;
   /** Asked after every decoded token: where it says yes, the run ends, though `outputTokens` may not be reached. */
   readonly isEnough?: (tokens: readonly TokenInterval[]) => boolean;
   /** Is told of every moment at which what is in memory is worth a look. */

@@ -139,6 +139,8 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     if (excess > 0) reclaimer.reclaim(excess);
   };
 
+  const giveBack = (run: Run): number => state.drop(run, run.to - run.from, 'released');
+
   const missingSpans = ({ from, to }: Span): Span[] => {
     const missing: Span[] = [];
     for (let position = from; position < to; ) {
@@ -259,9 +261,8 @@ export function createPageCache(options: PageCacheOptions): PageCache {
       });
     },
     release: (range) => {
-      const drop = (run: Run): number => state.drop(run, run.to - run.from, 'released');
       const span = grid.inward(range);
-      runs.visit(span, isEvictable, drop);
+      runs.visit(span, isEvictable, giveBack);
       reclaimer.unmap(span);
       settle();
     },

@@ -20,13 +20,16 @@ export interface ReadingTotals {
 /** A device's weights between disk and memory: page faults of its computations, and prefetching beside them. */
 export interface WeightsReader {
   readonly totals: Readonly<ReadingTotals>;
+  /** Whether several layers may be needed at once: the times stay, though all that is there counts as used sooner. */
+  readonly takesLayers: boolean;
   /**
    * A computation needs a range: it waits for what is being read, reads what is missing, and uses all of it.
    * @param seconds it takes, evenly over the range
+   * @param layers of equal size that the range consists of; one is asked for once those before it are computed
    * @returns what is left of them when the last byte is there: all, or where pages are used as they come, less; and
    * on top of it what mapping them takes
    */
-  need(range: ByteRange, seconds?: number): Steps<number>;
+  need(range: ByteRange, seconds?: number, layers?: number): Steps<number>;
   /**
    * Reads what is missing of a range, chunk by chunk. `willneed` (MADV_WILLNEED) doesn't wait for what others read,
    * `populate` (MADV_POPULATE_READ) waits for pages to be there, then uses them.
@@ -41,6 +44,8 @@ export interface WeightsReaderParts {
   readonly faults: Faults;
   /** Largest read of a prefetcher at once, bytes. */
   readonly chunkBytes: number;
+  /** Nobody prefetches: page faults have the disk and the memory to themselves. */
+  readonly faultsOnly: boolean;
   /** Told of every read of the disk. */
   readonly onRead: (read: FinishedRead) => void;
 }
@@ -51,6 +56,7 @@ export function createWeightsReader({
   disk,
   faults,
   chunkBytes,
+  faultsOnly,
   onRead,
 }: WeightsReaderParts): WeightsReader {
   const totals: ReadingTotals = { stallSeconds: 0, faultedBytes: 0, prefetchedBytes: 0 };
@@ -109,12 +115,14 @@ export function createWeightsReader({
 
   return {
     totals,
-    *need(range, seconds = 0) {
+    takesLayers: !reclaimTakesTime && (faults.usesPagesAsTheyCome || faultsOnly),
+    *need(range, seconds = 0, layers = 1) {
+      const layerBytes = (range.to - range.from) / layers;
       const perByte = seconds / (range.to - range.from);
-      let waited = 0;
+      const begin = simulation.now;
       let mapping = 0;
       /** When what has arrived so far will have been used. */
-      let used = simulation.now;
+      let used = begin;
       for (let from = range.from; from < range.to; ) {
         const start = simulation.now;
         const rest = { from, to: range.to };
@@ -125,8 +133,13 @@ export function createWeightsReader({
           own = cache.touch(segment) / faults.kernel.mapped;
           if (cache.readsAhead(segment)) yield* read(segment, 'demand');
         } else if (segment.state === 'missing') {
+          const computed = used - ((from - range.from) % layerBytes) * perByte;
+          if (layers > 1 && faults.usesPagesAsTheyCome && computed > start) {
+            yield hold(computed - start);
+            continue;
+          }
+          const chunk = layers > 1 && faultsOnly ? segment : cache.atOnce(segment, 'demand');
           // What is read is used at once: it may not stay until it could be looked up again.
-          const chunk = cache.atOnce(segment, 'demand');
           yield* read(chunk, 'demand');
           cache.touch(chunk);
           to = Math.min(range.to, chunk.to);
@@ -140,11 +153,11 @@ export function createWeightsReader({
           to = there.state === 'resident' ? there.to : from;
           if (there.state === 'resident') own = cache.touch(there) / faults.kernel.mapped;
         }
-        waited += simulation.now - start;
         used = Math.max(Math.max(used, start) + (to - from) * perByte + own, simulation.now);
         mapping += own;
         from = to;
       }
+      const waited = simulation.now - begin;
       const left = faults.usesPagesAsTheyCome && waited > 0 ? used - simulation.now : seconds + mapping;
       totals.stallSeconds += waited - (seconds - left);
       return left;

@@ -69,7 +69,7 @@ export interface RingDeviceParts {
 }
 
 /** Reads much larger than that would push out what is still to be used. */
-const CHUNKS_IN_MEMORY = 16;
+const CHUNKS_IN_MEMORY = 8;
 
 export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const { simulation, recorder, device, index, costs, plan, stages, memory, context, extentBytes, chunkBytes } = parts;
@@ -92,12 +92,14 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     recorder.sample(device.name, 'resident weights (bytes)', simulation.now, cache.usage().resident);
   };
   const faults = faultsOf(memory.policy);
+  const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
   const reader = createWeightsReader({
     simulation,
     cache,
     disk,
     faults,
     chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY)),
+    faultsOnly: policy.prefetch === 'none',
     onRead: ({ reader, bytes, start, end }) => {
       if (!recorder.wantsSpans) return;
       const name = reader === 'demand' ? 'page fault' : 'prefetch';
@@ -105,7 +107,6 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
       sampleCache();
     },
   });
-  const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
   const wanted = createMailbox<Wanted>(simulation, { name: `windows wanted on ${device.name}` });
   if (policy.release === 'pinned') {
     const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);

@@ -32,6 +32,7 @@ export interface RingParts extends Computing, Sending {
   /** The KV caches grow to so many tokens. */
   readonly grow: (context: number) => void;
   readonly isEnough: SimulationOptions['isEnough'] | undefined;
+  readonly joinsLayers: boolean;
 }
 
 /** Seconds of one pass: a decoded token, or a prompt. */
@@ -145,23 +146,32 @@ function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stag
 }
 
 /**
- * A stage of which nobody wants to see the layers: the same times, to the last bit, with fewer steps. Where no layer has
- * to wait for its weights, the clock goes to the end of the last one at once.
+ * A stage of which nobody wants to see the layers: the same times with fewer steps. Where no layer has to wait for its
+ * weights, the clock goes to the end of the last one at once.
  */
 function* runUnseen(parts: RingParts, device: RingDevice, stage: Stage, seconds: LayerSeconds): Steps {
   const { name, reader, weights } = device;
+  const { from, to, processor } = stage;
+  const window = weights.stage(stage);
+  if (window !== undefined && parts.joinsLayers && reader.takesLayers) {
+    let sum = 0;
+    for (let layer = from; layer < to; layer++) sum += computingSeconds(parts, name, processor, seconds);
+    yield* rest(parts, yield* reader.need(window, sum, to - from));
+    return;
+  }
   let end = parts.simulation.now;
-  for (let layer = stage.from; layer < stage.to; layer++) {
-    const total = computingSeconds(parts, name, stage.processor, seconds);
+  for (let layer = from; layer < to; layer++) {
+    const total = computingSeconds(parts, name, processor, seconds);
     const range = weights.layer(layer);
     if (range === undefined) end += total;
-    else {
-      const left = yield* reader.need(range, total);
-      // Where nobody else has a turn at this instant, a hold of 0 s is none.
-      if (left > 0 || !parts.simulation.isQuiet) yield hold(left);
-    }
+    else yield* rest(parts, yield* reader.need(range, total));
   }
   if (end > parts.simulation.now) yield holdUntil(end);
+}
+
+/** What is left to compute. Where nobody else has a turn at this instant, a hold of 0 s is none. */
+function* rest({ simulation }: RingParts, seconds: number): Steps {
+  if (seconds > 0 || !simulation.isQuiet) yield hold(seconds);
 }
 
 function* runLayer(

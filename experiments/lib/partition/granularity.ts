@@ -3,4 +3,4 @@
  * fraction of its events. test/bench/sweep.ts measures what that does to the TPOT.
  */
 export const EXTENT_BYTES = 16 * 2 ** 20;
-export const CHUNK_BYTES = 256 * 2 ** 20;
+export const CHUNK_BYTES = 512 * 2 ** 20;

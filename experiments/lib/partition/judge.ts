@@ -46,6 +46,7 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       workload: { ...workload, promptTokens: 1, outputTokens: LONGEST.outputTokens },
       context: 'fixed',
       record: 'tokens',
+      joinsLayers: true,
       extentBytes: EXTENT_BYTES,
       chunkBytes: CHUNK_BYTES,
       reclaim: simulatedReclaim(reclaim),

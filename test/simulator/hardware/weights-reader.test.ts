@@ -29,6 +29,7 @@ function lab(policy: PagePolicy, limit = Number.POSITIVE_INFINITY) {
     disk,
     faults: { access: 'sequential', usesPagesAsTheyCome: false, kernel: MEASURED_KERNEL, readAhead: 0 },
     chunkBytes: 33 * MB,
+    faultsOnly: false,
     onRead: ({ end }) => ends.push(end),
   });
   return { simulation, cache, reader, ends };
