@@ -29,6 +29,8 @@ interface Cell {
   /** As measured: seconds per token, and bytes read per device and token in shares of its weights. */
   readonly seconds: number;
   readonly read: number;
+  /** Share of the weights that stays, where the reads tell it; the most that can stay, unless given. */
+  readonly pinned?: number;
   /** What is simulated instead, where that misses the measurement by more than 10 % or 0.05. */
   readonly missed?: { readonly seconds?: number; readonly read?: number };
 }
@@ -46,7 +48,7 @@ function simulated(cell: Cell): { seconds: number; read: number } {
   const { trace } = simulate({
     cluster: labCluster({ limit: '640 MiB', disk: '400 MB/s' }),
     model: LAB_MODEL,
-    plan: withPinned(labPlan({ rounds, prefetch, release }), rounds),
+    plan: withPinned(labPlan({ rounds, prefetch, release }), cell),
     // The prompt is one token as well.
     workload: createWorkload({ promptTokens: 1, outputTokens: TOKENS - 1, context: 0 }),
     runtime: NO_BUFFERS,
@@ -72,8 +74,8 @@ function simulated(cell: Cell): { seconds: number; read: number } {
   };
 }
 
-function withPinned(plan: Plan, rounds: number): Plan {
-  const pinnedBytes = labPinnedBytes(rounds, LIMIT);
+function withPinned(plan: Plan, { rounds, pinned }: Cell): Plan {
+  const pinnedBytes = pinned === undefined ? labPinnedBytes(rounds, LIMIT) : pinned * LAB_SHARE;
   const weights = Object.entries(plan.weights).map(([name, policy]) => [
     name,
     policy.release === 'pinned' ? { ...policy, pinnedBytes } : policy,
@@ -98,8 +100,7 @@ const PINNED = { prefetch: 'populate', release: 'pinned' } as const;
  * - `populate`, k = 1 and 2: tokens differ by up to 0.6, and so do means over a few of them. The repetitions read 1.675
  *   in 9.01 s and 1.134 in 3.52 s: what is simulated is within 10 % of their seconds, and by 0.033 and 0.075 below their
  *   bytes.
- * - a pinned prefix, k = 1, seconds: 0.012 of the weights too little is read, which is 0.13 s; how much was pinned is not
- *   on record.
+ * How much was pinned is not on record. For k = 1 it is what wasn't read, so that only the seconds are put to the test.
  */
 const CELLS: readonly Cell[] = [
   { ...NO_PREFETCH, rounds: 1, seconds: 10.56, read: 1.01 },
@@ -117,7 +118,7 @@ const CELLS: readonly Cell[] = [
   { ...DROP, rounds: 2, seconds: 2.71, read: 0.98 },
   { ...DROP, rounds: 4, seconds: 2.68, read: 0.99 },
   { ...DROP, rounds: 8, seconds: 2.69, read: 1.0 },
-  { ...PINNED, prefetch: 'none', rounds: 1, seconds: 4.68, read: 0.41, missed: { seconds: 4.2 } },
+  { ...PINNED, prefetch: 'none', rounds: 1, pinned: 0.59, seconds: 4.68, read: 0.41 },
   { ...PINNED, rounds: 2, seconds: 2.1, read: 0.76 },
   { ...PINNED, rounds: 4, seconds: 1.42, read: 0.53 },
   { ...PINNED, rounds: 8, seconds: 1.25, read: 0.47 },
