@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -11,6 +11,9 @@ const [directory, again] = [1, 2].map((run) => mkdtempSync(join(tmpdir(), `heart
   string,
   string,
 ];
+test.after(() => {
+  for (const folder of [directory, again]) rmSync(folder, { recursive: true, force: true });
+});
 const script = 'experiments/learned-profiler.ts';
 const { code, stdout } = await runScript(script, ...QUICK, '--out', directory);
 

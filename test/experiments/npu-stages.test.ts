@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -8,6 +8,7 @@ import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-npu-stages-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
 const { code, stdout } = await runScript('experiments/npu-stages.ts', '--out', directory, '--json');
 const result = JSON.parse(stdout);
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -10,6 +10,7 @@ import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-phones-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
 const { code, stdout } = await runScript(
   'experiments/phones-in-the-ring.ts',
   ...['--models', 'Llama-3-8B', '--sweep', 'Llama-3-45B', '--planners', 'optimal', '--out', directory],

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -8,6 +8,7 @@ import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-sequence-cutting-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
 const { code, stdout } = await runScript('experiments/sequence-cutting.ts', '--length', '600', '--out', directory);
 
 test('600 = 512 + 32 + 56, and every operator with its reason', () => {
