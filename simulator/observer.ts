@@ -3,7 +3,7 @@ import type { PageCache } from './hardware/page-cache.ts';
 import type { Simulation } from './kernel/simulation.ts';
 
 /** What has just happened on a device. */
-export type MomentEvent = 'prefetched' | 'layer' | 'computed' | 'released';
+export type MomentEvent = 'read' | 'prefetched' | 'layer' | 'computed' | 'released';
 
 /** A moment of a simulation, for whoever wants to see what is in memory then. */
 export interface Moment {
@@ -11,7 +11,8 @@ export interface Moment {
   readonly time: number;
   readonly device: string;
   /**
-   * `prefetched`: a stage that was asked for is in memory, or was; `layer`: a layer's weights are there and it is about
+   * `read`: the disk has brought something; `prefetched`: a stage that was asked for is in memory, or was, or of
+   * MADV_WILLNEED is under way; `layer`: a layer's weights are there and it is about
    * to be computed; `computed`: it has been; `released`: a window has been given back, as far as the plan says.
    */
   readonly event: MomentEvent;

@@ -93,6 +93,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   };
   const faults = faultsOf(memory.policy);
   const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
+  const observe = createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe });
   const reader = createWeightsReader({
     simulation,
     cache,
@@ -101,6 +102,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY)),
     faultsOnly: policy.prefetch === 'none',
     onRead: ({ reader, bytes, start, end }) => {
+      observe?.('read');
       if (!recorder.wantsSpans) return;
       const name = reader === 'demand' ? 'page fault' : 'prefetch';
       recorder.span({ device: device.name, lane: 'disk', cause: 'disk', name, start, end, args: { bytes } });
@@ -125,7 +127,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     pinnedBytes: policy.release === 'pinned' ? Math.min(policy.pinnedBytes, weights.size) : 0,
     paged: parts.paged && createPagedKv({ simulation, recorder, device: device.name, ...parts.paged }),
     wanted,
-    observe: createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe }),
+    observe,
     leave(visit, next) {
       const before = cache.usage().resident;
       if (policy.release !== 'none') for (const range of rangesOf(visit, weights)) cache.release(range);

@@ -30,21 +30,13 @@ export function prefetchConflictReport(results: readonly SceneResult[], subtitle
 function sectionOf({ scene, measured, simulated }: SceneResult): Section {
   return {
     title: `Fig. ${scene.figure}: ${scene.title}`,
-    blocks: [
-      { kind: 'text', text: SAYS[scene.figure] },
-      chart('Measured', measured, ''),
-      chart(
-        'Simulated',
-        simulated,
-        ' Drawn from the simulator’s own events: between two of them the picture stands still.',
-      ),
-    ],
+    blocks: [{ kind: 'text', text: SAYS[scene.figure] }, chart('Measured', measured), chart('Simulated', simulated)],
   };
 }
 
-function chart(label: string, answer: SceneAnswer, caution: string): Section['blocks'][number] {
+function chart(label: string, answer: SceneAnswer): Section['blocks'][number] {
   const { seconds, bytes, stall } = answer.figures;
-  const note = `A token takes ${formatSeconds(seconds)}; all devices read ${formatBytes(bytes)} for it, and wait ${formatSeconds(stall)} for disks. Each layer of this device comes into memory ${threeDigits(answer.loads)} times.${caution}`;
+  const note = `A token takes ${formatSeconds(seconds)}; all devices read ${formatBytes(bytes)} for it, and wait ${formatSeconds(stall)} for disks. Each layer of this device comes into memory ${threeDigits(answer.loads)} times.`;
   const title = `${label}: the second device’s layers in memory, over ${answer.tokens} tokens`;
   return { kind: 'chart', title, note, variants: [{ label, figure: residencyFigure(answer) }] };
 }

@@ -1,7 +1,5 @@
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { metrics } from '../../../engine/trace/metrics.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
-import { traceWindow } from '../../../engine/trace/trace-window.ts';
 import { simulateCell } from '../lab/lab-answers.ts';
 import { planOf } from '../lab/lab-cell.ts';
 import { runInLab } from '../lab/lab-ring.ts';
@@ -23,7 +21,7 @@ export interface SceneAnswer {
   readonly from: number;
   readonly to: number;
   readonly tokens: number;
-  /** How often a layer of the device comes into memory for a token. */
+  /** How often a layer of the device comes into memory for a token, in the median. */
   readonly loads: number;
 }
 
@@ -64,41 +62,20 @@ export async function runScene(session: LabSession, scene: RealScene, tokens: nu
     const shares = residency();
     moments.push({ time, shares: layers.map((layer) => shares.get(layer) ?? 0) });
   });
-  const bytes = layers.length * model.layer.bytes;
   return {
     scene,
     layers,
-    measured: answerOf(run.trace, onTrace, watchedLoads),
-    simulated: answerOf(trace, moments, () => readBytes(trace, name) / bytes),
+    measured: answerOf(run.trace, onTrace),
+    simulated: answerOf(trace, moments),
   };
 }
 
-type LoadsOf = (answer: Omit<SceneAnswer, 'loads'>) => number;
-
-function answerOf(trace: Trace, seen: readonly Residency[], loads: LoadsOf): SceneAnswer {
+function answerOf(trace: Trace, seen: readonly Residency[]): SceneAnswer {
   const tokens = countedTokens(trace);
-  const answer = {
-    figures: tokenFigures(trace),
-    seen,
-    from: tokens[0]?.start ?? 0,
-    to: tokens.at(-1)?.end ?? 0,
-    tokens: tokens.length,
-  };
-  return { ...answer, loads: loads(answer) };
-}
-
-/** The median over the device's layers. */
-const watchedLoads: LoadsOf = ({ seen, from, to, tokens }) => median(loadsOf(seen, from, to)) / tokens;
-
-/**
- * For a token, by one device. Simulated residency is known at some moments only, between which a layer may come and go:
- * what was read tells how often it came.
- */
-function readBytes(trace: Trace, device: string): number {
-  const tokens = countedTokens(trace);
-  const window = traceWindow(trace, tokens[0]?.start ?? 0, tokens.at(-1)?.end ?? 0);
-  const own = metrics(window).devices.find((one) => one.device === device);
-  return ((own?.faultedBytes ?? 0) + (own?.prefetchedBytes ?? 0)) / tokens.length;
+  const from = tokens[0]?.start ?? 0;
+  const to = tokens.at(-1)?.end ?? 0;
+  const loads = median(loadsOf(seen, from, to)) / tokens.length;
+  return { figures: tokenFigures(trace), seen, from, to, tokens: tokens.length, loads };
 }
 
 function layersOf({ stages }: Plan, device: string): number[] {
