@@ -39,7 +39,7 @@ export interface WindowWeights {
   before(window: number): void;
   /** As `before`; other events of the process have their turn meanwhile. */
   arrival(window: number): Promise<void>;
-  /** Seconds of the computation that went into page faults, which were reads; 0 where nobody records. */
+  /** Seconds of the computation in which page faults waited for reads; 0 where nobody records. */
   ran(window: number): number;
   after(window: number): void;
   /** Gives up what is being read, also what is waited for. */
@@ -128,7 +128,9 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
     },
     ran(window) {
       const blocked = watch?.blocked() ?? 0;
-      return recordFaults(window) > 0 ? Math.min(blocked, performance.now() / 1000 - start) : 0;
+      // MADV_WILLNEED's reads may be under way: page faults wait for them, and read nothing of their own.
+      const mayWait = recordFaults(window) > 0 || call === 'willneed';
+      return mayWait ? Math.min(blocked, performance.now() / 1000 - start) : 0;
     },
     after(window) {
       if (isIdle()) return;
