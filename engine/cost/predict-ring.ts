@@ -57,6 +57,34 @@ interface Tally {
   streamed: { layers: number; buffers: number };
 }
 
+/** The devices that a plan names, in the order in which it does. */
+class Tallies {
+  private readonly byName = new Map<string, Tally>();
+
+  constructor(
+    private readonly costs: RingCosts,
+    private readonly indices: ReadonlyMap<string, number>,
+  ) {}
+
+  all(): Iterable<Tally> {
+    return this.byName.values();
+  }
+
+  /** @throws RangeError if the cluster has no such device */
+  of(device: string): Tally {
+    const known = this.byName.get(device);
+    if (known !== undefined) return known;
+    const index = this.indices.get(device);
+    const costs = index === undefined ? undefined : this.costs.devices[index];
+    if (index === undefined || costs === undefined)
+      throw new RangeError(`the plan names "${device}", which the cluster lacks`);
+    const streamed = { layers: 0, buffers: 0 };
+    const tally = { index, costs, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0, streamed };
+    this.byName.set(device, tally);
+    return tally;
+  }
+}
+
 /**
  * A predictor of TPOT by prima.cpp's Appendix A.3 (Eqs. 11–19): sums, no overlap. What depends on cluster, model and
  * workload alone is evaluated once, so that a plan takes microseconds; plans must be valid (validatePlan). Where a plan
@@ -72,6 +100,7 @@ export function createRingPredictor(
   const create = phase === 'prefill' ? createPrefillCosts : createRingCosts;
   const costs = create(cluster, model, workload, runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
+  const ring = [...indices.keys()];
   const tokens = phase === 'prefill' ? workload.promptTokens : workload.context;
   const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
     const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
@@ -84,7 +113,7 @@ export function createRingPredictor(
   return (plan) => {
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create(cluster, model, workload, { ...runtime, partitions });
-    return predictRing(plan, own, { indices, reclaim, pagesOf, phase });
+    return predictRing(plan, own, { indices, ring, reclaim, pagesOf, phase });
   };
 }
 
@@ -95,50 +124,29 @@ interface PredictedPages extends KvPages {
 }
 
 interface PredictionParts {
+  /** Of the devices, by name; and their names, in ring order. */
   readonly indices: ReadonlyMap<string, number>;
+  readonly ring: readonly string[];
   readonly reclaim: ReclaimPolicy;
   readonly phase: 'decode' | 'prefill';
   readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
 }
 
-function predictRing(plan: Plan, costs: RingCosts, { indices, reclaim, phase, pagesOf }: PredictionParts): Breakdown {
-  const tallies = new Map<string, Tally>();
-  const tallyOf = (device: string): Tally => {
-    let tally = tallies.get(device);
-    if (tally === undefined) {
-      const index = indices.get(device);
-      const deviceCosts = index === undefined ? undefined : costs.devices[index];
-      if (index === undefined || deviceCosts === undefined)
-        throw new RangeError(`the plan names "${device}", which the cluster lacks`);
-      const streamed = { layers: 0, buffers: 0 };
-      tally = { index, costs: deviceCosts, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0, streamed };
-      tallies.set(device, tally);
-    }
-    return tally;
-  };
-  const head = tallyOf(plan.output.device);
-  const stages = plan.stages.map((stage) => stageSeconds(stage, tallyOf(stage.device)));
+function predictRing(plan: Plan, costs: RingCosts, parts: PredictionParts): Breakdown {
+  const { reclaim, phase, pagesOf } = parts;
+  const tallies = new Tallies(costs, parts.indices);
+  const head = tallies.of(plan.output.device);
+  const stages = plan.stages.map((stage) => stageSeconds(stage, tallies.of(stage.device)));
   const outputCosts = plan.output.processor === 'gpu' ? head.costs.outputOnGpu : head.costs.outputOnCpu;
   if (outputCosts === undefined)
     throw new RangeError(`the plan puts the output layer on a GPU that "${head.costs.name}" lacks`);
   const output = { ...plan.output, layers: 0, output: true, seconds: withCauses(outputCosts, 1) };
   stages.push(output);
-  const ring = [...indices.keys()];
-  const hop = (from: string, to: string): number => {
-    let seconds = 0;
-    let at = indices.get(from) as number;
-    for (const stop of stopsBetween(ring, plan, from, to)) {
-      const next = indices.get(stop) as number;
-      seconds += costs.hop(at, next);
-      at = next;
-    }
-    return seconds;
-  };
-  addWindows({ plan: plan.stages, stages, output, head, tallyOf, hop });
+  addWindows({ plan, stages, output, head, tallies, parts, costs });
 
   const infeasible: Infeasibility[] = [];
   const devices: DeviceBreakdown[] = [];
-  for (const tally of tallies.values()) {
+  for (const tally of tallies.all()) {
     const weights = plan.weights[tally.costs.name] ?? NO_WEIGHTS_POLICY;
     const pages = pagesOf(plan, tally.costs, tally.gpuLayers);
     if (pages !== undefined && phase === 'decode') addPageCopies(tally.costs, pages, stages);
@@ -175,7 +183,7 @@ function predictRing(plan: Plan, costs: RingCosts, { indices, reclaim, phase, pa
     });
   }
   const seconds = noSeconds();
-  for (const stage of stages) addSeconds(tallyOf(stage.device).seconds, stage.seconds);
+  for (const stage of stages) addSeconds(tallies.of(stage.device).seconds, stage.seconds);
   for (const device of devices) addSeconds(seconds, device.seconds);
   const reloaded = devices.reduce((sum, device) => sum + device.reloadedBytes, 0);
   return { tokenSeconds: totalSeconds(seconds), infeasible, seconds, devices, stages, reloadedBytes: reloaded };
@@ -218,13 +226,25 @@ function withCauses({ compute, kvCopy, memory, overhead }: LayerSeconds, times: 
 }
 
 interface RingWalk {
-  readonly plan: readonly Stage[];
+  readonly plan: Plan;
   readonly stages: readonly OpenStage[];
   readonly output: OpenStage;
   readonly head: Tally;
-  readonly tallyOf: (device: string) => Tally;
-  /** Seconds on the way between two devices, over the relays between them. */
-  readonly hop: (from: string, to: string) => number;
+  readonly tallies: Tallies;
+  readonly parts: PredictionParts;
+  readonly costs: RingCosts;
+}
+
+/** Seconds on the way between two devices, over the relays between them. */
+function hopSeconds({ plan, parts: { indices, ring }, costs }: RingWalk, from: string, to: string): number {
+  let seconds = 0;
+  let at = indices.get(from) as number;
+  for (const stop of stopsBetween(ring, plan, from, to)) {
+    const next = indices.get(stop) as number;
+    seconds += costs.hop(at, next);
+    at = next;
+  }
+  return seconds;
 }
 
 /**
@@ -233,7 +253,9 @@ interface RingWalk {
  * starts elsewhere than on a head that holds layers, the embedded token has to get there. Relays' hops count with the
  * stage whose result they hand on.
  */
-function addWindows({ plan, stages, output, head, tallyOf, hop }: RingWalk): void {
+function addWindows(walk: RingWalk): void {
+  const { stages, output, head, tallies } = walk;
+  const plan = walk.plan.stages;
   const first = plan[0]?.device;
   if (first === undefined) return;
   const headHoldsLayers = plan.some((stage) => stage.device === head.costs.name);
@@ -242,14 +264,14 @@ function addWindows({ plan, stages, output, head, tallyOf, hop }: RingWalk): voi
     const next = plan[index + 1]?.device;
     if (next === stage.device) continue;
     const { seconds } = stages[index] as OpenStage;
-    const tally = tallyOf(stage.device);
+    const tally = tallies.of(stage.device);
     tally.windows += 1;
     seconds.deviceCopy += tally.costs.windowCopy;
     const toHead = next === undefined || (!headHoldsLayers && next === first);
-    seconds.link += hop(stage.device, toHead ? head.costs.name : next);
-    if (toHead && !headHoldsLayers) output.seconds.link += hop(head.costs.name, first);
+    seconds.link += hopSeconds(walk, stage.device, toHead ? head.costs.name : next);
+    if (toHead && !headHoldsLayers) output.seconds.link += hopSeconds(walk, head.costs.name, first);
   }
-  if (headHoldsLayers) output.seconds.link += hop(head.costs.name, first); // 0 where the head is first
+  if (headHoldsLayers) output.seconds.link += hopSeconds(walk, head.costs.name, first); // 0 where the head is first
 }
 
 /** Disk time belongs to the stages whose layers are mapped, in proportion, or to the output for the head's lookup. */
@@ -286,13 +308,11 @@ function addPageCopies(
 function shortages(device: DeviceCosts, load: DeviceLoad, use: ReturnType<typeof memoryUse>): Infeasibility[] {
   const found: Infeasibility[] = [];
   const usesGpu = load.gpuLayers > 0 || load.output === 'gpu';
-  const report = (memory: 'ram' | 'vram', needed: number, available: number, needs: string): void => {
-    found.push(infeasibility(device.name, memory, needs, needed, available));
-  };
   if (usesGpu && load.kvPages === undefined && use.vram > device.gpuRoom)
-    report('vram', use.vram, device.gpuRoom, 'layers on the GPU');
+    found.push(infeasibility(device.name, 'vram', 'layers on the GPU', use.vram, device.gpuRoom));
+  if (use.pinned <= device.available) return found;
   const weights = load.streamed?.layers ? 'streamed' : load.pinnedWeights ? 'pinned' : undefined;
   const what = weights === undefined ? 'KV cache and buffers' : `KV cache, buffers and ${weights} weights`;
-  if (use.pinned > device.available) report('ram', use.pinned, device.available, what);
+  found.push(infeasibility(device.name, 'ram', what, use.pinned, device.available));
   return found;
 }
