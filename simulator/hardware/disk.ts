@@ -52,6 +52,8 @@ export interface Faults {
   readonly access: Access;
   /** Computing begins before the whole range is there: what has come is used while the next pages come. */
   readonly usesPagesAsTheyCome: boolean;
+  /** Where nobody else reads, what is read in one go leaves the same in memory as what is read piece by piece. */
+  readonly readsInOneGo: boolean;
   readonly kernel: KernelRates;
   /** How far the kernel reads ahead of them, bytes. */
   readonly readAhead: number;
@@ -66,5 +68,11 @@ export function faultsOf(policy: PagePolicy): Faults {
   const { kind, readAhead, kernel } = policyParameters(policy);
   const isLinux = kind === 'linux' || kind === 'linux-two-list';
   const isAhead = isLinux && readAhead > 0;
-  return { access: isLinux && !isAhead ? 'random' : 'sequential', usesPagesAsTheyCome: isAhead, kernel, readAhead };
+  return {
+    access: isLinux && !isAhead ? 'random' : 'sequential',
+    usesPagesAsTheyCome: isAhead,
+    readsInOneGo: kind === 'linux',
+    kernel,
+    readAhead,
+  };
 }

@@ -133,12 +133,19 @@ export function createWeightsReader({
           own = cache.touch(segment) / faults.kernel.mapped;
           if (cache.readsAhead(segment)) yield* read(segment, 'demand');
         } else if (segment.state === 'missing') {
-          const computed = used - ((from - range.from) % layerBytes) * perByte;
-          if (layers > 1 && faults.usesPagesAsTheyCome && computed > start) {
-            yield hold(computed - start);
-            continue;
+          let end = segment.to;
+          if (layers > 1 && faults.usesPagesAsTheyCome && used > start) {
+            const layer = range.from + Math.floor((from - range.from) / layerBytes + ROUNDING) * layerBytes;
+            const before = used - (from - layer) * perByte;
+            if (before > start) {
+              yield hold(before - start);
+              continue;
+            }
+            // What is there of this layer is still being computed: the next one's turn comes after it.
+            end = Math.min(end, layer + layerBytes);
           }
-          const chunk = layers > 1 && faultsOnly ? segment : cache.atOnce(segment, 'demand');
+          const wanted = { from, to: end };
+          const chunk = layers > 1 && faultsOnly && faults.readsInOneGo ? wanted : cache.atOnce(wanted, 'demand');
           // What is read is used at once: it may not stay until it could be looked up again.
           yield* read(chunk, 'demand');
           cache.touch(chunk);
@@ -201,6 +208,9 @@ export function createWeightsReader({
     return { from, to: Math.min(to, endOfExtent(from + chunkBytes)) };
   }
 }
+
+/** Where a layer begins is known up to that part of one. */
+const ROUNDING = 1e-9;
 
 /** Whether so much more can't be read before something that is being read has come. */
 function isFull(cache: PageCache, bytes: number): boolean {

@@ -17,7 +17,7 @@ async function main(): Promise<void> {
     ...benchTokens(),
     ...benchDevices(),
     ...benchSoc(),
-    ...benchSweep(),
+    ...(await benchSweep()),
   ];
   const width = Math.max(...results.map(({ what }) => what.length));
   for (const { what, measured, target, met } of results) {

@@ -4,9 +4,10 @@ import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/loa
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
+import { judgeInParallel } from '../../experiments/lib/partition/parallel.ts';
 import { POLICIES } from '../../experiments/lib/partition/policies.ts';
 import { sampleNumbers } from '../../experiments/lib/partition/sample.ts';
-import { createSweeper, type Sweeper } from '../../experiments/lib/partition/sweeper.ts';
+import { createSweeper, type Sweeper, type SweepSetting } from '../../experiments/lib/partition/sweeper.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { summarise } from './measure.ts';
 import type { Result } from './planner.ts';
@@ -18,35 +19,43 @@ const WORKLOAD = createWorkload({ context: 1024 });
 /** Bytes that may be left over after two thousand plans: what the runtime keeps for itself. */
 const FLAT_BYTES = 4 * 2 ** 20;
 
-/** partition-sweep as it is by default, on one core: its speed, what its short cuts cost, and whether it keeps memory. */
-export function benchSweep(): Result[] {
-  const sweeper = defaultSweeper();
-  return [speed(sweeper), ...accuracy(sweeper), memory(sweeper)];
+/** partition-sweep as it is by default: its speed with one thread, what its short cuts cost, and whether it keeps memory. */
+export async function benchSweep(): Promise<Result[]> {
+  const speed = await benchSpeed();
+  const sweeper = createSweeper(SETTING);
+  return [speed, ...accuracy(sweeper), memory(sweeper)];
 }
 
-function defaultSweeper(): Sweeper {
-  const { link: _, ...cluster } = CLUSTER;
-  return createSweeper({
-    cluster,
-    model: MODEL,
-    workload: WORKLOAD,
-    reclaim: 'os',
-    rounds: divisors(MODEL.layers).filter((k) => k <= 8),
-    step: 4,
-    gpuLevels: 1,
-    outputs: ['cpu', 'gpu'],
-    policies: POLICIES,
-  });
-}
+const { link: _, ...DEVICES } = CLUSTER;
 
-function speed(sweeper: Sweeper): Result {
-  const plans = plansOf(sweeper, 200, 1);
-  for (const plan of plans.slice(0, 100)) sweeper.judge(plan);
-  const rates = Array.from({ length: 5 }, () => {
-    const start = performance.now();
-    for (const plan of plans) sweeper.judge(plan);
-    return (1e3 * plans.length) / (performance.now() - start);
-  });
+const SETTING: SweepSetting = {
+  cluster: DEVICES,
+  model: MODEL,
+  workload: WORKLOAD,
+  reclaim: 'os',
+  rounds: divisors(MODEL.layers).filter((k) => k <= 8),
+  step: 4,
+  gpuLevels: 1,
+  outputs: ['cpu', 'gpu'],
+  policies: POLICIES,
+};
+
+/** Plans before which a thread isn't warm, and plans whose time makes one rate. */
+const WARM_UP = 320;
+const PER_RATE = 320;
+
+async function benchSpeed(): Promise<Result> {
+  const numbers = sampleNumbers(createSweeper(SETTING).space.size, WARM_UP + 7 * PER_RATE, 1);
+  const rates: number[] = [];
+  let judged = 0;
+  let start = 0;
+  for await (const batch of judgeInParallel(SETTING, Float64Array.from(numbers), 1)) {
+    judged += batch.numbers.length;
+    if ((judged - WARM_UP) % PER_RATE !== 0) continue;
+    const now = performance.now();
+    if (judged > WARM_UP) rates.push((1e3 * PER_RATE) / (now - start));
+    start = now;
+  }
   const { median } = summarise(rates);
   const spread = `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}`;
   return {

@@ -24,8 +24,10 @@ export interface JudgeParts {
 }
 
 /**
- * When a run is looked at, and found steady: its last token takes as long as the one before, up to a share. Nine plans in
- * ten are at the first look, for the prompt fills the cache and one token settles the prefetching.
+ * When a run with prefetching is looked at, and found steady: its last token takes as long as the one before, up to a
+ * share. Nine plans in ten are at the first look, for the prompt fills the cache and one token settles the prefetching.
+ * Without prefetching the first token is like all others: it begins with what the prompt left in memory, and leaves the
+ * same.
  */
 const LOOKS: ReadonlyMap<number, number> = new Map([
   [2, 0.05],
@@ -50,7 +52,7 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       extentBytes: EXTENT_BYTES,
       chunkBytes: CHUNK_BYTES,
       reclaim: simulatedReclaim(reclaim),
-      isEnough: isSteady,
+      isEnough: prefetches(plan) ? isSteady : () => true,
     });
     const [shortage] = outOfMemory;
     if (shortage !== undefined) return `out of memory: ${shortage.reason}`;
@@ -67,6 +69,10 @@ export function createJudge({ cluster, model, workload, reclaim }: JudgeParts): 
       return { failed: `${kind}: ${error instanceof Error ? error.message : String(error)}` };
     }
   };
+}
+
+function prefetches({ weights }: Plan): boolean {
+  return Object.values(weights).some(({ prefetch }) => prefetch !== 'none');
 }
 
 /** The tokens begin with the prompt. */
