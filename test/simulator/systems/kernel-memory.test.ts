@@ -94,12 +94,12 @@ const PINNED = { prefetch: 'populate', release: 'pinned' } as const;
  * file. What is missed, and why; repetitions are of a second C program on a machine of the same kind, busy with other
  * work, from the second to the ninth token.
  * - `willneed`, k = 4, seconds: the bytes agree. What was dropped before its use is read by page faults, device after
- *   device, and on the lab's two processors that takes longer than the disk: the repetitions took 4.7 and 5.1 s for 1.15
- *   and 1.17 of the weights. The four devices' computing and prefetching sharing two processors evenly doesn't explain
+ *   device, and on the lab's two processors that takes longer than the disk: the repetitions took 4.5, 4.7 and 5.1 s
+ *   for 1.14 to 1.17 of the weights. The four devices' computing and prefetching sharing two processors evenly doesn't explain
  *   it: that changes 0.02 s here.
- * - `populate`, k = 1 and 2: tokens differ by up to 0.6, and so do means over a few of them. The repetitions read 1.675
- *   in 9.01 s and 1.134 in 3.52 s: what is simulated is within 10 % of their seconds, and by 0.033 and 0.075 below their
- *   bytes.
+ * - `populate`, k = 1 and 2: tokens differ by up to 0.6, and so do means over a few of them. A repetition read 1.675
+ *   in 9.01 s for k = 1, and three read 1.108, 1.134 and 1.146 in 3.31, 3.52 and 3.52 s for k = 2: what is simulated is
+ *   within 10 % of their seconds, and by 0.033 and 0.05 to 0.09 below their bytes.
  * How much was pinned is not on record. For k = 1 it is what wasn't read, so that only the seconds are put to the test.
  */
 const CELLS: readonly Cell[] = [
