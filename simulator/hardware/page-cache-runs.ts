@@ -37,6 +37,12 @@ export interface Run extends Span, Marks {
   newer: Run | undefined;
 }
 
+/** In no list yet. All runs are made here, property by property: so they have one shape, and are read faster. */
+function createRun(from: number, to: number, marks: Readonly<Marks>, list: RunList, order: number): Run {
+  const { young, referenced, promoted, unmapped, folios } = marks;
+  return { from, to, young, referenced, promoted, unmapped, folios, list, order, older: undefined, newer: undefined };
+}
+
 /** Runs from least to most recent. */
 export interface RunList {
   oldest: Run | undefined;
@@ -129,7 +135,9 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   /** Cuts a run in two; the upper part is the more recent. */
   const split = (run: Run, position: number): Run => {
     const { list, newer } = run;
-    const high: Run = { ...run, from: position, older: run };
+    const high = createRun(position, run.to, run, list, run.order);
+    high.older = run;
+    high.newer = newer;
     run.to = position;
     run.newer = high;
     if (newer === undefined) list.newest = high;
@@ -146,9 +154,8 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   return {
     all,
-    add: ({ from, to }, list, { young, referenced, promoted, unmapped, folios }, order = 0) => {
-      const marks = { young, referenced, promoted, unmapped, folios };
-      const run: Run = { from, to, ...marks, list, order, older: undefined, newer: undefined };
+    add: ({ from, to }, list, marks, order = 0) => {
+      const run = createRun(from, to, marks, list, order);
       enter(run);
       insert(run, list, list.newest);
     },
