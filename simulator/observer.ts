@@ -11,9 +11,9 @@ export interface Moment {
   readonly time: number;
   readonly device: string;
   /**
-   * `read`: the disk has brought something; `prefetched`: a stage that was asked for is in memory, or was, or of
-   * MADV_WILLNEED is under way; `layer`: a layer's weights are there and it is about
-   * to be computed; `computed`: it has been; `released`: a window has been given back, as far as the plan says.
+   * `read`: the disk has brought something; `prefetched`: a stage that was asked for is in memory, was, or, asked for
+   * by MADV_WILLNEED, is on its way; `layer`: a layer's weights are there and it is about to be computed; `computed`: it
+   * has been; `released`: a window has been given back, as far as the plan says.
    */
   readonly event: MomentEvent;
   /** Of `layer` and `computed`. */

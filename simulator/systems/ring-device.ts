@@ -70,7 +70,7 @@ export interface RingDeviceParts {
 
 /**
  * Larger reads would push out what is still to be used. MADV_WILLNEED leaves the room of one to page faults, which must
- * not make a difference either: at a sixteenth, one plan in six came out wrong by a tenth and more.
+ * not make a difference either: at a sixteenth, one plan in six that uses it came out wrong by a tenth and more.
  */
 const CHUNKS_IN_MEMORY = { none: 16, populate: 16, willneed: 32 } as const;
 
