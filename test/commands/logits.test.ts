@@ -1,13 +1,11 @@
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readGolden } from '../runtime/golden.ts';
 import { nmse } from '../runtime/nmse.ts';
+import { goldenModel, readGolden } from '../support/golden-models.ts';
 import { type Ended, runScript } from '../support/run-script.ts';
 
-const GOLDEN = join(import.meta.dirname, '../golden');
-const MODEL = join(GOLDEN, 'qwen2-Q4_K_M.gguf');
-const golden = readGolden(join(GOLDEN, 'qwen2-Q4_K_M.json'));
+const MODEL = goldenModel('qwen2-Q4_K_M');
+const golden = readGolden('qwen2-Q4_K_M');
 const tokens = golden.prompt_short.slice(0, 4).join(',');
 
 const logits = (...options: readonly string[]): Promise<Ended> =>

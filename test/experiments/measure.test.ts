@@ -6,10 +6,11 @@ import * as assert from 'uvu/assert';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import { PROFILE } from '../profile/measures.ts';
+import { goldenModel } from '../support/golden-models.ts';
 import { testIf } from '../support/needs.ts';
 import { runScript } from '../support/run-script.ts';
 
-const MODEL = join(import.meta.dirname, '../golden/qwen2-Q4_K_M.gguf');
+const MODEL = goldenModel('qwen2-Q4_K_M');
 
 let folder = '';
 test.before(() => {

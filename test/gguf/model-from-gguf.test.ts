@@ -12,6 +12,7 @@ import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
+import { type GoldenModel, goldenBytes } from '../support/golden-models.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
 
@@ -67,10 +68,13 @@ test('a row that is no multiple of 256 falls back, as in llama.cpp', () => {
   assert.equal([...layer.flops.keys()].sort(), ['IQ4_NL', 'Q2_K']);
 });
 
-const golden = (name: string, size: number): Gguf => readHeader(readFileSync(`test/golden/${name}.header`), size);
+function golden(name: GoldenModel): Gguf {
+  const bytes = goldenBytes(name);
+  return readHeader(bytes, bytes.length);
+}
 
 test("llama.cpp's Llama: tied, divisors of angles, every matrix Q4_0", () => {
-  const gguf = golden('llama-Q4_0', 804_640);
+  const gguf = golden('llama-Q4_0');
   const model = modelFromGguf(gguf);
   assert.is(model.name, 'random-llama-Q4_0');
   assert.is(model.mix, 'Q4_0');
@@ -85,7 +89,7 @@ test("llama.cpp's Llama: tied, divisors of angles, every matrix Q4_0", () => {
 });
 
 test("llama.cpp's Qwen2: biases, and its own quantizer's Q4_K_M, as mix.ts has it", () => {
-  const gguf = golden('qwen2-Q4_K_M', 964_416);
+  const gguf = golden('qwen2-Q4_K_M');
   const { name, ...model } = modelFromGguf(gguf);
   assert.is(name, 'random-qwen2-Q4_K_M');
   assert.is(model.qkvBias, true);

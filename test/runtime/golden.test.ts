@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
@@ -7,9 +5,15 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { BRAIN_SETS } from '../support/brain-sets.ts';
+import {
+  GOLDEN_MODELS,
+  type Golden,
+  type GoldenLogits,
+  type GoldenModel,
+  goldenModel,
+  readGolden,
+} from '../support/golden-models.ts';
 import { testIf } from '../support/needs.ts';
-import { SHARED } from '../support/shared-folder.ts';
-import { type Golden, type GoldenLogits, readGolden } from './golden.ts';
 import { nmse } from './nmse.ts';
 
 interface Found {
@@ -27,7 +31,7 @@ interface Way {
 
 /** The logits of both prompts, of all positions of the short and the last of the long one; the kernels are closed. */
 function evaluate(kernels: Kernels, path: string, golden: Golden, { kvCache, tokens: way }: Way): Found {
-  const transformer = loadTransformer(`${path}.gguf`, { kernels, context: 200, kvCache });
+  const transformer = loadTransformer(path, { kernels, context: 200, kvCache });
   const all = (tokens: readonly number[]): Float32Array =>
     way === 'at once'
       ? transformer.evaluateAll(tokens).slice()
@@ -58,7 +62,7 @@ function compareGreedy(
 ): number {
   const [tokens, greedy] = [golden[`prompt_${prompt}`], golden.ref64[`${prompt}_greedy`]];
   const gaps = golden.ref64[`${prompt}_greedy_gap`];
-  const transformer = loadTransformer(`${path}.gguf`, { kernels, context: tokens.length + greedy.length });
+  const transformer = loadTransformer(path, { kernels, context: tokens.length + greedy.length });
   const given = [...tokens, ...greedy.slice(0, -1)];
   const logits = transformer.evaluateAll(given);
   let compared = 0;
@@ -75,7 +79,7 @@ function compareGreedy(
 
 /** Sum of the log-probabilities of a prompt's tokens but the first, as a score of a text. */
 function logProbability(kernels: Kernels, path: string, { prompt_long: tokens, n_vocab }: Golden): number {
-  const logits = loadTransformer(`${path}.gguf`, { kernels, context: tokens.length }).evaluateAll(tokens);
+  const logits = loadTransformer(path, { kernels, context: tokens.length }).evaluateAll(tokens);
   kernels.close();
   return tokens.slice(1).reduce((sum, token, i) => {
     const row = logits.subarray(i * n_vocab, (i + 1) * n_vocab);
@@ -90,14 +94,13 @@ const reference = (): Kernels => openKernels({ implementation: 'reference' });
 const native = (instructionSet = 'auto'): Kernels =>
   openKernels({ implementation: 'native', threads: 2, instructionSet });
 
-function testModel(name: string, folder: string): void {
-  const path = join(folder, name);
-  const [present, absent] = [existsSync(`${path}.gguf`) && existsSync(`${path}.json`), `no ${name} in ${folder}`];
+function testModel(name: GoldenModel): void {
+  const path = goldenModel(name);
   const quantized = !name.endsWith('F16');
   const gap = quantized ? 0.3 : 0.03;
-  const golden = present ? readGolden(`${path}.json`) : (undefined as never);
+  const golden = readGolden(name);
 
-  testIf(present, absent, `${name}: exact activations give the truth of double precision`, () => {
+  test(`${name}: exact activations give the truth of double precision`, () => {
     const found = evaluate(reference(), path, golden, { kvCache: 'F32', tokens: 'at once' });
     for (const prompt of ['short', 'long'] as const) {
       const error = distance(found, golden.ref64, prompt);
@@ -107,7 +110,7 @@ function testModel(name: string, folder: string): void {
   });
 
   for (const set of NATIVE_SETS) {
-    testIf(present, absent, `${name}, ${set}: nearer to the truth than llama.cpp`, () => {
+    test(`${name}, ${set}: nearer to the truth than llama.cpp`, () => {
       // A cache in F32 is what llama.cpp's strict configuration has, one in F16 is its default.
       for (const [kvCache, theirs] of [
         ['F32', 'strict'],
@@ -121,12 +124,12 @@ function testModel(name: string, folder: string): void {
       }
     });
 
-    testIf(present, absent, `${name}, ${set}: the most probable tokens are the truth's`, () => {
+    test(`${name}, ${set}: the most probable tokens are the truth's`, () => {
       for (const prompt of ['short', 'long'] as const)
         assert.ok(compareGreedy(native(set), path, golden, { prompt, gap }) > 10);
     });
 
-    testIf(present, absent, `${name}, ${set}: rounding costs next to nothing, at once or one by one`, () => {
+    test(`${name}, ${set}: rounding costs next to nothing, at once or one by one`, () => {
       for (const tokens of ['at once', 'one by one'] as const) {
         const found = evaluate(native(set), path, golden, { kvCache: 'F32', tokens });
         for (const prompt of ['short', 'long'] as const) {
@@ -143,14 +146,12 @@ function testModel(name: string, folder: string): void {
     });
   }
 
-  testIf(present && NATIVE_SETS.length > 0, absent, `${name}: a text of 200 tokens is as probable`, () => {
+  testIf(NATIVE_SETS.length > 0, 'no native kernels', `${name}: a text of 200 tokens is as probable`, () => {
     const [found, expected] = [native(), reference()].map((kernels) => logProbability(kernels, path, golden));
     assert.ok(Math.abs((found as number) / (expected as number) - 1) <= 0.005, `${found}, reference ${expected}`);
   });
 }
 
-for (const name of ['llama-Q4_0', 'qwen2-Q4_K_M']) testModel(name, join(import.meta.dirname, '../golden'));
-for (const name of ['llama-F16', 'llama-Q8_0', 'llama-Q5_K', 'llama-Q6_K', 'qwen2-F16'])
-  testModel(name, join(SHARED, 'golden'));
+for (const name of GOLDEN_MODELS) testModel(name);
 
 test.run();
