@@ -1,11 +1,1 @@
-export type CsvValue = string | number | boolean | undefined;
-
-/** CSV as RFC 4180 has it, but lines end in LF. Numbers are written in full; undefined is an empty cell. */
-export function toCsv(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
-  return [header, ...rows].map((row) => `${row.map(cell).join(',')}\n`).join('');
-}
-
-function cell(value: CsvValue): string {
-  const text = value === undefined ? '' : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+export * from '../report/csv.ts';

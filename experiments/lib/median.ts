@@ -1,7 +1,1 @@
-/** The middle value; the mean of the two in the middle where there are as many below as above. NaN of nothing. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  const middle = sorted.length / 2;
-  const [low = Number.NaN, high = Number.NaN] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
-  return (low + high) / 2;
-}
+export * from '../report/median.ts';

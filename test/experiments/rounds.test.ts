@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
-import { bestGain, evenRounds, type RoundsRow } from '../../experiments/lib/rounds/rounds.ts';
+import { bestGain, evenRounds, type RoundsRow } from '../../experiments/rounds/rounds.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 

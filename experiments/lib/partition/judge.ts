@@ -6,7 +6,7 @@ import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { TokenInterval } from '../../../engine/trace/trace.ts';
 import { simulate } from '../../../simulator/simulate.ts';
-import type { Reclaim } from '../rounds/rounds.ts';
+import type { Reclaim } from '../../rounds/rounds.ts';
 import { simulatedReclaim } from '../simulated-reclaim.ts';
 import { CHUNK_BYTES, EXTENT_BYTES } from './granularity.ts';
 

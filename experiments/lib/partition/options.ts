@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { ProcessorKind } from '../../../engine/hardware/device.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../../../engine/schedule/registry.ts';
 import { readChoice, readChoices, readCount } from '../../../engine/terminal/options.ts';
-import { RECLAIMS, type Reclaim } from '../rounds/rounds.ts';
+import { RECLAIMS, type Reclaim } from '../../rounds/rounds.ts';
 import type { GpuLevels } from './gpu-choices.ts';
 import { POLICIES, type PolicyName } from './policies.ts';
 

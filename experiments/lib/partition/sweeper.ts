@@ -4,7 +4,7 @@ import type { ProcessorKind } from '../../../engine/hardware/device.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import type { Reclaim } from '../rounds/rounds.ts';
+import type { Reclaim } from '../../rounds/rounds.ts';
 import type { GpuLevels } from './gpu-choices.ts';
 import { createJudge, type Judged } from './judge.ts';
 import { pointPlan } from './point-plan.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkOutput, writeFiles } from '../../../experiments/lib/write.ts';
+import { checkOutput, writeFiles } from '../../../experiments/report/write.ts';
 
 const test = suite('write');
 let folder = '';

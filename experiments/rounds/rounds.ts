@@ -1,14 +1,14 @@
-import { createRingCosts, type DeviceCosts } from '../../../engine/cost/ring-costs.ts';
-import type { Cluster } from '../../../engine/hardware/cluster.ts';
-import type { Model } from '../../../engine/model/model.ts';
-import type { Workload } from '../../../engine/model/workload.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../../engine/plan/plan.ts';
-import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { turnChoices } from '../../../engine/schedule/ring-aware-turns.ts';
-import { divisors } from '../../../engine/schedule/scheduler.ts';
-import { DEFAULT_EXTENT_BYTES } from '../../../simulator/hardware/page-cache.ts';
-import { type SimulationOptions, simulate } from '../../../simulator/simulate.ts';
-import { simulatedReclaim } from '../simulated-reclaim.ts';
+import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { turnChoices } from '../../engine/schedule/ring-aware-turns.ts';
+import { divisors } from '../../engine/schedule/scheduler.ts';
+import { DEFAULT_EXTENT_BYTES } from '../../simulator/hardware/page-cache.ts';
+import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
+import { simulatedReclaim } from '../lib/simulated-reclaim.ts';
 
 /** What devices do with their weights: a line of the plot. */
 export interface Policy {

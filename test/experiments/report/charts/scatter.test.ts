@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { scatterChart } from '../../../experiments/lib/scatter-chart.ts';
+import { scatterChart } from '../../../../experiments/report/charts/scatter.ts';
 
 test('a line of equality, a band that is filled down to its lower edge, then the points', () => {
   const { data } = scatterChart({

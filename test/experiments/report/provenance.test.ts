@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Statement } from '../../../datasets/statements.ts';
-import { provenanceSentence, statementsTable } from '../../../experiments/lib/provenance.ts';
+import { provenanceSentence, statementsTable } from '../../../experiments/report/provenance.ts';
 
 const STATEMENTS: readonly Statement[] = [
   { place: 'PC cpu.bandwidth', value: '45 GB/s', efficiency: 1, kind: 'published', source: 'HELM 4.1.2' },

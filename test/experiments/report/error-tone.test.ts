@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { errorTone, tonesAt } from '../../../experiments/lib/error-tone.ts';
+import { errorTone, tonesAt } from '../../../experiments/report/error-tone.ts';
 
 test('within the limit, within twice as much, beyond; a quarter unless given', () => {
   assert.equal(

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { barChart, lineChart } from '../../../experiments/lib/chart.ts';
-import { logTicks } from '../../../experiments/lib/chart-axis.ts';
+import { logTicks } from '../../../../experiments/report/charts/axis.ts';
+import { barChart, lineChart } from '../../../../experiments/report/charts/chart.ts';
 
 test('ticks of a log axis: more between powers of ten, the fewer of them are shown', () => {
   assert.equal(logTicks(5, 90_000), [10, 100, 1000, 10_000]);

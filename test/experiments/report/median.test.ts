@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { median } from '../../../experiments/lib/median.ts';
+import { median } from '../../../experiments/report/median.ts';
 
 test('the middle value, or the mean of the two in the middle', () => {
   assert.is(median([3, 1, 2]), 2);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { barChart, lineChart } from '../../../experiments/lib/chart.ts';
-import { type Report, renderReport } from '../../../experiments/lib/report.ts';
-import { testIf } from '../../support/needs.ts';
+import { barChart, lineChart } from '../../../../experiments/report/charts/chart.ts';
+import { type Page, renderPage } from '../../../../experiments/report/page/page.ts';
+import { testIf } from '../../../support/needs.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -23,7 +23,7 @@ const LINES = lineChart({
   series: [{ name: 'line', colour: '#0072b2', x: ['a', 'b'], y: [1, null] }],
 });
 
-const REPORT: Report = {
+const REPORT: Page = {
   title: 'A <b>title</b>',
   subtitle: 'what was run',
   summary: 'What it says & why.',
@@ -67,14 +67,14 @@ const REPORT: Report = {
 };
 
 test('a report without charts is the text, escaped, and no program', () => {
-  const page = renderReport({ ...REPORT, sections: REPORT.sections.slice(1) });
+  const page = renderPage({ ...REPORT, sections: REPORT.sections.slice(1) });
   assert.match(page, '<h1>A &lt;b&gt;title&lt;/b&gt;</h1>');
   assert.match(page, '<div class="summary"><p>What it says &amp; why.</p></div>');
   assert.not.match(page, '<script');
 });
 
 test('rows of a group name it once, and a rule parts the groups', () => {
-  const body = /<tbody>(.*)<\/tbody>/s.exec(renderReport(REPORT))?.[1];
+  const body = /<tbody>(.*)<\/tbody>/s.exec(renderPage(REPORT))?.[1];
   assert.is(
     body,
     [
@@ -92,7 +92,7 @@ testIf(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'report-'));
     const file = join(folder, 'report.html');
-    writeFileSync(file, renderReport(REPORT));
+    writeFileSync(file, renderPage(REPORT));
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
     try {
       const page = await browser.newPage();

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { toCsv } from '../../../experiments/lib/csv.ts';
+import { toCsv } from '../../../experiments/report/csv.ts';
 
 test('cells are quoted where they must be', () => {
   assert.is(

@@ -1,0 +1,15 @@
+import type { Tone } from './page/page.ts';
+
+/** Aimed at where nothing else is. */
+export const USUAL_LIMIT = 0.25;
+
+/** How good an error is: within the limit, within twice as much, beyond. */
+export function errorTone(error: number, limit: number = USUAL_LIMIT): Tone {
+  const size = Math.abs(error);
+  return size <= limit ? 'good' : size <= 2 * limit ? 'fair' : 'bad';
+}
+
+/** Tones of a row of which some columns are coloured, by their index. */
+export function tonesAt(columns: number, tones: Readonly<Record<number, Tone | undefined>>): (Tone | undefined)[] {
+  return Array.from({ length: columns }, (_, index) => tones[index]);
+}

@@ -1,0 +1,196 @@
+/**
+ * The frame of every experiment: command line, output checks, progress, saving and printing. A script says what is
+ * asked, computes, and returns what it found:
+ *
+ *     await runExperiment({
+ *       name: 'rounds',
+ *       description: 'TPOT against the rounds of a ring.',
+ *       options: {
+ *         cluster: text('--cluster <key>', 'a cluster of datasets/clusters, or a file', 'prima-home'),
+ *         most: count('--most-rounds <k>', 'largest k', { default: 10 }),
+ *       },
+ *       json: 'rounds.json',
+ *       files: ['rounds.csv'],
+ *       run({ cluster, most, seed }, { progress }) {
+ *         const loaded = loadClusterFile(cluster);
+ *         const bar = progress(most); // stopped by the frame
+ *         …
+ *         return {
+ *           subtitle: `${cluster}, up to ${most} rounds`,
+ *           findings: ['More rounds help.'],
+ *           data: { settings, rows },
+ *           text: [terminalTable(table)],
+ *           files: { 'rounds.csv': tableCsv(table) },
+ *           page: { title: 'What rounds do', sections: [{ title: 'TPOT', blocks: [tableBlock(table)] }] },
+ *           clusters: [loaded],
+ *         };
+ *       },
+ *     });
+ *
+ * That gives `--help`, `--seed`, `--json` and `--out`; writes report.html, rounds.json and rounds.csv together or not at
+ * all; prints subtitle, text and findings, or the JSON; and ends with code 2 and one line on stderr for bad input
+ * (options, files, values), and with 1 and one line for a defect. Options are in options.ts, tables in columns.ts,
+ * charts in charts/, blocks of pages in page/page.ts.
+ */
+
+import { Command } from 'commander';
+import type { LoadedCluster } from '../../datasets/load.ts';
+import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
+import { reportError, stopQuietlyWithoutReader } from '../../engine/terminal/report-error.ts';
+import { wrapText } from '../../engine/terminal/table.ts';
+import { count, declareOptions, type OptionSpecs, type OptionValues, readOptions } from './options.ts';
+import { type Page, renderPage } from './page/page.ts';
+import { provenanceSection } from './provenance.ts';
+import { checkOutput, writeFiles } from './write.ts';
+
+/** What the frame adds to every command line. */
+export interface CommonOptions {
+  readonly seed: number;
+  readonly json: boolean;
+  readonly out: string;
+}
+
+export interface Experiment<Specs extends OptionSpecs> {
+  readonly name: string;
+  readonly description: string;
+  readonly options: Specs;
+  /** Name of the file with all results, which `--json` prints. */
+  readonly json: string;
+  /** Further files and folders (`plans/`) beside it and report.html, for help. */
+  readonly files?: readonly string[];
+  /** What the seed decides, and its default; recorded only unless given. */
+  readonly seed?: { readonly help?: string; readonly default?: number };
+  /** Folder of the results where none is named; `results/NAME` unless given, and how help shows it. */
+  readonly out?: { readonly shown: string; readonly of: (options: OptionValues<Specs>) => string };
+  /** Stands below the options in help. */
+  readonly examples?: string;
+  readonly run: (options: OptionValues<Specs> & CommonOptions, frame: Frame) => Results | Promise<Results>;
+}
+
+/** What the frame offers while an experiment runs. */
+export interface Frame {
+  /** A bar for so many steps, on a terminal; it is removed when the experiment ends, however that happens. */
+  readonly progress: (steps: number) => Progress;
+}
+
+export interface Results {
+  /** One line: inputs and settings. */
+  readonly subtitle: string;
+  /** What was found, in sentences: below the text of a terminal, at the top of the page. */
+  readonly findings: readonly string[];
+  /** All results as JSON; text is written as it is. */
+  readonly data: unknown;
+  /** Tables and other text for a terminal. */
+  readonly text: readonly string[];
+  /** report.html; subtitle and summary are those above unless given. */
+  readonly page?: Pick<Page, 'title' | 'sections'> & Partial<Page>;
+  /** Texts of further files by path: tables as CSV, plans, traces. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Clusters whose quantities, with their sources, end the page. */
+  readonly clusters?: readonly LoadedCluster[];
+}
+
+/** Columns of a terminal that findings take. */
+const WIDTH = 118;
+
+/** Runs an experiment with the arguments of the process. */
+export async function runExperiment<const Specs extends OptionSpecs>(experiment: Experiment<Specs>): Promise<void> {
+  stopQuietlyWithoutReader();
+  const bars: Progress[] = [];
+  const frame: Frame = {
+    progress(steps) {
+      const bar = createProgress(steps);
+      bars.push(bar);
+      return bar;
+    },
+  };
+  try {
+    const options = readCommandLine(experiment);
+    const results = await experiment.run(options, frame);
+    for (const bar of bars) bar.stop();
+    publish(experiment, results, options);
+  } catch (error) {
+    for (const bar of bars) bar.stop();
+    process.exitCode = reportError(error, experiment.name);
+  }
+}
+
+function readCommandLine<Specs extends OptionSpecs>(
+  experiment: Experiment<Specs>,
+): OptionValues<Specs> & CommonOptions {
+  const { name, description, json, files = [], seed, out, examples } = experiment;
+  const standard = `results/${name}`;
+  const command = new Command(name).description(description);
+  command.exitOverride().configureOutput({ outputError: () => {} });
+  command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
+  declareOptions(command, {
+    ...experiment.options,
+    seed: seedOption(seed),
+  });
+  command.option('--json', `print ${json} in place of tables`);
+  command.option(
+    '--out <dir>',
+    `where report.html, ${[...files, json].join(', ')} go (default: "${out?.shown ?? standard}")`,
+  );
+  if (examples !== undefined) command.addHelpText('after', `\n${examples}`);
+  command.parse();
+  const given: { readonly json?: boolean; readonly out?: string } = command.opts();
+  // A folder that can't be written to shows before the inputs are read.
+  if (given.out !== undefined || out === undefined) checkOutput(given.out ?? standard);
+  const read = readOptions(command, experiment.options);
+  const folder = given.out ?? out?.of(read) ?? standard;
+  checkOutput(folder);
+  return { ...read, ...readOptions(command, { seed: seedOption(seed) }), json: given.json === true, out: folder };
+}
+
+function seedOption({
+  help = 'recorded: nothing here is random',
+  default: standard = 1,
+}: NonNullable<Experiment<OptionSpecs>['seed']> = {}) {
+  return count('--seed <n>', help, { default: standard, least: 0, most: 2 ** 32 - 1 });
+}
+
+/** Writes all files, and prints. */
+function publish(
+  { json: jsonName }: Pick<Experiment<OptionSpecs>, 'json'>,
+  { subtitle, findings, data, text, page, files = {}, clusters = [] }: Results,
+  { json, out }: CommonOptions,
+): void {
+  const jsonText = typeof data === 'string' ? data : fileJson(data);
+  const written = new Map(Object.entries(files)).set(jsonName, jsonText);
+  if (page !== undefined) {
+    const sections = [...page.sections, ...(clusters.length === 0 ? [] : [provenanceSection(clusters)])];
+    written.set('report.html', renderPage({ subtitle, summary: findings.join(' '), ...page, sections }));
+  }
+  writeFiles(out, written);
+  if (json) {
+    process.stdout.write(jsonText);
+    return;
+  }
+  const paragraphs = [
+    subtitle,
+    ...text,
+    wrapText(findings.join(' '), WIDTH).join('\n'),
+    savedLine(out, [...written.keys()]),
+  ];
+  const shown = paragraphs.map((paragraph) => paragraph.trimEnd()).filter((paragraph) => paragraph !== '');
+  process.stdout.write(`${shown.join('\n\n')}\n`);
+}
+
+/** JSON as a file has it. */
+export function fileJson(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+/** `Report: results/rounds/report.html (beside it rounds.csv, rounds.json)`; folders are named with their files' number. */
+function savedLine(out: string, paths: readonly string[]): string {
+  const first = paths.includes('report.html') ? 'report.html' : (paths.at(-1) ?? '');
+  const others = paths.filter((path) => path !== first && !path.includes('/')).sort();
+  const folders = [...new Set(paths.filter((path) => path.includes('/')).map((path) => path.split('/')[0] as string))];
+  const counted = folders.map((folder) => {
+    const inside = paths.filter((path) => path.startsWith(`${folder}/`)).length;
+    return `${inside} ${inside === 1 ? 'file' : 'files'} in ${folder}/`;
+  });
+  const beside = [...others, ...counted].join(', ');
+  return `${first === 'report.html' ? 'Report' : 'Results'}: ${out}/${first}${beside === '' ? '' : ` (beside it ${beside})`}`;
+}

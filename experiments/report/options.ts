@@ -1,0 +1,150 @@
+/** Options of a command line, each described once: how it is written, what it means, and how its text is read. */
+
+import { type Command, Option as CommanderOption } from 'commander';
+import { readChoice, readChoices, readCount, readList, readNumber } from '../../engine/terminal/options.ts';
+
+/** Reads the text given for a flag. @throws InputError that names the flag */
+export type Reader<Value> = (flag: string, text: string) => Value;
+
+export interface OptionSpec<Value> {
+  /** `--models <list>`, `--trace`; `<paper>` for an argument. */
+  readonly flags: string;
+  readonly help: string;
+  /** Stands in help in place of the default's text. */
+  readonly shown?: string;
+  /** Text that is read where the option is not given. */
+  readonly default?: string;
+  /** What `--no-name` means, where there is such a form. */
+  readonly negative?: string;
+  /** Value from what the command line holds: text, `true` or `false` for a flag without a value, or nothing. */
+  readonly read: (given: string | boolean | undefined) => Value;
+}
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
+
+/** The values of options, by the names under which they are described. */
+export type OptionValues<Specs extends OptionSpecs> = {
+  readonly [Name in keyof Specs]: Specs[Name] extends OptionSpec<infer Value> ? Value : never;
+};
+
+/** Text that stands for an option that is not given, and how help shows it where that is not the text itself. */
+interface Default {
+  readonly default: string;
+  readonly shown?: string;
+}
+
+/** An option with a value; undefined where it is not given and has no default. */
+export function option<Value>(flags: string, help: string, read: Reader<Value>, fallback: Default): OptionSpec<Value>;
+export function option<Value>(flags: string, help: string, read: Reader<Value>): OptionSpec<Value | undefined>;
+export function option<Value>(
+  flags: string,
+  help: string,
+  read: Reader<Value>,
+  fallback?: Default,
+): OptionSpec<Value | undefined> {
+  const flag = flags.replace(/ .*/, '').replace(/[<>]/g, '');
+  return {
+    flags,
+    help,
+    ...fallback,
+    read: (given) => (typeof given === 'string' ? read(flag, given) : undefined),
+  };
+}
+
+const asIs: Reader<string> = (_, text) => text;
+
+/** Text that is taken as it is: the name of a cluster, a model or a file. */
+export function text(flags: string, help: string, standard: string): OptionSpec<string>;
+export function text(flags: string, help: string): OptionSpec<string | undefined>;
+export function text(flags: string, help: string, standard?: string): OptionSpec<string | undefined> {
+  return standard === undefined ? option(flags, help, asIs) : option(flags, help, asIs, { default: standard });
+}
+
+/** `a,b,c`. */
+export function list(flags: string, help: string, standard: string): OptionSpec<string[]> {
+  return option(flags, help, readList, { default: standard });
+}
+
+/** One of `allowed`. */
+export function choice<Name extends string>(
+  flags: string,
+  help: string,
+  allowed: readonly Name[],
+  standard: NoInfer<Name>,
+): OptionSpec<Name> {
+  return option(flags, help, (flag, given) => readChoice(flag, given, allowed), { default: standard });
+}
+
+/** `a,b,c`, each one of `allowed`; all of them unless others are the default. */
+export function choices<Name extends string>(
+  flags: string,
+  help: string,
+  allowed: readonly Name[],
+  standard: readonly NoInfer<Name>[] = allowed,
+): OptionSpec<Name[]> {
+  return option(flags, help, (flag, given) => readChoices(flag, given, allowed), { default: standard.join(',') });
+}
+
+interface Bounds {
+  readonly default: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** A whole number; `least` is 1 and `most` ten million unless given. */
+export function count(
+  flags: string,
+  help: string,
+  { least, most, ...fallback }: Pick<Bounds, 'default'> & Partial<Bounds>,
+): OptionSpec<number> {
+  return option(flags, help, (flag, given) => readCount(flag, given, least, most), {
+    default: String(fallback.default),
+  });
+}
+
+/** A decimal number. */
+export function number(flags: string, help: string, { least, most, ...fallback }: Bounds): OptionSpec<number> {
+  return option(flags, help, (flag, given) => readNumber(flag, given, least, most), {
+    default: String(fallback.default),
+  });
+}
+
+/** `--name`: true where it is given. */
+export function flag(name: string, help: string): OptionSpec<boolean> {
+  return { flags: name, help, read: (given) => given === true };
+}
+
+/** `--name` and `--no-name`: undefined where neither is given. */
+export function eitherFlag(name: string, help: string, negative: string): OptionSpec<boolean | undefined> {
+  return { flags: name, help, negative, read: (given) => (typeof given === 'boolean' ? given : undefined) };
+}
+
+/** Declares options and arguments on a command. */
+export function declareOptions(command: Command, specs: OptionSpecs): void {
+  for (const { flags, help, default: standard, shown, negative } of Object.values(specs)) {
+    if (isArgument(flags)) {
+      command.argument(flags, help);
+      continue;
+    }
+    const declared = new CommanderOption(flags, help);
+    if (standard !== undefined) declared.default(standard, shown ?? standard);
+    command.addOption(declared);
+    if (negative !== undefined) command.option(`--no-${declared.name()}`, negative);
+  }
+}
+
+/** Reads what a parsed command holds, in the order of `specs`. @throws InputError that names the option */
+export function readOptions<Specs extends OptionSpecs>(command: Command, specs: Specs): OptionValues<Specs> {
+  const given = command.opts() as Readonly<Record<string, string | boolean | undefined>>;
+  const args = [...command.args];
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, { flags, read }]) => [
+      name,
+      read(isArgument(flags) ? args.shift() : given[new CommanderOption(flags).attributeName()]),
+    ]),
+  ) as OptionValues<Specs>;
+}
+
+function isArgument(flags: string): boolean {
+  return flags.startsWith('<');
+}

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Figure } from '../charts/chart.ts';
+import { escapeHtml, proseHtml, scriptJson, scriptText } from './html.ts';
+import { SCRIPT } from './script.ts';
+import { STYLE } from './style.ts';
+
+export interface Page {
+  readonly title: string;
+  /** What was run: inputs and settings, one line. */
+  readonly subtitle: string;
+  /** One paragraph: what the report says. */
+  readonly summary: string;
+  readonly sections: readonly Section[];
+}
+
+export interface Section {
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+
+export type Block = TextBlock | ChartBlock | TableBlock;
+
+export interface TextBlock {
+  readonly kind: 'text';
+  readonly text: string;
+}
+
+export interface ChartBlock {
+  readonly kind: 'chart';
+  readonly title: string;
+  /** What is to be seen, or how to read it. */
+  readonly note?: string;
+  /** More than one: the reader chooses by label, and `choose` says among what. The first is drawn at the start. */
+  readonly variants: readonly { readonly label: string; readonly figure: Figure }[];
+  readonly choose?: string;
+}
+
+export interface ReportColumn {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** Short names, which don't break. */
+  readonly label?: boolean;
+}
+
+/** Within what was aimed at, not far from it, far from it. */
+export type Tone = 'good' | 'fair' | 'bad';
+
+export interface TableBlock {
+  readonly kind: 'table';
+  readonly title?: string;
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly (readonly string[])[];
+  /** How good each cell's content is, as a colour behind it, in the shape of `rows`. */
+  readonly tones?: readonly (readonly (Tone | undefined)[])[];
+  /** Long tables are folded behind this line. */
+  readonly fold?: string;
+  /** Rows with the same first cell belong together: it is written once, and a rule stands above the group. */
+  readonly groups?: boolean;
+}
+
+/**
+ * A page that needs nothing but itself: style, figures and the plotting library are inside, and its policy forbids the
+ * browser any request.
+ */
+export function renderPage(page: Page): string {
+  const hasCharts = page.sections.some(({ blocks }) => blocks.some(({ kind }) => kind === 'chart'));
+  const scripts = hasCharts ? [plotly(), SCRIPT].map((text) => `<script>${scriptText(text)}</script>`).join('\n') : '';
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(page.title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(page.title)}</h1>
+<p class="subtitle">${proseHtml(page.subtitle)}</p>
+<div class="summary"><p>${proseHtml(page.summary)}</p></div>
+${page.sections.map(renderSection).join('\n')}
+</main>
+${scripts}
+</body>
+</html>
+`;
+}
+
+function renderSection({ title, blocks }: Section): string {
+  return `<section>\n<h2>${escapeHtml(title)}</h2>\n${blocks.map(renderBlock).join('\n')}\n</section>`;
+}
+
+function renderBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+      return `<p>${proseHtml(block.text)}</p>`;
+    case 'chart':
+      return renderChart(block);
+    case 'table':
+      return renderTable(block);
+  }
+}
+
+function renderChart({ title, note, variants, choose = 'Show' }: ChartBlock): string {
+  const options = variants.map(({ label }) => `<option>${escapeHtml(label)}</option>`).join('');
+  const select =
+    variants.length < 2 ? '' : `<label class="choice">${escapeHtml(choose)} <select>${options}</select></label>`;
+  return `<figure>
+<figcaption>${escapeHtml(title)}</figcaption>
+${note === undefined ? '' : `<p class="note">${proseHtml(note)}</p>`}
+${select}
+<div class="plot"></div>
+<script type="application/json">${scriptJson(variants.map(({ figure }) => figure))}</script>
+</figure>`;
+}
+
+function renderTable({ title, columns, rows, tones = [], fold, groups = false }: TableBlock): string {
+  const side = (index: number, tone?: Tone): string => {
+    const { align, label } = columns[index] ?? {};
+    const names = [align === 'right' ? ['right'] : label === true ? ['label'] : [], tone ?? []].flat();
+    return names.length === 0 ? '' : ` class="${names.join(' ')}"`;
+  };
+  const head = columns.map((column, index) => `<th${side(index)}>${escapeHtml(column.title)}</th>`).join('');
+  const body = rows.map((row, at) => {
+    const repeats = groups && row[0] === rows[at - 1]?.[0];
+    const shown = row.map((cell, index) => (repeats && index === 0 ? '' : cell));
+    const cells = shown.map((cell, index) => `<td${side(index, tones[at]?.[index])}>${proseHtml(cell)}</td>`).join('');
+    return `<tr${groups && at > 0 && !repeats ? ' class="group"' : ''}>${cells}</tr>`;
+  });
+  const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;
+  const table = `<div class="scroll"><table>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;
+  return fold === undefined ? table : `<details><summary>${proseHtml(fold)}</summary>${table}</details>`;
+}
+
+/** The plotting library, as it is installed. */
+function plotly(): string {
+  return readFileSync(createRequire(import.meta.url).resolve('plotly.js-dist-min'), 'utf8');
+}

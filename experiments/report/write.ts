@@ -1,0 +1,59 @@
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { InputError } from '../../engine/input/input-error.ts';
+
+/**
+ * Checks before a long run that files can be written to `directory` after it; creates nothing.
+ * @throws InputError if it, or what it lies in, is a file or may not be written to
+ */
+export function checkOutput(directory: string, flag = '--out'): void {
+  if (directory.trim() === '') throw new InputError(flag, 'is empty; name a directory');
+  let path = directory;
+  while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
+  const where = `${flag} ${directory}`;
+  if (!statSync(path).isDirectory()) throw new InputError(where, `"${path}" is a file; name a directory`);
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch {
+    throw new InputError(where, `"${path}" can't be written to: permission denied; name another directory`);
+  }
+}
+
+/**
+ * Writes a set of files: every byte lies in a temporary file beside its target before the first is renamed to it. If
+ * that fails nothing is left of the attempt; files of an earlier run stay as they were.
+ * @param files text by path relative to `directory`, which is made if it isn't there
+ * @throws InputError naming the path
+ */
+export function writeFiles(directory: string, files: ReadonlyMap<string, string>, flag = '--out'): void {
+  checkOutput(directory, flag);
+  const made: string[] = [];
+  const temporary = new Map<string, string>();
+  try {
+    for (const [name, text] of files) {
+      const target = join(directory, name);
+      for (const path of missingDirectories(dirname(target))) {
+        mkdirSync(path);
+        made.push(path);
+      }
+      if (existsSync(target) && statSync(target).isDirectory())
+        throw new InputError(`${flag} ${directory}`, `"${target}" is a directory; a file is to be written there`);
+      const beside = `${target}.${process.pid}.tmp`;
+      temporary.set(beside, target);
+      writeFileSync(beside, text, { flag: 'wx' });
+    }
+    for (const [beside, target] of temporary) renameSync(beside, target);
+  } catch (error) {
+    for (const beside of temporary.keys()) rmSync(beside, { force: true });
+    for (const path of made.reverse()) rmSync(path, { recursive: true, force: true });
+    if (error instanceof InputError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InputError(`${flag} ${directory}`, `can't be written (${reason}); name another directory`);
+  }
+}
+
+/** `path` and the directories above it that are not there yet, outermost first. Node's own recursion never ends in /proc. */
+function missingDirectories(path: string): string[] {
+  if (existsSync(path) || dirname(path) === path) return [];
+  return [...missingDirectories(dirname(path)), path];
+}
