@@ -1,10 +1,10 @@
 import { readChoice } from '../engine/terminal/options.ts';
 import { runExperiment } from './lib/cli.ts';
-import { PAPER_NAMES, type ReproduceOptions, refusePrimaOptions, reproduceOptions } from './lib/reproduce/options.ts';
-import { reproducePrima } from './lib/reproduce/run.ts';
-import { reproduceAll } from './lib/reproduce-all/run.ts';
-import { reproduceHelm } from './lib/reproduce-helm/run.ts';
-import { reproduceHeterollm } from './lib/reproduce-heterollm/run.ts';
+import { reproduceHelm } from './papers/helm/run.ts';
+import { reproduceHeterollm } from './papers/heterollm/run.ts';
+import { PAPER_NAMES, type ReproduceOptions, refusePrimaOptions, reproduceOptions } from './papers/options.ts';
+import { reproducePrima } from './papers/prima/run.ts';
+import { reproduceAll } from './papers/run.ts';
 
 async function reproduce(options: ReproduceOptions, [name = '']: readonly string[]): Promise<void> {
   const paper = readChoice('paper', name, PAPER_NAMES);

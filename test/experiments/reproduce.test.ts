@@ -5,23 +5,23 @@ import { Command } from 'commander';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { renderReport } from '../../experiments/lib/report.ts';
-import { computePrima } from '../../experiments/lib/reproduce/compute.ts';
+import { cellsCsv } from '../../experiments/papers/cells-csv.ts';
+import { computeAll } from '../../experiments/papers/compute.ts';
+import { summaryMarkdown } from '../../experiments/papers/markdown.ts';
 import {
   primaOptions,
   type ReproduceOptions,
   refusePrimaOptions,
   reproduceOptions,
-} from '../../experiments/lib/reproduce/options.ts';
-import { cellsCsv } from '../../experiments/lib/reproduce-all/cells-csv.ts';
-import { computeAll } from '../../experiments/lib/reproduce-all/compute.ts';
-import { summaryMarkdown } from '../../experiments/lib/reproduce-all/markdown.ts';
-import { allReport } from '../../experiments/lib/reproduce-all/report.ts';
+} from '../../experiments/papers/options.ts';
+import { computePrima } from '../../experiments/papers/prima/compute.ts';
+import { allReport } from '../../experiments/papers/report.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
-import { driftGate } from './reproduce/drift-gate.ts';
-import { helmSpecification } from './reproduce/helm.ts';
-import { heterollmSpecification } from './reproduce/heterollm.ts';
-import { primaSpecification } from './reproduce/prima.ts';
+import { driftGate } from './papers/drift-gate.ts';
+import { helmSpecification } from './papers/helm/specification.ts';
+import { heterollmSpecification } from './papers/heterollm/specification.ts';
+import { primaSpecification } from './papers/prima/specification.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-reproduce-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));

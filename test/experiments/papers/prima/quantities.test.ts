@@ -1,0 +1,56 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { PublishedCell } from '../../../../datasets/published.ts';
+import { errorOf, isUpperBound, quantityOf } from '../../../../experiments/papers/prima/quantities.ts';
+
+function cell(parts: Partial<PublishedCell>): PublishedCell {
+  return {
+    paper: 'p',
+    table: 'Table 1',
+    row: 'r',
+    column: 'c',
+    value: 200,
+    unit: 'ms',
+    basis: 'measured',
+    noise: undefined,
+    noiseFrom: '',
+    use: 'held-out',
+    cluster: '',
+    model: '',
+    system: '',
+    metric: 'tpot',
+    note: '',
+    ...parts,
+  };
+}
+
+const pressure = { value: 5, unit: '%', metric: 'memory-pressure' };
+
+test('cells in SI', () => {
+  assert.is(quantityOf(cell({})), 0.2);
+  assert.is(quantityOf(cell({ value: 3, unit: 's' })), 3);
+  assert.is(quantityOf(cell(pressure)), 0.05);
+  assert.is(quantityOf(cell({ value: 'OOM' })), 'OOM');
+  assert.throws(() => quantityOf(cell({ unit: 'GiB' })), /"GiB" is not a unit/);
+});
+
+test('times: a share of what was published; shares: their difference', () => {
+  assert.is(errorOf(0.25, cell({})), 0.25);
+  assert.is(errorOf(0.1, cell({})), -0.5);
+  assert.is(errorOf(0.08, cell(pressure))?.toFixed(6), '0.030000');
+});
+
+test('an outcome has no error', () => {
+  assert.is(errorOf('OOM', cell({})), undefined);
+  assert.is(errorOf(0.1, cell({ value: 'OOM' })), undefined);
+  assert.is(errorOf(undefined, cell({})), undefined);
+});
+
+test('less than an upper bound is no error, more is', () => {
+  const bound = cell({ ...pressure, note: 'upper bound: ≤ 5 %' });
+  assert.ok(isUpperBound(bound));
+  assert.is(errorOf(0.01, bound), 0);
+  assert.is(errorOf(0.06, bound)?.toFixed(6), '0.010000');
+});
+
+test.run();
