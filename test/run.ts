@@ -33,7 +33,7 @@ async function work(next: () => string | undefined): Promise<void> {
     process.stdout.write(result.printed);
     results.push(result);
   }
-  child?.kill();
+  child?.disconnect();
 }
 
 function runIn(child: ChildProcess, file: string): Promise<FileResult> {
