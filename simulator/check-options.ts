@@ -1,7 +1,7 @@
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { reloadRate } from '../engine/hardware/device.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
-import { PAGE_POLICIES } from './hardware/page-cache-policy.ts';
+import { PAGE_POLICIES } from './page-cache/policies.ts';
 import type { SimulationOptions } from './simulate.ts';
 
 /** Of noise, jitter and loss, unless given. */

@@ -1,6 +1,6 @@
-import type { MappedWeights } from './hardware/mapped-weights.ts';
-import type { PageCache } from './hardware/page-cache.ts';
-import type { Simulation } from './kernel/simulation.ts';
+import type { Simulation } from './event-loop/simulation.ts';
+import type { MappedWeights } from './hardware/weights-layout.ts';
+import type { PageCache } from './page-cache/page-cache.ts';
 
 /** What has just happened on a device. */
 export type MomentEvent = 'read' | 'prefetched' | 'layer' | 'computed' | 'released';

@@ -1,4 +1,4 @@
-import type { PageCache } from './hardware/page-cache.ts';
+import type { PageCache } from './page-cache/page-cache.ts';
 import type { SimulatedDevice } from './simulate.ts';
 
 export interface ResidentDevice {

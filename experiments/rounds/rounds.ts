@@ -6,7 +6,7 @@ import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/p
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { turnChoices } from '../../engine/schedule/ring-aware-turns.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
-import { DEFAULT_EXTENT_BYTES } from '../../simulator/hardware/page-cache.ts';
+import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
 import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
 import { simulatedReclaim } from '../lib/simulated-reclaim.ts';
 

@@ -1,4 +1,4 @@
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Noise } from './noise.ts';
 import type { SharedMemory } from './shared-memory.ts';

@@ -1,11 +1,11 @@
 import type { Device } from '../../engine/hardware/device.ts';
 import { reloadRate } from '../../engine/hardware/device.ts';
-import type { Effect } from '../kernel/effect.ts';
-import { holdUntil } from '../kernel/hold-until.ts';
-import { createSharedRate } from '../kernel/shared-rate.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Effect } from '../event-loop/effect.ts';
+import { holdUntil } from '../event-loop/hold-until.ts';
+import { createSharedRate } from '../event-loop/shared-rate.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
+import { type KernelRates, type PagePolicy, policyParameters } from '../page-cache/policies.ts';
 import { createThrottledReads, type DiskThrottle } from './disk-throttle.ts';
-import { type KernelRates, type PagePolicy, policyParameters } from './page-cache-policy.ts';
 
 /** How a reader goes through a file: in order with the kernel reading ahead, or page by page. */
 export type Access = 'sequential' | 'random';

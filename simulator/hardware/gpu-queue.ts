@@ -1,6 +1,6 @@
 import type { Task } from '../../engine/cost/shared-memory.ts';
-import type { Steps } from '../kernel/effect.ts';
-import type { Process } from '../kernel/process.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import type { Process } from '../event-loop/process.ts';
 import type { ChipParts } from './chip-parts.ts';
 
 /** A mobile GPU's queue: kernels run in the order of their submission, which waits for none. */

@@ -1,11 +1,11 @@
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { NetworkLink } from '../../engine/hardware/device.ts';
 import { type RandomStream, randomStream } from '../../engine/input/random-stream.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import type { Rate } from '../kernel/rate.ts';
-import { createSharedRate } from '../kernel/shared-rate.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import type { Rate } from '../event-loop/rate.ts';
+import { createSharedRate } from '../event-loop/shared-rate.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 
 /** Payload of a packet: Ethernet's 1500 bytes less the headers of IP and TCP. */
 const PACKET_BYTES = 1460;

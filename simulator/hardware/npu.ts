@@ -2,8 +2,8 @@ import { graphSeconds } from '../../engine/cost/npu-graph.ts';
 import type { Task } from '../../engine/cost/shared-memory.ts';
 import type { NpuArray } from '../../engine/hardware/soc.ts';
 import type { OperatorShape } from '../../engine/model/operators.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
 import type { ChipParts } from './chip-parts.ts';
 
 /** An NPU that runs static graphs, one after the other. */

@@ -1,10 +1,10 @@
 import { type KvPaging, kvPages } from '../../engine/cost/kv-pages.ts';
 import { type Link, transferSeconds } from '../../engine/hardware/device.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import { createMailbox } from '../kernel/mailbox.ts';
-import type { Process } from '../kernel/process.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import { createMailbox } from '../event-loop/mailbox.ts';
+import type { Process } from '../event-loop/process.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { Recorder } from '../recorder.ts';
 
 export interface PagedKvParts {

@@ -1,10 +1,10 @@
-import type { Effect, Steps } from '../kernel/effect.ts';
-import { createOneShot, type OneShot } from '../kernel/one-shot.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Effect, Steps } from '../event-loop/effect.ts';
+import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
+import type { ByteRange } from '../page-cache/byte-range.ts';
+import type { PageCache } from '../page-cache/page-cache.ts';
+import type { Reader } from '../page-cache/reclaimer.ts';
 import type { Access, Disk } from './disk.ts';
-import type { PageCache } from './page-cache.ts';
-import type { ByteRange } from './page-cache-range.ts';
-import type { Reader } from './page-cache-reclaimer.ts';
 
 /** A read of the disk that has come to its end. */
 export interface FinishedRead {

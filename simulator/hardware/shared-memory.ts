@@ -1,7 +1,7 @@
 import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
-import { Alarm } from '../kernel/alarm.ts';
-import { Effect, type Source } from '../kernel/effect.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import { Alarm } from '../event-loop/alarm.ts';
+import { Effect, type Source } from '../event-loop/effect.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 
 /** A memory that several processors read at once. */
 export interface SharedMemory {

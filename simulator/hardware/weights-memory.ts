@@ -4,7 +4,7 @@ import { type Device, deviceKind, hasUnifiedGpu } from '../../engine/hardware/de
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
-import type { PagePolicy } from './page-cache-policy.ts';
+import type { PagePolicy } from '../page-cache/policies.ts';
 
 /** What a device has for mapped weights, and how its OS takes it back. */
 export interface WeightsMemory {

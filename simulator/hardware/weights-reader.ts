@@ -1,11 +1,11 @@
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
+import type { ByteRange } from '../page-cache/byte-range.ts';
+import { HUGE_PAGE_BYTES } from '../page-cache/folios.ts';
+import type { PageCache, Segment } from '../page-cache/page-cache.ts';
+import type { Reader } from '../page-cache/reclaimer.ts';
 import type { Disk, Faults } from './disk.ts';
-import type { PageCache, Segment } from './page-cache.ts';
-import { HUGE_PAGE_BYTES } from './page-cache-folios.ts';
-import type { ByteRange } from './page-cache-range.ts';
-import type { Reader } from './page-cache-reclaimer.ts';
 import { createReadsUnderWay, type FinishedRead, type Read } from './reads-under-way.ts';
 
 /** What reading weights took. */

@@ -4,11 +4,11 @@ import type { SocCase } from '../../engine/cost/predict-soc.ts';
 import { NO_TASK, type Task } from '../../engine/cost/shared-memory.ts';
 import { cutOf, tokensOf } from '../../engine/cost/soc-phase.ts';
 import { type SocStep, socSteps } from '../../engine/cost/soc-steps.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
 import type { ChipParts } from '../hardware/chip-parts.ts';
 import { createGpuQueue, type GpuQueue } from '../hardware/gpu-queue.ts';
 import { createNpu, type Npu } from '../hardware/npu.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
 import { handOverFast, handOverNaively } from './soc-hand-over.ts';
 
 /** A chip, what it runs, and how that is cut. */

@@ -1,9 +1,9 @@
 import { type LayerSeconds, totalLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { ProcessorKind } from '../../engine/hardware/device.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { Noise } from '../hardware/noise.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import type { Simulation } from '../kernel/simulation.ts';
 import type { Recorder } from '../recorder.ts';
 
 export interface Computing {

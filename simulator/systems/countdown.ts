@@ -1,5 +1,5 @@
-import type { Effect } from '../kernel/effect.ts';
-import { createOneShot } from '../kernel/one-shot.ts';
+import type { Effect } from '../event-loop/effect.ts';
+import { createOneShot } from '../event-loop/one-shot.ts';
 
 /** Something that happens when a number of things have arrived. */
 export interface Countdown {

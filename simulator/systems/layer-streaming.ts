@@ -1,8 +1,8 @@
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
 import { HOOK_SECONDS } from '../../engine/cost/runtime.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import type { Simulation } from '../kernel/simulation.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { Recorder } from '../recorder.ts';
 
 export interface StreamedStage {

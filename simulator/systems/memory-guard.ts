@@ -1,11 +1,11 @@
 import { type Infeasibility, infeasibility } from '../../engine/cost/breakdown.ts';
+import { anyOf } from '../event-loop/any-of.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
+import type { Process } from '../event-loop/process.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
-import { anyOf } from '../kernel/combine.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import { createOneShot, type OneShot } from '../kernel/one-shot.ts';
-import type { Process } from '../kernel/process.ts';
-import type { Simulation } from '../kernel/simulation.ts';
 import type { RingDevice } from './ring-device.ts';
 
 /** From `time` on (seconds), other apps take so many bytes of what was available to the model. */

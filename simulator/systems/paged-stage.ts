@@ -1,8 +1,8 @@
 import type { LayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { Gpu } from '../../engine/hardware/device.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
 import type { PagedKv } from '../hardware/paged-kv.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
 import { askFor, type Computing, finish } from './compute.ts';
 
 export interface PagedStage extends Computing {

@@ -7,11 +7,11 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
 import type { ChipParts } from '../hardware/chip-parts.ts';
-import type { ByteRange } from '../hardware/page-cache-range.ts';
 import { createSharedMemory } from '../hardware/shared-memory.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
+import type { ByteRange } from '../page-cache/byte-range.ts';
 import { type Chip, type ChipStep, createChip, runSteps } from './chip.ts';
 import type { RingDevice } from './ring-device.ts';
 

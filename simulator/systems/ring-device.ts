@@ -1,20 +1,20 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import { createMailbox, type Mailbox } from '../event-loop/mailbox.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import { createDisk, type Disk, faultsOf } from '../hardware/disk.ts';
 import type { DiskThrottle } from '../hardware/disk-throttle.ts';
 import type { GpuKvPages } from '../hardware/gpu-kv-pages.ts';
-import { type MappedWeights, mapWeights } from '../hardware/mapped-weights.ts';
-import { createPageCache, type PageCache } from '../hardware/page-cache.ts';
-import type { ByteRange } from '../hardware/page-cache-range.ts';
 import { createPagedKv, type PagedKv } from '../hardware/paged-kv.ts';
+import { type MappedWeights, mapWeights } from '../hardware/weights-layout.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
-import { createMailbox, type Mailbox } from '../kernel/mailbox.ts';
-import type { Simulation } from '../kernel/simulation.ts';
 import { createObserver, type Moment, type Observer } from '../observer.ts';
+import type { ByteRange } from '../page-cache/byte-range.ts';
+import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Visit } from './itinerary.ts';
 

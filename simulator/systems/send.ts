@@ -1,8 +1,8 @@
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { Network } from '../hardware/network.ts';
-import type { Steps } from '../kernel/effect.ts';
-import type { Simulation } from '../kernel/simulation.ts';
 import type { Recorder } from '../recorder.ts';
 
 export interface Sending {

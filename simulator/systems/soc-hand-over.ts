@@ -1,8 +1,8 @@
 import type { OperatorParts } from '../../engine/cost/operator-cost.ts';
 import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/synchronisation.ts';
 import type { Lane } from '../../engine/trace/trace.ts';
-import type { Steps } from '../kernel/effect.ts';
-import { hold } from '../kernel/hold.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
 import type { Chip } from './chip.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { LAYER_OPERATORS, operatorShapes } from '../../engine/model/operators.ts';
 import type { Workload } from '../../engine/model/workload.ts';
-import type { Steps } from '../kernel/effect.ts';
+import type { Steps } from '../event-loop/effect.ts';
 import { type ChipCase, chipSteps, createChip, runSteps } from './chip.ts';
 
 export interface SocParts extends ChipCase {

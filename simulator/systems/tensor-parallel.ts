@@ -10,7 +10,7 @@ import type { Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import type { Steps } from '../kernel/effect.ts';
+import type { Steps } from '../event-loop/effect.ts';
 import type { SimulationOptions } from '../simulate.ts';
 import { type Computing, compute } from './compute.ts';
 import { type Countdown, createCountdown } from './countdown.ts';

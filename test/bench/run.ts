@@ -1,4 +1,4 @@
-import { benchMemory, benchPending, benchRing } from './kernel.ts';
+import { benchMemory, benchPending, benchRing } from './event-loop.ts';
 import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
 import { benchDevices, benchTokens } from './simulator.ts';
 import { benchSoc } from './soc.ts';

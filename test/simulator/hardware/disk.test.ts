@@ -1,10 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Steps } from '../../../simulator/event-loop/effect.ts';
+import { hold } from '../../../simulator/event-loop/hold.ts';
+import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createDisk } from '../../../simulator/hardware/disk.ts';
 import type { DiskThrottle } from '../../../simulator/hardware/disk-throttle.ts';
-import type { Steps } from '../../../simulator/kernel/effect.ts';
-import { hold } from '../../../simulator/kernel/hold.ts';
-import { createSimulation } from '../../../simulator/kernel/simulation.ts';
 import { labCluster } from '../../support/lab.ts';
 
 const [DEVICE] = labCluster({ limit: '1 GiB', disk: '100 MB/s' }).devices;

@@ -2,9 +2,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCluster, type Links, pairKey } from '../../../engine/hardware/cluster.ts';
 import type { NetworkLink } from '../../../engine/hardware/device.ts';
+import type { Steps } from '../../../simulator/event-loop/effect.ts';
+import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createNetwork } from '../../../simulator/hardware/network.ts';
-import type { Steps } from '../../../simulator/kernel/effect.ts';
-import { createSimulation } from '../../../simulator/kernel/simulation.ts';
 import { toyDevice } from '../../support/toy-cluster.ts';
 
 type Message = readonly [from: number, to: number, bytes: number];

@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createPageCache } from '../../../simulator/hardware/page-cache.ts';
-import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/hardware/page-cache-policy.ts';
+import type { Steps } from '../../../simulator/event-loop/effect.ts';
+import { hold } from '../../../simulator/event-loop/hold.ts';
+import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
+import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createWeightsReader } from '../../../simulator/hardware/weights-reader.ts';
-import type { Steps } from '../../../simulator/kernel/effect.ts';
-import { hold } from '../../../simulator/kernel/hold.ts';
-import { createSharedRate } from '../../../simulator/kernel/shared-rate.ts';
-import { createSimulation } from '../../../simulator/kernel/simulation.ts';
+import { createPageCache } from '../../../simulator/page-cache/page-cache.ts';
+import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
 import { near } from '../../support/near.ts';
 
 const MB = 1e6;

@@ -1,0 +1,119 @@
+import { EventHeap } from './heap.ts';
+import { EventLane } from './lane.ts';
+
+/** What can stand in an EventQueue, in one at a time: it keeps its place there, −1 outside. */
+export interface Queued {
+  slot: number;
+}
+
+/** Priorities are whole numbers from −LARGEST_PRIORITY to LARGEST_PRIORITY. */
+export const LARGEST_PRIORITY = 255;
+
+/** A priority below 2⁸ and a sequence number below 2⁴⁴ share the 53 bits of an exact number, the order. */
+const PRIORITY_STEP = 2 ** 44;
+
+/** Fewer dead entries than this are not worth a sweep. */
+const SWEPT_FROM = 64;
+
+/**
+ * A queue in the order (time, priority, sequence of arrival). Entries of the current instant that come in order go
+ * through the lane, all others through the heap; which way makes no difference to the order.
+ *
+ * A discarded entry stays behind, dead, until it comes up or until the dead outnumber the living and are swept out. So
+ * push and take are O(log n), discard is O(1) amortised, and memory follows the number of the living.
+ */
+export class EventQueue<T extends Queued> {
+  /** Living entries. */
+  size = 0;
+  /** Time of the last entry taken: the current instant. */
+  time = 0;
+  private sequence = 0;
+  private dead = 0;
+  private readonly heap = new EventHeap();
+  private readonly lane = new EventLane();
+  /** The item of each slot; undefined where the slot is free or its entry dead. */
+  private readonly items: (T | undefined)[] = [];
+  private readonly freeSlots: number[] = [];
+
+  /** @param priority lower goes first among equal times */
+  push(item: T, time: number, priority: number): void {
+    const order = priority * PRIORITY_STEP + this.sequence++;
+    const slot = this.freeSlots.pop() ?? this.items.length;
+    this.items[slot] = item;
+    item.slot = slot;
+    this.size++;
+    if (this.lane.accepts(time, order, this.time)) this.lane.push(time, order, slot);
+    else this.heap.push(time, order, slot);
+  }
+
+  /** Takes out the first entry, unless there is none or its time lies beyond `limit`. */
+  take(limit = Number.POSITIVE_INFINITY): T | undefined {
+    if (this.dead > 0) this.dropDead();
+    if (this.size === 0) return undefined;
+    const fromHeap = this.heapIsFirst();
+    const time = fromHeap ? this.heap.firstTime : this.lane.time;
+    if (time > limit) return undefined;
+    const slot = fromHeap ? this.heap.removeFirst() : this.lane.removeFirst();
+    const item = this.items[slot] as T;
+    this.items[slot] = undefined;
+    this.freeSlots.push(slot);
+    item.slot = -1;
+    this.time = time;
+    this.size--;
+    return item;
+  }
+
+  /** The first item, which stays where it is. */
+  first(): T | undefined {
+    if (this.dead > 0) this.dropDead();
+    if (this.size === 0) return undefined;
+    return this.items[this.heapIsFirst() ? this.heap.firstSlot : this.lane.firstSlot];
+  }
+
+  /** Of the first item; infinite if there is none. */
+  get firstTime(): number {
+    if (this.dead > 0) this.dropDead();
+    if (this.size === 0) return Number.POSITIVE_INFINITY;
+    return this.heapIsFirst() ? this.heap.firstTime : this.lane.time;
+  }
+
+  /** Takes `item`, which must stand in this queue, out of turn. */
+  discard(item: T): void {
+    this.items[item.slot] = undefined;
+    item.slot = -1;
+    this.size--;
+    this.dead++;
+    if (this.dead >= SWEPT_FROM && this.dead > this.size) this.sweep();
+  }
+
+  /** Whether the first entry is the heap's; there must be one. */
+  private heapIsFirst(): boolean {
+    const { heap, lane } = this;
+    if (heap.count === 0) return false;
+    if (lane.count === 0) return true;
+    return heap.firstTime === lane.time ? heap.firstOrder < lane.firstOrder : heap.firstTime < lane.time;
+  }
+
+  /** Drops dead entries until a living one is first. */
+  private dropDead(): void {
+    const { heap, lane } = this;
+    while (this.dead > 0) {
+      const fromHeap = this.heapIsFirst();
+      const slot = fromHeap ? heap.firstSlot : lane.firstSlot;
+      if (this.items[slot] !== undefined) return;
+      this.freeSlots.push(fromHeap ? heap.removeFirst() : lane.removeFirst());
+      this.dead--;
+    }
+  }
+
+  private sweep(): void {
+    const keeps = (slot: number): boolean => {
+      if (this.items[slot] !== undefined) return true;
+      this.freeSlots.push(slot);
+      return false;
+    };
+    this.heap.filter(keeps);
+    this.lane.filter(keeps);
+    this.dead = 0;
+  }
+}

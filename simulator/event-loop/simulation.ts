@@ -1,0 +1,142 @@
+import { DeadlockError, type Waiting } from './deadlock-error.ts';
+import type { Steps } from './effect.ts';
+import { Process } from './process.ts';
+import { EventQueue, LARGEST_PRIORITY, type Queued } from './queue.ts';
+import { seconds } from './text.ts';
+
+/** Why a run ended: every process has ended; the time was reached; the process waited for has ended. */
+export type RunEnd = 'all-ended' | 'time-reached' | 'process-ended';
+
+/**
+ * A discrete-event simulation: processes that wait, a clock that jumps from event to event. Same processes, same order
+ * of events, bit by bit: at one time the lower priority goes first, at one priority who was scheduled first.
+ *
+ * ```ts
+ * const simulation = createSimulation();
+ * const disk = createSharedRate(simulation, { name: 'disk', rate: 3e9 });
+ * const loaded = createMailbox<number>(simulation, { name: 'loaded layers' });
+ * function* load(): Steps {
+ *   for (let layer = 0; layer < 80; layer++) {
+ *     yield disk.transfer(6e8);
+ *     yield loaded.put(layer);
+ *   }
+ * }
+ * function* compute(): Steps<number> {
+ *   let layer = 0;
+ *   while (layer < 79) {
+ *     layer = yield* loaded.take();
+ *     yield hold(0.15);
+ *   }
+ *   return simulation.now;
+ * }
+ * simulation.spawn('load', load());
+ * const main = simulation.spawn('compute', compute());
+ * simulation.run(main); // 16.15 s: a layer comes every 0.2 s, and is computed while the next one is on its way
+ * ```
+ */
+export interface Simulation {
+  /** Simulated time, seconds since the simulation began. */
+  readonly now: number;
+  /**
+   * Starts a process at this instant, in its turn.
+   * @param name for messages
+   * @param priority lower goes first at the same instant; 0 unless given
+   * @throws RangeError if the priority is not a whole number from −255 to 255
+   */
+  spawn<Result>(name: string, steps: Steps<Result>, priority?: number): Process<Result>;
+  /**
+   * Runs until nothing is left to happen, or through all that happens by the time `until`, or to the end of a process.
+   * @throws ProcessError if a process fails and no other waits for it
+   * @throws DeadlockError if nothing is left to happen, whatever `until`, but processes wait
+   * @throws RangeError if `until` lies in the past
+   */
+  run(until?: number | Process<unknown>): RunEnd;
+  /** Every process that waits, in the order of their start. */
+  waiting(): Waiting[];
+  /** For resources: calls `item.due()` at `time`, now or later. An item has one such time at most. */
+  schedule(item: Scheduled, time: number, priority: number): void;
+  /** For resources: nothing else is to happen at this instant, so that what is scheduled for it now comes next. */
+  readonly isQuiet: boolean;
+  /** For resources: takes that back. */
+  unschedule(item: Scheduled): void;
+}
+
+/** What can be scheduled: an effect, or a resource's alarm. */
+export interface Scheduled extends Queued {
+  due(): void;
+}
+
+export function createSimulation(): Simulation {
+  return new Kernel();
+}
+
+class Kernel implements Simulation {
+  now = 0;
+  private isRunning = false;
+  private readonly events = new EventQueue<Scheduled>();
+  /** Those that have not ended, in the order of their start. */
+  private readonly processes = new Set<Process<unknown>>();
+  private readonly forget = (process: Process<unknown>): void => {
+    this.processes.delete(process);
+  };
+
+  spawn<Result>(name: string, steps: Steps<Result>, priority = 0): Process<Result> {
+    if (!Number.isInteger(priority) || Math.abs(priority) > LARGEST_PRIORITY) {
+      const allowed = `a whole number from −${LARGEST_PRIORITY} to ${LARGEST_PRIORITY}`;
+      throw new RangeError(`process "${name}": priority ${priority} is not ${allowed}`);
+    }
+    const process = new Process(this, name, priority, steps, this.forget);
+    this.processes.add(process);
+    return process;
+  }
+
+  run(until?: number | Process<unknown>): RunEnd {
+    if (this.isRunning) throw new Error('run: the simulation runs already');
+    const limit = typeof until === 'number' ? until : Number.POSITIVE_INFINITY;
+    if (!(limit >= this.now)) throw new RangeError(`run(${limit}): it is ${seconds(this.now)} already`);
+    this.isRunning = true;
+    try {
+      return this.runTo(limit, until instanceof Process ? until : undefined);
+    } finally {
+      this.isRunning = false;
+    }
+  }
+
+  private runTo(limit: number, goal: Process<unknown> | undefined): RunEnd {
+    const { events } = this;
+    while (goal === undefined || !goal.hasEnded) {
+      const item = events.take(limit);
+      if (item === undefined) return this.endWithoutEvents(limit);
+      this.now = events.time;
+      item.due();
+    }
+    return 'process-ended';
+  }
+
+  private endWithoutEvents(limit: number): RunEnd {
+    if (this.events.size > 0) {
+      this.now = limit;
+      return 'time-reached';
+    }
+    if (this.processes.size > 0) throw new DeadlockError(this.now, this.waiting());
+    return 'all-ended';
+  }
+
+  waiting(): Waiting[] {
+    return [...this.processes].flatMap(({ name, waitsFor }) =>
+      waitsFor === undefined ? [] : [{ process: name, waitsFor }],
+    );
+  }
+
+  schedule(item: Scheduled, time: number, priority: number): void {
+    this.events.push(item, time, priority);
+  }
+
+  get isQuiet(): boolean {
+    return this.events.firstTime > this.now;
+  }
+
+  unschedule(item: Scheduled): void {
+    this.events.discard(item);
+  }
+}

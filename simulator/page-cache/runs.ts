@@ -1,0 +1,203 @@
+import { firstEndingAfter, type Span } from './spans.ts';
+
+/** What the kernel notes of a page; policies that don't look at a mark leave it false. */
+export interface Marks {
+  /** Used since reclaim last looked: the accessed bit of the page table. */
+  young: boolean;
+  /** Found young once by reclaim (PG_referenced). */
+  referenced: boolean;
+  /** Being read, and to enter the active list. */
+  promoted: boolean;
+  /** In single pages that no page table maps yet. */
+  unmapped: boolean;
+  /** What it came in. */
+  folios: Folios;
+}
+
+/**
+ * Units in which the kernel keeps a file's bytes: single pages; several pages that are mapped one by one; huge pages,
+ * mapped by one entry; or huge pages that are mapped page by page, since a page table is there.
+ */
+export type Folios = 'page' | 'several' | 'huge' | 'huge by page';
+
+export const NO_MARKS: Readonly<Marks> = {
+  young: false,
+  referenced: false,
+  promoted: false,
+  unmapped: false,
+  folios: 'page',
+};
+
+/** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
+export interface Run extends Span, Marks {
+  list: RunList;
+  /** Its turn in a list where not all enter at the end: the lower, the older. Elsewhere 0. */
+  order: number;
+  older: Run | undefined;
+  newer: Run | undefined;
+}
+
+/** In no list yet. All runs are made here, property by property: so they have one shape, and are read faster. */
+function createRun(from: number, to: number, marks: Readonly<Marks>, list: RunList, order: number): Run {
+  const { young, referenced, promoted, unmapped, folios } = marks;
+  return { from, to, young, referenced, promoted, unmapped, folios, list, order, older: undefined, newer: undefined };
+}
+
+/** Runs from least to most recent. */
+export interface RunList {
+  oldest: Run | undefined;
+  newest: Run | undefined;
+  bytes: number;
+}
+
+export function createRunList(): RunList {
+  return { oldest: undefined, newest: undefined, bytes: 0 };
+}
+
+/**
+ * Which extents are in memory or on their way, as runs: an index by position, and lists by recency. Runs that are
+ * neighbours in both, with equal marks, are joined, so that reading a file over and over keeps a handful of runs
+ * however large it is.
+ */
+export interface RunMap {
+  /** By position. */
+  readonly all: readonly Run[];
+  /** Adds extents that are not there yet, as most recent in the list; their order is 0 unless given. */
+  add(span: Span, list: RunList, marks: Readonly<Marks>, order?: number): void;
+  /** Takes the run's first extents away, or the whole of it. */
+  remove(run: Run, extents: number): void;
+  /** The run that is exactly `from` to `to`, cut out of one that contains it. */
+  cut(run: Run, from: number, to: number): Run;
+  /** Makes a run the most recent of a list, which may be another than its own. */
+  toNewest(run: Run, list: RunList): void;
+  /** Moves a run to the place in a list that its order gives it, and among equals its position. */
+  toTurn(run: Run, list: RunList): void;
+  /** Joins a run with its neighbours, after its marks have changed. */
+  join(run: Run): void;
+  /**
+   * Calls `act` with each wanted run between two positions, cut to fit, in order of position. `act` may move, mark and
+   * remove that run.
+   */
+  visit(span: Span, wanted: (run: Run) => boolean, act: (run: Run) => void): void;
+}
+
+/** @param bytesOf size of the extents from one to, not including, another */
+export function createRunMap(bytesOf: (from: number, to: number) => number): RunMap {
+  const all: Run[] = [];
+
+  const enter = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 0, run);
+  const leave = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 1);
+
+  /** Puts a run behind another one of a list; undefined: before all. */
+  const link = (run: Run, list: RunList, older: Run | undefined): void => {
+    const newer = older === undefined ? list.oldest : older.newer;
+    run.list = list;
+    run.older = older;
+    run.newer = newer;
+    if (older === undefined) list.oldest = run;
+    else older.newer = run;
+    if (newer === undefined) list.newest = run;
+    else newer.older = run;
+  };
+
+  const unlink = ({ list, older, newer }: Run): void => {
+    if (older === undefined) list.oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) list.newest = older;
+    else newer.older = older;
+  };
+
+  /** Joins two neighbours in a list if they are neighbours in position as well, with equal marks. */
+  const joinPair = (low: Run | undefined, high: Run | undefined): void => {
+    if (low === undefined || high === undefined || low.to !== high.from) return;
+    if (low.young !== high.young || low.referenced !== high.referenced) return;
+    if (low.order !== high.order) return;
+    if (low.promoted !== high.promoted || low.unmapped !== high.unmapped || low.folios !== high.folios) return;
+    leave(high);
+    unlink(high);
+    low.to = high.to;
+  };
+
+  const unlinkAndClose = (run: Run): void => {
+    const { older, newer } = run;
+    unlink(run);
+    run.list.bytes -= bytesOf(run.from, run.to);
+    joinPair(older, newer);
+  };
+
+  const insert = (run: Run, list: RunList, older: Run | undefined): void => {
+    link(run, list, older);
+    list.bytes += bytesOf(run.from, run.to);
+    joinPair(run, run.newer);
+    joinPair(run.older, run);
+  };
+
+  /** Cuts a run in two; the upper part is the more recent. */
+  const split = (run: Run, position: number): Run => {
+    const { list, newer } = run;
+    const high = createRun(position, run.to, run, list, run.order);
+    high.older = run;
+    high.newer = newer;
+    run.to = position;
+    run.newer = high;
+    if (newer === undefined) list.newest = high;
+    else newer.older = high;
+    enter(high);
+    return high;
+  };
+
+  const cut = (run: Run, from: number, to: number): Run => {
+    const low = run.from < from ? split(run, from) : run;
+    if (to < low.to) split(low, to);
+    return low;
+  };
+
+  return {
+    all,
+    add: ({ from, to }, list, marks, order = 0) => {
+      const run = createRun(from, to, marks, list, order);
+      enter(run);
+      insert(run, list, list.newest);
+    },
+    remove: (run, extents) => {
+      if (extents < run.to - run.from) {
+        run.list.bytes -= bytesOf(run.from, run.from + extents);
+        run.from += extents;
+      } else {
+        leave(run);
+        unlinkAndClose(run);
+      }
+    },
+    cut,
+    toNewest: (run, list) => {
+      unlinkAndClose(run);
+      insert(run, list, list.newest);
+    },
+    toTurn: (run, list) => {
+      unlinkAndClose(run);
+      let older = list.newest;
+      while (older !== undefined && comesBefore(run, older)) older = older.older;
+      insert(run, list, older);
+    },
+    join: (run) => {
+      joinPair(run, run.newer);
+      joinPair(run.older, run);
+    },
+    visit: (span, wanted, act) => {
+      let position = span.from;
+      while (position < span.to) {
+        const run = all[firstEndingAfter(all, position)];
+        if (run === undefined || run.from >= span.to) return;
+        position = Math.max(position, run.from);
+        const end = Math.min(run.to, span.to);
+        if (wanted(run)) act(cut(run, position, end));
+        position = end;
+      }
+    },
+  };
+}
+
+/** Whether the first of two runs is the older one by their turns. */
+export function comesBefore(first: Run, second: Run): boolean {
+  return first.order < second.order || (first.order === second.order && first.from < second.from);
+}

@@ -1,0 +1,282 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { allOf, anyOf } from '../../../simulator/event-loop/any-of.ts';
+import type { Effect, Steps } from '../../../simulator/event-loop/effect.ts';
+import { hold } from '../../../simulator/event-loop/hold.ts';
+import { createInOrderRate } from '../../../simulator/event-loop/in-order-rate.ts';
+import { Interrupt } from '../../../simulator/event-loop/interrupt.ts';
+import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
+import { createServer } from '../../../simulator/event-loop/server.ts';
+import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
+import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';
+import { createLog } from './log.ts';
+
+/** A process in `wait`, interrupted at `time`, others behind it: what is left of the wait. */
+function remainingAfter(
+  simulation: Simulation,
+  wait: Effect<unknown>,
+  time: number,
+  behind: readonly Effect<unknown>[] = [],
+): number | undefined {
+  let remaining: number | undefined;
+  function* victim(): Steps {
+    try {
+      yield wait;
+      assert.unreachable();
+    } catch (error) {
+      assert.instance(error, Interrupt);
+      assert.is(simulation.now, time);
+      remaining = (error as Interrupt).remaining;
+    }
+  }
+  const process = simulation.spawn('victim', victim());
+  function* interrupter(): Steps {
+    yield hold(time);
+    assert.ok(process.interrupt('enough'));
+  }
+  simulation.spawn('interrupter', interrupter());
+  for (const effect of behind) simulation.spawn('behind', waits(effect));
+  simulation.run();
+  return remaining;
+}
+
+/** A process that only waits. */
+function* waits(effect: Effect<unknown>): Steps {
+  yield effect;
+}
+
+test('an interrupt carries its cause and what remains; the process may go on', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  function* sleeper(): Steps {
+    let left = 5;
+    while (left > 0) {
+      try {
+        yield hold(left);
+        left = 0;
+      } catch (error) {
+        if (!(error instanceof Interrupt)) throw error;
+        left = error.remaining ?? 0;
+        note(`woken by ${error.cause}, ${left} s to go`);
+      }
+    }
+    note('rested');
+  }
+  const process = simulation.spawn('sleeper', sleeper());
+  function* children(): Steps {
+    for (const name of ['Ann', 'Bob']) {
+      yield hold(1.5);
+      process.interrupt(name);
+    }
+    yield hold(10);
+    assert.is(process.interrupt('too late'), false);
+  }
+  simulation.spawn('children', children());
+  simulation.run();
+  assert.equal(lines, ['1.5 woken by Ann, 3.5 s to go', '3 woken by Bob, 2 s to go', '5 rested']);
+});
+
+test('an interrupt that is not caught ends the process, as any error does', () => {
+  const simulation = createSimulation();
+  const sleeper = simulation.spawn('sleeper', waits(hold(9)));
+  function* main(): Steps {
+    yield hold(1);
+    sleeper.interrupt('alarm');
+  }
+  simulation.spawn('main', main());
+  assert.throws(() => simulation.run(), /process "sleeper" failed at 1 s: interrupted: alarm/);
+});
+
+test('interrupted in a shared transfer: the bytes that remain, and the others speed up', () => {
+  const simulation = createSimulation();
+  const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
+  const other = simulation.spawn('other', waits(disk.transfer(50)));
+  let end = 0;
+  function* observer(): Steps {
+    yield other.join();
+    end = simulation.now;
+  }
+  simulation.spawn('observer', observer());
+  // Two at 5 bytes/s each for 4 s: 20 of 100 moved. The other then has 30 left at 10 bytes/s: done at 7.
+  assert.is(remainingAfter(simulation, disk.transfer(100), 4), 80);
+  assert.equal([end, disk.usage().bytes, disk.usage().completed], [7, 70, 1]);
+});
+
+test('interrupted under way at a rate that serves in order: the next starts at once', () => {
+  const simulation = createSimulation();
+  const link = createInOrderRate(simulation, { name: 'link', rate: 10 });
+  const remaining = remainingAfter(simulation, link.transfer(100), 4, [link.transfer(50)]);
+  // 40 of 100 bytes moved at 4; then 50 bytes in 5 s.
+  assert.equal([remaining, simulation.now, link.usage().bytes], [60, 9, 90]);
+});
+
+test('interrupted in line for a rate that serves in order: nothing was moved', () => {
+  const simulation = createSimulation();
+  const link = createInOrderRate(simulation, { name: 'link', rate: 10 });
+  simulation.spawn('first', waits(link.transfer(50)));
+  const remaining = remainingAfter(simulation, link.transfer(100), 4, [link.transfer(10)]);
+  assert.equal([remaining, simulation.now, link.usage().bytes], [100, 6, 60]);
+});
+
+test('interrupted in line for a server: the next takes the turn', () => {
+  const simulation = createSimulation();
+  const server = createServer(simulation, { name: 'server' });
+  simulation.spawn('first', waits(server.serve(10)));
+  const remaining = remainingAfter(simulation, server.serve(3), 4, [server.serve(1)]);
+  assert.equal([remaining, simulation.now, server.usage().completed], [3, 11, 2]);
+});
+
+test('interrupted in service: the seconds that remain, and the next is served at once', () => {
+  const simulation = createSimulation();
+  const server = createServer(simulation, { name: 'server' });
+  const remaining = remainingAfter(simulation, server.serve(10), 4, [server.serve(1)]);
+  assert.equal([remaining, simulation.now, server.usage().completed], [6, 5, 1]);
+});
+
+test('interrupted with a claim: finally gives it back', () => {
+  const simulation = createSimulation();
+  const server = createServer(simulation, { name: 'server' });
+  function* careful(): Steps {
+    const claim = yield* server.acquire();
+    try {
+      yield hold(100);
+    } finally {
+      claim.release();
+      claim.release(); // once more changes nothing
+    }
+  }
+  const process = simulation.spawn('careful', careful());
+  function* main(): Steps {
+    yield hold(2);
+    process.interrupt('fire');
+    yield server.serve(1);
+  }
+  simulation.spawn('main', main());
+  assert.throws(() => simulation.run(), /process "careful" failed at 2 s: interrupted: fire/);
+  assert.is(simulation.run(), 'all-ended');
+  assert.equal([simulation.now, server.usage().completed], [3, 2]);
+});
+
+test('interrupted while waiting for an item: it goes to the next who waits', () => {
+  const simulation = createSimulation();
+  const box = createMailbox<string>(simulation, { name: 'box' });
+  let got = '';
+  function* next(): Steps {
+    yield hold(1);
+    got = yield* box.take();
+  }
+  function* sender(): Steps {
+    yield hold(5);
+    yield box.put('parcel');
+  }
+  simulation.spawn('next', next());
+  simulation.spawn('sender', sender());
+  assert.is(remainingAfter(simulation, box.take(), 4), undefined);
+  assert.equal([got, simulation.now], ['parcel', 5]);
+});
+
+test('interrupted while waiting for several: all are given up', () => {
+  const simulation = createSimulation();
+  const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
+  const server = createServer(simulation, { name: 'server' });
+  const wait = allOf(server.acquire(), anyOf(disk.transfer(1000), hold(500)));
+  assert.is(remainingAfter(simulation, wait, 4, [server.serve(1)]), undefined);
+  // The place was given back at 4, and the next one kept it for 1 s; no transfer or hold goes on.
+  assert.equal([simulation.now, disk.usage().bytes, server.usage().completed], [5, 40, 1]);
+});
+
+test('interrupted with half of it done: a place won goes back, also out of a nested wait; a service done stays done', () => {
+  const simulation = createSimulation();
+  const server = createServer(simulation, { name: 'server' });
+  const other = createServer(simulation, { name: 'other' });
+  const box = createMailbox<string>(simulation, { name: 'box' });
+  let got = '';
+  function* next(): Steps {
+    yield hold(3);
+    got = yield* box.take();
+  }
+  function* sender(): Steps {
+    yield hold(1);
+    yield box.put('parcel');
+  }
+  simulation.spawn('next', next());
+  simulation.spawn('sender', sender());
+  const wait = allOf(anyOf(server.acquire(), hold(9)), other.serve(1), box.take(), hold(100));
+  remainingAfter(simulation, wait, 4, [server.serve(1)]);
+  assert.equal([simulation.now, server.usage().completed, other.usage().completed], [5, 1, 1]);
+  // The parcel, taken at 1, went on to the next who waits for one.
+  assert.equal([got, box.usage().taken, box.usage().items.now], ['parcel', 1, 0]);
+});
+
+test('a wait that is over stays over: the interrupt hits the next one, before it begins', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  const box = createMailbox<string>(simulation, { name: 'box' });
+  const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
+  function* receiver(): Steps {
+    note(`got ${yield* box.take()}`);
+    try {
+      yield disk.transfer(30);
+    } catch (error) {
+      note(`${(error as Error).message}, ${(error as Interrupt).remaining} bytes to go`);
+    }
+  }
+  const process = simulation.spawn('receiver', receiver());
+  function* sender(): Steps {
+    yield hold(1);
+    yield box.put('parcel');
+    process.interrupt('stop');
+  }
+  simulation.spawn('sender', sender());
+  simulation.run();
+  assert.equal(lines, ['1 got parcel', '1 interrupted: stop, 30 bytes to go']);
+  assert.is(disk.usage().transfers.most, 0);
+});
+
+test('an interrupt comes in the turn of its process: lower priority first', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  function* sleeper(name: string): Steps {
+    try {
+      yield hold(10);
+    } catch {
+      note(name);
+    }
+  }
+  const sleepers = [1, 0, -1].map((priority) => simulation.spawn('sleeper', sleeper(`${priority}`), priority));
+  function* main(): Steps {
+    yield hold(1);
+    for (const each of sleepers) each.interrupt('all up');
+  }
+  simulation.spawn('main', main());
+  simulation.run();
+  assert.equal(lines, ['1 -1', '1 0', '1 1']);
+});
+
+test('interrupts of one instant come one after the other; what finds no wait any more is lost', () => {
+  const simulation = createSimulation();
+  const { lines, note } = createLog(simulation);
+  function* stubborn(): Steps {
+    for (let count = 0; count < 3; count++) {
+      try {
+        yield hold(10);
+        note('slept');
+      } catch (error) {
+        note((error as Error).message);
+      }
+    }
+  }
+  const process = simulation.spawn('stubborn', stubborn());
+  process.interrupt('zero'); // before its first turn
+  function* main(): Steps {
+    yield hold(1);
+    process.interrupt('one');
+    process.interrupt('two');
+    process.interrupt('three');
+  }
+  simulation.spawn('main', main());
+  assert.is(simulation.run(), 'all-ended');
+  assert.equal(lines, ['0 interrupted: zero', '1 interrupted: one', '1 interrupted: two']);
+});
+
+test.run();

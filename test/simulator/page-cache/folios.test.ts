@@ -1,0 +1,47 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createFolioStream, type FolioStream } from '../../../simulator/page-cache/folios.ts';
+
+const MEBIBYTE = 2 ** 20;
+
+/** Readahead windows of two extents of 4 MiB each. */
+function largeWindows(isThere = false): FolioStream {
+  return createFolioStream(8 * MEBIBYTE, 4 * MEBIBYTE, () => isThere);
+}
+
+test('a stream begins with a window of single pages; four windows later, pages are huge', () => {
+  assert.equal(largeWindows().advance({ from: 10, to: 24 }, 'new'), [
+    { from: 10, to: 12, folios: 'page' },
+    { from: 12, to: 20, folios: 'several' },
+    { from: 20, to: 24, folios: 'huge' },
+  ]);
+});
+
+test('behind what is in memory, half of the first window is there already', () => {
+  assert.equal(largeWindows(true).advance({ from: 10, to: 12 }, 'new'), [
+    { from: 10, to: 11, folios: 'page' },
+    { from: 11, to: 12, folios: 'several' },
+  ]);
+});
+
+test('a stream goes on where it ended, also past what is in memory, whose window ends in single pages', () => {
+  const stream = largeWindows();
+  stream.advance({ from: 0, to: 4 }, 'new');
+  assert.equal(stream.advance({ from: 4, to: 5 }, 'new'), [{ from: 4, to: 5, folios: 'several' }]);
+  assert.equal(stream.advance({ from: 6, to: 8 }, 'broken'), [{ from: 6, to: 8, folios: 'page' }]);
+  assert.equal(stream.advance({ from: 8, to: 12 }, 'on'), [
+    { from: 8, to: 10, folios: 'several' },
+    { from: 10, to: 12, folios: 'huge' },
+  ]);
+  assert.equal(stream.advance({ from: 30, to: 31 }, 'new'), [{ from: 30, to: 31, folios: 'page' }]);
+});
+
+test('with less than 2 MiB of readahead no page is huge', () => {
+  const stream = createFolioStream(MEBIBYTE, MEBIBYTE, () => false);
+  assert.equal(stream.advance({ from: 0, to: 100 }, 'new'), [
+    { from: 0, to: 1, folios: 'page' },
+    { from: 1, to: 100, folios: 'several' },
+  ]);
+});
+
+test.run();

@@ -1,0 +1,53 @@
+import type { ByteRange } from '../../../simulator/page-cache/byte-range.ts';
+import type { PageCache, Segment } from '../../../simulator/page-cache/page-cache.ts';
+
+/**
+ * A computation reads a range in order, in no time and with nothing else going on: what it finds resident and what
+ * missing, as it turns out on the way (a read may push out a later part of the same range). What is being read when the
+ * scan gets there arrives.
+ * @returns segments in order, as long as possible
+ */
+export function scan(cache: PageCache, range: ByteRange): Segment[] {
+  const segments: Segment[] = [];
+  const end = Math.min(range.to, cache.size);
+  for (let from = range.from; from < end; ) {
+    const segment = cache.next({ from, to: range.to });
+    const passed = segment.state === 'missing' ? read(cache, segment) : segment;
+    if (segment.state === 'reading') cache.finishRead(wholeExtents(cache, segment));
+    cache.touch(passed);
+    const last = segments.at(-1);
+    if (last?.state === passed.state) segments[segments.length - 1] = { ...last, to: passed.to };
+    else segments.push(passed);
+    from = passed.to;
+  }
+  return segments;
+
+  function read(cache: PageCache, missing: Segment): Segment {
+    const reads = cache.startRead(cache.atOnce(missing, 'demand'), 'demand');
+    for (const part of reads) cache.finishRead(part);
+    return { ...missing, to: Math.min(range.to, reads[0]?.to ?? range.to) };
+  }
+}
+
+function wholeExtents({ size, extentBytes }: PageCache, { from, to }: ByteRange): ByteRange {
+  const end = Math.ceil(to / extentBytes) * extentBytes;
+  return { from: Math.floor(from / extentBytes) * extentBytes, to: Math.min(size, end) };
+}
+
+/**
+ * Reads what is missing of a range, in no time and chunk by chunk, as a prefetcher left alone does: more than fits pushes
+ * out its own beginning.
+ */
+export function prefetch(cache: PageCache, range: ByteRange, reader: 'willneed' | 'populate'): void {
+  const end = Math.min(range.to, cache.size);
+  for (let from = range.from; from < end; ) {
+    const segment = cache.next({ from, to: range.to });
+    const chunk = segment.state === 'missing' ? cache.atOnce(segment, reader) : segment;
+    for (const part of cache.startRead(chunk, reader)) cache.finishRead(part);
+    if (segment.state === 'missing') from = chunk.to;
+    else {
+      const rest = cache.next(chunk);
+      if (rest.state === 'resident') from = rest.to;
+    }
+  }
+}
