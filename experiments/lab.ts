@@ -97,5 +97,5 @@ function textOf({ model, facts }: LabSession, results: readonly CellResult[]): s
   const probes =
     `${model.name}, ${formatBytes(model.bytes)}; with everything in memory a token takes ${formatSeconds(facts.tokenSeconds)}, ` +
     `a hop ${formatSeconds(facts.hopSeconds)}; beside its weights a device takes up to ${own}`;
-  return `${probes}\n\n${formatTable(RESULT_COLUMNS, results.map(resultRow))}\n`.replaceAll('\u00a0', ' ');
+  return `${probes}\n\n${formatTable(RESULT_COLUMNS, results.map(resultRow))}\n`;
 }

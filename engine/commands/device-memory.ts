@@ -13,6 +13,6 @@ export function readDeviceMemory(text: string | undefined): number {
   const own = processBytes() + PROCESS_GROWTH_BYTES;
   const left = parseQuantity(text, 'size', '--memory') - own;
   if (left > 0) return left;
-  const needed = formatBytes(own).replaceAll('\u00a0', ' ');
+  const needed = formatBytes(own);
   throw new InputError('--memory', `${text} are too few; Node.js and its heap take ${needed} of them`);
 }

@@ -166,5 +166,5 @@ function report(generated: Generated, promptTokens: number, { model, json }: Gen
     ...(tokensPerSecond === undefined ? [] : [`${threeDigits(tokensPerSecond)} tokens/s`]),
     ...(reason === 'interrupt' ? ['interrupted'] : []),
   ];
-  process.stderr.write(`${parts.join(', ').replaceAll('\u00a0', ' ')}\n`);
+  process.stderr.write(`${parts.join(', ')}\n`);
 }

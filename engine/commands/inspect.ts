@@ -91,7 +91,7 @@ function parts({ embeddingBytes, layerBytes, outputBytes }: GgufDescription): st
 }
 
 function billions(count: number): string {
-  return count >= 1e9 ? `${threeDigits(count / 1e9)}\u00a0billion` : `${threeDigits(count / 1e6)}\u00a0million`;
+  return count >= 1e9 ? `${threeDigits(count / 1e9)} billion` : `${threeDigits(count / 1e6)} million`;
 }
 
 /** A text from a file, safe for a terminal: without control characters, and not endless. */

@@ -61,7 +61,7 @@ async function run(options: Options): Promise<void> {
   }
   const [size, time] = [formatBytes(statSync(options.out).size), formatSeconds((performance.now() - start) / 1000)];
   const summary = `${options.out}: ${shape.name}, ${mix}, ${size}, ${time}`;
-  process.stderr.write(`${summary.replaceAll('\u00a0', ' ')}\n`);
+  process.stderr.write(`${summary}\n`);
 }
 
 function findShape(name: string): Shape {

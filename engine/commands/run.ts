@@ -152,7 +152,7 @@ function report(generated: Generated, promptTokens: number, streamed: boolean, {
     ...(tokensPerSecond === undefined ? [] : [`${threeDigits(tokensPerSecond)} tokens/s`]),
     ...(reason === 'interrupt' ? ['interrupted'] : []),
   ];
-  log(parts.join(', ').replaceAll('\u00a0', ' '));
+  log(parts.join(', '));
 }
 
 function shown(text: string): string {

@@ -26,7 +26,7 @@ async function run({ model, plan, out }: Options): Promise<void> {
   const read = readPlan(plan);
   mkdirSync(out, { recursive: true });
   for (const { path, layers, bytes } of await splitModel(model, read, out))
-    process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`.replaceAll('\u00a0', ' '));
+    process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`);
 }
 
 /** @throws InputError for what can't be read, or is no plan */

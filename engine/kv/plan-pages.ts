@@ -44,7 +44,7 @@ export function planPages({ budget, pageTokens, contextLength, layers, sliceByte
   if (slices < layers + FEWEST_PASSING) {
     const least = Math.ceil(((layers + FEWEST_PASSING) * sliceBytes) / 2 ** 20);
     const parts = `one page of ${pageTokens} tokens in ${layers} layers, and ${FEWEST_PASSING} slices to stream through`;
-    const found = formatBytes(budget).replaceAll('\u00a0', ' ');
+    const found = formatBytes(budget);
     throw new InputError('KV memory', `${found} are too few; at least ${least} MiB are needed (${parts})`);
   }
   const pages = Math.floor((slices - FEWEST_PASSING) / layers);

@@ -105,7 +105,7 @@ export function weightsRoom(
 /** A line on what becomes of a device's weights. */
 export function describeWeights({ policy, bytes }: CarriedWeights): string {
   const { prefetch, release, pinnedBytes } = policy;
-  const size = (count: number): string => formatBytes(count).replaceAll('\u00a0', ' ');
+  const size = (count: number): string => formatBytes(count);
   const kept = release === 'pinned' ? `${size(pinnedBytes)} stay in memory` : `release ${release}`;
   return `${size(bytes)} of weights: ${kept}, prefetch ${prefetch}`;
 }

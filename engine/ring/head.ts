@@ -387,6 +387,6 @@ function checkMemory({ windows, context, requests, kvCache }: Assignment, { name
   const layers = windows.reduce((sum, { from, to }) => sum + to - from, 0);
   const needed = cacheBytes(loaded.part.model, layers, context * requests, kvCache);
   if (needed <= memory) return;
-  const [needs, has] = [needed, memory].map((bytes) => formatBytes(bytes).replaceAll('\u00a0', ' '));
+  const [needs, has] = [needed, memory].map(formatBytes);
   throw new RingError(name, `${layers} layers need ${needs} of KV cache; ${has} are there: use a shorter context`);
 }

@@ -16,7 +16,7 @@ export function slowLinks(links: readonly MeasuredRingLink[], cluster: Cluster, 
     );
     const measured = transferSeconds(link, tokenBytes);
     if (measured < SLOW * planned || measured - planned < NOTICEABLE) return [];
-    const [is, should] = [measured, planned].map((seconds) => formatSeconds(seconds).replaceAll('\u00a0', ' '));
+    const [is, should] = [measured, planned].map(formatSeconds);
     return [`the link from ${link.from} to ${link.to} takes ${is} for a token; it was planned with ${should}`];
   });
 }

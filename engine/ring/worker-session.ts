@@ -205,6 +205,6 @@ function misfit(assignment: Assignment, { held, part }: LoadedPart, memory: numb
   if (assignment.chunk > part.mostTokens) return `${assignment.chunk} tokens at once; it takes ${part.mostTokens}`;
   const needed = cacheBytes(part.model, wanted.length, context * requests, kvCache);
   if (needed <= memory) return undefined;
-  const [needs, has] = [needed, memory].map((bytes) => formatBytes(bytes).replaceAll('\u00a0', ' '));
+  const [needs, has] = [needed, memory].map(formatBytes);
   return `${wanted.length} layers need ${needs} of KV cache for ${requests} × ${context} tokens; ${has} are there: use a shorter context or give it fewer layers`;
 }

@@ -81,7 +81,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       return tell(peer, { kind: 'refused', reason }).catch(() => {});
     };
     if (served !== undefined) {
-      const time = formatSeconds(clock() - served.since).replaceAll('\u00a0', ' ');
+      const time = formatSeconds(clock() - served.since);
       return refuse(`it serves the head ${served.head} since ${time}; try again when that has finished`);
     }
     if (model !== loaded.identity)

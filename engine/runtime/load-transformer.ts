@@ -146,7 +146,7 @@ function checkContext(
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const bytes = pages?.bytes ?? contextLength * tokenBytes;
   if (bytes <= memory) return;
-  const needed = formatBytes(bytes).replaceAll('\u00a0', ' ');
+  const needed = formatBytes(bytes);
   const room = `at most ${Math.floor(memory / tokenBytes)} tokens fit into memory`;
   throw new InputError('context', `${contextLength} tokens need ${needed} of KV cache; ${room}`);
 }

@@ -1,19 +1,20 @@
-/**
- * How numbers are written for people: three digits, a unit that keeps them between 1 and 1000, and a space before the
- * unit at which no line breaks (table.ts writes it as a plain one).
- */
-const SPACE = '\u00a0';
+/** How numbers are written for people: three digits, and a unit that keeps them between 1 and 1000. */
+
+const UNIT = '(?:[kKMGT]i?B(?:/s)?|B(?:/s)?|[KMGT]?FLOPS?|[mµn]?s|%|pp|[kMG]Hz|[kMG]bit/s|[mkM]?W|J)(?![\\w/])';
+
+/** A number's last digit and the space before its unit, at which lines don't break. */
+export const SPACE_BEFORE_UNIT: RegExp = new RegExp(`(?<=\\d) (?=${UNIT})`, 'g');
 
 /** `0.412 ms`, `15.3 ms`, `1.23 s`, `84.0 s`. */
 export function formatSeconds(seconds: number): string {
-  return seconds < 1 ? `${threeDigits(seconds * 1000)}${SPACE}ms` : `${threeDigits(seconds)}${SPACE}s`;
+  return seconds < 1 ? `${threeDigits(seconds * 1000)} ms` : `${threeDigits(seconds)} s`;
 }
 
 /** `512 MiB`, `4.10 GiB`; 0 is `0`. */
 export function formatBytes(bytes: number): string {
   if (bytes === 0) return '0';
-  if (bytes < 2 ** 20) return `${threeDigits(bytes / 2 ** 10)}${SPACE}KiB`;
-  return bytes < 2 ** 30 ? `${threeDigits(bytes / 2 ** 20)}${SPACE}MiB` : `${threeDigits(bytes / 2 ** 30)}${SPACE}GiB`;
+  if (bytes < 2 ** 20) return `${threeDigits(bytes / 2 ** 10)} KiB`;
+  return bytes < 2 ** 30 ? `${threeDigits(bytes / 2 ** 20)} MiB` : `${threeDigits(bytes / 2 ** 30)} GiB`;
 }
 
 /** Bytes as a bare number of GiB with one decimal, for columns whose title names the unit. */
@@ -27,13 +28,13 @@ export function formatDeviation(ratio: number): string {
   const percent = 100 * (ratio - 1);
   const digits = Math.abs(percent) < 9.95 ? 1 : 0;
   const size = Math.abs(percent).toFixed(digits);
-  return `${Number(size) === 0 ? '±' : percent < 0 ? '−' : '+'}${size}${SPACE}%`;
+  return `${Number(size) === 0 ? '±' : percent < 0 ? '−' : '+'}${size} %`;
 }
 
 /** A share or an unsigned deviation: `12 %`, `3.4 %`. */
 export function formatPercent(share: number): string {
   const percent = 100 * share;
-  return `${percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0)}${SPACE}%`;
+  return `${percent.toFixed(Math.abs(percent) < 9.95 ? 1 : 0)} %`;
 }
 
 /** `1.08`, `17.0`, `342`: a factor or any bare number. */

@@ -1,10 +1,12 @@
+import { SPACE_BEFORE_UNIT } from './format.ts';
+
 export interface TableColumn {
   /** May have several lines. */
   readonly title: string;
   /** Numbers stand on the right; text on the left. */
   readonly align?: 'left' | 'right';
-  /** This column gives way where the table is too wide: its cells wrap at spaces. */
-  readonly wraps?: boolean;
+  /** This column gives way where the table is too wide: its cells break at spaces, or after commas only. */
+  readonly wraps?: boolean | 'items';
 }
 
 /** Least width of a column that wraps. */
@@ -28,7 +30,6 @@ export function formatTable(
     columns
       .map(({ align }, index) => pad(cells[index] ?? '', widths[index] as number, align ?? 'left'))
       .join('  ')
-      .replaceAll('\u00a0', ' ')
       .trimEnd();
   const titles = columns.map(({ title }) => title.split('\n'));
   const lines = Array.from({ length: Math.max(...titles.map((title) => title.length)) }, (_, at) =>
@@ -38,7 +39,7 @@ export function formatTable(
   for (const row of rows) {
     const wrapped = columns.map(({ wraps }, index) => {
       const cell = row[index] ?? '';
-      return wraps ? wrapText(cell, widths[index] as number) : [cell];
+      return wraps ? wrapCell(cell, widths[index] as number, wraps) : [cell];
     });
     const height = Math.max(...wrapped.map((cell) => cell.length));
     for (let at = 0; at < height; at++) lines.push(line(wrapped.map((cell) => cell[at] ?? '')));
@@ -58,16 +59,30 @@ export function withoutEmptyColumns<Column>(
   };
 }
 
-/** Breaks `text` at spaces, but not at those that forbid it, into lines of at most `width`; longer words stay whole. */
+/** Breaks `text` at spaces, but not before units, into lines of at most `width`; longer words stay whole. */
 export function wrapText(text: string, width: number): string[] {
+  return linesOf(wordsOf(text), width);
+}
+
+function linesOf(words: readonly string[], width: number): string[] {
   const lines: string[] = [''];
-  for (const word of text.split(' ')) {
+  for (const word of words) {
     const last = lines.at(-1) as string;
     if (last === '') lines[lines.length - 1] = word;
     else if (displayWidth(last) + 1 + displayWidth(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
-  return lines.map((line) => line.replaceAll('\u00a0', ' '));
+  return lines;
+}
+
+/** Words, each number with its unit. */
+function wordsOf(text: string): string[] {
+  const parts = text.split(SPACE_BEFORE_UNIT).map((part) => part.split(' '));
+  return parts.reduce((words, [first = '', ...rest]) => [...words.slice(0, -1), `${words.at(-1)} ${first}`, ...rest]);
+}
+
+function wrapCell(cell: string, width: number, wraps: true | 'items'): string[] {
+  return linesOf(wraps === 'items' ? cell.split(/(?<=,) /) : wordsOf(cell), width);
 }
 
 /** Widths that fit: columns that wrap share what the others leave. */

@@ -67,7 +67,7 @@ export function planBudget({ budget, fixed, output, layers, fileBytes }: BudgetC
 }
 
 function tooSmall(budget: number, uses: readonly MemoryUse[]): InputError {
-  const text = (bytes: number): string => formatBytes(bytes).replaceAll('\u00a0', ' ');
+  const text = (bytes: number): string => formatBytes(bytes);
   const least = uses.reduce((sum, { bytes }) => sum + bytes, 0);
   // Rounded up: who asks for what is said here should get it.
   const mebibytes = Math.ceil(least / 2 ** 20);

@@ -30,25 +30,25 @@ export function errorText(metric: string, error: number | undefined): string {
   if (error === undefined) return '';
   if (metric !== 'memory-pressure') return timeErrorText(error);
   const points = (100 * error).toFixed(1);
-  return `${Number(points) === 0 ? '±' : error < 0 ? '−' : '+'}${points.replace('-', '')}\u00a0pp`;
+  return `${Number(points) === 0 ? '±' : error < 0 ? '−' : '+'}${points.replace('-', '')} pp`;
 }
 
 /** As formatDeviation, but with a decimal up to 100 %, so that a limit can be read off. */
 export function timeErrorText(error: number): string {
   const percent = (100 * error).toFixed(1);
   if (Math.abs(Number(percent)) >= 100 || Number(percent) === 0) return formatDeviation(1 + error);
-  return `${error < 0 ? '−' : '+'}${percent.replace('-', '')}\u00a0%`;
+  return `${error < 0 ? '−' : '+'}${percent.replace('-', '')} %`;
 }
 
 /** The middle of errors without sign: `3.8 %`, or `1.2 pp`. */
 export function medianText(metric: string, error: number): string {
-  return metric === 'memory-pressure' ? `${(100 * error).toFixed(1)}\u00a0pp` : formatPercent(error);
+  return metric === 'memory-pressure' ? `${(100 * error).toFixed(1)} pp` : formatPercent(error);
 }
 
 /** `9.80…9.49 s`: the unit once where both have the same, and one value where they are alike. */
 export function rangeText(metric: string, ends: readonly [Quantity | undefined, Quantity | undefined]): string {
   const [low, high] = [quantityText(metric, ends[0]), quantityText(metric, ends[1])];
   if (low === high) return high;
-  const unit = high.split('\u00a0')[1];
-  return `${unit !== undefined && low.endsWith(`\u00a0${unit}`) ? low.split('\u00a0')[0] : low}…${high}`;
+  const unit = high.split(' ')[1];
+  return `${unit !== undefined && low.endsWith(` ${unit}`) ? low.split(' ')[0] : low}…${high}`;
 }

@@ -41,8 +41,8 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** On a page: short names, which don't break. */
   readonly label?: boolean;
-  /** On a terminal: cells break at spaces where the table is too wide. */
-  readonly wraps?: boolean;
+  /** On a terminal: cells break at spaces, or after commas only, where the table is too wide. */
+  readonly wraps?: boolean | 'items';
   /** On a page: the colour behind the cell. */
   readonly tone?: (row: Row) => Tone | undefined;
   /** Where people see the column; on both unless given. */

@@ -17,15 +17,19 @@ test('titles over a rule, numbers on the right, text on the left', () => {
   );
 });
 
-test('a column that wraps gives way, and only at spaces that allow it', () => {
+test('a column of items gives way, and only after commas', () => {
   const columns = [
     { title: 'k', align: 'right' as const },
-    { title: 'layers', wraps: true },
+    { title: 'layers', wraps: 'items' as const },
   ];
   assert.is(
-    formatTable(columns, [['1', 'D3\u00a012+30, D1\u00a05, D2\u00a03']], 18),
+    formatTable(columns, [['1', 'D3 12+30, D1 5, D2 3']], 18),
     ['k  layers', '─  ───────────────', '1  D3 12+30, D1 5,', '   D2 3', ''].join('\n'),
   );
+});
+
+test('a number keeps its unit', () => {
+  assert.equal(wrapText('it takes 12 ms of 3 models', 12), ['it takes', '12 ms of 3', 'models']);
 });
 
 test('a table is no wider than told, unless single words are', () => {

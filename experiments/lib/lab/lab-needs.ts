@@ -64,5 +64,5 @@ function wholeDisk(files: LabFiles, folder: string): string | undefined {
 }
 
 function plainBytes(bytes: number): string {
-  return formatBytes(bytes).replaceAll('\u00a0', ' ');
+  return formatBytes(bytes);
 }

@@ -23,5 +23,5 @@ export function publishResults({ out, json: asJson }: LabOptions, results: LabRe
   const { subtitle, table, findings, report, json, more = [] } = results;
   writeFiles(out, new Map([['report.html', report], json, ...more]));
   const text = `${subtitle}\n\n${table}\n${wrapText(findings, WIDTH).join('\n')}\n\nReport: ${out}/report.html\n`;
-  process.stdout.write(asJson ? json[1] : text.replaceAll('\u00a0', ' '));
+  process.stdout.write(asJson ? json[1] : text);
 }

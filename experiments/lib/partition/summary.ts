@@ -60,7 +60,7 @@ export function summarise({ settings, space, costs, wanted, landscape, groups, c
     best: Array.from(ranking.subarray(0, BEST), (at) => {
       const plan = plans[at] as number;
       const point = space.at(plan);
-      const layers = layersText(pointPlan(costs, point)).replaceAll('\u00a0', ' ');
+      const layers = layersText(pointPlan(costs, point));
       return { plan, ...point, seconds: seconds[at] as number, predicted: predicted[at] as number, layers };
     }),
     choices,

@@ -17,7 +17,7 @@ const COLUMNS: readonly TableColumn[] = [
   { title: 'model' },
   { title: 'scheduler' },
   { title: 'TPOT', align: 'right' },
-  { title: 'layers\ncpu+gpu', wraps: true },
+  { title: 'layers\ncpu+gpu', wraps: 'items' },
   { title: 'k', align: 'right' },
   { title: 'RAM+VRAM\n(GiB)', align: 'right' },
   { title: 'reload\nper token', align: 'right' },
@@ -66,7 +66,7 @@ export function layersText(plan: Plan): string {
   const layers = planShares(plan).map(({ device, cpuLayers, gpuLayers }) =>
     gpuLayers === 0 ? `${device} ${cpuLayers}` : `${device} ${cpuLayers}+${gpuLayers}`,
   );
-  return layers.map((text) => text.replaceAll(' ', '\u00a0')).join(', ');
+  return layers.join(', ');
 }
 
 function planningCell({ planningSeconds }: SweepRow): string {

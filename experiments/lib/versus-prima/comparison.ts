@@ -37,5 +37,5 @@ export function findings(results: readonly WayResult[]): string {
     `${formatSeconds(diskSeconds(last.result))} for what it reads, from which it is ${toDisk}. Aims: at least ` +
     `${AIMS.overPrima} times as fast as prima.cpp's way, ${AIMS.overLlama} times as llama.cpp's, and within ` +
     `${100 * AIMS.disk} % of the disks' time.`
-  ).replaceAll('\u00a0', ' ');
+  );
 }

@@ -98,7 +98,7 @@ function isNarrow([least, most]: readonly [number, number]): boolean {
 function valueText(found: number | string | undefined, unit: string): string {
   if (found === undefined) return '';
   if (typeof found === 'string') return found === 'failed' ? '×' : found;
-  return `${numberText(found)}\u00a0${unit}`;
+  return `${numberText(found)} ${unit}`;
 }
 
 /** Three digits, and whole numbers from 100 on. */

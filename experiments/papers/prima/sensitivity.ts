@@ -35,13 +35,13 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
   {
     name: 'CPU rates',
     reason: 'parts assumed',
-    ends: ['−25\u00a0%', '+25\u00a0%'],
+    ends: ['−25 %', '+25 %'],
     change: (job, end) => onDevices(job, (device) => ({ ...device, cpu: scaled(device.cpu, RATES[end]) })),
   },
   {
     name: 'GPU rates',
     reason: 'efficiency assumed',
-    ends: ['−25\u00a0%', '+25\u00a0%'],
+    ends: ['−25 %', '+25 %'],
     change: (job, end) =>
       onDevices(job, (device) => ({ ...device, gpu: device.gpu && scaled(device.gpu, RATES[end]) })),
   },
@@ -75,7 +75,7 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
   {
     name: 'disk of D3',
     reason: '3.0 GB/s in the newest version, 3.17 in the older',
-    ends: ['3.0', '3.17\u00a0GB/s'],
+    ends: ['3.0', '3.17 GB/s'],
     change: (job, end) => {
       if (!hasLargerDevice(job)) return undefined;
       const rate = end === 0 ? 3.0e9 : 3.17e9;
@@ -91,7 +91,7 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
   {
     name: 'RAM of D3',
     reason: '9.7 GiB stated, 13.5 to 21.5 implied',
-    ends: ['13.5', '21.5\u00a0GiB'],
+    ends: ['13.5', '21.5 GiB'],
     change: (job, end) =>
       hasLargerDevice(job)
         ? { ...job, truth: withLargerD3(job.belief, end === 0 ? LARGER_D3.low : LARGER_D3.high) }

@@ -19,7 +19,7 @@ test('the table shows what is stated and what share of it is taken', () => {
   const { rows, fold } = statementsTable('home', STATEMENTS);
   assert.is(fold, 'The 3 quantities of home, and where each comes from');
   assert.equal(rows[0], ['PC cpu.bandwidth', '45 GB/s', '', 'published', 'HELM 4.1.2']);
-  assert.equal(rows[1], ['PC gpu.bandwidth', '936 GB/s', '85\u00a0%', 'specification', 'RTX 3090']);
+  assert.equal(rows[1], ['PC gpu.bandwidth', '936 GB/s', '85 %', 'specification', 'RTX 3090']);
 });
 
 test.run();

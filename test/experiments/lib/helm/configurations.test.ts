@@ -127,7 +127,6 @@ test('the split 21→17 bounds the VRAM by 16 and by 17 blocks beside the head',
 });
 
 /** Numbers are bound to their units by spaces that don't break. */
-const plain = (text: string): string => text.replaceAll('\u00a0', ' ');
 
 const interval = (machine: string, nominal: number, atLeast: number, below: number): VramInterval => ({
   machine,
@@ -151,7 +150,7 @@ test('the common reserve lies above the largest lower and below the smallest upp
 test('findings: splits, the reserve and who confirms it, accuracy held out, what is implied', () => {
   const cells = [...SPLIT, MEASURED, THROUGHPUT];
   const intervals = [interval('a', 8, 7.4, 7.6), interval('b', 24, 23.25, 23.75)];
-  assert.equal(helmFindings({ configurations: [found(cells)], intervals, claimedError: 0.08 }).map(plain), [
+  assert.equal(helmFindings({ configurations: [found(cells)], intervals, claimedError: 0.08 }), [
     'The search finds the published split on 1 of 1 configurations.',
     'A VRAM reserve of 0.40–0.60 GB below the nominal size gives the 2 splits that use the CPU: the reserve is fitted to them, but a alone bounds it so, and b confirm it.',
     "T_plan + N δ̄ misses the 2 latencies that δ̄ was not calibrated on by a median of 16 % (at worst −16 %, Qwen3-8B on one machine), T_plan alone by 18 %; 2 of 2 lie within the noise of the thesis's own tables. The thesis reports at most 8.0 % for predictions that its equations don't give.",
@@ -171,7 +170,7 @@ test('findings: cells that δ̄ was fitted to say nothing about accuracy, and a 
 });
 
 test('a configuration fills its row; one without split and publication leaves it empty', () => {
-  assert.equal(configurationCells(found([...SPLIT, MEASURED])).map(plain), [
+  assert.equal(configurationCells(found([...SPLIT, MEASURED])), [
     ...['one machine', 'Qwen3-8B', '21→17', '21→17', '206 ms', '211 ms', '250 ms', '−16 %', '', ''],
     ...['±40.0 ms', 'held-out'],
   ]);

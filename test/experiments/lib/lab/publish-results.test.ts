@@ -19,7 +19,7 @@ function published(json: { readonly json?: true }) {
       { models: '', tokens: '3', seed: '1', out, ...json },
       {
         subtitle: 'four devices',
-        table: 'a\u00a0b\n',
+        table: 'a b\n',
         findings: 'It holds.',
         report: '<p>',
         json: ['cells.json', '{}\n'],

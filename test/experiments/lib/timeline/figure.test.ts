@@ -78,7 +78,7 @@ test('bars by kind, each on its row, with what, when, how long and how much for 
       [1, 4.5],
     ],
   );
-  assert.equal(fault?.customdata, ['<b>phone</b> disk: page fault<br>at 2.50\u00a0s for 1.00\u00a0s<br>1.00\u00a0MiB']);
+  assert.equal(fault?.customdata, ['<b>phone</b> disk: page fault<br>at 2.50 s for 1.00 s<br>1.00 MiB']);
 });
 
 test('what is in memory: a value holds until the next, the largest fills the row', () => {
@@ -93,7 +93,7 @@ test('an axis of its own length, and where each token ends', () => {
   assert.equal(layout.xaxis?.range, [0, 10]);
   assert.equal(
     layout.annotations?.map(({ text }) => text),
-    ['token: 4.00\u00a0s', '≤ 2.00\u00a0MiB'],
+    ['token: 4.00 s', '≤ 2.00 MiB'],
   );
 });
 
@@ -124,12 +124,12 @@ test('timelines for a report share the longest one’s axis', () => {
   assert.equal(table?.kind === 'table' && table.rows[1], [
     'long',
     'phone',
-    '500\u00a0ms',
-    '1.00\u00a0s',
-    '2.50\u00a0s',
-    '2.50\u00a0s',
-    '1.00\u00a0s',
-    '1.00\u00a0MiB',
+    '500 ms',
+    '1.00 s',
+    '2.50 s',
+    '2.50 s',
+    '1.00 s',
+    '1.00 MiB',
     '0',
   ]);
 });
