@@ -1,7 +1,6 @@
+import type { Clock } from './clock.ts';
 import { Effect, type Outcome, type Source, type Waiter } from './effect.ts';
-import type { Process } from './process.ts';
-import type { Simulation } from './simulation.ts';
-import { list } from './text.ts';
+import { list } from './errors.ts';
 
 /** Which of several effects was first, and its result; `index` tells which type `value` has. */
 export type First<Branches extends readonly Effect<unknown>[]> = {
@@ -11,67 +10,50 @@ export type First<Branches extends readonly Effect<unknown>[]> = {
   };
 }[number];
 
-/** The results of several effects, in their order. */
-export type All<Branches extends readonly Effect<unknown>[]> = { [Key in keyof Branches]: Outcome<Branches[Key]> };
-
 /**
- * Waits for the first of several effects to be over; the others are given up as if they had never been asked for. An
- * error counts as well, and is thrown. Of those that are over at once, the first in the list wins.
- * @throws RangeError without any effects
+ * Waits until the first of several effects is over; the others are given up as if nobody had asked for them. An error
+ * counts as well, and is thrown. If several are over at once, the first in the list wins.
+ * @throws RangeError if there are no effects
  */
 export function anyOf<Branches extends readonly Effect<unknown>[]>(...branches: Branches): Effect<First<Branches>> {
   if (branches.length === 0) throw new RangeError('anyOf() of nothing would wait for ever');
-  return new Combination('any', branches).effect as Effect<First<Branches>>;
+  return new FirstOf(branches).effect as Effect<First<Branches>>;
 }
 
-/** Waits for all effects, which go on at the same time. The first error is thrown, and the others are given up. */
-export function allOf<Branches extends readonly Effect<unknown>[]>(...branches: Branches): Effect<All<Branches>> {
-  return new Combination('all', branches).effect as Effect<All<Branches>>;
-}
-
-class Combination implements Source<undefined>, Waiter {
-  /** The whole, of which the branches are parts. */
+class FirstOf implements Source<undefined>, Waiter {
+  /** The wait as a whole. */
   readonly effect: Effect<unknown, undefined> = new Effect(this, undefined);
-  /** Branches that have to succeed yet. */
-  private left: number;
-  /** The branch that ends the wait: the first of `any`, or one that fails. */
-  private decisive: Effect<unknown> | undefined = undefined;
+  private winner: Effect<unknown> | undefined = undefined;
 
-  constructor(
-    private readonly kind: 'any' | 'all',
-    private readonly branches: readonly Effect<unknown>[],
-  ) {
-    this.left = branches.length;
+  constructor(private readonly branches: readonly Effect<unknown>[]) {}
+
+  get clock(): Clock {
+    return this.effect.waiter.clock;
   }
 
-  get simulation(): Simulation {
-    return this.effect.waiter.simulation;
-  }
-
-  get process(): Process<unknown> {
-    return this.effect.waiter.process;
+  get priority(): number {
+    return this.effect.waiter.priority;
   }
 
   begin(): void {
     for (const branch of this.branches) {
-      if (branch.begin(this)) this.note(branch);
-      if (this.decisive !== undefined) break;
+      if (branch.begin(this)) this.winner ??= branch;
+      if (this.winner !== undefined) break;
     }
-    if (this.isDecided) this.end();
+    if (this.winner !== undefined) this.end(this.winner);
   }
 
-  /** A branch that is settled by the beginning of the next one only leaves a note, for `begin` to read. */
+  /** If the beginning of one branch settles an earlier one, the winner is only noted, for `begin` to read. */
   settled(branch: Effect<unknown>): void {
-    this.note(branch);
-    if (this.isDecided && this.effect.state === 'waiting') this.end();
+    this.winner ??= branch;
+    if (this.effect.state === 'waiting') this.end(this.winner);
   }
 
   /** The turn of the branch is the turn of the whole. */
   resume(branch: Effect<unknown>): void {
-    this.note(branch);
-    if (!this.isDecided) return;
-    if (this.decisive !== undefined) this.giveUpAllBut(this.decisive);
-    this.effect.resume(this.result());
+    this.winner ??= branch;
+    this.giveUpAllBut(this.winner);
+    this.effect.resume(this.result(this.winner));
   }
 
   cancel(): void {
@@ -85,22 +67,13 @@ class Combination implements Source<undefined>, Waiter {
   describe(): string {
     const open = this.branches.filter(({ state }) => state === 'waiting');
     const each = open.map((branch) => branch.source.describe(branch));
-    return `${this.kind} of (${list(each, '; ')})`;
+    return `any of (${list(each, '; ')})`;
   }
 
-  private note(branch: Effect<unknown>): void {
-    if (this.kind === 'any' || branch.state === 'failed') this.decisive ??= branch;
-    else this.left--;
-  }
-
-  private get isDecided(): boolean {
-    return this.decisive !== undefined || this.left === 0;
-  }
-
-  private end(): void {
-    if (this.decisive !== undefined) this.giveUpAllBut(this.decisive);
-    if (this.decisive?.state === 'failed') this.effect.fail(this.decisive.value);
-    else this.effect.succeed(this.result());
+  private end(winner: Effect<unknown>): void {
+    this.giveUpAllBut(winner);
+    if (winner.state === 'failed') this.effect.fail(winner.value);
+    else this.effect.succeed(this.result(winner));
   }
 
   /** From the last to the first, so that items taken from one mailbox go back in their order. */
@@ -108,9 +81,7 @@ class Combination implements Source<undefined>, Waiter {
     for (const branch of this.branches.toReversed()) if (branch !== winner) branch.giveUp();
   }
 
-  private result(): unknown {
-    const { decisive, branches } = this;
-    if (decisive === undefined) return branches.map(({ value }) => value);
-    return { index: branches.indexOf(decisive), value: decisive.value };
+  private result(winner: Effect<unknown>): unknown {
+    return { index: this.branches.indexOf(winner), value: winner.value };
   }
 }

@@ -1,24 +1,23 @@
-import type { Process } from './process.ts';
-import type { Scheduled, Simulation } from './simulation.ts';
+import type { Clock, Scheduled } from './clock.ts';
 
 /**
- * What a process does, as a generator function: each effect that it yields is waited for. `yield effect` where no
- * result is wanted, `const result = yield* effect` where it is; `yield* other()` runs the steps of another generator.
+ * What a process does, as a generator function: it waits for each effect that it yields. `yield effect` where no result
+ * is wanted, `const result = yield* effect` where it is; `yield* other()` runs the steps of another generator.
  */
 export type Steps<Result = void> = Generator<Effect<unknown>, Result, unknown>;
 
-/** What an effect results in. */
+/** The result of an effect. */
 export type Outcome<E> = E extends Effect<infer Result> ? Result : never;
 
-/** Where effects come from: the clock, a resource, an event. It begins them, ends them, and takes them back. */
+/** Where effects come from: the clock, a resource, an event. A source begins its effects, ends them and takes them back. */
 export interface Source<Detail> {
-  /** Starts to serve; may call `effect.succeed` or `effect.fail` at once. */
+  /** Starts to serve the effect; may call `effect.succeed` or `effect.fail` at once. */
   begin(effect: Effect<unknown, Detail>): void;
-  /** The moment has come for which the source scheduled the effect. Ends with `effect.resume`, if it ends the effect. */
+  /** The effect's scheduled moment has come. Calls `effect.resume` if that ends the effect. */
   due?(effect: Effect<unknown, Detail>): void;
-  /** The effect is given up while it waits: as if it had not been asked for, but for what was served already. */
+  /** The effect is given up while it waits: undoes everything except what was served already. */
   cancel(effect: Effect<unknown, Detail>): void;
-  /** The effect is given up after it succeeded, before anyone saw the result: takes the result back, if it can be. */
+  /** The effect is given up after it succeeded, before anyone saw the result: takes the result back, if possible. */
   undo?(effect: Effect<unknown, Detail>): void;
   /** What is left to be done for an effect that is new or waits: seconds or bytes. */
   remaining?(effect: Effect<unknown, Detail>): number | undefined;
@@ -28,10 +27,10 @@ export interface Source<Detail> {
 
 /** Whoever an effect is for: a process, or an effect made of several. */
 export interface Waiter {
-  readonly simulation: Simulation;
-  /** The process that waits in the end. */
-  readonly process: Process<unknown>;
-  /** The effect is over; something else is going on at this moment, so that a process has to wait its turn. */
+  readonly clock: Clock;
+  /** The priority of the process that waits in the end: lower goes first at the same instant. */
+  readonly priority: number;
+  /** The effect is over, but something else is going on at this moment, so a process has to wait for its turn. */
   settled(effect: Effect<unknown>): void;
   /** The effect is over, and it is the waiter's turn. */
   resume(effect: Effect<unknown>): void;
@@ -40,10 +39,10 @@ export interface Waiter {
 type State = 'new' | 'beginning' | 'waiting' | 'succeeded' | 'failed' | 'given up';
 
 /**
- * Something that can be waited for, once. It begins when a process yields it, or something that it is part of.
+ * Something that can be waited for, once. It begins when a process yields it, or yields something that it is part of.
  *
- * All effects are of this one class, and differ by their source and what that keeps as `detail`: the engine's loops
- * meet one shape of objects.
+ * All effects are of this one class and differ by their source and by what the source keeps as `detail`, so that the
+ * event loop sees one shape of objects and stays fast.
  */
 export class Effect<Result, Detail = unknown> implements Scheduled {
   slot = -1;
@@ -57,7 +56,7 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     public detail: Detail,
   ) {}
 
-  /** Who waits; there is nobody before the effect begins. */
+  /** Who waits; defined once the effect has begun. */
   get waiter(): Waiter {
     return this.owner as Waiter;
   }
@@ -67,7 +66,7 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     return this.state === 'succeeded' || this.state === 'failed';
   }
 
-  /** @returns whether it is over at once; then the waiter is not told */
+  /** @returns whether the effect is over at once; then the waiter is not notified */
   begin(waiter: Waiter): boolean {
     if (this.state !== 'new') throw new Error('an effect can be waited for once: make another');
     this.owner = waiter;
@@ -86,14 +85,14 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     this.settle('failed', error);
   }
 
-  /** Succeeds, and lets the waiter go on: the last thing that a source does when the effect is due. */
+  /** Succeeds and resumes the waiter: the last thing that a source does when the effect is due. */
   resume(result: Result): void {
     this.state = 'succeeded';
     this.value = result;
     this.waiter.resume(this);
   }
 
-  /** Its moment has come: for the waiter to go on if it is over, else for the source to act. */
+  /** Its scheduled moment has come: resumes the waiter if the effect is over, else tells the source. */
   due(): void {
     if (this.isOver) this.waiter.resume(this);
     else this.source.due?.(this);
@@ -107,12 +106,7 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     if (state === 'succeeded') this.source.undo?.(this);
   }
 
-  /** The process of the waiter. */
-  get process(): Process<unknown> {
-    return this.waiter.process;
-  }
-
-  /** `yield*` asks for an iterator: the effect is its own, yields itself and returns the result. */
+  /** `yield*` asks for an iterator: the effect is its own iterator, yields itself and returns the result. */
   [Symbol.iterator](): Iterator<Effect<unknown>, Result, unknown> {
     if (this.state !== 'new') throw new Error('an effect can be waited for once: make another');
     return this;

@@ -1,10 +1,10 @@
 /**
- * A ring buffer of entries of one time, in rising order: what happens at the current instant, first come, first served.
- * It does for O(1) what a heap would do for O(log n).
+ * A ring buffer of entries of one time, in ascending order: what happens at the current instant, first come, first
+ * served. It does in O(1) what a heap would do in O(log n).
  */
 export class EventLane {
   count = 0;
-  /** Of all entries. */
+  /** The time of all entries. */
   time = 0;
   private head = 0;
   private orders = new Float64Array(0);

@@ -1,4 +1,4 @@
-/** What a level amounts to from its beginning until now. */
+/** Statistics of a level from its start until now. */
 export interface LevelSummary {
   readonly now: number;
   /** Mean over time; 0 before any time has passed. */
@@ -12,8 +12,8 @@ export interface LevelSummary {
 }
 
 /**
- * A whole number of things over time: users of a server, transfers on a link, items in a mailbox. Each value holds until
- * the next. Mean: ∫ level dt / duration, the L of Little's law L = λ W (Little 1961).
+ * A number of things over time: transfers on a link, items in a mailbox. Each value holds until the next. Its mean,
+ * ∫ level dt / duration, is the L of Little's law L = λ W (Little 1961).
  */
 export class Level {
   private value = 0;
@@ -22,7 +22,7 @@ export class Level {
   private integral = 0;
   private busySeconds = 0;
 
-  /** @param start the time at which it begins, seconds */
+  /** @param start time at which the level begins, seconds */
   constructor(private readonly start: number) {
     this.since = start;
   }

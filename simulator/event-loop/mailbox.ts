@@ -1,19 +1,19 @@
+import type { Clock } from './clock.ts';
 import { Effect, type Source } from './effect.ts';
 import { Level, type LevelSummary } from './level.ts';
 import { EventQueue } from './queue.ts';
-import type { Simulation } from './simulation.ts';
 
 /** A queue of items between processes, first in, first out. */
 export interface Mailbox<Item> {
   readonly name: string;
-  /** Adds an item behind the others; waits while the mailbox is full. What is in stays in. */
+  /** Adds an item at the end; waits while the mailbox is full. An item that has been added stays. */
   put(item: Item): Effect<void>;
-  /** Takes the first item; waits while there is none. Those who wait are served in the order of their coming. */
+  /** Takes the first item; waits while there is none. Processes that wait are served in the order of their arrival. */
   take(): Effect<Item>;
   usage(): MailboxUsage;
 }
 
-/** From the making of the mailbox until now. */
+/** What a mailbox has done since it was created. */
 export interface MailboxUsage {
   /** Items handed over. */
   readonly taken: number;
@@ -25,13 +25,13 @@ export interface MailboxUsage {
 
 export interface MailboxOptions {
   readonly name: string;
-  /** Items that it holds; any number unless given. */
+  /** Items that it can hold; unlimited unless given. */
   readonly capacity?: number;
 }
 
 /** @throws RangeError if the capacity is below 1 */
-export function createMailbox<Item>(simulation: Simulation, options: MailboxOptions): Mailbox<Item> {
-  return new Store<Item>(simulation, options);
+export function createMailbox<Item>(clock: Clock, options: MailboxOptions): Mailbox<Item> {
+  return new Store<Item>(clock, options);
 }
 
 class Store<Item> implements Mailbox<Item> {
@@ -46,15 +46,15 @@ class Store<Item> implements Mailbox<Item> {
   private readonly putterLevel: Level;
 
   constructor(
-    private readonly simulation: Simulation,
+    private readonly clock: Clock,
     { name, capacity = Number.POSITIVE_INFINITY }: MailboxOptions,
   ) {
     if (!(capacity >= 1)) throw new RangeError(`mailbox "${name}": capacity ${capacity} is below 1`);
     this.name = name;
     this.capacity = capacity;
-    this.itemLevel = new Level(simulation.now);
-    this.takerLevel = new Level(simulation.now);
-    this.putterLevel = new Level(simulation.now);
+    this.itemLevel = new Level(clock.now);
+    this.takerLevel = new Level(clock.now);
+    this.putterLevel = new Level(clock.now);
   }
 
   put(item: Item): Effect<void, Item> {
@@ -66,7 +66,7 @@ class Store<Item> implements Mailbox<Item> {
   }
 
   usage(): MailboxUsage {
-    const { now } = this.simulation;
+    const { now } = this.clock;
     return {
       taken: this.taken,
       items: this.itemLevel.summary(now),
@@ -83,12 +83,12 @@ class Store<Item> implements Mailbox<Item> {
         effect.succeed(undefined);
       } else {
         this.putters.push(effect, 0, 0);
-        this.putterLevel.add(1, this.simulation.now);
+        this.putterLevel.add(1, this.clock.now);
       }
     },
     cancel: (effect) => {
       this.putters.discard(effect);
-      this.putterLevel.add(-1, this.simulation.now);
+      this.putterLevel.add(-1, this.clock.now);
     },
     describe: () => `room in mailbox "${this.name}"`,
   };
@@ -97,35 +97,35 @@ class Store<Item> implements Mailbox<Item> {
     begin: (effect) => {
       if (this.items.length === 0) {
         this.takers.push(effect, 0, 0);
-        this.takerLevel.add(1, this.simulation.now);
+        this.takerLevel.add(1, this.clock.now);
         return;
       }
       const item = this.items.shift() as Item;
-      this.itemLevel.add(-1, this.simulation.now);
+      this.itemLevel.add(-1, this.clock.now);
       this.taken++;
       this.admit();
       effect.succeed(item);
     },
     cancel: (effect) => {
       this.takers.discard(effect);
-      this.takerLevel.add(-1, this.simulation.now);
+      this.takerLevel.add(-1, this.clock.now);
     },
-    /** The item goes back to the front: to the next who waits, or beyond the capacity if another took its room. */
+    /** The item goes to the next process that waits, or back to the front, beyond the capacity if its room was taken. */
     undo: (effect) => {
       const item = effect.value as Item;
       this.taken--;
       if (this.handOver(item)) return;
       this.items.unshift(item);
-      this.itemLevel.add(1, this.simulation.now);
+      this.itemLevel.add(1, this.clock.now);
     },
     describe: () => `an item in mailbox "${this.name}"`,
   };
 
-  /** Gives the item to the first who waits for one, if anybody does. */
+  /** Gives the item to the first process that waits for one, if any. */
   private handOver(item: Item): boolean {
     const taker = this.takers.take();
     if (taker === undefined) return false;
-    this.takerLevel.add(-1, this.simulation.now);
+    this.takerLevel.add(-1, this.clock.now);
     this.taken++;
     taker.succeed(item);
     return true;
@@ -133,14 +133,14 @@ class Store<Item> implements Mailbox<Item> {
 
   private store(item: Item): void {
     this.items.push(item);
-    this.itemLevel.add(1, this.simulation.now);
+    this.itemLevel.add(1, this.clock.now);
   }
 
-  /** Lets the first who waits for room put an item, if there is room again. */
+  /** Lets the first process that waits for room put its item, if there is room again. */
   private admit(): void {
     if (this.putters.size === 0 || this.items.length >= this.capacity) return;
     const putter = this.putters.take() as Effect<unknown, Item>;
-    this.putterLevel.add(-1, this.simulation.now);
+    this.putterLevel.add(-1, this.clock.now);
     this.store(putter.detail);
     putter.succeed(undefined);
   }

@@ -3,7 +3,7 @@ import { Effect, type Source } from './effect.ts';
 /** Something that happens once, for everyone who waits for it now or later. */
 export interface OneShot<Result> {
   readonly state: 'pending' | 'succeeded' | 'failed';
-  /** Whether someone waits for it now. */
+  /** Whether anyone waits for it now. */
   readonly isAwaited: boolean;
   wait(): Effect<Result>;
   /** @throws Error if it has happened already */
@@ -12,15 +12,15 @@ export interface OneShot<Result> {
   fail(error: unknown): void;
 }
 
-/** @param what it is, for messages: `the arrival of layer 3`; a function where it takes time to say */
+/** @param what what happens, for messages: `the arrival of layer 3`; a function if the text is costly to make */
 export function createOneShot<Result = void>(what: string | (() => string)): OneShot<Result> {
-  return new Happening<Result>(what);
+  return new SingleEvent<Result>(what);
 }
 
-class Happening<Result> implements OneShot<Result>, Source<undefined> {
+class SingleEvent<Result> implements OneShot<Result>, Source<undefined> {
   state: 'pending' | 'succeeded' | 'failed' = 'pending';
   private value: unknown = undefined;
-  /** In order of arrival; made for the first, for most events are awaited by nobody. */
+  /** In order of arrival; created for the first waiter, since nobody waits for most events. */
   private waiting: Set<Effect<unknown>> | undefined = undefined;
 
   constructor(private readonly what: string | (() => string)) {}
@@ -43,7 +43,7 @@ class Happening<Result> implements OneShot<Result>, Source<undefined> {
 
   begin(effect: Effect<unknown, undefined>): void {
     if (this.state !== 'pending') {
-      this.tell(effect);
+      this.settle(effect);
       return;
     }
     this.waiting ??= new Set();
@@ -62,12 +62,32 @@ class Happening<Result> implements OneShot<Result>, Source<undefined> {
     if (this.state !== 'pending') throw new Error(`${this.describe()} has happened already; it can happen once`);
     this.state = state;
     this.value = value;
-    for (const effect of this.waiting ?? []) this.tell(effect);
+    for (const effect of this.waiting ?? []) this.settle(effect);
     this.waiting = undefined;
   }
 
-  private tell(effect: Effect<unknown>): void {
+  private settle(effect: Effect<unknown>): void {
     if (this.state === 'succeeded') effect.succeed(this.value);
     else effect.fail(this.value);
   }
+}
+
+/** Something that happens once a number of things have arrived. */
+export interface Countdown {
+  arrive(): void;
+  wait(): Effect<void>;
+}
+
+/** @param what what happens, for messages */
+export function createCountdown(what: string, count: number): Countdown {
+  const complete = createOneShot(what);
+  let missing = count;
+  if (missing === 0) complete.succeed();
+  return {
+    arrive() {
+      missing -= 1;
+      if (missing === 0) complete.succeed();
+    },
+    wait: () => complete.wait(),
+  };
 }

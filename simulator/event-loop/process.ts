@@ -1,30 +1,26 @@
+import type { Clock, Scheduled } from './clock.ts';
 import type { Effect, Steps, Waiter } from './effect.ts';
-import { Interrupt } from './interrupt.ts';
+import { Interrupt, ProcessError } from './errors.ts';
 import { createOneShot, type OneShot } from './one-shot.ts';
-import { ProcessError } from './process-error.ts';
-import type { Scheduled, Simulation } from './simulation.ts';
-
-/** Makes an interrupt of what was left of the wait that it ends. */
-type MakeInterrupt = (remaining: number | undefined) => Interrupt;
 
 /**
  * Steps under way, made by `simulation.spawn`. A model joins and interrupts it; `settled`, `resume` and `due` are for
- * the kernel.
+ * the event loop.
  */
 export class Process<Result> implements Waiter, Scheduled {
   slot = -1;
   /** Whether it has returned or failed. */
   hasEnded = false;
   private readonly end: OneShot<Result>;
-  /** What it waits for, or has waited for; undefined before its first turn, and while an interrupt is on its way. */
+  /** What it waits for, or waited for last; `undefined` before its first turn, and while an interrupt is scheduled. */
   private effect: Effect<unknown> | undefined = undefined;
-  /** The interrupt that is on its way. */
+  /** The interrupt that is scheduled to be thrown. */
   private thrown: Interrupt | undefined = undefined;
-  /** Interrupts that found it not waiting: for its next waits. */
-  private readonly interrupts: MakeInterrupt[] = [];
+  /** Causes of interrupts that came while it was not waiting: they end its next waits. */
+  private readonly interrupts: unknown[] = [];
 
   constructor(
-    readonly simulation: Simulation,
+    readonly clock: Clock,
     readonly name: string,
     /** Lower goes first at the same instant. */
     readonly priority: number,
@@ -32,21 +28,17 @@ export class Process<Result> implements Waiter, Scheduled {
     private readonly onEnd: (process: Process<unknown>) => void,
   ) {
     this.end = createOneShot(`the end of process "${name}"`);
-    simulation.schedule(this, simulation.now, priority);
+    clock.schedule(this, clock.now, priority);
   }
 
-  get process(): Process<unknown> {
-    return this;
-  }
-
-  /** What it waits for, after the words "waits for"; undefined if it does not wait. */
+  /** What it waits for, after the words "waits for"; `undefined` if it does not wait. */
   get waitsFor(): string | undefined {
     return this.effect?.state === 'waiting' ? this.effect.source.describe(this.effect) : undefined;
   }
 
   /**
-   * Waits for the end; results in what the process returns. If it fails, those who wait get its ProcessError; if nobody
-   * does, `run` throws it.
+   * Waits for the end and results in what the process returns. If the process fails, everyone who waits gets its
+   * ProcessError; if nobody waits, `run` throws it.
    */
   join(): Effect<Result> {
     return this.end.wait();
@@ -54,23 +46,18 @@ export class Process<Result> implements Waiter, Scheduled {
 
   /**
    * Throws an Interrupt with `cause` into the process, at this instant, in its turn. What it waits for is given up. If
-   * its wait is over and only its turn has not come, the interrupt hits its next wait.
+   * its wait is over and only its turn has not come, the interrupt ends its next wait.
    * @returns whether the process had not ended
    */
   interrupt(cause: unknown): boolean {
-    return this.interruptWith((remaining) => new Interrupt(cause, remaining));
-  }
-
-  /** As `interrupt`, with an Interrupt of one's own. */
-  interruptWith(make: MakeInterrupt): boolean {
     if (this.hasEnded) return false;
-    if (this.effect?.state === 'waiting') this.replaceWait(this.effect, make);
-    else this.interrupts.push(make);
+    if (this.effect?.state === 'waiting') this.replaceWait(this.effect, cause);
+    else this.interrupts.push(cause);
     return true;
   }
 
   settled(effect: Effect<unknown>): void {
-    this.simulation.schedule(effect, this.simulation.now, this.priority);
+    this.clock.schedule(effect, this.clock.now, this.priority);
   }
 
   resume(effect: Effect<unknown>): void {
@@ -84,7 +71,7 @@ export class Process<Result> implements Waiter, Scheduled {
     this.advance(thrown !== undefined, thrown);
   }
 
-  /** Goes on with a result, or an error, through all waits that are over at once. */
+  /** Continues with a result or an error, through all waits that are over at once. */
   private advance(hasFailed: boolean, value: unknown): void {
     let step: IteratorResult<Effect<unknown>, Result>;
     try {
@@ -92,9 +79,8 @@ export class Process<Result> implements Waiter, Scheduled {
       while (!step.done) {
         const effect = step.value;
         this.effect = effect;
-        const make = this.interrupts.length === 0 ? undefined : this.interrupts.shift();
-        if (make !== undefined) {
-          this.replaceWait(effect, make);
+        if (this.interrupts.length > 0) {
+          this.replaceWait(effect, this.interrupts.shift());
           return;
         }
         if (!effect.begin(this)) return;
@@ -110,8 +96,8 @@ export class Process<Result> implements Waiter, Scheduled {
   }
 
   private fail(error: unknown): void {
-    const { name, simulation } = this;
-    const failure = error instanceof ProcessError ? error : new ProcessError(name, simulation.now, error);
+    const { name, clock } = this;
+    const failure = error instanceof ProcessError ? error : new ProcessError(name, clock.now, error);
     const { isAwaited } = this.end;
     this.hasEnded = true;
     this.onEnd(this);
@@ -119,11 +105,11 @@ export class Process<Result> implements Waiter, Scheduled {
     if (!isAwaited) throw failure;
   }
 
-  /** Gives up what the process waits for, or is about to; an interrupt comes in its place. */
-  private replaceWait(effect: Effect<unknown>, make: MakeInterrupt): void {
-    this.thrown = make(effect.source.remaining?.(effect));
+  /** Gives up what the process waits for, or is about to wait for; an interrupt takes its place. */
+  private replaceWait(effect: Effect<unknown>, cause: unknown): void {
+    this.thrown = new Interrupt(cause, effect.source.remaining?.(effect));
     this.effect = undefined;
     effect.giveUp();
-    this.simulation.schedule(this, this.simulation.now, this.priority);
+    this.clock.schedule(this, this.clock.now, this.priority);
   }
 }

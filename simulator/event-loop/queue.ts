@@ -1,7 +1,7 @@
 import { EventHeap } from './heap.ts';
 import { EventLane } from './lane.ts';
 
-/** What can stand in an EventQueue, in one at a time: it keeps its place there, −1 outside. */
+/** An item of an EventQueue, in one queue at a time: it keeps its slot there, −1 while it is in none. */
 export interface Queued {
   slot: number;
 }
@@ -12,15 +12,15 @@ export const LARGEST_PRIORITY = 255;
 /** A priority below 2⁸ and a sequence number below 2⁴⁴ share the 53 bits of an exact number, the order. */
 const PRIORITY_STEP = 2 ** 44;
 
-/** Fewer dead entries than this are not worth a sweep. */
+/** Fewer dead entries than this are not swept out. */
 const SWEPT_FROM = 64;
 
 /**
- * A queue in the order (time, priority, sequence of arrival). Entries of the current instant that come in order go
- * through the lane, all others through the heap; which way makes no difference to the order.
+ * A queue in the order (time, priority, sequence of arrival). Entries of the current instant that arrive in order go
+ * through the lane, all others through the heap; the order is the same either way.
  *
- * A discarded entry stays behind, dead, until it comes up or until the dead outnumber the living and are swept out. So
- * push and take are O(log n), discard is O(1) amortised, and memory follows the number of the living.
+ * A discarded entry stays in place, dead, until it reaches the front or until dead entries outnumber living ones and are
+ * swept out. So push and take are O(log n), discard is O(1) amortised, and memory follows the number of living entries.
  */
 export class EventQueue<T extends Queued> {
   /** Living entries. */
@@ -63,14 +63,14 @@ export class EventQueue<T extends Queued> {
     return item;
   }
 
-  /** The first item, which stays where it is. */
+  /** The first item, which stays in the queue. */
   first(): T | undefined {
     if (this.dead > 0) this.dropDead();
     if (this.size === 0) return undefined;
     return this.items[this.heapIsFirst() ? this.heap.firstSlot : this.lane.firstSlot];
   }
 
-  /** Of the first item; infinite if there is none. */
+  /** The time of the first item; infinite if there is none. */
   get firstTime(): number {
     if (this.dead > 0) this.dropDead();
     if (this.size === 0) return Number.POSITIVE_INFINITY;

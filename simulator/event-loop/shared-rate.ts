@@ -1,10 +1,46 @@
-import { Alarm } from './alarm.ts';
-import { checkAmount } from './amount.ts';
+import { Alarm, type Clock } from './clock.ts';
 import { Effect, type Source } from './effect.ts';
-import { Level } from './level.ts';
+import { checkAmount } from './errors.ts';
+import { Level, type LevelSummary } from './level.ts';
 import { EventQueue } from './queue.ts';
-import type { Rate, RateOptions, RateUsage } from './rate.ts';
-import type { Simulation } from './simulation.ts';
+
+/** A disk or a link: something that moves bytes at a rate, which all transfers under way share. */
+export interface SharedRate {
+  readonly name: string;
+  /** Bytes per second. */
+  readonly rate: number;
+  /**
+   * Moves `bytes`. If given up, the bytes moved so far stay moved; an Interrupt says how many remain.
+   * @throws RangeError if the bytes are negative or not finite
+   */
+  transfer(bytes: number): Effect<void>;
+  /**
+   * Changes the rate from now on, for transfers under way as well; at 0 they stand still.
+   * @throws RangeError if the rate is negative or not finite
+   */
+  setRate(bytesPerSecond: number): void;
+  usage(): RateUsage;
+}
+
+/** What a rate has done since it was created. */
+export interface RateUsage {
+  /** Seconds in which there was a transfer, even at rate 0. */
+  readonly busySeconds: number;
+  /** Share of the time that was busy. */
+  readonly utilisation: number;
+  /** Bytes moved, including those of transfers that are under way or were given up. */
+  readonly bytes: number;
+  /** Transfers that ended. */
+  readonly completed: number;
+  /** Transfers under way. */
+  readonly transfers: LevelSummary;
+}
+
+export interface RateOptions {
+  readonly name: string;
+  /** Bytes per second. */
+  readonly rate: number;
+}
 
 /** A transfer; `finish` is the virtual time at which it is complete. */
 interface Transfer {
@@ -13,19 +49,19 @@ interface Transfer {
 }
 
 /**
- * A rate that all transfers under way share equally at every moment: processor sharing (Kleinrock 1967), as a disk
- * with deep queues or a fair link does it.
+ * Creates a rate that all transfers under way share equally at every moment: processor sharing (Kleinrock 1967), the
+ * behaviour of a disk with deep queues or of a fair link.
  *
  * Virtual time V counts the bytes that a transfer under way has received: dV/dt = rate / n with n transfers. One that
  * arrives at V with b bytes is complete at V + b, whoever comes and goes and however the rate changes; only the moment
  * at which V gets there moves: the first finish F is due at now + (F − V) n / rate (Parekh and Gallager 1993, Section
  * III, for equal weights). So a change costs O(log n): one entry of a queue ordered by finish, and one alarm.
  */
-export function createSharedRate(simulation: Simulation, options: RateOptions): Rate {
-  return new SharedRate(simulation, options);
+export function createSharedRate(clock: Clock, options: RateOptions): SharedRate {
+  return new ProcessorSharing(clock, options);
 }
 
-class SharedRate implements Rate, Source<Transfer> {
+class ProcessorSharing implements SharedRate, Source<Transfer> {
   readonly name: string;
   rate: number;
   /** V, as of `since`. */
@@ -38,14 +74,14 @@ class SharedRate implements Rate, Source<Transfer> {
   private readonly alarm: Alarm;
 
   constructor(
-    private readonly simulation: Simulation,
+    private readonly clock: Clock,
     { name, rate }: RateOptions,
   ) {
     this.name = name;
     this.rate = checkAmount(rate, 'rate of', name);
-    this.since = simulation.now;
-    this.transfers = new Level(simulation.now);
-    this.alarm = new Alarm(simulation, () => this.finish());
+    this.since = clock.now;
+    this.transfers = new Level(clock.now);
+    this.alarm = new Alarm(clock, () => this.finish());
   }
 
   transfer(bytes: number): Effect<void, Transfer> {
@@ -61,7 +97,7 @@ class SharedRate implements Rate, Source<Transfer> {
 
   usage(): RateUsage {
     this.advance();
-    const transfers = this.transfers.summary(this.simulation.now);
+    const transfers = this.transfers.summary(this.clock.now);
     const { busySeconds, busyShare } = transfers;
     return { busySeconds, utilisation: busyShare, bytes: this.bytes, completed: this.completed, transfers };
   }
@@ -70,14 +106,14 @@ class SharedRate implements Rate, Source<Transfer> {
     this.advance();
     effect.detail.finish = this.virtual + effect.detail.bytes;
     this.finishes.push(effect, effect.detail.finish, 0);
-    this.transfers.add(1, this.simulation.now);
+    this.transfers.add(1, this.clock.now);
     this.setAlarm();
   }
 
   cancel(effect: Effect<unknown, Transfer>): void {
     this.advance();
     this.finishes.discard(effect);
-    this.transfers.add(-1, this.simulation.now);
+    this.transfers.add(-1, this.clock.now);
     this.setAlarm();
   }
 
@@ -93,7 +129,7 @@ class SharedRate implements Rate, Source<Transfer> {
 
   /** Moves V to now. */
   private advance(): void {
-    const { now } = this.simulation;
+    const { now } = this.clock;
     const count = this.finishes.size;
     if (count > 0) this.moveTo(this.virtual + ((now - this.since) * this.rate) / count);
     this.since = now;
@@ -107,7 +143,7 @@ class SharedRate implements Rate, Source<Transfer> {
   /** The first finish is reached: exactly, whatever the rounding of the way there. */
   private finish(): void {
     const { finishes } = this;
-    const { now } = this.simulation;
+    const { now } = this.clock;
     let first = finishes.first();
     if (first !== undefined) this.moveTo(first.detail.finish);
     this.since = now;
@@ -120,21 +156,21 @@ class SharedRate implements Rate, Source<Transfer> {
       this.transfers.add(-1, now);
       first = finishes.first();
     }
-    // Whose turn comes next anyway goes on without an event of its own.
-    const comesNext = this.simulation.isQuiet;
+    // If this transfer's turn comes next anyway, it resumes without an event of its own.
+    const comesNext = this.clock.isQuiet;
     if (!comesNext) last?.succeed(undefined);
     this.setAlarm();
     if (comesNext) last?.resume(undefined);
   }
 
-  /** Sets the alarm to the first finish; V starts anew when nothing is under way, so that it stays exact. */
+  /** Sets the alarm to the first finish. V restarts at 0 when nothing is under way, so that it stays exact. */
   private setAlarm(): void {
     const first = this.finishes.first();
     if (first === undefined) this.virtual = 0;
     if (first === undefined || this.rate === 0) this.alarm.clear();
     else {
       const ahead = Math.max(0, first.detail.finish - this.virtual);
-      this.alarm.set(this.simulation.now + (ahead * this.finishes.size) / this.rate);
+      this.alarm.set(this.clock.now + (ahead * this.finishes.size) / this.rate);
     }
   }
 }

@@ -1,15 +1,16 @@
-import { DeadlockError, type Waiting } from './deadlock-error.ts';
+import type { Clock, Scheduled } from './clock.ts';
 import type { Steps } from './effect.ts';
+import { DeadlockError, seconds, type Waiting } from './errors.ts';
 import { Process } from './process.ts';
-import { EventQueue, LARGEST_PRIORITY, type Queued } from './queue.ts';
-import { seconds } from './text.ts';
+import { EventQueue, LARGEST_PRIORITY } from './queue.ts';
 
-/** Why a run ended: every process has ended; the time was reached; the process waited for has ended. */
+/** Why a run ended: every process has ended, the given time was reached, or the given process has ended. */
 export type RunEnd = 'all-ended' | 'time-reached' | 'process-ended';
 
 /**
- * A discrete-event simulation: processes that wait, a clock that jumps from event to event. Same processes, same order
- * of events, bit by bit: at one time the lower priority goes first, at one priority who was scheduled first.
+ * A discrete-event simulation: processes that wait, and a clock that jumps from event to event. The same processes
+ * give the same order of events, bit by bit: at one time the lower priority goes first, and within a priority the event
+ * that was scheduled first.
  *
  * ```ts
  * const simulation = createSimulation();
@@ -34,9 +35,7 @@ export type RunEnd = 'all-ended' | 'time-reached' | 'process-ended';
  * simulation.run(main); // 16.15 s: a layer comes every 0.2 s, and is computed while the next one is on its way
  * ```
  */
-export interface Simulation {
-  /** Simulated time, seconds since the simulation began. */
-  readonly now: number;
+export interface Simulation extends Clock {
   /**
    * Starts a process at this instant, in its turn.
    * @param name for messages
@@ -53,28 +52,17 @@ export interface Simulation {
   run(until?: number | Process<unknown>): RunEnd;
   /** Every process that waits, in the order of their start. */
   waiting(): Waiting[];
-  /** For resources: calls `item.due()` at `time`, now or later. An item has one such time at most. */
-  schedule(item: Scheduled, time: number, priority: number): void;
-  /** For resources: nothing else is to happen at this instant, so that what is scheduled for it now comes next. */
-  readonly isQuiet: boolean;
-  /** For resources: takes that back. */
-  unschedule(item: Scheduled): void;
-}
-
-/** What can be scheduled: an effect, or a resource's alarm. */
-export interface Scheduled extends Queued {
-  due(): void;
 }
 
 export function createSimulation(): Simulation {
-  return new Kernel();
+  return new EventLoop();
 }
 
-class Kernel implements Simulation {
+class EventLoop implements Simulation {
   now = 0;
   private isRunning = false;
   private readonly events = new EventQueue<Scheduled>();
-  /** Those that have not ended, in the order of their start. */
+  /** Processes that have not ended, in the order of their start. */
   private readonly processes = new Set<Process<unknown>>();
   private readonly forget = (process: Process<unknown>): void => {
     this.processes.delete(process);

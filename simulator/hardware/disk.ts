@@ -1,7 +1,7 @@
 import type { Device } from '../../engine/hardware/device.ts';
 import { reloadRate } from '../../engine/hardware/device.ts';
 import type { Effect } from '../event-loop/effect.ts';
-import { holdUntil } from '../event-loop/hold-until.ts';
+import { holdUntil } from '../event-loop/hold.ts';
 import { createSharedRate } from '../event-loop/shared-rate.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import { type KernelRates, type PagePolicy, policyParameters } from '../page-cache/policies.ts';

@@ -3,7 +3,7 @@ import type { NetworkLink } from '../../engine/hardware/device.ts';
 import { type RandomStream, randomStream } from '../../engine/input/random-stream.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
-import type { Rate } from '../event-loop/rate.ts';
+import type { SharedRate } from '../event-loop/shared-rate.ts';
 import { createSharedRate } from '../event-loop/shared-rate.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 
@@ -27,7 +27,7 @@ export interface Network {
  */
 export function createNetwork(simulation: Simulation, cluster: Cluster, seed: number): Network {
   const { medium = 'switched' } = cluster.links;
-  const ways = new Map<string, Rate>();
+  const ways = new Map<string, SharedRate>();
   const random = randomStream(seed, 'network');
 
   const nameOf = (from: number, to: number, link: NetworkLink): string => {
@@ -38,7 +38,7 @@ export function createNetwork(simulation: Simulation, cluster: Cluster, seed: nu
   };
 
   /** What messages queue for, in seconds of its time: links of different rates can share a medium. */
-  const wayOf = (name: string): Rate => {
+  const wayOf = (name: string): SharedRate => {
     const found = ways.get(name);
     if (found !== undefined) return found;
     const way = createSharedRate(simulation, { name, rate: 1 });

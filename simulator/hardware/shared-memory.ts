@@ -1,5 +1,5 @@
 import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
-import { Alarm } from '../event-loop/alarm.ts';
+import { Alarm } from '../event-loop/clock.ts';
 import { Effect, type Source } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 

@@ -11,9 +11,9 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Steps } from '../event-loop/effect.ts';
+import { type Countdown, createCountdown } from '../event-loop/one-shot.ts';
 import type { SimulationOptions } from '../simulate.ts';
 import { type Computing, compute } from './compute.ts';
-import { type Countdown, createCountdown } from './countdown.ts';
 import { type Sending, send } from './send.ts';
 
 export interface TensorParallelParts extends Computing, Sending {

@@ -8,23 +8,23 @@ import type { Steps } from '../../simulator/event-loop/effect.ts';
 import { hold } from '../../simulator/event-loop/hold.ts';
 import { createMailbox, type Mailbox } from '../../simulator/event-loop/mailbox.ts';
 import { createOneShot } from '../../simulator/event-loop/one-shot.ts';
-import { createServer } from '../../simulator/event-loop/server.ts';
 import { createSimulation } from '../../simulator/event-loop/simulation.ts';
 import { summarise } from './measure.ts';
 import type { Result } from './planner.ts';
 
 /**
- * The ring of event-loop-simpy.py, step by step: a station takes a token, serves it at a server that all share, passes it on
- * and rests. It rests lest it take the next token at the instant at which its neighbour gets this one: SimPy makes an
- * event of every step, here a step that needn't wait is none, and so the two would ask for the server in another order.
+ * The ring of event-loop-simpy.py, step by step: a station takes a token, then one of the permits that all stations
+ * share, holds it for a while, passes the token on and rests. It rests so as not to take the next token at the instant at
+ * which its neighbour gets this one: SimPy makes an event of every step, while here a step that need not wait is none, so
+ * that the two would take permits in another order.
  */
 const STATIONS = 100;
 const TOKENS = 30;
-const PLACES = 4;
+const PERMITS = 4;
 const REST = 0.1;
 /** Its multiples are spread evenly, so that hardly any two events coincide. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
-/** Take, acquire, hold, release, put, hold. */
+/** Take a token, take a permit, hold, put the permit, put the token, hold. */
 const STEPS_PER_PASS = 6;
 const PASSES = 100_000;
 const PAIRS = 9;
@@ -37,7 +37,7 @@ interface RingRun {
 
 function ring(passes: number): RingRun {
   const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server', capacity: PLACES });
+  const permits = createMailbox<void>(simulation, { name: 'permits' });
   const boxes = Array.from({ length: STATIONS }, (_, index) => createMailbox<number>(simulation, { name: `${index}` }));
   const end = createOneShot('the last pass');
   let left = passes;
@@ -47,9 +47,9 @@ function ring(passes: number): RingRun {
     const following = boxes[(index + 1) % STATIONS] as Mailbox<number>;
     for (;;) {
       const token = yield* own.take();
-      const claim = yield* server.acquire();
+      yield permits.take();
       yield hold(1 + (((token * STATIONS + index) * GOLDEN) % 1));
-      claim.release();
+      yield permits.put();
       checksum = (checksum * 31 + token * STATIONS + index) % 1000003;
       if (--left === 0) end.succeed();
       yield following.put(token);
@@ -57,6 +57,7 @@ function ring(passes: number): RingRun {
     }
   }
   function* start(): Steps {
+    for (let permit = 0; permit < PERMITS; permit++) yield permits.put();
     for (let token = 0; token < TOKENS; token++) yield (boxes[3 * token] as Mailbox<number>).put(token);
     yield end.wait();
   }
@@ -84,14 +85,14 @@ export function benchRing(): Result[] {
   }
   const rates = own.map((seconds) => (STEPS_PER_PASS * PASSES) / seconds);
   const ringLine = {
-    what: `kernel, ring of ${STATIONS} processes, ${TOKENS} tokens`,
+    what: `event loop, ring of ${STATIONS} processes, ${TOKENS} tokens`,
     measured: `${millions(summarise(rates).median)} steps/s (${range(rates, millions)})`,
     target: '',
     met: undefined,
   };
   if (python === undefined) {
     const hint = 'SimPy ≥ 3 is not installed (Debian: python3-simpy3; else pip install simpy)';
-    return [ringLine, { what: 'kernel beside SimPy', measured: hint, target: '', met: undefined }];
+    return [ringLine, { what: 'event loop beside SimPy', measured: hint, target: '', met: undefined }];
   }
   const versions = JSON.parse(runPython(python) ?? '{}') as { python: string; simpy: string };
   const { median } = summarise(ratios);
@@ -99,7 +100,7 @@ export function benchRing(): Result[] {
   return [
     ringLine,
     {
-      what: `kernel beside SimPy ${versions.simpy} on Python ${versions.python}, ${PAIRS} pairs`,
+      what: `event loop beside SimPy ${versions.simpy} on Python ${versions.python}, ${PAIRS} pairs`,
       measured: `${times(median)} as fast (${range(ratios, times)})`,
       target: '≥ 5 ×',
       met: median >= 5,
@@ -133,11 +134,11 @@ export function benchPending(): Result[] {
       return ((count - before) / (performance.now() - begin)) * 1e3;
     });
     const measured = `${millions(summarise(rates).median)} events/s (${range(rates, millions)})`;
-    return { what: `kernel, ${pending.toLocaleString('en')} events pending`, measured, target: '', met: undefined };
+    return { what: `event loop, ${pending.toLocaleString('en')} events pending`, measured, target: '', met: undefined };
   });
 }
 
-/** Bytes that may be left over after millions of events: what the engine and the runtime keep for themselves. */
+/** Bytes that may be left over after millions of events: what the event loop and the JavaScript engine keep for themselves. */
 const FLAT_BYTES = 2 ** 20;
 
 /** Memory in use after a million events and after ten: holds, with timeouts in the far future that are given up. */
@@ -160,7 +161,7 @@ export function benchMemory(): Result[] {
   const growth = used() - early;
   return [
     {
-      what: 'kernel, memory from the 1st to the 10th million events',
+      what: 'event loop, memory from the 1st to the 10th million events',
       measured: `${(growth / 1024).toFixed(0)} KiB more`,
       target: `≤ ${FLAT_BYTES / 1024} KiB`,
       met: growth <= FLAT_BYTES,

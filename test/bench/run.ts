@@ -6,7 +6,7 @@ import { benchSweep } from './sweep.ts';
 
 /** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
 async function main(): Promise<void> {
-  process.stderr.write('timing: optimal, predict, halda, simulation kernel (about a minute)\n');
+  process.stderr.write('timing: optimal, predict, halda, event loop (about a minute)\n');
   const results: Result[] = [
     ...benchOptimal(),
     ...benchPredict(),

@@ -1,23 +1,16 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { allOf, anyOf } from '../../../simulator/event-loop/any-of.ts';
+import { anyOf } from '../../../simulator/event-loop/any-of.ts';
 import type { Effect, Steps } from '../../../simulator/event-loop/effect.ts';
+import { Interrupt } from '../../../simulator/event-loop/errors.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
-import { createInOrderRate } from '../../../simulator/event-loop/in-order-rate.ts';
-import { Interrupt } from '../../../simulator/event-loop/interrupt.ts';
 import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
-import { createServer } from '../../../simulator/event-loop/server.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';
 
-/** A process in `wait`, interrupted at `time`, others behind it: what is left of the wait. */
-function remainingAfter(
-  simulation: Simulation,
-  wait: Effect<unknown>,
-  time: number,
-  behind: readonly Effect<unknown>[] = [],
-): number | undefined {
+/** What is left of the wait of a process that is interrupted at `time`. */
+function remainingAfter(simulation: Simulation, wait: Effect<unknown>, time: number): number | undefined {
   let remaining: number | undefined;
   function* victim(): Steps {
     try {
@@ -35,7 +28,6 @@ function remainingAfter(
     assert.ok(process.interrupt('enough'));
   }
   simulation.spawn('interrupter', interrupter());
-  for (const effect of behind) simulation.spawn('behind', waits(effect));
   simulation.run();
   return remaining;
 }
@@ -102,61 +94,6 @@ test('interrupted in a shared transfer: the bytes that remain, and the others sp
   assert.equal([end, disk.usage().bytes, disk.usage().completed], [7, 70, 1]);
 });
 
-test('interrupted under way at a rate that serves in order: the next starts at once', () => {
-  const simulation = createSimulation();
-  const link = createInOrderRate(simulation, { name: 'link', rate: 10 });
-  const remaining = remainingAfter(simulation, link.transfer(100), 4, [link.transfer(50)]);
-  // 40 of 100 bytes moved at 4; then 50 bytes in 5 s.
-  assert.equal([remaining, simulation.now, link.usage().bytes], [60, 9, 90]);
-});
-
-test('interrupted in line for a rate that serves in order: nothing was moved', () => {
-  const simulation = createSimulation();
-  const link = createInOrderRate(simulation, { name: 'link', rate: 10 });
-  simulation.spawn('first', waits(link.transfer(50)));
-  const remaining = remainingAfter(simulation, link.transfer(100), 4, [link.transfer(10)]);
-  assert.equal([remaining, simulation.now, link.usage().bytes], [100, 6, 60]);
-});
-
-test('interrupted in line for a server: the next takes the turn', () => {
-  const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server' });
-  simulation.spawn('first', waits(server.serve(10)));
-  const remaining = remainingAfter(simulation, server.serve(3), 4, [server.serve(1)]);
-  assert.equal([remaining, simulation.now, server.usage().completed], [3, 11, 2]);
-});
-
-test('interrupted in service: the seconds that remain, and the next is served at once', () => {
-  const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server' });
-  const remaining = remainingAfter(simulation, server.serve(10), 4, [server.serve(1)]);
-  assert.equal([remaining, simulation.now, server.usage().completed], [6, 5, 1]);
-});
-
-test('interrupted with a claim: finally gives it back', () => {
-  const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server' });
-  function* careful(): Steps {
-    const claim = yield* server.acquire();
-    try {
-      yield hold(100);
-    } finally {
-      claim.release();
-      claim.release(); // once more changes nothing
-    }
-  }
-  const process = simulation.spawn('careful', careful());
-  function* main(): Steps {
-    yield hold(2);
-    process.interrupt('fire');
-    yield server.serve(1);
-  }
-  simulation.spawn('main', main());
-  assert.throws(() => simulation.run(), /process "careful" failed at 2 s: interrupted: fire/);
-  assert.is(simulation.run(), 'all-ended');
-  assert.equal([simulation.now, server.usage().completed], [3, 2]);
-});
-
 test('interrupted while waiting for an item: it goes to the next who waits', () => {
   const simulation = createSimulation();
   const box = createMailbox<string>(simulation, { name: 'box' });
@@ -178,33 +115,31 @@ test('interrupted while waiting for an item: it goes to the next who waits', () 
 test('interrupted while waiting for several: all are given up', () => {
   const simulation = createSimulation();
   const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
-  const server = createServer(simulation, { name: 'server' });
-  const wait = allOf(server.acquire(), anyOf(disk.transfer(1000), hold(500)));
-  assert.is(remainingAfter(simulation, wait, 4, [server.serve(1)]), undefined);
-  // The place was given back at 4, and the next one kept it for 1 s; no transfer or hold goes on.
-  assert.equal([simulation.now, disk.usage().bytes, server.usage().completed], [5, 40, 1]);
+  const box = createMailbox<string>(simulation, { name: 'box' });
+  const wait = anyOf(box.take(), anyOf(disk.transfer(1000), hold(500)));
+  assert.is(remainingAfter(simulation, wait, 4), undefined);
+  // No transfer or hold goes on, and nobody waits for the mailbox.
+  assert.equal([simulation.now, disk.usage().bytes, box.usage().takers.now], [4, 40, 0]);
 });
 
-test('interrupted with half of it done: a place won goes back, also out of a nested wait; a service done stays done', () => {
+test('given up at the instant of its success, a nested wait takes its result back', () => {
   const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server' });
-  const other = createServer(simulation, { name: 'other' });
   const box = createMailbox<string>(simulation, { name: 'box' });
   let got = '';
   function* next(): Steps {
     yield hold(3);
     got = yield* box.take();
   }
-  function* sender(): Steps {
-    yield hold(1);
+  function* main(): Steps {
     yield box.put('parcel');
+    // The beginning of the second branch settles the first; the parcel, taken by the third, goes back.
+    const gate = createMailbox<string>(simulation, { name: 'gate' });
+    const { index } = yield* anyOf(anyOf(gate.take(), hold(9)), gate.put('open'), box.take());
+    assert.is(index, 0);
   }
   simulation.spawn('next', next());
-  simulation.spawn('sender', sender());
-  const wait = allOf(anyOf(server.acquire(), hold(9)), other.serve(1), box.take(), hold(100));
-  remainingAfter(simulation, wait, 4, [server.serve(1)]);
-  assert.equal([simulation.now, server.usage().completed, other.usage().completed], [5, 1, 1]);
-  // The parcel, taken at 1, went on to the next who waits for one.
+  simulation.spawn('main', main());
+  simulation.run();
   assert.equal([got, box.usage().taken, box.usage().items.now], ['parcel', 1, 0]);
 });
 

@@ -1,11 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomStream } from '../../../engine/input/random-stream.ts';
-import type { Effect, Steps } from '../../../simulator/event-loop/effect.ts';
+import type { Steps } from '../../../simulator/event-loop/effect.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
-import { createInOrderRate } from '../../../simulator/event-loop/in-order-rate.ts';
-import { createServer } from '../../../simulator/event-loop/server.ts';
-import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
+import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
+import { createSharedRate, type SharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';
 import { near, relativelyNear } from '../../support/near.ts';
 
@@ -14,12 +13,12 @@ const CUSTOMERS = 100_000;
 const LOAD = 0.7;
 
 /** Mean seconds that customers spend who come at random (a Poisson process) for what `service` makes of them. */
-function meanSojourn(simulation: Simulation, service: () => Effect<unknown>): number {
+function meanSojourn(simulation: Simulation, service: () => Steps): number {
   const stream = randomStream(11, 'arrivals');
   let total = 0;
   function* customer(): Steps {
     const arrival = simulation.now;
-    yield service();
+    yield* service();
     total += simulation.now - arrival;
   }
   function* arrivals(): Steps {
@@ -38,25 +37,38 @@ function exponential(name: string): () => number {
   return () => -Math.log(1 - stream.next());
 }
 
-test('M/M/1: a customer spends 1 / (1 − load) on average; Little: customers present = rate × time spent', () => {
+/** A number of equal places, as a mailbox of permits: customers wait for one in the order of their arrival. */
+function createServer(simulation: Simulation, places: number): (seconds: number) => Steps {
+  const permits = createMailbox<void>(simulation, { name: 'permits' });
+  function* stock(): Steps {
+    for (let place = 0; place < places; place++) yield permits.put();
+  }
+  simulation.spawn('stock', stock());
+  return function* serve(seconds) {
+    yield permits.take();
+    yield hold(seconds);
+    yield permits.put();
+  };
+}
+
+test('M/M/1: a customer spends 1 / (1 − load) on average', () => {
   const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server' });
+  const serve = createServer(simulation, 1);
   const seconds = exponential('services');
-  const mean = meanSojourn(simulation, () => server.serve(seconds()));
-  relativelyNear(mean, 1 / (1 - LOAD), 0.05);
-  const { users, line, utilisation } = server.usage();
-  relativelyNear(utilisation, LOAD, 0.02);
-  // Little's law holds for every run exactly, not only on average.
-  near(users.integral + line.integral, mean * CUSTOMERS, 1e-6 * CUSTOMERS);
+  relativelyNear(
+    meanSojourn(simulation, () => serve(seconds())),
+    1 / (1 - LOAD),
+    0.05,
+  );
 });
 
 test('M/M/2: Erlang C', () => {
   // Two servers at load 0.35 each: C = 0.7²/2/(1 − 0.35) / (1 + 0.7 + that) = 0.1815; T = 1 + C / (2 − 0.7) = 1.1396.
   const simulation = createSimulation();
-  const server = createServer(simulation, { name: 'server', capacity: 2 });
+  const serve = createServer(simulation, 2);
   const seconds = exponential('services');
   relativelyNear(
-    meanSojourn(simulation, () => server.serve(seconds())),
+    meanSojourn(simulation, () => serve(seconds())),
     1.1396,
     0.02,
   );
@@ -64,31 +76,36 @@ test('M/M/2: Erlang C', () => {
 
 test('M/D/1 in order: Pollaczek and Khinchine, half the wait of M/M/1', () => {
   const simulation = createSimulation();
-  const link = createInOrderRate(simulation, { name: 'link', rate: 8 });
+  const serve = createServer(simulation, 1);
   relativelyNear(
-    meanSojourn(simulation, () => link.transfer(8)),
+    meanSojourn(simulation, () => serve(1)),
     1 + LOAD / (2 * (1 - LOAD)),
     0.03,
   );
 });
 
-test('processor sharing: 1 / (1 − load) whatever the sizes', () => {
+function* moved(rate: SharedRate, bytes: number): Steps {
+  yield rate.transfer(bytes);
+}
+
+test('processor sharing: 1 / (1 − load) whatever the sizes; Little: transfers present = rate × time spent', () => {
   const equal = createSimulation();
   const disk = createSharedRate(equal, { name: 'disk', rate: 8 });
   relativelyNear(
-    meanSojourn(equal, () => disk.transfer(8)),
+    meanSojourn(equal, () => moved(disk, 8)),
     1 / (1 - LOAD),
     0.05,
   );
   const mixed = createSimulation();
   const other = createSharedRate(mixed, { name: 'disk', rate: 8 });
   const size = exponential('sizes');
-  relativelyNear(
-    meanSojourn(mixed, () => other.transfer(8 * size())),
-    1 / (1 - LOAD),
-    0.05,
-  );
-  assert.is(other.usage().completed, CUSTOMERS);
+  const mean = meanSojourn(mixed, () => moved(other, 8 * size()));
+  relativelyNear(mean, 1 / (1 - LOAD), 0.05);
+  const { completed, utilisation, transfers } = other.usage();
+  assert.is(completed, CUSTOMERS);
+  relativelyNear(utilisation, LOAD, 0.02);
+  // Little's law holds for every run exactly, not only on average.
+  near(transfers.integral, mean * CUSTOMERS, 1e-6 * CUSTOMERS);
 });
 
 test.run();

@@ -4,13 +4,13 @@ import * as assert from 'uvu/assert';
 import { anyOf } from '../../../simulator/event-loop/any-of.ts';
 import type { Steps } from '../../../simulator/event-loop/effect.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
-import type { Rate } from '../../../simulator/event-loop/rate.ts';
+import type { SharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';
 import { near } from '../../support/near.ts';
 import { createLog } from './log.ts';
 
-function* transfer(disk: Rate, arrival: number, bytes: number, done: () => void): Steps {
+function* transfer(disk: SharedRate, arrival: number, bytes: number, done: () => void): Steps {
   yield hold(arrival);
   yield disk.transfer(bytes);
   done();

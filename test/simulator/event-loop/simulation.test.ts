@@ -3,11 +3,8 @@ import * as assert from 'uvu/assert';
 import { randomStream } from '../../../engine/input/random-stream.ts';
 import { anyOf } from '../../../simulator/event-loop/any-of.ts';
 import type { Effect, Steps } from '../../../simulator/event-loop/effect.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
-import { holdUntil } from '../../../simulator/event-loop/hold-until.ts';
-import { createInOrderRate } from '../../../simulator/event-loop/in-order-rate.ts';
+import { hold, holdUntil } from '../../../simulator/event-loop/hold.ts';
 import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
-import { createServer } from '../../../simulator/event-loop/server.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';
 import { near } from '../../support/near.ts';
@@ -119,8 +116,6 @@ test('the priority of a process holds for whatever it waits for', () => {
   const waits: ((simulation: Simulation, seconds: number) => Effect<unknown>)[] = [
     (_, seconds) => hold(seconds),
     (_, seconds) => anyOf(hold(seconds), hold(2)),
-    (simulation, seconds) => createServer(simulation, { name: 'server' }).serve(seconds),
-    (simulation, seconds) => createInOrderRate(simulation, { name: 'link', rate: 1 }).transfer(seconds),
     (simulation, seconds) => createSharedRate(simulation, { name: 'disk', rate: 1 }).transfer(seconds),
     (simulation) => {
       function* child(): Steps {
@@ -243,27 +238,31 @@ test('waiting() tells what everyone waits for at the moment', () => {
   assert.equal(seen, [{ process: 'sleeper', waitsFor: 'the clock to reach 0.3 s' }]);
 });
 
-/** Workers of random pace over one disk, one server, one mailbox: a log of everything. */
+/** Workers of random pace over one disk and one mailbox, which interrupt each other: a log of everything. */
 function randomModel(seed: number): readonly string[] {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
-  const cpu = createServer(simulation, { name: 'cpu', capacity: 2, preemptive: true });
   const box = createMailbox<string>(simulation, { name: 'box', capacity: 3 });
   const stream = randomStream(seed, 'workers');
   function* worker(name: string): Steps {
     for (let round = 0; round < 20; round++) {
-      yield disk.transfer(stream.integer(0, 9));
       try {
-        yield cpu.serve(stream.integer(0, 3), stream.integer(0, 2));
+        yield disk.transfer(stream.integer(0, 9));
+        if (stream.integer(0, 2) === 0) workers[stream.integer(0, 5)]?.interrupt(name);
+        yield hold(stream.integer(0, 3));
       } catch (error) {
         note(`${name}: ${(error as Error).message}`);
       }
-      const first = yield* anyOf(box.put(name), box.take(), hold(stream.integer(0, 2)));
-      note(`${name} ${round} ${first.index}${first.index === 1 ? ` from ${first.value}` : ''}`);
+      try {
+        const first = yield* anyOf(box.put(name), box.take(), hold(stream.integer(0, 2)));
+        note(`${name} ${round} ${first.index}${first.index === 1 ? ` from ${first.value}` : ''}`);
+      } catch (error) {
+        note(`${name}: ${(error as Error).message}`);
+      }
     }
   }
-  for (const name of 'abcdef') simulation.spawn(name, worker(name), stream.integer(-1, 1));
+  const workers = [...'abcdef'].map((name) => simulation.spawn(name, worker(name), stream.integer(-1, 1)));
   simulation.run();
   return lines;
 }
