@@ -9,10 +9,10 @@ import { formatPercent } from '../engine/terminal/format.ts';
 import { readChoice, readChoices, readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable } from '../engine/terminal/table.ts';
+import { type GapRow, type GapSettings, type GapSummary, gapOf, summariseGap } from './halda-gap/gap.ts';
+import { gapReport } from './halda-gap/report.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
-import { type GapRow, type GapSettings, type GapSummary, gapOf, summariseGap } from './lib/gap/gap.ts';
-import { gapReport } from './lib/gap/report.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 

@@ -3,18 +3,18 @@ import { createWorkload } from '../engine/model/workload.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { wrapText } from '../engine/terminal/table.ts';
+import { resultsCsv, timingCsv } from './halda-sweep/csv.ts';
+import { findings } from './halda-sweep/findings.ts';
+import { type SweepInputs, sweepInputs } from './halda-sweep/inputs.ts';
+import { type SweepOptions, sweepOptions } from './halda-sweep/options.ts';
+import { sweepReport } from './halda-sweep/report.ts';
+import { requirePlan } from './halda-sweep/require-plan.ts';
+import { type ClusterResults, planFiles, resultsJson, traceFiles } from './halda-sweep/results.ts';
+import { subsetsWithHead, sweepSubsets } from './halda-sweep/subsets.ts';
+import { type SweepCase, sweepCluster } from './halda-sweep/sweep.ts';
+import { sweepTable } from './halda-sweep/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { renderReport } from './lib/report.ts';
-import { resultsCsv, timingCsv } from './lib/sweep/csv.ts';
-import { findings } from './lib/sweep/findings.ts';
-import { type SweepInputs, sweepInputs } from './lib/sweep/inputs.ts';
-import { type SweepOptions, sweepOptions } from './lib/sweep/options.ts';
-import { sweepReport } from './lib/sweep/report.ts';
-import { requirePlan } from './lib/sweep/require-plan.ts';
-import { type ClusterResults, planFiles, resultsJson, traceFiles } from './lib/sweep/results.ts';
-import { subsetsWithHead, sweepSubsets } from './lib/sweep/subsets.ts';
-import { type SweepCase, sweepCluster } from './lib/sweep/sweep.ts';
-import { sweepTable } from './lib/sweep/table.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 /** Seconds for one integer program; those of a home take well under one. */

@@ -2,16 +2,16 @@ import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from 
 import { findPublished, type PublishedCell } from '../datasets/published.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { wrapText } from '../engine/terminal/table.ts';
+import { configuration } from './helm-split/configurations.ts';
+import { EXAMPLE, runningExample } from './helm-split/example.ts';
+import { helmFindings } from './helm-split/findings.ts';
+import { type HelmOptions, helmOptions } from './helm-split/options.ts';
+import { publishedRemarks } from './helm-split/published.ts';
+import { type HelmResults, helmReport, shownConfiguration } from './helm-split/report.ts';
+import { vramIntervals } from './helm-split/reserve.ts';
+import { curveCsv, planFiles, resultsCsv, resultsJson } from './helm-split/results.ts';
+import { configurationTable, curveText, exampleTable } from './helm-split/terminal.ts';
 import { runExperiment } from './lib/cli.ts';
-import { configuration } from './lib/helm/configurations.ts';
-import { EXAMPLE, runningExample } from './lib/helm/example.ts';
-import { helmFindings } from './lib/helm/findings.ts';
-import { type HelmOptions, helmOptions } from './lib/helm/options.ts';
-import { publishedRemarks } from './lib/helm/published.ts';
-import { type HelmResults, helmReport, shownConfiguration } from './lib/helm/report.ts';
-import { vramIntervals } from './lib/helm/reserve.ts';
-import { curveCsv, planFiles, resultsCsv, resultsJson } from './lib/helm/results.ts';
-import { configurationTable, curveText, exampleTable } from './lib/helm/terminal.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 

@@ -3,12 +3,12 @@ import { readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
-import { backendsOf } from './lib/paged-context/backends.ts';
-import { contextFindings } from './lib/paged-context/findings.ts';
-import { LIMIT_COLUMNS, limitCells, pagedContextReport } from './lib/paged-context/report.ts';
-import { contextRows, contextsCsv, timesCsv } from './lib/paged-context/results.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { backendsOf } from './paged-context/backends.ts';
+import { contextFindings } from './paged-context/findings.ts';
+import { LIMIT_COLUMNS, limitCells, pagedContextReport } from './paged-context/report.ts';
+import { contextRows, contextsCsv, timesCsv } from './paged-context/results.ts';
 
 interface Options {
   readonly machines: string;

@@ -6,14 +6,14 @@ import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
 import { namedW4a16Model } from './lib/catalogue-w4a16.ts';
 import { runExperiment } from './lib/cli.ts';
-import { phonesFinding } from './lib/phones/finding.ts';
-import { PLANNERS, planAndJudge } from './lib/phones/plans.ts';
-import { phonesReport } from './lib/phones/report.ts';
-import { SWEEP_POINTS, sweepPhones } from './lib/phones/sweeps.ts';
-import { PLAN_COLUMNS, planCells, plansCsv, sweepsCsv } from './lib/phones/tables.ts';
-import { variantsOf } from './lib/phones/variants.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { phonesFinding } from './phones-in-the-ring/finding.ts';
+import { PLANNERS, planAndJudge } from './phones-in-the-ring/plans.ts';
+import { phonesReport } from './phones-in-the-ring/report.ts';
+import { SWEEP_POINTS, sweepPhones } from './phones-in-the-ring/sweeps.ts';
+import { PLAN_COLUMNS, planCells, plansCsv, sweepsCsv } from './phones-in-the-ring/tables.ts';
+import { variantsOf } from './phones-in-the-ring/variants.ts';
 
 interface Options {
   readonly cluster: string;

@@ -7,11 +7,12 @@ import type { Plan } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../engine/schedule/registry.ts';
-import { ringAware } from '../engine/schedule/ring-aware.ts';
+import { ringAware } from '../engine/schedule/ring-aware/ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from '../engine/schedule/scheduler.ts';
-import { withChips } from '../engine/schedule/with-chips.ts';
+import { withChips } from '../engine/schedule/tensor-partition/with-chips.ts';
 import { wrapText } from '../engine/terminal/table.ts';
 import { perfettoTrace } from '../engine/trace/perfetto.ts';
+import { layersText } from './halda-sweep/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { type ReplayOptions, replayOptions } from './lib/replay/options.ts';
 import { closedForm, type Replay, replay } from './lib/replay/replay.ts';
@@ -20,7 +21,6 @@ import { pressure, replayTable } from './lib/replay/table.ts';
 import { renderReport } from './lib/report.ts';
 import { simulatedReclaim } from './lib/simulated-reclaim.ts';
 import { simulatedSeconds } from './lib/simulated-seconds.ts';
-import { layersText } from './lib/sweep/table.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 /** Seconds for one integer program of a scheduler that needs them. */

@@ -39,7 +39,7 @@ const imports = Object.entries(metafile.inputs).flatMap(([file, input]) =>
 test('the pure parts bundle for a browser without any Node module', () => {
   const fromNode = imports.filter(({ path }) => path.startsWith('node:') || builtinModules.includes(path));
   assert.equal(fromNode, []);
-  assert.ok(imports.some(({ file }) => file === 'engine/schedule/optimal.ts'));
+  assert.ok(imports.some(({ file }) => file === 'engine/schedule/exact/optimal.ts'));
 });
 
 /** Arrows run one way: a folder imports from itself and from folders before it. */

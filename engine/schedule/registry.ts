@@ -1,23 +1,23 @@
 import { DEFAULT_RUNTIME } from '../cost/runtime.ts';
-import { computeRatio } from './compute-ratio.ts';
-import { cpuGpuSplit } from './cpu-gpu-split.ts';
-import { exo } from './exo.ts';
-import { halda } from './halda.ts';
-import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda-options.ts';
-import { helmDevices } from './helm-devices.ts';
-import { helmRing } from './helm-ring.ts';
+import { computeRatio } from './baselines/compute-ratio.ts';
+import { exo } from './baselines/exo.ts';
+import { layerStreaming } from './baselines/layer-streaming.ts';
+import { memoryRatio } from './baselines/memory-ratio.ts';
+import { singleDevice } from './baselines/single-device.ts';
+import { tensorParallel } from './baselines/tensor-parallel.ts';
+import { vllm } from './baselines/vllm.ts';
+import { milp } from './exact/milp.ts';
+import { optimal } from './exact/optimal.ts';
+import { halda } from './halda/halda.ts';
+import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda/options.ts';
+import { cpuGpuSplit } from './helm/cpu-gpu-split.ts';
+import { helmDevices } from './helm/devices.ts';
+import { helmRing } from './helm/ring.ts';
 import type { IntegerSolver } from './integer-solver.ts';
-import { layerStreaming } from './layer-streaming.ts';
-import { memoryRatio } from './memory-ratio.ts';
-import { milp } from './milp.ts';
-import { optimal } from './optimal.ts';
-import { ringAware } from './ring-aware.ts';
+import { ringAware } from './ring-aware/ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from './scheduler.ts';
-import { singleDevice } from './single-device.ts';
-import { tensorParallel } from './tensor-parallel.ts';
 import { tensorPartition } from './tensor-partition/tensor-partition.ts';
-import { vllm } from './vllm.ts';
-import { withChips } from './with-chips.ts';
+import { withChips } from './tensor-partition/with-chips.ts';
 
 /**
  * A scheduler with its default options, as experiments list it. Those that plan a ring by its costs take chips with an

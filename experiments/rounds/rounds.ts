@@ -4,7 +4,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import { turnChoices } from '../../engine/schedule/ring-aware-turns.ts';
+import { turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
 import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
 import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';

@@ -4,11 +4,11 @@ import type { DeviceKind } from '../../engine/hardware/device.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { halda } from '../../engine/schedule/halda.ts';
-import { ALGORITHM_1, ALGORITHM_1_REPAIRED, type HaldaOptions } from '../../engine/schedule/halda-options.ts';
+import { memoryRatio } from '../../engine/schedule/baselines/memory-ratio.ts';
+import { optimal } from '../../engine/schedule/exact/optimal.ts';
+import { halda } from '../../engine/schedule/halda/halda.ts';
+import { ALGORITHM_1, ALGORITHM_1_REPAIRED, type HaldaOptions } from '../../engine/schedule/halda/options.ts';
 import { type IntegerSolver, loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
-import { memoryRatio } from '../../engine/schedule/memory-ratio.ts';
-import { optimal } from '../../engine/schedule/optimal.ts';
 import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 import { measure, summarise, type Timing } from './measure.ts';
 

@@ -4,10 +4,10 @@ import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/loa
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
-import { judgeInParallel } from '../../experiments/lib/partition/parallel.ts';
-import { POLICIES } from '../../experiments/lib/partition/policies.ts';
-import { sampleNumbers } from '../../experiments/lib/partition/sample.ts';
-import { createSweeper, type Sweeper, type SweepSetting } from '../../experiments/lib/partition/sweeper.ts';
+import { judgeInParallel } from '../../experiments/partition-sweep/parallel.ts';
+import { POLICIES } from '../../experiments/partition-sweep/policies.ts';
+import { sampleNumbers } from '../../experiments/partition-sweep/sample.ts';
+import { createSweeper, type Sweeper, type SweepSetting } from '../../experiments/partition-sweep/sweeper.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { summarise } from './measure.ts';
 import type { Result } from './planner.ts';

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
-import { type GapRow, gapOf, summariseGap } from '../../experiments/lib/gap/gap.ts';
+import { type GapRow, gapOf, summariseGap } from '../../experiments/halda-gap/gap.ts';
 
 const solver = await loadIntegerSolver();
 test.after(() => solver.dispose());

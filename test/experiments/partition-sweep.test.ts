@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Summary } from '../../experiments/lib/partition/summary.ts';
+import type { Summary } from '../../experiments/partition-sweep/summary.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 

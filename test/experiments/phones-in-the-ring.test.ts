@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCluster, loadPlan } from '../../datasets/load.ts';
-import { changed } from '../../experiments/lib/phones/sweeps.ts';
-import { chipsOf, variantsOf } from '../../experiments/lib/phones/variants.ts';
+import { changed } from '../../experiments/phones-in-the-ring/sweeps.ts';
+import { chipsOf, variantsOf } from '../../experiments/phones-in-the-ring/variants.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 

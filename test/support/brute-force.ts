@@ -3,7 +3,7 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../engine/hardware/device.ts';
 import type { Plan, WeightsPolicy } from '../../engine/plan/plan.ts';
 import { ringPlan, type Window } from '../../engine/plan/ring-plan.ts';
-import type { OptimalOptions } from '../../engine/schedule/optimal.ts';
+import type { OptimalOptions } from '../../engine/schedule/exact/optimal.ts';
 import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 
 /** The least predicted TPOT of all plans there are; infinite if none can run. */

@@ -6,7 +6,7 @@ import type { Device, FlopRates, Gpu, Link, OperatingSystem } from '../../engine
 import { createModel, kvBytesPerToken, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
-import type { OptimalOptions } from '../../engine/schedule/optimal.ts';
+import type { OptimalOptions } from '../../engine/schedule/exact/optimal.ts';
 import type { SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 
 export interface RandomRing {

@@ -3,7 +3,7 @@ import { activationBytes, ROOFLINE_RUNTIME } from '../../../engine/cost/roofline
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import { cpuGpuSplit } from '../../../engine/schedule/cpu-gpu-split.ts';
+import { cpuGpuSplit } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
 
 /** A split that the thesis prints, beside the search's; units are blocks, embedding and output projection. */
 export interface SplitCheck {

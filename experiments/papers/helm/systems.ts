@@ -2,8 +2,8 @@ import { ROOFLINE_RUNTIME } from '../../../engine/cost/roofline.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device, DiscreteGpu } from '../../../engine/hardware/device.ts';
-import { cpuGpuSplit, splitPlan } from '../../../engine/schedule/cpu-gpu-split.ts';
-import { layerStreaming } from '../../../engine/schedule/layer-streaming.ts';
+import { layerStreaming } from '../../../engine/schedule/baselines/layer-streaming.ts';
+import { cpuGpuSplit, splitPlan } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 import type { Running } from './machine.ts';
 

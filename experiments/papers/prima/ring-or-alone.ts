@@ -1,8 +1,8 @@
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { optimal } from '../../../engine/schedule/optimal.ts';
+import { singleDevice } from '../../../engine/schedule/baselines/single-device.ts';
+import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
-import { singleDevice } from '../../../engine/schedule/single-device.ts';
 import { evenReloads } from './even-reloads.ts';
 
 /**

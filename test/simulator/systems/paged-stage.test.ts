@@ -5,7 +5,7 @@ import type { KvPaging } from '../../../engine/cost/kv-pages.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { helmRing } from '../../../engine/schedule/helm-ring.ts';
+import { helmRing } from '../../../engine/schedule/helm/ring.ts';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { near } from '../../support/near.ts';

@@ -6,7 +6,7 @@ import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
 import type { TensorPartition } from '../../../engine/plan/tensor-partition.ts';
-import { withPartitions } from '../../../engine/schedule/with-chips.ts';
+import { withPartitions } from '../../../engine/schedule/tensor-partition/with-chips.ts';
 import { metrics } from '../../../engine/trace/metrics.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { anyPartition, chipRing, SIX_LAYERS } from '../../support/chip-ring.ts';

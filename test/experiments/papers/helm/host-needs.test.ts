@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../../datasets/load.ts';
 import { createWorkload } from '../../../../engine/model/workload.ts';
-import { layerStreaming } from '../../../../engine/schedule/layer-streaming.ts';
+import { layerStreaming } from '../../../../engine/schedule/baselines/layer-streaming.ts';
 import { hostNeeds, needGrowth } from '../../../../experiments/papers/helm/host-needs.ts';
 
 test('what is streamed is offloaded, of as much RAM as is installed', () => {

@@ -1,0 +1,63 @@
+import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
+import type { Cut, Plan } from '../../plan/plan.ts';
+import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
+import { proportionalShares } from './ratio-plan.ts';
+
+export interface TensorParallelOptions {
+  /** `even`: every device the same part (dllama); `proportional`: whole KV heads in proportion to the CPUs' speed. */
+  readonly shares?: 'even' | 'proportional';
+  /**
+   * How partial results are added up. dllama's nodes send theirs to every other node (its `syncNodeSlices`), and the
+   * paper counts one link latency per all-reduce (prima.cpp 4.1); through the root it takes two.
+   */
+  readonly allReduce?: NonNullable<Plan['allReduce']>;
+}
+
+/**
+ * dllama: every tensor cut among the CPUs of 2^n devices, at most one for every KV head. Of more devices it takes the
+ * head and those with the most available memory. It doesn't ask whether they hold it: that is for the prediction to say.
+ * The model keeps its format, while dllama itself runs Q4_0.
+ */
+export function tensorParallel(
+  problem: SchedulingProblem,
+  { shares = 'even', allReduce = 'exchange' }: TensorParallelOptions = {},
+): Scheduled {
+  const { belief, model, workload, runtime } = problem;
+  const { devices } = createRingCosts(belief, model, workload, runtime);
+  const members = largestMemories(devices, 2 ** Math.floor(Math.log2(Math.min(devices.length, model.kvHeads))));
+  const root = devices[0]?.name ?? '';
+  const place = { device: root, processor: 'cpu' } as const;
+  const cut = shares === 'even' ? evenCut(members) : proportionalCut(members, model.kvHeads);
+  const plan: Plan = {
+    scheduler: 'dllama',
+    rounds: 1,
+    stages: [{ ...place, from: 0, to: model.layers, cut }],
+    embedding: place,
+    output: place,
+    weights: {},
+    kvCache: 'with-layers',
+    allReduce,
+  };
+  return { plan };
+}
+
+/** The head and the devices with the most memory, in ring order. */
+function largestMemories(devices: readonly DeviceCosts[], count: number): DeviceCosts[] {
+  const others = devices.slice(1).sort((a, b) => b.available - a.available);
+  const taken = new Set([devices[0], ...others.slice(0, count - 1)]);
+  return devices.filter((device) => taken.has(device));
+}
+
+function evenCut(members: readonly DeviceCosts[]): Cut[] {
+  return members.map(({ name }) => ({ device: name, share: 1 / members.length }));
+}
+
+/** Devices whose part rounds to no head are left out; the root has one at least. */
+function proportionalCut(members: readonly DeviceCosts[], heads: number): Cut[] {
+  const speeds = members.map(({ cpuLayer }) => 1 / cpuLayer);
+  const rootHeads = Math.max(1, proportionalShares(heads, speeds)[0] as number);
+  const parts = [rootHeads, ...proportionalShares(heads - rootHeads, speeds.slice(1))];
+  return members
+    .map(({ name }, index) => ({ device: name, share: (parts[index] as number) / heads }))
+    .filter(({ share }) => share > 0);
+}

@@ -1,0 +1,34 @@
+import { type DeviceCosts, type DeviceMemoryUse, memoryUse, type RingCosts } from '../../cost/ring-costs.ts';
+import type { ProcessorKind } from '../../hardware/device.ts';
+
+/** How many layers a device's memories hold, over all rounds; −1 where they hold not even what goes without layers. */
+export interface LayerLimits {
+  /** On the GPU (prima.cpp Eqs. 34, 35). */
+  readonly gpu: number;
+  /** In RAM, of which KV cache and buffers must stay. */
+  readonly pinned: number;
+  /** In RAM without reloads (Eqs. 30–32). */
+  readonly resident: number;
+}
+
+/**
+ * The memory limits of a device in whole layers, so that no rounding of bytes decides whether a plan is feasible.
+ * @param output the processor that runs the output layer here, or undefined on devices other than the head
+ */
+export function layerLimits(costs: RingCosts, device: DeviceCosts, output: ProcessorKind | undefined): LayerLimits {
+  const use = (cpuLayers: number, gpuLayers: number): DeviceMemoryUse => {
+    const load = { cpuLayers, gpuLayers, output, prefetches: false, kvInRam: false };
+    return memoryUse(costs, device, load, 'overflow');
+  };
+  return {
+    gpu: device.gpu === undefined ? -1 : mostLayers(costs.layers, (layers) => use(0, layers).vram <= device.gpuRoom),
+    pinned: mostLayers(costs.layers, (layers) => use(layers, 0).pinned <= device.available),
+    resident: mostLayers(costs.layers, (layers) => use(layers, 0).ram <= device.available),
+  };
+}
+
+function mostLayers(limit: number, hold: (layers: number) => boolean): number {
+  let most = -1;
+  while (most < limit && hold(most + 1)) most += 1;
+  return most;
+}

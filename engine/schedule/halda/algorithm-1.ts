@@ -1,0 +1,207 @@
+import { type DeviceSet, layerWithKv, overloadSet, overloads, type VectorForm, vectorForm } from '../../cost/lda.ts';
+import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
+import type { IntegerSolver } from '../integer-solver.ts';
+import { divisors, type NoPlan, noPlan } from '../scheduler.ts';
+import type { HaldaOptions } from './options.ts';
+import { haldaGpuRoom, haldaProgram } from './program.ts';
+
+/** A solution of one program: w and n by device in ring order. */
+export interface HaldaSolution {
+  readonly rounds: number;
+  readonly windows: readonly number[];
+  readonly gpuLayers: readonly number[];
+  /** k (aᵀw + bᵀn + eᵀc) + κ, seconds; κ apart, since it depends on the sets. */
+  readonly objective: number;
+  readonly kappa: number;
+}
+
+/** One pass of Algorithm 1's loop, as a lesson shows it. */
+export interface HaldaIteration {
+  /** The devices planned for: fewer after removals. */
+  readonly devices: readonly string[];
+  /** What the sets were assigned from: lines 1 and 17. */
+  readonly windows: readonly number[];
+  readonly gpuLayers: readonly number[];
+  readonly sets: readonly DeviceSet[];
+  readonly vectors: VectorForm;
+  /** Every k tried, with its solution, or undefined where the program is infeasible. */
+  readonly tried: readonly { readonly rounds: number; readonly solution: HaldaSolution | undefined }[];
+  /** The best solution of this and all earlier passes. */
+  readonly best: HaldaSolution | undefined;
+  /** The device that calibration moves into M4^force. */
+  readonly forced: string | undefined;
+}
+
+export interface HaldaAssignment {
+  readonly solution: HaldaSolution | undefined;
+  readonly failure: NoPlan | undefined;
+  readonly iterations: readonly HaldaIteration[];
+}
+
+/** Algorithm 1 (prima.cpp 3.3) for all devices of a ring; line numbers are the paper's. */
+export function haldaAssign(costs: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
+  const devices = costs.devices.map((device) => device.name);
+  const iterations: HaldaIteration[] = [];
+  const forced = new Set<number>();
+  let windows: readonly number[] = initialWindows(costs, options); // line 1
+  let gpuLayers: readonly number[] = windows.map(() => 0);
+  let best: HaldaSolution | undefined;
+  let previousSets = '';
+  for (;;) {
+    const sets = assignSets(costs, { windows, gpuLayers }, forced, options); // lines 5 and 6
+    const form = programForm(costs, sets, options); // line 9
+    if (form.sets.join() === previousSets) break; // lines 7 and 8
+    previousSets = form.sets.join();
+    const tried: { rounds: number; solution: HaldaSolution | undefined }[] = [];
+    for (const rounds of haldaRounds(costs)) {
+      const outcome = solver.solve(haldaProgram({ ...form, costs, rounds, kvRows: options.kvCache === 'pinned' })); // line 11
+      if (outcome.status === 'failed')
+        return { solution: best, failure: noPlan('solver-failed', outcome.reason), iterations };
+      const solution = outcome.status === 'optimal' ? readSolution(costs, form, rounds, outcome.values) : undefined;
+      tried.push({ rounds, solution });
+      if (solution !== undefined && isBetter(solution, best, options)) best = solution; // line 12
+    }
+    const feasible = tried.some(({ solution }) => solution !== undefined);
+    const move = deviceToForce({ costs, sets, form, best: feasible ? best : undefined, options }); // lines 13 and 14
+    iterations.push({
+      devices,
+      windows,
+      gpuLayers,
+      sets,
+      vectors: form.vectors,
+      tried,
+      best,
+      forced: move === undefined ? undefined : devices[move],
+    });
+    if (!feasible && move === undefined) break;
+    if (move !== undefined) forced.add(move);
+    if (move !== undefined && options.calibration === 'skips-update') continue; // line 15
+    if (best !== undefined) ({ windows, gpuLayers } = best); // line 17
+  }
+  return { solution: best, failure: undefined, iterations };
+}
+
+/** Line 3: the divisors of L without L itself (but 1), as far as every device can have a layer. */
+function haldaRounds({ layers, devices }: RingCosts): number[] {
+  return divisors(layers).filter((rounds) => (rounds === 1 || rounds < layers) && layers / rounds >= devices.length);
+}
+
+/** Line 1: windows in proportion to the memory budgets of footnote 6, together about L. */
+function initialWindows({ devices, layers }: RingCosts, { initialRounding }: HaldaOptions): number[] {
+  const total = sum(devices.map((device) => device.available));
+  const least = initialRounding === 'at-least-one' ? 1 : 0;
+  return devices.map((device) => Math.max(least, Math.round((layers * device.available) / total)));
+}
+
+interface Windows {
+  readonly windows: readonly number[];
+  readonly gpuLayers: readonly number[];
+}
+
+/** Cases 1–4 of Appendix A.3, at k = L / W. */
+function assignSets(
+  costs: RingCosts,
+  at: Windows,
+  forced: ReadonlySet<number>,
+  { slowDisk }: HaldaOptions,
+): DeviceSet[] {
+  const rounds = costs.layers / Math.max(1, sum(at.windows));
+  return costs.devices.map((device, index) => {
+    const layers = rounds * (at.windows[index] as number);
+    const onGpu = rounds * (at.gpuLayers[index] as number);
+    const mayOverload = !forced.has(index) && device.reloadRate > slowDisk;
+    return mayOverload && overloads(costs, index, layers, onGpu) ? overloadSet(device) : 'M4';
+  });
+}
+
+interface ProgramForm {
+  /** The sets that the program is for: what decides whether another pass could differ. */
+  readonly sets: readonly DeviceSet[];
+  readonly vectors: VectorForm;
+  readonly soft: ReadonlySet<number>;
+  readonly overloadRows: boolean;
+}
+
+/** The vectors for the sets. With overflow variables all devices but Metal's are in a soft M4, whatever their set. */
+function programForm(costs: RingCosts, sets: readonly DeviceSet[], { overloadRows }: HaldaOptions): ProgramForm {
+  if (overloadRows === 'strict') return { sets, vectors: vectorForm(costs, sets), soft: new Set(), overloadRows: true };
+  const soft = new Set(costs.devices.flatMap((device, index) => (overloadSet(device) === 'M2' ? [] : [index])));
+  const hardSets = sets.map((set, index): DeviceSet => (soft.has(index) ? 'M4' : set));
+  return { sets: hardSets, vectors: vectorForm(costs, hardSets), soft, overloadRows: false };
+}
+
+function readSolution(
+  costs: RingCosts,
+  { vectors, soft }: ProgramForm,
+  rounds: number,
+  values: Float64Array,
+): HaldaSolution {
+  const count = costs.devices.length;
+  const windows = Array.from(values.subarray(0, count));
+  const gpuLayers = Array.from(values.subarray(count, 2 * count));
+  const total = costs.layers / rounds;
+  let seconds = vectors.kappa;
+  for (let index = 0; index < count; index++) {
+    const [window, onGpu] = [windows[index] as number, gpuLayers[index] as number];
+    const { a, b, c } = vectors;
+    seconds += rounds * ((a[index] as number) * window + (b[index] as number) * onGpu + (c[index] as number));
+  }
+  vectors.rows.forEach((device, row) => {
+    if (!soft.has(device) || vectors.pw[row] === 0) return;
+    const held = (windows[device] as number) + (vectors.pn[row] as number) * (gpuLayers[device] as number);
+    const beyond = Math.max(0, held + total * (vectors.z[row] as number));
+    seconds += (rounds * beyond * layerWithKv(costs)) / (costs.devices[device] as DeviceCosts).reloadRate;
+  });
+  return { rounds, windows, gpuLayers, objective: seconds, kappa: vectors.kappa };
+}
+
+function isBetter(solution: HaldaSolution, best: HaldaSolution | undefined, { comparison }: HaldaOptions): boolean {
+  if (best === undefined) return true;
+  if (comparison === 'with-kappa') return solution.objective < best.objective;
+  return solution.objective - solution.kappa < best.objective - best.kappa;
+}
+
+interface Calibration {
+  readonly costs: RingCosts;
+  readonly sets: readonly DeviceSet[];
+  readonly form: ProgramForm;
+  /** undefined where no k had a solution. */
+  readonly best: HaldaSolution | undefined;
+  readonly options: HaldaOptions;
+}
+
+/**
+ * The device with the slowest disk of those that the program holds overloaded, if a GPU has room left while another
+ * device is overloaded: its VRAM full and layers on its CPU, or its RAM exceeded.
+ */
+function deviceToForce({ costs, sets, form, best, options }: Calibration): number | undefined {
+  if (best === undefined ? options.infeasible === 'stop' : !wastesGpu(costs, form.vectors, best, options))
+    return undefined;
+  const overloaded = sets.flatMap((set, index) => (set === 'M4' || form.soft.has(index) ? [] : [index]));
+  const rate = (index: number): number => (costs.devices[index] as DeviceCosts).reloadRate;
+  return overloaded.sort((one, other) => rate(one) - rate(other))[0];
+}
+
+function wastesGpu(
+  costs: RingCosts,
+  vectors: VectorForm,
+  { rounds, windows, gpuLayers }: HaldaSolution,
+  { overloadedDevice }: HaldaOptions,
+): boolean {
+  const indices = costs.devices.map((_, index) => index);
+  const room = (index: number): number => haldaGpuRoom(costs, vectors, index, rounds);
+  const hasFreeGpu = (index: number): boolean => room(index) > (gpuLayers[index] as number);
+  const isOverloaded = (index: number): boolean => {
+    const [window, onGpu] = [windows[index] as number, gpuLayers[index] as number];
+    const spills = room(index) > 0 && !hasFreeGpu(index) && window > onGpu;
+    return spills || overloads(costs, index, rounds * window, rounds * onGpu);
+  };
+  const counts = (free: number, other: number): boolean => overloadedDevice === 'any' || other !== free;
+  return indices.some(
+    (free) => hasFreeGpu(free) && indices.some((other) => counts(free, other) && isOverloaded(other)),
+  );
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

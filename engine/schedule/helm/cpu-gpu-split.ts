@@ -1,0 +1,121 @@
+import type { Breakdown, Infeasibility } from '../../cost/breakdown.ts';
+import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/predict-split.ts';
+import { deviceIndex } from '../../hardware/cluster.ts';
+import type { Device, ProcessorKind } from '../../hardware/device.ts';
+import type { Shape } from '../../model/architecture.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../../plan/plan.ts';
+import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
+
+export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime'> {
+  /** The device to split; the head unless named. */
+  readonly device?: string;
+  /** `host`: KV offload on, as in all of the thesis's runs but one ablation; `with-layers`: off. */
+  readonly kvCache?: Plan['kvCache'];
+  /**
+   * `checked`: the CPU part must fit in the RAM; `ignored`: Algorithm 1 as printed, which asks for the VRAM alone, and
+   * so plans for the 14B and 32B on the RTX 4060's 16 GB that Table 6.1 marks as failed.
+   */
+  readonly ram?: 'checked' | 'ignored';
+}
+
+/** One k of the search: the first k units run on the CPU, the rest on the GPU. */
+export interface SplitCandidate {
+  /** k, and L + 2 − k; embedding and output projection are units. */
+  readonly cpuUnits: number;
+  readonly gpuUnits: number;
+  /** Seconds of T_plan by part: T_CPU, T_GPU, T_comm (HELM Eq. 4.7). */
+  readonly cpuSeconds: number;
+  readonly gpuSeconds: number;
+  readonly copySeconds: number;
+  readonly tokenSeconds: number;
+  readonly gpuBytes: number;
+  readonly ramBytes: number;
+  /** Memories that are too small for it, of those that the search asks about. */
+  readonly lacks: readonly Infeasibility['memory'][];
+  readonly feasible: boolean;
+}
+
+/** The plan, or why there is none; with it all that was tried, by ascending k (HELM Fig. 4.4), and what was best. */
+export type SplitSearch = Scheduled & {
+  readonly curve: readonly SplitCandidate[];
+  readonly best: SplitCandidate | undefined;
+};
+
+/** The thesis's partition units: the blocks, the embedding and the output projection (HELM 4.1.1). */
+export function partitionUnits(shape: Shape): number {
+  return shape.layers + 2;
+}
+
+/**
+ * HELM's StrategySelector (Algorithm 1): the least T_plan over every boundary k from 0 to L + 2 that memory allows, the
+ * smaller k where two are equal. Algorithm 1 counts its units from 0 to L; the text has L + 2 of them, as here.
+ * @throws InputError if the cluster has no such device, or for efficiencies outside (0, 1]
+ */
+export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOptions = {}): SplitSearch {
+  const { belief, model, workload, runtime } = problem;
+  const { device: name, kvCache = 'host', ram = 'checked', ...formulas } = options;
+  const device = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
+  if (device.gpu === undefined) {
+    const message = `${device.name} has no GPU to split ${model.name} with; use another device or scheduler`;
+    return { ...noPlan('needs-gpu', message), curve: [], best: undefined };
+  }
+  const predict = createSplitPredictor(belief, model, workload, runtime ? { ...formulas, runtime } : formulas);
+  const checksRam = ram === 'checked';
+  const curve: SplitCandidate[] = [];
+  let best: { readonly candidate: SplitCandidate; readonly plan: Plan } | undefined;
+  for (let cpuUnits = 0; cpuUnits <= partitionUnits(model); cpuUnits++) {
+    const plan = splitPlan(device.name, model, cpuUnits, kvCache);
+    const breakdown = predict(plan);
+    const lacks = breakdown.infeasible.map(({ memory }) => memory).filter((memory) => memory === 'vram' || checksRam);
+    const candidate = candidateOf(breakdown, cpuUnits, partitionUnits(model), lacks);
+    curve.push(candidate);
+    if (!candidate.feasible) continue;
+    if (best === undefined || candidate.tokenSeconds < best.candidate.tokenSeconds) best = { candidate, plan };
+  }
+  if (best !== undefined) return { plan: best.plan, curve, best: best.candidate };
+  const message = `no split of ${model.name} fits ${device.name}'s VRAM and RAM; use a smaller model, a shorter context or more memory`;
+  return { ...noPlan('fits-nowhere', message), curve, best: undefined };
+}
+
+/** The plan with the first `cpuUnits` units on the CPU and the others on the GPU. */
+export function splitPlan(device: string, shape: Shape, cpuUnits: number, kvCache: Plan['kvCache'] = 'host'): Plan {
+  const cpuLayers = Math.min(Math.max(cpuUnits - 1, 0), shape.layers);
+  const place = (processor: ProcessorKind) => ({ device, processor });
+  const stages: Stage[] = [
+    { ...place('cpu'), from: 0, to: cpuLayers },
+    { ...place('gpu'), from: cpuLayers, to: shape.layers },
+  ];
+  return {
+    scheduler: 'cpu-gpu-split',
+    rounds: 1,
+    stages: stages.filter((stage) => stage.to > stage.from),
+    embedding: place(cpuUnits >= 1 ? 'cpu' : 'gpu'),
+    output: place(cpuUnits === partitionUnits(shape) ? 'cpu' : 'gpu'),
+    weights: { [device]: NO_WEIGHTS_POLICY },
+    kvCache,
+  };
+}
+
+function candidateOf(
+  { stages, seconds, devices, tokenSeconds }: Breakdown,
+  cpuUnits: number,
+  units: number,
+  lacks: SplitCandidate['lacks'],
+): SplitCandidate {
+  const secondsOn = (processor: ProcessorKind): number =>
+    stages
+      .filter((stage) => stage.processor === processor)
+      .reduce((sum, { seconds: { compute, memory, overhead } }) => sum + compute + memory + overhead, 0);
+  return {
+    cpuUnits,
+    gpuUnits: units - cpuUnits,
+    cpuSeconds: secondsOn('cpu'),
+    gpuSeconds: secondsOn('gpu'),
+    copySeconds: seconds.deviceCopy,
+    tokenSeconds,
+    gpuBytes: devices[0]?.vramBytes ?? 0,
+    ramBytes: devices[0]?.ramBytes ?? 0,
+    lacks,
+    feasible: lacks.length === 0,
+  };
+}

@@ -1,0 +1,104 @@
+import { type KvPages, type KvPaging, kvPages } from '../../cost/kv-pages.ts';
+import { createRingCosts, type DeviceCosts, deviceSeconds } from '../../cost/ring-costs.ts';
+import { type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
+import { kvBytesPerToken } from '../../model/model.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
+import { bestChain } from './best-chain.ts';
+import { splitStages } from './stages.ts';
+
+export interface HelmRingOptions {
+  /** `search`: each device divides its layers between CPU and GPU; `none`: all of them run on one of the two. */
+  readonly split?: 'search' | 'none';
+  /**
+   * How KV caches of GPU layers are paged: VRAM then needs room for a page and what passes through, and evicted pages come
+   * back for every token (HELM 4.2.2). Unless given, all of them are in RAM, and free to read.
+   */
+  readonly paging?: KvPaging;
+}
+
+interface Division {
+  readonly gpuLayers: number;
+  readonly output: ProcessorKind | undefined;
+  readonly seconds: number;
+}
+
+interface RingPages extends KvPages {
+  readonly seconds: number;
+}
+
+const NOWHERE: Division = { gpuLayers: 0, output: undefined, seconds: Number.POSITIVE_INFINITY };
+
+/**
+ * A ring whose devices divide their layers between CPU and GPU by HELM's search, every division tried: one round, KV caches
+ * in RAM, so that VRAM is for weights, or in pages between the two; weights in RAM are mapped, and what has no room is
+ * read from disk for every token (prima.cpp Eqs. 12–19, `overflow`). The least of all such plans, by dynamic programming
+ * over devices and layers.
+ */
+export function helmRing(problem: SchedulingProblem, { split = 'search', paging }: HelmRingOptions = {}): Scheduled {
+  const { belief, model, workload, runtime } = problem;
+  const costs = createRingCosts(belief, model, workload, runtime);
+
+  /** Of a device's GPU layers, and the seconds in which a token's evicted pages come back, nothing hidden. */
+  const pagesOf = (index: number, gpuLayers: number, output: ProcessorKind | undefined): RingPages | undefined => {
+    const gpu = belief.devices[index]?.gpu;
+    if (paging === undefined || gpu?.api !== 'cuda' || gpuLayers === 0) return undefined;
+    const weights = gpuLayers * model.layer.bytes + (output === 'gpu' ? model.output.bytes : 0);
+    const poolBytes = (costs.devices[index] as DeviceCosts).gpuRoom - weights;
+    const tokenBytes = kvBytesPerToken(model) * workload.batch;
+    const pages = kvPages({ paging, layers: gpuLayers, tokens: workload.context, tokenBytes, poolBytes });
+    return { ...pages, seconds: gpuLayers * pages.evicted * transferSeconds(gpu.hostLink, pages.sliceBytes) };
+  };
+  const divide = (index: number, layers: number): Division => {
+    const device = costs.devices[index] as DeviceCosts;
+    const hasGpu = device.gpu !== undefined;
+    const counts = Array.from({ length: layers + 1 }, (_, count) => count).filter(
+      (count) => (hasGpu || count === 0) && (split === 'search' || count === 0 || count === layers),
+    );
+    const outputs = index > 0 ? [undefined] : hasGpu ? (['cpu', 'gpu'] as const) : (['cpu'] as const);
+    let best = NOWHERE;
+    for (const gpuLayers of counts) {
+      for (const output of outputs) {
+        const pages = pagesOf(index, gpuLayers, output);
+        const cpuLayers = layers - gpuLayers;
+        const load = { cpuLayers, gpuLayers, output, prefetches: false, kvInRam: true, kvPages: pages };
+        const copies = pages?.seconds ?? 0;
+        const seconds = deviceSeconds(costs, device, load, layers > 0 ? 1 : 0, 'overflow') + copies;
+        if (seconds < best.seconds) best = { gpuLayers, output, seconds };
+      }
+    }
+    return best;
+  };
+  const divisions = costs.devices.map((_, index) =>
+    Array.from({ length: model.layers + 1 }, (_, layers) => divide(index, layers)),
+  );
+  const divisionOf = (index: number, layers: number): Division => divisions[index]?.[layers] ?? NOWHERE;
+  const secondsOf = (index: number, layers: number): number => divisionOf(index, layers).seconds;
+  const found = bestChain({
+    layers: model.layers,
+    devices: costs.devices.length,
+    head: (layers) => secondsOf(0, layers),
+    alone: secondsOf(0, model.layers),
+    device: secondsOf,
+    hop: costs.hop,
+  });
+  if (found === undefined) {
+    const message = `the KV cache and buffers of ${model.name} fit nowhere in ${belief.name}; use a shorter context or more devices`;
+    return noPlan('fits-nowhere', message);
+  }
+  const parts = found.layers.map((layers, index) => {
+    const { gpuLayers } = divisionOf(index, layers);
+    return { device: costs.devices[index]?.name ?? '', layers, gpuLayers };
+  });
+  const head = costs.devices[0] as DeviceCosts;
+  const plan: Plan = {
+    scheduler: 'helm-ring',
+    rounds: 1,
+    stages: splitStages(parts),
+    embedding: { device: head.name, processor: 'cpu' },
+    output: { device: head.name, processor: divisionOf(0, found.layers[0] as number).output ?? 'cpu' },
+    weights: {},
+    kvCache: 'host',
+  };
+  return { plan };
+}

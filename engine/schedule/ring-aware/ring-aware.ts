@@ -1,0 +1,104 @@
+import { createRingCosts, type RingCosts } from '../../cost/ring-costs.ts';
+import type { Plan, WeightsPolicy } from '../../plan/plan.ts';
+import { optimal } from '../exact/optimal.ts';
+import { divisors, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
+import { assignTurns, type RingAwareAssignment } from './assign.ts';
+import { ringAwarePlan } from './plan.ts';
+
+export interface RingAwareOptions {
+  /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
+  readonly simulated?: (plan: Plan) => number;
+  /** How many of the plans with the least predicted time are simulated. */
+  readonly candidates?: number;
+  /** Granularity of the page cache, bytes; by it goes the memory that pinning leaves free. */
+  readonly extentBytes?: number;
+}
+
+/** A plan that was compared with others. */
+export interface ConsideredPlan {
+  readonly plan: Plan;
+  /** By assignTurns' closed form; undefined for plans of `optimal`, which reclaim otherwise. */
+  readonly predictedSeconds: number | undefined;
+  /** undefined without a simulation. */
+  readonly simulatedSeconds: number | undefined;
+}
+
+/** The best plan, and all that were considered, the best first. */
+export type RingAwareResult = Scheduled & { readonly considered: readonly ConsideredPlan[] };
+
+const DEFAULT_CANDIDATES = 10;
+/** Calibrated: as the simulator's page cache, which fits measurements on Linux 6.18 so. */
+const DEFAULT_EXTENT_BYTES = 4 * 2 ** 20;
+/** On the extents that pinning leaves memory free for: more or less is pinned, as the simulation likes. */
+const EXTENT_FACTORS = [0, 0.5, 2, 8];
+
+/**
+ * Rounds, devices, windows, GPU layers and pinned bytes for a ring whose devices look after their memory themselves:
+ * they read the next window while others compute, keep a fixed part of their weights and give the rest back. This
+ * overlap, which prima.cpp's objective leaves out (Eq. 1), is what more than one round can pay for. Every round has the
+ * same windows, as in Eq. 3.
+ *
+ * For every k the exact optimum of a closed form (assignTurns). With `simulated`, the best of these, the very best with
+ * more and less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated time, so that the
+ * result is never slower than `optimal`. The problem's reclaim policy matters to the latter only: here nothing is left
+ * to it.
+ */
+export function ringAware(problem: SchedulingProblem, options: RingAwareOptions = {}): RingAwareResult {
+  const { simulated, candidates = DEFAULT_CANDIDATES, extentBytes = DEFAULT_EXTENT_BYTES } = options;
+  const reference = optimal(problem);
+  if (reference.plan === undefined) return { ...reference, considered: [] };
+  const costs = createRingCosts(problem.belief, problem.model, problem.workload, problem.runtime);
+  const judge = (assignment: RingAwareAssignment): Judged => {
+    const plan = ringAwarePlan(costs, assignment);
+    return { assignment, plan, predictedSeconds: assignment.seconds, simulatedSeconds: simulated?.(plan) };
+  };
+  const assignments = bestAssignments(costs, extentBytes);
+  if (simulated === undefined) return resultOf(assignments.map(judge));
+
+  const starts = assignments.slice(0, candidates).map(judge).sort(byTime);
+  const { rounds, output } = (starts[0] as Judged).assignment;
+  const variants = EXTENT_FACTORS.map((factor) =>
+    assignTurns({ costs, rounds, output, extentBytes: factor * extentBytes }),
+  )
+    .filter((assignment) => assignment !== undefined)
+    .map(judge);
+  const references = (['willneed', 'none'] as const).map((prefetch): ConsideredPlan => {
+    const plan = withPrefetch(reference.plan, prefetch);
+    return { plan, predictedSeconds: undefined, simulatedSeconds: simulated(plan) };
+  });
+  return resultOf([...starts, ...variants, ...references]);
+}
+
+interface Judged extends ConsideredPlan {
+  readonly assignment: RingAwareAssignment;
+}
+
+function resultOf(considered: readonly ConsideredPlan[]): RingAwareResult {
+  const sorted = considered
+    .map(({ plan, predictedSeconds, simulatedSeconds }) => ({ plan, predictedSeconds, simulatedSeconds }))
+    .sort(byTime);
+  return { plan: (sorted[0] as ConsideredPlan).plan, considered: sorted };
+}
+
+/** The best assignment for every number of rounds and place of the output layer, by rising predicted time. */
+function bestAssignments(costs: RingCosts, extentBytes: number): RingAwareAssignment[] {
+  const outputs = costs.devices[0]?.gpu === undefined ? (['cpu'] as const) : (['cpu', 'gpu'] as const);
+  return divisors(costs.layers)
+    .flatMap((rounds) => outputs.map((output) => assignTurns({ costs, rounds, output, extentBytes })))
+    .filter((assignment) => assignment !== undefined)
+    .sort((one, other) => one.seconds - other.seconds);
+}
+
+/** The plan of `optimal` under this scheduler's name, with prefetching or without. */
+function withPrefetch(plan: Plan, prefetch: WeightsPolicy['prefetch']): Plan {
+  const weights = Object.entries(plan.weights).map(([device, policy]) => [device, { ...policy, prefetch }]);
+  return { ...plan, scheduler: 'ring-aware', weights: Object.fromEntries(weights) };
+}
+
+/** By simulated time, if there is one, else by predicted time; plans that are equal, or can't run, keep their order. */
+function byTime(one: ConsideredPlan, other: ConsideredPlan): number {
+  const [first, second] = [one, other].map(
+    ({ predictedSeconds, simulatedSeconds }) => simulatedSeconds ?? predictedSeconds ?? Number.POSITIVE_INFINITY,
+  ) as [number, number];
+  return first === second ? 0 : first - second;
+}

@@ -1,0 +1,214 @@
+import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
+import { planShares } from '../../engine/plan/plan.ts';
+import { formatSeconds } from '../../engine/terminal/format.ts';
+import { barChart, colour, type Figure, INK, type LineSeries, lineChart, type MarkSymbol } from '../lib/chart.ts';
+import { publishedSystem } from '../lib/published-systems.ts';
+import { CAUSE_NAMES } from './findings.ts';
+import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
+import type { SweepRow } from './sweep.ts';
+import { layersText } from './table.ts';
+
+interface Mark {
+  readonly colour: string;
+  readonly symbol: MarkSymbol;
+}
+
+/** One look per scheduler in all charts; the published system of a scheduler has its colour, dashed and hollow. */
+const MARKS: Readonly<Record<string, Mark>> = {
+  halda: { colour: colour(0), symbol: 'circle' },
+  'halda-repaired': { colour: colour(5), symbol: 'square' },
+  optimal: { colour: INK, symbol: 'diamond' },
+  milp: { colour: colour(7), symbol: 'x' },
+  'memory-ratio': { colour: colour(1), symbol: 'triangle-up' },
+  'compute-ratio': { colour: colour(4), symbol: 'triangle-down' },
+  'single-device': { colour: colour(2), symbol: 'star' },
+  'cpu-gpu-split': { colour: colour(3), symbol: 'cross' },
+  exo: { colour: colour(1), symbol: 'triangle-down' },
+  dllama: { colour: colour(6), symbol: 'square' },
+  'zero-inference': { colour: colour(3), symbol: 'triangle-up' },
+  accelerate: { colour: colour(3), symbol: 'diamond' },
+  'ring-aware': { colour: colour(6), symbol: 'circle' },
+  hand: { colour: colour(6), symbol: 'star' },
+};
+
+const CAUSE_COLOURS: Readonly<Record<Cause, string>> = {
+  compute: colour(0),
+  memory: colour(5),
+  kvCopy: colour(3),
+  deviceCopy: colour(4),
+  disk: colour(1),
+  link: colour(2),
+  overhead: colour(7),
+};
+
+/** A scheduler for each published system: the first there is lends its colour. */
+const SYSTEM_SCHEDULERS = [
+  'halda',
+  'optimal',
+  'memory-ratio',
+  'single-device',
+  'cpu-gpu-split',
+  'exo',
+  'dllama',
+  'zero-inference',
+  'accelerate',
+] as const;
+
+/** TPOT by model size, on a log axis: solid as predicted, dashed and hollow as published (prima.cpp Fig. 7). */
+export function tpotChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
+  const ours = schedulersOf(rows).map((scheduler): LineSeries => {
+    const own = models.map((model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model));
+    const mark = markOf(scheduler);
+    return {
+      name: scheduler,
+      x: models,
+      y: own.map((row) => milliseconds(tpotOf(row))),
+      colour: mark.colour,
+      symbol: mark.symbol,
+      width: scheduler === 'optimal' ? 4 : 2,
+      symbolSize: scheduler === 'optimal' ? 11 : 8,
+      hover: own.map((row) => planHover(row)),
+    };
+  });
+  return lineChart({
+    x: { title: 'model, by bytes of weights', categories: models },
+    y: { title: 'TPOT (ms per token, log scale)', scale: 'log' },
+    series: [...ours, ...publishedSeries(rows, models)],
+    height: 520,
+  });
+}
+
+function publishedSeries(rows: readonly SweepRow[], models: readonly string[]): LineSeries[] {
+  const drawn = new Set<string>();
+  return SYSTEM_SCHEDULERS.flatMap((scheduler) => {
+    const system = publishedSystem(scheduler) ?? '';
+    const cells = models.map(
+      (model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model)?.published,
+    );
+    if (drawn.has(system) || cells.every((cell) => cell?.seconds === undefined)) return [];
+    drawn.add(system);
+    const mark = markOf(scheduler);
+    return [
+      {
+        name: `${system} (published)`,
+        x: models,
+        y: cells.map((cell) => milliseconds(cell?.seconds)),
+        colour: mark.colour,
+        symbol: `${mark.symbol}-open` as MarkSymbol,
+        dash: 'dash' as const,
+        width: 1.5,
+        symbolSize: 10,
+        hover: cells.map((cell) =>
+          cell?.seconds === undefined ? '' : `${formatSeconds(cell.seconds)}, ${cell.cell.table}`,
+        ),
+      },
+    ];
+  });
+}
+
+/** Layers by device and processor, one bar per model (as prima.cpp Fig. 9d shows memory). */
+export function layersChart(rows: readonly SweepRow[], models: readonly string[], devices: readonly string[]): Figure {
+  const shares = models.map((model) => {
+    const outcome = rows.find((row) => row.model.label === model)?.outcome;
+    return outcome?.status === 'planned' || outcome?.status === 'unrunnable' ? planShares(outcome.plan) : undefined;
+  });
+  const parts = devices.flatMap((device, index) =>
+    (['gpu', 'cpu'] as const).map((processor) => {
+      const values = shares.map((share) => {
+        const own = share?.find((candidate) => candidate.device === device);
+        return own === undefined ? 0 : processor === 'gpu' ? own.gpuLayers : own.cpuLayers;
+      });
+      const hatched = processor === 'cpu';
+      const hover = values.map((value) => `${value} layers`);
+      return { name: `${device} ${processor.toUpperCase()}`, values, colour: colour(index), hatched, hover };
+    }),
+  );
+  return barChart({
+    categories: models,
+    categoryTitle: 'model, by bytes of weights',
+    value: { title: 'layers' },
+    series: parts.filter(({ values }) => values.some((value) => value > 0)),
+    arrange: 'stack',
+    totals: shares.map((share) => (share === undefined ? 'no plan' : '')),
+    height: 420,
+  });
+}
+
+/** Where a token's time goes under each scheduler, as shares of the TPOT that stands above the bar. */
+export function causesChart(rows: readonly SweepRow[]): Figure {
+  const planned = rows.flatMap(({ scheduler, outcome }) =>
+    outcome.status === 'planned' ? [{ scheduler, ...outcome.breakdown }] : [],
+  );
+  const series = CAUSES.map((cause) => ({
+    name: CAUSE_NAMES[cause],
+    colour: CAUSE_COLOURS[cause],
+    values: planned.map(({ seconds, tokenSeconds }) => (100 * seconds[cause]) / tokenSeconds),
+    hover: planned.map(({ seconds }) => formatSeconds(seconds[cause])),
+  }));
+  return barChart({
+    categories: planned.map(({ scheduler }) => scheduler),
+    categoryTitle: 'scheduler',
+    value: { title: 'share of TPOT (%)' },
+    series: series.filter(({ values }) => values.some((value) => value > 0)),
+    arrange: 'stack',
+    totals: planned.map(({ tokenSeconds }) => formatSeconds(tokenSeconds)),
+    height: 420,
+  });
+}
+
+/** TPOT by set of devices, best set on top (prima.cpp Fig. 8). */
+export function subsetsChart(rows: readonly SubsetRow[]): Figure {
+  const best = ({ outcomes }: SubsetRow): number =>
+    Math.min(...SUBSET_SCHEDULERS.map((name) => secondsOf(outcomes[name]) ?? Number.POSITIVE_INFINITY));
+  const sorted = [...rows].sort((one, other) => (best(one) < best(other) ? 1 : best(one) > best(other) ? -1 : 0));
+  const labels = sorted.map(({ devices }) => devices.join(' '));
+  const series = SUBSET_SCHEDULERS.map((name): LineSeries => {
+    const mark = markOf(name);
+    return {
+      name,
+      x: sorted.map(({ outcomes }) => milliseconds(secondsOf(outcomes[name]))),
+      y: labels,
+      colour: mark.colour,
+      symbol: name === 'halda' ? 'circle-open' : mark.symbol,
+      mode: 'markers',
+      symbolSize: name === 'halda' ? 14 : 9,
+      hover: sorted.map(({ outcomes }) => outcomeHover(outcomes[name])),
+    };
+  });
+  return lineChart({
+    x: { title: 'TPOT (ms per token, log scale)', scale: 'log' },
+    y: { title: 'devices offered', categories: labels, ruled: true },
+    series,
+    height: 120 + 24 * rows.length,
+  });
+}
+
+/** The look of a scheduler in every chart. */
+export function markOf(scheduler: string): Mark {
+  return MARKS[scheduler] ?? { colour: INK, symbol: 'circle' };
+}
+
+export function schedulersOf(rows: readonly SweepRow[]): string[] {
+  return [...new Set(rows.map(({ scheduler }) => scheduler))];
+}
+
+function tpotOf(row: SweepRow | undefined): number | undefined {
+  return row && secondsOf(row.outcome);
+}
+
+function secondsOf(outcome: SweepRow['outcome']): number | undefined {
+  return outcome.status === 'planned' ? outcome.breakdown.tokenSeconds : undefined;
+}
+
+function milliseconds(seconds: number | undefined): number | null {
+  return seconds === undefined ? null : seconds * 1000;
+}
+
+function planHover(row: SweepRow | undefined): string {
+  return row === undefined ? '' : outcomeHover(row.outcome);
+}
+
+function outcomeHover(outcome: SweepRow['outcome']): string {
+  if (outcome.status !== 'planned') return outcome.reason;
+  return `${formatSeconds(outcome.breakdown.tokenSeconds)}<br>${layersText(outcome.plan)}`;
+}

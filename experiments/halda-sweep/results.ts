@@ -1,0 +1,114 @@
+import type { PublishedCell } from '../../datasets/published.ts';
+import { type Plan, planShares } from '../../engine/plan/plan.ts';
+import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
+import { perfettoTrace } from '../../engine/trace/perfetto.ts';
+import type { SubsetRow } from './subsets.ts';
+import type { Outcome, SweepRow } from './sweep.ts';
+import { publishedRatio } from './table.ts';
+
+/** One cluster's results. */
+export interface ClusterResults {
+  readonly cluster: string;
+  readonly rows: readonly SweepRow[];
+  /** undefined where subsets were not tried. */
+  readonly subsets: { readonly model: string; readonly rows: readonly SubsetRow[] } | undefined;
+}
+
+/** A file name for a plan or its trace: names of clusters and models may hold characters that file systems refuse. */
+export function fileName(row: Pick<SweepRow, 'cluster' | 'model' | 'scheduler'>): string {
+  return [row.cluster, row.model.label, row.scheduler].map((part) => part.replace(/[^\w.-]+/g, '-')).join('__');
+}
+
+/** plans/….json by path: each can be given back with `--plan`. */
+export function planFiles(rows: readonly SweepRow[]): Map<string, string> {
+  return new Map(
+    rows.flatMap((row): [string, string][] => {
+      const plan = planOf(row.outcome);
+      return plan === undefined || row.scheduler === 'hand'
+        ? []
+        : [[planPath(row), `${JSON.stringify(plan, null, 2)}\n`]];
+    }),
+  );
+}
+
+/** traces/….json by path: every predicted token for ui.perfetto.dev. */
+export function traceFiles(rows: readonly SweepRow[]): Map<string, string> {
+  return new Map(
+    rows.flatMap((row): [string, string][] => {
+      if (row.outcome.status !== 'planned') return [];
+      const trace = perfettoTrace(traceOfBreakdown(row.outcome.breakdown));
+      return [[`traces/${fileName(row)}.json`, `${JSON.stringify(trace)}\n`]];
+    }),
+  );
+}
+
+/** Everything that the sweep found, but for planning times, which a clock gives: they are in timing.csv. */
+export function resultsJson(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]): string {
+  const clusters = results.map(({ cluster, rows, subsets }) => ({
+    cluster,
+    rows: rows.map((row) => ({
+      model: row.model.label,
+      scheduler: row.scheduler,
+      ...outcomeJson(row),
+      ...(row.published && {
+        published: publishedJson(row.published.cell),
+        predictedOverPublished: publishedRatio(row),
+      }),
+    })),
+    ...(subsets && {
+      subsets: {
+        model: subsets.model,
+        rows: subsets.rows.map(({ devices, outcomes }) => ({
+          devices,
+          ...Object.fromEntries(Object.entries(outcomes).map(([name, outcome]) => [name, subsetJson(outcome)])),
+        })),
+      },
+    }),
+  }));
+  return `${JSON.stringify({ experiment: 'halda-sweep', settings, clusters }, null, 2)}\n`;
+}
+
+/** `prima-cpp Table 4, 70B, prima.cpp TPOT`. */
+export function placeOf(cell: PublishedCell): string {
+  return `${cell.paper} ${cell.table}, ${cell.row}, ${cell.column}`;
+}
+
+function outcomeJson(row: SweepRow) {
+  const { outcome } = row;
+  const planPathOf = row.scheduler === 'hand' ? {} : { planFile: planPath(row) };
+  switch (outcome.status) {
+    case 'planned': {
+      const { status, plan, breakdown, memory } = outcome;
+      const { tokenSeconds, seconds, devices, reloadedBytes } = breakdown;
+      return { status, tokenSeconds, rounds: plan.rounds, ...memory, reloadedBytes, seconds, devices, ...planPathOf };
+    }
+    case 'unrunnable': {
+      const { status, reason, message } = outcome;
+      return { status, reason, message, ...planPathOf };
+    }
+    case 'no-plan':
+    case 'skipped':
+      return outcome;
+  }
+}
+
+function subsetJson(outcome: Outcome) {
+  const { status } = outcome;
+  if (status !== 'planned') return { status, reason: outcome.reason };
+  return { status, tokenSeconds: outcome.breakdown.tokenSeconds, shares: planShares(outcome.plan) };
+}
+
+function publishedJson(cell: PublishedCell) {
+  const { paper, table, row, column, value, unit, noise, use, note } = cell;
+  return { paper, table, row, column, value, unit, noise, use, note };
+}
+
+/** The plan of an outcome that has one. */
+export function planOf(outcome: Outcome): Plan | undefined {
+  return outcome.status === 'planned' || outcome.status === 'unrunnable' ? outcome.plan : undefined;
+}
+
+/** A plan's file, relative to the output directory. */
+export function planPath(row: SweepRow): string {
+  return `plans/${fileName(row)}.json`;
+}

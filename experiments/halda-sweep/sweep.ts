@@ -1,0 +1,132 @@
+import type { PublishedCell } from '../../datasets/published.ts';
+import type { Breakdown } from '../../engine/cost/breakdown.ts';
+import { predict } from '../../engine/cost/predict.ts';
+import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { hasUnifiedGpu } from '../../engine/hardware/device.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
+import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
+import type { Scheduled } from '../../engine/schedule/scheduler.ts';
+import { type PublishedTpot, publishedTpot } from '../lib/published-systems.ts';
+
+/** A model as it was asked for: the catalogue's mix, or another. */
+export interface SweptModel {
+  readonly label: string;
+  readonly model: Model;
+  /** The mix is the catalogue's, which is what the papers ran. */
+  readonly asPublished: boolean;
+}
+
+/** One cluster's part of a sweep. */
+export interface SweepCase {
+  readonly truth: Cluster;
+  readonly belief: Cluster;
+  readonly models: readonly SweptModel[];
+  readonly schedulers: readonly SchedulerName[];
+  /** A plan from a file, judged on the models that have as many layers. */
+  readonly handPlan?: Plan | undefined;
+  readonly workload: Workload;
+  readonly reclaim: ReclaimPolicy;
+  readonly solver: IntegerSolver;
+  /** Empty where the cluster is not one that was published. */
+  readonly published: readonly PublishedCell[];
+}
+
+export type Outcome =
+  | { readonly status: 'planned'; readonly plan: Plan; readonly breakdown: Breakdown; readonly memory: MemoryTotal }
+  /** The scheduler's belief was wrong: the devices can't run its plan. */
+  | { readonly status: 'unrunnable'; readonly plan: Plan; readonly reason: string; readonly message: string }
+  | { readonly status: 'no-plan' | 'skipped'; readonly reason: string; readonly message: string };
+
+/** Bytes over all devices; a GPU without memory of its own counts as RAM. */
+export interface MemoryTotal {
+  readonly ramBytes: number;
+  readonly vramBytes: number;
+}
+
+export interface SweepRow {
+  readonly cluster: string;
+  readonly model: SweptModel;
+  readonly scheduler: string;
+  readonly outcome: Outcome;
+  /** Wall-clock seconds that planning took here: a measurement, the only number that differs between runs. */
+  readonly planningSeconds: number | undefined;
+  readonly published: PublishedTpot | undefined;
+}
+
+/** Devices beyond which one integer program over all of them takes minutes. */
+const MILP_DEVICES = 6;
+
+/** Runs every scheduler on every model and judges each plan on the true cluster; `step` hears of every run. */
+export function sweepCluster(given: SweepCase, step: (label: string) => void = () => {}): SweepRow[] {
+  const rows: SweepRow[] = [];
+  for (const model of given.models) {
+    const add = (scheduler: string, { outcome, planningSeconds }: Timed): void => {
+      const cluster = given.truth.name;
+      rows.push({
+        cluster,
+        model,
+        scheduler,
+        outcome,
+        planningSeconds,
+        published: publishedOf(given, model, scheduler),
+      });
+    };
+    for (const name of given.schedulers) {
+      step(`${given.truth.name}: ${name}, ${model.label}`);
+      add(name, schedule(given, model.model, name));
+    }
+    const { handPlan } = given;
+    if (handPlan?.stages.at(-1)?.to === model.model.layers) {
+      add('hand', { outcome: judge(given, model.model, { plan: handPlan }), planningSeconds: undefined });
+    }
+  }
+  return rows;
+}
+
+interface Timed {
+  readonly outcome: Outcome;
+  readonly planningSeconds: number | undefined;
+}
+
+type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'solver'>;
+
+/** Plans with one scheduler on the belief, by the clock, and judges the plan on the truth. */
+export function schedule(given: Setting, model: Model, name: SchedulerName): Timed {
+  const { belief, workload, reclaim, solver } = given;
+  if (name === 'milp' && belief.devices.length > MILP_DEVICES) {
+    const message = `milp is tried on at most ${MILP_DEVICES} devices, ${belief.name} has ${belief.devices.length}: one program over all of them takes minutes; optimal finds the same time`;
+    return { outcome: { status: 'skipped', reason: 'too many devices', message }, planningSeconds: undefined };
+  }
+  const start = performance.now();
+  const scheduled = SCHEDULERS[name].plan({ belief, model, workload, reclaim }, solver);
+  const planningSeconds = (performance.now() - start) / 1000;
+  return { outcome: judge(given, model, scheduled), planningSeconds };
+}
+
+function judge({ truth, workload, reclaim }: Setting, model: Model, scheduled: Scheduled): Outcome {
+  if (scheduled.plan === undefined) {
+    return { status: 'no-plan', reason: scheduled.reason.replaceAll('-', ' '), message: scheduled.message };
+  }
+  const { plan } = scheduled;
+  const breakdown = predict({ plan, truth, model, workload, reclaim });
+  const [shortage] = breakdown.infeasible;
+  if (shortage === undefined) return { status: 'planned', plan, breakdown, memory: memoryTotal(breakdown, truth) };
+  return { status: 'unrunnable', plan, reason: `${shortage.memory.toUpperCase()} too small`, message: shortage.reason };
+}
+
+function memoryTotal({ devices }: Breakdown, truth: Cluster): MemoryTotal {
+  const unified = new Set(truth.devices.filter(hasUnifiedGpu).map(({ name }) => name));
+  return {
+    ramBytes: devices.reduce((sum, { ramBytes }) => sum + ramBytes, 0),
+    vramBytes: devices.reduce((sum, { device, vramBytes }) => sum + (unified.has(device) ? 0 : vramBytes), 0),
+  };
+}
+
+function publishedOf({ published, truth }: SweepCase, { model, asPublished }: SweptModel, scheduler: string) {
+  if (!asPublished) return undefined;
+  return publishedTpot(published, { scheduler, cluster: truth.name, model: model.name });
+}

@@ -1,0 +1,86 @@
+import { HELM_PAGING, type KvPaging } from '../../engine/cost/kv-pages.ts';
+import { predict } from '../../engine/cost/predict.ts';
+import { ROOFLINE_RUNTIME } from '../../engine/cost/roofline.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload, type Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { layerStreaming } from '../../engine/schedule/baselines/layer-streaming.ts';
+import { vllm } from '../../engine/schedule/baselines/vllm.ts';
+import { cpuGpuSplit } from '../../engine/schedule/helm/cpu-gpu-split.ts';
+import { helmRing } from '../../engine/schedule/helm/ring.ts';
+import type { Scheduled } from '../../engine/schedule/scheduler.ts';
+
+export const BACKENDS = ['helm', 'accelerate', 'deepspeed', 'vllm', 'helm-ring'] as const;
+export type Backend = (typeof BACKENDS)[number];
+
+/** Backends of a machine: the last one takes all devices of a cluster, the others its head. */
+export function backendsOf({ cluster }: Pick<Machine, 'cluster'>): readonly Backend[] {
+  return BACKENDS.filter((backend) => backend !== 'helm-ring' || cluster.devices.length > 1);
+}
+
+/** A model on a machine: on the head of its cluster, or on all devices. */
+export interface Machine {
+  readonly cluster: Cluster;
+  readonly model: Model;
+}
+
+/** What a backend makes of a model when it is loaded, and whether a context fits then. */
+export interface Loaded {
+  /** Undefined: it can't be loaded. */
+  readonly plan: Plan | undefined;
+  /** Paged, where the backend pages. */
+  readonly paging: KvPaging | undefined;
+  /** What isn't on a GPU is mapped, and read again for every token where RAM lacks; else it stays in RAM, or nothing fits. */
+  readonly readsAgain: boolean;
+  /** What lacks for so many tokens; undefined where they fit. */
+  lack(context: number): string | undefined;
+}
+
+/**
+ * Loads a model. Weights are placed before the context is known, as all of these do: so that as much as fits is on the
+ * GPU, and the KV cache takes what is left. HELM's lies in pages, of which the oldest are in RAM; the others' on the GPU.
+ * In a ring every device has its own pages.
+ */
+export function load(backend: Backend, { cluster, model }: Machine): Loaded {
+  const problem = { belief: cluster, model, workload: contextOf(0), runtime: ROOFLINE_RUNTIME };
+  const shared = { truth: cluster, model, runtime: ROOFLINE_RUNTIME };
+  const from = (scheduled: Scheduled, lack: (plan: Plan, workload: Workload) => string | undefined): Loaded => ({
+    plan: scheduled.plan,
+    paging: undefined,
+    readsAgain: false,
+    lack: (context) => (scheduled.plan === undefined ? scheduled.message : lack(scheduled.plan, contextOf(context))),
+  });
+  const byRing = (plan: Plan, workload: Workload): string | undefined =>
+    predict({ ...shared, plan, workload }).infeasible[0]?.reason;
+  switch (backend) {
+    case 'helm': {
+      const paging = HELM_PAGING;
+      const byRoofline = (plan: Plan, workload: Workload): string | undefined =>
+        predict({ ...shared, plan, workload, formulas: 'roofline', paging }).infeasible[0]?.reason;
+      // Eq. 4.16 gives weights all of the VRAM where the KV cache is offloaded; the runtime needs room for a page there.
+      const withPage = { ...problem, workload: contextOf(2 * paging.pageTokens) };
+      return { ...from(cpuGpuSplit(withPage, { paging }), byRoofline), paging };
+    }
+    case 'helm-ring': {
+      const paging = HELM_PAGING;
+      const withPages = (plan: Plan, workload: Workload): string | undefined =>
+        predict({ ...shared, plan, workload, paging }).infeasible[0]?.reason;
+      const withPage = { ...problem, workload: contextOf(2 * paging.pageTokens) };
+      return { ...from(helmRing(withPage, { paging }), withPages), paging, readsAgain: true };
+    }
+    case 'accelerate':
+      return from(layerStreaming(problem, { variant: 'accelerate' }), byRing);
+    case 'deepspeed':
+      return from(layerStreaming(problem, { variant: 'zero-inference' }), byRing);
+    case 'vllm':
+      return from(vllm(problem), (_, workload) => {
+        const scheduled = vllm({ ...problem, workload });
+        return scheduled.plan === undefined ? scheduled.message : undefined;
+      });
+  }
+}
+
+function contextOf(context: number): Workload {
+  return createWorkload({ promptTokens: 1, outputTokens: 1, context });
+}

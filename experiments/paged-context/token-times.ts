@@ -1,0 +1,65 @@
+import { predict } from '../../engine/cost/predict.ts';
+import { ROOFLINE_RUNTIME } from '../../engine/cost/roofline.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import type { Span } from '../../engine/trace/trace.ts';
+import { simulate } from '../../simulator/simulate.ts';
+import type { Loaded, Machine } from './backends.ts';
+
+/** A decoded token with so many in the KV cache. */
+export interface TokenTime {
+  readonly context: number;
+  /** Simulated TPOT, seconds. */
+  readonly seconds: number;
+  /** Of it: the GPU waits for pages. */
+  readonly waitSeconds: number;
+  /** The sum without overlap, seconds. */
+  readonly predictedSeconds: number;
+  /** Pages that come over the host link for a token, bytes. */
+  readonly copiedBytes: number;
+}
+
+/** The first decoded token fills what is copied ahead; those after it are alike. */
+const TOKENS = 4;
+
+/** Undefined where the context doesn't fit. */
+export function tokenTime(loaded: Loaded, { cluster, model }: Machine, context: number): TokenTime | undefined {
+  const { paging, lack, readsAgain } = loaded;
+  if (loaded.plan === undefined || lack(context) !== undefined) return undefined;
+  const plan = readsAgain ? loaded.plan : withoutReloads(loaded.plan, model);
+  const workload = createWorkload({ promptTokens: 1, outputTokens: TOKENS, context });
+  const parts = { plan, model, workload, runtime: ROOFLINE_RUNTIME, ...(paging && { paging }) };
+  const { trace, outOfMemory } = simulate({ ...parts, cluster, context: 'fixed' });
+  const last = trace.tokens.at(-1);
+  if (outOfMemory.length > 0 || last === undefined) return undefined;
+  const within = ({ start, end }: Span): boolean => start >= last.start - 1e-12 && end <= last.end + 1e-12;
+  const own = trace.spans.filter(within);
+  const sum = (spans: readonly Span[], of: (span: Span) => number): number =>
+    spans.reduce((total, span) => total + of(span), 0);
+  return {
+    context,
+    seconds: last.end - last.start,
+    waitSeconds: sum(
+      own.filter(({ name }) => name.startsWith('waits for KV')),
+      ({ start, end }) => end - start,
+    ),
+    predictedSeconds: predict({ ...parts, truth: cluster }).tokenSeconds,
+    copiedBytes: sum(
+      own.filter(({ name }) => /^KV page .* to the GPU$/.test(name)),
+      ({ args }) => args.bytes ?? 0,
+    ),
+  };
+}
+
+/** A single device's weights that aren't on its GPU stay in RAM. */
+function withoutReloads(plan: Plan, model: Model): Plan {
+  const { device, processor } = plan.output;
+  const cpuLayers = plan.stages.reduce(
+    (sum, { processor, from, to }) => sum + (processor === 'cpu' ? to - from : 0),
+    0,
+  );
+  const pinnedBytes = cpuLayers * model.layer.bytes + (processor === 'cpu' ? model.output.bytes : 0);
+  if (pinnedBytes === 0) return plan;
+  return { ...plan, weights: { [device]: { prefetch: 'none', release: 'pinned', pinnedBytes } } };
+}

@@ -1,0 +1,44 @@
+import { planShares } from '../../engine/plan/plan.ts';
+import { enumerate, formatSeconds } from '../../engine/terminal/format.ts';
+import { markOf } from '../halda-sweep/charts.ts';
+import { layersText } from '../halda-sweep/table.ts';
+import type { Choice, JudgedChoice } from './choices.ts';
+import { type PolicyName, policyOf } from './policies.ts';
+
+/** Devices that do different things with their weights. */
+export const MIXED = 'mixed';
+
+/** A plan that schedulers chose, as charts mark it: schedulers with the same plan share one mark. */
+export interface Mark extends ReturnType<typeof markOf> {
+  readonly name: string;
+  readonly rounds: number;
+  readonly policy: PolicyName | typeof MIXED;
+  readonly seconds: number;
+  readonly predicted: number;
+  /** Layers over all rounds, by device. */
+  readonly layers: ReadonlyMap<string, number>;
+  readonly hover: string;
+}
+
+/** The marks of all choices that can be run. */
+export function marksOf(choices: readonly Choice[]): Mark[] {
+  const alike = new Map<string, JudgedChoice[]>();
+  for (const choice of choices) {
+    if (choice.status !== 'judged') continue;
+    const key = JSON.stringify({ ...choice.plan, scheduler: '' });
+    alike.set(key, [...(alike.get(key) ?? []), choice]);
+  }
+  return [...alike.values()].map((same) => {
+    const [{ plan, seconds, predicted, scheduler }] = same as [JudgedChoice, ...JudgedChoice[]];
+    return {
+      name: enumerate(same.map(({ scheduler }) => scheduler)),
+      ...markOf(scheduler),
+      rounds: plan.rounds,
+      policy: policyOf(plan) ?? MIXED,
+      seconds,
+      predicted,
+      layers: new Map(planShares(plan).map(({ device, cpuLayers, gpuLayers }) => [device, cpuLayers + gpuLayers])),
+      hover: `${formatSeconds(seconds)}<br>k = ${plan.rounds}<br>${layersText(plan)}`,
+    };
+  });
+}

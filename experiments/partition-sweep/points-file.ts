@@ -1,0 +1,105 @@
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { InputError } from '../../engine/input/input-error.ts';
+import { completeLines, type Line } from './complete-lines.ts';
+import { differences, type Fingerprint } from './fingerprint.ts';
+import type { Judged } from './judge.ts';
+
+/** A plan of the space by its number, and what it takes. */
+export type Point = Judged & { readonly plan: number };
+
+/**
+ * Results of a sweep as they come, in OUT/points.jsonl: the settings on the first line, then one plan a line in the
+ * order of their numbers. However a sweep ended, what it wrote whole stays; a line that was cut is written again.
+ */
+export interface PointsFile {
+  readonly path: string;
+  /** Plans in it when it was opened. */
+  readonly done: number;
+  /** The last of them. */
+  readonly last: Point | undefined;
+  append(points: readonly Point[]): void;
+  close(): void;
+}
+
+export interface PointsFileParts {
+  readonly directory: string;
+  readonly fingerprint: Fingerprint;
+  /** Of all plans to judge, in order. */
+  readonly numbers: Float64Array;
+  /** Forget what is there. */
+  readonly restart: boolean;
+}
+
+/** @throws InputError if the file is of other settings, or isn't one */
+export function openPointsFile({ directory, fingerprint, numbers, restart }: PointsFileParts): PointsFile {
+  mkdirSync(directory, { recursive: true });
+  const path = join(directory, 'points.jsonl');
+  const found = !restart && existsSync(path) ? survey(path, fingerprint, numbers) : undefined;
+  if (found !== undefined) truncateSync(path, found.end);
+  const file = openSync(path, found === undefined ? 'w' : 'a');
+  if (found === undefined) appendFileSync(file, `${JSON.stringify({ settings: fingerprint })}\n`);
+  return {
+    path,
+    done: found?.done ?? 0,
+    last: found?.last,
+    append: (points) => appendFileSync(file, points.map((point) => `${JSON.stringify(point)}\n`).join('')),
+    close: () => closeSync(file),
+  };
+}
+
+/** The points of a file, one after the other. */
+export function* readPoints(path: string): Generator<Point> {
+  for (const line of completeLines(path)) if (line.number > 1) yield readPoint(path, line);
+}
+
+interface Found {
+  readonly done: number;
+  readonly last: Point | undefined;
+  /** Byte after the last whole line. */
+  readonly end: number;
+}
+
+/** What of a sweep is there; undefined if not even its settings were written. */
+function survey(path: string, fingerprint: Fingerprint, numbers: Float64Array): Found | undefined {
+  let found: Found | undefined;
+  for (const line of completeLines(path)) {
+    if (line.number === 1) {
+      checkSettings(path, line, fingerprint);
+      found = { done: 0, last: undefined, end: line.end };
+      continue;
+    }
+    const point = readPoint(path, line);
+    const done: number = found?.done ?? 0;
+    if (point.plan !== numbers[done])
+      throw new InputError(`${path}:${line.number}`, `holds plan ${point.plan} where ${numbers[done]} is next${AGAIN}`);
+    found = { done: done + 1, last: point, end: line.end };
+  }
+  return found;
+}
+
+const AGAIN = '; pass --restart to sweep from the beginning, or another --out';
+
+function checkSettings(path: string, line: Line, fingerprint: Fingerprint): void {
+  const settings = parse(path, line).settings;
+  if (typeof settings !== 'object' || settings === null)
+    throw new InputError(`${path}:1`, `is not the head of a sweep${AGAIN}`);
+  const found = differences(settings as Fingerprint, fingerprint);
+  if (found.length > 0) throw new InputError(path, `is a sweep with other settings: ${found.join(', ')}${AGAIN}`);
+}
+
+function readPoint(path: string, line: Line): Point {
+  const point = parse(path, line);
+  const judged = typeof point.failed === 'string' || Number.isFinite(point.seconds);
+  if (!Number.isInteger(point.plan) || !judged)
+    throw new InputError(`${path}:${line.number}`, `is not the result of a plan${AGAIN}`);
+  return point as unknown as Point;
+}
+
+function parse(path: string, { text, number }: Line): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {}
+  throw new InputError(`${path}:${number}`, `is not JSON${AGAIN}`);
+}

@@ -1,0 +1,45 @@
+import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
+import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import { type TurnLoad, turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
+
+/**
+ * What devices do with their weights, one name for all of them:
+ * - `none`: page faults load what is missing;
+ * - `willneed`, `populate`: the next window is asked for, or read in by a helper thread, after each turn;
+ * - `drop`: as `populate`, and a used window is given back;
+ * - `pinned`: a part of every window stays for good, the rest is populated and given back; where no rest of a window
+ *   fits beside what stays, page faults load it; where everything fits, nothing has to be done (see turnChoices).
+ */
+export const POLICIES = ['none', 'willneed', 'populate', 'drop', 'pinned'] as const;
+export type PolicyName = (typeof POLICIES)[number];
+
+/** A device's policy by its name. */
+export function weightsPolicy(name: PolicyName, costs: RingCosts, device: DeviceCosts, load: TurnLoad): WeightsPolicy {
+  switch (name) {
+    case 'none':
+    case 'willneed':
+    case 'populate':
+      return { prefetch: name, release: 'none', pinnedBytes: 0 };
+    case 'drop':
+      return { prefetch: 'populate', release: 'drop', pinnedBytes: 0 };
+    case 'pinned': {
+      const choices = turnChoices(costs, device, load);
+      const [first] = choices;
+      return (choices.find(({ residence }) => residence !== 'faulted') ?? first)?.policy ?? NO_WEIGHTS_POLICY;
+    }
+  }
+}
+
+/** The name of what all devices of a plan do: `pinned` where some pin and others need not; undefined for other mixtures. */
+export function policyOf(plan: Plan): PolicyName | undefined {
+  const names = new Set(Object.values(plan.weights).map(nameOf));
+  const [first] = names;
+  if (names.size === 1) return first;
+  return names.has('pinned') && !names.has('willneed') && !names.has('populate') ? 'pinned' : undefined;
+}
+
+function nameOf({ prefetch, release }: WeightsPolicy): PolicyName | undefined {
+  if (release === 'pinned') return 'pinned';
+  if (release === 'drop') return prefetch === 'populate' ? 'drop' : undefined;
+  return prefetch;
+}

@@ -1,0 +1,81 @@
+import type { RingCosts } from '../../engine/cost/ring-costs.ts';
+import { layersText } from '../halda-sweep/table.ts';
+import type { Choice } from './choices.ts';
+import type { Fingerprint } from './fingerprint.ts';
+import type { Group } from './groups.ts';
+import type { Failures, Landscape } from './landscape.ts';
+import { pointPlan } from './point-plan.ts';
+import { rankCorrelation } from './rank-correlation.ts';
+import type { Space, SpacePoint } from './space.ts';
+
+/** A plan of the space with its place in it. */
+export interface RankedPlan extends SpacePoint {
+  readonly plan: number;
+  readonly seconds: number;
+  readonly predicted: number;
+  /** `D3 24+16, D2 40`: layers on CPU and GPU by device. */
+  readonly layers: string;
+}
+
+/** What a sweep found. */
+export interface Summary {
+  readonly settings: Fingerprint;
+  /** Plans in the space, to be simulated, simulated, and those of them that can be run. */
+  readonly space: number;
+  readonly wanted: number;
+  readonly simulated: number;
+  readonly runnable: number;
+  readonly failures: Readonly<Record<string, Failures>>;
+  /** The fastest plans first. */
+  readonly best: readonly RankedPlan[];
+  readonly choices: readonly Choice[];
+  readonly groups: readonly Group[];
+  /** Rank correlation of predicted and simulated TPOT over all plans that can be run. */
+  readonly agreement: number;
+}
+
+/** Plans in the table of the best. */
+const BEST = 20;
+
+export interface SummaryParts {
+  readonly settings: Fingerprint;
+  readonly space: Space;
+  readonly costs: RingCosts;
+  readonly wanted: number;
+  readonly landscape: Landscape;
+  readonly groups: readonly Group[];
+  readonly choices: readonly Choice[];
+}
+
+export function summarise({ settings, space, costs, wanted, landscape, groups, choices }: SummaryParts): Summary {
+  const { ranking, seconds, predicted, plans, failures } = landscape;
+  const ranked = (values: Float64Array): Float64Array => Float64Array.from(ranking, (at) => values[at] as number);
+  return {
+    settings,
+    space: space.size,
+    wanted,
+    simulated: plans.length,
+    runnable: ranking.length,
+    failures: Object.fromEntries(failures),
+    best: Array.from(ranking.subarray(0, BEST), (at) => {
+      const plan = plans[at] as number;
+      const point = space.at(plan);
+      const layers = layersText(pointPlan(costs, point));
+      return { plan, ...point, seconds: seconds[at] as number, predicted: predicted[at] as number, layers };
+    }),
+    choices,
+    groups,
+    agreement: rankCorrelation(ranked(predicted), ranked(seconds)),
+  };
+}
+
+/** As JSON; of each group its size and its extremes instead of every time. */
+export function summaryJson({ groups, ...summary }: Summary): string {
+  const shortened = groups.map(({ seconds, ...group }) => ({
+    ...group,
+    runnable: seconds.length,
+    least: seconds[0],
+    most: seconds.at(-1),
+  }));
+  return `${JSON.stringify({ ...summary, groups: shortened }, undefined, 2)}\n`;
+}

@@ -1,0 +1,56 @@
+import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
+import type { PhonesRow } from './plans.ts';
+import type { Sweep, SweepPoint } from './sweeps.ts';
+
+/** Below it a gain is none. */
+const GAIN = 0.01;
+
+/** One sentence: what phones and their NPUs gain under `optimal`, simulated, and where that ends. */
+export function phonesFinding(rows: readonly PhonesRow[], points: readonly SweepPoint[], swept: string): string {
+  const tpot = (model: string, variant: string): number =>
+    rows.find((row) => row.planner === 'optimal' && row.model === model && row.variant === variant)?.judged?.simulated
+      .tpot ?? Number.POSITIVE_INFINITY;
+  const gains = [...new Set(rows.map(({ model }) => model))].map((model) => {
+    const own = tpot(model, 'phones, GPU and NPU');
+    return { model, all: 1 - own / tpot(model, 'no phones'), npu: 1 - own / tpot(model, 'phones, GPU alone') };
+  });
+  const helped = gains.filter(({ all }) => all > GAIN);
+  const idle = gains.filter(({ all }) => all <= GAIN).map(({ model }) => model);
+  const list = helped.map(
+    ({ model, all, npu }) => `${model} ${formatPercent(all)} (${formatPercent(Math.max(0, npu))} over GPUs alone)`,
+  );
+  const gained =
+    list.length === 0 ? 'The phones shorten no token' : `Phones with NPUs shorten a token of ${enumerate(list)}`;
+  const none = idle.length === 0 ? '' : `, and of ${enumerate(idle)} not at all, since the others hold it`;
+  const ends = [linkEnd(points), memoryEnd(points)].filter((end) => end !== undefined);
+  const stops = ends.length === 0 ? '' : `; for ${swept} that ends where ${ends.join(' or ')}`;
+  return `${gained}${none}${stops}.`;
+}
+
+/** Gain of phones with NPUs over none, by factor. */
+function gainsOf(points: readonly SweepPoint[], sweep: Sweep): { factor: number; gain: number }[] {
+  const own = points.filter((point) => point.sweep === sweep);
+  return [...new Set(own.map(({ factor }) => factor))].map((factor) => {
+    const seconds = (variant: string): number =>
+      own.find((point) => point.factor === factor && point.variant === variant)?.judged?.simulated.tpot ??
+      Number.POSITIVE_INFINITY;
+    return { factor, gain: 1 - seconds('phones, GPU and NPU') / seconds('no phones') };
+  });
+}
+
+/** The largest factor below the first that gains; undefined where none gains, or all do. */
+function lastIdle(points: readonly SweepPoint[], sweep: Sweep): number | undefined {
+  const gains = gainsOf(points, sweep);
+  const first = gains.findIndex(({ gain }) => gain > GAIN);
+  return gains[first - 1]?.factor;
+}
+
+function linkEnd(points: readonly SweepPoint[]): string | undefined {
+  const factor = lastIdle(points, 'link speed');
+  return factor === undefined ? undefined : `links are ${Math.round(1 / factor)} times slower`;
+}
+
+function memoryEnd(points: readonly SweepPoint[]): string | undefined {
+  const factor = lastIdle(points, 'phone memory');
+  return factor === undefined ? undefined : `phones have 1/${Math.round(1 / factor)} of their memory`;
+}

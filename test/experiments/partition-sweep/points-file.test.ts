@@ -1,0 +1,88 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openPointsFile, type Point, readPoints } from '../../../experiments/partition-sweep/points-file.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hearth-points-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
+
+const path = join(directory, 'points.jsonl');
+const open = (step = 4, restart = false) =>
+  openPointsFile({ directory, fingerprint: { cluster: 'c', step }, numbers: Float64Array.of(3, 5, 8), restart });
+
+const FIRST: Point = { plan: 3, seconds: 0.1, predicted: 0.25 };
+const SECOND: Point = { plan: 5, failed: 'out of memory: D4' };
+
+test('settings first, then a plan a line', () => {
+  const file = open();
+  assert.is(file.done, 0);
+  file.append([FIRST, SECOND]);
+  file.close();
+  assert.is(
+    readFileSync(path, 'utf8'),
+    '{"settings":{"cluster":"c","step":4}}\n{"plan":3,"seconds":0.1,"predicted":0.25}\n{"plan":5,"failed":"out of memory: D4"}\n',
+  );
+  assert.equal([...readPoints(path)], [FIRST, SECOND]);
+});
+
+test('it goes on after the last whole line', () => {
+  const whole = readFileSync(path, 'utf8');
+  appendFileSync(path, '{"plan":8,"seco');
+  const file = open();
+  assert.is(file.done, 2);
+  assert.equal(file.last, SECOND);
+  assert.is(readFileSync(path, 'utf8'), whole);
+  file.append([{ plan: 8, seconds: 1, predicted: 2 }]);
+  file.close();
+  assert.is(readFileSync(path, 'utf8'), `${whole}{"plan":8,"seconds":1,"predicted":2}\n`);
+});
+
+test('other settings are refused, and what is there stays', () => {
+  const whole = readFileSync(path, 'utf8');
+  assert.throws(() => open(2), /points\.jsonl: is a sweep with other settings: step was 4, is 2; pass --restart/);
+  assert.is(readFileSync(path, 'utf8'), whole);
+});
+
+test('so are files of something else', () => {
+  const head = '{"settings":{"cluster":"c","step":4}}\n';
+  for (const [text, expected] of [
+    ['plan,seconds\n1,2\n', /points\.jsonl:1: is not JSON/],
+    ['{"plan":3,"seconds":1}\n', /points\.jsonl:1: is not the head of a sweep/],
+    [`${head}{"plan":5,"seconds":1}\n`, /points\.jsonl:2: holds plan 5 where 3 is next/],
+    [`${head}{"plan":3}\n`, /points\.jsonl:2: is not the result of a plan/],
+  ] as const) {
+    writeFileSync(path, text);
+    assert.throws(() => open(), expected);
+  }
+});
+
+test('a file that was cut within its settings begins anew', () => {
+  writeFileSync(path, '{"settings":{"clu');
+  const file = open();
+  file.close();
+  assert.is(readFileSync(path, 'utf8'), '{"settings":{"cluster":"c","step":4}}\n');
+});
+
+test('--restart forgets what is there', () => {
+  writeFileSync(path, 'anything');
+  const file = open(4, true);
+  file.close();
+  assert.is(file.done, 0);
+  assert.is(readFileSync(path, 'utf8'), '{"settings":{"cluster":"c","step":4}}\n');
+});
+
+test('lines longer than a block, and more of them than fit in one', () => {
+  const numbers = Float64Array.from({ length: 3000 }, (_, index) => index);
+  const points = Array.from(numbers, (plan): Point => ({ plan, failed: 'é'.repeat(plan === 1500 ? 100_000 : 30) }));
+  const file = openPointsFile({ directory, fingerprint: {}, numbers, restart: true });
+  file.append(points);
+  file.close();
+  assert.equal([...readPoints(path)], points);
+  const again = openPointsFile({ directory, fingerprint: {}, numbers, restart: false });
+  again.close();
+  assert.is(again.done, 3000);
+});
+
+test.run();

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { GpuLevels } from '../../../experiments/partition-sweep/gpu-choices.ts';
+import { createSplits, type Splits } from '../../../experiments/partition-sweep/splits.ts';
+
+const all = (splits: Splits) => Array.from({ length: splits.size }, (_, number) => splits.at(number));
+
+test('8 layers in steps of 4 among three devices: six splits, in lexicographic order', () => {
+  const splits = createSplits({ rounds: 1, layers: 8, step: 4, rooms: [0, 0, 0], gpuLevels: 1 });
+  assert.equal(
+    all(splits).map(({ windows }) => windows.join(' ')),
+    ['0 0 8', '0 4 4', '0 8 0', '4 0 4', '4 4 0', '8 0 0'],
+  );
+});
+
+test('with two rounds windows are half as large, and no device is alone', () => {
+  const splits = createSplits({ rounds: 2, layers: 8, step: 4, rooms: [0, 0, 0], gpuLevels: 1 });
+  assert.equal(
+    all(splits).map(({ windows }) => windows.join(' ')),
+    ['0 2 2', '2 0 2', '2 2 0'],
+  );
+});
+
+test('what the grid leaves over falls to the last device that holds layers', () => {
+  const splits = createSplits({ rounds: 1, layers: 10, step: 4, rooms: [0, 0], gpuLevels: 1 });
+  assert.equal(
+    all(splits).map(({ windows }) => windows.join(' ')),
+    ['0 10', '4 6', '8 2', '10 0'],
+  );
+});
+
+test('every window with every choice of GPU layers', () => {
+  const splits = createSplits({ rounds: 1, layers: 4, step: 2, rooms: [3, 0], gpuLevels: 2 });
+  assert.equal(
+    all(splits).map(({ windows, gpuLayers }) => windows.map((w, at) => `${w}/${gpuLayers[at]}`).join(' ')),
+    ['0/0 4/0', '2/0 2/0', '2/2 2/0', '4/0 0/0', '4/3 0/0'],
+  );
+});
+
+test('a single device has no second round', () => {
+  assert.is(createSplits({ rounds: 2, layers: 8, step: 1, rooms: [0], gpuLevels: 1 }).size, 0);
+  assert.is(createSplits({ rounds: 1, layers: 8, step: 1, rooms: [0], gpuLevels: 1 }).size, 1);
+});
+
+test('80 layers one by one among eight devices: found without counting through billions of them', () => {
+  const splits = createSplits({ rounds: 1, layers: 80, step: 1, rooms: [0, 0, 0, 0, 0, 0, 0, 0], gpuLevels: 1 });
+  // C(87, 7)
+  assert.is(splits.size, 5_843_355_957);
+  assert.equal(splits.at(0).windows, [0, 0, 0, 0, 0, 0, 0, 80]);
+  assert.equal(splits.at(splits.size - 1).windows, [80, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test('numbers outside are refused', () => {
+  const splits = createSplits({ rounds: 1, layers: 8, step: 4, rooms: [0, 0, 0], gpuLevels: 1 });
+  for (const number of [-1, 6, 0.5]) assert.throws(() => splits.at(number), /there is no split/);
+});
+
+test('any space: no split twice, windows that fill the round, GPU layers that fit', () => {
+  const parts = fc.record({
+    rounds: fc.constantFrom(1, 2, 3),
+    layers: fc.constantFrom(6, 12, 18),
+    step: fc.integer({ min: 1, max: 7 }),
+    rooms: fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 4 }),
+    gpuLevels: fc.constantFrom<GpuLevels>(1, 2, 3, 'all'),
+  });
+  fc.assert(
+    fc.property(parts, (parts) => {
+      const splits = createSplits(parts);
+      fc.pre(splits.size <= 3000);
+      const found = all(splits);
+      assert.is(new Set(found.map((split) => JSON.stringify(split))).size, splits.size);
+      for (const { windows, gpuLayers } of found) {
+        assert.is(
+          windows.reduce((sum, layers) => sum + layers, 0),
+          parts.layers / parts.rounds,
+        );
+        assert.ok(parts.rounds === 1 || windows.filter((layers) => layers > 0).length > 1);
+        assert.ok(gpuLayers.every((n, at) => n <= Math.min(windows[at] as number, parts.rooms[at] as number)));
+      }
+    }),
+    { seed: 11, numRuns: 150 },
+  );
+});
+
+test.run();

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
+import { predict } from '../../../engine/cost/predict.ts';
+import { InputError } from '../../../engine/input/input-error.ts';
+import { createModel } from '../../../engine/model/model.ts';
+import { createWorkload } from '../../../engine/model/workload.ts';
+import { parsePlan } from '../../../engine/plan/parse-plan.ts';
+import { type CpuGpuSplitOptions, cpuGpuSplit, splitPlan } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
+import { type Machine, oneMachine, QWEN3_8B } from '../../support/one-machine.ts';
+
+const catalogue = loadCatalogue();
+const workload = createWorkload({ context: 192 });
+
+/** `cpu→gpu` in partition units, as the thesis prints plans, or why there is none. */
+function splitOf(cluster: string, model: string, options?: CpuGpuSplitOptions): string {
+  const problem = { belief: loadCluster(cluster), model: createNamedModel(catalogue, model), workload };
+  const found = cpuGpuSplit(problem, options);
+  return found.plan === undefined ? found.reason : `${found.best?.cpuUnits}→${found.best?.gpuUnits}`;
+}
+
+function split(machine: Machine, options: CpuGpuSplitOptions = {}, context = 0) {
+  const model = createModel(QWEN3_8B, 'BF16');
+  return cpuGpuSplit({ belief: oneMachine(machine), model, workload: createWorkload({ context }) }, options);
+}
+
+/** CPU layers, and where embedding and output are. */
+function shape(found: ReturnType<typeof split>): string {
+  if (found.plan === undefined) return found.reason;
+  const { stages, embedding, output } = found.plan;
+  const layers = stages.map(({ processor, from, to }) => `${processor} ${to - from}`).join(', ');
+  return `${embedding.processor} | ${layers} | ${output.processor}`;
+}
+
+test('the five splits that HELM publishes (Tables 6.3 and 6.5)', () => {
+  assert.is(splitOf('helm-4060', 'Qwen3-4B'), '4→34');
+  assert.is(splitOf('helm-4060', 'Qwen3-8B'), '21→17');
+  assert.is(splitOf('helm-3090', 'Qwen3-14B'), '8→34');
+  assert.is(splitOf('helm-3090', 'Qwen3-32B'), '43→23');
+  assert.is(splitOf('helm-l40s', 'Qwen3-32B'), '18→48');
+});
+
+test('what fits in VRAM runs on the GPU alone, as published', () => {
+  assert.is(splitOf('helm-3090', 'Qwen3-4B'), '0→38');
+  assert.is(splitOf('helm-3090', 'Qwen3-8B'), '0→38');
+  assert.is(splitOf('helm-l40s', 'Qwen3-4B'), '0→38');
+  assert.is(splitOf('helm-l40s', 'Qwen3-8B'), '0→38');
+  assert.is(splitOf('helm-l40s', 'Qwen3-14B'), '0→42');
+});
+
+test('14B and 32B fail on the laptop for want of RAM (Table 6.1), which Algorithm 1 does not ask about', () => {
+  assert.is(splitOf('helm-4060', 'Qwen3-14B'), 'fits-nowhere');
+  assert.is(splitOf('helm-4060', 'Qwen3-32B'), 'fits-nowhere');
+  assert.is(splitOf('helm-4060', 'Qwen3-14B', { ram: 'ignored' }), '33→9');
+  assert.is(splitOf('helm-4060', 'Qwen3-32B', { ram: 'ignored' }), '59→7');
+});
+
+test('the split of the running example moves by a unit at the byte where a block more or less fits', () => {
+  const needed = 16 * 385_892_864 + 1_244_667_904;
+  assert.is(shape(split({ vram: needed })), 'cpu | cpu 20, gpu 16 | gpu');
+  assert.is(shape(split({ vram: needed - 1 })), 'cpu | cpu 21, gpu 15 | gpu');
+  assert.is(shape(split({ vram: needed + 385_892_864 - 1 })), 'cpu | cpu 20, gpu 16 | gpu');
+  assert.is(shape(split({ vram: needed + 385_892_864 })), 'cpu | cpu 19, gpu 17 | gpu');
+});
+
+test('the ends: embedding follows the first unit, output leaves the GPU last', () => {
+  const gpuOnly = 36 * 385_892_864 + 1_244_667_904;
+  const roomy = 30e9;
+  assert.is(shape(split({ vram: gpuOnly + 1_244_659_712 })), 'gpu | gpu 36 | gpu');
+  assert.is(shape(split({ vram: gpuOnly })), 'cpu | gpu 36 | gpu');
+  assert.is(shape(split({ vram: 1_244_667_904, ram: roomy })), 'cpu | cpu 36 | gpu');
+  assert.is(shape(split({ vram: 1_244_667_903, ram: roomy })), 'cpu | cpu 36 | cpu');
+});
+
+test('a GPU slower than the CPU gets nothing', () => {
+  assert.is(shape(split({ gpuBandwidth: 10e9, ram: 30e9 })), 'cpu | cpu 36 | cpu');
+});
+
+test('equal splits go to the smaller k', () => {
+  const even = { gpu: 'unified', gpuBandwidth: 45e9, vram: 30e9, ram: 30e9 } as const;
+  assert.is(shape(split(even)), 'gpu | gpu 36 | gpu');
+});
+
+test('without KV offload a long context pushes blocks to the CPU', () => {
+  // 16 blocks leave 7.5 − 7.419 = 0.081 GB; 16 × 4096 × 4096 B = 0.268 GB of cache are too much, 15 blocks' 0.252 fit.
+  assert.is(shape(split({}, { kvCache: 'with-layers' }, 4096)), 'cpu | cpu 21, gpu 15 | gpu');
+  const offloaded = split({}, {}, 4096);
+  assert.is(shape(offloaded), 'cpu | cpu 20, gpu 16 | gpu');
+  assert.is(offloaded.plan?.kvCache, 'host');
+});
+
+test('the curve has every k: the parts of T_plan at k = 21, the copy missing at both ends', () => {
+  const { curve, best } = split({});
+  assert.equal(
+    curve.map((candidate) => candidate.cpuUnits),
+    Array.from({ length: 39 }, (_, k) => k),
+  );
+  const milliseconds = (seconds = 0): string => (1000 * seconds).toFixed(1);
+  assert.is(best, curve[21]);
+  assert.is(best?.gpuUnits, 17);
+  assert.is(milliseconds(best?.cpuSeconds), '171.5');
+  assert.is(milliseconds(best?.gpuSeconds), '34.0');
+  assert.is(milliseconds(best?.tokenSeconds), '205.5');
+  assert.is(best?.feasible, true);
+  assert.is(curve[20]?.feasible, false);
+  assert.is(curve[0]?.copySeconds, 0);
+  assert.is(curve[38]?.copySeconds, 0);
+  assert.ok(curve.slice(1, 38).every((candidate) => Math.abs(candidate.copySeconds - 5.512e-6) < 1e-12));
+});
+
+test('as 18 blocks on either side, Fig. 4.4 has 8.19 GB on the GPU; as 18 units, 8.58 GB: both too much for 8 GB', () => {
+  const { curve } = split({});
+  const gigabytes = (k: number): string => ((curve[k]?.gpuBytes ?? 0) / 1e9).toFixed(2);
+  assert.is(gigabytes(19), '8.19');
+  assert.is(gigabytes(18), '8.58');
+  assert.is(curve[19]?.feasible, false);
+});
+
+test("the problem's runtime takes its buffers from the VRAM", () => {
+  // 7.5 − 0.4 GB leave room for the head and 15 blocks: 7.033 GB.
+  const runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0.4e9, activationBytes: 2 };
+  const model = createModel(QWEN3_8B, 'BF16');
+  const found = cpuGpuSplit({ belief: oneMachine(), model, workload, runtime });
+  assert.is(shape(found), 'cpu | cpu 21, gpu 15 | gpu');
+});
+
+test('a machine without GPU is a reason, and so is one with too little of everything', () => {
+  const without = split({ gpu: 'none' });
+  assert.is(shape(without), 'needs-gpu');
+  assert.equal(without.curve, []);
+  const small = split({ vram: 1e9, ram: 2e9 });
+  assert.is(shape(small), 'fits-nowhere');
+  assert.is(small.curve.length, 39);
+  assert.match(small.plan === undefined ? small.message : '', /no split of Qwen3-8B fits PC's VRAM and RAM/);
+});
+
+test('another device than the head is split when named, and an unknown one is refused', () => {
+  const cluster = oneMachine();
+  const [pc] = cluster.devices;
+  assert.ok(pc);
+  const two = { ...cluster, devices: [{ ...pc, name: 'head', gpu: undefined }, pc] };
+  const problem = { belief: two, model: createModel(QWEN3_8B, 'BF16'), workload };
+  assert.is(shape(cpuGpuSplit(problem)), 'needs-gpu');
+  const found = cpuGpuSplit(problem, { device: 'PC' });
+  assert.is(shape(found), 'cpu | cpu 20, gpu 16 | gpu');
+  assert.is(found.plan?.output.device, 'PC');
+  assert.throws(
+    () => cpuGpuSplit(problem, { device: 'Pc' }),
+    (error: unknown) => error instanceof InputError && /did you mean "PC"/.test(error.message),
+  );
+});
+
+test('a plan survives its file', () => {
+  const plan = splitPlan('PC', QWEN3_8B, 21);
+  assert.equal(parsePlan(JSON.stringify(plan), 'plan.json'), plan);
+});
+
+test('no feasible split of any machine beats the one that is chosen', () => {
+  const machines = fc.record({
+    vram: fc.integer({ min: 1, max: 20 }).map((gigabytes) => gigabytes * 1e9),
+    ram: fc.integer({ min: 1, max: 20 }).map((gigabytes) => gigabytes * 1e9),
+    cpuBandwidth: fc.integer({ min: 10, max: 200 }).map((rate) => rate * 1e9),
+    gpuBandwidth: fc.integer({ min: 10, max: 400 }).map((rate) => rate * 1e9),
+  });
+  const model = createModel(QWEN3_8B, 'BF16');
+  fc.assert(
+    fc.property(machines, fc.integer({ min: 0, max: 32768 }), fc.boolean(), (machine, context, offload) => {
+      const task = { model, workload: createWorkload({ context }) };
+      const kvCache = offload ? 'host' : 'with-layers';
+      const secondsOf = (plan: ReturnType<typeof splitPlan>): number => {
+        const found = predict({ plan, truth: oneMachine(machine), ...task, formulas: 'roofline' });
+        return found.infeasible.length > 0 ? Number.POSITIVE_INFINITY : found.tokenSeconds;
+      };
+      const all = Array.from({ length: 39 }, (_, k) => secondsOf(splitPlan('PC', QWEN3_8B, k, kvCache)));
+      const { plan } = cpuGpuSplit({ belief: oneMachine(machine), ...task }, { kvCache });
+      assert.is(plan === undefined ? Number.POSITIVE_INFINITY : secondsOf(plan), Math.min(...all));
+    }),
+    { seed: 3, numRuns: 100 },
+  );
+});
+
+test.run();

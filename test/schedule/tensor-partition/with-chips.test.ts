@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { predict } from '../../../engine/cost/predict.ts';
+import { createRingCosts, deviceSeconds } from '../../../engine/cost/ring-costs.ts';
+import { createWorkload } from '../../../engine/model/workload.ts';
+import { parsePlan } from '../../../engine/plan/parse-plan.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import { validatePlan } from '../../../engine/plan/validate-plan.ts';
+import { optimal } from '../../../engine/schedule/exact/optimal.ts';
+import { windowSplit } from '../../../engine/schedule/exact/window-table.ts';
+import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
+import { bestPartitions, withChips, withPartitions } from '../../../engine/schedule/tensor-partition/with-chips.ts';
+import { chipRing, SIX_LAYERS } from '../../support/chip-ring.ts';
+import { near } from '../../support/near.ts';
+import { TOY_RUNTIME, toyCluster, toyDevice, toyGpu } from '../../support/toy-cluster.ts';
+import { toyChip } from '../../support/toy-soc.ts';
+
+const workload = createWorkload({ promptTokens: 16, context: 20 });
+/** Each chip's GPU has room for two layers with 20 tokens of KV cache, 16 bytes each, and its buffers. */
+const ROOM = TOY_RUNTIME.gpuBufferBytes + 2.5 * (SIX_LAYERS.layer.bytes + 20 * 16);
+const problem = { belief: chipRing({}, ROOM), model: SIX_LAYERS, workload, runtime: TOY_RUNTIME };
+const solver = await loadIntegerSolver();
+
+test('every chip is cut, and nothing else', () => {
+  assert.equal([...bestPartitions(problem).keys()], ['one', 'two']);
+  const [partition] = bestPartitions(problem).values();
+  assert.is(partition?.promptTokens, 16);
+  const none = toyCluster([toyDevice('pc'), { ...toyChip(), npu: undefined }]);
+  assert.is(bestPartitions({ ...problem, belief: none }).size, 0);
+});
+
+test('all that a plan gives to the GPU of a chip says how it is cut; a plan of a cluster without chips is untouched', () => {
+  const plan = withChips((given) => optimal(given))(problem).plan as Plan;
+  validatePlan(plan, problem.belief, SIX_LAYERS);
+  assert.equal(
+    plan.stages.map(({ device, processor, from, to }) => `${device} ${processor} ${to - from}`),
+    ['pc cpu 2', 'one gpu 2', 'two gpu 2'],
+  );
+  for (const place of [...plan.stages, plan.output]) {
+    assert.is(place.partition !== undefined, place.processor === 'gpu' && place.device !== 'pc');
+  }
+  assert.equal(parsePlan(JSON.stringify(plan), 'plan.json'), plan);
+  const pcs = { ...problem, belief: toyCluster([toyDevice('a'), toyDevice('b')]) };
+  assert.equal(withChips((given) => optimal(given))(pcs), optimal(pcs));
+});
+
+test('a scheduler that simulates is handed plans as they will run', () => {
+  const cutOf: (string | undefined)[] = [];
+  const seen = withChips((given, cut) => {
+    const found = optimal(given);
+    for (const stage of cut(found.plan as Plan).stages) cutOf.push(stage.partition && stage.device);
+    return found;
+  })(problem);
+  assert.equal(cutOf, [undefined, 'one', 'two']);
+  assert.is(seen.plan?.stages.length, 3);
+});
+
+test('with several requests at once chips run whole operators', () => {
+  const batch = { ...problem, workload: { ...workload, batch: 2 } };
+  assert.equal(withChips((given) => optimal(given))(batch), optimal(batch));
+});
+
+test('the optimum with chips is the best of all windows, by the prediction', () => {
+  const partitions = bestPartitions(problem);
+  const planOf = (layers: readonly [number, number, number]): Plan => {
+    const windows = ['pc', 'one', 'two'].map((device, index) => {
+      const own = layers[index] as number;
+      return { device, layers: own, gpuLayers: device === 'pc' ? 0 : own };
+    });
+    return withPartitions(ringPlan({ scheduler: 'hand', head: 'pc', rounds: 1, windows }), partitions);
+  };
+  const all: number[] = [];
+  for (let one = 0; one <= 6; one++)
+    for (let two = 0; one + two <= 6; two++) {
+      const plan = planOf([6 - one - two, one, two]);
+      const { infeasible, tokenSeconds } = predict({ ...problem, truth: problem.belief, plan });
+      if (infeasible.length === 0) all.push(tokenSeconds);
+    }
+  assert.is(all.length, 9);
+  const plan = withChips((given) => optimal(given))(problem).plan as Plan;
+  near(predict({ ...problem, truth: problem.belief, plan }).tokenSeconds, Math.min(...all));
+});
+
+test('without an NPU’s help a slow GPU gets no layers; with it, all that it has room for', () => {
+  const free = { queued: 0, drained: 0 };
+  const times = { copy: 0, sleep: 0, poll: 0, notify: 0 };
+  const layersOnChips = (npuFlops: number): number => {
+    const devices = problem.belief.devices.map((device) => {
+      if (device.name === 'pc') return device;
+      const { gpu, npu, soc } = toyChip({ gpu: free, synchronisation: times }, { gpuFlops: 10, npuFlops });
+      return {
+        ...device,
+        gpu: { ...gpu, memory: device.gpu!.memory },
+        npu,
+        soc: { ...soc, npu: { ...soc.npu, tileLoad: 0 } },
+      };
+    });
+    const belief = toyCluster(devices);
+    const plan = withChips((given) => optimal(given))({ ...problem, belief }).plan;
+    return plan!.stages.reduce((sum, { processor, from, to }) => (processor === 'gpu' ? sum + to - from : sum), 0);
+  };
+  assert.is(layersOnChips(1), 0);
+  assert.is(layersOnChips(1e4), 4);
+});
+
+test('the registry: rings know chips, and tensor-partition says what a head lacks', () => {
+  for (const name of ['halda', 'halda-repaired', 'optimal', 'milp', 'ring-aware'] as const) {
+    const plan = SCHEDULERS[name].plan(problem, solver).plan as Plan;
+    validatePlan(plan, problem.belief, SIX_LAYERS);
+    // Halda leaves this ring to its head.
+    const usesChips = plan.stages.some(({ processor }) => processor === 'gpu');
+    assert.is(usesChips, !name.startsWith('halda'), name);
+    for (const stage of plan.stages) assert.is(stage.partition !== undefined, stage.processor === 'gpu', name);
+  }
+  const refusal = SCHEDULERS['tensor-partition'].plan(problem, solver);
+  assert.is(refusal.plan, undefined);
+  assert.equal(refusal, {
+    plan: undefined,
+    reason: 'needs-npu',
+    message: 'device "pc": has no "gpu"; tensors are shared by a chip\'s GPU and NPU',
+  });
+  const onChip = { ...problem, belief: toyCluster([toyChip()]) };
+  assert.is(SCHEDULERS['tensor-partition'].plan(onChip, solver).plan?.scheduler, 'hetero-tensor');
+  const two = SCHEDULERS['tensor-partition'].plan({ ...onChip, workload: { ...workload, batch: 2 } }, solver);
+  assert.equal(two.plan === undefined && two.reason, 'one-request-only');
+});
+
+test('a device with CPU and GPU is split as HELM’s Algorithm 1 splits a machine: the best of every boundary', () => {
+  const room = fc.integer({ min: 0, max: 8000 });
+  fc.assert(
+    fc.property(
+      room,
+      fc.constantFrom('cuda' as const, 'opencl' as const),
+      fc.integer({ min: 1, max: 6 }),
+      (bytes, api, window) => {
+        const belief = toyCluster([toyDevice('pc'), toyDevice('mixed', { gpu: toyGpu(api, bytes) })]);
+        const costs = createRingCosts(belief, SIX_LAYERS, workload, TOY_RUNTIME);
+        const device = costs.devices[1]!;
+        const seconds = Array.from({ length: window + 1 }, (_, gpuLayers) => {
+          const load = {
+            cpuLayers: window - gpuLayers,
+            gpuLayers,
+            output: undefined,
+            prefetches: false,
+            kvInRam: false,
+          };
+          return deviceSeconds(costs, device, load, 1, 'overflow');
+        });
+        const found = windowSplit(costs, device, { rounds: 1, reclaim: 'overflow', outputs: undefined }, window);
+        near(found.seconds, Math.min(...seconds));
+      },
+    ),
+  );
+});
+
+test.run();
