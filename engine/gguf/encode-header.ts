@@ -1,7 +1,6 @@
-import { type Quantization, quantizedBytes } from '../model/quantization.ts';
+import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { type Metadata, type MetadataArray, type MetadataValue, VALUE_BYTES, VALUE_TYPES } from './metadata-value.ts';
 import { DEFAULT_ALIGNMENT, GGUF_MAGIC } from './read-gguf.ts';
-import { TENSOR_TYPES } from './tensor-type.ts';
 
 /** What a header says of a tensor; shape in ggml's order (gguf.ts). */
 export interface TensorHeading {
@@ -46,7 +45,7 @@ export function encodeHeader(metadata: Metadata, tensors: readonly TensorHeading
     out.text(tensor.name);
     out.number('uint32', tensor.shape.length);
     for (const length of tensor.shape) out.count(length);
-    out.number('uint32', TENSOR_TYPES[tensor.type]);
+    out.number('uint32', QUANTIZATIONS[tensor.type].ggmlType);
     out.count(offset);
     const bytes = tensorBytes(tensor);
     offset += bytes + paddingAfter(bytes);

@@ -1,38 +1,40 @@
 import type { Mix } from '../model/mix.ts';
-import type { Quantization } from '../model/quantization.ts';
+import {
+  QUANTIZATION_NAMES,
+  QUANTIZATIONS,
+  type Quantization,
+  type QuantizationFormat,
+} from '../model/quantization.ts';
 import type { Gguf } from './gguf.ts';
 
-/** Names of whole files by their number in `general.file_type` (llama.cpp, llama_ftype), as far as supported formats go. */
-const FILE_TYPES: Readonly<Record<number, string>> = {
-  0: 'F32',
-  1: 'F16',
-  2: 'Q4_0',
-  7: 'Q8_0',
-  8: 'Q5_0',
-  9: 'Q5_1',
-  10: 'Q2_K',
-  11: 'Q3_K_S',
-  12: 'Q3_K_M',
-  13: 'Q3_K_L',
-  14: 'Q4_K_S',
-  15: 'Q4_K_M',
-  16: 'Q5_K_S',
-  17: 'Q5_K_M',
-  18: 'Q6_K',
-  25: 'IQ4_NL',
-  32: 'BF16',
-};
+/** Numbers of llama.cpp's mixes in `general.file_type` (llama_ftype); files of one format have theirs in QUANTIZATIONS. */
+const MIX_FILE_TYPES: readonly (readonly [number, string])[] = [
+  [11, 'Q3_K_S'],
+  [12, 'Q3_K_M'],
+  [13, 'Q3_K_L'],
+  [14, 'Q4_K_S'],
+  [15, 'Q4_K_M'],
+  [16, 'Q5_K_S'],
+  [17, 'Q5_K_M'],
+];
+
+const FILE_TYPES: ReadonlyMap<number, string> = new Map([
+  ...MIX_FILE_TYPES,
+  ...QUANTIZATION_NAMES.flatMap((name) => {
+    const { fileType }: QuantizationFormat = QUANTIZATIONS[name];
+    return fileType === undefined ? [] : [[fileType, name] as const];
+  }),
+]);
 
 /** The number for `general.file_type`, or undefined where llama.cpp has no name for the mix. */
 export function fileTypeNumber(mix: Mix | Quantization): number | undefined {
-  const found = Object.entries(FILE_TYPES).find(([, name]) => name === mix);
-  return found === undefined ? undefined : Number(found[0]);
+  return [...FILE_TYPES].find(([, name]) => name === mix)?.[0];
 }
 
-/** What the file calls its mix of formats, or else the format that holds most of its bytes. */
+/** The mix that the file names in its metadata, or else the format that holds most of its bytes. */
 export function fileMix({ metadata, tensors }: Gguf): string {
   const number = metadata.get('general.file_type')?.value;
-  const named = typeof number === 'number' ? FILE_TYPES[number] : undefined;
+  const named = typeof number === 'number' ? FILE_TYPES.get(number) : undefined;
   if (named !== undefined) return named;
   const bytes = new Map<Quantization, number>();
   for (const tensor of tensors) bytes.set(tensor.type, (bytes.get(tensor.type) ?? 0) + tensor.bytes);

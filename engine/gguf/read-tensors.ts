@@ -1,9 +1,9 @@
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
 import type { Cursor } from './cursor.ts';
+import { describeFormatNumber, formatByNumber } from './formats/formats.ts';
 import type { GgufTensor } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
 import { GGUF_LIMITS } from './limits.ts';
-import { describeTensorType, tensorType } from './tensor-type.ts';
 
 /** A tensor as the list has it: `relative` counts from the beginning of the data, `at` is the entry's own place. */
 export interface ListedTensor {
@@ -95,8 +95,8 @@ function readTensorType(cursor: Cursor, what: string): Quantization {
   const number = cursor.number('uint32', `the type of ${what}`);
   const supported = QUANTIZATION_NAMES.join(', ');
   return (
-    tensorType(number) ??
-    cursor.fail(`${what} has type ${describeTensorType(number)}, which is not supported; supported: ${supported}`, at)
+    formatByNumber(number) ??
+    cursor.fail(`${what} has type ${describeFormatNumber(number)}, which is not supported; supported: ${supported}`, at)
   );
 }
 

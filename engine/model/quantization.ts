@@ -2,26 +2,38 @@
  * A number format of weights. `block` values share `bytes` bytes (scales included).
  * Source: the block layouts of GGUF's reference implementation (ggml), public file-format facts.
  */
-export interface BlockLayout {
+export interface QuantizationFormat {
+  /** Values per block. */
   readonly block: number;
+  /** Bytes per block. */
   readonly bytes: number;
+  /** Whether a minimum is subtracted from (Q5_1: added to) the scaled numbers. */
+  readonly hasMinimum: boolean;
+  /** Number of the format in a GGUF file's list of tensors (ggml_type). */
+  readonly ggmlType: number;
+  /** Number of a whole file of this format in `general.file_type` (llama_ftype), where llama.cpp has one. */
+  readonly fileType?: number;
 }
 
+/**
+ * One row per format. A new format is a row here, and its functions in engine/gguf/formats and native/formats; tests
+ * compare this table with the native one.
+ */
 export const QUANTIZATIONS = {
-  F32: { block: 1, bytes: 4 },
-  F16: { block: 1, bytes: 2 },
-  BF16: { block: 1, bytes: 2 },
-  Q8_0: { block: 32, bytes: 34 },
-  Q4_0: { block: 32, bytes: 18 },
-  Q5_0: { block: 32, bytes: 22 },
-  Q5_1: { block: 32, bytes: 24 },
-  Q2_K: { block: 256, bytes: 84 },
-  Q3_K: { block: 256, bytes: 110 },
-  Q4_K: { block: 256, bytes: 144 },
-  Q5_K: { block: 256, bytes: 176 },
-  Q6_K: { block: 256, bytes: 210 },
-  IQ4_NL: { block: 32, bytes: 18 },
-} as const satisfies Record<string, BlockLayout>;
+  F32: { block: 1, bytes: 4, hasMinimum: false, ggmlType: 0, fileType: 0 },
+  F16: { block: 1, bytes: 2, hasMinimum: false, ggmlType: 1, fileType: 1 },
+  BF16: { block: 1, bytes: 2, hasMinimum: false, ggmlType: 30, fileType: 32 },
+  Q8_0: { block: 32, bytes: 34, hasMinimum: false, ggmlType: 8, fileType: 7 },
+  Q4_0: { block: 32, bytes: 18, hasMinimum: false, ggmlType: 2, fileType: 2 },
+  Q5_0: { block: 32, bytes: 22, hasMinimum: false, ggmlType: 6, fileType: 8 },
+  Q5_1: { block: 32, bytes: 24, hasMinimum: true, ggmlType: 7, fileType: 9 },
+  Q2_K: { block: 256, bytes: 84, hasMinimum: true, ggmlType: 10, fileType: 10 },
+  Q3_K: { block: 256, bytes: 110, hasMinimum: false, ggmlType: 11 },
+  Q4_K: { block: 256, bytes: 144, hasMinimum: true, ggmlType: 12 },
+  Q5_K: { block: 256, bytes: 176, hasMinimum: true, ggmlType: 13 },
+  Q6_K: { block: 256, bytes: 210, hasMinimum: false, ggmlType: 14, fileType: 18 },
+  IQ4_NL: { block: 32, bytes: 18, hasMinimum: false, ggmlType: 20, fileType: 25 },
+} as const satisfies Record<string, QuantizationFormat>;
 
 export type Quantization = keyof typeof QUANTIZATIONS;
 

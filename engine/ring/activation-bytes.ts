@@ -1,4 +1,4 @@
-import { floatToHalf, halfToFloat } from '../gguf/half.ts';
+import { floatToHalf, halfToFloat } from '../gguf/formats/half.ts';
 import type { ActivationFormat } from './frame.ts';
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };

@@ -1,5 +1,5 @@
 import type { ByteSource } from '../gguf/byte-source.ts';
-import { dequantize } from '../gguf/dequantize.ts';
+import { dequantize } from '../gguf/formats/formats.ts';
 import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile } from '../kernels/matrix.ts';

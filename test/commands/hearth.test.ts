@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue } from '../../datasets/load.ts';
-import { dequantize } from '../../engine/gguf/dequantize.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
+import { dequantize } from '../../engine/gguf/formats/formats.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { type Ended, runScript } from '../support/run-script.ts';
 

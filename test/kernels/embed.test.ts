@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { dequantize } from '../../engine/gguf/dequantize.ts';
+import { dequantize } from '../../engine/gguf/formats/formats.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, quantizedBytes } from '../../engine/model/quantization.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { dequantize } from '../../engine/gguf/dequantize.ts';
-import { brainToFloat, floatToBrain } from '../../engine/gguf/half.ts';
-import { quantize } from '../../engine/gguf/quantize.ts';
+import { dequantize, quantize } from '../../engine/gguf/formats/formats.ts';
+import { bf16ToFloat, floatToBf16 } from '../../engine/gguf/formats/half.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
-import { BRAIN_SETS } from '../support/brain-sets.ts';
+import { BF16_SETS } from '../support/bf16-sets.ts';
 import { NATIVE_SETS, testNative } from './native-sets.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from './whole-number-rows.ts';
@@ -63,7 +62,7 @@ for (const type of QUANTIZATION_NAMES) {
         });
         for (const [i, product] of products.entries()) {
           // Scaled, the weights of the K formats need more bits than bfloat16 has.
-          if (roundsToBrains(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
+          if (roundsToBf16(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
           assert.equal(product, expected, NATIVE_SETS[i]);
         }
       }),
@@ -89,8 +88,8 @@ for (const type of QUANTIZATION_NAMES) {
             const y = kernels.vector(rows * tokens);
             kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y, ...(rounding && { rounding }) }]);
             // What may come out, by what is multiplied: rounded or exact factors.
-            const factors = roundsToBrains(kernels.instructionSet, type, tokens)
-              ? [[brains(weights), brains(x)] as const]
+            const factors = roundsToBf16(kernels.instructionSet, type, tokens)
+              ? [[roundedToBf16(weights), roundedToBf16(x)] as const]
               : rounding === 'byte' && tokens === 1
                 ? [[weights, bytes] as const]
                 : [
@@ -117,12 +116,12 @@ for (const type of QUANTIZATION_NAMES) {
 const BYTE_TYPES: readonly Quantization[] = ['Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'];
 
 /** Whether the instruction set rounds both factors to bfloat16 for so many tokens. */
-function roundsToBrains(set: string | undefined, type: Quantization, tokens: number): boolean {
-  return BRAIN_SETS.includes(set) && QUANTIZATIONS[type].block > 1 && tokens >= 4;
+function roundsToBf16(set: string | undefined, type: Quantization, tokens: number): boolean {
+  return BF16_SETS.includes(set) && QUANTIZATIONS[type].block > 1 && tokens >= 4;
 }
 
-function brains(values: Float32Array): Float32Array {
-  return values.map((value) => brainToFloat(floatToBrain(value)));
+function roundedToBf16(values: Float32Array): Float32Array {
+  return values.map((value) => bf16ToFloat(floatToBf16(value)));
 }
 
 /** One row times one token: Σ of the products, and of their sizes. */

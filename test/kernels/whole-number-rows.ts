@@ -1,4 +1,4 @@
-import { floatToBrain, floatToHalf } from '../../engine/gguf/half.ts';
+import { floatToBf16, floatToHalf } from '../../engine/gguf/formats/half.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
 
 /** Where a block keeps its half-precision scale and minimum. */
@@ -25,7 +25,7 @@ export function wholeNumberRows(type: Quantization, count: number, random: () =>
     const at = i * QUANTIZATIONS[type].bytes;
     if (type === 'F32') view.setFloat32(at, small(), true);
     if (type === 'F16') view.setUint16(at, floatToHalf(small()), true);
-    if (type === 'BF16') view.setUint16(at, floatToBrain(small()), true);
+    if (type === 'BF16') view.setUint16(at, floatToBf16(small()), true);
     for (const place of SCALES[type] ?? []) view.setUint16(at + place, ONE, true);
   }
   return bytes;

@@ -9,7 +9,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
-import { BRAIN_SETS } from '../support/brain-sets.ts';
+import { BF16_SETS } from '../support/bf16-sets.ts';
 import { floatVector, type MadeFile, madeFile } from './made-file.ts';
 import { nmse } from './nmse.ts';
 import { plainForward } from './plain-forward.ts';
@@ -80,7 +80,7 @@ for (const model of MODELS) {
       assert.ok(nmse(logits(path, 'reference'), truth) <= 1e-12);
       for (const set of NATIVE_SETS) {
         const error = nmse(logits(path, 'native', set), truth);
-        assert.ok(error <= (BRAIN_SETS.includes(set) ? 1e-3 : 1e-6), `${mix}, ${set}: ${error}`);
+        assert.ok(error <= (BF16_SETS.includes(set) ? 1e-3 : 1e-6), `${mix}, ${set}: ${error}`);
       }
     }
   });

@@ -4,7 +4,7 @@ import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
-import { BRAIN_SETS } from '../support/brain-sets.ts';
+import { BF16_SETS } from '../support/bf16-sets.ts';
 import {
   GOLDEN_MODELS,
   type Golden,
@@ -137,9 +137,9 @@ function testModel(name: GoldenModel): void {
           // Floating-point weights are multiplied exactly; 15 bits of activations cost 2.2e-7 at most in these models,
           // 8 bits in the products with gate and up, which formats from Q2_K to Q5_K have, 1.8e-4, products of bfloat16
           // 3.6e-4.
-          const brains = BRAIN_SETS.includes(set) && tokens === 'at once';
+          const roundedToBf16 = BF16_SETS.includes(set) && tokens === 'at once';
           const bytes = /Q[2-5]_K/.test(name) && tokens === 'one by one';
-          const bound = quantized ? (brains ? 1e-3 : bytes ? 3e-4 : 1e-6) : 1e-10;
+          const bound = quantized ? (roundedToBf16 ? 1e-3 : bytes ? 3e-4 : 1e-6) : 1e-10;
           assert.ok(error <= bound, `${prompt}, ${tokens}: ${error}`);
         }
       }

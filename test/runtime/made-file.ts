@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { quantize } from '../../engine/gguf/formats/formats.ts';
 import { type MadeMix, madeModel } from '../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
 import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
-import { quantize } from '../../engine/gguf/quantize.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 

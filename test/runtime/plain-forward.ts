@@ -1,5 +1,5 @@
-import { dequantize } from '../../engine/gguf/dequantize.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
+import { dequantize } from '../../engine/gguf/formats/formats.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 
 type Row = readonly number[];

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import type { Shape } from '../../model/architecture.ts';
 import type { Quantization } from '../../model/quantization.ts';
-import { quantize } from '../quantize.ts';
+import { quantize } from '../formats/formats.ts';
 import { type Piece, randomWeights } from './random-weights.ts';
 
 /** What a worker knows of the model that is made. */

@@ -1,5 +1,5 @@
-import { dequantize } from '../../gguf/dequantize.ts';
-import { floatToHalf, halfToFloat } from '../../gguf/half.ts';
+import { dequantize } from '../../gguf/formats/formats.ts';
+import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
 import type { Matrix } from '../matrix.ts';
 import type {
   AttendPagesOperation,

@@ -16,7 +16,7 @@ export function halfToFloat(bits: number): number {
   return FLOAT[0] as number;
 }
 
-/** The binary16 nearest to a float32, ties to even; from 65,520 on infinity. */
+/** The binary16 nearest to a float32, ties to even; infinity from 65,520 on. */
 export function floatToHalf(value: number): number {
   FLOAT[0] = value;
   const bits = BITS[0] as number;
@@ -24,36 +24,37 @@ export function floatToHalf(value: number): number {
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
-  // Below 2⁻¹⁴ the result is subnormal. 2⁻²⁴ is its unit, and 0.5 + 2⁻²⁴'s place in a float32: adding rounds to it.
+  // Below 2⁻¹⁴ the result is subnormal, in units of 2⁻²⁴. A float32 of 0.5 has its last bit there: adding 0.5 rounds.
   if (magnitude < 0x38800000) {
     FLOAT[0] = Math.fround(Math.abs(value) + 0.5);
     return sign | ((BITS[0] as number) - 0x3f000000);
   }
-  // 13 bits of fraction go; adding just below half of what they count, or half if the last kept bit is odd, rounds.
+  // The lowest 13 bits of the fraction are cut off: adding just under half of their range, or half if the last bit that
+  // stays is odd, rounds to even.
   const odd = (magnitude >>> 13) & 1;
   return sign | ((magnitude - 0x38000000 + 0xfff + odd) >>> 13);
 }
 
 /** Value of a bfloat16: the upper half of a float32. */
-export function brainToFloat(bits: number): number {
+export function bf16ToFloat(bits: number): number {
   BITS[0] = bits << 16;
   return FLOAT[0] as number;
 }
 
 /** The bfloat16 nearest to a float32, ties to even; NaN stays NaN. */
-export function floatToBrain(value: number): number {
+export function floatToBf16(value: number): number {
   FLOAT[0] = value;
   const bits = BITS[0] as number;
   if ((bits & 0x7fffffff) > 0x7f800000) return (bits >>> 16) | 0x40;
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-/** The binary16 at byte `at`, little endian. */
+/** Reads the binary16 at byte `at`, little endian. */
 export function readHalf(bytes: Uint8Array, at: number): number {
   return halfToFloat((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
 }
 
-/** Stores `value` as a binary16, little endian, and returns what was stored. */
+/** Writes `value` as a binary16, little endian, and returns the rounded value. */
 export function writeHalf(bytes: Uint8Array, at: number, value: number): number {
   const bits = floatToHalf(value);
   bytes[at] = bits & 0xff;

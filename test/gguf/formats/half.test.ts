@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { brainToFloat, floatToBrain, floatToHalf, halfToFloat } from '../../engine/gguf/half.ts';
+import { bf16ToFloat, floatToBf16, floatToHalf, halfToFloat } from '../../../engine/gguf/formats/half.ts';
 
 const HALVES: readonly [number, number][] = [
   [0x0000, 0],
@@ -45,12 +45,12 @@ test('floats go to the nearest half, ties to the even one', () => {
 });
 
 test('bfloat16 is the upper half of a float32, rounded to even', () => {
-  assert.is(brainToFloat(0x3f80), 1);
-  assert.is(brainToFloat(0x0001), 2 ** -133);
-  assert.is(floatToBrain(1 + 2 ** -8), 0x3f80);
-  assert.is(floatToBrain(1 + 3 * 2 ** -8), 0x3f82);
-  assert.is(floatToBrain(-3.0), 0xc040);
-  assert.ok(Number.isNaN(brainToFloat(floatToBrain(Number.NaN))));
+  assert.is(bf16ToFloat(0x3f80), 1);
+  assert.is(bf16ToFloat(0x0001), 2 ** -133);
+  assert.is(floatToBf16(1 + 2 ** -8), 0x3f80);
+  assert.is(floatToBf16(1 + 3 * 2 ** -8), 0x3f82);
+  assert.is(floatToBf16(-3.0), 0xc040);
+  assert.ok(Number.isNaN(bf16ToFloat(floatToBf16(Number.NaN))));
 });
 
 test.run();

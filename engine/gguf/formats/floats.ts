@@ -1,5 +1,5 @@
-import type { BlockFormat } from '../block-format.ts';
-import { brainToFloat, floatToBrain, floatToHalf, halfToFloat } from '../half.ts';
+import type { BlockFormat } from './block-format.ts';
+import { bf16ToFloat, floatToBf16, floatToHalf, halfToFloat } from './half.ts';
 
 const FLOAT = new Float32Array(1);
 const FLOAT_BYTES = new Uint8Array(FLOAT.buffer);
@@ -20,7 +20,7 @@ export const F32: BlockFormat = {
 export const F16: BlockFormat = sixteenBits(halfToFloat, floatToHalf);
 
 /** BF16: the upper half of a binary32, 2 bytes each. */
-export const BF16: BlockFormat = sixteenBits(brainToFloat, floatToBrain);
+export const BF16: BlockFormat = sixteenBits(bf16ToFloat, floatToBf16);
 
 function sixteenBits(toFloat: (bits: number) => number, fromFloat: (value: number) => number): BlockFormat {
   return {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { dequantize } from '../../engine/gguf/dequantize.ts';
-import { QUANTIZATION_NAMES, type Quantization } from '../../engine/model/quantization.ts';
+import { dequantize } from '../../../engine/gguf/formats/formats.ts';
+import { QUANTIZATION_NAMES, type Quantization } from '../../../engine/model/quantization.ts';
 
 type Golden = Readonly<Partial<Record<Quantization, { readonly blocks: string; readonly values: string }>>>;
 const golden = JSON.parse(readFileSync('test/golden/dequantized-blocks.json', 'utf8')) as Golden;

@@ -1,6 +1,8 @@
-import type { BlockFormat } from '../block-format.ts';
-import { readHalf, writeHalf } from '../half.ts';
-import { extreme } from './extreme.ts';
+import type { BlockFormat } from './block-format.ts';
+import { furthestFromZero } from './fit-scales.ts';
+import { readHalf, writeHalf } from './half.ts';
+
+// The I-quants: each q is an index into a table of levels.
 
 /** The sixteen levels, closer together near zero (ggml, kvalues_iq4nl). */
 const LEVELS = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113] as const;
@@ -8,8 +10,8 @@ const LEVELS = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69,
 /**
  * IQ4_NL: 32 values in 18 bytes, x = d LEVELS[q].
  * Bytes 0–1: d, f16. Bytes 2–17: byte j holds q_j in its low and q_{j+16} in its high four bits.
- * The scale takes the value furthest from zero to the level −127; a least-squares fit then moves it to what the chosen
- * levels want.
+ * The encoder maps the value furthest from zero to the level −127, then refits the scale by least squares to the levels
+ * that this chose.
  */
 export const IQ4_NL: BlockFormat = {
   decode(bytes, at, out, to) {
@@ -21,7 +23,7 @@ export const IQ4_NL: BlockFormat = {
     }
   },
   encode(values, from, bytes, at) {
-    const widest = extreme(values, from, 32) / LEVELS[0];
+    const widest = furthestFromZero(values, from, 32) / LEVELS[0];
     let [products, squares] = [0, 0];
     for (let j = 0; j < 32 && widest !== 0; j++) {
       const value = values[from + j] as number;
@@ -30,8 +32,8 @@ export const IQ4_NL: BlockFormat = {
       squares += level * level;
     }
     const scale = writeHalf(bytes, at, squares === 0 ? 0 : products / squares);
-    const quantize = (index: number): number => nearestLevel(scale === 0 ? 0 : (values[index] as number) / scale);
-    for (let j = 0; j < 16; j++) bytes[at + 2 + j] = quantize(from + j) | (quantize(from + j + 16) << 4);
+    const quantOf = (index: number): number => nearestLevel(scale === 0 ? 0 : (values[index] as number) / scale);
+    for (let j = 0; j < 16; j++) bytes[at + 2 + j] = quantOf(from + j) | (quantOf(from + j + 16) << 4);
   },
 };
 

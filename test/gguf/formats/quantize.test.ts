@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { dequantize } from '../../engine/gguf/dequantize.ts';
-import { quantize } from '../../engine/gguf/quantize.ts';
-import { randomStream } from '../../engine/input/random-stream.ts';
-import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../engine/model/quantization.ts';
+import { dequantize, quantize } from '../../../engine/gguf/formats/formats.ts';
+import { randomStream } from '../../../engine/input/random-stream.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
 
 function roundTrip(type: Quantization, values: Float32Array): Float32Array {
   const out = new Float32Array(values.length);
@@ -115,7 +114,7 @@ test('what no block can hold is refused by its place', () => {
   assert.throws(() => quantize('Q8_0', values), 'Q8_0: value 5 is NaN; finite values up to ±65504 are allowed');
   values[5] = 70_000;
   assert.throws(() => quantize('Q4_0', values), 'Q4_0: value 5 is 70000');
-  assert.throws(() => quantize('Q4_K', values), 'Q4_K: 32 values are no whole number of blocks of 256');
+  assert.throws(() => quantize('Q4_K', values), 'Q4_K: 32 values are not a whole number of blocks of 256');
 });
 
 test.run();
