@@ -7,6 +7,7 @@ import { parseJson } from '../engine/input/parse-json.ts';
 import { MIXES } from '../engine/model/mix.ts';
 import { createModel, type Model } from '../engine/model/model.ts';
 import { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
+import { createW4a16Model } from '../engine/model/w4a16.ts';
 import { parsePlan } from '../engine/plan/parse-plan.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { type PublishedCell, parsePublished } from './published.ts';
@@ -69,9 +70,7 @@ export function loadCatalogue(file?: string): CatalogueModel[] {
  */
 export function createNamedModel(catalogue: readonly CatalogueModel[], name: string, flag = '--models'): Model {
   const [base = '', wanted, ...rest] = name.split(':');
-  const names = catalogue.map((model) => model.shape.name);
-  const found = catalogue.find((model) => model.shape.name === base);
-  if (found === undefined) throw new InputError(flag, `no model is called "${base}"${suggestion(base, names)}`);
+  const found = catalogueModel(catalogue, base, flag);
   if (wanted === undefined) return createModel(found.shape, found.defaultMix);
   const mix = MIXES.find((candidate) => candidate === wanted);
   if (mix === undefined || rest.length > 0) {
@@ -79,6 +78,22 @@ export function createNamedModel(catalogue: readonly CatalogueModel[], name: str
     throw new InputError(flag, `${base}: no mix is called "${given}"${suggestion(given, MIXES)}`);
   }
   return createModel(found.shape, mix);
+}
+
+/**
+ * A model of the catalogue in W4A16, the format that HeteroLLM runs.
+ * @param flag the option it was named with, for messages
+ * @throws InputError for an unknown name, with the nearest
+ */
+export function namedW4a16Model(catalogue: readonly CatalogueModel[], name: string, flag = '--model'): Model {
+  return createW4a16Model(catalogueModel(catalogue, name, flag).shape);
+}
+
+function catalogueModel(catalogue: readonly CatalogueModel[], name: string, flag: string): CatalogueModel {
+  const found = catalogue.find(({ shape }) => shape.name === name);
+  if (found !== undefined) return found;
+  const names = catalogue.map(({ shape }) => shape.name);
+  throw new InputError(flag, `no model is called "${name}"${suggestion(name, names)}`);
 }
 
 /** A plan file, as a sweep writes it or by hand. @throws InputError */

@@ -1,10 +1,9 @@
-import { loadCatalogue, loadClusterFile } from '../datasets/load.ts';
+import { loadCatalogue, loadClusterFile, namedW4a16Model } from '../datasets/load.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { FEWEST_SAMPLES } from '../engine/profile/predicted/learn-latency.ts';
 import { readChoice, readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
-import { namedW4a16Model } from './lib/catalogue-w4a16.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { BACKENDS, type BackendStudy, studyBackend } from './lib/learned-profiler/backend.ts';

@@ -1,9 +1,8 @@
-import { loadCatalogue, loadClusterFile } from '../datasets/load.ts';
+import { loadCatalogue, loadClusterFile, namedW4a16Model } from '../datasets/load.ts';
 import type { Device } from '../engine/hardware/device.ts';
 import { socDevice } from '../engine/hardware/soc.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { formatTable } from '../engine/terminal/table.ts';
-import { namedW4a16Model } from './lib/catalogue-w4a16.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { bandwidthBars } from './lib/npu-stages/bandwidth.ts';

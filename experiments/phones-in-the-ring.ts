@@ -1,10 +1,9 @@
-import { loadCatalogue, loadClusterFile } from '../datasets/load.ts';
+import { loadCatalogue, loadClusterFile, namedW4a16Model } from '../datasets/load.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { readChoices, readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
-import { namedW4a16Model } from './lib/catalogue-w4a16.ts';
 import { runExperiment } from './lib/cli.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';

@@ -12,6 +12,8 @@ import type { Scheduled, SchedulingProblem } from '../engine/schedule/scheduler.
 import { withChips } from '../engine/schedule/tensor-partition/with-chips.ts';
 import { wrapText } from '../engine/terminal/table.ts';
 import { perfettoTrace } from '../engine/trace/perfetto.ts';
+import { simulatedReclaim } from '../simulator/named-reclaim.ts';
+import { simulatedSeconds } from '../simulator/simulated-seconds.ts';
 import { layersText } from './halda-sweep/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { type ReplayOptions, replayOptions } from './lib/replay/options.ts';
@@ -19,8 +21,6 @@ import { closedForm, type Replay, replay } from './lib/replay/replay.ts';
 import { findings, replayReport } from './lib/replay/report.ts';
 import { pressure, replayTable } from './lib/replay/table.ts';
 import { renderReport } from './lib/report.ts';
-import { simulatedReclaim } from './lib/simulated-reclaim.ts';
-import { simulatedSeconds } from './lib/simulated-seconds.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 
 /** Seconds for one integer program of a scheduler that needs them. */

@@ -1,8 +1,7 @@
-import { loadCatalogue, loadClusterFile } from '../datasets/load.ts';
+import { loadCatalogue, loadClusterFile, namedW4a16Model } from '../datasets/load.ts';
 import { readCount } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
-import { namedW4a16Model } from './lib/catalogue-w4a16.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { renderReport } from './lib/report.ts';

@@ -1,8 +1,8 @@
+import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { planShares } from '../../engine/plan/plan.ts';
 import { formatSeconds } from '../../engine/terminal/format.ts';
 import { barChart, colour, type Figure, INK, type LineSeries, lineChart, type MarkSymbol } from '../lib/chart.ts';
-import { publishedSystem } from '../lib/published-systems.ts';
 import { CAUSE_NAMES } from './findings.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
 import type { SweepRow } from './sweep.ts';

@@ -1,7 +1,7 @@
+import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
 import { median } from '../lib/median.ts';
-import { publishedSystem } from '../lib/published-systems.ts';
 import type { SweepRow } from './sweep.ts';
 import { publishedRatio } from './table.ts';
 

@@ -1,4 +1,5 @@
 import type { PublishedCell } from '../../datasets/published.ts';
+import { type PublishedTpot, publishedTpot } from '../../datasets/published-systems.ts';
 import type { Breakdown } from '../../engine/cost/breakdown.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
@@ -10,7 +11,6 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
-import { type PublishedTpot, publishedTpot } from '../lib/published-systems.ts';
 
 /** A model as it was asked for: the catalogue's mix, or another. */
 export interface SweptModel {

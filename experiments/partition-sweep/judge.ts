@@ -5,8 +5,8 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { TokenInterval } from '../../engine/trace/trace.ts';
+import { simulatedReclaim } from '../../simulator/named-reclaim.ts';
 import { simulate } from '../../simulator/simulate.ts';
-import { simulatedReclaim } from '../lib/simulated-reclaim.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
 import { CHUNK_BYTES, EXTENT_BYTES } from './granularity.ts';
 

@@ -8,7 +8,7 @@ import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { ringAware } from '../../engine/schedule/ring-aware/ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 import { withChips } from '../../engine/schedule/tensor-partition/with-chips.ts';
-import { simulatedSeconds } from '../lib/simulated-seconds.ts';
+import { simulatedSeconds } from '../../simulator/simulated-seconds.ts';
 import { type Judged, judge } from './judge.ts';
 import type { Variant } from './variants.ts';
 

@@ -6,9 +6,9 @@ import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/p
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
+import { simulatedReclaim } from '../../simulator/named-reclaim.ts';
 import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
 import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
-import { simulatedReclaim } from '../lib/simulated-reclaim.ts';
 
 /** What devices do with their weights: a line of the plot. */
 export interface Policy {

@@ -2,7 +2,7 @@ import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../cost/ring-costs.ts';
 import type { Device } from '../../hardware/device.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
-import { proportionalShares, ratioPlan } from './ratio-plan.ts';
+import { proportionalShares, ratioPlan } from './proportional-shares.ts';
 
 /**
  * Galaxy's rule with prima.cpp's fallback (PerfSched, A.10): layers in proportion to the compute rate of each device's

@@ -4,7 +4,7 @@ import type { Plan } from '../../plan/plan.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { acceleratorMemory } from './memory-ratio.ts';
-import { proportionalShares } from './ratio-plan.ts';
+import { proportionalShares } from './proportional-shares.ts';
 
 /**
  * exo: layers in proportion to the installed memory of each device's accelerator, all of them on it: none spills to the

@@ -2,7 +2,7 @@ import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
 import { createRingCosts } from '../../cost/ring-costs.ts';
 import { type Device, hasUnifiedGpu } from '../../hardware/device.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
-import { proportionalShares, ratioPlan } from './ratio-plan.ts';
+import { proportionalShares, ratioPlan } from './proportional-shares.ts';
 
 export interface MemoryRatioOptions {
   /**

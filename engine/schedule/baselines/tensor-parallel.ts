@@ -1,7 +1,7 @@
 import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import type { Cut, Plan } from '../../plan/plan.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
-import { proportionalShares } from './ratio-plan.ts';
+import { proportionalShares } from './proportional-shares.ts';
 
 export interface TensorParallelOptions {
   /** `even`: every device the same part (dllama); `proportional`: whole KV heads in proportion to the CPUs' speed. */

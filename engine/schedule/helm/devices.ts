@@ -5,8 +5,7 @@ import { splitMemory } from '../../cost/split-memory.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import { NO_WEIGHTS_POLICY, type Place, type Plan } from '../../plan/plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
-import { bestChain } from './best-chain.ts';
-import { splitStages } from './stages.ts';
+import { bestChain, splitStages } from './chain.ts';
 
 export interface HelmDevicesOptions extends Omit<SplitPredictionOptions, 'runtime'> {
   /** As in cpuGpuSplit: RAM unless given. */

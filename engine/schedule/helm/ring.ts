@@ -4,8 +4,7 @@ import { type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
-import { bestChain } from './best-chain.ts';
-import { splitStages } from './stages.ts';
+import { bestChain, splitStages } from './chain.ts';
 
 export interface HelmRingOptions {
   /** `search`: each device divides its layers between CPU and GPU; `none`: all of them run on one of the two. */

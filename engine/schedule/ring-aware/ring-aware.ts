@@ -1,9 +1,9 @@
 import { createRingCosts, type RingCosts } from '../../cost/ring-costs.ts';
 import type { Plan, WeightsPolicy } from '../../plan/plan.ts';
+import { ringPlan } from '../../plan/ring-plan.ts';
 import { optimal } from '../exact/optimal.ts';
 import { divisors, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { assignTurns, type RingAwareAssignment } from './assign.ts';
-import { ringAwarePlan } from './plan.ts';
 
 export interface RingAwareOptions {
   /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
@@ -101,4 +101,18 @@ function byTime(one: ConsideredPlan, other: ConsideredPlan): number {
     ({ predictedSeconds, simulatedSeconds }) => simulatedSeconds ?? predictedSeconds ?? Number.POSITIVE_INFINITY,
   ) as [number, number];
   return first === second ? 0 : first - second;
+}
+
+/** The plan of an assignment, with the weights policy of each device that holds layers. */
+function ringAwarePlan({ devices }: RingCosts, { rounds, output, turns }: RingAwareAssignment): Plan {
+  const named = turns.map((own) => ({ ...own, device: devices[own.device]?.name ?? '' }));
+  const plan = ringPlan({
+    scheduler: 'ring-aware',
+    head: devices[0]?.name ?? '',
+    rounds,
+    windows: named,
+    outputProcessor: output,
+  });
+  const holders = named.filter(({ layers }) => layers > 0);
+  return { ...plan, weights: Object.fromEntries(holders.map(({ device, policy }) => [device, policy])) };
 }

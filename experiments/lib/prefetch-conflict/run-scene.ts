@@ -1,3 +1,4 @@
+import { layerByLayer } from '../../../engine/plan/layer-by-layer.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
 import { simulateCell } from '../lab/lab-answers.ts';
@@ -6,7 +7,6 @@ import { runInLab } from '../lab/lab-ring.ts';
 import { type LabSession, namesOf } from '../lab/lab-session.ts';
 import { shareBytes } from '../lab/share-bytes.ts';
 import { countedTokens, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
-import { layerByLayer } from '../layer-by-layer.ts';
 import { median } from '../median.ts';
 import { loadsOf, type Residency } from './residency.ts';
 import { type RealScene, SEEN } from './scenes.ts';

@@ -1,9 +1,9 @@
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
 import { createModel } from '../../../engine/model/model.ts';
+import { layerByLayer } from '../../../engine/plan/layer-by-layer.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { layerByLayer } from '../layer-by-layer.ts';
 import { RING_SHAPE } from '../timelines/rings.ts';
 
 /** Half of its layers run on the device that is looked at, half on the rest of the ring. */

@@ -1,6 +1,11 @@
-import { type LoadedCluster, loadCatalogue, loadClusterFile, loadPublished } from '../../../datasets/load.ts';
+import {
+  type LoadedCluster,
+  loadCatalogue,
+  loadClusterFile,
+  loadPublished,
+  namedW4a16Model,
+} from '../../../datasets/load.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { namedW4a16Model } from '../../lib/catalogue-w4a16.ts';
 import { compareHeterollm, type SocComparison } from './comparisons.ts';
 import { type Contradiction, contradictions } from './contradictions.ts';
 import { engineGains } from './engine-gains.ts';

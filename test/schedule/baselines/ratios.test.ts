@@ -7,7 +7,7 @@ import { createWorkload } from '../../../engine/model/workload.ts';
 import { planShares } from '../../../engine/plan/plan.ts';
 import { computeRatio } from '../../../engine/schedule/baselines/compute-ratio.ts';
 import { memoryRatio } from '../../../engine/schedule/baselines/memory-ratio.ts';
-import { proportionalShares } from '../../../engine/schedule/baselines/ratio-plan.ts';
+import { proportionalShares } from '../../../engine/schedule/baselines/proportional-shares.ts';
 import { singleDevice } from '../../../engine/schedule/baselines/single-device.ts';
 import type { Scheduled } from '../../../engine/schedule/scheduler.ts';
 

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadPublished } from '../../../datasets/load.ts';
-import { publishedTpot } from '../../../experiments/lib/published-systems.ts';
+import { loadPublished } from '../../datasets/load.ts';
+import { publishedTpot } from '../../datasets/published-systems.ts';
 
 const cells = loadPublished();
 

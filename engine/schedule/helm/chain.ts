@@ -1,3 +1,5 @@
+import type { Stage } from '../../plan/plan.ts';
+
 /** Seconds for so many layers on each device of a chain; infinite where they don't fit. */
 export interface ChainCase {
   readonly layers: number;
@@ -58,4 +60,19 @@ export function bestChain(
     at = previous;
   }
   return { seconds, layers: counts };
+}
+
+/** Stages in order: of each device first the layers on its CPU, then those on its GPU, as HELM has them. */
+export function splitStages(
+  parts: readonly { readonly device: string; readonly layers: number; readonly gpuLayers: number }[],
+): Stage[] {
+  const stages: Stage[] = [];
+  let from = 0;
+  for (const { device, layers, gpuLayers } of parts) {
+    const boundary = from + layers - gpuLayers;
+    if (boundary > from) stages.push({ device, processor: 'cpu', from, to: boundary });
+    if (gpuLayers > 0) stages.push({ device, processor: 'gpu', from: boundary, to: boundary + gpuLayers });
+    from += layers;
+  }
+  return stages;
 }

@@ -1,8 +1,8 @@
-import type { Cluster } from '../../engine/hardware/cluster.ts';
-import type { Model } from '../../engine/model/model.ts';
-import type { Workload } from '../../engine/model/workload.ts';
-import type { Plan } from '../../engine/plan/plan.ts';
-import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
+import type { Cluster } from '../engine/hardware/cluster.ts';
+import type { Model } from '../engine/model/model.ts';
+import type { Workload } from '../engine/model/workload.ts';
+import type { Plan } from '../engine/plan/plan.ts';
+import { type SimulationOptions, simulate } from './simulate.ts';
 
 export interface SimulatedSecondsCase {
   readonly cluster: Cluster;

@@ -1,4 +1,4 @@
-import type { SimulationOptions } from '../../simulator/simulate.ts';
+import type { SimulationOptions } from './simulate.ts';
 
 /** What a `--reclaim` may name. `android` needs numbers of its own: `os` takes a device's. */
 export const SIMULATED_RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'metal'] as const;

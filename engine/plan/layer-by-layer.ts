@@ -1,4 +1,4 @@
-import type { Plan } from '../../engine/plan/plan.ts';
+import type { Plan } from './plan.ts';
 
 /** The same plan, asking for its layers one by one: what is in memory can be looked at after each. */
 export function layerByLayer(plan: Plan): Plan {

@@ -1,4 +1,4 @@
-import { findPublished, type PublishedCell, publishedSeconds } from '../../datasets/published.ts';
+import { findPublished, type PublishedCell, publishedSeconds } from './published.ts';
 
 /** What a plan was made of, as far as it decides what it can be compared with. */
 export interface PublishedQuery {
