@@ -1,7 +1,7 @@
 import type { Effect, Steps } from '../event-loop/effect.ts';
 import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
-import type { ByteRange } from '../page-cache/byte-range.ts';
+import type { ByteRange } from '../page-cache/extents.ts';
 import type { PageCache } from '../page-cache/page-cache.ts';
 import type { Reader } from '../page-cache/reclaimer.ts';
 import type { Access, Disk } from './disk.ts';

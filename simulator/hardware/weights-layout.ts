@@ -1,6 +1,6 @@
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Stage } from '../../engine/plan/plan.ts';
-import type { ByteRange } from '../page-cache/byte-range.ts';
+import type { ByteRange } from '../page-cache/extents.ts';
 
 /** Where a device's mapped weights lie in its file: layers in order, other devices' among them or not, then the head's. */
 export interface MappedWeights {

@@ -1,7 +1,7 @@
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
-import type { ByteRange } from '../page-cache/byte-range.ts';
+import type { ByteRange } from '../page-cache/extents.ts';
 import { HUGE_PAGE_BYTES } from '../page-cache/folios.ts';
 import type { PageCache, Segment } from '../page-cache/page-cache.ts';
 import type { Reader } from '../page-cache/reclaimer.ts';

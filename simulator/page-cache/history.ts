@@ -1,17 +1,17 @@
-import { addSpan, type BytesOf, commonBytes, firstEndingAfter, removeSpan, type Span, splitBySet } from './spans.ts';
+import { addSpan, type BytesOf, commonBytes, firstEndingAfter, removeSpan, type Span, splitBySet } from './extents.ts';
 
-/** Extents that were in memory once and were dropped. */
+/** Extents that were in memory once and were evicted or released. */
 export interface Dropped extends Span {
-  /** What `age` said when the first extent was reclaimed, each next extent one later; undefined: released on request. */
+  /** The cache's age when the first extent was reclaimed, one more for each extent after it; `undefined`: released. */
   age: number | undefined;
 }
 
-/** What has been dropped and not been read again: the kernel's shadow entries. */
+/** What has been dropped and not been read again (Linux's shadow entries). */
 export interface History {
   record(span: Dropped): void;
   /** The parts of a span that were dropped, in order. */
   find(span: Span): Dropped[];
-  /** Of a span, what the OS has reclaimed, and all that was dropped; bytes. */
+  /** Bytes of a span that were reclaimed, and that were dropped for either reason. */
   count(span: Span, bytesOf: BytesOf): { readonly reclaimed: number; readonly dropped: number };
   /** Forgets a span: it is being read again. */
   forget(span: Span): void;
@@ -66,7 +66,7 @@ export function createHistory(): History {
   };
 }
 
-/** A history that knows what was reclaimed, but not when (every age is 0): as few spans as there are gaps. */
+/** A history that knows what was reclaimed but not when (every age is 0), and so needs as few spans as there are gaps. */
 export function createAgelessHistory(): History {
   const reclaimed: Span[] = [];
   const released: Span[] = [];
@@ -87,8 +87,37 @@ export function createAgelessHistory(): History {
   };
 }
 
-/** Dropped in one sweep: the second right after the first. */
+/** Whether the second span was dropped right after the first, in one sweep. */
 function continues(first: Dropped, second: Dropped): boolean {
   if (first.age === undefined || second.age === undefined) return first.age === second.age;
   return first.age + (first.to - first.from) === second.age;
+}
+
+export interface RefaultCase {
+  readonly history: Pick<History, 'find'>;
+  /** About to be read. */
+  readonly span: Span;
+  /** The cache's age now. */
+  readonly age: number;
+  /** Extents there is room for; negative: extents that remain to be reclaimed for reads that have begun. */
+  readonly free: number;
+  /** Extents of the active list. */
+  readonly activeExtents: number;
+}
+
+/**
+ * The extents of a span whose refault distance is at most the length of the active list (mm/workingset.c): the distance is
+ * the number of extents reclaimed or promoted since this one was reclaimed, including those that reading the extents before
+ * it in the span is about to cause.
+ */
+export function refaultingSpans({ history, span, age, free, activeExtents }: RefaultCase): Span[] {
+  return history.find(span).flatMap(({ from, to, age: reclaimedAt }) => {
+    if (reclaimedAt === undefined) return [];
+    const distance = age - reclaimedAt;
+    const ahead = Math.max(0, from - span.from - free);
+    if (distance + ahead <= activeExtents) return [{ from, to }];
+    // Each extent was reclaimed one later than the one before: while there is room, distances fall along the span.
+    const first = from + Math.max(0, Math.ceil(distance - activeExtents));
+    return first < to && first - span.from <= free ? [{ from: first, to }] : [];
+  });
 }

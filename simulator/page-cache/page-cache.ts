@@ -1,24 +1,24 @@
-import { createBudget } from './budget.ts';
-import { type ByteRange, createExtentGrid } from './byte-range.ts';
+import { addSpan, type ByteRange, createExtentGrid, type Span } from './extents.ts';
 import { createAgelessHistory, createHistory } from './history.ts';
+import { createPins } from './pins.ts';
 import { type PagePolicy, policyParameters } from './policies.ts';
+import { createReadahead } from './readahead.ts';
 import { createReclaimer } from './reclaim.ts';
 import type { Reader, Stream } from './reclaimer.ts';
 import type { Run } from './runs.ts';
-import { addSpan, firstEndingAfter, removeSpan, type Span, splitBySet } from './spans.ts';
-import { createCacheState, type PageCacheCounters, residentBytes } from './state.ts';
+import { createBudget, createCacheState, type PageCacheCounters, residentBytes } from './state.ts';
 
 export interface PageCacheOptions {
-  /** Of the mapped file, bytes. */
+  /** Size of the mapped file, bytes. */
   readonly size: number;
-  /** Bytes of it that are ever used, and so take page tables; by default all. */
+  /** Bytes of the file that are ever used, and so take page tables; by default all. */
   readonly used?: number;
-  /** Memory there is for it, bytes; may be infinite. */
+  /** Memory available for it, bytes; may be infinite. */
   readonly limit: number;
   readonly policy: PagePolicy;
   /** Granularity, a whole number of bytes; by default DEFAULT_EXTENT_BYTES. */
   readonly extentBytes?: number;
-  /** Seconds, for what a kernel does by the clock; without it, it does so at every operation. */
+  /** The time, seconds, for what an operating system does by the clock; without it, that happens at every operation. */
   readonly now?: () => number;
 }
 
@@ -27,83 +27,80 @@ export const DEFAULT_EXTENT_BYTES = 4 * 2 ** 20;
 
 export type Residency = 'resident' | 'reading' | 'missing';
 
-/** A range whose bytes are all in memory, all being read, or all neither. */
+/** A range whose bytes are all in one state. */
 export interface Segment extends ByteRange {
   readonly state: Residency;
 }
 
-/** Bytes now. */
+/** Bytes at this moment. */
 export interface PageCacheUsage {
   readonly resident: number;
   /** The part of `resident` that is pinned. */
   readonly pinned: number;
   readonly reading: number;
-  /** The limit less the policy's overhead, plus what other apps were swapped out for. */
+  /** The limit less the policy's overhead, plus what was swapped out. */
   readonly capacity: number;
   /** Cold pages of other apps that went to swap (d^swapout, prima.cpp Eq. 17). */
   readonly swappedOut: number;
 }
 
 /**
- * The page cache of one device: which bytes of its mapped weights are resident, which must be read, what is dropped for
- * them. It knows no time: whoever simulates it takes a step, lets time pass, and takes the next.
+ * The page cache of one device: which bytes of its mapped weights are resident, which must be read, and what is evicted
+ * for them. It has no notion of time: the caller takes a step, lets time pass, and takes the next.
  *
  * A computation asks for the `next` segment of what it needs, touches it if it is resident, waits if it is being read,
- * and else reads it (`startRead`, the disk's time, `finishRead`, `touch`). A prefetcher reads without touching.
- * A range that ends within an extent counts as the whole extent; only `finishRead` and `release` leave that one alone.
- * An operation takes time by the number of runs it meets, not by bytes.
+ * and otherwise reads it (`startRead`, the disk's time, `finishRead`, `touch`). A prefetcher reads without touching.
+ * A range that ends within an extent counts as the whole extent; `finishRead` and `release` leave that extent alone.
+ * An operation costs time by the number of runs that it meets, not by bytes.
  *
- * Methods throw RangeError for a range that isn't one, or that leaves the file by a byte or more.
+ * Methods throw RangeError for an invalid range, or one that leaves the file by a byte or more.
  */
 export interface PageCache {
   readonly size: number;
   readonly extentBytes: number;
   /**
-   * The longest beginning of a range that is in one state; what sets off the kernel's next readahead is by itself. An empty
-   * range has none: RangeError.
+   * The longest beginning of a range that is in one state. The extent that triggers the next readahead begins a segment of
+   * its own. @throws RangeError for an empty range
    */
   next(range: ByteRange): Segment;
   /**
-   * As much of a missing segment as its reader may take at once without pushing out its own beginning, or what it has
-   * read ahead before it gets there.
+   * As much of a missing segment as its reader may read at once without evicting its own beginning, or what it has read
+   * ahead before it gets there.
    */
   atOnce(missing: ByteRange, reader: Reader): ByteRange;
-  /** Whether a page fault in a range sets off the kernel's next readahead. */
+  /** Whether a page fault in a range triggers the next readahead. */
   readsAhead(range: ByteRange): boolean;
-  /** Bytes that reclaim must look at, and spares, to make room for so many. */
+  /** Bytes that reclaim has to look at, and spares, to make room for so many. */
   spared(bytes: number): number;
   /**
-   * A computation uses what is resident of a range.
+   * A computation uses the resident part of a range.
    * @returns bytes that were in memory in single pages (MADV_WILLNEED) and had to be mapped by page faults
    */
   touch(range: ByteRange): number;
   /**
-   * Begins to read what is missing of a range, with the policy's readahead if the reader has one; of a range that is
-   * there, only the readahead that is due by now. Room is made now; what is being read can't be dropped. What a
-   * populating reader asks for and finds, or reads, is used.
-   * @returns what the disk has to read now, whole extents, in order; each is to be finished by finishRead
+   * Begins to read the missing part of a range, with the policy's readahead if the reader triggers it; for a resident range,
+   * only the readahead that is due by now. Room is made at once; what is being read can't be evicted. What a populating
+   * reader finds or reads counts as used.
+   * @returns what the disk has to read now, whole extents, in order; the caller ends each with `finishRead`
    */
   startRead(range: ByteRange, reader: Reader): readonly ByteRange[];
   /**
-   * What was being read in a range has arrived. Even where it exceeds the capacity it stays until the next operation, so
+   * What was being read in a range has arrived. Even if it exceeds the capacity it stays until the next operation, so
    * that whoever waited for it can touch it.
    */
   finishRead(range: ByteRange): void;
-  /** Drops a range, except what is pinned or being read (MADV_DONTNEED with POSIX_FADV_DONTNEED). */
+  /** Drops a range, except what is pinned or being read (MADV_DONTNEED and POSIX_FADV_DONTNEED). */
   release(range: ByteRange): void;
   /** From now on a range stays once it is resident. Pinning reads nothing. */
   pin(range: ByteRange): void;
   unpin(range: ByteRange): void;
-  /** Changes the memory there is, and reclaims at once. */
+  /** Changes the available memory, and reclaims at once. */
   setLimit(limit: number): void;
-  /** What is in memory, by position, in ranges as long as possible. */
+  /** What is in memory, by position, in the longest possible ranges. */
   residentRanges(): ByteRange[];
   usage(): PageCacheUsage;
   counters(): PageCacheCounters;
 }
-
-/** No extent. */
-const NOWHERE = -1;
 
 /** @throws RangeError for sizes, limits or parameters of a policy that are negative or not numbers */
 export function createPageCache(options: PageCacheOptions): PageCache {
@@ -118,80 +115,21 @@ export function createPageCache(options: PageCacheOptions): PageCache {
   const budget = createBudget(limit, parameters.overhead * (options.used ?? size), parameters.swappable);
   const reclaimer = createReclaimer({ parameters, state, budget, now: options.now });
   const { runs, lists, history, counters } = state;
-  /** Extents that stay once they are resident, whether they are or not. */
-  const pinned: Span[] = [];
-
-  /** The extent at whose use the kernel reads further ahead (PG_readahead), and where what it has read ahead ends. */
-  let marker = NOWHERE;
-  let aheadEnd = 0;
-  const window = Math.floor(parameters.readAhead / extentBytes);
-  const readsInWindows = parameters.readAround > 0 && window > 0;
+  const readahead = createReadahead({ size, extentBytes, grid, runs, parameters });
+  const pins = createPins(state, reclaimer);
 
   const isReading = ({ list }: Run): boolean => list === lists.reading;
   const isEvictable = ({ list }: Run): boolean => list !== lists.reading && list !== lists.pinned;
   const isPopulated = (run: Run): boolean => isEvictable(run) || (keepsMarks && isReading(run));
-  const residencyOf = (run: Run): Residency => (isReading(run) ? 'reading' : 'resident');
-  const runAt = (position: number): Run | undefined => runs.all[firstEndingAfter(runs.all, position)];
+  const release = (run: Run): number => state.drop(run, run.to - run.from, 'released');
 
-  /** Swaps other apps out, then drops, until what is charged fits again. */
+  /** Swaps other apps out, then evicts, until what is charged fits again. */
   const settle = (): void => {
     const excess = budget.swapOut(reclaimer.charged() - budget.capacity());
     if (excess > 0) reclaimer.reclaim(excess);
   };
 
-  const giveBack = (run: Run): number => state.drop(run, run.to - run.from, 'released');
-
-  const missingSpans = ({ from, to }: Span): Span[] => {
-    const missing: Span[] = [];
-    for (let position = from; position < to; ) {
-      const run = runAt(position);
-      const start = Math.min(to, run?.from ?? to);
-      if (position < start) missing.push({ from: position, to: start });
-      position = run === undefined ? to : run.to;
-    }
-    return missing;
-  };
-
-  /** Where a read of a range ends: past it by the readahead's whole extents, or at the first that is there. */
-  const endOfRead = ({ to }: ByteRange, span: Span): number => {
-    const reach = grid.inward({ from: 0, to: Math.min(size, to + parameters.readAhead) }).to;
-    return Math.max(span.to, Math.min(reach, runAt(span.to)?.from ?? reach));
-  };
-
-  const isMarked = ({ from, to }: Span): boolean => from <= marker && marker < to;
-
-  /** What is to be read for a range: nothing for one that is there, unless it holds the readahead's mark. */
-  const wantedFor = (range: ByteRange, span: Span, reader: Reader): { spans: readonly Span[]; stream: Stream } => {
-    const missing = missingSpans(span);
-    const stream = missing.length > 0 ? 'new' : 'on';
-    if (reader === 'willneed' || (missing.length === 0 && !isMarked(span))) return { spans: missing, stream };
-    if (readsInWindows) return { spans: readAroundOrAhead(missing[0]?.from, span), stream };
-    const to = endOfRead(range, span);
-    const spans = to === span.to ? missing : missingSpans({ from: span.from, to });
-    mark(span.to, spans);
-    return { spans, stream };
-  };
-
-  const mark = (extent: number, spans: readonly Span[]): void => {
-    marker = spans.some(({ from, to }) => from <= extent && extent < to) ? extent : NOWHERE;
-  };
-
-  /**
-   * mm/filemap.c, do_sync_mmap_readahead: a fault that finds nothing reads half the readahead before it and half behind,
-   * and marks the beginning of the last quarter. mm/readahead.c, page_cache_async_ra: the use of the mark sets off as much
-   * again, marked at its beginning.
-   */
-  const readAroundOrAhead = (missing: number | undefined, span: Span): readonly Span[] => {
-    const around = Math.floor(parameters.readAround / extentBytes);
-    const from = missing === undefined ? aheadEnd : Math.max(0, missing - around);
-    const to = Math.min(state.extents, from + window);
-    const spans = missingSpans({ from, to: missing === undefined ? to : Math.max(to, span.to) });
-    mark(missing === undefined ? from : from + window - Math.max(1, window >> 2), spans);
-    aheadEnd = to;
-    return spans;
-  };
-
-  const read = (span: Span, reader: Reader, stream: Stream): void => {
+  const beginRead = (span: Span, reader: Reader, stream: Stream): void => {
     reclaimer.begin(span, reader, stream);
     counters.read += state.bytesOf(span.from, span.to);
     const { reclaimed, dropped } = history.count(span, state.bytesOf);
@@ -206,27 +144,26 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     next: (range) => {
       const { from, to } = grid.outward(range);
       if (from === to) throw new RangeError(`bytes ${range.from} to ${range.to} are none; ask for a range with bytes`);
-      const run = runAt(from);
-      const first = run !== undefined && run.from <= from ? run : undefined;
-      let end = first === undefined ? Math.min(to, run?.from ?? to) : first.to;
-      for (let follower = runAt(end); first !== undefined && end < to; follower = runAt(end)) {
-        if (follower?.from !== end || isReading(follower) !== isReading(first)) break;
+      const run = runs.at(from);
+      if (run === undefined || run.from > from) {
+        const end = Math.min(to, run?.from ?? to);
+        return { from: range.from, to: Math.min(range.to, grid.toBytes({ from, to: end }).to), state: 'missing' };
+      }
+      const wanted = isReading(run);
+      let end = run.to;
+      for (let follower = runs.at(end); end < to; follower = runs.at(end)) {
+        if (follower?.from !== end || isReading(follower) !== wanted) break;
         end = follower.to;
       }
-      if (first !== undefined && from <= marker && marker < end) end = Math.max(marker, from + 1);
+      end = readahead.cutAtMarker(from, end);
       const { to: endByte } = grid.toBytes({ from, to: end });
-      return {
-        from: range.from,
-        to: Math.min(range.to, endByte),
-        state: first === undefined ? 'missing' : residencyOf(first),
-      };
+      return { from: range.from, to: Math.min(range.to, endByte), state: wanted ? 'reading' : 'resident' };
     },
     atOnce: ({ from, to }, reader) => {
-      const most = readsInWindows && reader !== 'willneed' ? window >> 2 : Number.POSITIVE_INFINITY;
-      const extents = Math.max(1, Math.min(most, reclaimer.atOnce() - window));
+      const extents = Math.max(1, Math.min(readahead.mostAtOnce(reader), reclaimer.atOnce() - readahead.window));
       return { from, to: Math.min(to, (Math.floor(from / extentBytes) + extents) * extentBytes) };
     },
-    readsAhead: (range) => marker !== NOWHERE && isMarked(grid.outward(range)),
+    readsAhead: (range) => readahead.hasMarker() && readahead.isMarked(grid.outward(range)),
     spared: (bytes) => {
       const excess = reclaimer.charged() + bytes - budget.capacity();
       return excess > 0 ? reclaimer.spared(excess) : 0;
@@ -239,46 +176,28 @@ export function createPageCache(options: PageCacheOptions): PageCache {
     },
     startRead: (range, reader) => {
       const span = grid.outward(range);
-      const { spans, stream } = wantedFor(range, span, reader);
+      const { spans, stream } = readahead.wantedFor(range, span, reader);
       spans.forEach((part, index) => {
-        read(part, reader, index === 0 ? stream : 'broken');
+        beginRead(part, reader, index === 0 ? stream : 'broken');
       });
       settle();
       reclaimer.enter();
       if (reader === 'populate') runs.visit(span, isPopulated, reclaimer.populate);
       return spans.map(grid.toBytes);
     },
-    finishRead: (range) => {
-      const span = grid.inward(range);
-      if (pinned.length === 0) {
-        runs.visit(span, isReading, reclaimer.admit);
-        return;
-      }
-      runs.visit(span, isReading, (run) => {
-        for (const { from, to, inside } of splitBySet(pinned, run)) {
-          runs.visit({ from, to }, isReading, inside ? (part) => runs.toNewest(part, lists.pinned) : reclaimer.admit);
-        }
-      });
-    },
+    finishRead: (range) => pins.admit(grid.inward(range)),
     release: (range) => {
       const span = grid.inward(range);
-      runs.visit(span, isEvictable, giveBack);
+      runs.visit(span, isEvictable, release);
       reclaimer.unmap(span);
       settle();
     },
     pin: (range) => {
-      const span = grid.outward(range);
-      addSpan(pinned, span);
-      runs.visit(span, isEvictable, (run) => runs.toNewest(run, lists.pinned));
+      pins.pin(grid.outward(range));
       settle();
     },
     unpin: (range) => {
-      const span = grid.outward(range);
-      const parts = splitBySet(pinned, span).filter(({ inside }) => inside);
-      removeSpan(pinned, span);
-      const move = (run: Run): void => runs.toNewest(run, lists.passing);
-      for (const part of parts) runs.visit(part, ({ list }) => list === lists.pinned, move);
-      for (const part of parts) runs.visit(part, ({ list }) => list === lists.passing, reclaimer.admit);
+      pins.unpin(grid.outward(range));
       settle();
     },
     setLimit: (bytes) => {

@@ -1,22 +1,22 @@
-import { firstEndingAfter, type Span } from './spans.ts';
+import { firstEndingAfter, type Span } from './extents.ts';
 
-/** What the kernel notes of a page; policies that don't look at a mark leave it false. */
+/** What the operating system records about a page; policies that don't use a mark leave it false. */
 export interface Marks {
   /** Used since reclaim last looked: the accessed bit of the page table. */
   young: boolean;
   /** Found young once by reclaim (PG_referenced). */
   referenced: boolean;
-  /** Being read, and to enter the active list. */
+  /** Being read, and to be moved to the active list then. */
   promoted: boolean;
   /** In single pages that no page table maps yet. */
   unmapped: boolean;
-  /** What it came in. */
+  /** The units that it came in. */
   folios: Folios;
 }
 
 /**
- * Units in which the kernel keeps a file's bytes: single pages; several pages that are mapped one by one; huge pages,
- * mapped by one entry; or huge pages that are mapped page by page, since a page table is there.
+ * Units in which the operating system keeps a file's bytes: single pages; several pages that are mapped one by one; huge
+ * pages, mapped by one entry; or huge pages that are mapped page by page, because a page table exists at their place.
  */
 export type Folios = 'page' | 'several' | 'huge' | 'huge by page';
 
@@ -31,13 +31,13 @@ export const NO_MARKS: Readonly<Marks> = {
 /** Neighbouring extents with one place in one list: within a run, a lower extent is less recent. */
 export interface Run extends Span, Marks {
   list: RunList;
-  /** Its turn in a list where not all enter at the end: the lower, the older. Elsewhere 0. */
+  /** Its place in a list where not all runs enter at the end: the lower, the older. 0 in other lists. */
   order: number;
   older: Run | undefined;
   newer: Run | undefined;
 }
 
-/** In no list yet. All runs are made here, property by property: so they have one shape, and are read faster. */
+/** Creates a run that is in no list yet. All runs are created here, property by property, so that they have one shape. */
 function createRun(from: number, to: number, marks: Readonly<Marks>, list: RunList, order: number): Run {
   const { young, referenced, promoted, unmapped, folios } = marks;
   return { from, to, young, referenced, promoted, unmapped, folios, list, order, older: undefined, newer: undefined };
@@ -55,23 +55,29 @@ export function createRunList(): RunList {
 }
 
 /**
- * Which extents are in memory or on their way, as runs: an index by position, and lists by recency. Runs that are
- * neighbours in both, with equal marks, are joined, so that reading a file over and over keeps a handful of runs
- * however large it is.
+ * Which extents are in memory or being read, as runs: an index by position, and lists by recency. Runs that are
+ * neighbours in both and have equal marks are joined, so that reading a file over and over keeps only a handful of runs,
+ * however large the file.
  */
 export interface RunMap {
   /** By position. */
   readonly all: readonly Run[];
-  /** Adds extents that are not there yet, as most recent in the list; their order is 0 unless given. */
+  /** The first run that ends after a position; it may begin after it as well. */
+  at(position: number): Run | undefined;
+  /** Whether an extent is in memory or being read. */
+  has(extent: number): boolean;
+  /** The parts of a span that are neither in memory nor being read, in order. */
+  missing(span: Span): Span[];
+  /** Adds missing extents as the most recent of a list; their order is 0 unless given. */
   add(span: Span, list: RunList, marks: Readonly<Marks>, order?: number): void;
-  /** Takes the run's first extents away, or the whole of it. */
+  /** Removes a run's first extents, or the whole run. */
   remove(run: Run, extents: number): void;
   /** The run that is exactly `from` to `to`, cut out of one that contains it. */
   cut(run: Run, from: number, to: number): Run;
   /** Makes a run the most recent of a list, which may be another than its own. */
   toNewest(run: Run, list: RunList): void;
-  /** Moves a run to the place in a list that its order gives it, and among equals its position. */
-  toTurn(run: Run, list: RunList): void;
+  /** Moves a run to the place in a list that its order gives it; runs of equal order are sorted by position. */
+  toPlace(run: Run, list: RunList): void;
   /** Joins a run with its neighbours, after its marks have changed. */
   join(run: Run): void;
   /**
@@ -85,10 +91,12 @@ export interface RunMap {
 export function createRunMap(bytesOf: (from: number, to: number) => number): RunMap {
   const all: Run[] = [];
 
+  const at = (position: number): Run | undefined => all[firstEndingAfter(all, position)];
+
   const enter = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 0, run);
   const leave = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 1);
 
-  /** Puts a run behind another one of a list; undefined: before all. */
+  /** Links a run into a list behind another one; `undefined`: as the oldest. */
   const link = (run: Run, list: RunList, older: Run | undefined): void => {
     const newer = older === undefined ? list.oldest : older.newer;
     run.list = list;
@@ -154,6 +162,21 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
 
   return {
     all,
+    at,
+    has: (extent) => {
+      const run = at(extent);
+      return run !== undefined && run.from <= extent;
+    },
+    missing: ({ from, to }) => {
+      const missing: Span[] = [];
+      for (let position = from; position < to; ) {
+        const run = at(position);
+        const start = Math.min(to, run?.from ?? to);
+        if (position < start) missing.push({ from: position, to: start });
+        position = run === undefined ? to : run.to;
+      }
+      return missing;
+    },
     add: ({ from, to }, list, marks, order = 0) => {
       const run = createRun(from, to, marks, list, order);
       enter(run);
@@ -173,7 +196,7 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
       unlinkAndClose(run);
       insert(run, list, list.newest);
     },
-    toTurn: (run, list) => {
+    toPlace: (run, list) => {
       unlinkAndClose(run);
       let older = list.newest;
       while (older !== undefined && comesBefore(run, older)) older = older.older;
@@ -186,7 +209,7 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
     visit: (span, wanted, act) => {
       let position = span.from;
       while (position < span.to) {
-        const run = all[firstEndingAfter(all, position)];
+        const run = at(position);
         if (run === undefined || run.from >= span.to) return;
         position = Math.max(position, run.from);
         const end = Math.min(run.to, span.to);
@@ -197,7 +220,7 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   };
 }
 
-/** Whether the first of two runs is the older one by their turns. */
+/** Whether the first of two runs is the older one, by their order and then their position. */
 export function comesBefore(first: Run, second: Run): boolean {
   return first.order < second.order || (first.order === second.order && first.from < second.from);
 }

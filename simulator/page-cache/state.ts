@@ -1,46 +1,46 @@
 import type { History } from './history.ts';
 import { createRunList, createRunMap, type Run, type RunList, type RunMap } from './runs.ts';
 
-/** Bytes since the beginning. read = resident + being read + reclaimed + released, at any time. */
+/** Bytes since the beginning. At any time, read = resident + being read + reclaimed + released. */
 export interface PageCacheCounters {
-  /** Asked of the disk. */
+  /** Requested from the disk. */
   readonly read: number;
-  /** Of those, what had been in memory before. */
+  /** The part of `read` that had been in memory before. */
   readonly reloaded: number;
-  /** Of those, what the OS had reclaimed: the kernel's workingset_refault_file. */
+  /** The part of `reloaded` that the operating system had reclaimed: Linux's workingset_refault_file. */
   readonly refaulted: number;
-  /** Dropped by the OS. */
+  /** Evicted by the operating system. */
   readonly reclaimed: number;
-  /** Dropped on request. */
+  /** Released on request. */
   readonly released: number;
 }
 
 /**
  * Where extents are:
- * - `reading`: on their way from the disk, can't be dropped;
- * - `pinned`: never dropped;
- * - `passing`: read, not used yet, and to be dropped once used (only the overflow policy has such);
- * - `inactive`: may be reclaimed; where a policy has one list, this is it;
+ * - `reading`: being read from the disk, can't be evicted;
+ * - `pinned`: never evicted;
+ * - `passing`: read, not used yet, and to be evicted once used (only with the overflow policy);
+ * - `inactive`: may be reclaimed; the list of policies that have only one;
  * - `active`: may be reclaimed once it has become inactive.
  */
 export type ListName = 'reading' | 'pinned' | 'passing' | 'inactive' | 'active';
 
-/** What a page cache consists of, and what its policies work on. */
+/** The contents of a page cache, which its policies work on. */
 export interface CacheState {
-  /** Of the whole file. */
+  /** Extents of the whole file. */
   readonly extents: number;
   readonly extentBytes: number;
   readonly lists: Readonly<Record<ListName, RunList>>;
   readonly runs: RunMap;
   readonly history: History;
   readonly counters: { -readonly [key in keyof PageCacheCounters]: number };
-  /** Counts extents reclaimed, and promoted by a policy that has an active list (the kernel's nonresident_age). */
+  /** Extents reclaimed so far, and promoted by a policy with an active list (Linux's nonresident_age). */
   age: number;
-  /** Bytes that a computation has mapped, having found them in memory in single pages. */
+  /** Bytes that computations have mapped after finding them in memory in single pages. */
   mapped: number;
   /** Size of the extents from one to, not including, another; the file's last extent may be short. */
   bytesOf(from: number, to: number): number;
-  /** Drops a run's first extents, or the whole of it; returns their bytes. */
+  /** Removes a run's first extents, or the whole run, from memory; returns their bytes. */
   drop(run: Run, extents: number, cause: 'reclaimed' | 'released'): number;
 }
 
@@ -78,7 +78,55 @@ export function createCacheState(size: number, extentBytes: number, history: His
   return state;
 }
 
-/** Bytes in memory, whether they may be dropped or not. */
+/** Bytes in memory, whether they may be evicted or not. */
 export function residentBytes({ lists }: CacheState): number {
   return lists.pinned.bytes + lists.passing.bytes + lists.inactive.bytes + lists.active.bytes;
+}
+
+/** Bytes that count against the capacity where everything in memory or being read does. */
+export function chargedBytes(state: CacheState): number {
+  return residentBytes(state) + state.lists.reading.bytes;
+}
+
+/** Extents, at least 1, that are left when everything that can be evicted is. */
+export function evictableExtents({ lists, extentBytes }: CacheState, budget: Budget): number {
+  const room = budget.capacity() - lists.pinned.bytes - lists.reading.bytes;
+  return Math.max(1, Math.floor(room / extentBytes));
+}
+
+/** Memory that the pages of one file may take, and what is swapped out for them. */
+export interface Budget {
+  /** Bytes: the limit less the overhead, at least 0, plus what was swapped out. */
+  capacity(): number;
+  /**
+   * Makes room for `excess` bytes (none if negative) by swapping out cold pages of other apps, at most
+   * min(d^bytes_can_swap, d^swap_avail) bytes over a run (prima.cpp Eq. 17). They stay swapped out.
+   * @returns bytes for which there is still no room
+   */
+  swapOut(excess: number): number;
+  swappedOut(): number;
+  setLimit(limit: number): void;
+}
+
+/** @throws RangeError for a limit that is negative or not a number */
+export function createBudget(limit: number, overhead: number, swappable: number): Budget {
+  let allowed = checked(limit);
+  let swapped = 0;
+  return {
+    capacity: () => Math.max(0, allowed - overhead) + swapped,
+    swapOut: (excess) => {
+      const bytes = Math.max(0, Math.min(excess, swappable - swapped));
+      swapped += bytes;
+      return excess - bytes;
+    },
+    swappedOut: () => swapped,
+    setLimit: (next) => {
+      allowed = checked(next);
+    },
+  };
+}
+
+function checked(limit: number): number {
+  if (!(limit >= 0)) throw new RangeError(`limit is ${limit}; it must be 0 bytes or more`);
+  return limit;
 }

@@ -11,7 +11,7 @@ import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import type { ChipParts } from '../hardware/chip-parts.ts';
 import { createSharedMemory } from '../hardware/shared-memory.ts';
-import type { ByteRange } from '../page-cache/byte-range.ts';
+import type { ByteRange } from '../page-cache/extents.ts';
 import { type Chip, type ChipStep, createChip, runSteps } from './chip.ts';
 import type { RingDevice } from './ring-device.ts';
 

@@ -13,7 +13,7 @@ import { type MappedWeights, mapWeights } from '../hardware/weights-layout.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
 import { createObserver, type Moment, type Observer } from '../observer.ts';
-import type { ByteRange } from '../page-cache/byte-range.ts';
+import type { ByteRange } from '../page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import type { Recorder } from '../recorder.ts';
 import type { Visit } from './itinerary.ts';

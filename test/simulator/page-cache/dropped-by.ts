@@ -1,6 +1,6 @@
-import type { ByteRange } from '../../../simulator/page-cache/byte-range.ts';
+import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
+import { removeSpan, type Span } from '../../../simulator/page-cache/extents.ts';
 import type { PageCache } from '../../../simulator/page-cache/page-cache.ts';
-import { removeSpan, type Span } from '../../../simulator/page-cache/spans.ts';
 
 /** What was in memory before something was done to a cache, and isn't afterwards; by position. */
 export function droppedBy(cache: PageCache, act: () => void): readonly ByteRange[] {

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolioStream, type FolioStream } from '../../../simulator/page-cache/folios.ts';
+import { createFolioStream, createPageTables, type FolioStream } from '../../../simulator/page-cache/folios.ts';
 
 const MEBIBYTE = 2 ** 20;
 
@@ -42,6 +42,39 @@ test('with less than 2 MiB of readahead no page is huge', () => {
     { from: 0, to: 1, folios: 'page' },
     { from: 1, to: 100, folios: 'several' },
   ]);
+});
+
+test('a page table covers 2 MiB, whatever part of them is mapped page by page', () => {
+  const tables = createPageTables(MEBIBYTE);
+  tables.add({ from: 3, to: 4 });
+  assert.equal(tables.split({ from: 0, to: 6 }), [
+    { from: 0, to: 2, inside: false },
+    { from: 2, to: 4, inside: true },
+    { from: 4, to: 6, inside: false },
+  ]);
+});
+
+test('a table goes when all that it covers is given back', () => {
+  const tables = createPageTables(MEBIBYTE);
+  tables.add({ from: 0, to: 8 });
+  tables.remove({ from: 1, to: 5 });
+  assert.equal(
+    tables.split({ from: 0, to: 8 }).map(({ from, inside }) => [from, inside]),
+    [
+      [0, true],
+      [2, false],
+      [4, true],
+    ],
+  );
+});
+
+test('extents larger than 2 MiB have tables as a whole', () => {
+  const tables = createPageTables(4 * MEBIBYTE);
+  tables.add({ from: 1, to: 2 });
+  assert.equal(
+    tables.split({ from: 0, to: 2 }).map(({ inside }) => inside),
+    [false, true],
+  );
 });
 
 test.run();

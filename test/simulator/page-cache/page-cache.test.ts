@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ByteRange } from '../../../simulator/page-cache/byte-range.ts';
+import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import { createPageCache, type PageCache, type PageCacheOptions } from '../../../simulator/page-cache/page-cache.ts';
 import { droppedBy } from './dropped-by.ts';
 import { prefetch, scan } from './scan.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ByteRange } from '../../../simulator/page-cache/byte-range.ts';
+import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../../../simulator/page-cache/page-cache.ts';
 import { type PagePolicy, policyParameters } from '../../../simulator/page-cache/policies.ts';
 import type { Reader } from '../../../simulator/page-cache/reclaimer.ts';

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../../simulator/page-cache/byte-range.ts';
+import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import type { PolicyParameters } from '../../../simulator/page-cache/policies.ts';
 import type { Reader } from '../../../simulator/page-cache/reclaimer.ts';
 

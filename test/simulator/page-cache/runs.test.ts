@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { addSpan, removeSpan, type Span, splitBySet } from '../../../simulator/page-cache/extents.ts';
 import { createAgelessHistory, createHistory } from '../../../simulator/page-cache/history.ts';
 import { createRunList, createRunMap, NO_MARKS, type RunList } from '../../../simulator/page-cache/runs.ts';
-import { addSpan, removeSpan, type Span, splitBySet } from '../../../simulator/page-cache/spans.ts';
 
 const bytesOf = (from: number, to: number): number => 10 * (to - from);
 

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../../simulator/page-cache/byte-range.ts';
+import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import type { PageCache, Segment } from '../../../simulator/page-cache/page-cache.ts';
 
 /**

@@ -1,4 +1,10 @@
-/** Extents of a file: `from` up to, not including, `to`. */
+/** Bytes of a mapped file: `from` up to, not including, `to`. */
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Extents of a file, the pieces that the page cache keeps track of: `from` up to, not including, `to`. */
 export interface Span {
   from: number;
   to: number;
@@ -34,7 +40,7 @@ export function addSpan(spans: Span[], { from, to }: Span): void {
   spans.splice(first, next - first, sum);
 }
 
-/** Takes extents out of a sorted set of spans. */
+/** Removes extents from a sorted set of spans. */
 export function removeSpan(spans: Span[], { from, to }: Span): void {
   const first = firstEndingAfter(spans, from);
   let next = first;
@@ -78,4 +84,36 @@ export function splitBySet(spans: readonly Span[], { from, to }: Span): (Span & 
     position = end;
   }
   return parts;
+}
+
+/** Converts bytes of one file to extents and back. */
+export interface ExtentGrid {
+  /** Every extent that a range touches. @throws RangeError for a range that leaves the file by a byte or more */
+  outward(range: ByteRange): Span;
+  /** The extents that lie completely in a range. @throws RangeError as `outward` */
+  inward(range: ByteRange): Span;
+  toBytes(span: Span): ByteRange;
+}
+
+export function createExtentGrid(size: number, extentBytes: number): ExtentGrid {
+  const extents = Math.ceil(size / extentBytes);
+  /** Sums of layer sizes are rounded: an end within a byte of the file's end counts as the file's end. */
+  const check = ({ from, to }: ByteRange): ByteRange => {
+    if (!(from >= 0 && from <= to && to < size + 1))
+      throw new RangeError(`bytes ${from} to ${to} aren't a range of a file of ${size} bytes`);
+    return { from, to: Math.min(to, size) };
+  };
+  return {
+    outward: (range) => {
+      const { from, to } = check(range);
+      if (from >= to) return { from: 0, to: 0 };
+      return { from: Math.floor(from / extentBytes), to: Math.ceil(to / extentBytes) };
+    },
+    inward: (range) => {
+      const { from, to } = check(range);
+      const end = to >= size ? extents : Math.floor(to / extentBytes);
+      return { from: Math.ceil(from / extentBytes), to: end };
+    },
+    toBytes: ({ from, to }) => ({ from: from * extentBytes, to: Math.min(size, to * extentBytes) }),
+  };
 }

@@ -1,0 +1,56 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createAgelessHistory, createHistory, refaultingSpans } from '../../../simulator/page-cache/history.ts';
+
+const bytesOf = (from: number, to: number): number => 10 * (to - from);
+
+for (const [name, create] of [
+  ['with ages', createHistory],
+  ['without ages', createAgelessHistory],
+] as const) {
+  test(`a history ${name} counts what was reclaimed apart from what was released, until it is read again`, () => {
+    const history = create();
+    history.record({ from: 0, to: 4, age: 0 });
+    history.record({ from: 6, to: 8, age: undefined });
+    assert.equal(history.count({ from: 2, to: 7 }, bytesOf), { reclaimed: 20, dropped: 30 });
+    history.forget({ from: 1, to: 3 });
+    assert.equal(history.count({ from: 0, to: 8 }, bytesOf), { reclaimed: 20, dropped: 40 });
+  });
+}
+
+test('spans that were reclaimed in one sweep are one', () => {
+  const history = createHistory();
+  history.record({ from: 0, to: 2, age: 5 });
+  history.record({ from: 2, to: 4, age: 7 });
+  history.record({ from: 4, to: 5, age: 12 });
+  assert.equal(history.find({ from: 1, to: 5 }), [
+    { from: 1, to: 4, age: 6 },
+    { from: 4, to: 5, age: 12 },
+  ]);
+});
+
+test('what was reclaimed no longer ago than the active list is long refaults', () => {
+  const history = createHistory();
+  history.record({ from: 0, to: 4, age: 10 });
+  const read = { history, span: { from: 0, to: 4 }, free: 100 };
+  // Distances 6, 5, 4 and 3.
+  assert.equal(refaultingSpans({ ...read, age: 16, activeExtents: 6 }), [{ from: 0, to: 4 }]);
+  assert.equal(refaultingSpans({ ...read, age: 16, activeExtents: 4 }), [{ from: 2, to: 4 }]);
+  assert.equal(refaultingSpans({ ...read, age: 16, activeExtents: 2 }), []);
+});
+
+test('without room, each extent that is read reclaims another, and distances grow along the span', () => {
+  const history = createHistory();
+  history.record({ from: 4, to: 6, age: 10 });
+  const read = { history, span: { from: 0, to: 6 }, age: 13, activeExtents: 4 };
+  assert.equal(refaultingSpans({ ...read, free: 3 }), [{ from: 4, to: 6 }]);
+  assert.equal(refaultingSpans({ ...read, free: 0 }), []);
+});
+
+test('what was released does not refault', () => {
+  const history = createHistory();
+  history.record({ from: 0, to: 4, age: undefined });
+  assert.equal(refaultingSpans({ history, span: { from: 0, to: 4 }, age: 0, free: 9, activeExtents: 9 }), []);
+});
+
+test.run();

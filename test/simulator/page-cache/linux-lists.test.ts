@@ -1,0 +1,105 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createHistory } from '../../../simulator/page-cache/history.ts';
+import {
+  createActiveList,
+  createInactiveOrder,
+  createListStatistics,
+  NO_PLACE,
+} from '../../../simulator/page-cache/linux-lists.ts';
+import { NO_MARKS, type Run, type RunList } from '../../../simulator/page-cache/runs.ts';
+import { type CacheState, createCacheState } from '../../../simulator/page-cache/state.ts';
+
+/** 128 KiB: as much as reclaim looks at in one go where pages are single. */
+const EXTENT = 128 * 2 ** 10;
+
+function cache(): CacheState {
+  return createCacheState(64 * EXTENT, EXTENT, createHistory());
+}
+
+/** First extents of the runs of a list, from the oldest. */
+function starts({ oldest }: RunList): number[] {
+  const found: number[] = [];
+  for (let run = oldest; run !== undefined; run = run.newer) found.push(run.from);
+  return found;
+}
+
+test('reclaim knows the lengths of the lists as of the last count, every two seconds', () => {
+  const state = cache();
+  let time = 0;
+  const statistics = createListStatistics(state, () => time);
+  statistics.beforeChange(true);
+  state.runs.add({ from: 0, to: 3 }, state.lists.active, NO_MARKS);
+  time = 1.9;
+  statistics.beforeChange(true);
+  assert.equal([statistics.activeExtents, statistics.isActiveLonger], [0, false]);
+  time = 2;
+  statistics.beforeChange(false);
+  assert.equal([statistics.activeExtents, statistics.isActiveLonger], [3, true]);
+});
+
+test('without a clock the lists are counted whenever reclaim begins', () => {
+  const state = cache();
+  const statistics = createListStatistics(state, undefined);
+  state.runs.add({ from: 0, to: 3 }, state.lists.active, NO_MARKS);
+  statistics.beforeChange(false);
+  assert.is(statistics.activeExtents, 0);
+  statistics.beforeChange(true);
+  assert.is(statistics.activeExtents, 3);
+});
+
+test('what has been read goes to the place that it took when its read began', () => {
+  const state = cache();
+  const { runs, lists } = state;
+  const order = createInactiveOrder(state);
+  const begin = (from: number): Run => {
+    runs.add({ from, to: from + 1 }, lists.reading, NO_MARKS, NO_PLACE);
+    order.enter();
+    return runs.at(from) as Run;
+  };
+  const [first, second, third] = [begin(20), begin(10), begin(0)];
+  for (const run of [third, first, second]) order.arrive(run as Run);
+  assert.equal(starts(lists.inactive), [20, 10, 0]);
+});
+
+test('what is still being read when reclaim has passed its place goes to the end', () => {
+  const state = cache();
+  const { runs, lists } = state;
+  const order = createInactiveOrder(state);
+  for (const from of [20, 10]) {
+    runs.add({ from, to: from + 1 }, lists.reading, NO_MARKS, NO_PLACE);
+    order.enter();
+  }
+  order.arrive(runs.at(10) as Run);
+  order.pass(runs.at(10) as Run);
+  order.arrive(runs.at(20) as Run);
+  assert.equal(starts(lists.inactive), [10, 20]);
+});
+
+test('a run that is found young twice is promoted', () => {
+  const state = cache();
+  const { runs, lists } = state;
+  const activeList = createActiveList(state, createInactiveOrder(state));
+  runs.add({ from: 0, to: 1 }, lists.inactive, { ...NO_MARKS, young: true });
+  activeList.spare(runs.at(0) as Run);
+  assert.equal([starts(lists.inactive), starts(lists.active), state.age], [[0], [], 0]);
+  activeList.spare(runs.at(0) as Run);
+  assert.equal([starts(lists.inactive), starts(lists.active), state.age], [[], [0], 1]);
+});
+
+test('for every batch of the inactive list a batch of the active list goes back, more if that is longer', () => {
+  const state = cache();
+  const { runs, lists } = state;
+  const activeList = createActiveList(state, createInactiveOrder(state));
+  runs.add({ from: 0, to: 8 }, lists.active, NO_MARKS);
+  runs.add({ from: 20, to: 28 }, lists.inactive, NO_MARKS);
+  activeList.shorten(1, 'page');
+  assert.is(lists.active.bytes, 7 * EXTENT);
+  // A huge page counts as one batch of 2 MiB: a sixteenth of an extent's batch.
+  activeList.shorten(15, 'huge');
+  assert.is(lists.active.bytes, 7 * EXTENT);
+  activeList.shorten(1, 'huge');
+  assert.is(lists.active.bytes, 6 * EXTENT);
+});
+
+test.run();
