@@ -1,15 +1,15 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { formatBytes, formatSeconds, threeDigits } from '../engine/terminal/format.ts';
 import { formatTable } from '../engine/terminal/table.ts';
+import { logStep } from './lab/log-step.ts';
+import { onLab } from './lab/on-lab.ts';
+import { addLabOptions, type LabOptions, readLabOptions } from './lab/options.ts';
+import { type LabResults, publishResults } from './lab/publish-results.ts';
 import { runExperiment } from './lib/cli.ts';
-import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
-import { logStep } from './lib/lab/log-step.ts';
-import { onLab } from './lib/lab/on-lab.ts';
-import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
-import { findings, prefetchConflictReport } from './lib/prefetch-conflict/report.ts';
-import { runScene, type SceneResult } from './lib/prefetch-conflict/run-scene.ts';
-import { REAL_SCENES } from './lib/prefetch-conflict/scenes.ts';
 import { renderReport } from './lib/report.ts';
+import { findings, prefetchConflictReport } from './prefetch-conflict/report.ts';
+import { runScene, type SceneResult } from './prefetch-conflict/run-scene.ts';
+import { REAL_SCENES } from './prefetch-conflict/scenes.ts';
 
 interface Options extends LabOptions {}
 

@@ -2,18 +2,18 @@ import { loadClusterFile } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { readChoice } from '../engine/terminal/options.ts';
 import { formatTable } from '../engine/terminal/table.ts';
+import { labJson } from './lab/lab-json.ts';
+import { LAB_SIZES } from './lab/model.ts';
+import { onLab } from './lab/on-lab.ts';
+import { addLabOptions, type LabOptions, readLabOptions } from './lab/options.ts';
+import { type LabResults, publishResults } from './lab/publish-results.ts';
+import { ringSubtitle } from './lab/ring-subtitle.ts';
+import { runCells } from './lab/run-cells.ts';
 import { runExperiment } from './lib/cli.ts';
-import { labJson } from './lib/lab/lab-json.ts';
-import { LAB_SIZES } from './lib/lab/lab-model.ts';
-import { addLabOptions, type LabOptions, readLabOptions } from './lib/lab/lab-options.ts';
-import { onLab } from './lib/lab/on-lab.ts';
-import { type LabResults, publishResults } from './lib/lab/publish-results.ts';
-import { ringSubtitle } from './lib/lab/ring-subtitle.ts';
-import { runCells } from './lib/lab/run-cells.ts';
 import { renderReport } from './lib/report.ts';
-import { findings, speedups } from './lib/versus-prima/comparison.ts';
-import { versusPrimaReport, WAY_COLUMNS, wayRow } from './lib/versus-prima/report.ts';
-import { PROTOTYPE, waysOf } from './lib/versus-prima/ways.ts';
+import { findings, speedups } from './versus-prima/comparison.ts';
+import { versusPrimaReport, WAY_COLUMNS, wayRow } from './versus-prima/report.ts';
+import { PROTOTYPE, waysOf } from './versus-prima/ways.ts';
 
 interface Options extends LabOptions {
   readonly size: string;

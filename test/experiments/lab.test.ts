@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findDeadLabs } from '../../experiments/lib/lab/dead-labs.ts';
-import { REAL_FILES } from '../../experiments/lib/lab/lab-files.ts';
-import { findLabGround } from '../../experiments/lib/lab/lab-needs.ts';
-import { listNamespaces } from '../../experiments/lib/lab/lab-network.ts';
-import { removeDeadLabs } from '../../experiments/lib/lab/remove-dead-labs.ts';
-import { runProgram } from '../../experiments/lib/lab/run-program.ts';
+import { findDeadLabs } from '../../experiments/lab/dead-labs.ts';
+import { findLabGround } from '../../experiments/lab/ground.ts';
+import { listNamespaces } from '../../experiments/lab/network.ts';
+import { removeDeadLabs } from '../../experiments/lab/remove-dead-labs.ts';
+import { runProgram } from '../../experiments/lab/run-program.ts';
+import { REAL_FILES } from '../../experiments/lab/system.ts';
 import { testIf } from '../support/needs.ts';
 import { runScript } from '../support/run-script.ts';
 

@@ -1,0 +1,114 @@
+import { predict } from '../../engine/cost/predict.ts';
+import type { Runtime } from '../../engine/cost/runtime.ts';
+import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload, type Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import type { Trace } from '../../engine/trace/trace.ts';
+import type { Moment } from '../../simulator/observer.ts';
+import { MEASURED_KERNEL, type PagePolicy } from '../../simulator/page-cache/policies.ts';
+import { simulate } from '../../simulator/simulate.ts';
+import { type LabCell, planOf } from './cell.ts';
+import type { LabFacts } from './facts.ts';
+import { shareBytes } from './share-bytes.ts';
+import { type TokenFigures, tokenFigures } from './token-figures.ts';
+
+/** What two of the three answers take: probes' figures, and the cell. */
+export interface AnswersCase {
+  readonly facts: LabFacts;
+  readonly model: Model;
+  readonly devices: readonly string[];
+  readonly cell: LabCell;
+  /** What each device's throttle lets through, as measured, bytes per second. */
+  readonly diskRates: readonly number[];
+  /** Tokens of a run: one of the prompt, the others decoded. */
+  readonly tokens: number;
+}
+
+export interface LabAnswers {
+  readonly plan: Plan;
+  /** Sums, no overlap (prima.cpp A.3, Eqs. 11–19); its bytes are those of Eq. 15. */
+  readonly predicted: Pick<TokenFigures, 'seconds' | 'bytes'>;
+  readonly simulated: TokenFigures;
+  readonly trace: Trace;
+}
+
+/** The program's buffers are in its own memory, which a lab adds to a device's limit. */
+const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
+
+/**
+ * How a lab differs from devices at home; what the helper thread asks for at once; extents so much smaller than a window
+ * that it makes no difference that one which two windows share is never given back.
+ */
+const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
+/** block/blk-throttle.c, DFL_THROTL_SLICE. */
+const SLICE_SECONDS = 0.1;
+
+export function answersOf(parts: AnswersCase): LabAnswers {
+  const { cell, devices, model } = parts;
+  const plan = planOf(cell, devices, model);
+  const truth = factsCluster(parts, plan);
+  const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME, reclaim: 'overflow' } as const;
+  const { tokenSeconds, reloadedBytes } = predict(asked);
+  const trace = simulateCell(parts, simulatedPlan(plan, cell));
+  return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
+}
+
+/** @param observe is told what is in memory, and when */
+export function simulateCell(parts: AnswersCase, plan: Plan, observe?: (moment: Moment) => void): Trace {
+  const { model, cell, facts } = parts;
+  return simulate({
+    ...LINUX_LAB,
+    throttle: { sliceSeconds: SLICE_SECONDS, diskRate: facts.wholeDiskRate },
+    plan,
+    model,
+    workload: workloadOf(parts),
+    runtime: RUNTIME,
+    cluster: factsCluster(parts, plan),
+    reclaim: pagePolicy(cell, facts),
+    ...(observe && { observe }),
+  }).trace;
+}
+
+function workloadOf({ tokens }: AnswersCase): Workload {
+  return createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
+}
+
+/** Of a call for a whole window Linux does the first few MiB and leaves the rest to page faults: as good as none. */
+function simulatedPlan(plan: Plan, { prefetch }: LabCell): Plan {
+  if (prefetch !== 'willneed-whole') return plan;
+  const weights = Object.entries(plan.weights).map(([device, policy]) => [device, { ...policy, prefetch: 'none' }]);
+  return { ...plan, weights: Object.fromEntries(weights) };
+}
+
+/** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */
+function pagePolicy({ prefetch }: LabCell, { readAhead }: LabFacts): PagePolicy {
+  return { name: 'linux-two-list', random: prefetch === 'populate', readAhead, kernel: MEASURED_KERNEL };
+}
+
+/** The lab's devices as probes see them. */
+function factsCluster({ facts, model, devices, cell, diskRates }: Omit<AnswersCase, 'tokens'>, plan: Plan): Cluster {
+  const tokenBytes = RUNTIME.activationBytes * model.hiddenSize;
+  const bandwidth = facts.linkBandwidth;
+  return createCluster({
+    name: 'lab',
+    devices: devices.map((name, index) => {
+      const available = (cell.memoryShares[index] as number) * shareBytes(plan, model, name);
+      const rate = diskRates[index] as number;
+      return {
+        name,
+        description: 'a device of the lab, as probes see it',
+        os: 'linux',
+        memory: { total: available + (facts.ownBytes[index] as number), available, swappable: 0, swapFree: 0 },
+        cpu: facts.cpu,
+        gpu: undefined,
+        npu: undefined,
+        disk: { sequential: rate, random: Math.min(rate, facts.randomRate) },
+      };
+    }),
+    links: {
+      default: { latency: Math.max(0, facts.hopSeconds - tokenBytes / bandwidth), bandwidth },
+      pairs: new Map(),
+    },
+  });
+}

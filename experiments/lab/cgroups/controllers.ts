@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { LabFiles } from '../system.ts';
+
+export const RESOURCES = ['memory', 'disk', 'cpu'] as const;
+export type Resource = (typeof RESOURCES)[number];
+
+/** Where groups for a resource are made, and in which version of the interface. */
+export interface Controller {
+  readonly version: 1 | 2;
+  readonly root: string;
+}
+
+export type Controllers = Readonly<Record<Resource, Controller>>;
+
+const ROOT = '/sys/fs/cgroup';
+
+/** Version 1: a folder and a file that is only there with the controller. Version 2: its name. */
+const NAMES: Readonly<Record<Resource, { folder: string; file: string; controller: string }>> = {
+  memory: { folder: 'memory', file: 'memory.limit_in_bytes', controller: 'memory' },
+  disk: { folder: 'blkio', file: 'blkio.throttle.read_bps_device', controller: 'io' },
+  cpu: { folder: 'cpu', file: 'cpu.shares', controller: 'cpu' },
+};
+
+/**
+ * Which version of control groups has what a lab limits; systems mix them. (Documentation/admin-guide/cgroup-v1,
+ * cgroup-v2.rst: a version 2 controller is there for groups below the root once its `cgroup.subtree_control` names it.)
+ * @returns controllers, and a line for each that is missing
+ */
+export function findControllers(files: LabFiles): { found: Partial<Controllers>; missing: string[] } {
+  const found: { [resource in Resource]?: Controller } = {};
+  const missing: string[] = [];
+  const unified = [ROOT, join(ROOT, 'unified')].find((root) => files.exists(join(root, 'cgroup.subtree_control')));
+  const enabled = unified === undefined ? [] : files.read(join(unified, 'cgroup.subtree_control')).trim().split(/\s+/);
+  for (const resource of RESOURCES) {
+    const { folder, file, controller } = NAMES[resource];
+    if (files.exists(join(ROOT, folder, file))) found[resource] = { version: 1, root: join(ROOT, folder) };
+    else if (unified !== undefined && enabled.includes(controller)) found[resource] = { version: 2, root: unified };
+    else
+      missing.push(
+        `no control groups for ${resource}: neither ${join(ROOT, folder)} (version 1) nor "${controller}" in ` +
+          `${join(unified ?? ROOT, 'cgroup.subtree_control')} (version 2)`,
+      );
+  }
+  return { found, missing };
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import type { LabFiles } from '../system.ts';
+import { type Controllers, RESOURCES } from './controllers.ts';
+import { type DeviceLimits, limitWrites } from './limits.ts';
+import { type GroupReadings, groupReadings } from './readings.ts';
+
+/** The control groups of a device: one, or one for each resource where version 1 keeps them apart. */
+export interface DeviceGroup {
+  /** Files to which a process writes its number to join; it has to before it opens its weights. */
+  readonly joins: readonly string[];
+  limit(limits: DeviceLimits): void;
+  readings(): GroupReadings;
+  processes(): readonly number[];
+  /** @throws Error while it has processes; may be called again */
+  remove(): void;
+}
+
+export interface DeviceGroupParts {
+  readonly files: LabFiles;
+  readonly controllers: Controllers;
+  /** formatLabName. */
+  readonly name: string;
+  /** `major:minor` of the disk with the weights. */
+  readonly disk: string;
+}
+
+/** @throws Error where groups can't be made; nothing is left then */
+export function createDeviceGroup({ files, controllers, name, disk }: DeviceGroupParts): DeviceGroup {
+  const folders = groupFolders(controllers, name);
+  const made: string[] = [];
+  const remove = (): void => {
+    for (let folder = made.at(-1); folder !== undefined; folder = made.at(-1)) {
+      files.removeFolder(folder);
+      made.pop();
+    }
+  };
+  try {
+    for (const folder of folders) {
+      files.makeFolder(folder);
+      made.push(folder);
+    }
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  const path = (resource: keyof Controllers, file: string): string => join(controllers[resource].root, name, file);
+  return {
+    joins: folders.map((folder) => join(folder, 'cgroup.procs')),
+    limit(limits) {
+      for (const { resource, file, value } of limitWrites(limits, disk, controllers))
+        files.write(path(resource, file), value);
+    },
+    readings: () => groupReadings(controllers, (resource, file) => files.read(path(resource, file)), disk),
+    processes: () => processesOf(files, folders),
+    remove,
+  };
+}
+
+/** Where groups of this name lie, each once. */
+export function groupFolders(controllers: Partial<Controllers>, name: string): string[] {
+  const roots = RESOURCES.flatMap((resource) => controllers[resource]?.root ?? []);
+  return [...new Set(roots)].map((root) => join(root, name));
+}
+
+/** Numbers of the processes in some groups; 0 is one that only another container knows. */
+export function processesOf(files: LabFiles, folders: readonly string[]): number[] {
+  const lists = folders.map((folder) => join(folder, 'cgroup.procs')).filter((file) => files.exists(file));
+  const numbers = lists.flatMap((file) => files.read(file).split('\n').filter(Boolean));
+  return [...new Set(numbers)].map(Number);
+}

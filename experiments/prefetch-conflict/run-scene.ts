@@ -1,0 +1,84 @@
+import { layerByLayer } from '../../engine/plan/layer-by-layer.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import type { Trace } from '../../engine/trace/trace.ts';
+import { simulateCell } from '../lab/answers.ts';
+import { planOf } from '../lab/cell.ts';
+import { runInLab } from '../lab/ring.ts';
+import { type LabSession, namesOf } from '../lab/session.ts';
+import { shareBytes } from '../lab/share-bytes.ts';
+import { countedTokens, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
+import { median } from '../lib/median.ts';
+import { loadsOf, type Residency } from './residency.ts';
+import { type RealScene, SEEN } from './scenes.ts';
+import { watchResidency } from './watch-residency.ts';
+
+/** What one of two answers saw. */
+export interface SceneAnswer {
+  readonly figures: TokenFigures;
+  /** Seconds of the trace. */
+  readonly seen: readonly Residency[];
+  /** From the second decoded token on; to the end. */
+  readonly from: number;
+  readonly to: number;
+  readonly tokens: number;
+  /** How often a layer of the device comes into memory for a token, in the median. */
+  readonly loads: number;
+}
+
+export interface SceneResult {
+  readonly scene: RealScene;
+  /** The device's, in the order of a token. */
+  readonly layers: readonly number[];
+  readonly measured: SceneAnswer;
+  readonly simulated: SceneAnswer;
+}
+
+export async function runScene(session: LabSession, scene: RealScene, tokens: number): Promise<SceneResult> {
+  const { lab, model, file, facts } = session;
+  const { cell } = scene;
+  const devices = namesOf(lab);
+  const name = devices[SEEN] as string;
+  const diskRates = cell.diskRates.map(session.diskRate);
+  const plan = planOf(cell, devices, model);
+  const layers = layersOf(plan, name);
+  const limits = devices.map((device, index) => ({
+    memory: (cell.memoryShares[index] as number) * shareBytes(plan, model, device) + (facts.ownBytes[index] as number),
+    diskRate: cell.diskRates[index] as number,
+    cores: lab.cluster.devices[index]?.cpu.cores ?? 1,
+  }));
+  let stop: (() => Residency[]) | undefined;
+  const onStart = (parts: readonly string[]): void => {
+    stop = watchResidency(parts[SEEN] as string, model, layers);
+  };
+  let seen: Residency[] = [];
+  const run = await runInLab(lab, { model: file, plan, tokens, limits, onStart }).finally(() => {
+    seen = stop?.() ?? [];
+  });
+  const onTrace = seen.map(({ time, shares }) => ({ time: time - run.startedAt, shares }));
+  const moments: Residency[] = [];
+  const parts = { facts, model, devices, cell, diskRates, tokens };
+  const trace = simulateCell(parts, layerByLayer(plan), ({ device, time, residency }) => {
+    if (device !== name) return;
+    const shares = residency();
+    moments.push({ time, shares: layers.map((layer) => shares.get(layer) ?? 0) });
+  });
+  return {
+    scene,
+    layers,
+    measured: answerOf(run.trace, onTrace),
+    simulated: answerOf(trace, moments),
+  };
+}
+
+function answerOf(trace: Trace, seen: readonly Residency[]): SceneAnswer {
+  const tokens = countedTokens(trace);
+  const from = tokens[0]?.start ?? 0;
+  const to = tokens.at(-1)?.end ?? 0;
+  const loads = median(loadsOf(seen, from, to)) / tokens.length;
+  return { figures: tokenFigures(trace), seen, from, to, tokens: tokens.length, loads };
+}
+
+function layersOf({ stages }: Plan, device: string): number[] {
+  const own = stages.filter((stage) => stage.device === device);
+  return own.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
+}

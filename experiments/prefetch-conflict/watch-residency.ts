@@ -1,0 +1,38 @@
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { pagesOf } from '../../engine/weights/mapped-weights.ts';
+import { weightsLayout } from '../../engine/weights/weights-layout.ts';
+import type { Residency } from './residency.ts';
+
+const LOOK_MILLISECONDS = 25;
+
+/**
+ * Looks at what of a device's layers is in memory, again and again (mincore), from outside: pages are neither touched nor
+ * charged to anybody.
+ * @param path the device's part of the model
+ * @param layers those that it has
+ * @returns stops, and tells what was seen, in seconds since 1970
+ */
+export function watchResidency(path: string, model: Model, layers: readonly number[]): () => Residency[] {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const pages = pagesOf(kernels, kernels.mapFile(path));
+  const layout = weightsLayout(withFile(path, readGguf), model);
+  const ranges = layers.map((layer) => layout.ranges(layer));
+  const seen: Residency[] = [];
+  const look = (): void => {
+    const shares = ranges.map((own) => {
+      const resident = own.reduce((sum, range) => sum + pages.resident(range), 0);
+      return resident / own.reduce((sum, { from, to }) => sum + to - from, 0);
+    });
+    seen.push({ time: (performance.timeOrigin + performance.now()) / 1000, shares });
+  };
+  const timer = setInterval(look, LOOK_MILLISECONDS);
+  return () => {
+    clearInterval(timer);
+    pages.close();
+    kernels.close();
+    return seen;
+  };
+}

@@ -1,0 +1,48 @@
+import type { LabCell } from '../lab/cell.ts';
+import { type EqualCell, equalCell } from '../lab/equal-cell.ts';
+
+/** A program's way with weights that don't fit. */
+export interface Way {
+  readonly name: string;
+  /** What it stands for. */
+  readonly of: 'llama.cpp' | 'prima.cpp' | 'Hearth';
+  readonly cell: LabCell;
+  /** Seconds per token of a C prototype of it: shares of 1074 MB, 62 % of it in memory, disks of 400 MB/s. */
+  readonly prototypeSeconds: number;
+}
+
+/** What all ways have in common. */
+export type Setting = Pick<EqualCell, 'memoryShare' | 'diskRate'>;
+
+/** The setting of the prototype: 640 MiB for 1074 MB of weights. */
+export const PROTOTYPE: Setting = { memoryShare: 0.62, diskRate: 400e6 };
+
+/** Rounds at which the prototype of each way was best. */
+export function waysOf(setting: Setting): Way[] {
+  return [
+    {
+      name: 'one mmap, no prefetch (k = 1)',
+      of: 'llama.cpp',
+      cell: equalCell({ ...setting, policy: 'none', rounds: 1 }),
+      prototypeSeconds: 10.56,
+    },
+    {
+      name: 'one willneed for a window (k = 4)',
+      of: 'prima.cpp',
+      cell: equalCell({ ...setting, policy: 'willneed-whole', rounds: 4 }),
+      prototypeSeconds: 10.1,
+    },
+    {
+      name: 'willneed in calls of 4 MiB (k = 4)',
+      of: 'prima.cpp',
+      cell: equalCell({ ...setting, policy: 'willneed', rounds: 4 }),
+      prototypeSeconds: 3.48,
+    },
+    {
+      name: 'prefix pinned, rest populated (k = 8)',
+      of: 'Hearth',
+      cell: equalCell({ ...setting, policy: 'pinned', rounds: 8 }),
+      prototypeSeconds: 1.25,
+    },
+  ];
+}

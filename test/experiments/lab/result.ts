@@ -1,0 +1,22 @@
+import { type EqualCell, equalCell } from '../../../experiments/lab/equal-cell.ts';
+import type { CellResult } from '../../../experiments/lab/run-cell.ts';
+
+const NO_TRACE = { devices: [], spans: [], tokens: [], counters: [] };
+
+/** A result with these seconds and bytes, measured and simulated. */
+export function resultOf(
+  cell: EqualCell,
+  measured: readonly [seconds: number, bytes: number],
+  simulated: readonly [seconds: number, bytes: number] = measured,
+): CellResult {
+  const figures = ([seconds, bytes]: readonly [number, number]) => ({ seconds, bytes, stall: 0 });
+  return {
+    cell: equalCell(cell),
+    measured: figures(measured),
+    simulated: figures(simulated),
+    predicted: figures([2 * measured[0], measured[1]]),
+    traces: { measured: NO_TRACE, simulated: NO_TRACE },
+    devices: [{ device: 'one', limitBytes: 100, peakBytes: 90, ownBytes: 10, readBytes: 5, kills: 0 }],
+    diskRates: equalCell(cell).diskRates,
+  };
+}
