@@ -3,13 +3,13 @@ import { createSocPredictor, type SocCase } from '../engine/cost/predict-soc.ts'
 import { DEFAULT_RUNTIME } from '../engine/cost/runtime.ts';
 import { kvBytesPerToken } from '../engine/model/model.ts';
 import type { Trace } from '../engine/trace/trace.ts';
-import { DEFAULT_SEED } from './check-options.ts';
 import { createSimulation } from './event-loop/simulation.ts';
 import { createNoise } from './hardware/noise.ts';
 import { createSharedMemory } from './hardware/shared-memory.ts';
+import { DEFAULT_SEED } from './options.ts';
 import { createPageCache } from './page-cache/page-cache.ts';
 import { createRecorder } from './recorder.ts';
-import { residentDevice } from './resident-device.ts';
+import { residentDevice } from './result.ts';
 import type { SimulationParts, SimulationResult } from './simulate.ts';
 import { createMemoryGuard, untilExhausted } from './systems/memory-guard.ts';
 import { soc } from './systems/soc.ts';

@@ -9,17 +9,17 @@ import type { Workload } from '../engine/model/workload.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import type { TokenInterval, Trace } from '../engine/trace/trace.ts';
-import { checkOptions } from './check-options.ts';
 import type { DiskThrottle } from './hardware/disk-throttle.ts';
 import type { ReadingTotals } from './hardware/weights-reader.ts';
 import type { Moment } from './observer.ts';
+import { checkOptions } from './options.ts';
 import type { PageCacheUsage } from './page-cache/page-cache.ts';
 import type { PagePolicy } from './page-cache/policies.ts';
 import type { PageCacheCounters } from './page-cache/state.ts';
 import { simulateCut } from './simulate-cut.ts';
-import { simulateRing } from './simulate-ring.ts';
 import { simulateSoc } from './simulate-soc.ts';
 import type { MemoryTaken } from './systems/memory-guard.ts';
+import { simulateRing } from './systems/ring.ts';
 
 export interface SimulationOptions {
   /**

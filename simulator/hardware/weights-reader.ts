@@ -6,7 +6,7 @@ import { HUGE_PAGE_BYTES } from '../page-cache/folios.ts';
 import type { PageCache, Segment } from '../page-cache/page-cache.ts';
 import type { Reader } from '../page-cache/reclaimer.ts';
 import type { Disk, Faults } from './disk.ts';
-import { createReadsUnderWay, type FinishedRead, type Read } from './reads-under-way.ts';
+import { createReadsUnderWay, type FinishedRead, type Read } from './disk-reads.ts';
 
 /** What reading weights took. */
 export interface ReadingTotals {

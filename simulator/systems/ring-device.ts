@@ -16,7 +16,7 @@ import { createObserver, type Moment, type Observer } from '../observer.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import type { Recorder } from '../recorder.ts';
-import type { Visit } from './itinerary.ts';
+import type { Visit } from './windows.ts';
 
 /** What a prefetching thread is asked for. */
 interface Wanted {
