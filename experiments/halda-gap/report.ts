@@ -1,26 +1,94 @@
 import { MEMORY_REGIMES, type MemoryRegime } from '../../datasets/random-cluster.ts';
 import type { SchedulerName } from '../../engine/schedule/registry.ts';
 import { formatPercent } from '../../engine/terminal/format.ts';
-import { barChart, colour, lineChart } from '../lib/chart.ts';
-import type { Report } from '../lib/report.ts';
+import { barChart, colour, lineChart } from '../report/charts/chart.ts';
+import { type Column, type Table, tableBlock, terminalTable } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
 import { type GapRow, type GapSummary, HIT, summariseGap } from './gap.ts';
 
-interface GapReportParts {
-  readonly description: string;
-  readonly schedulers: readonly SchedulerName[];
-  readonly summaries: readonly GapSummary[];
-  readonly rows: readonly GapRow[];
-}
+const REGIMES = Object.keys(MEMORY_REGIMES) as MemoryRegime[];
 
 /** Gaps below this are drawn at the left edge of the log axis; per cent. */
 const LEAST_GAP = 0.1;
 
+/** One scheduler on one cluster, as gaps.csv has it. */
+export const COLUMNS: readonly Column<GapRow>[] = [
+  { key: 'seed', value: ({ seed }) => seed },
+  { key: 'devices', value: ({ devices }) => devices },
+  { key: 'regime', value: ({ regime }) => regime },
+  { key: 'model', value: ({ model }) => model },
+  { key: 'scheduler', value: ({ scheduler }) => scheduler },
+  { key: 'tpot_s', value: ({ seconds }) => seconds },
+  { key: 'optimum_s', value: ({ optimum }) => optimum },
+  { key: 'paper_optimum_s', value: ({ paperOptimum }) => paperOptimum },
+  { key: 'gap', value: ({ seconds, optimum }) => (seconds === undefined ? undefined : seconds / optimum - 1) },
+  { key: 'reason', value: ({ reason }) => reason },
+];
+
+/** How each scheduler fared over all clusters, and how often it found the optimum by the memory that there was. */
+export function gapTable(summaries: readonly GapSummary[], rows: readonly GapRow[]): Table<GapSummary> {
+  const share = (title: string, part: (one: GapSummary) => number): Column<GapSummary> => ({
+    title,
+    value: (one) => (one.clusters === 0 ? '–' : part(one) / one.clusters),
+    unit: 'share',
+  });
+  const gap = (title: string, part: (one: GapSummary) => number): Column<GapSummary> => ({
+    title,
+    value: (one) => (Number.isNaN(part(one)) ? '–' : Math.max(0, part(one))),
+    unit: 'share',
+  });
+  return {
+    columns: [
+      { title: 'scheduler', value: ({ scheduler }) => scheduler, label: true },
+      share('finds\na plan', ({ planned }) => planned),
+      share('optimum of\nall plans', ({ hits }) => hits),
+      share('optimum of the\npaper’s space', ({ paperHits }) => paperHits),
+      gap('gap\nmedian', ({ median }) => median),
+      gap('gap\np95', ({ p95 }) => p95),
+      gap('gap\nworst', ({ worst }) => worst),
+      ...REGIMES.map(
+        (regime): Column<GapSummary> => ({
+          title: `optimum\n${regime}`,
+          value: ({ scheduler }) => hitShare(scheduler, rows, regime) ?? '–',
+          unit: 'share',
+          on: 'terminal',
+        }),
+      ),
+      { title: 'below the optimum', value: ({ beats }) => beats, unit: 'count', on: 'page' },
+    ],
+    rows: summaries,
+  };
+}
+
+/** The table for a terminal, with how to read it. */
+export function gapText(table: Table<GapSummary>, unplannable: number): string {
+  const ranges = REGIMES.map((regime) => `${regime} ${MEMORY_REGIMES[regime].join('–')}`).join(', ');
+  const omitted = unplannable === 0 ? '' : `\n${unplannable} clusters are omitted: nothing fits there.`;
+  return `${terminalTable(table)}
+The gap is TPOT over the least TPOT of all plans, less one; the paper's space keeps a layer and the output layer's work
+on the head's CPU. Memory (RAM and VRAM together over the model's bytes): ${ranges}.${omitted}`;
+}
+
+/** How often each scheduler finds the optimum, and whether any beats it. */
+export function summarySentences(summaries: readonly GapSummary[]): string[] {
+  const missed = summaries.filter(({ scheduler }) => scheduler !== 'optimal' && scheduler !== 'milp');
+  const parts = missed.map((one) => {
+    const median = Number.isNaN(one.median) ? '' : `, with a median gap of ${formatPercent(Math.max(0, one.median))}`;
+    return `${one.scheduler} finds the optimum on ${formatPercent(one.hits / one.clusters)} of the clusters${median}`;
+  });
+  const beats = summaries.reduce((sum, one) => sum + one.beats, 0);
+  const beaten = beats === 0 ? 'No scheduler beat the exact planner.' : `The exact planner was beaten ${beats} times.`;
+  return parts.length === 0 ? [beaten] : [`${parts.join('; ')}.`, beaten];
+}
+
 /** The page: the distribution of the gaps, hits by memory, and the table. */
-export function gapReport({ description, schedulers, summaries, rows }: GapReportParts): Report {
+export function gapPage(
+  schedulers: readonly SchedulerName[],
+  summaries: readonly GapSummary[],
+  rows: readonly GapRow[],
+): NonNullable<Results['page']> {
   return {
     title: 'How far schedulers are from the optimum',
-    subtitle: description,
-    summary: summaryText(summaries),
     sections: [
       {
         title: 'Gap to the optimum',
@@ -37,21 +105,11 @@ export function gapReport({ description, schedulers, summaries, rows }: GapRepor
             note: 'Memory: RAM and VRAM of all devices together, over the bytes of the model.',
             variants: [{ label: 'all', figure: hitsByRegime(schedulers, rows) }],
           },
-          table(summaries),
+          tableBlock(gapTable(summaries, rows), { title: 'All clusters' }),
         ],
       },
     ],
   };
-}
-
-function summaryText(summaries: readonly GapSummary[]): string {
-  const missed = summaries.filter(({ scheduler }) => scheduler !== 'optimal' && scheduler !== 'milp');
-  const parts = missed.map((one) => {
-    const median = Number.isNaN(one.median) ? '' : `, with a median gap of ${formatPercent(Math.max(0, one.median))}`;
-    return `${one.scheduler} finds the optimum on ${formatPercent(one.hits / one.clusters)} of the clusters${median}`;
-  });
-  const beats = summaries.reduce((sum, one) => sum + one.beats, 0);
-  return `${parts.join('; ')}. ${beats === 0 ? 'No scheduler beat the exact planner' : `The exact planner was beaten ${beats} times`}.`;
 }
 
 function distribution(schedulers: readonly SchedulerName[], rows: readonly GapRow[]) {
@@ -73,48 +131,25 @@ function distribution(schedulers: readonly SchedulerName[], rows: readonly GapRo
 }
 
 function hitsByRegime(schedulers: readonly SchedulerName[], rows: readonly GapRow[]) {
-  const regimes = Object.keys(MEMORY_REGIMES) as MemoryRegime[];
   return barChart({
-    categories: regimes.map((regime) => `${regime} (${MEMORY_REGIMES[regime].join('–')})`),
+    categories: REGIMES.map((regime) => `${regime} (${MEMORY_REGIMES[regime].join('–')})`),
     categoryTitle: 'memory',
     value: { title: 'clusters whose optimum is found (%)', range: [0, 102] },
     arrange: 'group',
     series: schedulers.map((scheduler, index) => ({
       name: scheduler,
       colour: colour(index),
-      values: regimes.map((regime) => {
-        const { hits, clusters } = summariseGap(
-          scheduler,
-          rows.filter((row) => row.regime === regime),
-        );
-        return clusters === 0 ? null : (100 * hits) / clusters;
+      values: REGIMES.map((regime) => {
+        const share = hitShare(scheduler, rows, regime);
+        return share === undefined ? null : 100 * share;
       }),
     })),
   });
 }
 
-function table(summaries: readonly GapSummary[]): Report['sections'][number]['blocks'][number] {
-  const right = 'right' as const;
-  return {
-    kind: 'table',
-    title: 'All clusters',
-    columns: [
-      { title: 'scheduler' },
-      ...[
-        'finds a plan',
-        'optimum of all plans',
-        'optimum of the paper’s space',
-        'gap, median',
-        'gap, p95',
-        'gap, worst',
-        'below the optimum',
-      ].map((title) => ({ title, align: right })),
-    ],
-    rows: summaries.map((one) => [
-      one.scheduler,
-      ...[one.planned, one.hits, one.paperHits].map((count) => formatPercent(count / one.clusters)),
-      ...[one.median, one.p95, one.worst].map((gap) => (Number.isNaN(gap) ? '–' : formatPercent(Math.max(0, gap)))),
-      String(one.beats),
-    ]),
-  };
+/** Share of the clusters of a memory regime whose optimum a scheduler finds; undefined where there are none. */
+function hitShare(scheduler: SchedulerName, rows: readonly GapRow[], regime: MemoryRegime): number | undefined {
+  const own = rows.filter((row) => row.regime === regime);
+  const { hits, clusters } = summariseGap(scheduler, own);
+  return clusters === 0 ? undefined : hits / clusters;
 }
