@@ -14,7 +14,6 @@ import { wrapText } from '../engine/terminal/table.ts';
 import { perfettoTrace } from '../engine/trace/perfetto.ts';
 import { simulatedReclaim } from '../simulator/named-reclaim.ts';
 import { simulatedSeconds } from '../simulator/simulated-seconds.ts';
-import { layersText } from './halda-sweep/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { type ReplayOptions, replayOptions } from './lib/replay/options.ts';
 import { closedForm, type Replay, replay } from './lib/replay/replay.ts';
@@ -22,6 +21,7 @@ import { findings, replayReport } from './lib/replay/report.ts';
 import { pressure, replayTable } from './lib/replay/table.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { layersText } from './report/plan-text.ts';
 
 /** Seconds for one integer program of a scheduler that needs them. */
 const SOLVER_SECONDS = 20;

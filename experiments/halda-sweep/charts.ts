@@ -2,34 +2,12 @@ import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { planShares } from '../../engine/plan/plan.ts';
 import { formatSeconds } from '../../engine/terminal/format.ts';
-import { barChart, colour, type Figure, INK, type LineSeries, lineChart, type MarkSymbol } from '../lib/chart.ts';
+import { barChart, colour, type Figure, type LineSeries, lineChart, type MarkSymbol } from '../report/charts/chart.ts';
+import { markOf } from '../report/charts/scheduler-marks.ts';
+import { layersText } from '../report/plan-text.ts';
 import { CAUSE_NAMES } from './findings.ts';
 import { SUBSET_SCHEDULERS, type SubsetRow } from './subsets.ts';
 import type { SweepRow } from './sweep.ts';
-import { layersText } from './table.ts';
-
-interface Mark {
-  readonly colour: string;
-  readonly symbol: MarkSymbol;
-}
-
-/** One look per scheduler in all charts; the published system of a scheduler has its colour, dashed and hollow. */
-const MARKS: Readonly<Record<string, Mark>> = {
-  halda: { colour: colour(0), symbol: 'circle' },
-  'halda-repaired': { colour: colour(5), symbol: 'square' },
-  optimal: { colour: INK, symbol: 'diamond' },
-  milp: { colour: colour(7), symbol: 'x' },
-  'memory-ratio': { colour: colour(1), symbol: 'triangle-up' },
-  'compute-ratio': { colour: colour(4), symbol: 'triangle-down' },
-  'single-device': { colour: colour(2), symbol: 'star' },
-  'cpu-gpu-split': { colour: colour(3), symbol: 'cross' },
-  exo: { colour: colour(1), symbol: 'triangle-down' },
-  dllama: { colour: colour(6), symbol: 'square' },
-  'zero-inference': { colour: colour(3), symbol: 'triangle-up' },
-  accelerate: { colour: colour(3), symbol: 'diamond' },
-  'ring-aware': { colour: colour(6), symbol: 'circle' },
-  hand: { colour: colour(6), symbol: 'star' },
-};
 
 const CAUSE_COLOURS: Readonly<Record<Cause, string>> = {
   compute: colour(0),
@@ -181,11 +159,6 @@ export function subsetsChart(rows: readonly SubsetRow[]): Figure {
     series,
     height: 120 + 24 * rows.length,
   });
-}
-
-/** The look of a scheduler in every chart. */
-export function markOf(scheduler: string): Mark {
-  return MARKS[scheduler] ?? { colour: INK, symbol: 'circle' };
 }
 
 export function schedulersOf(rows: readonly SweepRow[]): string[] {

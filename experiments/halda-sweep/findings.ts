@@ -1,9 +1,9 @@
 import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
-import { median } from '../lib/median.ts';
+import { median } from '../report/median.ts';
+import { publishedRatio } from './results.ts';
 import type { SweepRow } from './sweep.ts';
-import { publishedRatio } from './table.ts';
 
 export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
   compute: 'compute',

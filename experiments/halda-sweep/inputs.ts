@@ -5,7 +5,6 @@ import { InputError, suggestion } from '../../engine/input/input-error.ts';
 import type { CatalogueModel } from '../../engine/model/parse-models.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
-import { SUBSETS_BY_DEFAULT, type SweepOptions } from './options.ts';
 import type { SweptModel } from './sweep.ts';
 
 export interface SweptCluster {
@@ -15,6 +14,19 @@ export interface SweptCluster {
   /** All devices of the file take part, so that published numbers can be compared with. */
   readonly whole: boolean;
   readonly subsets: boolean;
+}
+
+/** The options of halda-sweep that say what to read. */
+export interface SweepOptions {
+  readonly cluster: readonly string[];
+  /** The cluster that the schedulers see; the true one unless given. */
+  readonly belief?: string | undefined;
+  readonly models?: readonly string[] | undefined;
+  readonly modelFile?: string | undefined;
+  readonly devices?: readonly string[] | undefined;
+  /** Unless given: for clusters of at most SUBSETS_BY_DEFAULT devices. */
+  readonly subsets?: boolean | undefined;
+  readonly plan?: string | undefined;
 }
 
 /** Everything that a sweep reads, checked against each other. */
@@ -27,6 +39,9 @@ export interface SweepInputs {
 
 /** prima.cpp Table 4. */
 const LLAMA = ['Llama-3-8B', 'Llama-3-14B', 'Llama-1-30B', 'Llama-3-45B', 'Llama-3-60B', 'Llama-1-65B', 'Llama-3-70B'];
+
+/** Devices of a cluster up to which subsets are tried by default: 2⁵ of them with the head. */
+export const SUBSETS_BY_DEFAULT = 6;
 
 /** Devices beyond which trying every subset takes hours: 2¹¹ sets with the head. */
 const SUBSETS_AT_MOST = 12;

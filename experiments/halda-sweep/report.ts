@@ -1,31 +1,43 @@
-import { enumerate, formatBytes, formatSeconds, gibibytes } from '../../engine/terminal/format.ts';
-import { withoutEmptyColumns } from '../../engine/terminal/table.ts';
-import type { Block, ChartBlock, Report, ReportColumn, Section, TableBlock } from '../lib/report.ts';
-import { assumptions } from './assumptions.ts';
+import type { PublishedCell } from '../../datasets/published.ts';
+import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
+import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { enumerate, formatBytes } from '../../engine/terminal/format.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { Block, ChartBlock, Section } from '../report/page/page.ts';
+import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { causesChart, layersChart, schedulersOf, subsetsChart, tpotChart } from './charts.ts';
-import { findings } from './findings.ts';
-import type { ReportedCluster, SweepReport } from './report-inputs.ts';
-import { placeOf } from './results.ts';
-import { subsetFindings } from './subset-findings.ts';
+import { FIT_NOTE, isFitted, tableOf } from './columns.ts';
+import type { SweepInputs } from './inputs.ts';
+import { type ClusterResults, placeOf } from './results.ts';
+import { subsetFindings } from './subsets.ts';
 import type { SweepRow } from './sweep.ts';
-import { errorText, FIT_NOTE, layersText, publishedText } from './table.ts';
 
-/** The report of halda-sweep: three sections per cluster, then what all of it assumes. */
-export function sweepReport(report: SweepReport): Report {
-  const single = report.clusters.length === 1;
+export interface SweepReport {
+  readonly inputs: SweepInputs;
+  /** In the order of the inputs' clusters. */
+  readonly results: readonly ClusterResults[];
+  readonly reclaim: ReclaimPolicy;
+  /** The cluster that the schedulers were shown, where it is another. */
+  readonly belief: string | undefined;
+}
+
+/** The page of halda-sweep: three sections per cluster, then what all of it assumes. */
+export function sweepPage(report: SweepReport): NonNullable<Results['page']> {
+  const { clusters } = report.inputs;
   return {
-    title: `Schedulers compared: ${enumerate(report.clusters.map(({ truth }) => truth.name))}`,
-    subtitle: report.subtitle,
-    summary: report.clusters.flatMap(({ results }) => findings(results.rows)).join(' '),
+    title: `Schedulers compared: ${enumerate(clusters.map(({ truth }) => truth.name))}`,
     sections: [
-      ...report.clusters.flatMap((cluster) => clusterSections(cluster, single ? '' : `${cluster.truth.name}: `)),
+      ...clusters.flatMap(({ truth }, index) =>
+        clusterSections(truth, report.results[index] as ClusterResults, clusters.length === 1 ? '' : `${truth.name}: `),
+      ),
       assumptions(report),
     ],
   };
 }
 
-function clusterSections({ truth, results }: ReportedCluster, prefix: string): Section[] {
-  const { rows, subsets } = results;
+function clusterSections(truth: Cluster, { rows, subsets }: ClusterResults, prefix: string): Section[] {
   const models = modelsBySize(rows);
   const devices = truth.devices.map(({ name }) => name);
   const schedulers = schedulersOf(rows);
@@ -38,8 +50,8 @@ function clusterSections({ truth, results }: ReportedCluster, prefix: string): S
         note: 'Solid: predicted here, for the plan of each scheduler. Dashed and hollow: published for the system that divides layers alike. Schedulers with the same plan lie on each other; a click on a name in the legend hides it.',
         variants: [{ label: 'all', figure: tpotChart(rows, models) }],
       },
-      resultsTable(rows),
-      ...(rows.some((row) => errorText(row).endsWith('*')) ? [{ kind: 'text' as const, text: FIT_NOTE }] : []),
+      tableBlock(tableOf(rows), { title: 'Every plan' }),
+      ...(rows.some(isFitted) ? [{ kind: 'text' as const, text: FIT_NOTE }] : []),
       ...comparison(rows),
     ],
   };
@@ -102,69 +114,32 @@ function causes(rows: readonly SweepRow[], models: readonly string[]): ChartBloc
   ];
 }
 
-const RESULT_COLUMNS: readonly ReportColumn[] = [
-  { title: 'model', label: true },
-  { title: 'scheduler', label: true },
-  { title: 'TPOT', align: 'right' },
-  { title: 'layers: CPU+GPU' },
-  { title: 'rounds', align: 'right' },
-  { title: 'RAM (GiB)', align: 'right' },
-  { title: 'VRAM (GiB)', align: 'right' },
-  { title: 'reload per token', align: 'right' },
-  { title: 'published', align: 'right' },
-  { title: 'error', align: 'right' },
-];
-
-function resultsTable(rows: readonly SweepRow[]): TableBlock {
-  const cells = rows.map((row) => {
-    const { outcome, model, scheduler } = row;
-    if (outcome.status !== 'planned')
-      return [model.label, scheduler, '–', outcome.message, '', '', '', '', publishedText(row), ''];
-    const { plan, breakdown, memory } = outcome;
-    return [
-      model.label,
-      scheduler,
-      formatSeconds(breakdown.tokenSeconds),
-      layersText(plan),
-      String(plan.rounds),
-      gibibytes(memory.ramBytes),
-      gibibytes(memory.vramBytes),
-      formatBytes(breakdown.reloadedBytes),
-      publishedText(row),
-      errorText(row),
-    ];
-  });
-  return { kind: 'table', title: 'Every plan', ...withoutEmptyColumns(RESULT_COLUMNS, cells), groups: true };
-}
-
-/** The published cells that plans were held against, with what the papers get wrong or leave open about them. */
+/** The published cells that plans are compared with, with what the papers get wrong or leave open about them. */
 function comparison(rows: readonly SweepRow[]): Block[] {
   const cells = [...new Set(rows.flatMap(({ published }) => (published === undefined ? [] : [published.cell])))];
   if (cells.length === 0)
     return [
       { kind: 'text', text: 'No published TPOT is on file for these devices and models: nothing to compare with.' },
     ];
-  return [
-    {
-      kind: 'table',
-      fold: `The ${cells.length} published cells in this comparison, with notes`,
-      columns: [
-        { title: 'cell', label: true },
-        { title: 'value', align: 'right' },
-        { title: 'known to within', align: 'right' },
-        { title: 'use', label: true },
-        { title: 'note' },
-      ],
-      rows: cells.map((cell) => [
-        placeOf(cell),
-        typeof cell.value === 'number' ? `${cell.value} ${cell.unit}` : cell.value,
-        cell.noise === undefined ? '' : `±${cell.noise} ${cell.unit}`,
-        cell.use,
-        cell.note,
-      ]),
-    },
-  ];
+  const fold = `The ${cells.length} published cells in this comparison, with notes`;
+  return [tableBlock({ columns: CELL_COLUMNS, rows: cells }, { fold })];
 }
+
+const CELL_COLUMNS: readonly Column<PublishedCell>[] = [
+  { title: 'cell', value: placeOf, label: true },
+  {
+    title: 'value',
+    value: ({ value, unit }) => (typeof value === 'number' ? `${value} ${unit}` : value),
+    align: 'right',
+  },
+  {
+    title: 'known to within',
+    value: ({ noise, unit }) => (noise === undefined ? undefined : `±${noise} ${unit}`),
+    align: 'right',
+  },
+  { title: 'use', value: ({ use }) => use, label: true },
+  { title: 'note', value: ({ note }) => note },
+];
 
 /** What the sweep is about comes first where the reader chooses. */
 function favouriteFirst(schedulers: readonly string[]): string[] {
@@ -175,4 +150,53 @@ function favouriteFirst(schedulers: readonly string[]): string[] {
 function modelsBySize(rows: readonly SweepRow[]): string[] {
   const bytes = new Map(rows.map(({ model }) => [model.label, model.model.bytes]));
   return [...bytes].sort(([, one], [, other]) => one - other).map(([label]) => label);
+}
+
+const RECLAIM: Readonly<Record<ReclaimPolicy, { readonly text: string; readonly source: string }>> = {
+  overflow: {
+    text: 'of weights that exceed the RAM, what does not fit is reloaded (prima.cpp Eqs. 15–17)',
+    source: 'published',
+  },
+  lru: { text: 'a cyclic scan of weights that exceed the RAM reloads all of them', source: 'assumed' },
+  double: { text: 'as lru, and what is prefetched is loaded twice', source: 'assumed' },
+};
+
+type Assumption = readonly [part: string, text: string, source: string];
+
+const ASSUMPTION_COLUMNS: readonly Column<Assumption>[] = [
+  { title: 'part', value: ([part]) => part, label: true },
+  { title: 'assumption', value: ([, text]) => text },
+  { title: 'source', value: ([, , source]) => source },
+];
+
+/** What all of a sweep's numbers rest on, with the source of each. */
+function assumptions({ inputs: { clusters, catalogue }, results, reclaim, belief }: SweepReport): Section {
+  const { cpuBufferBytes, gpuBufferBytes, activationBytes } = DEFAULT_RUNTIME;
+  const names = new Set(results.flatMap(({ rows }) => rows.map((row) => row.model.model.name)));
+  const rows: readonly Assumption[] = [
+    ['formulas', 'prima.cpp Eqs. 11–19: sums, no overlap between devices, disk and network', 'published'],
+    ['reclaim', `${reclaim}: ${RECLAIM[reclaim].text}`, RECLAIM[reclaim].source],
+    ['buffers', `${formatBytes(cpuBufferBytes)} of RAM, ${formatBytes(gpuBufferBytes)} of VRAM per device`, 'assumed'],
+    ['activations', `${activationBytes} bytes per value between devices (prima.cpp A.3)`, 'published'],
+    ['KV cache', '2 bytes per value (F16)', 'published'],
+    ...catalogue
+      .filter(({ shape }) => names.has(shape.name))
+      .map(({ shape, provenance }): Assumption => {
+        const [kind = '', ...rest] = provenance.split(':');
+        return [shape.name, `shape: ${rest.join(':').trim() || 'no source stated'}`, kind || 'unstated'];
+      }),
+  ];
+  const seen =
+    belief === undefined ? '' : ` The schedulers were shown ${belief}; their plans are judged on the true cluster.`;
+  return {
+    title: 'What this rests on',
+    blocks: [
+      {
+        kind: 'text',
+        text: `${clusters.map(({ truth, statements }) => provenanceSentence(truth.name, statements)).join(' ')}${seen}`,
+      },
+      tableBlock({ columns: ASSUMPTION_COLUMNS, rows }, { title: 'The model' }),
+      ...clusters.map(({ truth, statements }) => statementsTable(truth.name, statements)),
+    ],
+  };
 }

@@ -2,9 +2,9 @@ import type { PublishedCell } from '../../datasets/published.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { perfettoTrace } from '../../engine/trace/perfetto.ts';
+import { fileJson } from '../report/experiment.ts';
 import type { SubsetRow } from './subsets.ts';
 import type { Outcome, SweepRow } from './sweep.ts';
-import { publishedRatio } from './table.ts';
 
 /** One cluster's results. */
 export interface ClusterResults {
@@ -14,26 +14,24 @@ export interface ClusterResults {
   readonly subsets: { readonly model: string; readonly rows: readonly SubsetRow[] } | undefined;
 }
 
-/** A file name for a plan or its trace: names of clusters and models may hold characters that file systems refuse. */
-export function fileName(row: Pick<SweepRow, 'cluster' | 'model' | 'scheduler'>): string {
+/** A file name for a plan or its trace, without the characters that file systems refuse. */
+function fileName(row: Pick<SweepRow, 'cluster' | 'model' | 'scheduler'>): string {
   return [row.cluster, row.model.label, row.scheduler].map((part) => part.replace(/[^\w.-]+/g, '-')).join('__');
 }
 
-/** plans/….json by path: each can be given back with `--plan`. */
-export function planFiles(rows: readonly SweepRow[]): Map<string, string> {
-  return new Map(
+/** plans/….json by path: `--plan` accepts each of them. */
+export function planFiles(rows: readonly SweepRow[]): Record<string, string> {
+  return Object.fromEntries(
     rows.flatMap((row): [string, string][] => {
       const plan = planOf(row.outcome);
-      return plan === undefined || row.scheduler === 'hand'
-        ? []
-        : [[planPath(row), `${JSON.stringify(plan, null, 2)}\n`]];
+      return plan === undefined || row.scheduler === 'hand' ? [] : [[planPath(row), fileJson(plan)]];
     }),
   );
 }
 
 /** traces/….json by path: every predicted token for ui.perfetto.dev. */
-export function traceFiles(rows: readonly SweepRow[]): Map<string, string> {
-  return new Map(
+export function traceFiles(rows: readonly SweepRow[]): Record<string, string> {
+  return Object.fromEntries(
     rows.flatMap((row): [string, string][] => {
       if (row.outcome.status !== 'planned') return [];
       const trace = perfettoTrace(traceOfBreakdown(row.outcome.breakdown));
@@ -42,8 +40,8 @@ export function traceFiles(rows: readonly SweepRow[]): Map<string, string> {
   );
 }
 
-/** Everything that the sweep found, but for planning times, which a clock gives: they are in timing.csv. */
-export function resultsJson(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]): string {
+/** Everything that the sweep found, as results.json has it; planning times, which vary from run to run, are in timing.csv. */
+export function resultsData(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]) {
   const clusters = results.map(({ cluster, rows, subsets }) => ({
     cluster,
     rows: rows.map((row) => ({
@@ -65,7 +63,13 @@ export function resultsJson(settings: Readonly<Record<string, unknown>>, results
       },
     }),
   }));
-  return `${JSON.stringify({ experiment: 'halda-sweep', settings, clusters }, null, 2)}\n`;
+  return { experiment: 'halda-sweep', settings, clusters };
+}
+
+/** Predicted TPOT over published TPOT. */
+export function publishedRatio({ outcome, published }: SweepRow): number | undefined {
+  if (outcome.status !== 'planned' || published?.seconds === undefined) return undefined;
+  return outcome.breakdown.tokenSeconds / published.seconds;
 }
 
 /** `prima-cpp Table 4, 70B, prima.cpp TPOT`. */

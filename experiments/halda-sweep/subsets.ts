@@ -1,4 +1,5 @@
 import { withDevices } from '../../engine/hardware/cluster.ts';
+import { enumerate, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
 import { type Outcome, type SweepCase, type SweptModel, schedule } from './sweep.ts';
 
 /** The schedulers that choose among the devices they are offered: the one of the paper, and the exact one. */
@@ -35,4 +36,65 @@ export function sweepSubsets(given: SweepCase, { model }: SweptModel, step: (lab
 function compare(one: readonly number[], other: readonly number[]): number {
   const at = one.findIndex((value, index) => value !== other[index]);
   return at < 0 ? 0 : (one[at] as number) - (other[at] ?? 0);
+}
+
+/** Within this of the best time a set of devices is as good. */
+const AS_GOOD = 1.01;
+
+/** What a paper says in words about adding a device: prima.cpp App. A.7 and Fig. 8, in ring order. */
+const PUBLISHED_ADDITION = {
+  testbed: 'prima-home-6',
+  before: 'D3 D2',
+  after: 'D3 D5 D2',
+  claim: 'The paper has "roughly half" of the TPOT left when D5 joins D2 and D3 (App. A.7)',
+};
+
+/** What the subsets of one cluster say, sentence by sentence. */
+export function subsetFindings(rows: readonly SubsetRow[], cluster: string): string[] {
+  const timed = rows.flatMap((row) => {
+    const seconds = secondsOf(row.outcomes.optimal);
+    return seconds === undefined ? [] : [{ ...row, seconds }];
+  });
+  const best = Math.min(...timed.map(({ seconds }) => seconds));
+  const smallest = timed.find(({ seconds }) => seconds <= AS_GOOD * best);
+  const all = timed.find(({ devices }) => devices.length === rows.at(-1)?.devices.length);
+  if (smallest === undefined || all === undefined) return ['No set of devices has a plan that runs.'];
+  const few = enumerate(smallest.devices);
+  const halda = secondsOf(rows.at(-1)?.outcomes.halda);
+  return [
+    smallest.devices.length === all.devices.length
+      ? `Every device helps: no smaller set comes within 1 % of the ${formatSeconds(best)} of all ${all.devices.length}.`
+      : `${few} alone reach ${formatSeconds(smallest.seconds)}; all ${all.devices.length} devices reach ${formatSeconds(all.seconds)}.`,
+    ...(halda === undefined
+      ? []
+      : [`Offered all of them, halda takes ${formatSeconds(halda)}${fewerHelpHalda(rows, halda)}.`]),
+    ...additionSentence(rows, cluster),
+  ];
+}
+
+/** Halda can do better when it is offered less: its device selection isn't exact. */
+function fewerHelpHalda(rows: readonly SubsetRow[], offeredAll: number): string {
+  const better = rows
+    .map(({ devices, outcomes }) => ({ devices, seconds: secondsOf(outcomes.halda) ?? Number.POSITIVE_INFINITY }))
+    .filter(({ seconds }) => seconds * AS_GOOD < offeredAll)
+    .sort((one, other) => one.seconds - other.seconds)[0];
+  return better === undefined
+    ? ''
+    : `; offered only ${enumerate(better.devices)} it takes ${formatSeconds(better.seconds)}`;
+}
+
+function additionSentence(rows: readonly SubsetRow[], cluster: string): string[] {
+  const { testbed, before, after, claim } = PUBLISHED_ADDITION;
+  if (cluster !== testbed) return [];
+  const time = (set: string, name: (typeof SUBSET_SCHEDULERS)[number]): number | undefined =>
+    secondsOf(rows.find(({ devices }) => devices.join(' ') === set)?.outcomes[name]);
+  const left = SUBSET_SCHEDULERS.flatMap((name) => {
+    const [with5, without] = [time(after, name), time(before, name)];
+    return with5 === undefined || without === undefined ? [] : [`${formatPercent(with5 / without)} with ${name}`];
+  });
+  return left.length === 0 ? [] : [`${claim}; here ${enumerate(left)} are left.`];
+}
+
+function secondsOf(outcome: Outcome | undefined): number | undefined {
+  return outcome?.status === 'planned' ? outcome.breakdown.tokenSeconds : undefined;
 }

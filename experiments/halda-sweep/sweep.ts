@@ -5,6 +5,7 @@ import { predict } from '../../engine/cost/predict.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { hasUnifiedGpu } from '../../engine/hardware/device.ts';
+import { InputError } from '../../engine/input/input-error.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
@@ -129,4 +130,22 @@ function memoryTotal({ devices }: Breakdown, truth: Cluster): MemoryTotal {
 function publishedOf({ published, truth }: SweepCase, { model, asPublished }: SweptModel, scheduler: string) {
   if (!asPublished) return undefined;
   return publishedTpot(published, { scheduler, cluster: truth.name, model: model.name });
+}
+
+/**
+ * Checks that a sweep has something to report.
+ * @throws InputError if no scheduler found a plan, or if `optimal` found none and no other plan can run; the message gives
+ * the reason of `optimal`, or the first reason without it
+ */
+export function requirePlan(rows: readonly SweepRow[]): void {
+  const reasons = rows.flatMap(({ cluster, scheduler, outcome }) =>
+    outcome.status === 'no-plan' || outcome.status === 'skipped'
+      ? [{ cluster, scheduler, message: outcome.message }]
+      : [],
+  );
+  const exact = reasons.find(({ scheduler }) => scheduler === 'optimal');
+  const told = exact ?? reasons[0];
+  const isHopeless = exact !== undefined && rows.every(({ outcome }) => outcome.status !== 'planned');
+  if (told === undefined || (reasons.length < rows.length && !isHopeless)) return;
+  throw new InputError(`cluster ${told.cluster}`, `no scheduler finds a plan; ${told.scheduler}: ${told.message}`);
 }

@@ -1,7 +1,7 @@
 import { planShares } from '../../engine/plan/plan.ts';
 import { enumerate, formatSeconds } from '../../engine/terminal/format.ts';
-import { markOf } from '../halda-sweep/charts.ts';
-import { layersText } from '../halda-sweep/table.ts';
+import { markOf, type SchedulerMark } from '../report/charts/scheduler-marks.ts';
+import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { type PolicyName, policyOf } from './policies.ts';
 
@@ -9,7 +9,7 @@ import { type PolicyName, policyOf } from './policies.ts';
 export const MIXED = 'mixed';
 
 /** A plan that schedulers chose, as charts mark it: schedulers with the same plan share one mark. */
-export interface Mark extends ReturnType<typeof markOf> {
+export interface Mark extends SchedulerMark {
   readonly name: string;
   readonly rounds: number;
   readonly policy: PolicyName | typeof MIXED;

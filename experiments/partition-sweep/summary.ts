@@ -1,5 +1,5 @@
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
-import { layersText } from '../halda-sweep/table.ts';
+import { layersText } from '../report/plan-text.ts';
 import type { Choice } from './choices.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import type { Group } from './groups.ts';

@@ -1,6 +1,6 @@
 import { formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
-import { layersText } from '../halda-sweep/table.ts';
 import type { ReportColumn } from '../lib/report.ts';
+import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { MIXED } from './marks.ts';
 import { policyOf } from './policies.ts';

@@ -3,9 +3,9 @@ import { LAYER_OPERATORS, OPERATORS, operatorShapes } from '../../engine/model/o
 import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
 import { cutKind, type OperatorCut } from '../../engine/plan/tensor-partition.ts';
 import { formatSeconds, gibibytes } from '../../engine/terminal/format.ts';
-import { layersText } from '../halda-sweep/table.ts';
 import { toCsv } from '../lib/csv.ts';
 import type { ReportColumn } from '../lib/report.ts';
+import { layersText } from '../report/plan-text.ts';
 import type { PhonesRow } from './plans.ts';
 import type { SweepPoint } from './sweeps.ts';
 

@@ -152,7 +152,7 @@ test('where there is no plan, the row says why, and the run goes on', async () =
     ...['--out', join(scratch, 'none')],
   );
   assert.is(code, 0);
-  const [first = '', second = ''] =
+  const [, first = '', second = ''] =
     stdout.split('On tiny no scheduler has a plan that runs.')[0]?.split('\nmodel') ?? [];
   assert.match(first, /halda +– +no plan: more devices than layers \(1\)/);
   assert.match(first, /optimal +[\d.]+ ms/);

@@ -1,6 +1,6 @@
-import { layersText } from '../../halda-sweep/table.ts';
 import { errorTone, tonesAt } from '../../lib/error-tone.ts';
 import type { ReportColumn, TableBlock, Tone } from '../../lib/report.ts';
+import { layersText } from '../../report/plan-text.ts';
 import { errorText, quantityText } from '../text.ts';
 import { isUpperBound } from './quantities.ts';
 import type { Comparison } from './rules.ts';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { sweepInputs } from '../../../experiments/halda-sweep/inputs.ts';
-import type { SweepOptions } from '../../../experiments/halda-sweep/options.ts';
+import { type SweepOptions, sweepInputs } from '../../../experiments/halda-sweep/inputs.ts';
 
 const test = suite('sweep-inputs');
 let folder = '';
@@ -21,17 +20,7 @@ function file(name: string, text: string): string {
 }
 
 function inputs(given: Partial<SweepOptions> = {}) {
-  return sweepInputs({
-    cluster: ['prima-home'],
-    schedulers: ['optimal'],
-    context: 1024,
-    reclaim: 'overflow',
-    json: false,
-    out: 'unused',
-    trace: false,
-    seed: 0,
-    ...given,
-  });
+  return sweepInputs({ cluster: ['prima-home'], ...given });
 }
 
 function message(given: Partial<SweepOptions>): string {

@@ -3,10 +3,10 @@ import * as assert from 'uvu/assert';
 import type { PublishedCell } from '../../../datasets/published.ts';
 import { type Breakdown, noSeconds, type Seconds } from '../../../engine/cost/breakdown.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { resultsCsv } from '../../../experiments/halda-sweep/csv.ts';
+import { sweepText, tableOf } from '../../../experiments/halda-sweep/columns.ts';
 import { findings } from '../../../experiments/halda-sweep/findings.ts';
 import type { SweepRow, SweptModel } from '../../../experiments/halda-sweep/sweep.ts';
-import { sweepTable } from '../../../experiments/halda-sweep/table.ts';
+import { tableCsv } from '../../../experiments/report/columns.ts';
 import { TOY_MODEL } from '../../support/toy-cluster.ts';
 
 const GIB = 2 ** 30;
@@ -72,17 +72,17 @@ const ROWS: readonly SweepRow[] = [
 
 test('the table names a model once, wraps nothing that fits, and says below why a plan is missing', () => {
   assert.is(
-    sweepTable(ROWS),
+    sweepText(ROWS),
     [
-      'model  scheduler         TPOT  layers                     k  RAM+VRAM     reload  planning    paper   error',
-      '                               cpu+gpu                          (GiB)  per token      (ms)   (TPOT)',
-      '─────  ─────────────  ───────  ─────────────────────────  ─  ────────  ─────────  ────────  ───────  ──────',
-      'Small  halda          30.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20  20.0 ms   +50 %',
-      '       optimal        20.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20  20.0 ms  ±0.0 %',
-      '       single-device  20.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20  16.0 ms  +25 %*',
-      'Large  halda           2.00 s  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20   1.00 s  +100 %',
-      '       optimal         2.00 s  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20   1.00 s  +100 %',
-      '       single-device        –  no plan: fits nowhere (1)                              1.00      OOM',
+      'model  scheduler         TPOT  layers                     k  RAM+VRAM     reload  planning  published   error',
+      '                               CPU+GPU                          (GiB)  per token      (ms)     (TPOT)',
+      '─────  ─────────────  ───────  ─────────────────────────  ─  ────────  ─────────  ────────  ─────────  ──────',
+      'Small  halda          30.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20    20.0 ms   +50 %',
+      '       optimal        20.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20    20.0 ms  ±0.0 %',
+      '       single-device  20.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20    16.0 ms  +25 %*',
+      'Large  halda           2.00 s  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20     1.00 s  +100 %',
+      '       optimal         2.00 s  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20     1.00 s  +100 %',
+      '       single-device        –  no plan: fits nowhere (1)                              1.00        OOM',
       "(1) A can't hold it; take another device",
       '* a cell that constants may be fitted to, so it tests nothing',
       '',
@@ -118,9 +118,7 @@ test('without any plan there is nothing to find, and that is said', () => {
 });
 
 test('results.csv holds a row per run in SI units, with why there is no plan', () => {
-  const lines = resultsCsv([{ cluster: 'home', rows: ROWS, subsets: undefined }])
-    .trimEnd()
-    .split('\n');
+  const lines = tableCsv(tableOf(ROWS)).trimEnd().split('\n');
   assert.is(lines.length, 7);
   assert.is(
     lines[3],

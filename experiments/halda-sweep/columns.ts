@@ -1,0 +1,175 @@
+import { CAUSES } from '../../engine/cost/breakdown.ts';
+import { type Plan, planShares } from '../../engine/plan/plan.ts';
+import { formatDeviation, formatSeconds, gibibytes, threeDigits } from '../../engine/terminal/format.ts';
+import { wrapText } from '../../engine/terminal/table.ts';
+import { type Column, type Table, terminalTable } from '../report/columns.ts';
+import { layersText } from '../report/plan-text.ts';
+import { placeOf, planOf, planPath, publishedRatio } from './results.ts';
+import type { Outcome, SweepRow } from './sweep.ts';
+
+const WIDTH = 120;
+
+export const FIT_NOTE = '* a cell that constants may be fitted to, so it tests nothing';
+
+/** Runs by model and scheduler: the table of people and results.csv, SI units. */
+export function tableOf(rows: readonly SweepRow[]): Table<SweepRow> {
+  return { columns: columnsOf(messagesOf(rows)), rows, groups: true, sparse: true };
+}
+
+/** The sweep of one cluster for the terminal; below it, why rows have no plan. */
+export function sweepText(rows: readonly SweepRow[]): string {
+  const notes = messagesOf(rows).flatMap((message, index) =>
+    wrapText(`(${index + 1}) ${message}`, WIDTH - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
+  );
+  if (rows.some(isFitted)) notes.push(FIT_NOTE);
+  return `${terminalTable(tableOf(rows), WIDTH)}${notes.map((line) => `${line}\n`).join('')}`;
+}
+
+/** Seconds that each scheduler took on this machine, as timing.csv has them. */
+export const TIMING_COLUMNS: readonly Column<SweepRow>[] = [
+  { key: 'cluster', value: ({ cluster }) => cluster },
+  { key: 'model', value: ({ model }) => model.label },
+  { key: 'scheduler', value: ({ scheduler }) => scheduler },
+  { key: 'planning_s', value: ({ planningSeconds }) => planningSeconds },
+];
+
+/** @param messages why rows have no plan, as numbered below a terminal's table */
+function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
+  return [
+    { key: 'cluster', value: ({ cluster }) => cluster },
+    { title: 'model', key: 'model', value: ({ model }) => model.label, label: true },
+    { key: 'mix', value: ({ model }) => model.model.mix },
+    { key: 'model_bytes', value: ({ model }) => model.model.bytes },
+    { title: 'scheduler', key: 'scheduler', value: ({ scheduler }) => scheduler, label: true },
+    { key: 'status', value: ({ outcome }) => outcome.status },
+    {
+      title: 'TPOT',
+      key: 'tpot_s',
+      value: (row) => planned(row)?.breakdown.tokenSeconds,
+      text: ({ outcome }) => (outcome.status === 'planned' ? formatSeconds(outcome.breakdown.tokenSeconds) : '–'),
+      align: 'right',
+    },
+    {
+      title: 'layers\nCPU+GPU',
+      value: ({ outcome }) =>
+        outcome.status === 'planned' ? layersText(outcome.plan) : failureText(outcome, messages),
+      wraps: 'items',
+      on: 'terminal',
+    },
+    {
+      title: 'layers: CPU+GPU',
+      value: ({ outcome }) => (outcome.status === 'planned' ? layersText(outcome.plan) : outcome.message),
+      on: 'page',
+    },
+    {
+      title: 'k',
+      key: 'rounds',
+      value: ({ outcome }) => planOf(outcome)?.rounds,
+      text: (row) => String(planned(row)?.plan.rounds ?? ''),
+      align: 'right',
+    },
+    { key: 'layers', value: ({ outcome }) => sharesText(planOf(outcome)) },
+    {
+      title: 'RAM+VRAM\n(GiB)',
+      value: (row) => memoryText(row),
+      align: 'right',
+      on: 'terminal',
+    },
+    {
+      title: 'RAM (GiB)',
+      key: 'ram_bytes',
+      value: (row) => planned(row)?.memory.ramBytes,
+      unit: 'gibibytes',
+      on: 'page',
+    },
+    {
+      title: 'VRAM (GiB)',
+      key: 'vram_bytes',
+      value: (row) => planned(row)?.memory.vramBytes,
+      unit: 'gibibytes',
+      on: 'page',
+    },
+    {
+      title: 'reload\nper token',
+      key: 'reloaded_bytes',
+      value: (row) => planned(row)?.breakdown.reloadedBytes,
+      unit: 'bytes',
+    },
+    ...CAUSES.map(
+      (cause): Column<SweepRow> => ({
+        key: `${snakeCase(cause)}_s`,
+        value: (row) => planned(row)?.breakdown.seconds[cause],
+      }),
+    ),
+    {
+      title: 'planning\n(ms)',
+      value: ({ planningSeconds }) => (planningSeconds === undefined ? '–' : threeDigits(planningSeconds * 1000)),
+      align: 'right',
+      on: 'terminal',
+    },
+    { key: 'published_value', value: ({ published }) => published?.cell.value },
+    { key: 'published_unit', value: ({ published }) => published?.cell.unit },
+    { key: 'published_in', value: ({ published }) => published && placeOf(published.cell) },
+    { key: 'published_use', value: ({ published }) => published?.cell.use },
+    { title: 'published\n(TPOT)', value: publishedText, align: 'right' },
+    {
+      title: 'error',
+      key: 'predicted_over_published',
+      value: publishedRatio,
+      text: errorText,
+      align: 'right',
+    },
+    { key: 'message', value: ({ outcome }) => (outcome.status === 'planned' ? undefined : outcome.message) },
+    {
+      key: 'plan',
+      value: (row) => (planOf(row.outcome) === undefined || row.scheduler === 'hand' ? undefined : planPath(row)),
+    },
+  ];
+}
+
+function planned({ outcome }: SweepRow): Extract<Outcome, { readonly status: 'planned' }> | undefined {
+  return outcome.status === 'planned' ? outcome : undefined;
+}
+
+function messagesOf(rows: readonly SweepRow[]): string[] {
+  return [...new Set(rows.flatMap(({ outcome }) => (outcome.status === 'planned' ? [] : [outcome.message])))];
+}
+
+function failureText(outcome: Exclude<Outcome, { readonly status: 'planned' }>, messages: readonly string[]): string {
+  const kind = { unrunnable: "can't run", 'no-plan': 'no plan', skipped: 'skipped' }[outcome.status];
+  return `${kind}: ${outcome.reason} (${messages.indexOf(outcome.message) + 1})`;
+}
+
+function sharesText(plan: Plan | undefined): string | undefined {
+  if (plan === undefined) return undefined;
+  return planShares(plan)
+    .map(({ device, cpuLayers, gpuLayers }) => `${device}:${cpuLayers}+${gpuLayers}`)
+    .join(' ');
+}
+
+function memoryText(row: SweepRow): string {
+  const memory = planned(row)?.memory;
+  return memory === undefined ? '' : `${gibibytes(memory.ramBytes)}+${gibibytes(memory.vramBytes)}`;
+}
+
+/** The published TPOT, or what the paper prints in its place. */
+function publishedText({ published }: SweepRow): string {
+  if (published === undefined) return '';
+  return published.seconds === undefined ? String(published.cell.value) : formatSeconds(published.seconds);
+}
+
+/** Predicted over published, as a deviation; a cell that may serve for fitting is marked *. */
+function errorText(row: SweepRow): string {
+  const ratio = publishedRatio(row);
+  if (ratio === undefined) return '';
+  return `${formatDeviation(ratio)}${isFitted(row) ? '*' : ''}`;
+}
+
+/** The row is compared with a cell that constants may be fitted to. */
+export function isFitted(row: SweepRow): boolean {
+  return publishedRatio(row) !== undefined && row.published?.cell.use === 'fit';
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
