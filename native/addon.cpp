@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "engine.hpp"
 #include "kernels/select.hpp"
 #include "memory/cache_file_object.hpp"
 #include "memory/file_pages_object.hpp"
+#include "memory/page_worker.hpp"
+#include "operations/commands.hpp"
 #include "probes/disk.hpp"
 #include "probes/limits.hpp"
 
@@ -18,20 +21,16 @@
  */
 namespace {
 
-std::size_t wholeNumber(const Napi::CallbackInfo& info, std::size_t index) {
-  const double value = info[index].As<Napi::Number>().DoubleValue();
-  if (!(value >= 0 && value <= 9007199254740991.0)) throw std::invalid_argument("an argument is not a whole number");
-  return static_cast<std::size_t>(value);
-}
+using hearth::toNumber;
+using hearth::wholeNumber;
 
+/** A format by its number in a GGUF file. */
 hearth::Type typeArgument(const Napi::CallbackInfo& info, std::size_t index) {
   const std::size_t number = wholeNumber(info, index);
-  if (number >= hearth::typeCount) throw std::invalid_argument("there is no such format");
-  return static_cast<hearth::Type>(number);
-}
-
-Napi::Number toNumber(const Napi::CallbackInfo& info, std::size_t value) {
-  return Napi::Number::New(info.Env(), static_cast<double>(value));
+  for (std::size_t type = 0; type < hearth::typeCount; type++) {
+    if (hearth::formats[type].ggmlType == number) return static_cast<hearth::Type>(type);
+  }
+  throw std::invalid_argument("there is no such format");
 }
 
 class EngineObject : public Napi::ObjectWrap<EngineObject> {
@@ -190,6 +189,41 @@ Napi::Value instructionSets(const Napi::CallbackInfo& info) {
   return names;
 }
 
+/** () → a row for each format: name, number in a GGUF file, weights and bytes per block, whether it has a minimum */
+Napi::Value formatTable(const Napi::CallbackInfo& info) {
+  const Napi::Array rows = Napi::Array::New(info.Env(), hearth::typeCount);
+  for (std::uint32_t i = 0; i < hearth::typeCount; i++) {
+    const hearth::Format& format = hearth::formats[i];
+    const Napi::Object row = Napi::Object::New(info.Env());
+    row.Set("name", format.name);
+    row.Set("ggmlType", toNumber(info, format.ggmlType));
+    row.Set("block", toNumber(info, format.block));
+    row.Set("bytes", toNumber(info, format.bytes));
+    row.Set("hasMinimum", format.hasMinimum);
+    rows.Set(i, row);
+  }
+  return rows;
+}
+
+/** () → name and operands of each command, in the order of their codes */
+Napi::Value commandList(const Napi::CallbackInfo& info) {
+  const Napi::Array rows = Napi::Array::New(info.Env(), hearth::commandCount);
+  for (std::uint32_t i = 0; i < hearth::commandCount; i++) {
+    const Napi::Object row = Napi::Object::New(info.Env());
+    row.Set("name", hearth::commands[i].name);
+    row.Set("operands", hearth::commands[i].operands);
+    rows.Set(i, row);
+  }
+  return rows;
+}
+
+/** () → names of the jobs on pages, in the order of their codes */
+Napi::Value pageJobList(const Napi::CallbackInfo& info) {
+  const Napi::Array names = Napi::Array::New(info.Env(), hearth::pageJobCount);
+  for (std::uint32_t i = 0; i < hearth::pageJobCount; i++) names.Set(i, hearth::pageJobNames[i]);
+  return names;
+}
+
 /** (path) → share of the file that stays in memory */
 Napi::Value dropFromMemory(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), hearth::dropFromMemory(info[0].As<Napi::String>().Utf8Value()));
@@ -213,6 +247,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dropFromMemory", Napi::Function::New<dropFromMemory>(env, "dropFromMemory"));
   exports.Set("readInOrder", Napi::Function::New<readInOrder>(env, "readInOrder"));
   exports.Set("faultPages", Napi::Function::New<faultPages>(env, "faultPages"));
+  exports.Set("formats", Napi::Function::New<formatTable>(env, "formats"));
+  exports.Set("commands", Napi::Function::New<commandList>(env, "commands"));
+  exports.Set("pageJobs", Napi::Function::New<pageJobList>(env, "pageJobs"));
   exports.Set("instructionSets", Napi::Function::New<instructionSets>(env, "instructionSets"));
   return exports;
 }

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "command_reader.hpp"
+#include "operations/command_reader.hpp"
 
 namespace hearth {
 namespace {
@@ -18,7 +18,7 @@ std::size_t product(std::size_t a, std::size_t b) {
 }  // namespace
 
 Engine::Engine(const KernelTable& table, std::size_t threads, bool pin)
-    : table_(table), pool_(threads, pin), program_(table) {}
+    : table_(table), pool_(threads, pin), program_(table, threads) {}
 
 std::size_t Engine::addMapping(const std::string& path) {
   mappings_.push_back(std::make_shared<FileMapping>(path));
@@ -41,18 +41,18 @@ std::size_t Engine::addMatrix(std::span<const std::uint8_t> bytes, Type type, st
   if (product(rows, rowBytes(type, columns)) > bytes.size()) {
     throw std::out_of_range("the matrix reaches beyond the end of its bytes");
   }
-  matrices_.push_back({bytes.data(), type, rows, columns});
-  return matrices_.size() - 1;
+  operands_.matrices.push_back({bytes.data(), type, rows, columns});
+  return operands_.matrices.size() - 1;
 }
 
 std::size_t Engine::addVector(std::size_t length) {
-  vectors_.push_back(std::make_shared<Buffer>(product(length, sizeof(float))));
+  operands_.vectors.push_back(std::make_shared<Buffer>(product(length, sizeof(float))));
   // Touched now: whoever first writes to it shouldn't have to wait for pages.
-  std::memset(vectors_.back()->data(), 0, vectors_.back()->size());
-  return vectors_.size() - 1;
+  std::memset(operands_.vectors.back()->data(), 0, operands_.vectors.back()->size());
+  return operands_.vectors.size() - 1;
 }
 
-std::shared_ptr<Buffer> Engine::vector(std::size_t number) const { return vectors_.at(number); }
+std::shared_ptr<Buffer> Engine::vector(std::size_t number) const { return operands_.vectors.at(number); }
 
 std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize) {
   if (type != Type::F16 && type != Type::F32) throw std::invalid_argument("a cache holds F16 or F32");
@@ -63,21 +63,21 @@ std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacit
   auto memory = std::make_shared<CacheMemory>(bytes);
   const CacheView view = {reinterpret_cast<std::uint8_t*>(memory->keys.data()),
                           reinterpret_cast<std::uint8_t*>(memory->values.data()), type, kvHeads, whole, headSize};
-  caches_.push_back(std::make_unique<Cache>(std::move(memory), view));
-  return caches_.size() - 1;
+  operands_.caches.push_back(std::make_unique<Cache>(std::move(memory), view));
+  return operands_.caches.size() - 1;
 }
 
 std::shared_ptr<CacheMemory> Engine::cacheMemory(std::size_t cache) const {
-  const auto& found = caches_.at(cache);
+  const auto& found = operands_.caches.at(cache);
   if (!found) throw std::invalid_argument("the cache was freed");
   return found->memory;
 }
 
-void Engine::freeCache(std::size_t cache) { caches_.at(cache).reset(); }
+void Engine::freeCache(std::size_t cache) { operands_.caches.at(cache).reset(); }
 
 void Engine::run(std::span<const double> commands) {
   program_.clear();
-  CommandReader reader(*this, commands);
+  CommandReader reader(operands_, commands);
   while (!reader.atEnd()) reader.read(program_);
   program_.run(pool_);
 }

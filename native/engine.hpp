@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "kernels/table.hpp"
-#include "memory/buffer.hpp"
-#include "memory/cache_memory.hpp"
 #include "memory/file_mapping.hpp"
+#include "operations/operands.hpp"
 #include "operations/program.hpp"
 #include "threads/thread_pool.hpp"
 
@@ -43,19 +42,11 @@ class Engine {
   [[nodiscard]] ThreadPool& pool() { return pool_; }
 
  private:
-  friend class CommandReader;
-  struct Cache {
-    std::shared_ptr<CacheMemory> memory;
-    CacheView view;
-  };
-
   const KernelTable& table_;
   ThreadPool pool_;
   Program program_;
   std::vector<std::shared_ptr<const FileMapping>> mappings_;
-  std::vector<MatrixView> matrices_;
-  std::vector<std::shared_ptr<Buffer>> vectors_;
-  std::vector<std::unique_ptr<Cache>> caches_;
+  Operands operands_;
 };
 
 }  // namespace hearth

@@ -41,7 +41,7 @@ inline std::uint16_t floatToHalf(float value) {
   return static_cast<std::uint16_t>(sign | ((rest - 0x38000000u + 0xfffu + odd) >> 13));
 }
 
-inline float brainToFloat(std::uint16_t brain) { return bitsToFloat(static_cast<std::uint32_t>(brain) << 16); }
+inline float bf16ToFloat(std::uint16_t bits) { return bitsToFloat(static_cast<std::uint32_t>(bits) << 16); }
 
 /** Unaligned little-endian reads of a file's bytes. */
 inline std::uint16_t load16(const std::uint8_t* bytes) {

@@ -1,8 +1,8 @@
 #include "tables.hpp"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "brains/matmul.hpp"
-#include "brains/tiles.hpp"
+#include "bf16/matmul.hpp"
+#include "bf16/tiles.hpp"
 
 namespace hearth {
 namespace {
@@ -34,7 +34,7 @@ KernelTable makeAmxTable() {
   table.name = "amx";
   // Whole tiles of these products and of those with floats.
   table.tileRows = 48;
-  setAllBrains<TileMultiplier>(table);
+  setAllBf16<TileMultiplier>(table);
   table.byteDots = tileProducts;
   return table;
 }

@@ -25,7 +25,7 @@ struct Avx2 {
   static void storeHalf(std::uint8_t* p, Floats v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
-  static Floats loadBrain(const std::uint8_t* p) {
+  static Floats loadBf16(const std::uint8_t* p) {
     const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
   }

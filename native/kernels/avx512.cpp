@@ -2,10 +2,10 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && \
     defined(__AVX512VNNI__)
-#include "avx512/blocks.hpp"
+#include "avx512/dot_blocks.hpp"
 #include "avx512/matmul.hpp"
 #include "avx512/simd.hpp"
-#include "avx512/superblocks.hpp"
+#include "avx512/dot_k_quants.hpp"
 
 #include "shared/make_table.hpp"
 
@@ -13,25 +13,16 @@ namespace hearth {
 namespace {
 
 template <Type T>
-void setMany(KernelTable& table) {
-  table.manyTokens[static_cast<std::size_t>(T)] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>,
-                                                   matmulQuantized<T>};
-}
-
-template <Type T>
-void setBlocks(KernelTable& table) {
-  table.matvec[static_cast<std::size_t>(T)] = matvecBlocks<T>;
-  table.matvecBytes[static_cast<std::size_t>(T)] = matvecBlocks<T>;
-  setMany<T>(table);
-}
-
-template <Type T>
-void setSuperblocks(KernelTable& table) {
-  table.matvec[static_cast<std::size_t>(T)] = matvecSuperblocks<T, Rounding::word>;
-  if constexpr (isArithmeticBound(T)) {
-    table.matvecBytes[static_cast<std::size_t>(T)] = matvecSuperblocks<T, Rounding::byte>;
+void setDecoded(KernelTable& table) {
+  constexpr auto i = static_cast<std::size_t>(T);
+  if constexpr (isSuperblock(T)) {
+    table.matvec[i] = matvecSuperblocks<T, Rounding::word>;
+    if constexpr (formatOf(T).isArithmeticBound) table.matvecBytes[i] = matvecSuperblocks<T, Rounding::byte>;
+  } else if constexpr (!formatOf(T).hasMinimum) {
+    table.matvec[i] = matvecBlocks<T>;
+    table.matvecBytes[i] = matvecBlocks<T>;
   }
-  setMany<T>(table);
+  table.manyTokens[i] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>, matmulQuantized<T>};
 }
 
 void activateAvx512(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* out) {
@@ -42,16 +33,9 @@ void activateAvx512(Type type, Rounding rounding, const float* x, std::size_t co
 KernelTable makeAvx512Table() {
   KernelTable table = makeTable<Avx512, true>("avx512");
   table.activate = activateAvx512;
-  setBlocks<Type::Q8_0>(table);
-  setBlocks<Type::Q4_0>(table);
-  setBlocks<Type::Q5_0>(table);
-  setBlocks<Type::IQ4_NL>(table);
-  setMany<Type::Q5_1>(table);
-  setSuperblocks<Type::Q2_K>(table);
-  setSuperblocks<Type::Q3_K>(table);
-  setSuperblocks<Type::Q4_K>(table);
-  setSuperblocks<Type::Q5_K>(table);
-  setSuperblocks<Type::Q6_K>(table);
+  forEachType([&table]<Type T>() {
+    if constexpr (HasDecoder<T>) setDecoded<T>(table);
+  });
   return table;
 }
 

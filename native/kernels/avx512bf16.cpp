@@ -1,18 +1,18 @@
 #include "tables.hpp"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VNNI__)
-#include "brains/matmul.hpp"
-#include "brains/vectors.hpp"
+#include "bf16/matmul.hpp"
+#include "bf16/vectors.hpp"
 
 namespace hearth {
 namespace {
 
 /** Products as fast as they go: what quantized matrices could reach (see shared/limits.hpp). */
-double brainProducts(std::size_t rounds, float& result) {
+double bf16Products(std::size_t rounds, float& result) {
   constexpr std::size_t chains = 12;
   __m512 sums[chains];
   for (__m512& sum : sums) sum = _mm512_set1_ps(result);
-  const __m512bh zeros = brainsOf(_mm512_setzero_si512());
+  const __m512bh zeros = bf16Of(_mm512_setzero_si512());
   for (std::size_t i = 0; i < rounds; i++) {
     for (__m512& sum : sums) sum = _mm512_dpbf16_ps(sum, zeros, zeros);
   }
@@ -26,8 +26,8 @@ KernelTable makeAvx512Bf16Table() {
   table.name = "avx512bf16";
   // Whole blocks of these products and of those with floats.
   table.tileRows = 48;
-  setAllBrains<VectorMultiplier>(table);
-  table.byteDots = brainProducts;
+  setAllBf16<VectorMultiplier>(table);
+  table.byteDots = bf16Products;
   return table;
 }
 

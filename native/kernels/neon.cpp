@@ -21,7 +21,7 @@ struct Neon {
   static void store(float* p, Floats v) { vst1q_f32(p, v); }
   static Floats loadHalf(const std::uint8_t* p) { return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p))); }
   static void storeHalf(std::uint8_t* p, Floats v) { vst1_u8(p, vreinterpret_u8_f16(vcvt_f16_f32(v))); }
-  static Floats loadBrain(const std::uint8_t* p) {
+  static Floats loadBf16(const std::uint8_t* p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8(p)), 16));
   }
   static Floats set(float v) { return vdupq_n_f32(v); }

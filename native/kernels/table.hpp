@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../formats/type.hpp"
+#include "../formats/formats.hpp"
 
 namespace hearth {
 
@@ -29,6 +29,21 @@ struct CacheView {
   [[nodiscard]] std::size_t valueIndex(std::size_t kvHead, std::size_t position) const {
     return (kvHead * capacity + position) * headSize;
   }
+};
+
+/** The query heads that share one KV head, and the positions of a cache that they attend to. */
+struct HeadGroup {
+  const CacheView& cache;
+  std::size_t kvHead;
+  /** Positions 0 … length − 1. */
+  std::size_t length;
+  /** [heads][headSize] */
+  const float* queries;
+  std::size_t heads;
+  /** Of the scores. */
+  float scale;
+  /** attentionScratch(heads) floats, aligned to 64. */
+  float* scratch;
 };
 
 /**
@@ -105,19 +120,14 @@ struct KernelTable {
   void (*add)(const float* x, std::size_t count, float* y);
   /** Writes one token's keys and values, [kvHead][headSize], to a position. */
   void (*store)(const CacheView& cache, std::size_t position, const float* keys, const float* values);
-  /**
-   * Attention of the `group` query heads that share KV head `kvHead`, over positions 0 … length − 1, with a streaming
-   * softmax. queries and out: [group][headSize]; scratch: attentionScratch(group) floats, aligned to 64.
-   */
-  void (*attention)(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
-                    std::size_t group, float scale, float* scratch, float* out);
+  /** Attention of a group of heads, with a streaming softmax; out: [heads][headSize]. */
+  void (*attention)(const HeadGroup& group, float* out);
 
   /**
    * The same over a part of a context, merged into what was seen of other parts, in any order; `begins` forgets those
-   * first. Nothing is divided. scratch: group·positionBlock floats, aligned to 64.
+   * first. The sums are not divided by the totals.
    */
-  void (*attendPage)(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
-                     std::size_t group, float scale, float* scratch, const SeenHeads& seen, bool begins);
+  void (*attendPage)(const HeadGroup& group, const SeenHeads& seen, bool begins);
   /** Every row of y, `width` long, divided by its divisor. */
   void (*divideRows)(const float* divisors, std::size_t rows, std::size_t width, float* y);
 
@@ -127,6 +137,6 @@ struct KernelTable {
   double (*byteDots)(std::size_t rounds, float& result);
 };
 
-constexpr std::size_t attentionScratch(std::size_t group) { return group * (positionBlock + 2); }
+constexpr std::size_t attentionScratch(std::size_t heads) { return heads * (positionBlock + 2); }
 
 }  // namespace hearth

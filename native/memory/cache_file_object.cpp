@@ -3,12 +3,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "page_worker.hpp"
+#include "../arguments.hpp"
 
 namespace hearth {
 namespace {
 
-/** Shared by the functions that JavaScript has; gone with the last of them, or when it is closed. */
+/** Shared by the functions that JavaScript holds. */
 struct OpenFile {
   std::unique_ptr<CacheFile> file;
   std::function<std::shared_ptr<CacheMemory>(std::size_t)> memoryOf;
@@ -19,13 +19,7 @@ struct OpenFile {
   }
 };
 
-std::size_t number(const Napi::CallbackInfo& info, std::size_t index) {
-  const double value = info[index].As<Napi::Number>().DoubleValue();
-  if (!(value >= 0 && value <= 9007199254740991.0)) throw std::invalid_argument("an argument is not a whole number");
-  return static_cast<std::size_t>(value);
-}
-
-Napi::Value toObject(Napi::Env env, const CacheOutcome& outcome) {
+Napi::Value toObject(Napi::Env env, const JobOutcome& outcome) {
   const Napi::Object object = Napi::Object::New(env);
   object.Set("start", outcome.start);
   object.Set("end", outcome.end);
@@ -46,21 +40,21 @@ Napi::Value newCacheFile(Napi::Env env, std::unique_ptr<CacheFile> file,
   };
   // (whether it is written, cache, place) → job
   method("submit", [](OpenFile& o, const Napi::CallbackInfo& info) -> Napi::Value {
-    CacheJob job = {info[0].As<Napi::Boolean>().Value(), o.memoryOf(number(info, 1)), number(info, 2)};
+    CacheJob job = {info[0].As<Napi::Boolean>().Value(), o.memoryOf(wholeNumber(info, 1)), wholeNumber(info, 2)};
     return Napi::Number::New(info.Env(), static_cast<double>(o.get().submit(std::move(job))));
   });
-  // (job) → its outcome, as soon as it is there
+  // (job) → its outcome; blocks until it has ended
   method("wait", [](OpenFile& o, const Napi::CallbackInfo& info) -> Napi::Value {
-    return toObject(info.Env(), o.get().wait(number(info, 0)));
+    return toObject(info.Env(), o.get().wait(wholeNumber(info, 0)));
   });
-  // (job) → its outcome, or undefined where it isn't there yet
+  // (job) → its outcome, or undefined while it hasn't ended
   method("poll", [](OpenFile& o, const Napi::CallbackInfo& info) -> Napi::Value {
-    const auto outcome = o.get().poll(number(info, 0));
+    const auto outcome = o.get().poll(wholeNumber(info, 0));
     return outcome ? toObject(info.Env(), *outcome) : info.Env().Undefined();
   });
   // () → seconds on the clock of the outcomes
   method("now", [](OpenFile&, const Napi::CallbackInfo& info) -> Napi::Value {
-    return Napi::Number::New(info.Env(), PageWorker::now());
+    return Napi::Number::New(info.Env(), secondsNow());
   });
   method("close", [](OpenFile& o, const Napi::CallbackInfo& info) -> Napi::Value {
     o.file.reset();

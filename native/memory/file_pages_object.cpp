@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "../arguments.hpp"
 #include "page_worker.hpp"
 
 namespace hearth {
@@ -45,19 +46,9 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
     return *worker_;
   }
 
-  static std::size_t number(const Napi::CallbackInfo& info, std::size_t index) {
-    const double value = info[index].As<Napi::Number>().DoubleValue();
-    if (!(value >= 0 && value <= 9007199254740991.0)) throw std::invalid_argument("an argument is not a whole number");
-    return static_cast<std::size_t>(value);
-  }
-
-  static Napi::Value toNumber(const Napi::CallbackInfo& info, std::size_t value) {
-    return Napi::Number::New(info.Env(), static_cast<double>(value));
-  }
-
   /** (from, to) → bytes */
   Napi::Value resident(const Napi::CallbackInfo& info) {
-    return toNumber(info, residentBytes(worker().mapping(), {number(info, 0), number(info, 1)}));
+    return toNumber(info, residentBytes(worker().mapping(), {wholeNumber(info, 0), wholeNumber(info, 1)}));
   }
 
   /** (whether page faults read nothing ahead) */
@@ -67,16 +58,16 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
 
   /** (kind, from, to, look-back) → job */
   Napi::Value submit(const Napi::CallbackInfo& info) {
-    const std::size_t kind = number(info, 0);
+    const std::size_t kind = wholeNumber(info, 0);
     if (kind >= static_cast<std::size_t>(PageJobKind::Read)) throw std::invalid_argument("there is no such job");
     return toNumber(info, worker().submit({.kind = static_cast<PageJobKind>(kind),
-                                           .range = {number(info, 1), number(info, 2)},
-                                           .lookBack = number(info, 3)}));
+                                           .range = {wholeNumber(info, 1), wholeNumber(info, 2)},
+                                           .lookBack = wholeNumber(info, 3)}));
   }
 
   /** (bytes) → [buffer, its bytes as an ArrayBuffer] */
   Napi::Value buffer(const Napi::CallbackInfo& info) {
-    const std::size_t bytes = number(info, 0);
+    const std::size_t bytes = wholeNumber(info, 0);
     auto owner = std::make_unique<std::shared_ptr<Buffer>>(std::make_shared<Buffer>(bytes));
     buffers_.push_back(*owner);
     // The array keeps the memory alive, also when the pages are closed before.
@@ -93,32 +84,32 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   /** (from, to, buffer, offset) → job */
   Napi::Value read(const Napi::CallbackInfo& info) {
     return toNumber(info, worker().submit({.kind = PageJobKind::Read,
-                                           .range = {number(info, 0), number(info, 1)},
-                                           .target = buffers_.at(number(info, 2)),
-                                           .offset = number(info, 3)}));
+                                           .range = {wholeNumber(info, 0), wholeNumber(info, 1)},
+                                           .target = buffers_.at(wholeNumber(info, 2)),
+                                           .offset = wholeNumber(info, 3)}));
   }
 
-  /** (job) → its outcome, as soon as it is there */
-  Napi::Value wait(const Napi::CallbackInfo& info) { return toObject(info.Env(), worker().wait(number(info, 0))); }
+  /** (job) → its outcome; blocks until it has ended */
+  Napi::Value wait(const Napi::CallbackInfo& info) { return toObject(info.Env(), worker().wait(wholeNumber(info, 0))); }
 
-  /** (job) → its outcome, or undefined where it isn't there yet */
+  /** (job) → its outcome, or undefined while it hasn't ended */
   Napi::Value poll(const Napi::CallbackInfo& info) {
-    const auto outcome = worker().poll(number(info, 0));
+    const auto outcome = worker().poll(wholeNumber(info, 0));
     return outcome ? toObject(info.Env(), *outcome) : info.Env().Undefined();
   }
 
   /** (job, callback): calls back, in a turn of its own, once the job has an outcome or the pages are closed. */
   void whenDone(const Napi::CallbackInfo& info) {
     PageWorker& pages = worker();
-    const std::size_t job = number(info, 0);
+    const std::size_t job = wholeNumber(info, 0);
     const auto call = Napi::ThreadSafeFunction::New(info.Env(), info[1].As<Napi::Function>(), "hearth pages", 0, 1);
     pages.whenDone(job, [call]() mutable {
-      // Where the environment is about to end, that has given it up already.
+      // An environment that is ending has released the function already.
       if (call.NonBlockingCall() != napi_closing) call.Release();
     });
   }
 
-  void cancel(const Napi::CallbackInfo& info) { worker().cancel(number(info, 0)); }
+  void cancel(const Napi::CallbackInfo& info) { worker().cancel(wholeNumber(info, 0)); }
 
   /** () → bytes that the helper thread has made the disk read, or undefined */
   Napi::Value readBytes(const Napi::CallbackInfo& info) {
@@ -127,7 +118,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
   }
 
   /** () → seconds on the clock of the outcomes */
-  Napi::Value now(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), PageWorker::now()); }
+  Napi::Value now(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), secondsNow()); }
 
   void close(const Napi::CallbackInfo&) {
     worker_.reset();

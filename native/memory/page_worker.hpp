@@ -1,107 +1,92 @@
 #pragma once
-#include <atomic>
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
-#include <thread>
 
+#include "../threads/job_thread.hpp"
 #include "buffer.hpp"
 #include "direct_reader.hpp"
 #include "pages.hpp"
 
 namespace hearth {
 
-/** The numbers are those of engine/kernels/native/addon.ts. */
-enum class PageJobKind { WillNeed, Populate, Drop, Lock, Unlock, WillNeedWhole, Read };
+/**
+ * The jobs on pages; a job's code is its place in this list. engine/kernels/native/file-pages.ts has the same list, and a
+ * test compares the two. `Read` has a function of its own there, and comes last.
+ */
+#define HEARTH_PAGE_JOBS(X)      \
+  X(WillNeed, "willneed")        \
+  X(Populate, "populate")        \
+  X(Drop, "drop")                \
+  X(Lock, "lock")                \
+  X(Unlock, "unlock")            \
+  X(WillNeedWhole, "willneed-whole") \
+  X(Read, "read")
+
+#define HEARTH_KIND(kind, name) kind,
+enum class PageJobKind { HEARTH_PAGE_JOBS(HEARTH_KIND) };
+#undef HEARTH_KIND
+
+#define HEARTH_NAME(kind, name) name,
+inline constexpr const char* pageJobNames[] = {HEARTH_PAGE_JOBS(HEARTH_NAME)};
+#undef HEARTH_NAME
+
+inline constexpr std::size_t pageJobCount = sizeof pageJobNames / sizeof pageJobNames[0];
 
 struct PageJob {
   PageJobKind kind;
   FileRange range;
-  /** Of Drop, bytes. */
+  /** Drop: bytes before the range that are tried again. */
   std::size_t lookBack = 0;
-  /** Of Read: where the bytes go, from `offset` on. */
+  /** Read: where the bytes go, from `offset` on. */
   std::shared_ptr<Buffer> target = nullptr;
   std::size_t offset = 0;
 };
 
-struct PageOutcome {
-  /** Seconds of the clock of PageWorker::now. */
-  double start = 0;
-  double end = 0;
-  /** Bytes that came from the disk (by the kernel's count, where it has one), or were read. */
+struct PageOutcome : JobOutcome {
+  /** Bytes that came from the disk, by the operating system's count; where it doesn't count, bytes that Read read. */
   std::uint64_t bytes = 0;
-  bool cancelled = false;
-  /** Of Lock: the system didn't allow it. */
+  /** Lock: the operating system refused. */
   bool refused = false;
-  /** Empty: it went well. */
-  std::string error;
 };
 
 /**
- * A helper thread that does one job after another on the pages of one file, a few megabytes at a time, so that whoever
- * asks waits only if he says so. A Drop goes before everything else: it makes the room that reads need.
+ * Does jobs on the pages of one file on a thread of its own, a few megabytes at a time. A Drop goes before all others: it
+ * frees the memory that reads need.
  */
 class PageWorker {
  public:
   explicit PageWorker(std::shared_ptr<const FileMapping> mapping);
-  /** Gives up what isn't done. */
-  ~PageWorker();
-  PageWorker(const PageWorker&) = delete;
-  PageWorker& operator=(const PageWorker&) = delete;
 
   /** Returns the job's number. Throws std::out_of_range for a part that the file or the target doesn't have. */
   std::size_t submit(PageJob job);
-  /** The outcome once it is there; it is told once, and the number means nothing afterwards. */
-  PageOutcome wait(std::size_t number);
-  std::optional<PageOutcome> poll(std::size_t number);
-  /**
-   * Calls `act` once the job has an outcome, or will never have one because the worker ends: from the helper thread, or at
-   * once from this one.
-   */
-  void whenDone(std::size_t number, std::function<void()> act);
-  /** It ends after the megabytes that are being done. */
-  void cancel(std::size_t number);
+  /** See JobThread. */
+  PageOutcome wait(std::size_t number) { return jobs_.wait(number); }
+  std::optional<PageOutcome> poll(std::size_t number) { return jobs_.poll(number); }
+  void whenDone(std::size_t number, std::function<void()> callback) { jobs_.whenDone(number, std::move(callback)); }
+  /** Ends the job after the megabytes that are being done. */
+  void cancel(std::size_t number) { jobs_.cancel(number); }
 
-  /** Bytes that the thread has made the disk read by now, where the system counts them. */
+  /** Bytes that the thread has caused to be read from disk so far, where the operating system counts them. */
   [[nodiscard]] std::optional<std::uint64_t> readBytes() const;
   [[nodiscard]] const FileMapping& mapping() const { return *mapping_; }
-  /** Seconds on the clock of the outcomes. */
-  static double now();
 
  private:
-  struct Entry {
+  struct Progress {
     PageJob job;
-    PageOutcome outcome{};
-    /** Up to where it is done. */
-    std::size_t done = 0;
-    bool begun = false;
-    bool finished = false;
-    /** To be called when it is. */
-    std::function<void()> act{};
+    /** The next byte of the range. */
+    std::size_t next;
   };
 
-  void serve() noexcept;
-  /** Does a piece of a job. Returns whether that was the last. */
-  bool step(Entry& entry);
-  bool perform(Entry& entry, FileRange piece);
+  /** Does a piece of a job. Returns whether it was the last. */
+  bool step(Progress& progress, PageOutcome& outcome);
+  void perform(const PageJob& job, FileRange piece, PageOutcome& outcome);
 
   std::shared_ptr<const FileMapping> mapping_;
   DirectReader reader_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::size_t, Entry> entries_;
-  /** Numbers of what is to be done, in this order. */
-  std::deque<std::size_t> queue_;
-  std::size_t next_ = 1;
-  bool stopping_ = false;
-  std::atomic<int> tid_{0};
-  std::thread thread_;
+  /** Last, so that its thread ends first. */
+  JobThread<Progress, PageOutcome> jobs_;
 };
 
 }  // namespace hearth

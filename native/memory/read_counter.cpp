@@ -2,9 +2,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
 
 #include <cstdlib>
 #include <cstring>
@@ -14,16 +11,9 @@
 
 namespace hearth {
 
-int threadNumber() {
-#ifdef __linux__
-  return static_cast<int>(syscall(SYS_gettid));
-#else
-  return 0;
-#endif
-}
-
 std::optional<std::uint64_t> threadReadBytes([[maybe_unused]] int thread) {
 #ifdef __linux__
+  if (thread == 0) return std::nullopt;
   const std::string path = "/proc/self/task/" + std::to_string(thread) + "/io";
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) return std::nullopt;

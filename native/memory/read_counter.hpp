@@ -4,9 +4,11 @@
 
 namespace hearth {
 
-/** The number by which the system knows the calling thread; 0 where threads have none. */
-int threadNumber();
-/** Bytes that a thread of this process has made the disk read (read_bytes of Linux's /proc), where the system counts. */
+/**
+ * Bytes that a thread of this process has caused to be read from disk (read_bytes of Linux's /proc), where the operating
+ * system counts them.
+ * @param thread its number (systemThread); 0: unknown, which isn't counted
+ */
 std::optional<std::uint64_t> threadReadBytes(int thread);
 
 }  // namespace hearth

@@ -17,6 +17,18 @@ struct MatrixView {
   std::size_t columns;
 };
 
+/** y (+)= x·Wᵀ + bias for as many tokens as x has. */
+struct Multiplication {
+  const MatrixView& matrix;
+  std::span<const float> x;
+  std::span<float> y;
+  /** Empty: none. */
+  std::span<const float> bias;
+  bool accumulate;
+  /** Rounding that the caller accepts; used where the format gains from it. */
+  Rounding rounding;
+};
+
 /** What a thread has to itself while a program runs. */
 struct ThreadScratch {
   /** Aligned to 64, `scratchBytes` of the largest operation. */

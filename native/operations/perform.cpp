@@ -189,8 +189,9 @@ struct Perform {
     const std::size_t token = tokensOf(o) - 1 - unit / o.cache.kvHeads;
     const std::size_t kvHead = unit % o.cache.kvHeads;
     const std::size_t at = (token * o.heads + kvHead * group) * o.cache.headSize;
-    table.attention(o.cache, kvHead, o.position + token + 1, o.queries.data() + at, group, o.scale,
-                    reinterpret_cast<float*>(scratch.bytes), o.y.data() + at);
+    const HeadGroup heads = {o.cache, kvHead, o.position + token + 1, o.queries.data() + at,
+                             group,   o.scale, reinterpret_cast<float*>(scratch.bytes)};
+    table.attention(heads, o.y.data() + at);
   }
 
   void operator()(const AttendPagesOperation& o) const {
@@ -206,8 +207,9 @@ struct Perform {
     bool begins = o.begins;
     for (const CachePage& page : o.pages) {
       const std::size_t length = end > page.first ? std::min(page.count, end - page.first) : 0;
-      table.attendPage(page.cache, kvHead, length, o.queries.data() + at, group, o.scale,
-                       reinterpret_cast<float*>(scratch.bytes), seen, begins);
+      const HeadGroup heads = {page.cache, kvHead,  length, o.queries.data() + at,
+                               group,      o.scale, reinterpret_cast<float*>(scratch.bytes)};
+      table.attendPage(heads, seen, begins);
       begins = false;
     }
   }

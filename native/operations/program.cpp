@@ -96,21 +96,21 @@ std::span<const std::byte> Program::packsOf(const MatrixView& matrix, std::span<
   return packs;
 }
 
-void Program::multiply(const MatrixView& matrix, std::span<const float> x, std::span<float> y,
-                       std::span<const float> bias, bool accumulate, Rounding wanted, std::size_t threads) {
-  const Rounding rounding = isArithmeticBound(matrix.type) ? wanted : Rounding::word;
+void Program::multiply(const Multiplication& product) {
+  const auto& [matrix, x, y, bias, accumulate, wanted] = product;
+  const Rounding rounding = formatOf(matrix.type).isArithmeticBound ? wanted : Rounding::word;
   const std::size_t tokens = x.size() / matrix.columns;
   if (tokens == 1) {
     const Source* known = knownSource(matrix.type, rounding, x);
     if (known == nullptr) known = &sources_.emplace_back(Source{x, matrix.type, rounding, nextSource_++, {}});
     const std::size_t rows = unitBytes / rowBytes(matrix.type, matrix.columns);
-    const std::size_t unitRows = shareRows(rows, matrix.rows, threads, rowsSideBySide);
+    const std::size_t unitRows = shareRows(rows, matrix.rows, threads_, rowsSideBySide);
     append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, known->number});
     return;
   }
   const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
   const std::span<const std::byte> packs = tokens >= least ? packsOf(matrix, x) : std::span<const std::byte>{};
-  const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads, table_.tileRows);
+  const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
   append(MatmulOperation{matrix, tokens, x, packs, y, bias, accumulate, rounding, unitRows});
 }
 
@@ -119,9 +119,8 @@ void Program::run(ThreadPool& pool) {
   for (const Step& step : steps_) bytes = std::max(bytes, scratchBytesOf(step.operation, table_));
   if (bytes > scratchStride_ || !scratch_) {
     scratchStride_ = roundUp(bytes, 4096) + 4096;
-    scratch_.emplace(scratchStride_ * pool.size());
+    scratch_.emplace(scratchStride_ * threads_);
   }
-  threads_ = pool.size();
   if (nextSize_ < threads_ * steps_.size()) {
     nextSize_ = threads_ * steps_.size();
     next_ = std::make_unique<std::atomic<int>[]>(nextSize_);

@@ -19,12 +19,11 @@ namespace hearth {
  */
 class Program {
  public:
-  explicit Program(const KernelTable& table) : table_(table) {}
+  Program(const KernelTable& table, std::size_t threads) : table_(table), threads_(threads) {}
 
   void clear();
   /** y (+)= x·Wᵀ + bias, for as many tokens as x has: one is a matrix–vector product, several are packed first. */
-  void multiply(const MatrixView& matrix, std::span<const float> x, std::span<float> y, std::span<const float> bias,
-                bool accumulate, Rounding wanted, std::size_t threads);
+  void multiply(const Multiplication& product);
   void append(Operation operation);
   /** May allocate scratch (and throw for lack of memory) before anything is run. */
   void run(ThreadPool& pool);
@@ -57,6 +56,8 @@ class Program {
   void work(std::size_t thread) noexcept;
 
   const KernelTable& table_;
+  /** Threads of the pool that runs the program. */
+  std::size_t threads_;
   std::vector<Step> steps_;
   std::vector<Range> reads_;
   std::vector<Range> writes_;
@@ -65,7 +66,6 @@ class Program {
   /** Packs of the multiplications of this program; replaced ones stay until the program has run. */
   std::vector<std::unique_ptr<Buffer>> packs_;
   int units_ = 0;
-  std::size_t threads_ = 1;
   /** Of each thread and step: what threads write often lies apart. */
   std::unique_ptr<std::atomic<int>[]> next_;
   std::size_t nextSize_ = 0;

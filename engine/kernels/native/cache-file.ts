@@ -1,29 +1,14 @@
 import { InputError } from '../../input/input-error.ts';
-import type { CacheFile, CacheJob, CacheOutcome } from '../cache-file.ts';
-import type { NativeCacheFile, NativeCacheOutcome } from './addon.ts';
+import type { CacheFile } from '../cache-file.ts';
+import type { NativeCacheFile } from './addon.ts';
+import { jobsOf } from './jobs.ts';
 
-/** @param open makes the file. @throws InputError where that can't be done */
+/** @param open makes the file. @throws InputError if that fails */
 export function cacheFile(folder: string, open: () => NativeCacheFile): CacheFile {
   const native = opened(folder, open);
-  // Both clocks run alike, from different beginnings.
-  const offset = performance.now() / 1000 - native.now();
-  const outcomeOf = ({ start, end, error }: NativeCacheOutcome): CacheOutcome => {
-    if (error !== '') throw new InputError(folder, `${error}; give another folder for the KV cache, or more memory`);
-    return { start: start + offset, end: end + offset };
-  };
-  const jobOf = (number: number): CacheJob => {
-    let found: NativeCacheOutcome | undefined;
-    return {
-      wait() {
-        found ??= native.wait(number);
-        return outcomeOf(found);
-      },
-      poll() {
-        found ??= native.poll(number);
-        return found && outcomeOf(found);
-      },
-    };
-  };
+  const failure = (error: string): Error =>
+    new InputError(folder, `${error}; give another folder for the KV cache, or more memory`);
+  const jobOf = jobsOf(native, failure);
   return {
     write: ({ id }, place) => jobOf(native.submit(true, id, place)),
     read: ({ id }, place) => jobOf(native.submit(false, id, place)),

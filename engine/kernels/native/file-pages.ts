@@ -1,9 +1,10 @@
-import type { FilePages, PageBuffer, PageJob, PageJobKind, PageOutcome } from '../file-pages.ts';
-import type { NativeOutcome, NativePages } from './addon.ts';
+import type { FilePages, PageBuffer, PageJob, PageJobKind } from '../file-pages.ts';
+import type { NativePages } from './addon.ts';
+import { jobsOf } from './jobs.ts';
 import { reserved } from './reserved.ts';
 
-/** As native/memory/page_worker.hpp numbers them. */
-const CODES: Readonly<Record<PageJobKind, number>> = {
+/** The jobs' codes. The addon has the same list (native/memory/page_worker.hpp), and a test compares the two. */
+export const PAGE_JOB_CODES: Readonly<Record<PageJobKind, number>> = {
   willneed: 0,
   populate: 1,
   drop: 2,
@@ -13,25 +14,14 @@ const CODES: Readonly<Record<PageJobKind, number>> = {
 };
 
 export function filePages(native: NativePages): FilePages {
-  // Both clocks run alike, from different beginnings.
-  const offset = performance.now() / 1000 - native.now();
-  const outcomeOf = ({ start, end, error, ...outcome }: NativeOutcome): PageOutcome => {
-    if (error !== '') throw new Error(`weights: ${error}`);
-    return { ...outcome, start: start + offset, end: end + offset };
-  };
-  const jobOf = (number: number): PageJob => {
-    let found: NativeOutcome | undefined;
+  const jobOf = jobsOf(native, (error) => new Error(`weights: ${error}`));
+  const pageJob = (number: number): PageJob => {
+    const job = jobOf(number);
     return {
-      wait() {
-        found ??= native.wait(number);
-        return outcomeOf(found);
-      },
-      poll() {
-        found ??= native.poll(number);
-        return found && outcomeOf(found);
-      },
+      wait: job.wait,
+      poll: job.poll,
       async settled() {
-        if (found === undefined) await new Promise<void>((resolve) => native.whenDone(number, resolve));
+        if (!job.isKnown) await new Promise<void>((resolve) => native.whenDone(number, resolve));
       },
       cancel: () => native.cancel(number),
     };
@@ -39,12 +29,12 @@ export function filePages(native: NativePages): FilePages {
   return {
     resident: ({ from, to }) => native.resident(from, to),
     readAhead: (on) => native.random(!on),
-    start: (kind, { from, to }, lookBack = 0) => jobOf(native.submit(CODES[kind], from, to, lookBack)),
+    start: (kind, { from, to }, lookBack = 0) => pageJob(native.submit(PAGE_JOB_CODES[kind], from, to, lookBack)),
     buffer(bytes): PageBuffer {
       const [id, buffer] = reserved('memory for weights', () => native.buffer(bytes));
       return { id, bytes: new Uint8Array(buffer) };
     },
-    read: ({ from, to }, buffer, at) => jobOf(native.read(from, to, buffer.id, at)),
+    read: ({ from, to }, buffer, at) => pageJob(native.read(from, to, buffer.id, at)),
     readBytes: () => native.readBytes(),
     close: () => native.close(),
   };

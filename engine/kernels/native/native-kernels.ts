@@ -1,5 +1,5 @@
 import { InputError } from '../../input/input-error.ts';
-import { QUANTIZATION_NAMES } from '../../model/quantization.ts';
+import { QUANTIZATIONS } from '../../model/quantization.ts';
 import type { CacheFile } from '../cache-file.ts';
 import { checkMatrix } from '../check-matrix.ts';
 import { checkOperation } from '../check-operation.ts';
@@ -8,7 +8,7 @@ import type { Kernels } from '../kernels.ts';
 import { vectorOver } from '../vector.ts';
 import type { NativeAddon } from './addon.ts';
 import { cacheFile } from './cache-file.ts';
-import { type CommandBuffer, encode } from './encode.ts';
+import { type CommandBuffer, encode } from './commands.ts';
 import { filePages } from './file-pages.ts';
 import { reserved } from './reserved.ts';
 
@@ -20,7 +20,7 @@ export interface NativeOptions {
   readonly pin: boolean;
 }
 
-/** Kernels in C++. Formats are known to the addon by their place in QUANTIZATION_NAMES (native/formats/type.hpp). */
+/** Kernels in C++. The addon knows formats by their numbers in GGUF files. */
 export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin }: NativeOptions): Kernels {
   const engine = new addon.Engine(instructionSet, threads, pin);
   const allPages: FilePages[] = [];
@@ -46,11 +46,11 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
     matrix(matrix) {
       const bytes = checkMatrix(matrix);
       const { source, offset = 0, type, rows, columns } = matrix;
-      const code = QUANTIZATION_NAMES.indexOf(type);
+      const format = QUANTIZATIONS[type].ggmlType;
       const id =
         source instanceof Uint8Array
-          ? engine.matrix(source.subarray(offset, offset + bytes), code, rows, columns)
-          : engine.mappedMatrix(source.id, offset, code, rows, columns);
+          ? engine.matrix(source.subarray(offset, offset + bytes), format, rows, columns)
+          : engine.mappedMatrix(source.id, offset, format, rows, columns);
       return { id, type, rows, columns };
     },
     vector(contents) {
@@ -61,9 +61,9 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
     },
     cache(shape) {
       const { type, kvHeads, capacity, headSize } = shape;
-      const code = QUANTIZATION_NAMES.indexOf(type);
+      const format = QUANTIZATIONS[type].ggmlType;
       const what = `a layer's KV cache for ${capacity} tokens`;
-      return { ...shape, id: reserved(what, () => engine.cache(code, kvHeads, capacity, headSize)) };
+      return { ...shape, id: reserved(what, () => engine.cache(format, kvHeads, capacity, headSize)) };
     },
     cacheFile(folder, { id }) {
       const file = cacheFile(folder, () => engine.cacheFile(folder, id));

@@ -1,7 +1,7 @@
 #pragma once
 #include "../shared/matmul_float.hpp"
-#include "blocks.hpp"
-#include "superblocks.hpp"
+#include "dot_blocks.hpp"
+#include "dot_k_quants.hpp"
 
 /**
  * Quantized rows times many tokens by the byte dot product. Tokens lie in the lanes, sixteen to a pack; each pack holds its
@@ -13,11 +13,11 @@
 namespace hearth {
 namespace {
 
-/** Weights that share a scale once unpacked. */
-constexpr std::size_t groupWeights(Type type) { return isSuperblock(type) ? scaleWeights(type) : 32; }
-constexpr bool hasMinimum(Type type) {
-  return isSuperblock(type) ? superblockHasMinimum(type) : type == Type::Q5_1;
-}
+/** Formats whose blocks have a decoder for AVX-512; others keep the shared kernels. */
+template <Type T>
+concept HasDecoder = requires(const std::uint8_t* block, __m512i (&out)[4]) { decodeSuperblock<T>(block, out); } ||
+                     requires(const std::uint8_t* block) { decodeBlocks<T>(block, block); };
+
 inline constexpr std::size_t packLanes = 16;
 inline constexpr std::size_t quantTileRows = 6;
 /** Columns per pass: both packs' bytes of so many, 16 KiB, stay in the first-level cache for all rows of a unit. */
@@ -31,7 +31,7 @@ struct QuantPack {
   std::int8_t* quants;
   /** [columns/group][16]: the activations' scales. */
   float* scales;
-  /** [columns/group][16]: −quantOffset·Σ quants, what the integer sums start from. */
+  /** [columns/group][16]: −zeroPoint·Σ quants, what the integer sums start from. */
   std::int32_t* starts;
   /** [columns/group][16]: scale·Σ quants, which minimums are multiplied with. */
   float* sums;
@@ -39,13 +39,13 @@ struct QuantPack {
 
 template <Type T>
 std::size_t quantPackBytes(std::size_t columns) {
-  const std::size_t groups = columns / groupWeights(T);
+  const std::size_t groups = columns / scaleWeights(T);
   return packLanes * (2 * columns + groups * (sizeof(float) + sizeof(std::int32_t) + sizeof(float)));
 }
 
 template <Type T>
 QuantPack quantPackAt(const std::byte* base, std::size_t columns) {
-  const std::size_t groups = columns / groupWeights(T);
+  const std::size_t groups = columns / scaleWeights(T);
   auto* bytes = const_cast<std::byte*>(base);
   QuantPack pack{};
   pack.quants = reinterpret_cast<std::int8_t*>(bytes);
@@ -64,7 +64,7 @@ constexpr std::size_t orderedColumn(std::size_t column) {
 
 template <Type T>
 void packQuants(const float* x, std::size_t tokens, std::size_t columns, std::byte* packed) {
-  constexpr std::size_t group = groupWeights(T);
+  constexpr std::size_t group = scaleWeights(T);
   const QuantPack pack = quantPackAt<T>(packed, columns);
   if (tokens < packLanes) __builtin_memset(packed, 0, quantPackBytes<T>(columns));
   std::int16_t quants[scaleGroup(T)];
@@ -82,7 +82,7 @@ void packQuants(const float* x, std::size_t tokens, std::size_t columns, std::by
         }
         const std::size_t at = c / group * packLanes + t;
         pack.scales[at] = scale;
-        pack.starts[at] = -quantOffset(T) * sum;
+        pack.starts[at] = -formatOf(T).zeroPoint * sum;
         pack.sums[at] = scale * static_cast<float>(sum);
       }
     }
@@ -98,7 +98,7 @@ struct QuantRows {
 
 template <Type T>
 std::size_t quantScratchBytes(std::size_t rows, std::size_t columns, std::size_t) {
-  const std::size_t groups = columns / groupWeights(T);
+  const std::size_t groups = columns / scaleWeights(T);
   return roundUp64(rows * quantStride(columns)) + 2 * roundUp64(rows * groups * sizeof(float)) +
          roundUp64(rows * 2 * packLanes * sizeof(float));
 }
@@ -116,9 +116,9 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
       _mm_store_si128(reinterpret_cast<__m128i*>(scales), packedScales<T>(block));
       alignas(16) float factors[4];
       _mm_store_ps(factors, scaleAndMinimum<T>(block));
-      constexpr std::size_t groups = 256 / groupWeights(T);
+      constexpr std::size_t groups = 256 / scaleWeights(T);
       for (std::size_t g = 0; g < groups; g++) {
-        const std::size_t from = orderedColumn<T>(g * groupWeights(T)) / groupWeights(T);
+        const std::size_t from = orderedColumn<T>(g * scaleWeights(T)) / scaleWeights(T);
         out.scales[i * groups + g] = factors[0] * static_cast<float>(scales[from]);
         if constexpr (T == Type::Q2_K) out.minimums[i * groups + g] = factors[1] * static_cast<float>(block[from] >> 4);
         if constexpr (scaleWeights(T) == 32) {
@@ -132,7 +132,7 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
       const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(block, block));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.quants + i * 32), weights);
       out.scales[i] = halfAt(block);
-      if constexpr (hasMinimum(T)) out.minimums[i] = -halfAt(block + 2);
+      if constexpr (formatOf(T).hasMinimum) out.minimums[i] = -halfAt(block + 2);
     }
   }
 }
@@ -141,7 +141,7 @@ void decodeRow(const std::uint8_t* row, std::size_t columns, const QuantRows& ou
 template <Type T, std::size_t R, std::size_t V>
 inline void addDots(const std::uint8_t* weights, std::size_t stride, const std::int8_t* const (&x)[V],
                     __m512i (&dots)[R][V]) {
-  for (std::size_t c = 0; c < groupWeights(T); c += 4) {
+  for (std::size_t c = 0; c < scaleWeights(T); c += 4) {
     __m512i tokens[V];
     for (std::size_t v = 0; v < V; v++) tokens[v] = load512(x[v] + c * packLanes);
     for (std::size_t r = 0; r < R; r++) {
@@ -161,7 +161,7 @@ struct QuantPass {
 /** out[row][lane of V packs] += Σ over the pass's columns, for R rows. */
 template <Type T, std::size_t R, std::size_t V>
 inline void quantTile(const QuantRows& rows, const QuantPass& pass, const QuantPack (&packs)[2], float* out) {
-  constexpr std::size_t group = groupWeights(T);
+  constexpr std::size_t group = scaleWeights(T);
   const std::size_t groups = pass.columns / group;
   const std::size_t stride = quantStride(pass.columns);
   __m512 sums[R][V];
@@ -183,7 +183,7 @@ inline void quantTile(const QuantRows& rows, const QuantPass& pass, const QuantP
     for (std::size_t r = 0; r < R; r++) {
       for (std::size_t v = 0; v < V; v++) {
         dots[r][v] = _mm512_slli_epi32(dots[r][v], 7);
-        if constexpr (quantOffset(T) > 0) {
+        if constexpr (formatOf(T).zeroPoint > 0) {
           dots[r][v] = _mm512_add_epi32(dots[r][v], load512(packs[v].starts + g * packLanes));
         }
       }
@@ -195,7 +195,7 @@ inline void quantTile(const QuantRows& rows, const QuantPass& pass, const QuantP
         const __m512 scale = _mm512_mul_ps(xScale, _mm512_set1_ps(rows.scales[r * groups + g]));
         sums[r][v] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[r][v]), scale, sums[r][v]);
       }
-      if constexpr (hasMinimum(T)) {
+      if constexpr (formatOf(T).hasMinimum) {
         const __m512 xSum = _mm512_loadu_ps(packs[v].sums + g * packLanes);
         for (std::size_t r = 0; r < R; r++) {
           sums[r][v] = _mm512_fnmadd_ps(_mm512_set1_ps(rows.minimums[r * groups + g]), xSum, sums[r][v]);
@@ -210,7 +210,7 @@ inline void quantTile(const QuantRows& rows, const QuantPass& pass, const QuantP
 
 template <Type T, std::size_t R, std::size_t V>
 void quantTiles(QuantRows rows, std::size_t count, const QuantPass& pass, const QuantPack (&packs)[2], float* out) {
-  const std::size_t groups = pass.columns / groupWeights(T);
+  const std::size_t groups = pass.columns / scaleWeights(T);
   for (; count >= R; count -= R) {
     quantTile<T, R, V>(rows, pass, packs, out);
     rows.quants += R * quantStride(pass.columns);
@@ -225,8 +225,8 @@ void quantTiles(QuantRows rows, std::size_t count, const QuantPass& pass, const 
 template <Type T, std::size_t V>
 void quantPasses(const QuantRows& rows, std::size_t count, std::size_t columns, const QuantPack (&packs)[2],
                  float* sums) {
-  constexpr std::size_t step = quantColumns / groupWeights(T);
-  const std::size_t groups = columns / groupWeights(T);
+  constexpr std::size_t step = quantColumns / scaleWeights(T);
+  const std::size_t groups = columns / scaleWeights(T);
   __builtin_memset(sums, 0, count * 2 * packLanes * sizeof(float));
   for (std::size_t g = 0; g < groups; g += step) {
     const std::size_t end = g + step < groups ? g + step : groups;
@@ -238,7 +238,7 @@ template <Type T>
 void matmulQuantized(const Product& p) {
   const std::size_t columns = p.rows.columns;
   const std::size_t count = p.rows.count;
-  const std::size_t groups = columns / groupWeights(T);
+  const std::size_t groups = columns / scaleWeights(T);
   const std::size_t lanes = 2 * packLanes;
   std::byte* scratch = p.scratch;
   QuantRows rows{};

@@ -29,11 +29,11 @@ struct Avx512 {
   static void storeHalf(std::uint8_t* p, Floats v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
-  static Floats loadBrain(const std::uint8_t* p) {
-    return widenBrain(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  static Floats loadBf16(const std::uint8_t* p) {
+    return widenBf16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static Floats widenBrain(__m256i brains) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(brains), 16));
+  static Floats widenBf16(__m256i bits) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }
   template <Type T>
     requires(T == Type::F16 || T == Type::BF16)
@@ -43,7 +43,7 @@ struct Avx512 {
     asm("" : "+v"(both));
     const __m256i halves[2] = {_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64(both, 1)};
     if constexpr (T == Type::F16) return {_mm512_cvtph_ps(halves[0]), _mm512_cvtph_ps(halves[1])};
-    return {widenBrain(halves[0]), widenBrain(halves[1])};
+    return {widenBf16(halves[0]), widenBf16(halves[1])};
   }
   static Floats set(float v) { return _mm512_set1_ps(v); }
   static Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }

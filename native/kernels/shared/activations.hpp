@@ -1,6 +1,6 @@
 #pragma once
 #include "../../formats/half.hpp"
-#include "../../formats/type.hpp"
+#include "../../formats/formats.hpp"
 #include "../table.hpp"
 
 /**
@@ -14,7 +14,7 @@
  * every 16 1.9e-3, for every 8 1.1e-3; 15 bits for queries, keys and values, 8 for the rest, 5.2e-4; 15 bits 3.3e-6, of
  * which the cache is the most: with one in F32 2.2e-7.
  *
- * Where arithmetic is what is waited for (isArithmeticBound), products that ask for it (Rounding::byte) have the high byte
+ * Where arithmetic is what is waited for (Format::isArithmeticBound), products that ask for it (Rounding::byte) have the high byte
  * alone, low is zero. Asked for by the feed-forward's gate and up, whose rounding costs least (NMSE 1.8e-4 at most; of
  * its down, 1.7e-3) and whose weights are the most: 1.2 times as fast (Q4_K, Zen 4).
  */
@@ -30,25 +30,6 @@ inline constexpr std::int32_t largestQuant = 127 * highStep;
 /** Activations below it count as zero: their inverse would overflow. */
 inline constexpr float leastActivation = 1e-30f;
 
-/** Value that a block's unsigned quants stand above zero by; kernels that multiply unsigned by signed correct for it. */
-constexpr int quantOffset(Type type) {
-  switch (type) {
-    case Type::Q8_0:
-    case Type::IQ4_NL:
-      return 128;
-    case Type::Q6_K:
-      return 32;
-    case Type::Q5_0:
-      return 16;
-    case Type::Q4_0:
-      return 8;
-    case Type::Q3_K:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
 /** Where one token's rounded activations lie. */
 struct Activations {
   std::int8_t* high;
@@ -59,7 +40,7 @@ struct Activations {
   float* sums;
   /** scale·Σ quants of every 32. */
   float* pairSums;
-  /** −quantOffset·Σ quants of every 4: the correction, in the lane in which a four-byte dot product adds it. */
+  /** −zeroPoint·Σ quants of every 4: the correction, in the lane in which a four-byte dot product adds it. */
   std::int32_t* corrections;
 };
 
@@ -138,10 +119,10 @@ inline void quantizeActivations(Type type, Rounding rounding, const float* x, st
       parts.pairSums[(begin + i) / 32] = scale * static_cast<float>(sums[0] + sums[1]);
     }
     if constexpr (Corrections) {
-      const int offset = quantOffset(type);
+      const int zeroPoint = formatOf(type).zeroPoint;
       for (std::size_t i = 0; i < group; i += 4) {
         const std::int16_t* four = quants + i;
-        parts.corrections[(begin + i) / 4] = -offset * (four[0] + four[1] + four[2] + four[3]);
+        parts.corrections[(begin + i) / 4] = -zeroPoint * (four[0] + four[1] + four[2] + four[3]);
       }
     }
   }

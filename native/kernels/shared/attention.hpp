@@ -17,58 +17,57 @@ inline typename S::Floats widened(const std::uint8_t* base, std::size_t at) {
 }
 
 /**
- * sums[q][lane] += Σ over i < count of factors[q·factorStride + i]·rows[i·rowStride + lane], for Q queries and V vectors.
+ * Sums of rows, weighted by factors: sums[q][lane] += Σ over i < count of factors[q][i]·rows[i][lane].
  * Scores: rows are dimensions and lanes positions; output: rows are positions and lanes dimensions.
  */
+struct WeightedSums {
+  const float* factors;
+  std::size_t factorStride;
+  const std::uint8_t* rows;
+  std::size_t rowStride;
+  std::size_t count;
+  float* sums;
+  std::size_t sumStride;
+};
+
+/** For Q queries from `query` on and V vectors of lanes from `lane` on. */
 template <class S, Type T, std::size_t Q, std::size_t V>
-inline void addRows(const float* factors, std::size_t factorStride, const std::uint8_t* rows, std::size_t rowStride,
-                    std::size_t count, float* sums, std::size_t sumStride) {
+inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) {
+  const float* factors = w.factors + query * w.factorStride;
+  const std::uint8_t* rows = w.rows + lane * formatOf(T).bytes;
+  float* sums = w.sums + query * w.sumStride + lane;
   typename S::Floats tile[Q][V];
   for (std::size_t q = 0; q < Q; q++) {
-    for (std::size_t v = 0; v < V; v++) tile[q][v] = S::load(sums + q * sumStride + v * S::width);
+    for (std::size_t v = 0; v < V; v++) tile[q][v] = S::load(sums + q * w.sumStride + v * S::width);
   }
-  for (std::size_t i = 0; i < count; i++) {
+  for (std::size_t i = 0; i < w.count; i++) {
     typename S::Floats row[V];
-    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, T>(rows, i * rowStride + v * S::width);
+    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, T>(rows, i * w.rowStride + v * S::width);
     for (std::size_t q = 0; q < Q; q++) {
-      const auto factor = S::set(factors[q * factorStride + i]);
+      const auto factor = S::set(factors[q * w.factorStride + i]);
       for (std::size_t v = 0; v < V; v++) tile[q][v] = S::multiplyAdd(factor, row[v], tile[q][v]);
     }
   }
   for (std::size_t q = 0; q < Q; q++) {
-    for (std::size_t v = 0; v < V; v++) S::store(sums + q * sumStride + v * S::width, tile[q][v]);
+    for (std::size_t v = 0; v < V; v++) S::store(sums + q * w.sumStride + v * S::width, tile[q][v]);
   }
 }
 
-/** The same for `lanes` lanes: by two vectors, then one, then single floats. */
+/** For Q queries and `lanes` lanes: by two vectors, then one, then single floats. */
 template <class S, Type T, std::size_t Q>
-inline void addLanes(const float* factors, std::size_t factorStride, const std::uint8_t* rows, std::size_t rowStride,
-                     std::size_t count, float* sums, std::size_t sumStride, std::size_t lanes) {
+inline void addLanes(const WeightedSums& w, std::size_t query, std::size_t lanes) {
   std::size_t lane = 0;
-  const auto rowsAt = [rows](std::size_t at) { return rows + at * formatOf(T).bytes; };
-  for (; lane + 2 * S::width <= lanes; lane += 2 * S::width) {
-    addRows<S, T, Q, 2>(factors, factorStride, rowsAt(lane), rowStride, count, sums + lane, sumStride);
-  }
-  for (; lane + S::width <= lanes; lane += S::width) {
-    addRows<S, T, Q, 1>(factors, factorStride, rowsAt(lane), rowStride, count, sums + lane, sumStride);
-  }
-  for (; lane < lanes; lane++) {
-    addRows<PortableSimd, T, Q, 1>(factors, factorStride, rowsAt(lane), rowStride, count, sums + lane, sumStride);
-  }
+  for (; lane + 2 * S::width <= lanes; lane += 2 * S::width) addRows<S, T, Q, 2>(w, query, lane);
+  for (; lane + S::width <= lanes; lane += S::width) addRows<S, T, Q, 1>(w, query, lane);
+  for (; lane < lanes; lane++) addRows<PortableSimd, T, Q, 1>(w, query, lane);
 }
 
+/** For all of `queries` queries, four at a time. */
 template <class S, Type T>
-inline void addAll(std::size_t queries, const float* factors, std::size_t factorStride, const std::uint8_t* rows,
-                   std::size_t rowStride, std::size_t count, float* sums, std::size_t sumStride, std::size_t lanes) {
+inline void addAll(const WeightedSums& w, std::size_t queries, std::size_t lanes) {
   std::size_t q = 0;
-  for (; q + 4 <= queries; q += 4) {
-    addLanes<S, T, 4>(factors + q * factorStride, factorStride, rows, rowStride, count, sums + q * sumStride, sumStride,
-                      lanes);
-  }
-  for (; q < queries; q++) {
-    addLanes<S, T, 1>(factors + q * factorStride, factorStride, rows, rowStride, count, sums + q * sumStride, sumStride,
-                      lanes);
-  }
+  for (; q + 4 <= queries; q += 4) addLanes<S, T, 4>(w, q, lanes);
+  for (; q < queries; q++) addLanes<S, T, 1>(w, q, lanes);
 }
 
 template <class S>
@@ -79,8 +78,8 @@ void scaleRow(float factor, std::size_t count, float* y) {
 
 /** Merges the first `length` positions of a cache into what the heads of a group have seen of others. */
 template <class S, Type T>
-void mergeRows(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
-               std::size_t group, float scale, float* scores, const SeenHeads& seen) {
+void mergeRows(const HeadGroup& group, const SeenHeads& seen) {
+  const auto& [cache, kvHead, length, queries, heads, scale, scores] = group;
   const std::size_t size = cache.headSize;
   const auto [largest, totals, out] = seen;
   const std::uint8_t* keys = cache.keys + cache.keyIndex(kvHead, 0) * formatOf(T).bytes;
@@ -89,11 +88,11 @@ void mergeRows(const CacheView& cache, std::size_t kvHead, std::size_t length, c
     const std::size_t count = length - begin < positionBlock ? length - begin : positionBlock;
     const std::uint8_t* blockKeys = keys + begin * size * formatOf(T).bytes;
     const std::uint8_t* blockValues = values + begin * size * formatOf(T).bytes;
-    for (std::size_t i = 0; i < group * positionBlock; i++) scores[i] = 0;
-    // Positions beyond `count` give scores that nobody looks at, up to whole vectors; the block's memory is there.
+    for (std::size_t i = 0; i < heads * positionBlock; i++) scores[i] = 0;
+    // Rounded up to whole vectors: the scores of positions beyond `count` are ignored, and the block's memory is there.
     const std::size_t lanes = (count + S::width - 1) / S::width * S::width;
-    addAll<S, T>(group, queries, size, blockKeys, positionBlock, size, scores, positionBlock, lanes);
-    for (std::size_t h = 0; h < group; h++) {
+    addAll<S, T>({queries, size, blockKeys, positionBlock, size, scores, positionBlock}, heads, lanes);
+    for (std::size_t h = 0; h < heads; h++) {
       float* own = scores + h * positionBlock;
       scaleRow<S>(scale, count, own);
       const float blockLargest = largestOf<S>(own, count);
@@ -105,25 +104,24 @@ void mergeRows(const CacheView& cache, std::size_t kvHead, std::size_t length, c
       }
       totals[h] += exponentials<S>(own, count, largest[h], own);
     }
-    addAll<S, T>(group, scores, positionBlock, blockValues, size, count, out, size, size);
+    addAll<S, T>({scores, positionBlock, blockValues, size, count, out, size}, heads, size);
   }
 }
 
 /** Before anything is merged: nothing has been seen. */
-inline void forgetAll(std::size_t group, std::size_t size, const SeenHeads& seen) {
-  for (std::size_t h = 0; h < group; h++) {
+inline void forgetAll(std::size_t heads, std::size_t size, const SeenHeads& seen) {
+  for (std::size_t h = 0; h < heads; h++) {
     seen.largest[h] = -__builtin_inff();
     seen.totals[h] = 0;
   }
-  for (std::size_t i = 0; i < group * size; i++) seen.sums[i] = 0;
+  for (std::size_t i = 0; i < heads * size; i++) seen.sums[i] = 0;
 }
 
 template <class S>
-void attendPage(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
-                std::size_t group, float scale, float* scratch, const SeenHeads& seen, bool begins) {
-  if (begins) forgetAll(group, cache.headSize, seen);
-  const auto merge = cache.type == Type::F16 ? mergeRows<S, Type::F16> : mergeRows<S, Type::F32>;
-  merge(cache, kvHead, length, queries, group, scale, scratch, seen);
+void attendPage(const HeadGroup& group, const SeenHeads& seen, bool begins) {
+  if (begins) forgetAll(group.heads, group.cache.headSize, seen);
+  const auto merge = group.cache.type == Type::F16 ? mergeRows<S, Type::F16> : mergeRows<S, Type::F32>;
+  merge(group, seen);
 }
 
 /** Divides every row by its own divisor. */
@@ -133,12 +131,11 @@ void divideRows(const float* divisors, std::size_t rows, std::size_t width, floa
 }
 
 template <class S>
-void attendHeads(const CacheView& cache, std::size_t kvHead, std::size_t length, const float* queries,
-                 std::size_t group, float scale, float* scratch, float* out) {
-  float* largest = scratch + group * positionBlock;
-  const SeenHeads seen = {largest, largest + group, out};
-  attendPage<S>(cache, kvHead, length, queries, group, scale, scratch, seen, true);
-  divideRows<S>(seen.totals, group, cache.headSize, out);
+void attendHeads(const HeadGroup& group, float* out) {
+  float* largest = group.scratch + group.heads * positionBlock;
+  const SeenHeads seen = {largest, largest + group.heads, out};
+  attendPage<S>(group, seen, true);
+  divideRows<S>(seen.totals, group.heads, group.cache.headSize, out);
 }
 
 /** Writes one token's keys and values of all KV heads to a position. */

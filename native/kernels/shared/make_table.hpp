@@ -3,8 +3,8 @@
 #include "attention.hpp"
 #include "limits.hpp"
 #include "matmul_float.hpp"
-#include "matvec_float.hpp"
-#include "matvec_quantized.hpp"
+#include "dot_float.hpp"
+#include "dot_quantized.hpp"
 
 /** Fills a table with the shared kernels over the primitives S; an instruction set then replaces what it does better. */
 namespace hearth {
@@ -44,19 +44,7 @@ KernelTable makeTable(const char* name) {
   table.activate = activateToken<Corrections>;
   table.tokenLanes = S::width;
   table.tileRows = S::tileRows;
-  setFormat<S, Type::F32>(table);
-  setFormat<S, Type::F16>(table);
-  setFormat<S, Type::BF16>(table);
-  setFormat<S, Type::Q8_0>(table);
-  setFormat<S, Type::Q4_0>(table);
-  setFormat<S, Type::Q5_0>(table);
-  setFormat<S, Type::Q5_1>(table);
-  setFormat<S, Type::Q2_K>(table);
-  setFormat<S, Type::Q3_K>(table);
-  setFormat<S, Type::Q4_K>(table);
-  setFormat<S, Type::Q5_K>(table);
-  setFormat<S, Type::Q6_K>(table);
-  setFormat<S, Type::IQ4_NL>(table);
+  forEachType([&table]<Type T>() { setFormat<S, T>(table); });
   table.rmsNorm = rmsNormRow<S>;
   table.swiglu = swigluRow<S>;
   table.softmax = softmaxRow<S>;

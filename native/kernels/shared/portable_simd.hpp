@@ -23,7 +23,7 @@ struct PortableSimd {
     const std::uint16_t half = floatToHalf(v);
     __builtin_memcpy(p, &half, sizeof half);
   }
-  static Floats loadBrain(const std::uint8_t* p) { return brainToFloat(load16(p)); }
+  static Floats loadBf16(const std::uint8_t* p) { return bf16ToFloat(load16(p)); }
   static Floats set(float v) { return v; }
   static Floats add(Floats a, Floats b) { return a + b; }
   static Floats subtract(Floats a, Floats b) { return a - b; }

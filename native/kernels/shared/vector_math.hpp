@@ -1,6 +1,6 @@
 #pragma once
 #include "../../formats/half.hpp"
-#include "../../formats/type.hpp"
+#include "../../formats/formats.hpp"
 
 /** What the shared kernels have in common: loads by format, partial vectors, the exponential. */
 namespace hearth {
@@ -13,7 +13,7 @@ template <class S, Type T>
 inline typename S::Floats loadWeights(const std::uint8_t* at) {
   if constexpr (T == Type::F32) return S::load(reinterpret_cast<const float*>(at));
   if constexpr (T == Type::F16) return S::loadHalf(at);
-  if constexpr (T == Type::BF16) return S::loadBrain(at);
+  if constexpr (T == Type::BF16) return S::loadBf16(at);
 }
 
 template <class S>
@@ -36,7 +36,7 @@ template <Type T>
 inline float weightAt(const std::uint8_t* at) {
   if constexpr (T == Type::F32) return bitsToFloat(load32(at));
   if constexpr (T == Type::F16) return loadHalf(at);
-  if constexpr (T == Type::BF16) return brainToFloat(load16(at));
+  if constexpr (T == Type::BF16) return bf16ToFloat(load16(at));
 }
 
 /** The first `count` < width floats, the rest `filling`. */

@@ -17,23 +17,42 @@ inline __m512i nibblesOf(const std::uint8_t* first, const std::uint8_t* second) 
   return _mm512_and_si512(_mm512_srlv_epi16(twice, shifts), _mm512_set1_epi8(15));
 }
 
-/** The 64 weights of two blocks, quantOffset(T) above zero. */
+/** The 64 weights of two blocks as unsigned bytes, the zero point above zero; formats without it use shared kernels. */
 template <Type T>
-inline __m512i decodeBlocks(const std::uint8_t* first, const std::uint8_t* second) {
-  if constexpr (T == Type::Q8_0) {
-    return _mm512_xor_si512(join(load256(first + 2), load256(second + 2)), _mm512_set1_epi8(-128));
-  }
-  if constexpr (T == Type::Q4_0) return nibblesOf(first + 2, second + 2);
-  if constexpr (T == Type::IQ4_NL) {
-    const __m128i table = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15);
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibblesOf(first + 2, second + 2));
-  }
-  if constexpr (T == Type::Q5_0 || T == Type::Q5_1) {
-    constexpr std::size_t at = T == Type::Q5_0 ? 2 : 4;
-    const __m512i low = nibblesOf(first + at + 4, second + at + 4);
-    const __mmask64 high = static_cast<std::uint64_t>(load32(second + at)) << 32 | load32(first + at);
-    return _mm512_mask_add_epi8(low, high, low, _mm512_set1_epi8(16));
-  }
+inline __m512i decodeBlocks(const std::uint8_t* first, const std::uint8_t* second) = delete;
+
+template <>
+inline __m512i decodeBlocks<Type::Q8_0>(const std::uint8_t* first, const std::uint8_t* second) {
+  return _mm512_xor_si512(join(load256(first + 2), load256(second + 2)), _mm512_set1_epi8(-128));
+}
+
+template <>
+inline __m512i decodeBlocks<Type::Q4_0>(const std::uint8_t* first, const std::uint8_t* second) {
+  return nibblesOf(first + 2, second + 2);
+}
+
+template <>
+inline __m512i decodeBlocks<Type::IQ4_NL>(const std::uint8_t* first, const std::uint8_t* second) {
+  const __m128i levels = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, -127, -115, -103, -90, -75, -59, -39, -15);
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(levels), nibblesOf(first + 2, second + 2));
+}
+
+/** @tparam At byte of the block at which the fifth bits begin; the nibbles follow them. */
+template <std::size_t At>
+inline __m512i decodeFiveBits(const std::uint8_t* first, const std::uint8_t* second) {
+  const __m512i low = nibblesOf(first + At + 4, second + At + 4);
+  const __mmask64 high = static_cast<std::uint64_t>(load32(second + At)) << 32 | load32(first + At);
+  return _mm512_mask_add_epi8(low, high, low, _mm512_set1_epi8(16));
+}
+
+template <>
+inline __m512i decodeBlocks<Type::Q5_0>(const std::uint8_t* first, const std::uint8_t* second) {
+  return decodeFiveBits<2>(first, second);
+}
+
+template <>
+inline __m512i decodeBlocks<Type::Q5_1>(const std::uint8_t* first, const std::uint8_t* second) {
+  return decodeFiveBits<4>(first, second);
 }
 
 /** Both blocks' scales, each in the eight lanes of its products. */

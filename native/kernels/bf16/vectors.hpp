@@ -9,10 +9,10 @@
 namespace hearth {
 namespace {
 
-inline __m512bh brainsOf(__m512i bits) {
-  __m512bh brains;
-  __builtin_memcpy(&brains, &bits, sizeof brains);
-  return brains;
+inline __m512bh bf16Of(__m512i bits) {
+  __m512bh values;
+  __builtin_memcpy(&values, &bits, sizeof values);
+  return values;
 }
 
 /** sums, [R][32], += R rows of one block's width times V packs, over `blocks` consecutive blocks of each. */
@@ -24,11 +24,11 @@ inline void addRows(const std::byte* rows, const std::byte* const (&packs)[2], s
   }
   for (std::size_t at = 0; at < 1024 * blocks; at += 64) {
     __m512bh tokens[V];
-    for (std::size_t v = 0; v < V; v++) tokens[v] = brainsOf(_mm512_loadu_si512(packs[v] + at));
+    for (std::size_t v = 0; v < V; v++) tokens[v] = bf16Of(_mm512_loadu_si512(packs[v] + at));
     // 64 bytes of a pack are a pair of columns of sixteen tokens; of the rows that pair is four bytes of each.
     const auto* pair = reinterpret_cast<const std::uint8_t*>(rows) + at / 1024 * 1024 + at % 1024 / 16;
     for (std::size_t r = 0; r < R; r++) {
-      const __m512bh two = brainsOf(_mm512_set1_epi32(static_cast<int>(load32(pair + 64 * r))));
+      const __m512bh two = bf16Of(_mm512_set1_epi32(static_cast<int>(load32(pair + 64 * r))));
       for (std::size_t v = 0; v < V; v++) tile[r][v] = _mm512_dpbf16_ps(tile[r][v], two, tokens[v]);
     }
   }
@@ -37,7 +37,7 @@ inline void addRows(const std::byte* rows, const std::byte* const (&packs)[2], s
   }
 }
 
-/** For matmulBrains: eight rows at a time, whose sums fill half of the registers. */
+/** For matmulBf16: eight rows at a time, whose sums fill half of the registers. */
 struct VectorMultiplier {
   struct Session {};
 

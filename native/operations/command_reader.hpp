@@ -1,22 +1,21 @@
 #pragma once
 #include <span>
 
-#include "engine.hpp"
+#include "commands.hpp"
+#include "operands.hpp"
+#include "program.hpp"
 
 namespace hearth {
 
-/** The operations' numbers, as engine/kernels/native/codes.ts has them. */
-enum class Code { Embed, RmsNorm, Multiply, Rope, Store, Attention, Swiglu, Softmax, Add, AttendPages, DivideRows };
-
 /**
- * Reads commands: numbers one after another, each command its code and operands. A vector's operand is its number,
- * offset and length; a missing one has number −1. Everything is checked against what the engine owns, so that no
- * command can touch memory beyond it.
+ * Reads commands (commands.hpp) and appends their operations to a program. Every operand is checked against what the
+ * engine owns, so that no command can touch memory beyond it.
  */
 class CommandReader {
  public:
-  CommandReader(const Engine& engine, std::span<const double> commands) : engine_(engine), left_(commands) {}
+  CommandReader(const Operands& operands, std::span<const double> commands) : operands_(operands), left_(commands) {}
   [[nodiscard]] bool atEnd() const { return left_.empty(); }
+  /** Reads the next command. Throws std::invalid_argument, before appending anything, if it is invalid. */
   void read(Program& program);
 
  private:
@@ -35,9 +34,11 @@ class CommandReader {
   void readAttention(Program& program);
   void readAttendPages(Program& program);
   void readDivideRows(Program& program);
-  void readElementwise(Program& program, Code code);
+  void readSwiglu(Program& program);
+  void readSoftmax(Program& program);
+  void readAdd(Program& program);
 
-  const Engine& engine_;
+  const Operands& operands_;
   std::span<const double> left_;
 };
 

@@ -62,7 +62,7 @@ inline void addTiles(const std::byte* const (&weights)[2], const std::byte* cons
   if constexpr (R == 2 && V == 2) _tile_stored(3, below + 16, sumStride);
 }
 
-/** For matmulBrains: two tiles of rows at a time. */
+/** For matmulBf16: two tiles of rows at a time. */
 struct TileMultiplier {
   using Session = TileSession;
 

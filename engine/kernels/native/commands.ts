@@ -1,30 +1,36 @@
 import type { Operation } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 
-/** The operations' numbers, as native/command_reader.hpp has them. */
-const CODES: Readonly<Record<Operation['kind'], number>> = {
-  embed: 0,
-  'rms-norm': 1,
-  multiply: 2,
-  rope: 3,
-  store: 4,
-  attention: 5,
-  swiglu: 6,
-  softmax: 7,
-  add: 8,
-  'attend-pages': 9,
-  'divide-rows': 10,
+/** A command's first number, and the operands that follow it (native/operations/commands.hpp). */
+export interface Command {
+  readonly code: number;
+  readonly operands: string;
+}
+
+/** The commands of the operations. The addon has the same list, and a test compares the two. */
+export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
+  embed: { code: 0, operands: 'matrix vector tokens' },
+  'rms-norm': { code: 1, operands: 'vector vector vector number' },
+  multiply: { code: 2, operands: 'matrix vector vector vector? flag flag' },
+  rope: { code: 3, operands: 'vector vector count count flag' },
+  store: { code: 4, operands: 'cache vector vector count' },
+  attention: { code: 5, operands: 'cache vector vector count count number' },
+  swiglu: { code: 6, operands: 'vector vector vector' },
+  softmax: { code: 7, operands: 'vector vector count' },
+  add: { code: 8, operands: 'vector vector' },
+  'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag' },
+  'divide-rows': { code: 10, operands: 'vector vector' },
 };
 
-/** Numbers one after another, in an array that grows and is used again. */
+/** Commands one after another, in an array that grows and is reused. */
 export interface CommandBuffer {
   numbers: Float64Array;
   count: number;
 }
 
-/** Appends an operation as native/command_reader.cpp reads it. */
+/** Appends an operation's command, its operands in the order of COMMANDS. */
 export function encode(buffer: CommandBuffer, operation: Operation): void {
-  push(buffer, CODES[operation.kind]);
+  push(buffer, COMMANDS[operation.kind].code);
   switch (operation.kind) {
     case 'embed':
       push(buffer, operation.table.id);
@@ -113,7 +119,7 @@ function push(buffer: CommandBuffer, value: number): void {
   buffer.numbers[buffer.count++] = value;
 }
 
-/** Number, offset and length; a vector that isn't there has number −1. */
+/** Number, offset and length; number −1 for a missing vector. */
 function pushVector(buffer: CommandBuffer, vector: Vector | undefined): void {
   push(buffer, vector?.id ?? -1);
   push(buffer, vector?.offset ?? 0);

@@ -13,8 +13,7 @@ namespace hearth {
 namespace {
 
 /** Weights that share a scale. */
-constexpr std::size_t scaleWeights(Type type) { return type == Type::Q4_K || type == Type::Q5_K ? 32 : 16; }
-constexpr bool superblockHasMinimum(Type type) { return scaleWeights(type) == 32 || type == Type::Q2_K; }
+constexpr std::size_t scaleWeights(Type type) { return formatOf(type).scaleWeights; }
 
 struct ChunkOrder {
   std::uint8_t chunk[8];
@@ -42,51 +41,72 @@ inline __m512i addHighBit(__m512i low, __m256i bits, int bit, int next, char amo
   return _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(amount));
 }
 
-/** All weights, quantOffset(T) above zero. */
+/** All weights as unsigned bytes, the zero point above zero; formats without it use shared kernels. */
 template <Type T>
-inline void decodeSuperblock(const std::uint8_t* block, __m512i (&out)[4]) {
-  if constexpr (T == Type::Q4_K || T == Type::Q5_K) {
-    const __m512i mask = _mm512_set1_epi8(15);
-    for (int half = 0; half < 2; half++) {
-      const __m512i packed = load512(block + (T == Type::Q4_K ? 16 : 48) + 64 * half);
-      out[2 * half] = _mm512_and_si512(packed, mask);
-      out[2 * half + 1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
-    }
-    if constexpr (T == Type::Q5_K) {
-      const __m256i bits = load256(block + 16);
-      out[0] = addHighBit(out[0], bits, 0, 2, 16);
-      out[1] = addHighBit(out[1], bits, 1, 3, 16);
-      out[2] = addHighBit(out[2], bits, 4, 6, 16);
-      out[3] = addHighBit(out[3], bits, 5, 7, 16);
-    }
+inline void decodeSuperblock(const std::uint8_t* block, __m512i (&out)[4]) = delete;
+
+/** The nibbles of 128 bytes: of Q4_K the weights, of Q5_K their lower four bits. */
+inline void decodeNibbles(const std::uint8_t* nibbles, __m512i (&out)[4]) {
+  const __m512i mask = _mm512_set1_epi8(15);
+  for (int half = 0; half < 2; half++) {
+    const __m512i packed = load512(nibbles + 64 * half);
+    out[2 * half] = _mm512_and_si512(packed, mask);
+    out[2 * half + 1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
   }
-  if constexpr (T == Type::Q2_K || T == Type::Q3_K) {
-    const __m512i packed = load512(block + (T == Type::Q2_K ? 16 : 32));
-    const __m512i mask = _mm512_set1_epi8(3);
-    out[0] = _mm512_and_si512(packed, mask);
-    out[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 2), mask);
-    out[2] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
-    out[3] = _mm512_and_si512(_mm512_srli_epi16(packed, 6), mask);
-    if constexpr (T == Type::Q3_K) {
-      const __m256i bits = load256(block);
-      for (int part = 0; part < 4; part++) out[part] = addHighBit(out[part], bits, part, 4 + part, 4);
-    }
-  }
-  if constexpr (T == Type::Q6_K) {
-    const __m512i low = _mm512_set1_epi8(15);
-    const __m512i six = _mm512_set1_epi8(63);
-    const __m512i left = join(_mm256_set1_epi16(4), _mm256_set1_epi16(2));
-    const __m512i right = join(_mm256_setzero_si256(), _mm256_set1_epi16(2));
-    for (int half = 0; half < 2; half++) {
-      const __m512i nibbles = load512(block + 64 * half);
-      // Two bits of each weight, moved to bits 4 and 5; the low nibble from one, the rest from the other, cut to six bits.
-      const __m512i two = _mm512_broadcast_i64x4(load256(block + 128 + 32 * half));
-      const __m512i first = _mm512_ternarylogic_epi32(nibbles, _mm512_sllv_epi16(two, left), low, 0xe4);
-      const __m512i second =
-          _mm512_ternarylogic_epi32(_mm512_srli_epi16(nibbles, 4), _mm512_srlv_epi16(two, right), low, 0xe4);
-      out[2 * half] = _mm512_and_si512(first, six);
-      out[2 * half + 1] = _mm512_and_si512(second, six);
-    }
+}
+
+template <>
+inline void decodeSuperblock<Type::Q4_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodeNibbles(block + 16, out);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q5_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodeNibbles(block + 48, out);
+  const __m256i bits = load256(block + 16);
+  out[0] = addHighBit(out[0], bits, 0, 2, 16);
+  out[1] = addHighBit(out[1], bits, 1, 3, 16);
+  out[2] = addHighBit(out[2], bits, 4, 6, 16);
+  out[3] = addHighBit(out[3], bits, 5, 7, 16);
+}
+
+/** The pairs of bits of 64 bytes: of Q2_K the weights, of Q3_K their lower two bits. */
+inline void decodePairs(const std::uint8_t* pairs, __m512i (&out)[4]) {
+  const __m512i packed = load512(pairs);
+  const __m512i mask = _mm512_set1_epi8(3);
+  out[0] = _mm512_and_si512(packed, mask);
+  out[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 2), mask);
+  out[2] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+  out[3] = _mm512_and_si512(_mm512_srli_epi16(packed, 6), mask);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q2_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodePairs(block + 16, out);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q3_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  decodePairs(block + 32, out);
+  const __m256i bits = load256(block);
+  for (int part = 0; part < 4; part++) out[part] = addHighBit(out[part], bits, part, 4 + part, 4);
+}
+
+template <>
+inline void decodeSuperblock<Type::Q6_K>(const std::uint8_t* block, __m512i (&out)[4]) {
+  const __m512i low = _mm512_set1_epi8(15);
+  const __m512i six = _mm512_set1_epi8(63);
+  const __m512i left = join(_mm256_set1_epi16(4), _mm256_set1_epi16(2));
+  const __m512i right = join(_mm256_setzero_si256(), _mm256_set1_epi16(2));
+  for (int half = 0; half < 2; half++) {
+    const __m512i nibbles = load512(block + 64 * half);
+    // Two bits of each weight, moved to bits 4 and 5; the low nibble from one, the rest from the other, cut to six bits.
+    const __m512i two = _mm512_broadcast_i64x4(load256(block + 128 + 32 * half));
+    const __m512i first = _mm512_ternarylogic_epi32(nibbles, _mm512_sllv_epi16(two, left), low, 0xe4);
+    const __m512i second =
+        _mm512_ternarylogic_epi32(_mm512_srli_epi16(nibbles, 4), _mm512_srlv_epi16(two, right), low, 0xe4);
+    out[2 * half] = _mm512_and_si512(first, six);
+    out[2 * half + 1] = _mm512_and_si512(second, six);
   }
 }
 
@@ -156,7 +176,7 @@ inline __m512i addProducts(__m512i sums, const __m512i (&weights)[4], const std:
   return _mm512_dpwssd_epi32(sums, _mm512_packs_epi32(first, second), scales);
 }
 
-/** Σ over a superblock of scale·weights·(128·high + low), weights quantOffset(T) above zero; low is 0 where bytes are rounded to. */
+/** Σ over a superblock of scale·weights·(128·high + low), weights zeroPoint above zero; low is 0 where bytes are rounded to. */
 template <Type T, Rounding R>
 inline __m512 dotSuperblock(const __m512i (&weights)[4], const std::int8_t* high, const std::int8_t* low,
                             __m512i scales) {
@@ -182,7 +202,7 @@ inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activat
       const __m128i minimums = _mm_and_si128(_mm_srli_epi16(load128(block), 4), _mm_set1_epi8(15));
       return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(minimums)), sums);
     }
-    const __m512 offset = _mm512_mul_ps(sums, _mm512_set1_ps(static_cast<float>(quantOffset(T))));
+    const __m512 offset = _mm512_mul_ps(sums, _mm512_set1_ps(static_cast<float>(formatOf(T).zeroPoint)));
     return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(packed)), offset);
   }
 }
@@ -201,11 +221,11 @@ inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, std::si
       decodeSuperblock<T>(block, weights);
       const __m128i packed = packedScales<T>(block);
       const __m256i wide =
-          T == Type::Q6_K || T == Type::Q3_K ? _mm256_cvtepi8_epi16(packed) : _mm256_cvtepu8_epi16(packed);
+          formatOf(T).hasMinimum ? _mm256_cvtepu8_epi16(packed) : _mm256_cvtepi8_epi16(packed);
       const __m512 dot = dotSuperblock<T, R>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
       const __m128 factors = scaleAndMinimum<T>(block);
       const __m128 scale = _mm_mul_ss(factors, _mm_load_ss(x.scales + i));
-      const __m128 unit = superblockHasMinimum(T) ? _mm_movehdup_ps(factors) : factors;
+      const __m128 unit = formatOf(T).hasMinimum ? _mm_movehdup_ps(factors) : factors;
       const __m512 below = _mm512_mul_ps(belowZero<T>(block, packed, x, i), _mm512_broadcastss_ps(unit));
       sums[r] = _mm512_add_ps(sums[r], _mm512_fmsub_ps(dot, _mm512_broadcastss_ps(scale), below));
     }

@@ -10,7 +10,7 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
-/** How often `part` goes into `whole`, which it must do exactly and at least once. */
+/** `whole` divided by `part`. Throws unless that is a whole number of at least 1. */
 std::size_t times(std::size_t whole, std::size_t part, const char* what) {
   require(part > 0 && whole >= part && whole % part == 0, what);
   return whole / part;
@@ -35,8 +35,8 @@ std::span<float> CommandReader::slice() {
   const std::size_t index = count();
   const std::size_t offset = count();
   const std::size_t length = count();
-  require(index < engine_.vectors_.size(), "there is no such vector");
-  const Buffer& buffer = *engine_.vectors_[index];
+  require(index < operands_.vectors.size(), "there is no such vector");
+  const Buffer& buffer = *operands_.vectors[index];
   const std::size_t size = buffer.size() / sizeof(float);
   require(offset <= size && length <= size - offset, "a slice reaches beyond its vector");
   return {reinterpret_cast<float*>(buffer.data()) + offset, length};
@@ -51,20 +51,20 @@ std::span<float> CommandReader::optionalSlice() {
 
 const MatrixView& CommandReader::matrix() {
   const std::size_t index = count();
-  require(index < engine_.matrices_.size(), "there is no such matrix");
-  return engine_.matrices_[index];
+  require(index < operands_.matrices.size(), "there is no such matrix");
+  return operands_.matrices[index];
 }
 
 const CacheView& CommandReader::cache() {
   const std::size_t index = count();
-  require(index < engine_.caches_.size() && engine_.caches_[index], "there is no such cache");
-  return engine_.caches_[index]->view;
+  require(index < operands_.caches.size() && operands_.caches[index], "there is no such cache");
+  return operands_.caches[index]->view;
 }
 
 void CommandReader::read(Program& program) {
   const std::size_t number = count();
-  require(number <= static_cast<std::size_t>(Code::DivideRows), "there is no such operation");
-  switch (const auto code = static_cast<Code>(number)) {
+  require(number < commandCount, "there is no such operation");
+  switch (static_cast<Code>(number)) {
     case Code::Embed:
       return readEmbed(program);
     case Code::RmsNorm:
@@ -82,9 +82,11 @@ void CommandReader::read(Program& program) {
     case Code::DivideRows:
       return readDivideRows(program);
     case Code::Swiglu:
+      return readSwiglu(program);
     case Code::Softmax:
+      return readSoftmax(program);
     case Code::Add:
-      return readElementwise(program, code);
+      return readAdd(program);
   }
 }
 
@@ -120,7 +122,7 @@ void CommandReader::readMultiply(Program& program) {
   const std::size_t tokens = times(x.size(), weights.columns, "multiply: x isn't whole rows");
   require(y.size() == tokens * weights.rows, "multiply: y doesn't fit x");
   require(bias.empty() || bias.size() == weights.rows, "multiply: the bias doesn't fit the matrix");
-  program.multiply(weights, x, y, bias, accumulate, rounding, engine_.pool_.size());
+  program.multiply({weights, x, y, bias, accumulate, rounding});
 }
 
 void CommandReader::readRope(Program& program) {
@@ -201,21 +203,29 @@ void CommandReader::readDivideRows(Program& program) {
   program.append(DivideRowsOperation{divisors, y});
 }
 
-void CommandReader::readElementwise(Program& program, Code code) {
-  const auto first = slice();
-  const auto second = slice();
-  require(second.size() == first.size(), "operands of an elementwise operation differ in length");
-  if (code == Code::Swiglu) {
-    const auto y = slice();
-    require(y.size() == first.size(), "swiglu: y differs from the gate");
-    program.append(SwigluOperation{first, second, y});
-  } else if (code == Code::Softmax) {
-    const std::size_t width = count();
-    times(first.size(), width, "softmax: x isn't whole rows");
-    program.append(SoftmaxOperation{first, second, width});
-  } else {
-    program.append(AddOperation{first, second});
-  }
+void CommandReader::readSwiglu(Program& program) {
+  const auto gate = slice();
+  const auto up = slice();
+  const auto y = slice();
+  require(up.size() == gate.size(), "swiglu: up differs from the gate in length");
+  require(y.size() == gate.size(), "swiglu: y differs from the gate in length");
+  program.append(SwigluOperation{gate, up, y});
+}
+
+void CommandReader::readSoftmax(Program& program) {
+  const auto x = slice();
+  const auto y = slice();
+  const std::size_t width = count();
+  require(y.size() == x.size(), "softmax: y differs from x in length");
+  times(x.size(), width, "softmax: x isn't whole rows");
+  program.append(SoftmaxOperation{x, y, width});
+}
+
+void CommandReader::readAdd(Program& program) {
+  const auto x = slice();
+  const auto y = slice();
+  require(y.size() == x.size(), "add: y differs from x in length");
+  program.append(AddOperation{x, y});
 }
 
 }  // namespace hearth

@@ -10,7 +10,6 @@ namespace {
 template <class S, Type T>
 float dotQuantized(const std::uint8_t* row, const Activations& x, std::size_t columns) {
   constexpr std::size_t block = formatOf(T).block;
-  constexpr bool hasMinimum = T == Type::Q5_1 || T == Type::Q2_K || T == Type::Q4_K || T == Type::Q5_K;
   Unpacked<block> weights;
   auto sums = S::set(0);
   float below = 0;
@@ -18,7 +17,7 @@ float dotQuantized(const std::uint8_t* row, const Activations& x, std::size_t co
     unpack<T>(row + i * formatOf(T).bytes, weights);
     const auto dots = S::dotGroups(weights.quants, x.high + i * block, x.low + i * block, weights.scales, block);
     sums = S::multiplyAdd(dots, S::set(weights.scale * x.scales[i]), sums);
-    if constexpr (hasMinimum) {
+    if constexpr (formatOf(T).hasMinimum) {
       float products = 0;
       for (std::size_t group = 0; group < block / 16; group++) {
         products += static_cast<float>(weights.minimums[group]) * x.sums[i * (block / 16) + group];

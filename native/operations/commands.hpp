@@ -1,0 +1,41 @@
+#pragma once
+#include <cstddef>
+
+namespace hearth {
+
+/**
+ * The commands that JavaScript sends, one row each: name, operands. A command is an array of numbers: its code, which is
+ * its place in this list, then its operands:
+ *   matrix, cache: its number; vector: number, offset and length; vector?: the same, number −1 if there is none;
+ *   number, count, flag: one number; tokens: how many, then each; pages: how many, then cache, first and count of each.
+ * engine/kernels/native/commands.ts has the same list for TypeScript, and a test compares the two.
+ */
+#define HEARTH_COMMANDS(X)                                                                          \
+  X(Embed, "embed", "matrix vector tokens")                                                         \
+  X(RmsNorm, "rms-norm", "vector vector vector number")                                             \
+  X(Multiply, "multiply", "matrix vector vector vector? flag flag")                                 \
+  X(Rope, "rope", "vector vector count count flag")                                                 \
+  X(Store, "store", "cache vector vector count")                                                    \
+  X(Attention, "attention", "cache vector vector count count number")                               \
+  X(Swiglu, "swiglu", "vector vector vector")                                                       \
+  X(Softmax, "softmax", "vector vector count")                                                      \
+  X(Add, "add", "vector vector")                                                                    \
+  X(AttendPages, "attend-pages", "pages vector vector vector vector count count number flag")       \
+  X(DivideRows, "divide-rows", "vector vector")
+
+#define HEARTH_CODE(code, ...) code,
+enum class Code { HEARTH_COMMANDS(HEARTH_CODE) };
+#undef HEARTH_CODE
+
+struct Command {
+  const char* name;
+  const char* operands;
+};
+
+#define HEARTH_ROW(code, ...) {__VA_ARGS__},
+inline constexpr Command commands[] = {HEARTH_COMMANDS(HEARTH_ROW)};
+#undef HEARTH_ROW
+
+inline constexpr std::size_t commandCount = sizeof commands / sizeof commands[0];
+
+}  // namespace hearth

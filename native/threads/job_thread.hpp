@@ -1,0 +1,193 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace hearth {
+
+/** Seconds on the clock of the outcomes, which never goes back. */
+double secondsNow();
+
+/** The number by which the operating system knows the calling thread; 0 where threads have none. */
+int systemThread();
+
+/** What is known of every job once it has ended; kinds of jobs add fields of their own. */
+struct JobOutcome {
+  /** Seconds on the clock of secondsNow. */
+  double start = 0;
+  double end = 0;
+  bool cancelled = false;
+  /** Empty if the job succeeded. */
+  std::string error;
+};
+
+enum class Priority { Normal, Urgent };
+
+/**
+ * A thread of its own that does jobs one after another, so that callers block only in `wait`. A job is done in steps;
+ * between two steps an urgent job may go first. Jobs of the same priority are done in the order of submission.
+ * `Outcome` derives from JobOutcome.
+ */
+template <class Job, class Outcome>
+class JobThread {
+ public:
+  /** Does the next step of a job, on the thread. Returns whether it was the last. An exception ends the job. */
+  using Step = std::function<bool(Job&, Outcome&)>;
+
+  explicit JobThread(Step step) : step_(std::move(step)), thread_([this] { serve(); }) {}
+
+  /** Abandons unfinished jobs after the current step, and calls what waits for them in `whenDone`. */
+  ~JobThread() {
+    {
+      const std::lock_guard guard(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    for (auto& [number, entry] : entries_) {
+      if (entry.callback) entry.callback();
+    }
+  }
+
+  JobThread(const JobThread&) = delete;
+  JobThread& operator=(const JobThread&) = delete;
+
+  /** Returns the job's number. */
+  std::size_t submit(Job job, Priority priority) {
+    const std::lock_guard guard(mutex_);
+    const std::size_t number = nextNumber_++;
+    entries_[number].job.emplace(std::move(job));
+    queueOf(priority).push_back(number);
+    changed_.notify_all();
+    return number;
+  }
+
+  /** Blocks until the job has ended. The outcome is given once: the number is invalid afterwards. */
+  Outcome wait(std::size_t number) {
+    std::unique_lock guard(mutex_);
+    const auto found = find(number);
+    changed_.wait(guard, [&] { return found->second.finished; });
+    return take(found);
+  }
+
+  /** The outcome if the job has ended; then the number is invalid afterwards. */
+  std::optional<Outcome> poll(std::size_t number) {
+    const std::lock_guard guard(mutex_);
+    const auto found = find(number);
+    if (!found->second.finished) return std::nullopt;
+    return take(found);
+  }
+
+  /**
+   * Calls `callback` once the job has ended, or will never end because this is destroyed: from the thread, or at once
+   * from this one.
+   */
+  void whenDone(std::size_t number, std::function<void()> callback) {
+    {
+      const std::lock_guard guard(mutex_);
+      const auto found = entries_.find(number);
+      if (found != entries_.end() && !found->second.finished) {
+        found->second.callback = std::move(callback);
+        return;
+      }
+    }
+    callback();
+  }
+
+  /** Ends the job after its current step. */
+  void cancel(std::size_t number) {
+    const std::lock_guard guard(mutex_);
+    const auto found = entries_.find(number);
+    if (found != entries_.end() && !found->second.finished) found->second.outcome.cancelled = true;
+  }
+
+  /** The operating system's number of the thread; 0 until it runs, and where threads have none. */
+  [[nodiscard]] int thread() const { return systemThread_; }
+
+ private:
+  struct Entry {
+    /** Empty once the job has ended: what it held in memory is released. */
+    std::optional<Job> job;
+    Outcome outcome{};
+    bool begun = false;
+    bool finished = false;
+    std::function<void()> callback;
+  };
+  using Entries = std::map<std::size_t, Entry>;
+
+  std::deque<std::size_t>& queueOf(Priority priority) { return priority == Priority::Urgent ? urgent_ : normal_; }
+
+  typename Entries::iterator find(std::size_t number) {
+    const auto found = entries_.find(number);
+    if (found == entries_.end()) throw std::invalid_argument("there is no such job");
+    return found;
+  }
+
+  Outcome take(typename Entries::iterator found) {
+    Outcome outcome = std::move(found->second.outcome);
+    entries_.erase(found);
+    return outcome;
+  }
+
+  void serve() noexcept {
+    systemThread_ = hearth::systemThread();
+    std::unique_lock guard(mutex_);
+    for (;;) {
+      changed_.wait(guard, [this] { return stopping_ || !urgent_.empty() || !normal_.empty(); });
+      if (stopping_) return;
+      std::deque<std::size_t>& queue = urgent_.empty() ? normal_ : urgent_;
+      // Entries of a map stay in place, and only finished ones are erased.
+      Entry& entry = entries_.at(queue.front());
+      if (!entry.begun) {
+        entry.begun = true;
+        entry.outcome.start = entry.outcome.end = secondsNow();
+      }
+      bool last = entry.outcome.cancelled;
+      if (!last) {
+        guard.unlock();
+        try {
+          last = step_(*entry.job, entry.outcome);
+        } catch (const std::exception& error) {
+          entry.outcome.error = error.what();
+          last = true;
+        }
+        guard.lock();
+        entry.outcome.end = secondsNow();
+      }
+      if (!last) continue;
+      queue.pop_front();
+      entry.finished = true;
+      entry.job.reset();
+      const auto callback = std::exchange(entry.callback, nullptr);
+      changed_.notify_all();
+      if (!callback) continue;
+      guard.unlock();
+      callback();
+      guard.lock();
+    }
+  }
+
+  Step step_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Entries entries_;
+  /** Numbers of unfinished jobs, in the order in which they are done. */
+  std::deque<std::size_t> urgent_;
+  std::deque<std::size_t> normal_;
+  std::size_t nextNumber_ = 1;
+  bool stopping_ = false;
+  std::atomic<int> systemThread_{0};
+  /** Last, so that everything else exists when it starts. */
+  std::thread thread_;
+};
+
+}  // namespace hearth

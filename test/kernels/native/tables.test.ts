@@ -1,0 +1,108 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Kernels } from '../../../engine/kernels/kernels.ts';
+import { COMMANDS, type CommandBuffer, encode } from '../../../engine/kernels/native/commands.ts';
+import { PAGE_JOB_CODES } from '../../../engine/kernels/native/file-pages.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import type { Operation } from '../../../engine/kernels/operation.ts';
+import { QUANTIZATIONS, type QuantizationFormat } from '../../../engine/model/quantization.ts';
+import { testNative } from '../native-sets.ts';
+
+testNative('formats are the same in both languages: names, numbers, block sizes, minimums', (native) => {
+  const rows = Object.entries<QuantizationFormat>(QUANTIZATIONS).map(([name, row]) => {
+    const { ggmlType, block, bytes, hasMinimum } = row;
+    return { name, ggmlType, block, bytes, hasMinimum };
+  });
+  assert.equal(native.formats(), rows);
+});
+
+testNative('commands are the same in both languages: names, codes, operands', (native) => {
+  const listed = native.commands().map(({ name, operands }, code) => [name, { code, operands }]);
+  assert.equal(Object.fromEntries(listed), COMMANDS);
+});
+
+testNative('jobs on pages have the same codes in both languages', (native) => {
+  const codes = Object.entries(PAGE_JOB_CODES).sort((a, b) => a[1] - b[1]);
+  assert.equal(
+    codes.map(([, code]) => code),
+    codes.map((_, place) => place),
+  );
+  assert.equal(native.pageJobs(), [...codes.map(([name]) => name), 'read']);
+});
+
+/** An operation of every kind, on vectors of two tokens and two heads. */
+function everyOperation(kernels: Kernels): Operation[] {
+  const matrix = kernels.matrix({ source: new Uint8Array(16), type: 'F32', rows: 2, columns: 2 });
+  const cache = kernels.cache({ type: 'F32', kvHeads: 1, capacity: 4, headSize: 2 });
+  const [x, y, both] = [kernels.vector([1, 2, 3, 4]), kernels.vector(4), kernels.vector([1, 1])];
+  const heads = kernels.vector(8);
+  return [
+    { kind: 'embed', table: matrix, tokens: [0, 1], y },
+    { kind: 'rms-norm', x, weight: both, y, epsilon: 1e-5 },
+    { kind: 'multiply', matrix, x, y },
+    { kind: 'multiply', matrix, x, y, bias: both, accumulate: true, rounding: 'byte' },
+    { kind: 'rope', x, angles: kernels.vector(4), heads: 1, headSize: 2, pairs: 'halves' },
+    { kind: 'store', cache, keys: x, values: y, position: 0 },
+    { kind: 'attention', cache, queries: x, y, heads: 1, position: 0, scale: 1 },
+    {
+      kind: 'attend-pages',
+      pages: [
+        { cache, first: 0, count: 1 },
+        { cache, first: 1, count: 1 },
+      ],
+      queries: heads,
+      y: kernels.vector(8),
+      largest: kernels.vector(4),
+      totals: kernels.vector(4),
+      heads: 2,
+      position: 1,
+      scale: 1,
+      begins: true,
+    },
+    { kind: 'divide-rows', divisors: kernels.vector([1, 2]), y },
+    { kind: 'swiglu', gate: x, up: x, y },
+    { kind: 'softmax', x, y, width: 2 },
+    { kind: 'add', x, y },
+  ];
+}
+
+/** How many numbers the operands of a command take, from its first operand on. */
+function operandCount(operands: string, numbers: readonly number[]): number {
+  let at = 0;
+  for (const operand of operands.split(' ')) {
+    if (operand === 'tokens') at += 1 + (numbers[at] as number);
+    else if (operand === 'pages') at += 1 + 3 * (numbers[at] as number);
+    else at += operand === 'vector' || operand === 'vector?' ? 3 : 1;
+  }
+  return at;
+}
+
+testNative('every operation is encoded as its code and the operands listed for it', () => {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const operations = everyOperation(kernels);
+  assert.equal(new Set(operations.map(({ kind }) => kind)), new Set(Object.keys(COMMANDS)));
+  for (const operation of operations) {
+    const buffer: CommandBuffer = { numbers: new Float64Array(4), count: 0 };
+    encode(buffer, operation);
+    const [code, ...operands] = buffer.numbers.subarray(0, buffer.count);
+    const command = COMMANDS[operation.kind];
+    assert.is(code, command.code);
+    assert.is(operands.length, operandCount(command.operands, operands), operation.kind);
+  }
+  kernels.close();
+});
+
+testNative('the addon reads each command to its end: another may follow, and none may be cut short', (native) => {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  const operations = everyOperation(kernels);
+  kernels.run(operations.flatMap((operation) => [operation, operation]));
+  kernels.close();
+  const engine = new native.Engine('auto', 1, false);
+  for (const { kind } of operations) {
+    const cut = Float64Array.of(COMMANDS[kind].code);
+    assert.throws(() => engine.run(cut, 1), /ends before its operands do/, kind);
+  }
+  engine.close();
+});
+
+test.run();
