@@ -1,18 +1,27 @@
-import { median } from '../lib/median.ts';
+import { median } from '../report/median.ts';
+import type { Answer, Comparison, Use } from './comparison.ts';
 
-/** How far results lie from published ones: in the middle, without sign, and the error that is largest, with it. */
+/** How far results lie from published ones. */
 export interface Accuracy {
   readonly cells: number;
+  /** Median of the errors without sign. */
   readonly median: number;
+  /** The largest error, with its sign. */
   readonly worst: number;
 }
 
-/** Of errors with their signs (quantities.ts); undefined where there is none. */
+/** Accuracy of errors with their signs; undefined where there is none. */
 export function accuracyOf(errors: readonly number[]): Accuracy | undefined {
   const [first, ...rest] = errors;
   if (first === undefined) return undefined;
   const worst = rest.reduce((most, error) => (Math.abs(error) > Math.abs(most) ? error : most), first);
   return { cells: errors.length, median: median(errors.map(Math.abs)), worst };
+}
+
+/** Accuracy of one answer over the comparisons of one use. */
+export function accuracyOn(comparisons: readonly Comparison[], use: Use, answer: Answer): Accuracy | undefined {
+  const own = comparisons.filter((one) => one.use === use);
+  return accuracyOf(own.flatMap((one) => one[`${answer}Error`] ?? []));
 }
 
 /** No error is larger than `limit`. */

@@ -1,50 +1,113 @@
-import type { Outcome } from '../../datasets/published.ts';
+/**
+ * The engine that holds papers against predictions and simulations. A paper turns its rules and machines into a list of
+ * rules, one per printed cell and reading of a system; compare() answers each and works out the errors. Summaries
+ * (summary.ts), records (record.ts), tables and charts (tables.ts, charts.ts) read comparisons and nothing else.
+ */
+
+import type { Outcome, PublishedCell } from '../../datasets/published.ts';
 
 /** Papers, by the name that the command line takes. */
-export type Paper = 'prima' | 'helm' | 'heterollm';
+export type PaperName = 'prima' | 'helm' | 'heterollm';
 
-/** A cell of any paper beside what comes out here: what the drift gate and the report of all papers are made of. */
-export interface ReproducedCell {
-  readonly paper: Paper;
-  readonly table: string;
-  readonly row: string;
-  readonly column: string;
-  /** Which of several policies of one system; '' where there is one. */
-  readonly policy: string;
-  readonly unit: string;
-  readonly published: number | Outcome;
-  readonly predicted: number | Outcome | undefined;
-  readonly simulated: number | Outcome | undefined;
-  /** Signed shares of the published value; of shares, differences. */
-  readonly predictedError: number | undefined;
-  readonly simulatedError: number | undefined;
-  /** Half-width of what the cell can tell, in the terms of the errors; undefined for outcomes. */
-  readonly noise: number | undefined;
-  /** `fit`: a constant was fitted to the cell or may be; `held-out`: none. */
-  readonly use: 'fit' | 'held-out';
-  /** Largest error that is aimed at. */
+/** A figure in the unit of its rule, or what a table prints in its place. */
+export type Quantity = number | Outcome;
+
+export const ANSWERS = ['predicted', 'simulated'] as const;
+/** Closed forms, or the simulation event by event. */
+export type Answer = (typeof ANSWERS)[number];
+
+/** `fit`: a constant was fitted to the cell or may be; `held-out`: none. */
+export type Use = 'fit' | 'held-out';
+
+/** How people read a use. */
+export const USE_NAMES: Readonly<Record<Use, string>> = { fit: 'fit', 'held-out': 'held out' };
+
+/** What comes out here for a cell; undefined where an answer has no word for it. */
+export interface Answers<Detail> {
+  readonly predicted: Quantity | undefined;
+  readonly simulated: Quantity | undefined;
+  /** Largest error that is aimed at, a share; undefined where nothing is claimed. */
   readonly target: number | undefined;
+  /** What the paper's own tables show beside it: plans, remarks, ranges. */
+  readonly detail: Detail;
 }
 
-/** A line of the summary: the cells of a table that belong together. */
-export interface SummaryRow {
-  readonly paper: Paper;
-  readonly table: string;
-  readonly what: string;
-  /** Cells held out, and those that were fitted to or may be. */
-  readonly heldOut: number;
-  readonly fit: number;
-  /** Of what is claimed, over cells held out: without sign, and the largest with its sign. Undefined without cells. */
-  readonly median: number | undefined;
-  readonly worst: number | undefined;
-  /** Which of the answers is claimed; '' where both are the same or it is neither. */
-  readonly answer: 'predicted' | 'simulated' | '';
-  /** Of outcomes, splits and other cells that agree or don't: how many do. */
-  readonly agreeing: { readonly agree: number; readonly of: number } | undefined;
-  readonly target: number | undefined;
-  readonly met: boolean | undefined;
-  /** What else the verdict needs. */
-  readonly note: string;
-  /** Errors are differences of shares: percentage points. */
-  readonly points?: boolean;
+/** A printed cell and how its figure comes about here. */
+export interface Rule<Detail> {
+  readonly paper: PaperName;
+  readonly cell: PublishedCell;
+  /** Which of several readings of one system; '' where there is one. */
+  readonly policy: string;
+  /** Of the values; the errors of a `share` are differences, of anything else shares of the published value. */
+  readonly unit: string;
+  readonly published: Quantity;
+  /** Half-width of what the cell can tell, in the terms of the errors; undefined for outcomes. */
+  readonly noise: number | undefined;
+  readonly use: Use;
+  readonly answer: () => Answers<Detail>;
+}
+
+/** A printed cell beside what comes out here. */
+export interface Comparison<Detail = unknown> extends Omit<Rule<Detail>, 'answer'>, Answers<Detail> {
+  readonly predictedError: number | undefined;
+  readonly simulatedError: number | undefined;
+}
+
+/** Answers every rule, in order. @param step is told which cell is next */
+export function compare<Detail>(rules: readonly Rule<Detail>[], step: (label: string) => void): Comparison<Detail>[] {
+  return rules.map(({ answer, ...rule }) => {
+    const { table, row, column } = rule.cell;
+    step(`${table}, ${row}, ${column}`);
+    const answers = answer();
+    const error = (found: Quantity | undefined): number | undefined => errorOf(found, rule);
+    return {
+      ...rule,
+      ...answers,
+      predictedError: error(answers.predicted),
+      simulatedError: error(answers.simulated),
+    };
+  });
+}
+
+/**
+ * How far a result lies from the cell, with its sign: for shares the difference (0.01 is a point), for everything else
+ * the share of the published value. What keeps an upper bound has no error; undefined where a side is no number.
+ */
+export function errorOf(
+  found: Quantity | undefined,
+  { published, unit, cell }: Pick<Rule<unknown>, 'published' | 'unit' | 'cell'>,
+): number | undefined {
+  if (typeof found !== 'number' || typeof published !== 'number' || published === 0) return undefined;
+  const error = unit === 'share' ? found - published : found / published - 1;
+  return isUpperBound(cell) ? Math.max(0, error) : error;
+}
+
+/** The paper prints `≤`: less is no error. */
+export function isUpperBound({ note }: PublishedCell): boolean {
+  return note.startsWith('upper bound');
+}
+
+/** Whether both sides say that it runs, or both that it doesn't; undefined where nothing is modelled. */
+export function outcomeAgrees({ published, predicted }: Comparison): boolean | undefined {
+  return predicted === undefined ? undefined : (typeof published === 'number') === (typeof predicted === 'number');
+}
+
+/** The cell at a place. @throws RangeError that names the place where it is not on file */
+export function cellAt(
+  cells: readonly PublishedCell[],
+  { table, row, column }: Pick<PublishedCell, 'table' | 'row' | 'column'>,
+): PublishedCell {
+  const found = cells.find((cell) => cell.table === table && cell.row === row && cell.column === column);
+  if (found === undefined) throw new RangeError(`no published cell at ${table}, ${row}, ${column}`);
+  return found;
+}
+
+/** Where two prints or two statements of a paper exclude each other. */
+export interface Conflict {
+  readonly subject: string;
+  readonly printed: string;
+  /** What it says elsewhere, or what follows from it. */
+  readonly against: string;
+  /** What comes out here. */
+  readonly here: string;
 }

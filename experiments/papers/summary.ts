@@ -1,56 +1,169 @@
-import { formatPercent } from '../../engine/terminal/format.ts';
-import type { ReportColumn, TableBlock } from '../lib/report.ts';
-import type { SummaryRow } from './comparison.ts';
+import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
+import type { Column, Table } from '../report/columns.ts';
+import { accuracyOn } from './accuracy.ts';
+import type { Answer, Comparison, PaperName } from './comparison.ts';
 import { errorText, medianText } from './text.ts';
 
-export const SUMMARY_COLUMNS: readonly ReportColumn[] = [
-  { title: 'table' },
-  { title: 'cells of' },
-  { title: 'held out', align: 'right' },
-  { title: 'fitted', align: 'right' },
-  { title: 'median', align: 'right' },
-  { title: 'worst', align: 'right' },
-  { title: 'answer', label: true },
-  { title: 'target', align: 'right' },
-  { title: 'verdict', label: true },
-  { title: 'note' },
-];
-const VERDICT = 8;
+/** Papers as reports call them, in the order in which they are shown. */
+export const PAPER_TITLES: Readonly<Record<PaperName, string>> = {
+  prima: 'prima.cpp',
+  helm: 'HELM',
+  heterollm: 'HeteroLLM',
+};
 
-/** A line per group of cells. */
-export function summaryTableBlock(rows: readonly SummaryRow[], title?: string): TableBlock {
+/** A line of the summary: the cells of a table that belong together. */
+export interface SummaryRow {
+  readonly paper: PaperName;
+  readonly table: string;
+  readonly what: string;
+  /** Cells with an error that are held out, and those that were fitted to or may be. */
+  readonly heldOut: number;
+  readonly fit: number;
+  /** Errors of what is claimed over cells held out: median without sign, and the largest with its sign. */
+  readonly median: number | undefined;
+  readonly worst: number | undefined;
+  /** Which of the answers is claimed; '' where both are the same or it is neither. */
+  readonly answer: Answer | '';
+  /** How many outcomes, splits and the like agree. */
+  readonly agreeing: { readonly agree: number; readonly of: number } | undefined;
+  readonly target: number | undefined;
+  readonly met: boolean | undefined;
+  /** What else the verdict needs. */
+  readonly note: string;
+  /** Errors are differences of shares: percentage points. */
+  readonly points?: boolean;
+}
+
+/** Comparisons that belong together, and what is claimed about them. */
+export interface SummaryGroup {
+  readonly paper: PaperName;
+  readonly table: string;
+  readonly what: string;
+  readonly comparisons: readonly Comparison[];
+  readonly answer: Answer;
+  /** Shown in place of the answer: '' where both answers are the same. */
+  readonly shownAnswer?: Answer | '';
+  readonly target: number | undefined;
+  /** Whether a comparison keeps the target; unless given, its error is at most that. */
+  readonly keeps?: (comparison: Comparison) => boolean;
+  readonly note?: string;
+  readonly points?: boolean;
+}
+
+/** The line of a group; its target is met where every comparison that is held out keeps it. */
+export function summaryRow(group: SummaryGroup): SummaryRow {
+  const { paper, table, what, comparisons, answer, shownAnswer = answer, target, note = '', points } = group;
+  const accuracy = accuracyOn(comparisons, 'held-out', answer);
+  const within = (one: Comparison): boolean => Math.abs(one[`${answer}Error`] ?? 0) <= (target ?? 0);
+  const held = comparisons.filter(({ use }) => use === 'held-out');
   return {
-    kind: 'table',
-    ...(title !== undefined && { title }),
-    columns: SUMMARY_COLUMNS,
-    rows: rows.map(summaryCells),
-    tones: rows.map(({ met }) =>
-      SUMMARY_COLUMNS.map((_, index) => (index !== VERDICT || met === undefined ? undefined : met ? 'good' : 'bad')),
-    ),
-    groups: true,
+    paper,
+    table,
+    what,
+    heldOut: accuracy?.cells ?? 0,
+    fit: accuracyOn(comparisons, 'fit', answer)?.cells ?? 0,
+    median: accuracy?.median,
+    worst: accuracy?.worst,
+    answer: shownAnswer,
+    agreeing: undefined,
+    target,
+    met: target === undefined || accuracy === undefined ? undefined : held.every(group.keeps ?? within),
+    note,
+    ...(points !== undefined && { points }),
   };
 }
 
-/** The cells of a line, below SUMMARY_COLUMNS. */
-export function summaryCells(row: SummaryRow): string[] {
-  const { agreeing, median, worst, points = false } = row;
-  const metric = points ? 'memory-pressure' : 'tpot';
-  return [
-    row.table,
-    row.what,
-    count(row.heldOut),
-    count(row.fit),
-    agreeing === undefined
-      ? median === undefined
-        ? ''
-        : medianText(metric, median)
-      : `${agreeing.agree} of ${agreeing.of}`,
-    errorText(metric, worst),
-    row.answer,
-    row.target === undefined ? '' : `±${formatPercent(row.target)}`,
-    row.met === undefined ? '' : row.met ? 'kept' : 'missed',
-    row.note,
-  ];
+/** The line of outcomes, splits and the like, of which so many agree. */
+export function agreementRow(
+  place: Pick<SummaryRow, 'paper' | 'table' | 'what'>,
+  agreeing: NonNullable<SummaryRow['agreeing']>,
+  note: string,
+): SummaryRow {
+  return {
+    ...place,
+    heldOut: 0,
+    fit: 0,
+    median: undefined,
+    worst: undefined,
+    answer: '',
+    agreeing,
+    target: undefined,
+    met: agreeing.agree === agreeing.of,
+    note,
+  };
 }
 
+const unitOf = ({ points = false }: SummaryRow): string => (points ? 'share' : '');
 const count = (cells: number): string => (cells === 0 ? '' : String(cells));
+const agreement = ({ agreeing }: SummaryRow): string | undefined => agreeing && `${agreeing.agree} of ${agreeing.of}`;
+
+const COLUMNS: readonly Column<SummaryRow>[] = [
+  { title: 'table', value: ({ table }) => table, wraps: true },
+  { title: 'cells of', value: ({ what }) => what, wraps: true },
+  { title: 'held out', value: ({ heldOut }) => count(heldOut), align: 'right' },
+  { title: 'fitted', value: ({ fit }) => count(fit), align: 'right' },
+  {
+    title: 'median',
+    value: (row) => agreement(row) ?? (row.median === undefined ? '' : medianText(unitOf(row), row.median)),
+    align: 'right',
+  },
+  { title: 'worst', value: (row) => errorText(unitOf(row), row.worst), align: 'right' },
+  { title: 'answer', value: ({ answer }) => answer, label: true },
+  {
+    title: 'target',
+    value: ({ target }) => (target === undefined ? '' : `±${formatPercent(target)}`),
+    align: 'right',
+  },
+  {
+    title: 'verdict',
+    value: ({ met }) => (met === undefined ? '' : met ? 'kept' : 'missed'),
+    label: true,
+    tone: ({ met }) => (met === undefined ? undefined : met ? 'good' : 'bad'),
+  },
+  { title: 'note', value: ({ note }) => note, wraps: true },
+];
+
+/** A line per group of cells. */
+export function summaryTable(rows: readonly SummaryRow[]): Table<SummaryRow> {
+  return { columns: COLUMNS, rows, groups: true };
+}
+
+/** summary.md: the summary as a table of Markdown. */
+export function summaryMarkdown(rows: readonly SummaryRow[]): string {
+  const header = ['paper', 'table', 'cells of', 'held out', 'median error', 'worst', 'target', 'kept'];
+  const lines = rows.map((row) => {
+    const agree = row.agreeing && `${agreement(row)} agree`;
+    return [
+      PAPER_TITLES[row.paper],
+      row.table.replace(/^Tables? /, ''),
+      row.what,
+      row.agreeing ? String(row.agreeing.of) : String(row.heldOut),
+      agree ?? (row.median === undefined ? '–' : medianText(unitOf(row), row.median)),
+      errorText(unitOf(row), row.worst),
+      row.target === undefined ? '' : `±${formatPercent(row.target)}`,
+      row.met === undefined ? '' : row.met ? 'yes' : 'no',
+    ];
+  });
+  return [header, header.map((_, index) => (index < 3 ? '---' : '--:')), ...lines]
+    .map((cells) => `| ${cells.join(' | ')} |\n`)
+    .join('');
+}
+
+/** How many targets are kept, paper by paper, and how many cells were fitted to; every number is counted. */
+export function summarySentences(summary: readonly SummaryRow[], comparisons: readonly Comparison[]): string[] {
+  const kept = (Object.keys(PAPER_TITLES) as PaperName[]).map((paper) => {
+    const aimed = summary.filter((row) => row.paper === paper && row.met !== undefined);
+    return `${PAPER_TITLES[paper]} ${aimed.filter(({ met }) => met).length} of ${aimed.length}`;
+  });
+  const missed = summary.filter(({ met }) => met === false);
+  const fitted = comparisons.filter(({ use }) => use === 'fit').length;
+  const names = missed.map(({ paper, table, what }) => {
+    const place = /^\d/.test(table) ? `Table ${table}` : table;
+    return `${PAPER_TITLES[paper]}, ${place}: ${what}`;
+  });
+  return [
+    `Targets that are kept: ${enumerate(kept)}.`,
+    ...(missed.length === 0 ? [] : [`Missed: ${names.join('; ')}.`]),
+    `Of ${comparisons.length} comparisons, ${fitted} are with cells that constants were fitted to or may be, or with other prints of the same quantity; no error above has them.`,
+  ];
+}

@@ -7,7 +7,7 @@ import { readChoice, readChoices, readCount, readList, readNumber } from '../../
 export type Reader<Value> = (flag: string, text: string) => Value;
 
 export interface OptionSpec<Value> {
-  /** `--models <list>`, `--trace`; `<paper>` for an argument. */
+  /** `--models <list>`, `--trace`; `<paper>` for an argument, which is required. */
   readonly flags: string;
   readonly help: string;
   /** Stands in help in place of the default's text. */
@@ -42,7 +42,7 @@ export function option<Value>(
   read: Reader<Value>,
   fallback?: Default,
 ): OptionSpec<Value | undefined> {
-  const flag = flags.replace(/ .*/, '').replace(/[<>]/g, '');
+  const flag = flags.replace(/ .*/, '');
   return {
     flags,
     help,
@@ -83,6 +83,12 @@ export function choices<Name extends string>(
   standard: readonly NoInfer<Name>[] = allowed,
 ): OptionSpec<Name[]> {
   return option(flags, help, (flag, given) => readChoices(flag, given, allowed), { default: standard.join(',') });
+}
+
+/** An argument, `<paper>`: one of `allowed`. */
+export function argument<Name extends string>(flags: string, help: string, allowed: readonly Name[]): OptionSpec<Name> {
+  const name = flags.replace(/[<>]/g, '');
+  return { flags, help, read: (given) => readChoice(name, String(given), allowed) };
 }
 
 interface Bounds {

@@ -1,21 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { renderReport } from '../../experiments/lib/report.ts';
-import { cellsCsv } from '../../experiments/papers/cells-csv.ts';
-import { computeAll } from '../../experiments/papers/compute.ts';
-import { summaryMarkdown } from '../../experiments/papers/markdown.ts';
-import {
-  primaOptions,
-  type ReproduceOptions,
-  refusePrimaOptions,
-  reproduceOptions,
-} from '../../experiments/papers/options.ts';
-import { computePrima } from '../../experiments/papers/prima/compute.ts';
-import { allReport } from '../../experiments/papers/report.ts';
+import { computeHelm, helmReproduced } from '../../experiments/papers/helm/helm.ts';
+import { computeHeterollm, heterollmReproduced } from '../../experiments/papers/heterollm/heterollm.ts';
+import { allResults } from '../../experiments/papers/papers.ts';
+import { primaOptions } from '../../experiments/papers/prima/options.ts';
+import { computePrima, primaReproduced } from '../../experiments/papers/prima/prima.ts';
+import { renderPage } from '../../experiments/report/page/page.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 import { driftGate } from './papers/drift-gate.ts';
@@ -26,25 +19,34 @@ import { primaSpecification } from './papers/prima/specification.ts';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-reproduce-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Everything once, for all tests of what is reproduced: they lie beside this file, in reproduce/. */
-const reproduction = await computeAll(() => {});
-primaSpecification(reproduction.prima);
-helmSpecification(reproduction.helm);
-heterollmSpecification(reproduction.heterollm);
-driftGate(reproduction);
+/** Everything once, for all tests of what is reproduced: they lie in papers/. */
+const step = (): void => {};
+const helm = computeHelm(step);
+const papers = {
+  prima: primaReproduced(await computePrima(primaOptions({}), step), 0),
+  helm: helmReproduced(helm),
+  heterollm: heterollmReproduced(computeHeterollm(step)),
+};
+const results = allResults(papers);
+const comparisons = Object.values(papers).flatMap((paper) => paper.comparisons);
+const summary = Object.values(papers).flatMap((paper) => paper.summary);
+primaSpecification(papers.prima);
+helmSpecification(helm);
+heterollmSpecification(papers.heterollm);
+driftGate(comparisons);
 
 test('all papers: one form for every cell, fitted ones marked', () => {
-  const { cells } = reproduction;
-  assert.equal([...new Set(cells.map(({ paper }) => paper))], ['prima', 'helm', 'heterollm']);
-  const keys = cells.map(({ paper, table, row, column, policy }) => [paper, table, row, column, policy].join('\n'));
+  assert.equal([...new Set(comparisons.map(({ paper }) => paper))], ['prima', 'helm', 'heterollm']);
+  const keys = comparisons.map(({ paper, policy, cell: { table, row, column } }) =>
+    [paper, table, row, column, policy].join('\n'),
+  );
   assert.is(new Set(keys).size, keys.length);
-  assert.is(cellsCsv(cells).trimEnd().split('\n').length, 1 + cells.length);
-  assert.ok(cells.some(({ use }) => use === 'fit'));
+  assert.is(results.files?.['cells.csv']?.trimEnd().split('\n').length, 1 + comparisons.length);
+  assert.ok(comparisons.some(({ use }) => use === 'fit'));
 });
 
 test('all papers: the summary as Markdown has a line per row, and a word on every target', () => {
-  const { summary } = reproduction;
-  const lines = summaryMarkdown(summary).trimEnd().split('\n');
+  const lines = (results.files?.['summary.md'] ?? '').trimEnd().split('\n');
   assert.is(lines.length, 2 + summary.length);
   assert.is(
     lines.filter((line) => /\| (yes|no) \|$/.test(line)).length,
@@ -55,7 +57,7 @@ test('all papers: the summary as Markdown has a line per row, and a word on ever
 testReport(
   () => {
     const file = join(directory, 'report.html');
-    writeFileSync(file, renderReport(allReport(reproduction)));
+    writeFileSync(file, renderPage({ subtitle: '', summary: '', title: '', sections: [], ...results.page }));
     return file;
   },
   3,
@@ -67,15 +69,12 @@ testReport(
 );
 
 test('one table of prima.cpp only', async () => {
-  const { tables, comparisons } = await computePrima(
-    primaOptions({ seed: 0, json: false, table: ['5'] }),
-    () => () => {},
-  );
+  const { tables, comparisons: own } = await computePrima(primaOptions({ table: ['5'] }), step);
   assert.equal(
     tables.map(({ number }) => number),
     ['5'],
   );
-  assert.is(new Set(comparisons.map(({ cell }) => cell)).size, 49);
+  assert.is(new Set(own.map(({ cell }) => cell)).size, 49);
 });
 
 test('the command writes report, CSV and JSON, and prints the JSON; bad input is one line and exit code 2', async () => {
@@ -90,21 +89,15 @@ test('the command writes report, CSV and JSON, and prints the JSON; bad input is
   assert.equal(refused, { code: 2, stdout: '', stderr: 'paper: unknown "primo"; did you mean "prima"?\n' });
 });
 
-test('options that are wrong, or another paper’s, are refused with what is allowed', () => {
-  const parse = (...options: string[]): ReproduceOptions => {
-    const command = new Command().exitOverride();
-    reproduceOptions(command);
-    return command.parse(options, { from: 'user' }).opts();
-  };
-  assert.throws(
-    () => parse('prima', '--table', '6'),
-    /--table: "6" is not a table that is reproduced; allowed: 4, 5, 7, 8, 9, 10$/,
-  );
-  assert.throws(() => parse('prima', '--context', '0'), /--context: "0" is not a whole number between 1 and 10000000$/);
-  assert.throws(
-    () => refusePrimaOptions(parse('helm', '--tokens', '3'), 'helm'),
-    /--tokens: is for prima's tables; leave it out for helm$/,
-  );
-});
+for (const [options, message] of [
+  [['prima', '--table', '6'], '--table: "6" is not a table that is reproduced; allowed: 4, 5, 7, 8, 9, 10'],
+  [['prima', '--context', '0'], '--context: "0" is not a whole number between 1 and 10000000'],
+  [['helm', '--tokens', '3'], "--tokens: is for prima's tables; leave it out for helm"],
+] as const) {
+  test(`${options.join(' ')} is refused with what is allowed`, async () => {
+    const ended = await runScript('experiments/reproduce.ts', ...options, '--out', join(directory, 'none'));
+    assert.equal(ended, { code: 2, stdout: '', stderr: `${message}\n` });
+  });
+}
 
 test.run();

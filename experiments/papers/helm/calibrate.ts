@@ -1,9 +1,8 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
+import { cellAt } from '../comparison.ts';
 import { type HelmCase, planOf, predictedSeconds } from './answer.ts';
-import type { HelmConstants } from './constants.ts';
-import { fitConstant } from './fit.ts';
-import { type CellPlace, FITTED_CELLS, type FittedCell } from './fitted-cells.ts';
+import { type CellPlace, FITTED_CELLS, type FittedCell, type HelmConstants } from './constants.ts';
 import { helmQuantity, secondsOf } from './quantities.ts';
 
 /** Before anything is fitted: as specified, and without what no specification has. */
@@ -101,14 +100,38 @@ function secondsWith({ one, plan }: FittingCase, constants: HelmConstants): numb
 
 /** The cell at a place, which must be marked `fit`. @throws RangeError */
 export function fittedCell(cells: readonly PublishedCell[], place: CellPlace): PublishedCell {
-  const cell = cells.find(
-    ({ table, row, column }) => table === place.table && row === place.row && column === place.column,
-  );
-  if (cell === undefined) throw new RangeError(`helm.csv has no cell ${text(place)}`);
+  const cell = cellAt(cells, place);
   if (cell.use !== 'fit') throw new RangeError(`helm.csv doesn't mark ${text(place)} as one to fit to`);
   return cell;
 }
 
 function text({ table, row, column }: CellPlace): string {
   return `${table}, ${row}, ${column}`;
+}
+
+/** What bisection may take: halving a range of 1e12 to below a part in 1e9. */
+const STEPS = 80;
+
+/**
+ * The constant at which a model's answer is `target`, between `low` and `high`, by bisection on a logarithmic scale.
+ * @param answer rises or falls with the constant throughout
+ * @throws RangeError where the target lies outside what the ends give
+ */
+export function fitConstant(
+  target: number,
+  [low, high]: readonly [number, number],
+  answer: (constant: number) => number,
+): number {
+  const rises = answer(high) > answer(low);
+  const [least, most] = rises ? [answer(low), answer(high)] : [answer(high), answer(low)];
+  if (!(target >= least && target <= most)) {
+    throw new RangeError(`no constant between ${low} and ${high} gives ${target}: the ends give ${least} and ${most}`);
+  }
+  let [from, to] = [low, high];
+  for (let step = 0; step < STEPS; step++) {
+    const middle = Math.sqrt(from * to);
+    if (answer(middle) < target === rises) from = middle;
+    else to = middle;
+  }
+  return Math.sqrt(from * to);
 }

@@ -1,40 +1,33 @@
+import type { Plan } from '../../../engine/plan/plan.ts';
 import { formatPercent, threeDigits } from '../../../engine/terminal/format.ts';
+import type { Conflict } from '../comparison.ts';
+import { type HelmCase, layersOnCpu } from './answer.ts';
 import type { HelmConstants } from './constants.ts';
-import { helmSystemName } from './groups.ts';
-import type { NeedGrowth } from './host-needs.ts';
-import { printedRange } from './printed-range.ts';
-import { quantityKey, secondsOf } from './quantities.ts';
+import { helmSystemName, printedRange, quantityKey, secondsOf } from './quantities.ts';
 import type { HelmComparison } from './rules.ts';
-import { rowFloors, scalings } from './scaling.ts';
-
-/** Where the thesis says two things, or one that follows from nothing else in it. */
-export interface HelmConflict {
-  readonly subject: string;
-  readonly printed: string;
-  readonly against: string;
-  /** What comes out here. */
-  readonly here: string;
-}
+import { rowFloors, type Scaling } from './scaling.ts';
 
 /** Every quantity that the thesis prints in several ways, and its statements that its own numbers exclude. */
 export function helmConflicts(
   comparisons: readonly HelmComparison[],
+  scalings: readonly Scaling[],
   constants: HelmConstants,
   offloading: NeedGrowth,
-): HelmConflict[] {
-  return [...printedTwice(comparisons), ...statements(comparisons, constants, offloading)];
+): Conflict[] {
+  return [...printedTwice(comparisons), ...statements(scalings, constants, offloading)];
 }
 
-function printedTwice(comparisons: readonly HelmComparison[]): HelmConflict[] {
+function printedTwice(comparisons: readonly HelmComparison[]): Conflict[] {
   const quantities = new Map<string, HelmComparison[]>();
   for (const one of comparisons) {
-    const key = quantityKey(one.quantity);
+    const key = quantityKey(one.detail.quantity);
     quantities.set(key, [...(quantities.get(key) ?? []), one]);
   }
-  return [...quantities.values()].flatMap((prints): HelmConflict[] => {
+  return [...quantities.values()].flatMap((prints): Conflict[] => {
     const [first] = prints;
     if (first === undefined || !isContradicted(prints)) return [];
-    const { cell, quantity, predicted } = first;
+    const { cell, predicted } = first;
+    const { quantity } = first.detail;
     const different = prints.filter(
       (one, index) => prints.findIndex(({ cell: { value } }) => value === one.cell.value) === index,
     );
@@ -54,7 +47,7 @@ function printedTwice(comparisons: readonly HelmComparison[]): HelmConflict[] {
 
 /** No value rounds to all of the prints. */
 function isContradicted(prints: readonly HelmComparison[]): boolean {
-  const ranges = prints.flatMap(({ cell, quantity }): [number, number][] => {
+  const ranges = prints.flatMap(({ cell, detail: { quantity } }): [number, number][] => {
     const [least, most] = printedRange(cell, [cell]) ?? [];
     if (least === undefined || most === undefined) return [];
     const ends = [least, most].map((end) => secondsOf(end, cell.unit, quantity.batch));
@@ -63,21 +56,16 @@ function isContradicted(prints: readonly HelmComparison[]): boolean {
   return Math.max(...ranges.map(([least]) => least)) > Math.min(...ranges.map(([, most]) => most));
 }
 
-function statements(
-  comparisons: readonly HelmComparison[],
-  constants: HelmConstants,
-  offloading: NeedGrowth,
-): HelmConflict[] {
-  const own = scalings(comparisons);
+function statements(scalings: readonly Scaling[], constants: HelmConstants, offloading: NeedGrowth): Conflict[] {
   const servers = (['helm-3090', 'helm-l40s'] as const).map((machine) =>
-    own
-      .filter(({ comparison: { quantity } }) => quantity.machine === machine && quantity.model !== 'Qwen3-14B')
-      .map(({ published }) => published.toFixed(2))
+    scalings
+      .filter(({ cell }) => cell.cluster === machine && cell.model !== 'Qwen3-14B')
+      .map(({ published }) => Number(published).toFixed(2))
       .join(', '),
   );
-  const largest = own.filter(({ comparison: { quantity } }) => quantity.model === 'Qwen3-14B');
+  const largest = scalings.filter(({ cell }) => cell.model === 'Qwen3-14B');
   const floor = rowFloors(largest)[0]?.floor ?? 0;
-  const worst = Math.max(...largest.map(({ predicted, published }) => Math.abs(predicted / published - 1)));
+  const worst = Math.max(...largest.map(({ predictedError = 0 }) => Math.abs(predictedError)));
   const dispatch = Object.values(constants.dispatch).map((seconds) => (1000 * seconds).toFixed(2));
   return [
     {
@@ -144,4 +132,42 @@ function statements(
       here: 'no change',
     },
   ];
+}
+
+/** What a program that offloads layers may need of a machine's RAM, bytes, and the RAM that there is. */
+export interface HostNeeds {
+  /** Layers that don't lie in VRAM. */
+  readonly offloaded: number;
+  /** The whole model, should it pass through RAM. */
+  readonly model: number;
+  /** One layer, should it have a buffer. */
+  readonly layer: number;
+  readonly ram: number;
+}
+
+/** The needs of a case under its plan; RAM as installed. */
+export function hostNeeds({ cluster, model }: Pick<HelmCase, 'cluster' | 'model'>, plan: Plan): HostNeeds {
+  const streamed = plan.stages.reduce((sum, { streamed: copied, from, to }) => sum + (copied ? to - from : 0), 0);
+  return {
+    offloaded: (streamed + layersOnCpu(plan)) * model.layer.bytes,
+    model: model.bytes,
+    layer: model.layer.bytes,
+    ram: cluster.devices[0]?.memory.total ?? 0,
+  };
+}
+
+/** By how much needs and RAM grow from one case to another. */
+export interface NeedGrowth {
+  /** The most that any of the needs grows. */
+  readonly needs: number;
+  readonly ram: number;
+}
+
+/**
+ * Where RAM grows by more than every need, no rule of memory lets the first case run and the second fail: if any sum of
+ * the needs, each any number of times, and a fixed amount fits a share of the first RAM, it fits that share of the second.
+ */
+export function needGrowth(from: HostNeeds, to: HostNeeds): NeedGrowth {
+  const needs = Math.max(to.offloaded / from.offloaded, to.model / from.model, to.layer / from.layer);
+  return { needs, ram: to.ram / from.ram };
 }

@@ -1,8 +1,8 @@
 import { threeDigits } from '../../../engine/terminal/format.ts';
-import type { Section } from '../../lib/report.ts';
-import { dispatchOf, type HelmConstants } from './constants.ts';
-import { type CellPlace, FITTED_CELLS, type FittedCell } from './fitted-cells.ts';
-import { helmSystemName } from './groups.ts';
+import { type Column, tableBlock } from '../../report/columns.ts';
+import type { Section } from '../../report/page/page.ts';
+import { type CellPlace, dispatchOf, FITTED_CELLS, type FittedCell, type HelmConstants } from './constants.ts';
+import { helmSystemName } from './quantities.ts';
 import { helmSystems } from './systems.ts';
 
 const NAMES: Readonly<Record<FittedCell['constant'], string>> = {
@@ -14,48 +14,55 @@ const NAMES: Readonly<Record<FittedCell['constant'], string>> = {
   copyShare: 'share of the host link’s rate that Accelerate’s copies reach',
 };
 
+/** A constant with its value, and where that is from. */
+interface ConstantRow {
+  readonly name: string;
+  readonly machine: string;
+  readonly value: string;
+  readonly fittedTo: string;
+  readonly reason: string;
+}
+
+const CONSTANT_COLUMNS: readonly Column<ConstantRow>[] = [
+  { title: 'constant', value: ({ name }) => name },
+  { title: 'machine', value: ({ machine }) => machine, label: true },
+  { title: 'value', value: ({ value }) => value, align: 'right' },
+  { title: 'fitted to', value: ({ fittedTo }) => fittedTo },
+  { title: 'why this cell', value: ({ reason }) => reason },
+];
+
+const SYSTEM_COLUMNS: readonly Column<ReturnType<typeof helmSystems>[number]>[] = [
+  { title: 'system', value: ([name]) => helmSystemName(name), label: true },
+  { title: 'as', value: ([, { reason }]) => reason },
+];
+
 /** Every constant that was fitted, to which cells and why these; how each system is represented. */
 export function constantsSection(constants: HelmConstants): Section {
+  const fitted = FITTED_CELLS.map(
+    (one): ConstantRow => ({
+      name: NAMES[one.constant],
+      machine: one.machine || 'all',
+      value: constantText(constants, one),
+      fittedTo: one.cells.map(placeText).join('; '),
+      reason: one.reason,
+    }),
+  );
+  const assumed: ConstantRow = {
+    name: NAMES.dispatch,
+    machine: 'helm-4060',
+    value: milliseconds(dispatchOf(constants, 'helm-4060')),
+    fittedTo: 'none: assumed, the mean of the two servers’',
+    reason: 'no cell of the laptop tells it; behind the 8B’s reading it hides, and 0.9 ms of it behind the 4B’s',
+  };
   return {
     title: 'What was fitted, and what was chosen',
     blocks: [
-      {
-        kind: 'table',
-        columns: [
-          { title: 'constant' },
-          { title: 'machine', label: true },
-          { title: 'value', align: 'right' },
-          { title: 'fitted to' },
-          { title: 'why this cell' },
-        ],
-        rows: [
-          ...FITTED_CELLS.map((fitted) => [
-            NAMES[fitted.constant],
-            fitted.machine || 'all',
-            constantText(constants, fitted),
-            fitted.cells.map(placeText).join('; '),
-            fitted.reason,
-          ]),
-          [
-            NAMES.dispatch,
-            'helm-4060',
-            milliseconds(dispatchOf(constants, 'helm-4060')),
-            'none: assumed, the mean of the two servers’',
-            'no cell of the laptop tells it; behind the 8B’s reading it hides, and 0.9 ms of it behind the 4B’s',
-          ],
-        ],
-        groups: true,
-      },
+      tableBlock({ columns: CONSTANT_COLUMNS, rows: [...fitted, assumed], groups: true }),
       {
         kind: 'text',
         text: 'Every other print of a quantity that is fitted to counts as fitted. Cells of Table 6.5 to which the thesis says that it calibrated δ̄ are held out here, where nothing is fitted to them. Arithmetic of the GPUs on prompts is specified: tensor cores, 16 bits accumulated in 32 (23.2, 71.2 and 362 TFLOPS). A prompt has 128 tokens, and a token is decoded with 192 in the KV cache, the middle of 128 after it.',
       },
-      {
-        kind: 'table',
-        title: 'How each system is represented',
-        columns: [{ title: 'system', label: true }, { title: 'as' }],
-        rows: helmSystems().map(([name, { reason }]) => [helmSystemName(name), reason]),
-      },
+      tableBlock({ columns: SYSTEM_COLUMNS, rows: helmSystems() }, { title: 'How each system is represented' }),
     ],
   };
 }

@@ -1,40 +1,50 @@
-import { type BatchGain, convexFloor } from './convex-floor.ts';
+import { type Comparison, compare } from '../comparison.ts';
 import type { HelmComparison } from './rules.ts';
-import { SCALING_TARGET } from './targets.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
+import { SCALING_TARGET, type Verdict, verdictOf } from './targets.ts';
 
 /** Throughput of a batch over that of one request in the same row of Table 6.2. */
-export interface Scaling {
-  readonly comparison: HelmComparison;
-  readonly published: number;
-  readonly predicted: number;
-  readonly simulated: number;
+export interface ScalingDetail {
+  readonly batch: number;
   /** Ends of what the thesis prints: it prints one request's throughput in other tables too. */
   readonly range: readonly [number, number];
   readonly verdict: Verdict;
-  /** The cell, or the single request that it is held against, was fitted to. */
-  readonly isFitted: boolean;
 }
+
+export type Scaling = Comparison<ScalingDetail>;
 
 /** Every batch of Table 6.2 that ran, and runs here. */
 export function scalings(comparisons: readonly HelmComparison[]): Scaling[] {
   const own = comparisons.filter(({ cell }) => cell.table === 'Table 6.2');
   return own.flatMap((comparison): Scaling[] => {
-    const single = own.find(({ cell, quantity }) => cell.row === comparison.cell.row && quantity.batch === 1);
+    const { cell, detail, use } = comparison;
+    const single = own.find((one) => one.cell.row === cell.row && one.detail.quantity.batch === 1);
     const ratio = (answer: 'published' | 'predicted' | 'simulated'): number => {
       const [many, one] = [comparison[answer], single?.[answer]];
       return typeof many === 'number' && typeof one === 'number' ? many / one : Number.NaN;
     };
     const [published, predicted, simulated] = [ratio('published'), ratio('predicted'), ratio('simulated')];
-    if (comparison.quantity.batch === 1 || Number.isNaN(published) || Number.isNaN(predicted)) return [];
-    const [[least, most], [slowest, fastest]] = [comparison.range ?? [0, 0], single?.range ?? [1, 1]];
+    const { batch } = detail.quantity;
+    if (batch === 1 || Number.isNaN(published) || Number.isNaN(predicted)) return [];
+    const [[least, most], [slowest, fastest]] = [detail.range ?? [0, 0], single?.detail.range ?? [1, 1]];
     const range = [least / fastest, most / slowest] as const;
-    const verdict = verdictOf({ predicted, published, range, target: SCALING_TARGET, prints: [published] }) as Verdict;
-    return [{ comparison, published, predicted, simulated, range, verdict, isFitted: comparison.basis === 'fit' }];
+    const target = SCALING_TARGET.limit;
+    const verdict = verdictOf({ predicted, published, range, target, prints: [published] }) as Verdict;
+    const answer = () => ({ predicted, simulated, target, detail: { batch, range, verdict } });
+    const rule = {
+      paper: 'helm',
+      cell,
+      policy: 'over B=1',
+      unit: 'x',
+      published,
+      noise: undefined,
+      use,
+      answer,
+    } as const;
+    return compare([rule], () => {});
   });
 }
 
-/** A row of Table 6.2, and the least worst error that a law can have on it by which each request costs what the one before does, or more. */
+/** A row of Table 6.2, and the least worst error that a law can have on it by which no request costs less than the one before. */
 export interface RowFloor {
   readonly row: string;
   readonly floor: number;
@@ -43,9 +53,52 @@ export interface RowFloor {
 /** The floor of every row that has batches. */
 export function rowFloors(all: readonly Scaling[]): RowFloor[] {
   const rows = new Map<string, BatchGain[]>();
-  for (const { comparison, published } of all) {
-    const { row } = comparison.cell;
-    rows.set(row, [...(rows.get(row) ?? []), { batch: comparison.quantity.batch, gain: published }]);
+  for (const { cell, published, detail } of all) {
+    rows.set(cell.row, [...(rows.get(cell.row) ?? []), { batch: detail.batch, gain: Number(published) }]);
   }
   return [...rows].map(([row, gains]) => ({ row, floor: convexFloor(gains) }));
+}
+
+/** Throughput of a batch over that of one request. */
+export interface BatchGain {
+  readonly batch: number;
+  readonly gain: number;
+}
+
+/** What bisection may take: halving a share to below a part in 1e12. */
+const STEPS = 40;
+
+/**
+ * The least that the worst error can be, over a row of gains, of any law by which a further request costs a step no less
+ * than the one before: so is every sum and every maximum of work that is done once and work that every request repeats. A
+ * gain of g for b requests is a step of b / g times a single one's.
+ */
+export function convexFloor(gains: readonly BatchGain[]): number {
+  let [from, to] = [0, 1];
+  for (let step = 0; step < STEPS; step++) {
+    const middle = (from + to) / 2;
+    if (isConvexWithin(gains, middle)) to = middle;
+    else from = middle;
+  }
+  return to;
+}
+
+/** A convex law lies between two curves where the hull of the upper one lies above the lower one. */
+function isConvexWithin(gains: readonly BatchGain[], error: number): boolean {
+  const upper = [
+    { batch: 1, step: 1 },
+    ...gains.map(({ batch, gain }) => ({ batch, step: batch / (gain * (1 - error)) })),
+  ];
+  const hull = (at: number): number =>
+    Math.min(
+      ...upper.flatMap((left) =>
+        upper.flatMap((right) => {
+          if (left.batch === right.batch) return left.batch === at ? [left.step] : [];
+          if (left.batch > at || right.batch < at) return [];
+          const share = (at - left.batch) / (right.batch - left.batch);
+          return [left.step + share * (right.step - left.step)];
+        }),
+      ),
+    );
+  return gains.every(({ batch, gain }) => hull(batch) >= batch / (gain * (1 + error)));
 }

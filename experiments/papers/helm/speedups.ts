@@ -1,40 +1,42 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
+import { type Comparison, compare } from '../comparison.ts';
 import type { HelmComparison } from './rules.ts';
 
-/** HELM's throughput over Accelerate's on one machine and model, as §6.3 prints it and as it comes out here. */
-export interface Speedup {
-  readonly cell: PublishedCell;
-  readonly published: number;
-  readonly predicted: number;
-  readonly simulated: number;
-  /** One of the two throughputs was fitted to. */
-  readonly isFitted: boolean;
-}
-
-/** Every speedup of §6.3 over Accelerate, from Table 6.1's throughputs. */
-export function speedups(cells: readonly PublishedCell[], comparisons: readonly HelmComparison[]): Speedup[] {
+/** HELM's throughput over Accelerate's on one machine and model, as §6.3 prints it: from Table 6.1's throughputs. */
+export function speedups(cells: readonly PublishedCell[], comparisons: readonly HelmComparison[]): Comparison[] {
   const printed = cells.filter(({ table, column }) => table === '§6.3' && column === 'HELM / Accelerate throughput');
-  return printed.flatMap((cell): Speedup[] => {
-    const of = (system: string): HelmComparison | undefined =>
+  return printed.flatMap((cell): Comparison[] => {
+    const throughput = (system: string): HelmComparison | undefined =>
       comparisons.find(
-        ({ cell: { table, cluster, model }, quantity }) =>
-          table === 'Table 6.1' &&
-          cluster === cell.cluster &&
-          model === cell.model &&
-          quantity.system === system &&
-          quantity.kind === 'token',
+        (one) =>
+          one.cell.table === 'Table 6.1' &&
+          one.cell.cluster === cell.cluster &&
+          one.cell.model === cell.model &&
+          one.detail.quantity.system === system &&
+          one.detail.quantity.kind === 'token',
       );
-    const [helm, accelerate] = [of('helm'), of('accelerate')];
+    const [helm, accelerate] = [throughput('helm'), throughput('accelerate')];
     if (helm === undefined || accelerate === undefined || typeof cell.value !== 'number') return [];
     const ratio = (answer: 'predicted' | 'simulated'): number => Number(helm[answer]) / Number(accelerate[answer]);
-    return [
-      {
-        cell,
-        published: cell.value,
-        predicted: ratio('predicted'),
-        simulated: ratio('simulated'),
-        isFitted: helm.basis === 'fit' || accelerate.basis === 'fit',
-      },
-    ];
+    return compare(
+      [
+        {
+          paper: 'helm',
+          cell,
+          policy: '',
+          unit: 'x',
+          published: cell.value,
+          noise: cell.noise === undefined ? undefined : cell.noise / cell.value,
+          use: helm.use === 'fit' || accelerate.use === 'fit' ? 'fit' : 'held-out',
+          answer: () => ({
+            predicted: ratio('predicted'),
+            simulated: ratio('simulated'),
+            target: undefined,
+            detail: undefined,
+          }),
+        },
+      ],
+      () => {},
+    );
   });
 }

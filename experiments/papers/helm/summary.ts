@@ -1,86 +1,105 @@
-import { type Accuracy, accuracyOf } from '../accuracy.ts';
-import type { SummaryRow } from '../comparison.ts';
-import { feasibility, type HelmGroup, helmGroups } from './groups.ts';
-import { errorOf, type HelmComparison } from './rules.ts';
-import { type Scaling, scalings } from './scaling.ts';
-import type { Speedup } from './speedups.ts';
+import { formatPercent } from '../../../engine/terminal/format.ts';
+import { median } from '../../report/median.ts';
+import { type Comparison, outcomeAgrees } from '../comparison.ts';
+import { agreementRow, type SummaryRow, summaryRow } from '../summary.ts';
+import { errorText } from '../text.ts';
+import { layersOnCpu } from './answer.ts';
+import { helmSystemName, secondsOf } from './quantities.ts';
+import { type HelmComparison, verdictOn } from './rules.ts';
+import type { Scaling } from './scaling.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
-import { SCALING_TARGET } from './targets.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
+import { SCALING_TARGET, type Verdict } from './targets.ts';
+
+export interface HelmResults {
+  readonly comparisons: readonly HelmComparison[];
+  readonly splits: readonly SplitCheck[];
+  readonly scalings: readonly Scaling[];
+  readonly speedups: readonly Comparison[];
+}
 
 /** A line per group of cells, those with a target first: splits, what runs, latencies by system and placement, batches. */
-export function helmSummary(
-  comparisons: readonly HelmComparison[],
-  splits: readonly SplitCheck[],
-  gains: readonly Speedup[],
-): SummaryRow[] {
+export function helmSummary({ comparisons, splits, scalings, speedups }: HelmResults): SummaryRow[] {
   const groups = helmGroups(comparisons).map(groupRow);
+  const agree = splits.filter(splitAgrees).length;
   return [
-    splitRow(splits),
+    agreementRow(
+      { paper: 'helm', table: 'Table 6.5, §6.4.2', what: 'HELM, splits k* and bytes at the boundary' },
+      { agree, of: splits.length },
+      'the reserve of VRAM is fitted to the 4060’s two',
+    ),
     ...(['Table 6.1', 'Table 6.2'] as const).map((table) => feasibilityRow(comparisons, table)),
     ...groups.filter(({ target }) => target !== undefined),
-    scalingRow(scalings(comparisons)),
+    summaryRow({
+      paper: 'helm',
+      table: 'Table 6.2',
+      what: 'HELM, throughput of batches over that of one request',
+      comparisons: scalings,
+      answer: 'predicted',
+      shownAnswer: '',
+      target: SCALING_TARGET.limit,
+      keeps: (one) => (one as Scaling).detail.verdict !== 'missed',
+      note: verdictNote(scalings.filter(({ use }) => use === 'held-out').map(({ detail }) => detail.verdict)),
+    }),
     ...groups.filter(({ target }) => target === undefined),
-    speedupRow(gains),
+    summaryRow({
+      paper: 'helm',
+      table: '§6.3',
+      what: 'HELM, throughput over Accelerate’s',
+      comparisons: speedups,
+      answer: 'predicted',
+      shownAnswer: '',
+      target: undefined,
+    }),
   ];
 }
 
-const EMPTY = {
-  paper: 'helm',
-  heldOut: 0,
-  fit: 0,
-  median: undefined,
-  worst: undefined,
-  answer: '',
-  agreeing: undefined,
-  target: undefined,
-  met: undefined,
-  note: '',
-} as const satisfies Partial<SummaryRow>;
+/** Cells that belong together: one system, one metric, one way to hold the weights. */
+interface HelmGroup {
+  readonly name: string;
+  readonly comparisons: readonly HelmComparison[];
+}
 
-function splitRow(splits: readonly SplitCheck[]): SummaryRow {
-  const agree = splits.filter(splitAgrees).length;
-  return {
-    ...EMPTY,
-    table: 'Table 6.5, §6.4.2',
-    what: 'HELM, splits k* and bytes at the boundary',
-    agreeing: { agree, of: splits.length },
-    met: agree === splits.length,
-    note: 'the reserve of VRAM is fitted to the 4060’s two',
-  };
+/** Cells that have a number on both sides, group by group. */
+function helmGroups(comparisons: readonly HelmComparison[]): HelmGroup[] {
+  const groups = new Map<string, HelmComparison[]>();
+  for (const one of comparisons) {
+    if (typeof one.published !== 'number' || typeof one.predicted !== 'number') continue;
+    const name = groupName(one);
+    groups.set(name, [...(groups.get(name) ?? []), one]);
+  }
+  return [...groups].map(([name, own]) => ({ name, comparisons: own }));
+}
+
+function groupName({ detail: { quantity, plan } }: HelmComparison): string {
+  const { system, kind, batch, machine } = quantity;
+  const name = helmSystemName(system);
+  if (kind === 'cpu-stage') return `${name}, CPU’s part of a token`;
+  if (batch > 1) return `${name}, batches`;
+  const metric = kind === 'first' ? 'TTFT' : 'decoding';
+  if (system === 'vllm') return `${name}, ${metric}`;
+  return `${name}, ${metric}, ${placement(plan, machine)}`;
+}
+
+function placement(plan: HelmComparison['detail']['plan'], machine: string): string {
+  if (plan?.outcome !== 'runs') return '';
+  if (plan.plan.stages.some(({ streamed }) => streamed !== undefined)) return 'layers copied';
+  if (layersOnCpu(plan.plan) === 0) return 'all on the GPU';
+  return machine === 'helm-4060' ? 'split, RTX 4060' : 'split, servers';
 }
 
 function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
-  const { target } = comparisons.find((one) => one.target !== undefined) ?? {};
-  const held = comparisons.filter(({ basis }) => basis === 'held-out');
-  const verdicts = held.map(verdictOf);
-  const missed = verdicts.filter((verdict) => verdict === 'missed').length;
-  return {
-    ...EMPTY,
+  const held = comparisons.filter(({ use }) => use === 'held-out');
+  return summaryRow({
+    paper: 'helm',
     table: tablesOf(comparisons),
     what: name,
-    ...accuracyParts(accuracyOf(held.flatMap(({ predicted, published }) => errorOf(predicted, published) ?? []))),
-    fit: comparisons.length - held.length,
-    target: target?.limit,
-    met: target === undefined || held.length === 0 ? undefined : missed === 0,
-    note: verdictNote(verdicts),
-  };
-}
-
-function scalingRow(all: readonly Scaling[]): SummaryRow {
-  const held = all.filter(({ isFitted }) => !isFitted);
-  const errors = held.map(({ published, predicted }) => predicted / published - 1);
-  const missed = held.filter(({ verdict }) => verdict === 'missed').length;
-  return {
-    ...EMPTY,
-    table: 'Table 6.2',
-    what: 'HELM, throughput of batches over that of one request',
-    ...accuracyParts(accuracyOf(errors)),
-    fit: all.length - held.length,
-    target: SCALING_TARGET.limit,
-    met: missed === 0,
-    note: verdictNote(held.map(({ verdict }) => verdict)),
-  };
+    comparisons,
+    answer: 'predicted',
+    shownAnswer: '',
+    target: comparisons.find(({ target }) => target !== undefined)?.target,
+    keeps: (one) => verdictOn(one as HelmComparison) !== 'missed',
+    note: verdictNote(held.map(verdictOn)),
+  });
 }
 
 /** How many keep a target in name alone, or don't. */
@@ -98,31 +117,22 @@ function verdictNote(verdicts: readonly (Verdict | undefined)[]): string {
     .join(', ');
 }
 
-function speedupRow(all: readonly Speedup[]): SummaryRow {
-  const held = all.filter(({ isFitted }) => !isFitted);
-  return {
-    ...EMPTY,
-    table: '§6.3',
-    what: 'HELM, throughput over Accelerate’s',
-    ...accuracyParts(accuracyOf(held.map(({ published, predicted }) => predicted / published - 1))),
-    fit: all.length - held.length,
-  };
+/** How many cells of a table agree on whether the system runs, and those that don't. */
+export function feasibility(
+  comparisons: readonly HelmComparison[],
+  table: string,
+): { readonly agree: number; readonly of: number; readonly against: readonly HelmComparison[] } {
+  const own = comparisons.filter(
+    (one) => one.cell.table === table && one.detail.quantity.kind === 'token' && outcomeAgrees(one) !== undefined,
+  );
+  const against = own.filter((one) => outcomeAgrees(one) === false);
+  return { agree: own.length - against.length, of: own.length, against };
 }
 
 function feasibilityRow(comparisons: readonly HelmComparison[], table: string): SummaryRow {
   const { agree, of, against } = feasibility(comparisons, table);
-  return {
-    ...EMPTY,
-    table,
-    what: 'all systems, what runs and what does not',
-    agreeing: { agree, of },
-    met: agree === of,
-    note: against.map(({ cell }) => `not ${cell.column.replace(' tok/s', '')} on ${cell.row}`).join(', '),
-  };
-}
-
-function accuracyParts(accuracy: Accuracy | undefined): Pick<SummaryRow, 'heldOut' | 'median' | 'worst'> {
-  return { heldOut: accuracy?.cells ?? 0, median: accuracy?.median, worst: accuracy?.worst };
+  const note = against.map(({ cell }) => `not ${cell.column.replace(' tok/s', '')} on ${cell.row}`).join(', ');
+  return agreementRow({ paper: 'helm', table, what: 'all systems, what runs and what does not' }, { agree, of }, note);
 }
 
 /** `Tables 6.1–6.5`, or the places themselves where they are few. */
@@ -131,4 +141,32 @@ function tablesOf(comparisons: readonly HelmComparison[]): string {
   const tables = places.flatMap((place) => /^Table (.*)$/.exec(place)?.[1] ?? []).sort();
   if (tables.length === 0) return places.join(', ');
   return tables.length === 1 ? `Table ${tables[0]}` : `Tables ${tables[0]}–${tables.at(-1)}`;
+}
+
+/** What the tables come to, in a few sentences; every number is computed from them. */
+export function helmFindings(summary: readonly SummaryRow[], comparisons: readonly HelmComparison[]): string[] {
+  const kept = summary.filter(({ met }) => met === true);
+  const missed = summary.filter(({ met }) => met === false);
+  const held = comparisons.filter(({ use, detail }) => use === 'held-out' && detail.thesis !== undefined);
+  // In seconds: a throughput that is far too low would look like a smaller error.
+  const middle = (found: (one: HelmComparison) => unknown): string =>
+    formatPercent(median(held.map((one) => Math.abs(timeError(one, found(one))))));
+  return [
+    `Targets that are kept: ${kept.map(rowText).join('; ')}.`,
+    ...(missed.length === 0 ? [] : [`Missed: ${missed.map(rowText).join('; ')}.`]),
+    `Of the ${held.length} prints of HELM’s decoding that are held out, T_plan + N δ̄ with the thesis’s own numbers misses the seconds by a median of ${middle(({ detail }) => detail.thesis)}; with dispatch beside the GPU’s work and the CPUs’ rates fitted, by ${middle(({ predicted }) => predicted)}.`,
+  ];
+}
+
+function timeError({ published, cell, detail }: HelmComparison, found: unknown): number {
+  if (typeof found !== 'number' || typeof published !== 'number') return Number.NaN;
+  const seconds = (value: number): number => secondsOf(value, cell.unit, detail.quantity.batch);
+  return seconds(found) / seconds(published) - 1;
+}
+
+function rowText({ what, table, target, worst, agreeing, note, met }: SummaryRow): string {
+  const more = note === '' ? '' : `, ${note}`;
+  if (agreeing !== undefined) return `${table}: ${what} (${agreeing.agree} of ${agreeing.of}${met ? '' : more})`;
+  const aim = target === undefined ? '' : ` within ${formatPercent(target)}`;
+  return `${what}${aim} (at worst ${errorText('', worst)}${more})`;
 }

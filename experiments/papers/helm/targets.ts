@@ -1,4 +1,5 @@
 import type { Plan } from '../../../engine/plan/plan.ts';
+import type { Comparison } from '../comparison.ts';
 import { layersOnCpu } from './answer.ts';
 import type { HelmQuantity } from './quantities.ts';
 
@@ -23,4 +24,30 @@ export function targetOf({ system, kind, machine, batch }: HelmQuantity, plan: P
   if (kind === 'first') return isSplit ? FIRST_TARGET : undefined;
   if (!isSplit) return ALL_GPU_TARGET;
   return machine === 'helm-4060' ? SPLIT_TARGET : undefined;
+}
+
+/**
+ * `within noise`: the target is missed, but between what the thesis prints of the same quantity; `excluded`: it is kept at
+ * most prints of the quantity, and no answer keeps it at these and at this one.
+ */
+export type Verdict = 'kept' | 'within noise' | 'excluded' | 'missed';
+
+/** What a verdict is about, in any unit. */
+export interface Judged extends Pick<Comparison, 'predicted' | 'published' | 'target'> {
+  /** Ends of what the thesis prints of the quantity, rounding included. */
+  readonly range: readonly [number, number] | undefined;
+  /** What the thesis prints of the quantity, the cell itself among it. */
+  readonly prints: readonly number[];
+}
+
+/** Whether a prediction keeps its target; undefined without one. */
+export function verdictOf({ predicted, published, target, range, prints }: Judged): Verdict | undefined {
+  if (target === undefined || typeof predicted !== 'number' || typeof published !== 'number') return undefined;
+  const isKept = (print: number): boolean => Math.abs(predicted / print - 1) <= target;
+  if (isKept(published)) return 'kept';
+  if (range !== undefined && range[0] <= predicted && predicted <= range[1]) return 'within noise';
+  const kept = prints.filter(isKept);
+  const [least, most] = [Math.min(...kept, published), Math.max(...kept, published)];
+  const excludes = most * (1 - target) > least * (1 + target);
+  return kept.length > prints.length / 2 && excludes ? 'excluded' : 'missed';
 }

@@ -1,5 +1,7 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
 import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
-import type { Answer, Runs } from './runs.ts';
+import { type Answer, cellAt } from '../comparison.ts';
+import type { Runs } from './machine.ts';
 
 /** What cells are made of: results of the runs of one answer, in SI. */
 export interface Quantities {
@@ -44,4 +46,22 @@ export function quantitiesOf(runs: Runs, answer: Answer, engines: EngineGains): 
     },
   };
   return quantities;
+}
+
+const NAMES: Readonly<Record<Engine, string>> = { MNN: 'MNN-OpenCL', MLC: 'MLC', 'llama.cpp': 'llama.cpp' };
+
+/** The printed speedups that each engine's two rates are fitted to. @throws RangeError where one isn't on file */
+export function engineGains(cells: readonly PublishedCell[]): EngineGains {
+  const printed = (table: string, row: string, column: string): number =>
+    Number(cellAt(cells, { table, row, column }).value);
+  const gains = ENGINES.map((engine) => {
+    const prefill = printed('§5.2.1', 'Hetero-layer, Llama-8B, sequence length 256', `speedup over ${NAMES[engine]}`);
+    const decode = printed(
+      '§5.3',
+      'Hetero-tensor, Llama-8B, prompt length 256',
+      `decoding speedup over ${NAMES[engine]}`,
+    );
+    return [engine, { prefill, decode }];
+  });
+  return Object.fromEntries(gains) as EngineGains;
 }

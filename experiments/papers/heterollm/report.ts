@@ -1,54 +1,73 @@
-import { colour, lineChart } from '../../lib/chart.ts';
-import { errorTone, tonesAt, USUAL_LIMIT } from '../../lib/error-tone.ts';
-import { provenanceSentence, statementsTable } from '../../lib/provenance.ts';
-import type { Report, ReportColumn, Section, TableBlock, Tone } from '../../lib/report.ts';
-import { errorText, type SocComparison, valueText } from './comparisons.ts';
-import type { HeterollmReproduction } from './compute.ts';
-import type { Contradiction } from './contradictions.ts';
-import { HETEROLLM_CELLS } from './rules.ts';
-import { summaryOf } from './summary.ts';
+import { colour, lineChart } from '../../report/charts/chart.ts';
+import { type Column, tableBlock } from '../../report/columns.ts';
+import { median } from '../../report/median.ts';
+import type { Page, Section } from '../../report/page/page.ts';
+import type { Answer, Conflict } from '../comparison.ts';
+import {
+  bothAnswers,
+  conflictsSection,
+  publishedColumn,
+  TARGET_COLUMN,
+  USE_COLUMN,
+  type ValueText,
+} from '../tables.ts';
+import { errorText, halfWidthText } from '../text.ts';
+import { type FigureComparison, HETEROLLM_FIGURES } from './rules.ts';
 
-export const COMPARISON_COLUMNS: readonly ReportColumn[] = [
-  { title: 'cell' },
-  { title: 'use', label: true },
-  { title: 'published', align: 'right' },
-  { title: 'predicted', align: 'right' },
-  { title: 'error', align: 'right' },
-  { title: 'simulated', align: 'right' },
-  { title: 'error', align: 'right' },
-  { title: 'noise', align: 'right' },
-  { title: 'target', align: 'right' },
-];
+/** A figure as the paper prints it. */
+const valueText: ValueText<FigureComparison> = (value, { detail }) => {
+  if (typeof value !== 'number') return '';
+  const { unit } = detail.rule;
+  switch (unit) {
+    case '%':
+      return errorText('', value - 1);
+    case 'share':
+      return `${(100 * value).toFixed(1)} %`;
+    case 'x':
+      return `${value.toFixed(2)} ×`;
+    case 'ms':
+      return `${value.toFixed(value < 1000 ? 1 : 0)} ms`;
+    case 'W':
+    case 'tok/s':
+      return `${value.toFixed(2)} ${unit}`;
+  }
+};
 
-export function comparisonCells({ rule, cell, isFitted, ...found }: SocComparison): string[] {
-  const { unit, target, note } = rule;
-  return [
-    `${cell.row}: ${cell.column}${note === undefined ? '' : ` (${note})`}`,
-    isFitted ? 'fit' : 'held out',
-    valueText(found.published, unit),
-    valueText(found.predicted, unit),
-    errorText(found.predictedError, unit),
-    valueText(found.simulated, unit),
-    errorText(found.simulatedError, unit),
-    errorText(found.noise, unit).replace('+', '±'),
-    target === undefined ? '' : `±${(100 * target).toFixed(0)} %`,
-  ];
+function nameOf({ cell, detail: { rule } }: FigureComparison): string {
+  return `${cell.row}: ${cell.column}${rule.note === undefined ? '' : ` (${rule.note})`}`;
 }
 
-/** Tables of all cells with their errors, fitted ones marked; where the paper contradicts itself; where inputs come from. */
-export function heterollmReport({ comparisons, conflicts, loaded }: HeterollmReproduction): Report {
-  const { cluster, statements } = loaded;
+/** A figure on a terminal and a page. */
+export const FIGURE_COLUMNS: readonly Column<FigureComparison>[] = [
+  { title: 'cell', value: nameOf, wraps: true },
+  USE_COLUMN,
+  publishedColumn(valueText),
+  ...bothAnswers(valueText),
+  {
+    title: 'noise',
+    value: ({ noise }) => noise,
+    text: ({ unit, noise }) => halfWidthText(unit, noise),
+    align: 'right',
+  },
+  TARGET_COLUMN,
+];
+
+/** Tables of all figures with their errors, fitted ones marked; where the paper contradicts itself. */
+export function heterollmPage(comparisons: readonly FigureComparison[], conflicts: readonly Conflict[]): Page {
   return {
     title: 'HeteroLLM’s figures, cell by cell',
-    subtitle: `Snapdragon 8 Gen 3 · W4A16 · ${comparisons.length} figures, ${comparisons.filter(({ isFitted }) => isFitted).length} of them fitted to`,
-    summary: summaryOf(comparisons),
+    subtitle: `Snapdragon 8 Gen 3 · W4A16 · ${comparisons.length} figures, ${comparisons.filter(({ use }) => use === 'fit').length} of them fitted to`,
+    summary: findings(comparisons).join(' '),
     sections: [
-      chart(comparisons),
-      ...HETEROLLM_CELLS.map((group): Section => {
-        const own = comparisons.filter((one) => one.group === group);
-        return { title: group.title, blocks: [{ kind: 'text', text: group.note }, table(own)] };
+      errorChart(comparisons),
+      ...HETEROLLM_FIGURES.map((group): Section => {
+        const rows = comparisons.filter(({ detail }) => detail.group === group);
+        return {
+          title: group.title,
+          blocks: [{ kind: 'text', text: group.note }, tableBlock({ columns: FIGURE_COLUMNS, rows })],
+        };
       }),
-      contradictionSection(conflicts),
+      conflictsSection('Where the paper contradicts itself', conflicts),
       {
         title: 'Not modelled',
         blocks: [
@@ -58,46 +77,42 @@ export function heterollmReport({ comparisons, conflicts, loaded }: HeterollmRep
           },
         ],
       },
-      {
-        title: 'Where the inputs come from',
-        blocks: [
-          { kind: 'text', text: provenanceSentence(cluster.name, statements) },
-          statementsTable(cluster.name, statements),
-        ],
-      },
     ],
   };
 }
 
-function table(comparisons: readonly SocComparison[]): TableBlock {
-  return {
-    kind: 'table',
-    columns: COMPARISON_COLUMNS,
-    rows: comparisons.map(comparisonCells),
-    tones: comparisons.map((one) =>
-      tonesAt(COMPARISON_COLUMNS.length, { 4: toneOf(one, one.predictedError), 6: toneOf(one, one.simulatedError) }),
-    ),
+/** What the tables come to, in a few sentences. */
+function findings(comparisons: readonly FigureComparison[]): string[] {
+  const held = comparisons.filter(({ use }) => use === 'held-out');
+  const size = (one: FigureComparison, answer: Answer): number => Math.abs(one[`${answer}Error`] ?? 0);
+  const errors = (answer: Answer): string => {
+    const worst = held.reduce((one, other) => (size(other, answer) > size(one, answer) ? other : one));
+    const middle = median(held.map((one) => size(one, answer)));
+    return `median ${(100 * middle).toFixed(1)} %, worst ${(100 * size(worst, answer)).toFixed(0)} % (${worst.cell.row}: ${worst.cell.column})`;
   };
+  const aimed = comparisons.filter(({ target }) => target !== undefined);
+  const kept = (answer: Answer): number => aimed.filter((one) => size(one, answer) <= (one.target as number)).length;
+  return [
+    `Of ${comparisons.length} figures, ${held.length} are held out. Predicted: ${errors('predicted')}. Simulated: ${errors('simulated')}.`,
+    `Of ${aimed.length} with a target, ${kept('predicted')} keep it as predicted and ${kept('simulated')} as simulated.`,
+    'Decoding has one fitted constant (the time of a hand-over), prefill one (the NPU’s rate), graph generation two, power three; each other engine has two rates.',
+  ];
 }
 
-/** Green within the target (25 % where none is set), yellow within twice that. Fitted cells prove nothing. */
-function toneOf({ rule, isFitted, noise }: SocComparison, error: number): Tone | undefined {
-  if (isFitted) return undefined;
-  return errorTone(error, Math.max(rule.target ?? USUAL_LIMIT, noise));
-}
-
-function chart(comparisons: readonly SocComparison[]): Section {
+function errorChart(comparisons: readonly FigureComparison[]): Section {
   const numbers = comparisons.map((_, index) => index + 1);
-  const series = (name: string, ink: number, fitted: boolean, error: (one: SocComparison) => number) => ({
-    name,
+  const series = (answer: Answer, ink: number, isFitted: boolean) => ({
+    name: `${answer}, ${isFitted ? 'fitted' : 'held out'}`,
     colour: colour(ink),
     mode: 'markers' as const,
-    symbol: fitted ? ('circle-open' as const) : ('circle' as const),
+    symbol: isFitted ? ('circle-open' as const) : ('circle' as const),
     x: numbers,
-    y: comparisons.map((one) => (one.isFitted === fitted ? 100 * error(one) : null)),
-    hover: comparisons.map(
-      (one) => `${one.cell.row}: ${one.cell.column}<br>${comparisonCells(one).slice(2, 5).join(', ')}`,
-    ),
+    y: comparisons.map((one) => ((one.use === 'fit') === isFitted ? 100 * (one[`${answer}Error`] ?? 0) : null)),
+    hover: comparisons.map((one) => {
+      const { published, predicted, predictedError, unit } = one;
+      const texts = [valueText(published, one), valueText(predicted, one), errorText(unit, predictedError)];
+      return `${one.cell.row}: ${one.cell.column}<br>${texts.join(', ')}`;
+    }),
   });
   return {
     title: 'How close it comes',
@@ -113,27 +128,14 @@ function chart(comparisons: readonly SocComparison[]): Section {
               x: { title: 'figure' },
               y: { title: 'error (%)' },
               series: [
-                series('predicted, held out', 0, false, (one) => one.predictedError),
-                series('predicted, fitted', 0, true, (one) => one.predictedError),
-                series('simulated, held out', 1, false, (one) => one.simulatedError),
-                series('simulated, fitted', 1, true, (one) => one.simulatedError),
+                series('predicted', 0, false),
+                series('predicted', 0, true),
+                series('simulated', 1, false),
+                series('simulated', 1, true),
               ],
             }),
           },
         ],
-      },
-    ],
-  };
-}
-
-function contradictionSection(conflicts: readonly Contradiction[]): Section {
-  return {
-    title: 'Where the paper contradicts itself',
-    blocks: [
-      {
-        kind: 'table',
-        columns: [{ title: 'what' }, { title: 'printed' }, { title: 'against it' }, { title: 'here' }],
-        rows: conflicts.map(({ subject, printed, against, here }) => [subject, printed, against, here]),
       },
     ],
   };

@@ -1,14 +1,15 @@
+import type { Comparison } from '../comparison.ts';
 import type { Quantities } from './quantities.ts';
 
-/** How a printed figure is compared: as a ratio of 1 + x % where it is a gain in percent, else as it stands. */
-export type CellUnit = 'tok/s' | 'x' | '%' | 'ms' | 'W' | 'share';
+/** Unit of a printed figure. A gain in percent is compared as a ratio (1 + x %), a share as a share of 1. */
+export type FigureUnit = 'tok/s' | 'x' | '%' | 'ms' | 'W' | 'share';
 
-/** A figure of the paper with how it comes about here. */
-export interface CellRule {
+/** A figure of the paper and how it comes about here. */
+export interface FigureRule {
   readonly table: string;
   readonly row: string;
   readonly column: string;
-  readonly unit: CellUnit;
+  readonly unit: FigureUnit;
   /** In the cell's unit; gains in percent as a ratio, shares of 1. */
   readonly value: (quantities: Quantities) => number;
   /** Largest error that is aimed at, a share. */
@@ -16,11 +17,14 @@ export interface CellRule {
   readonly note?: string;
 }
 
-export interface CellGroup {
+export interface FigureGroup {
   readonly title: string;
   readonly note: string;
-  readonly rules: readonly CellRule[];
+  readonly rules: readonly FigureRule[];
 }
+
+/** A figure beside what comes out here, with its rule and the group that it stands in. */
+export type FigureComparison = Comparison<{ readonly group: FigureGroup; readonly rule: FigureRule }>;
 
 const EIGHT = 'Llama-3-8B';
 const SEVEN = 'Llama-2-7B';
@@ -38,16 +42,16 @@ const rule = (
   table: string,
   row: string,
   column: string,
-  unit: CellUnit,
-  value: CellRule['value'],
-  more: Pick<CellRule, 'target' | 'note'> = {},
-): CellRule => ({ table, row, column, unit, value, ...more });
+  unit: FigureUnit,
+  value: FigureRule['value'],
+  more: Pick<FigureRule, 'target' | 'note'> = {},
+): FigureRule => ({ table, row, column, unit, value, ...more });
 
 const TENSOR_256 = 'Hetero-tensor, Llama-8B, prompt length 256';
 const LAYER_256 = 'Hetero-layer, Llama-8B, sequence length 256';
 const PREFILL_256 = 'Hetero-tensor, Llama-8B, prefill, sequence length 256';
 
-const decoding: CellGroup = {
+const decoding: FigureGroup = {
   title: 'Decoding (§5.3, Fig. 16)',
   note: 'Bandwidths are inputs (43.3 GB/s for the GPU alone, 59.1 for both); the time of a hand-over is fitted to the 8B. Engines other than PPL are rates fitted to the 8B.',
   rules: [
@@ -116,7 +120,7 @@ const decoding: CellGroup = {
   ],
 };
 
-const aligned: CellGroup = {
+const aligned: FigureGroup = {
   title: 'Prefill at aligned lengths (§5.2.1, Fig. 13)',
   note: 'The NPU’s rate is fitted to 247.9 tok/s, taken as the best of 64, 256 and 1024 tokens ("reaches"); the paper states no length.',
   rules: [
@@ -190,7 +194,7 @@ const over525 =
 const savedAgainstPipe = (q: Quantities): number[] =>
   MISALIGNED.map((tokens) => 1 - q.prefill(EIGHT, tokens) / q.prefill(EIGHT, tokens, 'pipe'));
 
-const misaligned: CellGroup = {
+const misaligned: FigureGroup = {
   title: 'Prefill at misaligned lengths (§5.2.2, Fig. 14)',
   note: 'Two constants of graph generation are fitted to the two preparation times; all speedups are held out.',
   rules: [
@@ -262,7 +266,7 @@ const gainOfFast =
     mean(LENGTHS.map((tokens) => q.prefill(model, tokens, system, true) / q.prefill(model, tokens, system)));
 const FAST = 'prefill speedup by fast synchronization';
 
-const synchronisation: CellGroup = {
+const synchronisation: FigureGroup = {
   title: 'Fast against naive synchronisation (§5.4, Figs. 15 and 17)',
   note: 'Nothing is fitted here: a copy of 400 µs in and out of every part, an empty queue after it. Plans are made for fast synchronisation and run with either.',
   rules: [
@@ -306,7 +310,7 @@ const synchronisation: CellGroup = {
 const watts = (q: Quantities, system: 'hetero-layer' | 'hetero-tensor' | 'gpu-only'): number =>
   q.joules(EIGHT, 256, system) / q.prefill(EIGHT, 256, system);
 
-const energy: CellGroup = {
+const energy: FigureGroup = {
   title: 'Power and energy (§5.6, Fig. 19)',
   note: 'The powers of three states (GPU alone, NPU alone, both) are fitted to the three powers; energies follow from them and from predicted times.',
   rules: [
@@ -357,4 +361,4 @@ const energy: CellGroup = {
 };
 
 /** Every figure of the paper that is reproduced, table by table. */
-export const HETEROLLM_CELLS: readonly CellGroup[] = [decoding, aligned, misaligned, synchronisation, energy];
+export const HETEROLLM_FIGURES: readonly FigureGroup[] = [decoding, aligned, misaligned, synchronisation, energy];

@@ -10,8 +10,8 @@ import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
+import { ringOrAlone } from './planners.ts';
 import type { SystemPolicy } from './policies.ts';
-import { ringOrAlone } from './ring-or-alone.ts';
 
 /** A system on a testbed with a model. */
 export interface Job {

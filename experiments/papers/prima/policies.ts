@@ -8,7 +8,7 @@ import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program } from './program.ts'
 export interface SystemPolicy {
   readonly name: string;
   readonly program: Program;
-  /** `ring or alone`: ring-or-alone.ts; `vram-ratio`: memory-ratio by accelerators. */
+  /** `ring or alone`: planners.ts; `vram-ratio`: memory-ratio by accelerators. */
   readonly scheduler: SchedulerName | 'ring or alone' | 'vram-ratio';
   readonly predicted: ReclaimPolicy;
   /** How the simulated OS reclaims. */

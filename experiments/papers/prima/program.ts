@@ -2,7 +2,7 @@ import { computeBufferBytes } from '../../../engine/cost/compute-buffers.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
-import type { PrimaOptions } from '../options.ts';
+import type { PrimaOptions } from './options.ts';
 
 /** What a program that the paper runs takes of memory, beside weights. */
 export interface Program {

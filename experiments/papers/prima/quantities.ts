@@ -1,11 +1,11 @@
-import type { Outcome, PublishedCell } from '../../../datasets/published.ts';
+import type { PublishedCell } from '../../../datasets/published.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Quantity } from '../comparison.ts';
+import type { Execution } from './execute.ts';
 
 /** What is reproduced: seconds per token, seconds to the first token, or a share of a device's memory. */
 export const METRICS = ['tpot', 'ttft', 'memory-pressure'] as const;
 export type Metric = (typeof METRICS)[number];
-
-/** A result in SI (seconds, or a share), or what a table prints in its place. */
-export type Quantity = number | Outcome;
 
 const FACTORS: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, '%': 1e-2 };
 
@@ -22,18 +22,78 @@ export function quantityOf({ value, unit }: PublishedCell): Quantity {
   return value * factor;
 }
 
-/** The paper prints `≤`: less is no error. */
-export function isUpperBound({ note }: PublishedCell): boolean {
-  return note.startsWith('upper bound');
+/** Decoded tokens before the first that counts: it finds the page cache as the prompt left it. */
+const WARM_UP = 1;
+
+/** What a closed form says about a cell; undefined where it has no word for it. */
+export function predictedQuantity(
+  cell: PublishedCell,
+  { predicted, why }: Execution,
+  truth: Cluster,
+): Quantity | undefined {
+  if (predicted === undefined) return why === '' ? undefined : 'OOM';
+  if (predicted.infeasible.length > 0) return 'OOM';
+  switch (metricOf(cell)) {
+    case 'tpot':
+      return predicted.tokenSeconds;
+    case 'memory-pressure': {
+      const device = deviceOf(cell);
+      const total = truth.devices.find(({ name }) => name === device)?.memory.total;
+      const pinned = predicted.devices.find((one) => one.device === device)?.pinnedBytes ?? 0;
+      return total === undefined ? undefined : pinned / total;
+    }
+    case 'ttft':
+    case undefined:
+      return undefined;
+  }
 }
 
-/**
- * How far a result lies from the cell, with its sign: of times the share of the published one, of shares of memory the
- * difference (0.01 is a point). What keeps an upper bound has no error; undefined where one of them is no number.
- */
-export function errorOf(found: Quantity | undefined, cell: PublishedCell): number | undefined {
-  const published = quantityOf(cell);
-  if (typeof found !== 'number' || typeof published !== 'number' || published === 0) return undefined;
-  const error = metricOf(cell) === 'memory-pressure' ? found - published : found / published - 1;
-  return isUpperBound(cell) ? Math.max(0, error) : error;
+/** What the simulation says about a cell; undefined where there was none. */
+export function simulatedQuantity(cell: PublishedCell, { simulated, predicted }: Execution): Quantity | undefined {
+  if (simulated === undefined) return undefined;
+  if (simulated.outOfMemory.length > 0 || (predicted?.infeasible.length ?? 0) > 0) return 'OOM';
+  const { tokens } = simulated.trace;
+  switch (metricOf(cell)) {
+    case 'tpot': {
+      const decoded = tokens.filter(({ phase }) => phase === 'decode').slice(WARM_UP);
+      return decoded.reduce((sum, { start, end }) => sum + end - start, 0) / decoded.length;
+    }
+    case 'ttft': {
+      const prefill = tokens.find(({ phase }) => phase === 'prefill');
+      return prefill && prefill.end - prefill.start;
+    }
+    case 'memory-pressure': {
+      const device = simulated.devices.find((one) => one.device === deviceOf(cell));
+      return device === undefined ? 0 : device.nonReclaimableBytes / device.memoryTotal;
+    }
+    case undefined:
+      return undefined;
+  }
+}
+
+/** `prima.cpp D1` → `D1`: Table 5 has a column for every device. */
+export function deviceOf({ column }: PublishedCell): string {
+  return column.split(' ').at(-1) ?? '';
+}
+
+export const METRIC_NAMES: Readonly<Record<Metric, string>> = {
+  tpot: 'TPOT',
+  ttft: 'TTFT',
+  'memory-pressure': 'memory pressure',
+};
+
+/** Systems as the paper's columns call them. */
+const SYSTEM_NAMES: Readonly<Record<string, string>> = {
+  'prima.cpp-no-halda': 'w/o halda',
+  'prima.cpp-no-prefetch': 'w/o prefetch',
+  'prima.cpp-speculative': 'speculative',
+};
+
+export function systemName(system: string): string {
+  return SYSTEM_NAMES[system] ?? system;
+}
+
+/** `s`, or `share` of a device's memory: the unit in which a cell is compared. */
+export function unitOf(metric: string): 's' | 'share' {
+  return metric === 'memory-pressure' ? 'share' : 's';
 }

@@ -1,123 +1,188 @@
-import type { LoadedCluster } from '../../../datasets/load.ts';
 import { enumerate } from '../../../engine/terminal/format.ts';
-import { provenanceSentence, statementsTable } from '../../lib/provenance.ts';
-import type { Block, Report, ReportColumn, Section } from '../../lib/report.ts';
-import { METRIC_NAMES, systemName } from '../text.ts';
-import { calibrationSection } from './calibration-section.ts';
-import { cellTable } from './cell-table.ts';
-import { againstPublished } from './charts.ts';
-import type { PrimaReproduction } from './compute.ts';
-import { contradictionsSection } from './contradictions-section.ts';
-import { filled } from './filled-table.ts';
-import { reproductionFindings } from './findings.ts';
+import type { Figure } from '../../report/charts/chart.ts';
+import { type Column, tableBlock } from '../../report/columns.ts';
+import { errorTone, USUAL_LIMIT } from '../../report/error-tone.ts';
+import type { Block, Page, Section, TableBlock, Tone } from '../../report/page/page.ts';
+import { layersText } from '../../report/plan-text.ts';
+import { againstPublished } from '../charts.ts';
+import { ANSWERS, type Answer, isUpperBound } from '../comparison.ts';
+import { bothAnswers, type ValueText } from '../tables.ts';
+import { halfWidthText, quantityText, relativeErrorText } from '../text.ts';
+import type { PrimaOptions } from './options.ts';
 import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
-import { metricOf } from './quantities.ts';
-import type { Comparison } from './rules.ts';
-import { sensitivitySection } from './sensitivity-section.ts';
+import { METRIC_NAMES, metricOf, systemName } from './quantities.ts';
+import type { PrimaComparison } from './rules.ts';
+import { contradictionsSection, policiesSection, sensitivitySection } from './sections.ts';
+import type { Sensitivity } from './sensitivity.ts';
+import { primaFindings, primaSummaryTable, type Summary } from './summary.ts';
 import type { PaperTable } from './tables.ts';
-import { summaryRows } from './terminal.ts';
 
-const SUMMARY_COLUMNS: readonly ReportColumn[] = [
-  { title: 'table', label: true },
-  { title: 'system', label: true },
-  { title: 'policy', label: true },
-  { title: 'cells', align: 'right' },
-  { title: 'predicted: median (worst)', align: 'right' },
-  { title: 'simulated: median (worst)', align: 'right' },
-  { title: 'OOM agrees', align: 'right' },
-  { title: 'target', align: 'right' },
-  { title: 'met', label: true },
-];
+export interface PrimaReport {
+  readonly tables: readonly PaperTable[];
+  readonly comparisons: readonly PrimaComparison[];
+  readonly summaries: readonly Summary[];
+  readonly sensitivities: readonly Sensitivity[];
+  readonly options: PrimaOptions;
+}
 
-/** The report: what was found, a section per table, what was fitted, what uncertain inputs do, where inputs come from. */
-export function reproductionReport(report: PrimaReproduction): Report {
+/** What was found, a section per table, what was fitted, what uncertain inputs do. */
+export function primaPage(report: PrimaReport): Page {
   const { tables, comparisons, summaries, sensitivities, options } = report;
   return {
     title: 'prima.cpp’s tables, cell by cell',
     subtitle: `Tables ${enumerate(tables.map(({ number }) => number))} · ${comparisons.length} comparisons · ${tokensText(options)} (the paper states none of them)`,
-    summary: reproductionFindings(comparisons, summaries).join(' '),
+    summary: primaFindings(comparisons, summaries).join(' '),
     sections: [
       overview(report),
       ...tables.map((table) => tableSection(table, comparisons)),
       ...contradictionsSection(comparisons),
-      calibrationSection(comparisons),
+      policiesSection(comparisons),
       ...(sensitivities.length === 0 ? [] : [sensitivitySection(sensitivities)]),
-      inputs(report.clusters),
     ],
   };
 }
 
 /** `room for 1024 tokens in llama.cpp and 256 in prima.cpp, all read, and a prompt of 6`. */
-function tokensText({ reserved, context, prompt }: PrimaReproduction['options']): string {
+function tokensText({ reserved, context, prompt }: PrimaOptions): string {
   const own = `${LLAMA_CPP.room} tokens in llama.cpp and ${PRIMA_CPP.room} in prima.cpp`;
   const room = reserved === undefined ? own : `${reserved} tokens`;
   return `room for ${room}, ${context === undefined ? 'all' : `${context} of them`} read, and a prompt of ${prompt}`;
 }
 
-function overview({ comparisons, summaries }: PrimaReproduction): Section {
-  const times = comparisons.some(({ cell }) => cell.metric === 'tpot');
-  const chart: Block[] = times
-    ? [
-        {
-          kind: 'chart',
-          title: 'Published and reproduced time per output token',
-          note: 'Every point is a cell. In the grey band it is within ±25 %; above it the workbench is too slow, below it too fast. Filled: memory as the paper states it; hollow: another policy of the same system.',
-          choose: 'Show',
-          variants: (['simulated', 'predicted'] as const).map((answer) => ({
-            label: answer,
-            figure: againstPublished(comparisons, answer),
-          })),
-        },
-      ]
-    : [];
+function overview({ comparisons, summaries }: PrimaReport): Section {
+  const hasTimes = comparisons.some(({ cell }) => cell.metric === 'tpot');
+  const chart: Block = {
+    kind: 'chart',
+    title: 'Published and reproduced time per output token',
+    note: 'Every point is a cell. In the grey band it is within ±25 %; above it the workbench is too slow, below it too fast. Filled: memory as the paper states it; hollow: another policy of the same system.',
+    choose: 'Show',
+    variants: (['simulated', 'predicted'] as const).map((answer) => ({
+      label: answer,
+      figure: timesChart(comparisons, answer),
+    })),
+  };
   return {
     title: 'How close it comes',
     blocks: [
-      ...chart,
+      ...(hasTimes ? [chart] : []),
       {
         kind: 'text',
         text: 'Medians and worst errors, over cells held out; cells that constants could be fitted to have lines of their own, and none were fitted. Under "met" is whether every cell keeps the target, in the answer that is claimed for the system. Errors of memory pressure are in percentage points (pp). In the tables below, policies that change nothing about a cell are left out.',
       },
-      filled({ kind: 'table', columns: SUMMARY_COLUMNS, rows: summaryRows(summaries), groups: true }),
+      tableBlock(primaSummaryTable(summaries)),
     ],
   };
 }
 
-function tableSection(table: PaperTable, comparisons: readonly Comparison[]): Section {
-  const own = comparisons.filter((one) => one.table === table);
+/** Cells with a target in the colour of their system, the first policy with filled marks; claimed cells without one are pale. */
+function timesChart(comparisons: readonly PrimaComparison[], answer: Answer): Figure {
+  const claimed = comparisons.filter(({ cell, detail }) => cell.metric === 'tpot' && detail.policy?.claimed === true);
+  const shown = claimed.filter((one) => typeof one.published === 'number' && typeof one[answer] === 'number');
+  const aimed = shown.filter(({ target }) => target !== undefined);
+  const systems = [...new Set(aimed.map(({ cell }) => cell.system))];
+  return againstPublished({
+    answer,
+    quantity: ' TPOT',
+    band: USUAL_LIMIT,
+    least: [10, 100],
+    seconds: (seconds) => seconds,
+    hover: ({ cell: { table, row, system }, published, ...one }) => {
+      const found = one[answer];
+      const times = `published ${quantityText('s', published)}, ${answer} ${quantityText('s', found)}`;
+      return `${table}, ${row}, ${systemName(system)}: ${times} (${relativeErrorText(one[`${answer}Error`] ?? 0)})`;
+    },
+    series: [
+      {
+        name: 'nothing claimed',
+        comparisons: shown.filter(({ target }) => target === undefined),
+        index: undefined,
+        hollow: false,
+      },
+      ...systems.flatMap((system, index) => {
+        const own = aimed.filter(({ cell }) => cell.system === system);
+        return [...new Set(own.map(({ policy }) => policy))].map((policy, at) => ({
+          name: `${systemName(system)}: ${policy}`,
+          comparisons: own.filter((one) => one.policy === policy),
+          index,
+          hollow: at > 0,
+        }));
+      }),
+    ],
+  });
+}
+
+function tableSection(table: PaperTable, comparisons: readonly PrimaComparison[]): Section {
+  const own = comparisons.filter(({ detail }) => detail.table === table);
   const columns = [...new Set(own.map(columnOf))];
   return {
     title: `Table ${table.number}: ${table.title}`,
     blocks: [
       ...table.notes.map((text): Block => ({ kind: 'text', text })),
       ...columns.map((column) =>
-        filled(
-          cellTable(
-            column,
-            own.filter((one) => columnOf(one) === column),
-          ),
+        cellTable(
+          column,
+          own.filter((one) => columnOf(one) === column),
         ),
       ),
     ],
   };
 }
 
-function columnOf({ cell }: Comparison): string {
+function columnOf({ cell }: PrimaComparison): string {
   const metric = metricOf(cell);
   return `${systemName(cell.system)}, ${metric === undefined ? '' : METRIC_NAMES[metric]}`;
 }
 
-function inputs(clusters: ReadonlyMap<string, LoadedCluster>): Section {
-  return {
-    title: 'Where the inputs come from',
-    blocks: [
-      {
-        kind: 'text',
-        text: [...clusters.values()]
-          .map(({ cluster, statements }) => provenanceSentence(cluster.name, statements))
-          .join(' '),
-      },
-      ...[...clusters.values()].map(({ cluster, statements }) => statementsTable(cluster.name, statements)),
-    ],
-  };
+/** The cells of one column of a paper's table, under every policy that changes them. */
+function cellTable(title: string, all: readonly PrimaComparison[]): TableBlock {
+  const rows = all.filter((one) => !changesNothing(one, all));
+  const isFirst = (one: PrimaComparison): boolean => rows.find(({ cell }) => cell === one.cell) === one;
+  const once = (text: (one: PrimaComparison) => string) => (one: PrimaComparison) => (isFirst(one) ? text(one) : '');
+  const columns: readonly Column<PrimaComparison>[] = [
+    { title: 'cell', value: nameOf, label: true },
+    {
+      title: 'published',
+      value: once((one) => `${isUpperBound(one.cell) ? '≤ ' : ''}${valueText(one.published, one)}`),
+      align: 'right',
+    },
+    { title: 'noise', value: once(({ unit, noise }) => halfWidthText(unit, noise)), align: 'right' },
+    { title: 'policy', value: ({ policy }) => policy || 'not modelled', label: true },
+    ...bothAnswers(valueText, toneOf),
+    {
+      title: 'layers (CPU+GPU)',
+      value: ({ cell, detail: { execution } }) =>
+        cell.metric === 'memory-pressure' ? undefined : execution?.plan && layersText(execution.plan),
+    },
+    {
+      title: 'note',
+      value: once(({ cell, detail: { contradiction, execution } }) =>
+        [contradiction && 'contradicted by the paper itself', execution?.why, cell.note].filter(Boolean).join('; '),
+      ),
+    },
+  ];
+  return tableBlock({ columns, rows, groups: true, sparse: true }, { title });
+}
+
+const valueText: ValueText<PrimaComparison> = (quantity, { unit }) => quantityText(unit, quantity);
+
+/** The row, with a mark where constants could be fitted to the cell; Table 5 has a column per device. */
+function nameOf({ cell }: PrimaComparison): string {
+  const device = cell.metric === 'memory-pressure' ? ` ${cell.column.split(' ').at(-1)}` : '';
+  return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
+}
+
+/** An alternative that comes to the same as the system's main policy. */
+function changesNothing(one: PrimaComparison, all: readonly PrimaComparison[]): boolean {
+  const main = all.find(({ cell }) => cell === one.cell);
+  if (main === undefined || main === one) return false;
+  const isSame = (answer: Answer): boolean =>
+    one[answer] === undefined || valueText(one[answer], one) === valueText(main[answer], main);
+  return valueText(one.predicted, one) === valueText(main.predicted, main) && ANSWERS.every(isSame);
+}
+
+/** Without a target the colour goes by ±25 %, but only where the policy is the claimed one. */
+function toneOf({ target, cell, detail, ...one }: PrimaComparison, answer: Answer): Tone | undefined {
+  const error = one[`${answer}Error`];
+  if (error === undefined || detail.policy?.claimed !== true || cell.metric !== 'tpot') return undefined;
+  return detail.contradiction === undefined ? errorTone(error, target) : undefined;
 }

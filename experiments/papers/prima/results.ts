@@ -1,26 +1,67 @@
 import type { LoadedCluster } from '../../../datasets/load.ts';
+import { type Plan, planShares } from '../../../engine/plan/plan.ts';
+import { type Column, tableCsv } from '../../report/columns.ts';
 import { LARGER_D3 } from './machines.ts';
 import { LARGER_DEVICE } from './policies.ts';
-import type { Comparison } from './rules.ts';
+import type { PrimaComparison } from './rules.ts';
 import { type Sensitivity, UNCERTAIN_INPUTS } from './sensitivity.ts';
-import type { Summary } from './summaries.ts';
+import type { Summary } from './summary.ts';
 
-export interface ReproducedResults {
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly comparisons: readonly Comparison[];
+/** A row per cell and policy; times in seconds, memory pressure as a share. */
+const COLUMNS: readonly Column<PrimaComparison>[] = [
+  { key: 'table', value: ({ cell }) => cell.table },
+  { key: 'row', value: ({ cell }) => cell.row },
+  { key: 'column', value: ({ cell }) => cell.column },
+  { key: 'cluster', value: ({ cell }) => cell.cluster },
+  { key: 'model', value: ({ cell }) => cell.model },
+  { key: 'system', value: ({ cell }) => cell.system },
+  { key: 'metric', value: ({ cell }) => cell.metric },
+  { key: 'policy', value: ({ policy }) => policy },
+  { key: 'scheduler', value: ({ detail }) => detail.policy?.scheduler },
+  { key: 'published', value: ({ published }) => published },
+  { key: 'predicted', value: ({ predicted }) => predicted },
+  { key: 'simulated', value: ({ simulated }) => simulated },
+  { key: 'predicted_error', value: ({ predictedError }) => predictedError },
+  { key: 'simulated_error', value: ({ simulatedError }) => simulatedError },
+  { key: 'use', value: ({ cell }) => cell.use },
+  { key: 'target', value: ({ target }) => target },
+  { key: 'rounds', value: ({ detail }) => detail.execution?.plan?.rounds },
+  { key: 'layers', value: ({ detail }) => layersOf(detail.execution?.plan) },
+  { key: 'why', value: ({ detail }) => detail.execution?.why },
+  { key: 'note', value: ({ cell }) => cell.note },
+];
+
+/** cells.csv. */
+export function primaCsv(comparisons: readonly PrimaComparison[]): string {
+  return tableCsv({ columns: COLUMNS, rows: comparisons });
+}
+
+/** `D3:12+30 D1:5+0`: layers on CPU and GPU by device. */
+function layersOf(plan: Plan | undefined): string | undefined {
+  return (
+    plan &&
+    planShares(plan)
+      .map(({ device, cpuLayers, gpuLayers }) => `${device}:${cpuLayers}+${gpuLayers}`)
+      .join(' ')
+  );
+}
+
+interface ReproducedResults {
+  readonly comparisons: readonly PrimaComparison[];
   readonly summaries: readonly Summary[];
   readonly sensitivities: readonly Sensitivity[];
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
 }
 
 /** cells.json: every cell with its policy and plan, the summaries, and where each input comes from. SI units. */
-export function cellsJson({ settings, comparisons, summaries, sensitivities, clusters }: ReproducedResults): string {
+export function primaJson(settings: Readonly<Record<string, unknown>>, results: ReproducedResults) {
+  const { comparisons, summaries, sensitivities, clusters } = results;
   const policies = new Map(
-    comparisons.flatMap(({ cell, policy }) =>
-      policy ? [[`${cell.system}\n${policy.name}`, { system: cell.system, ...policy }]] : [],
+    comparisons.flatMap(({ cell: { system }, detail: { policy } }) =>
+      policy === undefined ? [] : [[`${system}\n${policy.name}`, { system, ...policy }] as const],
     ),
   );
-  const result = {
+  return {
     experiment: 'reproduce',
     settings,
     fittedTo: [],
@@ -35,7 +76,7 @@ export function cellsJson({ settings, comparisons, summaries, sensitivities, clu
     summaries,
     cells: comparisons.map(cellJson),
     sensitivities: sensitivities.map(({ comparison, base, ranges }) => ({
-      ...place(comparison),
+      ...placeOf(comparison),
       base,
       inputs: UNCERTAIN_INPUTS.flatMap(({ name, ends }, index) => {
         const range = ranges[index];
@@ -44,14 +85,13 @@ export function cellsJson({ settings, comparisons, summaries, sensitivities, clu
     })),
     provenance: Object.fromEntries([...clusters].map(([name, { statements }]) => [name, statements])),
   };
-  return `${JSON.stringify(result, null, 2)}\n`;
 }
 
-function cellJson(comparison: Comparison) {
-  const { cell, execution, published, predicted, simulated, predictedError, simulatedError, target, contradiction } =
-    comparison;
+function cellJson(comparison: PrimaComparison) {
+  const { cell, published, predicted, simulated, predictedError, simulatedError, target, detail } = comparison;
+  const { contradiction, execution } = detail;
   return {
-    ...place(comparison),
+    ...placeOf(comparison),
     published,
     predicted,
     simulated,
@@ -61,7 +101,7 @@ function cellJson(comparison: Comparison) {
     noise: cell.noise,
     noiseFrom: cell.noiseFrom,
     use: cell.use,
-    target: target?.limit,
+    target,
     contradiction: contradiction && { bound: contradiction.bound, text: contradiction.text },
     note: cell.note,
     why: execution?.why,
@@ -71,7 +111,7 @@ function cellJson(comparison: Comparison) {
   };
 }
 
-function place({ cell, policy }: Comparison) {
+function placeOf({ cell, detail }: PrimaComparison) {
   const { table, row, column, cluster, model, system, metric } = cell;
-  return { table, row, column, cluster, model, system, metric, policy: policy?.name };
+  return { table, row, column, cluster, model, system, metric, policy: detail.policy?.name };
 }

@@ -2,13 +2,13 @@ import { createNamedModel } from '../../../datasets/load.ts';
 import type { Device, ProcessorRates } from '../../../engine/hardware/device.ts';
 import type { CatalogueModel } from '../../../engine/model/parse-models.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import type { Quantity } from '../comparison.ts';
 import { execute, type Job } from './execute.ts';
 import { LARGER_D3, withDevice, withDevices, withLargerD3 } from './machines.ts';
 import { LARGER_DEVICE } from './policies.ts';
-import type { Quantity } from './quantities.ts';
-import { predictedQuantity, simulatedQuantity } from './results-of.ts';
-import type { Comparison } from './rules.ts';
-import { TARGETS } from './targets.ts';
+import { predictedQuantity, simulatedQuantity } from './quantities.ts';
+import type { PrimaComparison } from './rules.ts';
+import { TARGETS } from './tables.ts';
 
 /** An input that the paper leaves open, and the two ends of what it may be. */
 export interface UncertainInput {
@@ -22,7 +22,7 @@ export interface UncertainInput {
 
 /** A result with each input at each end; what has no number there is an outcome or undefined. */
 export interface Sensitivity {
-  readonly comparison: Comparison;
+  readonly comparison: PrimaComparison;
   readonly base: Quantity | undefined;
   readonly ranges: readonly (readonly [Quantity | undefined, Quantity | undefined] | undefined)[];
 }
@@ -99,14 +99,14 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
   },
 ];
 
-/** Comparisons with the largest errors of the columns that have targets, the largest first, by the answer that is claimed. */
-export function largestMisses(comparisons: readonly Comparison[], count: number): Comparison[] {
-  const sizeOf = ({ policy, predictedError = 0, simulatedError = 0 }: Comparison): number =>
-    Math.abs(Math.log1p(policy?.answer === 'simulated' ? simulatedError : predictedError));
+/** PrimaComparisons with the largest errors of the columns that have targets, the largest first, by the answer that is claimed. */
+export function largestMisses(comparisons: readonly PrimaComparison[], count: number): PrimaComparison[] {
+  const sizeOf = ({ detail, predictedError = 0, simulatedError = 0 }: PrimaComparison): number =>
+    Math.abs(Math.log1p(detail.policy?.answer === 'simulated' ? simulatedError : predictedError));
   const aimedAt = (table: string, system: string): boolean =>
     TARGETS.some((target) => target.table === table && target.system === system);
   return comparisons
-    .filter(({ table, cell, policy }) => policy?.claimed === true && aimedAt(table.number, cell.system))
+    .filter(({ detail: { table, policy }, cell }) => policy?.claimed === true && aimedAt(table.number, cell.system))
     .filter(({ cell }) => cell.metric === 'tpot')
     .sort((one, other) => sizeOf(other) - sizeOf(one))
     .slice(0, count);
@@ -114,7 +114,7 @@ export function largestMisses(comparisons: readonly Comparison[], count: number)
 
 /** A comparison's result with every uncertain input at both ends, one at a time. */
 export function sensitivityOf(
-  comparison: Comparison,
+  comparison: PrimaComparison,
   job: Job,
   catalogue: readonly CatalogueModel[],
   solver: IntegerSolver,

@@ -1,8 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { PublishedCell } from '../../../../datasets/published.ts';
-import { printedRange } from '../../../../experiments/papers/helm/printed-range.ts';
-import { helmQuantity, inUnit, quantityKey, secondsOf } from '../../../../experiments/papers/helm/quantities.ts';
+import {
+  helmQuantity,
+  inUnit,
+  printedRange,
+  quantityKey,
+  secondsOf,
+} from '../../../../experiments/papers/helm/quantities.ts';
 
 const CELL: PublishedCell = {
   paper: 'helm',

@@ -1,22 +1,19 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { HelmReproduction } from '../../../../experiments/papers/helm/compute.ts';
-import { FITTED_CELLS } from '../../../../experiments/papers/helm/fitted-cells.ts';
-import { feasibility } from '../../../../experiments/papers/helm/groups.ts';
-import { helmReport } from '../../../../experiments/papers/helm/report.ts';
-import { helmJson } from '../../../../experiments/papers/helm/results.ts';
-import type { HelmComparison } from '../../../../experiments/papers/helm/rules.ts';
-import { rowFloors, scalings } from '../../../../experiments/papers/helm/scaling.ts';
+import { FITTED_CELLS } from '../../../../experiments/papers/helm/constants.ts';
+import { type HelmReproduction, helmReproduced } from '../../../../experiments/papers/helm/helm.ts';
+import { type HelmComparison, verdictOn } from '../../../../experiments/papers/helm/rules.ts';
+import { rowFloors } from '../../../../experiments/papers/helm/scaling.ts';
 import { splitAgrees } from '../../../../experiments/papers/helm/splits.ts';
-import { verdictOf } from '../../../../experiments/papers/helm/verdict.ts';
+import { feasibility } from '../../../../experiments/papers/helm/summary.ts';
 
 /** What HELM's tables have to come to. */
 export function helmSpecification(helm: HelmReproduction): void {
-  const { comparisons, splits, summary, constants, conflicts } = helm;
+  const { comparisons, splits, scalings, summary, constants, conflicts } = helm;
   const inTable = (table: string, column: RegExp): HelmComparison[] =>
     comparisons.filter(({ cell }) => cell.table === table && column.test(cell.column));
   const aimed = (name: string): HelmComparison[] =>
-    comparisons.filter(({ target, basis }) => target?.name === name && basis === 'held-out');
+    comparisons.filter(({ detail, use }) => detail.aim?.name === name && use === 'held-out');
 
   test('HELM: every result of Tables 6.1 to 6.5 is there', () => {
     // 12 machines and models × 4 systems × 2, less the 5 TTFTs that vLLM doesn't report.
@@ -67,11 +64,14 @@ export function helmSpecification(helm: HelmReproduction): void {
 
   test('HELM: every other print of a quantity that was fitted to is no test, and is no error in the summary', () => {
     const prints = comparisons.filter(
-      ({ quantity: { machine, model, system, batch, kind } }) =>
-        machine === 'helm-3090' && model === 'Qwen3-8B' && system === 'helm' && batch === 1 && kind === 'token',
+      ({
+        detail: {
+          quantity: { machine, model, system, batch, kind },
+        },
+      }) => machine === 'helm-3090' && model === 'Qwen3-8B' && system === 'helm' && batch === 1 && kind === 'token',
     );
     assert.is(prints.length, 5);
-    assert.ok(prints.every(({ basis }) => basis === 'fit'));
+    assert.ok(prints.every(({ use }) => use === 'fit'));
   });
 
   test('vLLM: within 3 % on the three cells held out, two of them on a machine to which nothing of it is fitted', () => {
@@ -80,19 +80,19 @@ export function helmSpecification(helm: HelmReproduction): void {
       cells.map(({ cell }) => cell.row),
       ['3090 / Qwen3-4B', '3090 / Qwen3-8B', 'L40S / Qwen3-8B'],
     );
-    assert.ok(cells.every((one) => verdictOf(one) === 'kept'));
+    assert.ok(cells.every((one) => verdictOn(one) === 'kept'));
   });
 
   test('HELM: splits of the RTX 4060 within 12 %, TTFT of splits as well, all on the GPU within 13 % or its own spread', () => {
     const [split, first, gpu] = [aimed('split, RTX 4060'), aimed('TTFT of splits'), aimed('all on the GPU')];
     assert.equal([split.length, first.length, gpu.length], [11, 3, 15]);
-    assert.ok(first.every((one) => verdictOf(one) === 'kept'));
-    assert.ok(gpu.every((one) => verdictOf(one) !== 'missed'));
-    assert.is(gpu.filter((one) => verdictOf(one) === 'within noise').length, 4);
+    assert.ok(first.every((one) => verdictOn(one) === 'kept'));
+    assert.ok(gpu.every((one) => verdictOn(one) !== 'missed'));
+    assert.is(gpu.filter((one) => verdictOn(one) === 'within noise').length, 4);
     // 80.1 ms, where the others of the same are 58.1 and 60.7.
-    const others = split.filter((one) => verdictOf(one) !== 'kept');
+    const others = split.filter((one) => verdictOn(one) !== 'kept');
     assert.equal(
-      others.map((one) => [one.cell.value, verdictOf(one)]),
+      others.map((one) => [one.cell.value, verdictOn(one)]),
       [[80.1, 'excluded']],
     );
   });
@@ -108,10 +108,9 @@ export function helmSpecification(helm: HelmReproduction): void {
   });
 
   test('HELM: twelve of fourteen batches scale within 10 % or the thesis’s own spread', () => {
-    const all = scalings(comparisons);
-    assert.is(all.length, 15);
+    assert.is(scalings.length, 15);
     assert.equal(
-      all.flatMap(({ comparison: { cell }, verdict }) =>
+      scalings.flatMap(({ cell, detail: { verdict } }) =>
         verdict === 'kept' ? [] : [`${cell.row}, ${cell.column}: ${verdict}`],
       ),
       ['3090 / Qwen3-4B, B=4: within noise', 'L40S / Qwen3-4B, B=4: missed', 'L40S / Qwen3-14B, B=2: missed'],
@@ -120,7 +119,7 @@ export function helmSpecification(helm: HelmReproduction): void {
   });
 
   test('HELM: no law by which requests cost ever more keeps the target of batches on the 14B', () => {
-    const floors = new Map(rowFloors(scalings(comparisons)).map(({ row, floor }) => [row, floor]));
+    const floors = new Map(rowFloors(scalings).map(({ row, floor }) => [row, floor]));
     const found = ['L40S / Qwen3-4B', 'L40S / Qwen3-8B', 'L40S / Qwen3-14B'].map((row) =>
       (floors.get(row) ?? 0).toFixed(3),
     );
@@ -148,10 +147,11 @@ export function helmSpecification(helm: HelmReproduction): void {
 
   test('HELM: what the thesis prints twice is shown twice; report and JSON name every table', () => {
     assert.ok(conflicts.some(({ printed, against }) => printed.startsWith('27.1') && /21\.1.*50\.5/.test(against)));
-    const titles = helmReport(helm).sections.map(({ title }) => title);
+    const { page, data } = helmReproduced(helm);
+    const titles = page.sections.map(({ title }) => title);
     for (const table of ['6.1', '6.2', '6.3', '6.4', '6.5']) {
       assert.ok(titles.some((title) => title.startsWith(`Table ${table}`)));
     }
-    assert.is((JSON.parse(helmJson(helm)) as { cells: unknown[] }).cells.length, comparisons.length);
+    assert.is((data as { cells: unknown[] }).cells.length, comparisons.length);
   });
 }

@@ -1,7 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { HeterollmReproduction } from '../../../../experiments/papers/heterollm/compute.ts';
-import { heterollmJson } from '../../../../experiments/papers/heterollm/results.ts';
+import type { Reproduced } from '../../../../experiments/papers/paper.ts';
 
 interface Cell {
   readonly row: string;
@@ -13,8 +12,8 @@ interface Cell {
 }
 
 /** What HeteroLLM's figures have to come to. */
-export function heterollmSpecification(heterollm: HeterollmReproduction): void {
-  const { cells, contradictions } = JSON.parse(heterollmJson(heterollm)) as {
+export function heterollmSpecification(heterollm: Reproduced): void {
+  const { cells, contradictions } = JSON.parse(JSON.stringify(heterollm.data)) as {
     cells: Cell[];
     contradictions: { here: string }[];
   };

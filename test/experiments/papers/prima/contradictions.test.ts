@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster, loadPublished } from '../../../../datasets/load.ts';
-import { contradictionsOf } from '../../../../experiments/papers/prima/contradictions.ts';
-import { leastReload } from '../../../../experiments/papers/prima/least-reload.ts';
+import { contradictionsOf, leastReload } from '../../../../experiments/papers/prima/contradictions.ts';
 import { withLargerD3 } from '../../../../experiments/papers/prima/machines.ts';
 
 const home = loadCluster('prima-home');

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { PublishedCell } from '../../../../datasets/published.ts';
-import { errorOf, isUpperBound, quantityOf } from '../../../../experiments/papers/prima/quantities.ts';
+import { errorOf, isUpperBound } from '../../../../experiments/papers/comparison.ts';
+import { quantityOf, unitOf } from '../../../../experiments/papers/prima/quantities.ts';
 
 function cell(parts: Partial<PublishedCell>): PublishedCell {
   return {
@@ -24,6 +25,11 @@ function cell(parts: Partial<PublishedCell>): PublishedCell {
   };
 }
 
+/** The error of a result against a cell. */
+function errorAgainst(found: Parameters<typeof errorOf>[0], own: PublishedCell): number | undefined {
+  return errorOf(found, { published: quantityOf(own), unit: unitOf(own.metric), cell: own });
+}
+
 const pressure = { value: 5, unit: '%', metric: 'memory-pressure' };
 
 test('cells in SI', () => {
@@ -35,22 +41,22 @@ test('cells in SI', () => {
 });
 
 test('times: a share of what was published; shares: their difference', () => {
-  assert.is(errorOf(0.25, cell({})), 0.25);
-  assert.is(errorOf(0.1, cell({})), -0.5);
-  assert.is(errorOf(0.08, cell(pressure))?.toFixed(6), '0.030000');
+  assert.is(errorAgainst(0.25, cell({})), 0.25);
+  assert.is(errorAgainst(0.1, cell({})), -0.5);
+  assert.is(errorAgainst(0.08, cell(pressure))?.toFixed(6), '0.030000');
 });
 
 test('an outcome has no error', () => {
-  assert.is(errorOf('OOM', cell({})), undefined);
-  assert.is(errorOf(0.1, cell({ value: 'OOM' })), undefined);
-  assert.is(errorOf(undefined, cell({})), undefined);
+  assert.is(errorAgainst('OOM', cell({})), undefined);
+  assert.is(errorAgainst(0.1, cell({ value: 'OOM' })), undefined);
+  assert.is(errorAgainst(undefined, cell({})), undefined);
 });
 
 test('less than an upper bound is no error, more is', () => {
   const bound = cell({ ...pressure, note: 'upper bound: ≤ 5 %' });
   assert.ok(isUpperBound(bound));
-  assert.is(errorOf(0.01, bound), 0);
-  assert.is(errorOf(0.06, bound)?.toFixed(6), '0.010000');
+  assert.is(errorAgainst(0.01, bound), 0);
+  assert.is(errorAgainst(0.06, bound)?.toFixed(6), '0.010000');
 });
 
 test.run();

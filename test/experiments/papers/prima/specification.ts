@@ -1,9 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { PrimaReproduction } from '../../../../experiments/papers/prima/compute.ts';
-import { cellsCsv } from '../../../../experiments/papers/prima/csv.ts';
+import type { Reproduced } from '../../../../experiments/papers/paper.ts';
 import { LARGER_D3 } from '../../../../experiments/papers/prima/machines.ts';
-import { cellsJson } from '../../../../experiments/papers/prima/results.ts';
 
 interface Cell {
   readonly table: string;
@@ -30,8 +28,8 @@ interface Result {
 }
 
 /** What prima.cpp's tables have to come to. */
-export function primaSpecification(prima: PrimaReproduction): void {
-  const result = JSON.parse(cellsJson({ settings: {}, ...prima })) as Result;
+export function primaSpecification(prima: Reproduced): void {
+  const result = JSON.parse(JSON.stringify(prima.data)) as Result;
 
   /** Cells that are held out of a column under a policy. */
   const column = (table: string, system: string, policy: string): Cell[] =>
@@ -140,7 +138,7 @@ export function primaSpecification(prima: PrimaReproduction): void {
   });
 
   test('prima.cpp: the CSV has a row per cell and policy', () => {
-    const lines = cellsCsv(prima.comparisons).trimEnd().split('\n');
+    const lines = prima.csv.trimEnd().split('\n');
     assert.match(lines[0] ?? '', /^table,row,column,cluster,model,system,metric,policy,scheduler,published,predicted,/);
     assert.is(lines.length, 1 + result.cells.length);
   });

@@ -1,0 +1,163 @@
+import {
+  createNamedModel,
+  type LoadedCluster,
+  loadCatalogue,
+  loadClusterFile,
+  loadPublished,
+} from '../../../datasets/load.ts';
+import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { terminalTable } from '../../report/columns.ts';
+import { type Comparison, type Conflict, cellAt, compare } from '../comparison.ts';
+import type { Reproduced } from '../paper.ts';
+import { cellJson, cellsCsv } from '../record.ts';
+import { type SummaryRow, summaryTable } from '../summary.ts';
+import type { HelmCase } from './answer.ts';
+import { calibrate, fittedCell } from './calibrate.ts';
+import { type HostNeeds, helmConflicts, hostNeeds, type NeedGrowth, needGrowth } from './conflicts.ts';
+import { FITTED_CELLS, type HelmConstants } from './constants.ts';
+import { helmQuantity } from './quantities.ts';
+import { helmPage } from './report.ts';
+import { type HelmComparison, helmRules } from './rules.ts';
+import { type Scaling, scalings } from './scaling.ts';
+import { speedups } from './speedups.ts';
+import { type SplitCheck, splitChecks } from './splits.ts';
+import { helmSummary } from './summary.ts';
+import { helmSystem } from './systems.ts';
+
+const MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
+/** The machine whose file has the bandwidth that HELM's profiler measured (4.1.2). */
+const PROFILED = 'helm-4060';
+
+/** HELM's cells, with all that the report and the files are made of. */
+export interface HelmReproduction {
+  readonly clusters: ReadonlyMap<string, LoadedCluster>;
+  readonly constants: HelmConstants;
+  readonly comparisons: readonly HelmComparison[];
+  readonly splits: readonly SplitCheck[];
+  readonly scalings: readonly Scaling[];
+  readonly speedups: readonly Comparison[];
+  readonly summary: readonly SummaryRow[];
+  readonly conflicts: readonly Conflict[];
+}
+
+/** Fits what nothing states, and compares every cell. */
+export function computeHelm(step: (label: string) => void): HelmReproduction {
+  const { cells, clusters, clusterOf, modelOf, caseOf } = helmInputs();
+  const fitted = FITTED_CELLS.flatMap(({ cells: places }) => places.map((place) => fittedCell(cells, place)));
+  const constants = calibrate(cells, (cell) => {
+    const one = caseOf(cell);
+    if (one === undefined) throw new RangeError(`${cell.system} isn't modelled, so nothing is fitted to it`);
+    return one;
+  });
+  const comparisons = compare(helmRules({ cells, constants, fitted, caseOf }), step);
+  const results = {
+    comparisons,
+    splits: splitChecks(cells, clusterOf, modelOf),
+    scalings: scalings(comparisons),
+    speedups: speedups(cells, comparisons),
+  };
+  const offloading = offloadingGrowth(comparisons, caseOf);
+  return {
+    clusters,
+    constants,
+    ...results,
+    summary: helmSummary(results),
+    conflicts: helmConflicts(comparisons, results.scalings, constants, offloading),
+  };
+}
+
+/** What the thesis prints, and what its cells are about. */
+interface HelmInputs {
+  readonly cells: readonly PublishedCell[];
+  readonly clusters: ReadonlyMap<string, LoadedCluster>;
+  readonly clusterOf: (name: string) => LoadedCluster['cluster'];
+  readonly modelOf: (name: string) => Model;
+  /** undefined: no model of the system. @throws RangeError for a cell that is about no system on a machine */
+  readonly caseOf: (cell: PublishedCell) => HelmCase | undefined;
+}
+
+function helmInputs(): HelmInputs {
+  const cells = loadPublished().filter(({ paper }) => paper === 'helm');
+  const clusters = new Map(MACHINES.map((name) => [name as string, loadClusterFile(name)]));
+  const clusterOf = (name: string): LoadedCluster['cluster'] => {
+    const cluster = clusters.get(name)?.cluster;
+    if (cluster === undefined) throw new RangeError(`${name} is no machine of the thesis`);
+    return cluster;
+  };
+  const catalogue = loadCatalogue();
+  const models = new Map<string, Model>();
+  const modelOf = (name: string): Model => {
+    const model = models.get(name) ?? createNamedModel(catalogue, name);
+    models.set(name, model);
+    return model;
+  };
+  const caseOf = (cell: PublishedCell): HelmCase | undefined => {
+    const quantity = helmQuantity(cell);
+    if (quantity === undefined) {
+      throw new RangeError(`${cell.table}, ${cell.row}, ${cell.column} is about no system on a machine`);
+    }
+    const system = helmSystem(cell.system);
+    const cluster = clusterOf(cell.cluster);
+    const specifiedBandwidth = quantity.machine === PROFILED ? undefined : gpuBandwidth(cells, quantity.machine);
+    return system && { quantity, system, cluster, model: modelOf(cell.model), specifiedBandwidth };
+  };
+  return { cells, clusters, clusterOf, modelOf, caseOf };
+}
+
+/** Bytes per second of the GPU's memory, by §5.1. */
+function gpuBandwidth(cells: readonly PublishedCell[], machine: string): number {
+  const cell = findPublished(cells, { cluster: machine, metric: 'bandwidth' }).find(({ table }) => table === '§5.1');
+  if (typeof cell?.value !== 'number') throw new RangeError(`§5.1 has no bandwidth of ${machine}`);
+  return cell.value * 1e9;
+}
+
+/** Accelerate’s needs of RAM from the 8B on the laptop, which runs, to the 32B on the 3090, which doesn’t. */
+function offloadingGrowth(comparisons: readonly HelmComparison[], caseOf: HelmInputs['caseOf']): NeedGrowth {
+  const needsOf = (row: string): HostNeeds => {
+    const place = { table: 'Table 6.1', row, column: 'Accelerate tok/s' };
+    const cell = cellAt(
+      comparisons.map((one) => one.cell),
+      place,
+    );
+    const plan = comparisons.find((one) => one.cell === cell)?.detail.plan;
+    const one = caseOf(cell);
+    if (one === undefined || plan?.outcome !== 'runs') throw new RangeError(`Accelerate has no plan for ${row}`);
+    return hostNeeds(one, plan.plan);
+  };
+  return needGrowth(needsOf('4060 / Qwen3-8B'), needsOf('3090 / Qwen3-32B'));
+}
+
+/** What the command writes and prints; cells.json has values in the units that they are printed in. */
+export function helmReproduced(result: HelmReproduction): Reproduced {
+  const { comparisons, constants, splits, summary, conflicts, clusters } = result;
+  const all = [...comparisons, ...result.scalings, ...result.speedups];
+  return {
+    comparisons: all,
+    summary,
+    page: helmPage(result),
+    clusters: [...clusters.values()],
+    csv: cellsCsv(all),
+    data: {
+      experiment: 'reproduce',
+      paper: 'helm',
+      constants,
+      fitted: FITTED_CELLS,
+      splits,
+      summary,
+      cells: comparisons.map((one) => {
+        const { quantity, thesis, range, plan } = one.detail;
+        return {
+          ...cellJson(one),
+          quantity,
+          thesis,
+          printedRange: range,
+          ...(plan?.outcome === 'runs' ? { plan: plan.plan } : { why: plan?.why ?? 'not modelled' }),
+        };
+      }),
+      conflicts,
+      provenance: Object.fromEntries([...clusters].map(([name, { statements }]) => [name, statements])),
+    },
+    text: [terminalTable(summaryTable(summary), 150)],
+  };
+}

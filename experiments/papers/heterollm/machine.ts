@@ -1,0 +1,92 @@
+import { energyOf } from '../../../engine/cost/energy.ts';
+import { predictSoc, type SocCase, socCase } from '../../../engine/cost/predict-soc.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Device } from '../../../engine/hardware/device.ts';
+import { socDevice } from '../../../engine/hardware/soc.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { createWorkload } from '../../../engine/model/workload.ts';
+import type { Plan, Stage } from '../../../engine/plan/plan.ts';
+import type { Synchronisation, TensorPartition } from '../../../engine/plan/tensor-partition.ts';
+import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
+import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
+import { processorStates } from '../../../engine/trace/processor-states.ts';
+import { simulate } from '../../../simulator/simulate.ts';
+import type { Answer } from '../comparison.ts';
+
+/** Tokens that are decoded after the prompt; the first two are enough, for all are alike. */
+const DECODED = 2;
+/** Prompt of every decoding cell (Figs. 16 and 17). */
+export const DECODING_PROMPT = 256;
+
+/** A prompt and a token of a system, by one of the answers. */
+export interface SocRun {
+  readonly prefillSeconds: number;
+  readonly prefillJoules: number;
+  readonly tokenSeconds: number;
+  /** Seconds of generating graphs, within the prefill. */
+  readonly graphSeconds: number;
+}
+
+export interface RunRequest {
+  readonly model: string;
+  readonly tokens: number;
+  readonly system: SocSystemName;
+  /** How the plan, which is made for fast synchronisation, is run; `fast` unless given. */
+  readonly synchronisation?: Synchronisation;
+}
+
+export type Runs = (request: RunRequest, answer: Answer) => SocRun;
+
+/** Predicts and simulates what is asked for, once each. */
+export function createRuns(cluster: Cluster, modelOf: (name: string) => Model): Runs {
+  const known = new Map<string, SocRun>();
+  return (request, answer) => {
+    const key = JSON.stringify([request, answer]);
+    const found = known.get(key) ?? run(cluster, modelOf(request.model), request, answer);
+    known.set(key, found);
+    return found;
+  };
+}
+
+function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer): SocRun {
+  const { tokens, system, synchronisation = 'fast' } = request;
+  const workload = createWorkload({ promptTokens: tokens, outputTokens: DECODED, context: DECODING_PROMPT });
+  const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
+  if (scheduled.plan === undefined) throw new RangeError('message' in scheduled ? scheduled.message : system);
+  const plan = withSynchronisation(scheduled.plan, synchronisation);
+  const { prefill, decode } = predictSoc(socCase(plan, cluster, model) as SocCase, DECODING_PROMPT);
+  if (answer === 'predicted') {
+    const { seconds, joules, graphs } = prefill;
+    return { prefillSeconds: seconds, prefillJoules: joules, tokenSeconds: decode.seconds, graphSeconds: graphs };
+  }
+  const { trace } = simulate({ cluster, model, plan, workload, context: 'fixed' });
+  const [first, ...others] = trace.tokens;
+  if (first === undefined) throw new RangeError(`${model.name} does not fit ${cluster.name}`);
+  const [device] = cluster.devices;
+  if (device === undefined) throw new RangeError(`${cluster.name} has no device`);
+  return {
+    prefillSeconds: first.end - first.start,
+    prefillJoules: energyOf(processorStates(trace, device.name, first), socDevice(device).soc.power),
+    tokenSeconds: others.reduce((sum, { start, end }) => sum + end - start, 0) / others.length,
+    graphSeconds: prefill.graphs,
+  };
+}
+
+function withSynchronisation(plan: Plan, synchronisation: Synchronisation): Plan {
+  const stage = plan.stages[0] as Stage;
+  const partition: TensorPartition = { ...(stage.partition as TensorPartition), synchronisation };
+  return { ...plan, stages: [{ ...stage, partition }] };
+}
+
+/** FLOP per second that §1 says the NPU reaches. */
+export const HEADLINE_FLOPS = 10e12;
+
+/** The phone with an NPU as fast as the paper's headline has it; tiles load as much faster, so that Fig. 5 still holds. */
+export function withHeadlineNpu(cluster: Cluster): Cluster {
+  const device = socDevice(cluster.devices[0] as Device);
+  const { npu, soc } = device;
+  const factor = HEADLINE_FLOPS / npu.flops.F16;
+  const array = { ...soc.npu, tileLoad: soc.npu.tileLoad / factor };
+  const flops = Object.fromEntries(Object.keys(npu.flops).map((name) => [name, HEADLINE_FLOPS])) as typeof npu.flops;
+  return { ...cluster, devices: [{ ...device, npu: { ...npu, flops }, soc: { ...soc, npu: array } }] };
+}

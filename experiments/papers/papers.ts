@@ -1,0 +1,105 @@
+import { tableBlock, terminalTable } from '../report/columns.ts';
+import type { Frame, Results } from '../report/experiment.ts';
+import type { Section } from '../report/page/page.ts';
+import type { PaperName } from './comparison.ts';
+import { computeHelm, helmReproduced } from './helm/helm.ts';
+import { computeHeterollm, heterollmReproduced } from './heterollm/heterollm.ts';
+import type { Reproduced } from './paper.ts';
+import { type GivenPrimaOptions, primaOptions, refusePrimaOptions } from './prima/options.ts';
+import { computePrima, primaReproduced } from './prima/prima.ts';
+import { cellJson, cellsCsv, errorRecord } from './record.ts';
+import { PAPER_TITLES, summaryMarkdown, summarySentences, summaryTable } from './summary.ts';
+
+interface Asked {
+  readonly options: GivenPrimaOptions;
+  readonly seed: number;
+}
+
+interface Paper {
+  /** Cells, about: what progress counts. */
+  readonly steps: number;
+  readonly reproduce: (asked: Asked, step: (label: string) => void) => Promise<Reproduced>;
+}
+
+const PAPERS: Readonly<Record<PaperName, Paper>> = {
+  prima: {
+    steps: 390,
+    reproduce: async ({ options, seed }, step) =>
+      primaReproduced(await computePrima(primaOptions(options), step), seed),
+  },
+  helm: { steps: 180, reproduce: async (_, step) => helmReproduced(computeHelm(step)) },
+  heterollm: { steps: 51, reproduce: async (_, step) => heterollmReproduced(computeHeterollm(step)) },
+};
+
+const NAMES = Object.keys(PAPERS) as PaperName[];
+/** `all`: every paper in one report. */
+export const PAPER_NAMES: readonly (PaperName | 'all')[] = [...NAMES, 'all'];
+
+/** Columns of a terminal that summaries take. */
+const WIDTH = 150;
+
+/** Holds a paper, or all of them, against predictions and simulations. @throws InputError for another paper's options */
+export async function reproducePaper(name: PaperName | 'all', asked: Asked, { progress }: Frame): Promise<Results> {
+  if (name !== 'prima') refusePrimaOptions(asked.options, name);
+  if (name === 'all') return allResults(await reproduceAll(asked, progress));
+  const { steps, reproduce } = PAPERS[name];
+  const { page, clusters, csv, data, text } = await reproduce(asked, progress(steps).step);
+  return { subtitle: page.subtitle, findings: [page.summary], data, text, page, files: { 'cells.csv': csv }, clusters };
+}
+
+/** Every paper, one after the other. */
+export async function reproduceAll(
+  asked: Asked,
+  progress: Frame['progress'],
+): Promise<Readonly<Record<PaperName, Reproduced>>> {
+  const { step } = progress(NAMES.reduce((sum, name) => sum + PAPERS[name].steps, 0));
+  return {
+    prima: await PAPERS.prima.reproduce(asked, step),
+    helm: await PAPERS.helm.reproduce(asked, step),
+    heterollm: await PAPERS.heterollm.reproduce(asked, step),
+  };
+}
+
+/** One report of all papers: their summaries first, then every paper with all its sections. */
+export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Results {
+  const comparisons = NAMES.flatMap((name) => papers[name].comparisons);
+  const summary = NAMES.flatMap((name) => papers[name].summary);
+  return {
+    subtitle: `${comparisons.length} comparisons with what prima.cpp, HELM and HeteroLLM print`,
+    findings: summarySentences(summary, comparisons),
+    data: { experiment: 'reproduce', paper: 'all', summary, cells: comparisons.map(cellJson) },
+    text: NAMES.map((name) => `${PAPER_TITLES[name]}\n${terminalTable(summaryTable(papers[name].summary), WIDTH)}`),
+    files: {
+      'cells.csv': cellsCsv(comparisons),
+      'summary.md': summaryMarkdown(summary),
+      'errors.csv': errorRecord(comparisons),
+    },
+    clusters: NAMES.flatMap((name) => papers[name].clusters),
+    page: {
+      title: 'Three papers, cell by cell',
+      sections: [
+        {
+          title: 'Summary',
+          blocks: [
+            {
+              kind: 'text',
+              text: 'A line per group of cells. Medians and worst errors are over cells that no constant was fitted to; fitted ones are counted beside them and in no error. Without a target nothing is claimed. Predicted: closed forms; simulated: event by event; "answer" says which of them the errors are of, where the two differ.',
+            },
+            ...NAMES.map((name) =>
+              tableBlock({ ...summaryTable(papers[name].summary), sparse: true }, { title: PAPER_TITLES[name] }),
+            ),
+          ],
+        },
+        ...NAMES.flatMap((name) => sectionsOf(name, papers[name])),
+      ],
+    },
+  };
+}
+
+/** The sections of one paper's page, its name before their titles, its summary before the first. */
+function sectionsOf(name: PaperName, { page: { sections, summary, subtitle } }: Reproduced): Section[] {
+  return sections.map(({ title, blocks }, index) => ({
+    title: `${PAPER_TITLES[name]} · ${title}`,
+    blocks: index === 0 ? [{ kind: 'text', text: subtitle }, { kind: 'text', text: summary }, ...blocks] : blocks,
+  }));
+}

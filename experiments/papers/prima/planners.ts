@@ -1,0 +1,73 @@
+import { predict } from '../../../engine/cost/predict.ts';
+import { type Plan, planShares } from '../../../engine/plan/plan.ts';
+import { ringPlan, type Window } from '../../../engine/plan/ring-plan.ts';
+import { singleDevice } from '../../../engine/schedule/baselines/single-device.ts';
+import { optimal } from '../../../engine/schedule/exact/optimal.ts';
+import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
+
+/**
+ * prima.cpp's choice: the exact optimum of its objective, in which the head's CPU runs the output layer ("in our
+ * implementation", after Eq. 12), the even one where several plans are optimal (evenReloads); or llama.cpp on the head
+ * alone, to which it reduces where all other devices are removed (4.1), and which puts the output layer on its GPU where
+ * there is room.
+ */
+export function ringOrAlone(problem: SchedulingProblem): Scheduled {
+  const ring = optimal(problem, { output: 'cpu' });
+  const alone = singleDevice(problem);
+  if (ring.plan === undefined || alone.plan === undefined) return ring.plan === undefined ? alone : ring;
+  const secondsOf = (plan: Plan): number => predict({ ...problem, plan, truth: problem.belief }).tokenSeconds;
+  return secondsOf(alone.plan) <= secondsOf(ring.plan) ? alone : { plan: evenReloads(problem, ring.plan) };
+}
+
+/** Sums of the same times in another order: relative. */
+const ROUNDING = 1e-9;
+
+/**
+ * Of the plans that the paper's objective holds equal, one whose reloads are spread evenly. Eq. 1 is a sum, so it doesn't
+ * care which of several equal devices reloads, and an optimum may put all of it on one; in a ring, where a device reads
+ * beside the others' turns, the longest reload is what remains. CPU layers move from the device that reloads longest to
+ * another while the predicted time stays and the sum of the squared reload times falls. (Algorithm 1 starts evenly, too:
+ * in proportion to memory.)
+ * @param plan one round; other plans are returned as they are
+ */
+export function evenReloads(problem: SchedulingProblem, plan: Plan): Plan {
+  if (plan.rounds !== 1) return plan;
+  let windows: readonly Window[] = planShares(plan).map(({ device, cpuLayers, gpuLayers }) => ({
+    device,
+    layers: cpuLayers + gpuLayers,
+    gpuLayers,
+  }));
+  let best = judged(problem, plan, windows);
+  const limit = best.seconds * (1 + ROUNDING);
+  for (;;) {
+    const from = best.longest;
+    const moved = windows
+      .filter(({ device }) => device !== from)
+      .map(({ device }) => withMoved(windows, from, device))
+      .map((candidate) => ({ candidate, found: judged(problem, plan, candidate) }))
+      .filter(({ found }) => found.seconds <= limit && found.squares < best.squares * (1 - ROUNDING))
+      .sort((one, other) => one.found.squares - other.found.squares)[0];
+    if (moved === undefined) return best.plan;
+    windows = moved.candidate;
+    best = moved.found;
+  }
+}
+
+/** One CPU layer from one device to another; as they are where the first has none. */
+function withMoved(windows: readonly Window[], from: string, to: string): Window[] {
+  const giver = windows.find(({ device }) => device === from);
+  const change = giver !== undefined && giver.layers > giver.gpuLayers ? 1 : 0;
+  return windows.map((window) => {
+    const by = window.device === to ? change : window.device === from ? -change : 0;
+    return { ...window, layers: window.layers + by };
+  });
+}
+
+function judged(problem: SchedulingProblem, like: Plan, windows: readonly Window[]) {
+  const { scheduler, rounds, output, embedding } = like;
+  const plan = ringPlan({ scheduler, head: embedding.device, rounds, windows, outputProcessor: output.processor });
+  const { tokenSeconds, devices } = predict({ ...problem, plan, truth: problem.belief });
+  const longest = devices.reduce((most, one) => (one.seconds.disk > most.seconds.disk ? one : most));
+  const squares = devices.reduce((sum, { seconds }) => sum + seconds.disk ** 2, 0);
+  return { plan, seconds: tokenSeconds, longest: longest.device, squares };
+}

@@ -1,0 +1,83 @@
+import {
+  createNamedModel,
+  type LoadedCluster,
+  loadCatalogue,
+  loadClusterFile,
+  loadPublished,
+} from '../../../datasets/load.ts';
+import type { Mix } from '../../../engine/model/mix.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { compare } from '../comparison.ts';
+import type { Reproduced } from '../paper.ts';
+import { contradictionsOf } from './contradictions.ts';
+import type { PrimaOptions } from './options.ts';
+import { primaPage } from './report.ts';
+import { primaCsv, primaJson } from './results.ts';
+import { cellsOf, jobOf, type PrimaComparison, type PrimaInputs, tableRules } from './rules.ts';
+import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts';
+import { primaSummary, primaSummaryText, type Summary, summarise } from './summary.ts';
+import { type PaperTable, PRIMA_TABLES } from './tables.ts';
+
+/** Seconds for one integer program; those of a home take well under one. */
+const SOLVER_SECONDS = 20;
+/** The devices of Table 3. */
+const HOME = 'prima-home';
+/** Cells in the table of what uncertain inputs do. */
+const MISSES = 16;
+
+/** prima.cpp's tables, with all that the report and the files are made of. */
+export interface PrimaReproduction {
+  readonly tables: readonly PaperTable[];
+  readonly comparisons: readonly PrimaComparison[];
+  readonly summaries: readonly Summary[];
+  readonly sensitivities: readonly Sensitivity[];
+  readonly clusters: ReadonlyMap<string, LoadedCluster>;
+  readonly options: PrimaOptions;
+}
+
+/** Predicts and simulates every cell of the tables that are asked for, under every policy of its system. */
+export async function computePrima(options: PrimaOptions, step: (label: string) => void): Promise<PrimaReproduction> {
+  const tables = PRIMA_TABLES.filter(({ number }) => options.table.includes(number));
+  const published = loadPublished();
+  const catalogue = loadCatalogue();
+  const clusters = new Map(tables.map(({ cluster }) => [cluster, loadClusterFile(cluster)]));
+  const modelOf = (model: string, mix?: Mix): Model =>
+    createNamedModel(catalogue, mix === undefined ? model : `${model}:${mix}`);
+  const contradictions = contradictionsOf(loadClusterFile(HOME).cluster, published, modelOf);
+  const solver = await loadIntegerSolver(SOLVER_SECONDS);
+  try {
+    const inputs = new Map(
+      tables.map((table): [PaperTable, PrimaInputs] => {
+        const { cluster } = clusters.get(table.cluster) as LoadedCluster;
+        return [table, { table, cells: cellsOf(published, table), cluster, modelOf, options, contradictions, solver }];
+      }),
+    );
+    const comparisons = compare([...inputs.values()].flatMap(tableRules), step);
+    const sensitivities = largestMisses(comparisons, MISSES).flatMap((comparison): Sensitivity[] => {
+      const { cell, detail } = comparison;
+      const own = inputs.get(detail.table);
+      if (detail.policy === undefined || own === undefined) return [];
+      step(`what uncertain inputs do to ${cell.row}, ${cell.column}`);
+      return [sensitivityOf(comparison, jobOf(own, cell, detail.policy), catalogue, solver)];
+    });
+    return { tables, comparisons, summaries: summarise(comparisons), sensitivities, clusters, options };
+  } finally {
+    solver.dispose();
+  }
+}
+
+/** What the command writes and prints. */
+export function primaReproduced(result: PrimaReproduction, seed: number): Reproduced {
+  const { comparisons, clusters, options, tables, summaries } = result;
+  const settings = { paper: 'prima-cpp', ...options, tables: tables.map(({ number }) => number), seed };
+  return {
+    comparisons: comparisons.filter(({ detail }) => detail.policy !== undefined),
+    summary: primaSummary(summaries, comparisons),
+    page: primaPage(result),
+    clusters: [...clusters.values()],
+    csv: primaCsv(comparisons),
+    data: primaJson(settings, result),
+    text: [primaSummaryText(summaries)],
+  };
+}

@@ -1,0 +1,65 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadPublished } from '../../../../datasets/load.ts';
+import { policiesOf } from '../../../../experiments/papers/prima/policies.ts';
+import { quantityOf } from '../../../../experiments/papers/prima/quantities.ts';
+import { cellsOf, type PrimaComparison } from '../../../../experiments/papers/prima/rules.ts';
+import { isMet, summarise } from '../../../../experiments/papers/prima/summary.ts';
+import { PRIMA_TABLES, targetOf } from '../../../../experiments/papers/prima/tables.ts';
+
+const table = PRIMA_TABLES.find(({ number }) => number === '8');
+if (table === undefined) throw new Error('Table 8 is missing');
+const [lru] = policiesOf('llama.cpp', '8', ['container1']);
+
+/** llama.cpp's column of Table 8 with errors made up: 8B (fit), 14B, 30B, … */
+function comparisons(errors: readonly number[]): PrimaComparison[] {
+  const own = table as (typeof PRIMA_TABLES)[number];
+  const cells = cellsOf(loadPublished(), own).filter(({ system }) => system === 'llama.cpp');
+  return cells.map((cell, index) => {
+    const aim = targetOf('8', 'llama.cpp', cell.model);
+    return {
+      paper: 'prima',
+      cell,
+      policy: 'lru',
+      unit: 's',
+      published: quantityOf(cell),
+      noise: undefined,
+      use: cell.use === 'fit' ? 'fit' : 'held-out',
+      predicted: 1,
+      simulated: 1,
+      predictedError: errors[index],
+      simulatedError: errors[index],
+      target: aim?.limit,
+      detail: { table: own, policy: lru, execution: undefined, aim, contradiction: undefined },
+    };
+  });
+}
+
+test('cells with a target and without it, held out and fit, are apart', () => {
+  const [aimed, others] = summarise(comparisons([0.5, 9, 0.01, -0.02, 0.03, -0.04, 0.05]));
+  assert.equal(aimed?.models, ['Llama-1-30B', 'Llama-3-45B', 'Llama-3-60B', 'Llama-1-65B', 'Llama-3-70B']);
+  assert.equal(aimed?.heldOut.predicted, { cells: 5, median: 0.03, worst: 0.05 });
+  assert.is(aimed?.fit.predicted, undefined);
+  assert.equal(others?.heldOut.predicted, { cells: 1, median: 9, worst: 9 });
+  assert.equal(others?.fit.predicted, { cells: 1, median: 0.5, worst: 0.5 });
+});
+
+test('one cell beyond the limit, and the target is missed', () => {
+  const met = (errors: readonly number[]): (boolean | undefined)[] => summarise(comparisons(errors)).map(isMet);
+  assert.equal(met([0.5, 9, 0.01, -0.02, 0.03, -0.04, 0.05]), [true, undefined]);
+  assert.equal(met([0.5, 9, 0.01, -0.02, 0.03, -0.06, 0.05]), [false, undefined]);
+});
+
+test('policies that need D3 are left out where there is none', () => {
+  assert.equal(
+    policiesOf('prima.cpp', '8', ['container1']).map(({ name }) => name),
+    ['overflow', 'lru'],
+  );
+  assert.equal(
+    policiesOf('prima.cpp', '4', ['D3']).map(({ name }) => name),
+    ['overflow', 'overflow, D3 larger', 'overflow, RAM / 0.8', 'lru'],
+  );
+  assert.equal(policiesOf('prima.cpp-speculative', '10', ['node1']), []);
+});
+
+test.run();
