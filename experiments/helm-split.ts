@@ -1,44 +1,75 @@
 import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
-import { findPublished, type PublishedCell } from '../datasets/published.ts';
 import { createWorkload } from '../engine/model/workload.ts';
-import { wrapText } from '../engine/terminal/table.ts';
+import {
+  CONFIGURATION_COLUMNS,
+  CURVE_COLUMNS,
+  configurationText,
+  EXAMPLE_COLUMNS,
+  eachLatency,
+  eachSplit,
+  LATENCY_COLUMNS,
+} from './helm-split/columns.ts';
 import { configuration } from './helm-split/configurations.ts';
+import { curveText } from './helm-split/curve.ts';
 import { EXAMPLE, runningExample } from './helm-split/example.ts';
 import { helmFindings } from './helm-split/findings.ts';
-import { type HelmOptions, helmOptions } from './helm-split/options.ts';
-import { publishedRemarks } from './helm-split/published.ts';
-import { type HelmResults, helmReport, shownConfiguration } from './helm-split/report.ts';
+import { claimedError, publishedRemarks } from './helm-split/published.ts';
+import { type HelmResults, helmPage, planFiles, resultsData, shownConfiguration } from './helm-split/report.ts';
 import { vramIntervals } from './helm-split/reserve.ts';
-import { curveCsv, planFiles, resultsCsv, resultsJson } from './helm-split/results.ts';
-import { configurationTable, curveText, exampleTable } from './helm-split/terminal.ts';
-import { runExperiment } from './lib/cli.ts';
-import { renderReport } from './lib/report.ts';
-import { checkOutput, writeFiles } from './lib/write.ts';
+import { tableCsv, terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { count, list } from './report/options.ts';
 
 /** HELM's cost model and split search (chapter 4) on every machine and model of Table 6.1, beside what it publishes. */
-await runExperiment<HelmOptions>({
+await runExperiment({
   name: 'helm-split',
   description: "HELM: the best split of a model between one machine's CPU and GPU, beside the published one",
-  configure: helmOptions,
-  run(options) {
-    checkOutput(options.out);
-    const results = search(options);
-    const { machines, models, context, seed } = options;
-    const json = resultsJson({ machines, models, context, seed }, results);
-    const files = new Map([
-      ['report.html', renderReport(helmReport(results))],
-      ['results.json', json],
-      ['results.csv', resultsCsv(results.configurations)],
-      ['curve.csv', curveCsv(results.configurations)],
-      ...planFiles(results.configurations),
-    ]);
-    writeFiles(options.out, files);
-    process.stdout.write(options.json ? json : text(results));
-    process.stderr.write(`\nReport: ${options.out}/report.html\n`);
+  options: {
+    machines: list(
+      '--machines <list>',
+      'clusters whose head is split: keys of datasets/clusters, or files',
+      'helm-4060,helm-3090,helm-l40s',
+    ),
+    models: list('--models <list>', 'models by name, with :mix if wanted', 'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B'),
+    context: count(
+      '--context <tokens>',
+      'tokens in the KV cache; 192 is the middle of 128 tokens after a prompt of 128',
+      { default: 192, least: 0 },
+    ),
+  },
+  seed: { help: 'recorded only: this experiment draws no random numbers', default: 0 },
+  json: 'results.json',
+  files: ['results.csv', 'curve.csv', 'plans/'],
+  examples: 'Example:\n  tsx experiments/helm-split.ts --machines helm-4060 --models Qwen3-8B',
+  run({ machines, models, context, seed }) {
+    const results = search(machines, models, context);
+    const { configurations, example } = results;
+    const shown = shownConfiguration(configurations);
+    const columns = CONFIGURATION_COLUMNS;
+    return {
+      subtitle: `${results.machines.map(({ cluster }) => cluster.name).join(', ')}; ${context} tokens in the KV cache, which is offloaded to RAM`,
+      findings: helmFindings(results),
+      data: resultsData({ machines, models, context, seed }, results),
+      text: [
+        configurationText(terminalTable({ columns, rows: configurations, groups: true }), configurations),
+        ...(example.length === 0
+          ? []
+          : [
+              `The running example (HELM 4.1): Qwen3-8B on the RTX 4060\n${terminalTable({ columns: EXAMPLE_COLUMNS, rows: example })}`,
+            ]),
+        ...(shown === undefined ? [] : [curveText(shown)]),
+      ],
+      page: helmPage(results),
+      files: {
+        'results.csv': tableCsv({ columns: LATENCY_COLUMNS, rows: eachLatency(configurations) }),
+        'curve.csv': tableCsv({ columns: CURVE_COLUMNS, rows: eachSplit(configurations) }),
+        ...planFiles(configurations),
+      },
+    };
   },
 });
 
-function search({ machines, models, context }: HelmOptions): HelmResults {
+function search(machines: readonly string[], models: readonly string[], context: number): HelmResults {
   const catalogue = loadCatalogue();
   const published = loadPublished();
   const workload = createWorkload({ context });
@@ -59,31 +90,6 @@ function search({ machines, models, context }: HelmOptions): HelmResults {
     claimedError: claimedError(published),
     remarks: publishedRemarks(configurations, published),
     example: machine && model ? runningExample(machine, model, published) : [],
-    machines: loaded.map(({ cluster, statements }) => ({ name: cluster.name, statements })),
-    context,
+    machines: loaded,
   };
-}
-
-/** §6.4.4: predictions match within so much. */
-function claimedError(cells: readonly PublishedCell[]): number | undefined {
-  const cell = findPublished(cells, { system: 'helm', metric: 'prediction-error' }).find(
-    ({ table }) => table === '§6.4.4',
-  );
-  return typeof cell?.value === 'number' ? cell.value / 100 : undefined;
-}
-
-function text(results: HelmResults): string {
-  const { configurations, example } = results;
-  const shown = shownConfiguration(results);
-  const parts = [
-    configurationTable(configurations),
-    `${helmFindings(results)
-      .map((sentence) => wrapText(sentence, 120).join('\n'))
-      .join('\n')}\n`,
-    ...(example.length === 0
-      ? []
-      : [`The running example (HELM 4.1): Qwen3-8B on the RTX 4060\n${exampleTable(example)}`]),
-    ...(shown === undefined ? [] : [curveText(shown)]),
-  ];
-  return parts.join('\n');
 }

@@ -1,5 +1,5 @@
 import { enumerate, formatDeviation, formatPercent } from '../../engine/terminal/format.ts';
-import { median } from '../lib/median.ts';
+import { median } from '../report/median.ts';
 import {
   agrees,
   type Configuration,

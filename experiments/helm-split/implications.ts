@@ -1,6 +1,6 @@
-import { formatSeconds } from '../../engine/terminal/format.ts';
-import type { Block, Section, TableBlock } from '../lib/report.ts';
-import { type Configuration, impliedCpuRate, impliedOverhead } from './configurations.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Block, Section, TableBlock } from '../report/page/page.ts';
+import { type Choice, type Configuration, impliedCpuRate, impliedOverhead } from './configurations.ts';
 import { type HelmEvidence, reserveText } from './findings.ts';
 import type { PublishedLatency } from './published.ts';
 import { commonReserve, type VramInterval } from './reserve.ts';
@@ -15,91 +15,83 @@ export function implicationsSection({ configurations, intervals }: HelmEvidence)
 
 function vramTable(intervals: readonly VramInterval[]): TableBlock {
   const reserve = commonReserve(intervals);
-  const rows = intervals.map(({ machine, label, cpuUnits, gpuUnits, atLeast, below, nominal }) => [
-    machine,
-    label,
-    `${cpuUnits}→${gpuUnits}`,
-    gigabytes(atLeast),
-    gigabytes(below),
-    reserveText({ above: nominal - below, atMost: nominal - atLeast }),
-  ]);
-  const all = [['all', '', '', '', '', reserve === undefined ? 'none' : reserveText(reserve)]];
-  return {
-    kind: 'table',
-    title: 'VRAM that the published splits allow, if HELM puts as many units on the GPU as fit',
-    columns: [
-      { title: 'machine' },
-      { title: 'model' },
-      { title: 'split', align: 'right' },
-      { title: 'VRAM from, GB', align: 'right' },
-      { title: 'below, GB', align: 'right' },
-      { title: 'reserve below the nominal size', align: 'right' },
-    ],
-    rows: rows.length === 0 ? [] : [...rows, ...all],
-    groups: true,
-  };
+  const columns: readonly Column<VramInterval | 'all'>[] = [
+    { title: 'machine', value: (row) => (row === 'all' ? 'all' : row.machine) },
+    { title: 'model', value: (row) => (row === 'all' ? '' : row.label) },
+    { title: 'split', value: (row) => (row === 'all' ? '' : `${row.cpuUnits}→${row.gpuUnits}`), align: 'right' },
+    { title: 'VRAM from, GB', value: (row) => (row === 'all' ? '' : gigabytes(row.atLeast)), align: 'right' },
+    { title: 'below, GB', value: (row) => (row === 'all' ? '' : gigabytes(row.below)), align: 'right' },
+    {
+      title: 'reserve below the nominal size',
+      value: (row) => {
+        if (row === 'all') return reserve === undefined ? 'none' : reserveText(reserve);
+        return reserveText({ above: row.nominal - row.below, atMost: row.nominal - row.atLeast });
+      },
+      align: 'right',
+    },
+  ];
+  return tableBlock(
+    { columns, rows: intervals.length === 0 ? [] : [...intervals, 'all'], groups: true },
+    { title: 'VRAM that the published splits allow, if HELM puts as many units on the GPU as fit' },
+  );
 }
 
+/** A published latency of a configuration with a split, and what it implies. */
+interface Implied {
+  readonly one: Configuration;
+  readonly chosen: Choice;
+  readonly latency: PublishedLatency;
+  readonly implied: number;
+}
+
+const LATENCY: readonly Column<Implied>[] = [
+  { title: 'machine', value: ({ one }) => one.machine },
+  { title: 'model', value: ({ one }) => one.label },
+  { title: 'published', value: ({ latency }) => latency.seconds, unit: 'seconds' },
+  { title: 'in', value: ({ latency }) => latency.table },
+];
+
 function cpuRateTable(configurations: readonly Configuration[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'Rate at which the CPU reads its weights, if all else is as predicted',
-    columns: [
-      { title: 'machine' },
-      { title: 'model' },
-      { title: 'published', align: 'right' },
-      { title: 'in' },
-      { title: 'CPU weights, GB', align: 'right' },
-      { title: 'T_GPU', align: 'right' },
-      { title: 'N δ̄', align: 'right' },
-      { title: 'implied, GB/s', align: 'right' },
-      { title: 'described, GB/s', align: 'right' },
-    ],
-    rows: eachLatency(configurations, (one, latency) => {
-      const rate = impliedCpuRate(one, latency);
-      if (rate === undefined || one.chosen === undefined) return undefined;
-      const { cpuReadBytes, cpuBandwidth, split, overheadSeconds } = one.chosen;
-      const parts = [gigabytes(cpuReadBytes), formatSeconds(split.gpuSeconds), formatSeconds(overheadSeconds)];
-      return [...parts, (rate / 1e9).toFixed(1), (cpuBandwidth / 1e9).toFixed(1)];
-    }),
-    groups: true,
-  };
+  const columns: readonly Column<Implied>[] = [
+    ...LATENCY,
+    { title: 'CPU weights, GB', value: ({ chosen }) => gigabytes(chosen.cpuReadBytes), align: 'right' },
+    { title: 'T_GPU', value: ({ chosen }) => chosen.split.gpuSeconds, unit: 'seconds' },
+    { title: 'N δ̄', value: ({ chosen }) => chosen.overheadSeconds, unit: 'seconds' },
+    { title: 'implied, GB/s', value: ({ implied }) => (implied / 1e9).toFixed(1), align: 'right' },
+    { title: 'described, GB/s', value: ({ chosen }) => (chosen.cpuBandwidth / 1e9).toFixed(1), align: 'right' },
+  ];
+  return tableBlock(
+    { columns, rows: impliedBy(configurations, impliedCpuRate), groups: true },
+    { title: 'Rate at which the CPU reads its weights, if all else is as predicted' },
+  );
 }
 
 function overheadTable(configurations: readonly Configuration[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'δ̄ that the all-GPU latencies mean: (published − T_plan) / N',
-    columns: [
-      { title: 'machine' },
-      { title: 'model' },
-      { title: 'published', align: 'right' },
-      { title: 'in' },
-      { title: 'T_plan', align: 'right' },
-      { title: 'implied δ̄', align: 'right' },
-      { title: 'δ̄ of the thesis', align: 'right' },
-    ],
-    rows: eachLatency(configurations, (one, latency) => {
-      const implied = impliedOverhead(one, latency);
-      if (implied === undefined || one.chosen === undefined) return undefined;
-      const { split, overheadSeconds } = one.chosen;
-      return [split.tokenSeconds, implied, overheadSeconds / one.model.layers].map(formatSeconds);
-    }),
-    groups: true,
-  };
+  const columns: readonly Column<Implied>[] = [
+    ...LATENCY,
+    { title: 'T_plan', value: ({ chosen }) => chosen.split.tokenSeconds, unit: 'seconds' },
+    { title: 'implied δ̄', value: ({ implied }) => implied, unit: 'seconds' },
+    {
+      title: 'δ̄ of the thesis',
+      value: ({ one, chosen }) => chosen.overheadSeconds / one.model.layers,
+      unit: 'seconds',
+    },
+  ];
+  return tableBlock(
+    { columns, rows: impliedBy(configurations, impliedOverhead), groups: true },
+    { title: 'δ̄ that the all-GPU latencies mean: (published − T_plan) / N' },
+  );
 }
 
-/** A row for every published latency: configuration, latency and place, and what `cells` makes of it, if anything. */
-function eachLatency(
+/** Every published latency that implies a quantity. */
+function impliedBy(
   configurations: readonly Configuration[],
-  cells: (one: Configuration, latency: PublishedLatency) => string[] | undefined,
-): string[][] {
+  quantity: (one: Configuration, latency: PublishedLatency) => number | undefined,
+): Implied[] {
   return configurations.flatMap((one) =>
     one.published.latencies.flatMap((latency) => {
-      const rest = cells(one, latency);
-      return rest === undefined
-        ? []
-        : [[one.machine, one.label, formatSeconds(latency.seconds), latency.table, ...rest]];
+      const implied = quantity(one, latency);
+      return implied === undefined || one.chosen === undefined ? [] : [{ one, chosen: one.chosen, latency, implied }];
     }),
   );
 }

@@ -89,3 +89,11 @@ export function publishedRemarks(
       .filter(({ label, note }, at, all) => all.findIndex((one) => one.label === label && one.note === note) === at),
   ]);
 }
+
+/** The largest error that the thesis states for its predictions (6.4.4), a share. */
+export function claimedError(cells: readonly PublishedCell[]): number | undefined {
+  const cell = findPublished(cells, { system: 'helm', metric: 'prediction-error' }).find(
+    ({ table }) => table === '§6.4.4',
+  );
+  return typeof cell?.value === 'number' ? cell.value / 100 : undefined;
+}

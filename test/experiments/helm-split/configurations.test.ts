@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import type { PublishedCell } from '../../../datasets/published.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
+import { CONFIGURATION_COLUMNS } from '../../../experiments/helm-split/columns.ts';
 import {
   agrees,
   type Configuration,
@@ -13,10 +14,11 @@ import {
   overheadExceeds,
   withinNoise,
 } from '../../../experiments/helm-split/configurations.ts';
+import { curveText } from '../../../experiments/helm-split/curve.ts';
 import { helmFindings } from '../../../experiments/helm-split/findings.ts';
 import { publishedRemarks } from '../../../experiments/helm-split/published.ts';
 import { commonReserve, type VramInterval, vramIntervals } from '../../../experiments/helm-split/reserve.ts';
-import { configurationCells, curveText } from '../../../experiments/helm-split/terminal.ts';
+import { cellText } from '../../../experiments/report/columns.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { type Machine, oneMachine, QWEN3_8B } from '../../support/one-machine.ts';
 
@@ -126,8 +128,6 @@ test('the split 21→17 bounds the VRAM by 16 and by 17 blocks beside the head',
   assert.is(interval?.nominal, 8e9);
 });
 
-/** Numbers are bound to their units by spaces that don't break. */
-
 const interval = (machine: string, nominal: number, atLeast: number, below: number): VramInterval => ({
   machine,
   label: 'm',
@@ -168,6 +168,10 @@ test('findings: cells that δ̄ was fitted to say nothing about accuracy, and a 
   );
   assert.not.ok(rest.some((sentence) => sentence.includes('misses')));
 });
+
+function configurationCells(one: Configuration): string[] {
+  return CONFIGURATION_COLUMNS.map((column) => cellText(column, one));
+}
 
 test('a configuration fills its row; one without split and publication leaves it empty', () => {
   assert.equal(configurationCells(found([...SPLIT, MEASURED])), [
