@@ -75,7 +75,7 @@ export function simulateCut(
       residentDevice({
         name,
         cache,
-        nonReclaimableBytes: breakdownOf(name)?.pinnedBytes ?? 0,
+        nonReclaimableBytes: breakdownOf(name)?.nonReclaimableBytes ?? 0,
         memoryTotal: cluster.devices[index]?.memory.total ?? 0,
       }),
     ),

@@ -31,7 +31,7 @@ export interface RingPlanningParts {
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
   const { request, file, model, context } = parts;
-  const { plan, scheduler, policy } = request;
+  const { plan, scheduler, requested } = request;
   const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
   const given = plan === undefined ? undefined : { file: plan, plan: readPlan(plan) };
   const unknown = file.cluster === undefined && named !== undefined;
@@ -44,7 +44,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
     devices: [file.head, ...file.members.map(({ name }) => name)],
     model,
     context,
-    policy,
+    requested,
     plan: given,
     scheduling,
   };
@@ -55,9 +55,7 @@ async function measure({ request, file, head, profile, log }: RingPlanningParts)
   log('asks all devices what they are; one without a profile measures itself, which takes up to a minute');
   const names = file.members.map(({ name }) => name);
   const [own, members] = await Promise.all([profile(), head.profiles()]);
-  const none = { prefetch: 'none', release: 'none', pinnedBytes: 0 } as const;
-  const weights = Object.fromEntries([file.head, ...names].map((name) => [name, none]));
-  await head.assemble({ windows: names.map((device) => ({ device, from: 0, to: 0 })), weights });
+  await head.assemble({ windows: names.map((device) => ({ device, from: 0, to: 0 })), weights: {} });
   const facts = [{ device: file.head, facts: own, memory: request.memory }, ...members];
   const text = measuredCluster(facts, await head.measure(), file.members);
   if (request.saveCluster !== undefined) writeFileSync(request.saveCluster, text);

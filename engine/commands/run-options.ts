@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
+import { PREFETCHES, RELEASES } from '../plan/weights-policy.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/frame.ts';
 import type { KeyPair } from '../ring/keys.ts';
+import type { RequestedWeights } from '../ring/plan-weights.ts';
 import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
-import type { PolicyChoice } from '../ring/ring-policies.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
-import { PREFETCHES, RELEASES } from '../weights/window-policy.ts';
 import { readDeviceMemory } from './device-memory.ts';
 import { LINK_DELAY_HELP, readLinkDelay, readLinkKeys } from './ring-links.ts';
 
@@ -41,7 +41,7 @@ export interface RunRequest {
   readonly memory: number;
   /** Seconds that what it sends waits before. */
   readonly linkDelay: number;
-  readonly policy: PolicyChoice;
+  readonly requested: RequestedWeights;
   readonly trace: string | undefined;
   readonly json: boolean;
 }
@@ -156,7 +156,7 @@ function readOptions(options: Options): RunRequest {
     },
     memory: readDeviceMemory(options.memory),
     linkDelay: readLinkDelay(options.linkDelay),
-    policy: {
+    requested: {
       prefetch: options.prefetch === undefined ? undefined : readChoice('--prefetch', options.prefetch, PREFETCHES),
       release: options.release === undefined ? undefined : readChoice('--release', options.release, RELEASES),
     },

@@ -10,9 +10,9 @@ import { describeWeights, passesThrough } from '../ring/device-weights.ts';
 import { type RingHead, startHead } from '../ring/head.ts';
 import { loadPart } from '../ring/load-part.ts';
 import { layoutOf, planRing } from '../ring/plan-ring.ts';
+import { fittedPlan } from '../ring/plan-weights.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
 import { type MendingRing, mendingRing, ringModel } from '../ring/ring-model.ts';
-import { carriedPlan } from '../ring/ring-policies.ts';
 import { ringTrace } from '../ring/ring-trace.ts';
 import { slowLinks } from '../ring/slow-links.ts';
 import { formatSeconds, threeDigits } from '../terminal/format.ts';
@@ -67,7 +67,7 @@ async function run(request: RunRequest): Promise<void> {
     for (const [device, weights] of head.weights)
       if (passesThrough(weights)) log(`${device}: ${describeWeights(weights)}`);
     if (request.savePlan !== undefined) {
-      const plan = carriedPlan(planRing(planning, head.present()), head.weights);
+      const plan = fittedPlan(planRing(planning, head.present()), head.weights);
       writeFileSync(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
     if (file.cluster !== undefined) {

@@ -32,8 +32,8 @@ export interface DeviceBreakdown {
   readonly ramAvailable: number;
   readonly vramBytes: number;
   readonly vramAvailable: number;
-  /** KV cache, buffers and pinned weights: what the OS can't reclaim. */
-  readonly pinnedBytes: number;
+  /** KV cache, buffers and pinned weights: what the operating system can't reclaim. */
+  readonly nonReclaimableBytes: number;
 }
 
 /** Why a plan can't run: a memory that is too small for what can't be paged. */

@@ -16,7 +16,7 @@ export function overloadSet(device: DeviceCosts): 'M1' | 'M2' | 'M3' {
 export function overloads(costs: RingCosts, index: number, layers: number, gpuLayers: number): boolean {
   const device = costs.devices[index] as DeviceCosts;
   const counted = countsGpuLayers(device) ? layers : layers - gpuLayers;
-  return counted * layerWithKv(costs) + fixedBytes(costs, index) > device.available;
+  return counted * layerWithKv(costs) + headBytes(costs, index) > device.available;
 }
 
 /** b′ = b + 2 (h_k e_k + h_v e_v) n_kv: a layer's weights and KV cache, bytes. */
@@ -100,7 +100,7 @@ function constraintRows(costs: RingCosts, sets: readonly DeviceSet[]): Pick<Vect
   const z: number[] = [];
   const add = (index: number, windowSign: -1 | 0 | 1): void => {
     const device = devices[index] as DeviceCosts;
-    const room = (device.available - fixedBytes(costs, index)) / (costs.layers * layerWithKv(costs));
+    const room = (device.available - headBytes(costs, index)) / (costs.layers * layerWithKv(costs));
     rows.push(index);
     pw.push(windowSign || 0);
     pn.push(countsGpuLayers(device) ? 0 : -windowSign || 0);
@@ -115,7 +115,7 @@ function constraintRows(costs: RingCosts, sets: readonly DeviceSet[]): Pick<Vect
 }
 
 /** b^cio (Eq. 33), and c^gpu where CPU and GPU share the memory (Eqs. 28, 31). */
-function fixedBytes(costs: RingCosts, index: number): number {
+function headBytes(costs: RingCosts, index: number): number {
   const device = costs.devices[index] as DeviceCosts;
   return device.ramBuffers + (index === 0 ? costs.embeddingRowBytes + costs.outputBytes : 0);
 }

@@ -4,8 +4,9 @@ import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions } from '../plan/chip-partitions.ts';
 import { gpuWeightBytes } from '../plan/gpu-weight-bytes.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../plan/plan.ts';
+import type { FittedPlan, Plan, Stage } from '../plan/plan.ts';
 import { stopsBetween } from '../plan/relays.ts';
+import { NO_WEIGHTS_POLICY, pinnedBytesOf } from '../plan/weights-policy.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -17,19 +18,13 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
+import { fitWeights } from './fit-weights.ts';
 import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
+import { type DeviceLoad, diskSeconds, memoryUse } from './memory.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
-import {
-  createPrefillCosts,
-  createRingCosts,
-  type DeviceCosts,
-  type DeviceLoad,
-  diskSeconds,
-  memoryUse,
-  type RingCosts,
-} from './ring-costs.ts';
+import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
 export interface RingPredictionOptions {
@@ -113,7 +108,7 @@ export function createRingPredictor(
   return (plan) => {
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create(cluster, model, workload, { ...runtime, partitions });
-    return predictRing(plan, own, { indices, ring, reclaim, pagesOf, phase });
+    return predictRing(fitWeights(plan, own), own, { indices, ring, reclaim, pagesOf, phase });
   };
 }
 
@@ -132,7 +127,7 @@ interface PredictionParts {
   readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
 }
 
-function predictRing(plan: Plan, costs: RingCosts, parts: PredictionParts): Breakdown {
+function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts): Breakdown {
   const { reclaim, phase, pagesOf } = parts;
   const tallies = new Tallies(costs, parts.indices);
   const head = tallies.of(plan.output.device);
@@ -156,7 +151,7 @@ function predictRing(plan: Plan, costs: RingCosts, parts: PredictionParts): Brea
       output: tally === head ? plan.output.processor : undefined,
       prefetches: weights.prefetch !== 'none',
       release: weights.release,
-      pinnedWeights: weights.pinnedBytes,
+      pinnedBytes: pinnedBytesOf(weights),
       kvInRam: plan.kvCache === 'host',
       kvPages: pages,
       streamed: tally.streamed,
@@ -179,7 +174,7 @@ function predictRing(plan: Plan, costs: RingCosts, parts: PredictionParts): Brea
       ramAvailable: tally.costs.available,
       vramBytes: use.vram,
       vramAvailable: tally.costs.gpuRoom,
-      pinnedBytes: use.pinned,
+      nonReclaimableBytes: use.nonReclaimable,
     });
   }
   const seconds = noSeconds();
@@ -310,9 +305,9 @@ function shortages(device: DeviceCosts, load: DeviceLoad, use: ReturnType<typeof
   const usesGpu = load.gpuLayers > 0 || load.output === 'gpu';
   if (usesGpu && load.kvPages === undefined && use.vram > device.gpuRoom)
     found.push(infeasibility(device.name, 'vram', 'layers on the GPU', use.vram, device.gpuRoom));
-  if (use.pinned <= device.available) return found;
-  const weights = load.streamed?.layers ? 'streamed' : load.pinnedWeights ? 'pinned' : undefined;
+  if (use.nonReclaimable <= device.available) return found;
+  const weights = load.streamed?.layers ? 'streamed' : load.pinnedBytes ? 'pinned' : undefined;
   const what = weights === undefined ? 'KV cache and buffers' : `KV cache, buffers and ${weights} weights`;
-  found.push(infeasibility(device.name, 'ram', what, use.pinned, device.available));
+  found.push(infeasibility(device.name, 'ram', what, use.nonReclaimable, device.available));
   return found;
 }

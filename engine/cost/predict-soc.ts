@@ -104,7 +104,7 @@ export function createSocPredictor(
           ramAvailable: available,
           vramBytes: 0,
           vramAvailable: device.gpu.memory.available,
-          pinnedBytes: bytes,
+          nonReclaimableBytes: bytes,
         },
       ],
       stages,

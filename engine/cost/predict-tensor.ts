@@ -130,7 +130,7 @@ function breakdown(
       ramAvailable: member.available,
       vramBytes: 0,
       vramAvailable: member.device.gpuRoom,
-      pinnedBytes: bytes,
+      nonReclaimableBytes: bytes,
     };
   });
   const seconds = noSeconds();

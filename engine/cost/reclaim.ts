@@ -13,6 +13,14 @@ export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
 /** Page tables per mapped byte, which count against the memory: 6 MiB per GiB, measured on Linux 6.18. */
 export const PAGE_TABLES = 6 / 1024;
 
+/** What a prefetching thread has under way: two pieces of 4 MiB (native/memory), bytes. */
+const READ_AHEAD_BYTES = 2 ** 23;
+
+/** Bytes of `memory` that are left for `mapped` bytes of weights, beside their page tables and what is being read. */
+export function roomForWeights(memory: number, mapped: number): number {
+  return Math.max(0, memory - PAGE_TABLES * mapped - READ_AHEAD_BYTES);
+}
+
 /**
  * Bytes of weights that a device reads from its disk again for every token (prima.cpp Eqs. 15–17).
  * @param needed weights, KV cache and buffers that belong in RAM, bytes

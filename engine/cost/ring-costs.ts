@@ -10,7 +10,6 @@ import {
 import { socDevice } from '../hardware/soc.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { WeightsPolicy } from '../plan/plan.ts';
 import { chipSeconds } from './chip-seconds.ts';
 import {
   embeddingRowBytes,
@@ -21,7 +20,6 @@ import {
   reservedKvBytes,
   totalLayerSeconds,
 } from './layer-seconds.ts';
-import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import type { SocPhase } from './soc-phase.ts';
 
@@ -162,117 +160,4 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
 function chipCosts(device: Device, model: Model, workload: Workload, runtime: Runtime, phase: SocPhase['phase']) {
   const partition = runtime.partitions?.get(device.name);
   return partition && chipSeconds({ device: socDevice(device), model, partition, phase }, workload);
-}
-
-/** What one device holds and does for a token, over all its windows. */
-export interface DeviceLoad {
-  /** l_m^gpu and l_m − l_m^gpu */
-  readonly gpuLayers: number;
-  readonly cpuLayers: number;
-  /** The device is the head: it looks up the token, and runs the output layer here. */
-  readonly output: 'cpu' | 'gpu' | undefined;
-  readonly prefetches: boolean;
-  /** What becomes of a window after its turn, and the bytes that stay for good; the OS decides unless given. */
-  readonly release?: WeightsPolicy['release'];
-  readonly pinnedWeights?: number;
-  /** The KV cache of GPU layers lies in RAM (HELM's offload). */
-  readonly kvInRam: boolean;
-  /** Of that offload where it is paged: bytes of pages on the GPU, and in RAM. */
-  readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
-  /** GPU layers whose weights lie in RAM, and layers that the GPU has room for at once to copy them to. */
-  readonly streamed?: { readonly layers: number; readonly buffers: number };
-}
-
-/** Memory that a load takes, and what is reloaded for lack of it; bytes. */
-export interface DeviceMemoryUse {
-  readonly ram: number;
-  readonly vram: number;
-  /** The part of `ram` that can't be reclaimed: KV cache, buffers, pinned weights. */
-  readonly pinned: number;
-  readonly reloaded: number;
-}
-
-/** RAM, VRAM and reloads of a load (prima.cpp Eqs. 15–17, 33–35). */
-export function memoryUse(
-  costs: RingCosts,
-  device: DeviceCosts,
-  load: DeviceLoad,
-  policy: ReclaimPolicy,
-): DeviceMemoryUse {
-  const weights = mappedBytes(costs, device, load);
-  const fixed = fixedBytes(costs, device, load);
-  const ram = weights + fixed;
-  const keeps = Math.min(load.pinnedWeights ?? 0, weights);
-  const reloaded = loadedBytes(device, load, weights, fixed, policy);
-  return { ram, vram: vramBytes(costs, device, load), pinned: fixed + keeps, reloaded };
-}
-
-/** Bytes of weights read for every token: all but the pinned ones where a window is given back, else what is reclaimed. */
-function loadedBytes(
-  device: DeviceCosts,
-  load: DeviceLoad,
-  weights: number,
-  fixed: number,
-  policy: ReclaimPolicy,
-): number {
-  const { release = 'none', pinnedWeights = 0 } = load;
-  if (release !== 'none') return Math.max(0, weights - pinnedWeights);
-  return reloadedBytes(weights + fixed, weights, device.available, device.kind, policy, load.prefetches);
-}
-
-/** b_lio: mapped weights in RAM: layers, the head's row of the embedding, and its output layer. */
-function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const layers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
-  if (load.output === undefined) return layers * costs.layerBytes;
-  const output = load.output === 'cpu' || device.unified ? costs.outputBytes : 0;
-  return layers * costs.layerBytes + costs.embeddingRowBytes + output;
-}
-
-/** KV cache, buffers and weights that are streamed, in RAM. */
-function fixedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const allInRam = device.unified || (load.kvInRam && load.kvPages === undefined);
-  const layers = load.cpuLayers + (allInRam ? load.gpuLayers : 0);
-  const pages = load.kvPages?.ramBytes ?? 0;
-  return layers * costs.kvBytes + pages + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
-}
-
-/** GPU layers, or room for those that are streamed, with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
-function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const { gpuLayers, streamed } = load;
-  const held =
-    streamed === undefined ? gpuLayers : gpuLayers - streamed.layers + Math.min(streamed.layers, streamed.buffers);
-  const kv = load.kvPages?.gpuBytes ?? (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
-  const layers = held * costs.layerBytes + kv;
-  const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
-  return reserved ? layers + costs.outputBytes : layers;
-}
-
-/** Disk seconds: the reloads, at least the head's row of the embedding (Eqs. 15–17). */
-export function diskSeconds(costs: RingCosts, device: DeviceCosts, load: DeviceLoad, reloaded: number): number {
-  const lookup = load.output === undefined ? 0 : costs.embeddingRowBytes;
-  return Math.max(reloaded, lookup) / device.reloadRate;
-}
-
-/**
- * Seconds of one device for one token without its links: Eqs. 12–18 for `windows` windows; infinite where GPU layers
- * exceed the VRAM (Eqs. 34, 35) or KV cache and buffers the RAM. The planners' hot path: it equals the sum that
- * `predict` breaks down.
- */
-export function deviceSeconds(
-  costs: RingCosts,
-  device: DeviceCosts,
-  load: DeviceLoad,
-  windows: number,
-  policy: ReclaimPolicy,
-): number {
-  if ((load.gpuLayers > 0 || load.output === 'gpu') && vramBytes(costs, device, load) > device.gpuRoom)
-    return Number.POSITIVE_INFINITY;
-  const fixed = fixedBytes(costs, device, load);
-  const weights = mappedBytes(costs, device, load);
-  if (fixed + Math.min(load.pinnedWeights ?? 0, weights) > device.available) return Number.POSITIVE_INFINITY;
-  const reloaded = loadedBytes(device, load, weights, fixed, policy);
-  const layers = load.cpuLayers * device.cpuLayer + (load.gpuLayers === 0 ? 0 : load.gpuLayers * device.gpuLayer);
-  const output =
-    load.output === undefined ? 0 : load.output === 'cpu' ? device.outputOnCpuTotal : device.outputOnGpuTotal;
-  return layers + output + windows * device.windowCopy + diskSeconds(costs, device, load, reloaded);
 }

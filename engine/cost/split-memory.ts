@@ -28,7 +28,7 @@ export interface SplitMemoryCase {
 
 export type SplitMemory = Pick<
   DeviceBreakdown,
-  'ramBytes' | 'ramAvailable' | 'vramBytes' | 'vramAvailable' | 'pinnedBytes'
+  'ramBytes' | 'ramAvailable' | 'vramBytes' | 'vramAvailable' | 'nonReclaimableBytes'
 >;
 
 /**
@@ -63,13 +63,13 @@ export function splitMemory(
   const offloaded = pages?.ramBytes ?? (load.kvCache === 'host' ? gpuKv : 0);
   const kvInVram = pages?.gpuBytes ?? gpuKv - offloaded;
   const vram = weights('gpu') + kvInVram;
-  const pinned = runtime.cpuBufferBytes + cpuKv + offloaded;
+  const fixed = runtime.cpuBufferBytes + cpuKv + offloaded;
   const unified = hasUnifiedGpu(device);
   return {
-    ramBytes: weights('cpu') + pinned + (unified ? vram + gpuBuffers : 0),
+    ramBytes: weights('cpu') + fixed + (unified ? vram + gpuBuffers : 0),
     ramAvailable: device.memory.available,
     vramBytes: vram,
     vramAvailable,
-    pinnedBytes: pinned + (unified ? kvInVram + gpuBuffers : 0),
+    nonReclaimableBytes: fixed + (unified ? kvInVram + gpuBuffers : 0),
   };
 }

@@ -18,6 +18,8 @@ export interface Fields {
   /** A number of 0 or more. */
   amount(key: string): number;
   optionalAmount(key: string): number | undefined;
+  /** A number of 0 or more, or `word`. */
+  amountOr<Word extends string>(key: string, word: Word): number | Word;
   keys(): string[];
   oneOf<T extends string>(key: string, allowed: readonly T[]): T;
   optionalOneOf<T extends string>(key: string, allowed: readonly T[]): T | undefined;
@@ -99,6 +101,11 @@ export function readFields(
         : fail(key, 'a number of 0 or more');
     },
     optionalAmount: (key) => (get(key) === undefined ? undefined : fields.amount(key)),
+    amountOr(key, word) {
+      const value = get(key);
+      if (value === word) return word;
+      return typeof value === 'number' ? fields.amount(key) : fail(key, `a number of 0 or more, or "${word}",`);
+    },
     keys: () => Object.keys(raw),
     oneOf(key, allowed) {
       const value = get(key);

@@ -2,6 +2,7 @@ import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
 import { readPartition } from './parse-partition.ts';
 import type { Cut, OutputPlace, Place, Plan, Stage } from './plan.ts';
+import { PREFETCHES, RELEASES, type WeightsPolicy } from './weights-policy.ts';
 
 const PROCESSORS = ['cpu', 'gpu'] as const;
 
@@ -64,14 +65,12 @@ function readCut(fields: Fields): Cut {
   return cut;
 }
 
-function readWeights(weights: Fields, name: string): Plan['weights'][string] {
+function readWeights(weights: Fields, name: string): WeightsPolicy {
   const fields = weights.object(name);
-  const given = fields.keys();
-  const policy = {
-    prefetch: fields.oneOf('prefetch', ['none', 'willneed', 'populate']),
-    release: given.includes('release') ? fields.oneOf('release', ['none', 'drop', 'pinned']) : 'none',
-    pinnedBytes: given.includes('pinnedBytes') ? fields.amount('pinnedBytes') : 0,
-  };
+  const prefetch = fields.oneOf('prefetch', [...PREFETCHES, 'fit']);
+  const release = fields.optionalOneOf('release', RELEASES) ?? 'none';
+  const policy =
+    release === 'pinned' ? { prefetch, release, pinned: fields.amountOr('pinned', 'fit') } : { prefetch, release };
   fields.end();
   return policy;
 }

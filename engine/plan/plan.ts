@@ -1,5 +1,6 @@
 import type { ProcessorKind } from '../hardware/device.ts';
 import type { TensorPartition } from './tensor-partition.ts';
+import type { FittedPolicy, WeightsPolicy } from './weights-policy.ts';
 
 /** A place of computation. */
 export interface Place {
@@ -42,25 +43,6 @@ export interface Stage extends Place {
   readonly partition?: TensorPartition;
 }
 
-/** What a device does with its mapped weights beyond what its OS does. */
-export interface WeightsPolicy {
-  /**
-   * How the layers of its next window are asked for while others compute: `none` (page faults load them), `willneed`
-   * (the OS is advised; prima.cpp), `populate` (a helper thread reads them in).
-   */
-  readonly prefetch: 'none' | 'willneed' | 'populate';
-  /**
-   * What becomes of a window after its turn: `none` (the OS decides), `drop` (its pages are given back), `pinned`
-   * (`pinnedBytes` of the device's weights stay for good: the head's output layer, then a prefix of every window, of
-   * equal size; the rest is given back).
-   */
-  readonly release: 'none' | 'drop' | 'pinned';
-  /** Bytes; 0 unless `release` is `pinned`. A device that runs for real takes 0 as: as many as it has room for. */
-  readonly pinnedBytes: number;
-}
-
-export const NO_WEIGHTS_POLICY: WeightsPolicy = { prefetch: 'none', release: 'none', pinnedBytes: 0 };
-
 /**
  * Which layers run where, in what order: the one thing that predictions, simulations and real runs all take. Plain
  * data: JSON in, JSON out.
@@ -75,10 +57,7 @@ export interface Plan {
   /** Where the token is embedded; its device is the head of the ring. */
   readonly embedding: Place;
   readonly output: OutputPlace;
-  /**
-   * By device name; a device that is not named leaves all to its OS, or, where `hearth run` carries the plan out, keeps
-   * what it can in memory: the plan that it saves says what was done.
-   */
+  /** By device name. A device that is not named leaves its weights to its operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** `with-layers`: each layer's keys and values lie where the layer runs; `host`: all in RAM (HELM's KV offload). */
   readonly kvCache: 'with-layers' | 'host';
@@ -90,6 +69,9 @@ export interface Plan {
   /** Devices without layers that hand the token on where they lie between two others in the ring (prima.cpp 3.3). */
   readonly relays?: readonly string[];
 }
+
+/** A plan whose weights policies leave nothing to the devices' memories. */
+export type FittedPlan = Plan & { readonly weights: Readonly<Record<string, FittedPolicy>> };
 
 /** A device's share of a plan, over all rounds. A layer that is cut counts by the part of it. */
 export interface Share {

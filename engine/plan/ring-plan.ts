@@ -1,5 +1,6 @@
 import type { ProcessorKind } from '../hardware/device.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from './plan.ts';
+import type { Plan, Stage } from './plan.ts';
+import type { Prefetch } from './weights-policy.ts';
 
 /** A device's window in every round: `layers` of them (w), of which the last `gpuLayers` (n) run on the GPU. */
 export interface Window {
@@ -15,8 +16,8 @@ interface RingPlanParts {
   /** In ring order; windows without layers are left out of the plan. */
   readonly windows: readonly Window[];
   readonly outputProcessor?: ProcessorKind;
-  readonly prefetch?: WeightsPolicy['prefetch'];
-  readonly release?: WeightsPolicy['release'];
+  /** What every device does ahead of its windows; all leave the release to their operating systems. */
+  readonly prefetch?: Prefetch;
 }
 
 /** The plan of a pipelined ring: every round runs every device's window once (prima.cpp 3.1, Fig. 1). */
@@ -27,7 +28,6 @@ export function ringPlan({
   windows,
   outputProcessor = 'cpu',
   prefetch = 'willneed',
-  release = 'none',
 }: RingPlanParts): Plan {
   const stages: Stage[] = [];
   let from = 0;
@@ -48,7 +48,7 @@ export function ringPlan({
     stages: holders.length === 1 ? mergeRounds(stages) : stages,
     embedding: { device: head, processor: 'cpu' },
     output: { device: head, processor: outputProcessor },
-    weights: Object.fromEntries(holders.map(({ device }) => [device, { ...NO_WEIGHTS_POLICY, prefetch, release }])),
+    weights: Object.fromEntries(holders.map(({ device }) => [device, { prefetch, release: 'none' }])),
     kvCache: 'with-layers',
   };
 }

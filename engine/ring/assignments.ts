@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { PINNED_POLICY } from '../weights/fit-policy.ts';
+import { NO_WEIGHTS_POLICY } from '../plan/weights-policy.ts';
 import { type AssignedWindow, type Assignment, FROM_HEAD } from './message.ts';
 import type { RingLayout } from './ring-layout.ts';
 
@@ -40,7 +40,7 @@ export function assignments(
         device,
         {
           ...settings,
-          weights: weights[device] ?? PINNED_POLICY,
+          weights: weights[device] ?? NO_WEIGHTS_POLICY,
           epoch,
           windowCount: windows.length,
           windows: own.map(({ index, from, to }): AssignedWindow => {

@@ -1,21 +1,20 @@
-import { PAGE_TABLES } from '../cost/reclaim.ts';
+import { roomForWeights } from '../cost/reclaim.ts';
+import { type FittedPolicy, fitPolicy, type WeightsPolicy } from '../plan/weights-policy.ts';
 import { formatBytes } from '../terminal/format.ts';
 import { totalBytes } from '../weights/byte-ranges.ts';
-import { fitPolicy, type RequestedPolicy } from '../weights/fit-policy.ts';
 import type { WeightsRecorder } from '../weights/mapped-weights.ts';
 import type { WeightsPart } from '../weights/weights-layout.ts';
-import type { WindowPolicy } from '../weights/window-policy.ts';
 import { createWindowWeights } from '../weights/window-weights.ts';
 import { cacheBytes } from './cache-bytes.ts';
 import type { LoadedPart } from './load-part.ts';
-import type { Assignment, CarriedWeights } from './message.ts';
+import type { Assignment, WeightsReport } from './message.ts';
 
 /** What a ring's device runs at a turn: one of its windows, by its index in the plan, or the output layer. */
 export type RingTurn = number | 'output';
 
 /** A device's weights policy, carried out turn by turn (weights/window-weights.ts has the order). */
 export interface DeviceWeights {
-  readonly policy: WindowPolicy;
+  readonly policy: FittedPolicy;
   /** Of all its windows, and the head's output layer. */
   readonly bytes: number;
   arrival(turn: RingTurn): Promise<void>;
@@ -34,15 +33,12 @@ export interface DeviceWeightsOptions {
   readonly windows: readonly { readonly index: number; readonly from: number; readonly to: number }[];
   /** What the head also runs: the output layer in a turn of its own, or with its last window. */
   readonly output: 'own-turn' | 'with-last-window' | 'elsewhere';
-  readonly requested: RequestedPolicy;
+  readonly requested: WeightsPolicy;
   /** Bytes for weights and what reading them takes. */
   readonly room: number;
   /** Undefined: nobody wants to see it. */
   readonly recorder: WeightsRecorder | undefined;
 }
-
-/** Two pieces of 4 MiB that the helper thread has under way (native/memory/page_worker.cpp), bytes. */
-const IN_FLIGHT = 2 ** 23;
 
 /** Undefined where nothing is asked for, or the kernels hold all weights in memory of their own. */
 export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeights | undefined {
@@ -64,12 +60,12 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
   const sizes = layers.map(bytesOf);
   const outputBytes = output === 'elsewhere' ? 0 : bytesOf(['output']);
   const bytes = sizes.reduce((sum, size) => sum + size, outputBytes);
-  const usable = Math.max(0, room - PAGE_TABLES * bytes - IN_FLIGHT);
+  const usable = roomForWeights(room, bytes);
   const policy = fitPolicy(requested, { windows: sizes, output: outputBytes, room: usable });
   const carried = createWindowWeights({ weights, windows, policy, recorder });
   const at = (turn: RingTurn): number | undefined => turns.get(turn);
   return {
-    policy: { ...policy, pinnedBytes: carried.pinnedBytes },
+    policy: policy.release === 'pinned' ? { ...policy, pinned: carried.pinnedBytes } : policy,
     bytes,
     async arrival(turn) {
       const window = at(turn);
@@ -103,14 +99,13 @@ export function weightsRoom(
 }
 
 /** A line on what becomes of a device's weights. */
-export function describeWeights({ policy, bytes }: CarriedWeights): string {
-  const { prefetch, release, pinnedBytes } = policy;
-  const size = (count: number): string => formatBytes(count);
-  const kept = release === 'pinned' ? `${size(pinnedBytes)} stay in memory` : `release ${release}`;
-  return `${size(bytes)} of weights: ${kept}, prefetch ${prefetch}`;
+export function describeWeights({ policy, bytes }: WeightsReport): string {
+  const kept =
+    policy.release === 'pinned' ? `${formatBytes(policy.pinned)} stay in memory` : `release ${policy.release}`;
+  return `${formatBytes(bytes)} of weights: ${kept}, prefetch ${policy.prefetch}`;
 }
 
 /** Whether some of a device's weights come from its disk for every token, or may. */
-export function passesThrough({ policy, bytes }: CarriedWeights): boolean {
-  return policy.release !== 'pinned' || policy.pinnedBytes < bytes;
+export function passesThrough({ policy, bytes }: WeightsReport): boolean {
+  return policy.release !== 'pinned' || policy.pinned < bytes;
 }

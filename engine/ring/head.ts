@@ -10,7 +10,7 @@ import { createInquiries, type DeviceFacts, type DeviceSpans, type MeasuredRingL
 import type { KeyPair } from './keys.ts';
 import type { LoadedPart } from './load-part.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
-import type { Assignment, CarriedWeights, WorkerMessage } from './message.ts';
+import type { Assignment, WeightsReport, WorkerMessage } from './message.ts';
 import { DeviceLostError, RingChangedError, RingError } from './ring-error.ts';
 import type { RingLayout } from './ring-layout.ts';
 import { ringRecorder } from './ring-recorder.ts';
@@ -43,7 +43,7 @@ export interface RingHead {
   /** Puts the ring together; whatever was under way is lost. */
   assemble(layout: RingLayout): Promise<void>;
   /** What devices do with their weights, since it was put together; those are missing that do nothing. */
-  readonly weights: ReadonlyMap<string, CarriedWeights>;
+  readonly weights: ReadonlyMap<string, WeightsReport>;
   /** Whether it is put together and whole. */
   readonly whole: boolean;
   /** Devices that came back since it was put together. */
@@ -71,7 +71,7 @@ interface Assembly {
   readonly runner: WindowRunner;
   /** Of the head itself, and what it and the others said of theirs. */
   readonly ownWeights: DeviceWeights | undefined;
-  readonly weights: Map<string, CarriedWeights>;
+  readonly weights: Map<string, WeightsReport>;
   readonly pending: Map<number, PendingToken>;
   /** What members are waited for; called with each message of this epoch, and with what ends all waits. */
   onMessage: (from: string, message: WorkerMessage) => void;

@@ -1,8 +1,14 @@
 import { CAUSES } from '../cost/breakdown.ts';
+import {
+  type FittedPolicy,
+  isFitted,
+  PREFETCHES,
+  RELEASES,
+  type Release,
+  type WeightsPolicy,
+} from '../plan/weights-policy.ts';
 import { LANES, type SpanArguments } from '../trace/trace.ts';
-import type { RequestedPolicy } from '../weights/fit-policy.ts';
-import { PREFETCHES, RELEASES, type WindowPolicy } from '../weights/window-policy.ts';
-import { ACTIVATION_FORMATS } from './frame.ts';
+import { ACTIVATION_FORMATS, FrameError } from './frame.ts';
 import {
   list,
   matching,
@@ -20,11 +26,11 @@ import {
 import type {
   AssignedWindow,
   Assignment,
-  CarriedWeights,
   HeadMessage,
   MeasuredLink,
   Predecessor,
   Successor,
+  WeightsReport,
   WorkerMessage,
 } from './message.ts';
 import type { RingSpan } from './ring-span.ts';
@@ -49,6 +55,24 @@ const WINDOW = object<AssignedWindow>({
   }),
 });
 
+const PINNED_BYTES = number(0, LARGEST);
+const POLICY_MEMBERS = object<{ prefetch: WeightsPolicy['prefetch']; release: Release; pinned?: number | 'fit' }>({
+  prefetch: oneOf('fit', ...PREFETCHES),
+  release: oneOf(...RELEASES),
+  pinned: optional((value, where) => (value === 'fit' ? value : PINNED_BYTES(value, where))),
+});
+const POLICY: Shape<WeightsPolicy> = (value, where) => {
+  const { prefetch, release, pinned } = POLICY_MEMBERS(value, where);
+  if ((release === 'pinned') !== (pinned !== undefined))
+    throw new FrameError(`a message whose ${where} pins nothing, or without saying so`);
+  return release === 'pinned' ? { prefetch, release, pinned: pinned as number | 'fit' } : { prefetch, release };
+};
+const FITTED_POLICY: Shape<FittedPolicy> = (value, where) => {
+  const policy = POLICY(value, where);
+  if (!isFitted(policy)) throw new FrameError(`a message whose ${where} leaves something open`);
+  return policy;
+};
+
 const ASSIGNMENT = object<Assignment>({
   epoch: UINT32,
   windowCount: UINT32,
@@ -61,11 +85,7 @@ const ASSIGNMENT = object<Assignment>({
   kvCache: oneOf('F16', 'F32'),
   activations: oneOf(...ACTIVATION_FORMATS),
   chunk: whole(1, 65_536),
-  weights: object<RequestedPolicy>({
-    prefetch: oneOf('auto', ...PREFETCHES),
-    release: oneOf(...RELEASES),
-    pinnedBytes: number(0, LARGEST),
-  }),
+  weights: POLICY,
   trace: truth,
 });
 
@@ -120,12 +140,8 @@ const SPAN = variant<RingSpan>({
   sample: object({ kind: oneOf('sample'), name: NAME, time: TIME, value: number(-LARGEST, LARGEST) }),
 });
 
-const CARRIED = object<CarriedWeights>({
-  policy: object<WindowPolicy>({
-    prefetch: oneOf(...PREFETCHES),
-    release: oneOf(...RELEASES),
-    pinnedBytes: number(0, LARGEST),
-  }),
+const CARRIED = object<WeightsReport>({
+  policy: FITTED_POLICY,
   bytes: number(0, LARGEST),
 });
 

@@ -1,6 +1,5 @@
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import type { RequestedPolicy } from '../weights/fit-policy.ts';
-import type { WindowPolicy } from '../weights/window-policy.ts';
+import type { FittedPolicy, WeightsPolicy } from '../plan/weights-policy.ts';
 import type { ActivationFormat } from './frame.ts';
 import type { RingSpan } from './ring-span.ts';
 
@@ -52,14 +51,14 @@ export interface Assignment {
   /** Tokens in a frame at most. */
   readonly chunk: number;
   /** What the device does with its weights. */
-  readonly weights: RequestedPolicy;
+  readonly weights: WeightsPolicy;
   /** Whether somebody wants to see what it did when. */
   readonly trace: boolean;
 }
 
 /** What a device does with its weights, and how many bytes its windows have. */
-export interface CarriedWeights {
-  readonly policy: WindowPolicy;
+export interface WeightsReport {
+  readonly policy: FittedPolicy;
   readonly bytes: number;
 }
 
@@ -92,7 +91,7 @@ export type WorkerMessage =
       readonly kind: 'prepared';
       readonly epoch: number;
       /** Missing where nothing is done with them. */
-      readonly weights: CarriedWeights | undefined;
+      readonly weights: WeightsReport | undefined;
     }
   | { readonly kind: 'linked'; readonly epoch: number }
   | { readonly kind: 'failed'; readonly epoch: number; readonly reason: string }

@@ -6,8 +6,8 @@ import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { IntegerSolver } from '../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../schedule/registry.ts';
+import { planWeights, type RequestedWeights } from './plan-weights.ts';
 import type { RingLayout } from './ring-layout.ts';
-import { type PolicyChoice, ringPolicies } from './ring-policies.ts';
 import { type RingWindow, ringWindows } from './ring-windows.ts';
 
 export interface RingPlanning {
@@ -15,7 +15,8 @@ export interface RingPlanning {
   readonly devices: readonly string[];
   readonly model: Model;
   readonly context: number;
-  readonly policy: PolicyChoice;
+  /** What devices do with their weights, where it isn't as the plan says. */
+  readonly requested: RequestedWeights;
   /** A plan to carry out as long as all its devices are there. */
   readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
   /** What plans are made from otherwise; undefined where hardware facts or a scheduler aren't given. */
@@ -29,11 +30,11 @@ export interface RingPlanning {
  * @throws InputError where there is none, with what is missing
  */
 export function planRing(planning: RingPlanning, present: readonly string[]): Plan {
-  const { devices, plan: given, scheduling } = planning;
+  const { devices, requested, plan: given, scheduling } = planning;
   if (given !== undefined) {
     const needed = [given.plan.embedding, ...given.plan.stages].map(({ device }) => device);
     const absent = needed.find((device) => !present.includes(device));
-    if (absent === undefined) return given.plan;
+    if (absent === undefined) return planWeights(given.plan, requested, false);
     if (scheduling === undefined) {
       const reason = `needs ${absent}, which ${devices.includes(absent) ? 'is gone' : 'the cluster does not have'}`;
       throw new InputError(given.file, `${reason}; with --scheduler and the devices' facts a plan without it is made`);
@@ -45,7 +46,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   const belief = onCpus(withDevices(cluster, present));
   const workload = createWorkload({ context: planning.context });
   const scheduled = SCHEDULERS[scheduler].plan({ belief, model: planning.model, workload }, solver);
-  if (scheduled.plan !== undefined) return scheduled.plan;
+  if (scheduled.plan !== undefined) return planWeights(scheduled.plan, requested, true);
   const gone = devices.filter((device) => !present.includes(device));
   const without = gone.length === 0 ? '' : `, without ${gone.join(', ')}`;
   throw new InputError(
@@ -56,9 +57,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
 
 /** What of a plan the ring carries out, checked against model and devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
-  const { devices, policy, plan: given } = planning;
-  const weights = ringPolicies(plan, devices, policy, plan !== given?.plan);
-  return { windows: windowsOf(plan, planning), weights };
+  return { windows: windowsOf(plan, planning), weights: plan.weights };
 }
 
 function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): RingWindow[] {

@@ -9,7 +9,7 @@ import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import { createPagedCache, type PagedCache } from '../kv/paged-cache.ts';
 import { type PagesPlan, planPages } from '../kv/plan-pages.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
-import type { WeightsPolicy } from '../plan/plan.ts';
+import type { FittedPolicy } from '../plan/weights-policy.ts';
 import { formatBytes } from '../terminal/format.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { mappedWeights } from '../weights/mapped-weights.ts';
@@ -41,7 +41,7 @@ export interface LoadOptions {
   /** Keys and values in pages, of which memory holds a part (HELM 4.2.2). Default: all are in memory, in one piece. */
   readonly paging?: KvPaging | undefined;
   /** What is done with mapped weights beyond what the system does; not together with `memory`. Default: nothing. */
-  readonly policy?: { readonly weights: WeightsPolicy; readonly windowLayers: number };
+  readonly policy?: { readonly weights: FittedPolicy; readonly windowLayers: number };
   /** Writes down computations, and what a budget makes the disk read. */
   readonly recorder?: RunRecorder | undefined;
   /** Where warnings go, a line each. Default: stderr. */

@@ -3,7 +3,8 @@ import type { Runtime } from '../cost/runtime.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Plan, WeightsPolicy } from '../plan/plan.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { Prefetch } from '../plan/weights-policy.ts';
 
 /** What a scheduler plans for. `belief` is what devices report; a prediction judges the plan on what they have. */
 export interface SchedulingProblem {
@@ -43,7 +44,7 @@ export function noPlan(reason: NoPlanReason, message: string): NoPlan {
  * Whether an exact planner lets devices prefetch. In the closed forms prefetching gains nothing, and under `double` it
  * loads what is reclaimed twice: there it is left out. (What it gains by overlap is for the simulator to say.)
  */
-export function worthwhilePrefetch(reclaim: ReclaimPolicy): WeightsPolicy['prefetch'] {
+export function worthwhilePrefetch(reclaim: ReclaimPolicy): Prefetch {
   return reclaim === 'double' ? 'none' : 'willneed';
 }
 

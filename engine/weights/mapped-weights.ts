@@ -2,6 +2,7 @@ import { InputError } from '../input/input-error.ts';
 import type { ByteRange, FilePages, PageJob, PageOutcome } from '../kernels/file-pages.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile } from '../kernels/matrix.ts';
+import type { Prefetch } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { totalBytes } from './byte-ranges.ts';
 import { describeParts, type WeightsLayout, type WeightsPart } from './weights-layout.ts';
@@ -19,7 +20,7 @@ export type WeightsRecorder = Pick<RunRecorder, 'span' | 'sample'>;
  * How weights are asked for: `willneed`: the system is asked to read, in calls of 4 MiB; `willneed-whole`: in one call for
  * all, as prima.cpp's source does; `populate`: they are read, and mapped.
  */
-export type PrefetchCall = 'willneed' | 'willneed-whole' | 'populate';
+export type PrefetchCall = Exclude<Prefetch, 'none'>;
 
 /** What was asked of the helper thread, range by range. */
 export interface WeightsTask {

@@ -1,17 +1,17 @@
+import type { FittedPolicy } from '../plan/weights-policy.ts';
 import { createBlockedMeter } from './blocked-seconds.ts';
 import { totalBytes, withoutRanges } from './byte-ranges.ts';
 import { createFaultCounter } from './fault-counter.ts';
 import type { MappedWeights, WeightsRanges, WeightsRecorder, WeightsTask } from './mapped-weights.ts';
 import { pinnedRanges } from './pinned-ranges.ts';
 import { describeParts, type WeightsPart } from './weights-layout.ts';
-import type { WindowPolicy } from './window-policy.ts';
 import { createWindowResidency } from './window-residency.ts';
 
 export interface WindowWeightsOptions {
   readonly weights: MappedWeights;
   /** What a device runs at each of its turns, k of them for a token; the head's last one has `output`. */
   readonly windows: readonly (readonly WeightsPart[])[];
-  readonly policy: WindowPolicy;
+  readonly policy: FittedPolicy;
   /**
    * Windows that are asked for ahead of the one that has ended. 1, the default, is a ring's: others compute meanwhile. A
    * process by itself needs 2, to read the next window while it computes one.
@@ -50,7 +50,7 @@ export interface WindowWeights {
 export function createWindowWeights(options: WindowWeightsOptions): WindowWeights {
   const { weights, windows, policy, recorder, ahead = 1 } = options;
   const { prefetch: call } = policy;
-  const pinned = policy.release === 'pinned' ? pinnedRanges(weights.layout, windows, policy.pinnedBytes) : [];
+  const pinned = policy.release === 'pinned' ? pinnedRanges(weights.layout, windows, policy.pinned) : [];
   const wholes = windows.map((parts) => weights.of(parts));
   const rests = wholes.map(({ name, ranges }): WeightsRanges => ({ name, ranges: withoutRanges(ranges, pinned) }));
   const wanted = new Map<number, WeightsTask>();

@@ -50,7 +50,7 @@ export function answersOf(parts: AnswersCase): LabAnswers {
   const truth = factsCluster(parts, plan);
   const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME, reclaim: 'overflow' } as const;
   const { tokenSeconds, reloadedBytes } = predict(asked);
-  const trace = simulateCell(parts, simulatedPlan(plan, cell));
+  const trace = simulateCell(parts, plan);
   return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
 }
 
@@ -72,13 +72,6 @@ export function simulateCell(parts: AnswersCase, plan: Plan, observe?: (moment: 
 
 function workloadOf({ tokens }: AnswersCase): Workload {
   return createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
-}
-
-/** Of a call for a whole window Linux does the first few MiB and leaves the rest to page faults: as good as none. */
-function simulatedPlan(plan: Plan, { prefetch }: LabCell): Plan {
-  if (prefetch !== 'willneed-whole') return plan;
-  const weights = Object.entries(plan.weights).map(([device, policy]) => [device, { ...policy, prefetch: 'none' }]);
-  return { ...plan, weights: Object.fromEntries(weights) };
 }
 
 /** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */

@@ -1,9 +1,13 @@
-import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
+import { roomForWeights } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { largestPinnedBytes } from '../../engine/plan/pinned-weights.ts';
-import type { Plan, WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import type { WindowPolicy } from '../../engine/weights/window-policy.ts';
+import {
+  largestPinnedBytes,
+  type Prefetch,
+  type Release,
+  type WeightsPolicy,
+} from '../../engine/plan/weights-policy.ts';
 import { shareBytes } from './share-bytes.ts';
 
 /** A plan on a lab, and what its devices have. */
@@ -12,30 +16,26 @@ export interface LabCell {
   readonly rounds: number;
   /** w: layers of each device's window, in the order of the ring. */
   readonly windows: readonly number[];
-  readonly prefetch: WindowPolicy['prefetch'];
-  readonly release: WeightsPolicy['release'];
+  readonly prefetch: Prefetch;
+  readonly release: Release;
   /** Memory for weights on each device, as a part of those that it has. */
   readonly memoryShares: readonly number[];
   /** Of each device's disk, bytes per second. */
   readonly diskRates: readonly number[];
 }
 
-/** Two pieces of 4 MiB that the helper thread has under way (native/memory/page_worker.cpp), bytes. */
-const IN_FLIGHT = 2 ** 23;
-
-/** The plan of a cell. What is pinned is as much as there is room for; in how many calls a window is asked for is no part of it. */
+/** The plan of a cell. What is pinned is as much as there is room for. */
 export function planOf(cell: LabCell, devices: readonly string[], model: Model): Plan {
-  const { rounds, release } = cell;
-  const prefetch = cell.prefetch === 'willneed-whole' ? 'willneed' : cell.prefetch;
+  const { rounds, prefetch, release } = cell;
   const windows = devices.map((device, index) => ({ device, layers: cell.windows[index] ?? 0, gpuLayers: 0 }));
-  const plan = ringPlan({ scheduler: 'hand', head: devices[0] ?? '', rounds, windows, prefetch, release });
-  if (release !== 'pinned') return plan;
-  const pinned = devices.map((device, index): [string, WeightsPolicy] => {
+  const plan = ringPlan({ scheduler: 'hand', head: devices[0] ?? '', rounds, windows, prefetch });
+  const weights = devices.map((device, index): [string, WeightsPolicy] => {
+    if (release !== 'pinned') return [device, { prefetch, release }];
     const mapped = shareBytes(plan, model, device);
-    const room = (cell.memoryShares[index] as number) * mapped - PAGE_TABLES * mapped - IN_FLIGHT;
-    return [device, { prefetch, release, pinnedBytes: Math.floor(largestPinnedBytes({ rounds, mapped, room })) }];
+    const room = roomForWeights((cell.memoryShares[index] as number) * mapped, mapped);
+    return [device, { prefetch, release, pinned: Math.floor(largestPinnedBytes({ rounds, mapped, room })) }];
   });
-  return { ...plan, weights: Object.fromEntries(pinned) };
+  return { ...plan, weights: Object.fromEntries(weights) };
 }
 
 /** `k = 4, populate, dropped, 62 % in memory, 400 MB/s`. */

@@ -1,6 +1,9 @@
-import type { WindowPolicy } from '../../engine/weights/window-policy.ts';
+import type { Prefetch, Release } from '../../engine/plan/weights-policy.ts';
 
-type Policy = Pick<WindowPolicy, 'prefetch' | 'release'>;
+interface Policy {
+  readonly prefetch: Prefetch;
+  readonly release: Release;
+}
 
 /** What devices of a lab do with their weights, by a short name for command lines. */
 export const LAB_POLICIES = {

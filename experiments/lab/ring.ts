@@ -4,7 +4,6 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { splitModel } from '../../engine/ring/split-model.ts';
 import type { ChromeTrace } from '../../engine/trace/perfetto.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import type { WindowPolicy } from '../../engine/weights/window-policy.ts';
 import type { DeviceGroup } from './cgroups/device-group.ts';
 import type { DeviceLimits } from './cgroups/limits.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
@@ -17,8 +16,6 @@ export interface LabRun {
   /** A whole model; each device gets its part of it. */
   readonly model: string;
   readonly plan: Plan;
-  /** How windows are asked for, where it isn't as the plan says. */
-  readonly prefetch?: WindowPolicy['prefetch'] | undefined;
   /** The prompt's, and those that are decoded. */
   readonly tokens: number;
   /** Of the cluster's devices, in their order. */
@@ -83,8 +80,7 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
     ];
     const asked = ['--prompt', 'a', '--tokens', String(run.tokens), '--temperature', '0', '--threads', '1'];
     run.onStart?.(paths);
-    const call = run.prefetch === undefined ? [] : ['--prefetch', run.prefetch];
-    const head = start(0, ['run', ...options, ...asked, ...call, '--plain', '--json']);
+    const head = start(0, ['run', ...options, ...asked, '--plain', '--json']);
     const own = groups.map(() => 0);
     const watch = (): void =>
       groups.forEach((group, index) => {

@@ -38,8 +38,7 @@ export async function runCell(session: LabSession, cell: LabCell, tokens: number
     diskRate: cell.diskRates[index] as number,
     cores: lab.cluster.devices[index]?.cpu.cores ?? 1,
   }));
-  const prefetch = cell.prefetch === 'willneed-whole' ? cell.prefetch : undefined;
-  const run = await runInLab(lab, { model: file, plan, prefetch, tokens, limits });
+  const run = await runInLab(lab, { model: file, plan, tokens, limits });
   const checks = devices.map((device, index): DeviceCheck => {
     const readings = run.devices[index] as GroupReadings;
     return { device, limitBytes: limits[index]?.memory ?? 0, ...readings };

@@ -59,7 +59,7 @@ function withoutReloads(plan: Plan, model: Model): Plan {
     (sum, { processor, from, to }) => sum + (processor === 'cpu' ? to - from : 0),
     0,
   );
-  const pinnedBytes = cpuLayers * model.layer.bytes + (processor === 'cpu' ? model.output.bytes : 0);
-  if (pinnedBytes === 0) return plan;
-  return { ...plan, weights: { [device]: { prefetch: 'none', release: 'pinned', pinnedBytes } } };
+  const pinned = cpuLayers * model.layer.bytes + (processor === 'cpu' ? model.output.bytes : 0);
+  if (pinned === 0) return plan;
+  return { ...plan, weights: { [device]: { prefetch: 'none', release: 'pinned', pinned } } };
 }

@@ -1,5 +1,6 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import { type TurnLoad, turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
 
 /**
@@ -19,9 +20,9 @@ export function weightsPolicy(name: PolicyName, costs: RingCosts, device: Device
     case 'none':
     case 'willneed':
     case 'populate':
-      return { prefetch: name, release: 'none', pinnedBytes: 0 };
+      return { prefetch: name, release: 'none' };
     case 'drop':
-      return { prefetch: 'populate', release: 'drop', pinnedBytes: 0 };
+      return { prefetch: 'populate', release: 'drop' };
     case 'pinned': {
       const choices = turnChoices(costs, device, load);
       const [first] = choices;
@@ -41,5 +42,5 @@ export function policyOf(plan: Plan): PolicyName | undefined {
 function nameOf({ prefetch, release }: WeightsPolicy): PolicyName | undefined {
   if (release === 'pinned') return 'pinned';
   if (release === 'drop') return prefetch === 'populate' ? 'drop' : undefined;
-  return prefetch;
+  return POLICIES.find((name) => name === prefetch);
 }

@@ -2,8 +2,14 @@ import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import {
+  NO_WEIGHTS_POLICY,
+  type Prefetch,
+  type Release,
+  type WeightsPolicy,
+} from '../../engine/plan/weights-policy.ts';
 import { turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
 import { simulatedReclaim } from '../../simulator/named-reclaim.ts';
@@ -13,8 +19,8 @@ import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
 /** What devices do with their weights: a line of the plot. */
 export interface Policy {
   readonly name: string;
-  readonly prefetch: WeightsPolicy['prefetch'];
-  readonly release: WeightsPolicy['release'];
+  readonly prefetch: Prefetch;
+  readonly release: Release;
 }
 
 export const POLICIES: readonly Policy[] = [
@@ -92,7 +98,7 @@ function weightsPolicies(
     context: workload.promptTokens + workload.outputTokens,
   });
   const policyOf = (device: DeviceCosts, index: number): WeightsPolicy => {
-    if (release !== 'pinned') return { prefetch, release, pinnedBytes: 0 };
+    if (release !== 'pinned') return { prefetch, release };
     const output = index === 0 ? 'cpu' : undefined;
     const load = { rounds, layers, gpuLayers: 0, output, extentBytes: DEFAULT_EXTENT_BYTES } as const;
     const choices = turnChoices(costs, device, load);

@@ -1,6 +1,7 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type Stage, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { FittedPlan, Stage } from '../../engine/plan/plan.ts';
+import { type FittedPolicy, NO_WEIGHTS_POLICY, pinnedBytesOf } from '../../engine/plan/weights-policy.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import { createMailbox, type Mailbox } from '../event-loop/mailbox.ts';
@@ -33,7 +34,9 @@ export interface RingDevice {
   readonly cache: PageCache;
   readonly reader: WeightsReader;
   readonly disk: Disk;
-  readonly policy: WeightsPolicy;
+  readonly policy: FittedPolicy;
+  /** How windows are read ahead; undefined: page faults load them. */
+  readonly prefetcher: 'willneed' | 'populate' | undefined;
   readonly memory: WeightsMemory;
   /** Weights that stay in memory for good. */
   readonly pinnedBytes: number;
@@ -54,7 +57,7 @@ export interface RingDeviceParts {
   readonly device: Device;
   readonly index: number;
   readonly costs: RingCosts;
-  readonly plan: Plan;
+  readonly plan: FittedPlan;
   /** The device's. */
   readonly stages: readonly Stage[];
   readonly memory: WeightsMemory;
@@ -72,7 +75,15 @@ export interface RingDeviceParts {
  * Larger reads would push out what is still to be used. MADV_WILLNEED leaves the room of one to page faults, which must
  * not make a difference either: at a sixteenth, one plan in six that uses it came out wrong by a tenth and more.
  */
-const CHUNKS_IN_MEMORY = { none: 16, populate: 16, willneed: 32 } as const;
+const CHUNKS_IN_MEMORY = { populate: 16, willneed: 32 } as const;
+
+/** Linux reads the first few MiB of one call for a whole window, and leaves the rest to page faults: as good as none. */
+const PREFETCHERS = {
+  none: undefined,
+  willneed: 'willneed',
+  'willneed-whole': undefined,
+  populate: 'populate',
+} as const;
 
 export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const { simulation, recorder, device, index, costs, plan, stages, memory, context, extentBytes, chunkBytes } = parts;
@@ -96,14 +107,15 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   };
   const faults = faultsOf(memory.policy);
   const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
+  const prefetcher = PREFETCHERS[policy.prefetch];
   const observe = createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe });
   const reader = createWeightsReader({
     simulation,
     cache,
     disk,
     faults,
-    chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY[policy.prefetch])),
-    faultsOnly: policy.prefetch === 'none',
+    chunkBytes: Math.max(extentBytes, Math.min(chunkBytes, limit / CHUNKS_IN_MEMORY[prefetcher ?? 'populate'])),
+    faultsOnly: prefetcher === undefined,
     onRead: ({ reader, bytes, start, end }) => {
       observe?.('read');
       if (!recorder.wantsSpans) return;
@@ -115,7 +127,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const wanted = createMailbox<Wanted>(simulation, { name: `windows wanted on ${device.name}` });
   if (policy.release === 'pinned') {
     const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
-    for (const range of pinnedRanges(windows, weights.output, policy.pinnedBytes, extentBytes)) cache.pin(range);
+    for (const range of pinnedRanges(windows, weights.output, policy.pinned, extentBytes)) cache.pin(range);
   }
   sampleCache();
   return {
@@ -126,8 +138,9 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     reader,
     disk,
     policy,
+    prefetcher,
     memory,
-    pinnedBytes: policy.release === 'pinned' ? Math.min(policy.pinnedBytes, weights.size) : 0,
+    pinnedBytes: Math.min(pinnedBytesOf(policy), weights.size),
     paged: parts.paged && createPagedKv({ simulation, recorder, device: device.name, ...parts.paged }),
     wanted,
     observe,
@@ -137,7 +150,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
       const releaseSeconds = (before - cache.usage().resident) / faults.kernel.released;
       sampleCache();
       const ranges = next.flatMap((one) => rangesOf(one, weights));
-      if (policy.prefetch !== 'none' && ranges.length > 0)
+      if (prefetcher !== undefined && ranges.length > 0)
         simulation.spawn(`ask for a window on ${device.name}`, ask(wanted, { ranges, releaseSeconds }));
     },
   };
@@ -148,12 +161,15 @@ function* ask(wanted: Mailbox<Wanted>, window: Wanted): Steps {
 }
 
 /** The thread that prefetches: window after window, as they are asked for, until it is interrupted. */
-export function* prefetchWindows({ wanted, reader, policy, observe }: RingDevice): Steps<never> {
+export function* prefetchWindows(
+  { wanted, reader, observe }: RingDevice,
+  prefetcher: 'willneed' | 'populate',
+): Steps<never> {
   for (;;) {
     const { ranges, releaseSeconds } = yield* wanted.take();
     if (releaseSeconds > 0) yield hold(releaseSeconds);
     for (const range of ranges) {
-      yield* reader.prefetch(range, policy.prefetch === 'populate' ? 'populate' : 'willneed');
+      yield* reader.prefetch(range, prefetcher);
       observe?.('prefetched');
     }
   }

@@ -1,5 +1,6 @@
+import { fitWeights } from '../../engine/cost/fit-weights.ts';
 import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
-import { createRingCosts } from '../../engine/cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
@@ -30,11 +31,14 @@ const CHUNKS_PER_LAYER = 8;
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateRing(parts: SimulationParts, contextOf: (index: number) => number): SimulationResult {
-  const { cluster, model, plan, workload, reclaim = 'os', seed = DEFAULT_SEED, paging } = parts;
-  const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(plan) };
+  const { cluster, model, workload, reclaim = 'os', seed = DEFAULT_SEED, paging } = parts;
+  const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(parts.plan) };
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
+  const plan = fitWeights(parts.plan, createRingCosts(cluster, model, longest, runtime));
   const prediction = createRingPredictor(cluster, model, longest, { runtime, ...(paging && { paging }) })(plan);
-  const fixedBytes = new Map(prediction.devices.map(({ device, pinnedBytes }) => [device, pinnedBytes]));
+  const nonReclaimable = new Map(
+    prediction.devices.map(({ device, nonReclaimableBytes }) => [device, nonReclaimableBytes]),
+  );
   const simulation = createSimulation();
   const recorder = createRecorder({ spans: parts.record !== 'tokens' });
   const { spans, tokens, counters } = recorder;
@@ -47,11 +51,19 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
   const devices = cluster.devices.flatMap((device, index) => {
     const own = stages.get(device.name) ?? [];
     if (own.length === 0 && device.name !== plan.output.device) return [];
-    const mostFixedBytes = fixedBytes.get(device.name) ?? 0;
     const paged = gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
-    const evictedKvBytes = paged && ((context: number): number => paged.pages(context).ramBytes);
-    const sizes = { device, model, stages: own, kvCache: plan.kvCache, workload, runtime };
-    const memory = { ...sizes, reclaim, evictedKvBytes, mostFixedBytes };
+    const memory = weightsMemory({
+      device,
+      costs,
+      deviceCosts: costs.devices[index] as DeviceCosts,
+      model,
+      plan,
+      stages: own,
+      workload,
+      reclaim,
+      paged,
+      nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
+    });
     return createRingDevice({
       simulation,
       recorder,
@@ -61,7 +73,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       costs,
       plan,
       stages: own,
-      memory: weightsMemory(memory),
+      memory,
       paged,
       context: contextOf(0),
       ownFile: parts.files === 'own',
@@ -71,10 +83,11 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
     });
   });
   for (const device of devices) {
-    if (device.policy.prefetch !== 'none') simulation.spawn(`prefetching on ${device.name}`, prefetchWindows(device));
+    const { name, prefetcher } = device;
+    if (prefetcher !== undefined) simulation.spawn(`prefetching on ${name}`, prefetchWindows(device, prefetcher));
   }
   const noise = createNoise(seed, parts.noise ?? 0);
-  const memory = createMemoryGuard(simulation, devices, parts.memoryTaken ?? {});
+  const guard = createMemoryGuard(simulation, devices, parts.memoryTaken ?? {});
   const request = simulation.spawn(
     'request',
     ring({
@@ -90,16 +103,16 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
       devices: new Map(devices.map((device) => [device.name, device])),
       chips: createRingChips({ simulation, recorder, noise, cluster, model, plan, workload }),
       contextOf,
-      grow: memory.grow,
+      grow: guard.grow,
       isEnough: parts.isEnough,
       joinsLayers: parts.joinsLayers ?? false,
     }),
   );
-  simulation.run(simulation.spawn('run', untilExhausted(request, memory)));
+  simulation.run(simulation.spawn('run', untilExhausted(request, guard)));
   return {
-    outOfMemory: memory.shortages,
+    outOfMemory: guard.shortages,
     trace,
-    devices: devices.map((device) => summary(device, cluster, fixedBytes)),
+    devices: devices.map((device) => summary(device, cluster, nonReclaimable)),
     seconds: simulation.now,
   };
 }
@@ -119,7 +132,7 @@ function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
 function summary(
   { name, index, cache, reader, disk }: RingDevice,
   cluster: Cluster,
-  fixedBytes: ReadonlyMap<string, number>,
+  nonReclaimable: ReadonlyMap<string, number>,
 ): SimulatedDevice {
   return {
     device: name,
@@ -127,7 +140,7 @@ function summary(
     cache: cache.usage(),
     counters: cache.counters(),
     diskSeconds: disk.busySeconds(),
-    nonReclaimableBytes: fixedBytes.get(name) ?? 0,
+    nonReclaimableBytes: nonReclaimable.get(name) ?? 0,
     memoryTotal: cluster.devices[index]?.memory.total ?? 0,
   };
 }

@@ -57,7 +57,7 @@ for (let i = 0; i < 3; i++) decode(stream);
 const streamed = decode(stream).bytes;
 const { bytes, embedding } = stream.model;
 const pinnedBytes = Math.max(0, bytes - embedding.bytes - streamed);
-const policy = { windowLayers: 1, weights: { prefetch: 'populate', release: 'pinned', pinnedBytes } } as const;
+const policy = { windowLayers: 1, weights: { prefetch: 'populate', release: 'pinned', pinned: pinnedBytes } } as const;
 const mapped = loadTransformer(model, { ...load, policy });
 for (let i = 0; i < 3; i++) decode(mapped);
 

@@ -71,7 +71,7 @@ test('layers that stay on the GPU are computed as ever', () => {
 test('the GPU has room for two layers ahead or one in turn, the RAM for all that are streamed', () => {
   const bytes = (given: Plan) => {
     const [device] = predictOn(given).devices;
-    return [device?.vramBytes, device?.ramBytes, device?.pinnedBytes];
+    return [device?.vramBytes, device?.ramBytes, device?.nonReclaimableBytes];
   };
   const [layer, caches, output, row, buffers] = [4000, 4 * 1000, 3000, 200, 300];
   assert.equal(bytes(plan([4])), [4 * layer + caches + output, row + buffers, buffers]);

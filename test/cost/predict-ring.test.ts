@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { totalSeconds } from '../../engine/cost/breakdown.ts';
+import { deviceSeconds } from '../../engine/cost/device-seconds.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
-import { createRingCosts, type DeviceCosts, deviceSeconds } from '../../engine/cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
@@ -146,7 +147,10 @@ test('reloads belong to the stages in RAM, in proportion to their layers', () =>
     [10, 0, 20, 0],
   );
   assert.is(reloadedBytes, 3000);
-  assert.equal([devices[0]?.ramBytes, devices[0]?.ramAvailable, devices[0]?.pinnedBytes], [18_500, 15_500, 3300]);
+  assert.equal(
+    [devices[0]?.ramBytes, devices[0]?.ramAvailable, devices[0]?.nonReclaimableBytes],
+    [18_500, 15_500, 3300],
+  );
 });
 
 test('what can not run is said in bytes and in words', () => {

@@ -80,14 +80,14 @@ test('the breakdown names device, layers and bytes: 8.96 GB in RAM, 7.42 GB in V
   assert.is(device?.gpuLayers, 16);
   assert.is(device?.vramBytes, 16 * 385_892_864 + 1_244_667_904);
   // KV offload: all 36 blocks' cache lies in RAM.
-  assert.is(device?.pinnedBytes, 36 * 100 * 4096);
+  assert.is(device?.nonReclaimableBytes, 36 * 100 * 4096);
   assert.is(device?.ramBytes, 20 * 385_892_864 + 1_244_659_712 + 36 * 100 * 4096);
 });
 
 test('without KV offload the GPU blocks keep their cache in VRAM (Eq. 4.16)', () => {
   const [device] = roofline({ context: 100, plan: { kvCache: 'with-layers' } }).devices;
   assert.is(device?.vramBytes, 16 * 385_892_864 + 1_244_667_904 + 16 * 100 * 4096);
-  assert.is(device?.pinnedBytes, 20 * 100 * 4096);
+  assert.is(device?.nonReclaimableBytes, 20 * 100 * 4096);
 });
 
 test('a plan fits to the byte, and one byte less is a shortage of VRAM', () => {
@@ -117,7 +117,7 @@ test('buffers of the runtime take from RAM and VRAM, and its values set the size
   const runtime = { cpuBufferBytes: 1e9, gpuBufferBytes: 0.2e9, activationBytes: 4 };
   const { devices, infeasible, seconds } = roofline({ options: { runtime } });
   assert.is(devices[0]?.vramAvailable, 7.3e9);
-  assert.is(devices[0]?.pinnedBytes, 1e9);
+  assert.is(devices[0]?.nonReclaimableBytes, 1e9);
   assert.is(infeasible[0]?.memory, 'vram');
   relativelyNear(seconds.deviceCopy, 5e-6 + 16_384 / 16e9);
 });
@@ -167,7 +167,7 @@ test('a GPU that shares the RAM pins its KV cache and buffers there', () => {
     plan: { kvCache: 'with-layers' },
     options: { runtime: { cpuBufferBytes: 1000, gpuBufferBytes: 20, activationBytes: 2 } },
   }).devices;
-  assert.is(device?.pinnedBytes, 36 * 100 * 4096 + 1020);
+  assert.is(device?.nonReclaimableBytes, 36 * 100 * 4096 + 1020);
 });
 
 test('a tied matrix is held once where both ends are on one side', () => {

@@ -87,7 +87,7 @@ test('what a device holds can not be paged: too much is out of memory', () => {
   ]);
   assert.equal(enough.infeasible, []);
   assert.equal(
-    enough.devices.map(({ ramBytes, pinnedBytes, cpuLayers }) => [ramBytes, pinnedBytes, cpuLayers]),
+    enough.devices.map(({ ramBytes, nonReclaimableBytes, cpuLayers }) => [ramBytes, nonReclaimableBytes, cpuLayers]),
     [
       [28_300, 28_300, 1],
       [5300, 5300, 1],

@@ -1,15 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { deviceSeconds } from '../../engine/cost/device-seconds.ts';
+import { type DeviceLoad, diskSeconds, memoryUse } from '../../engine/cost/memory.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
-import {
-  createRingCosts,
-  type DeviceCosts,
-  type DeviceLoad,
-  deviceSeconds,
-  diskSeconds,
-  memoryUse,
-  type RingCosts,
-} from '../../engine/cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { near } from '../support/near.ts';
 import {
@@ -169,7 +163,7 @@ test('KV cache and buffers must fit in RAM: 3 layers pin 3300 bytes', () => {
 test('with the KV cache on the host, GPU layers leave 1000 bytes each in RAM and take 4000 in VRAM', () => {
   const costs = costsOf(toyDevice('pc', { gpu: toyGpu('cuda', 1e6) }));
   const use = memoryUse(costs, costs.devices[0] as DeviceCosts, load(1, 3, { kvInRam: true }), 'overflow');
-  assert.equal(use, { ram: 4000 + 4 * 1000 + 300, vram: 12_000, pinned: 4300, reloaded: 0 });
+  assert.equal(use, { ram: 4000 + 4 * 1000 + 300, vram: 12_000, nonReclaimable: 4300, reloaded: 0 });
 });
 
 test.run();

@@ -28,7 +28,7 @@ test('a plan written by hand', () => {
     ],
     embedding: { device: 'pc', processor: 'cpu' },
     output: { device: 'pc', processor: 'gpu' },
-    weights: { phone: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 } },
+    weights: { phone: { prefetch: 'willneed', release: 'none' } },
     kvCache: 'host',
   });
 });

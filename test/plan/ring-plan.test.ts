@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { NO_WEIGHTS_POLICY, planShares } from '../../engine/plan/plan.ts';
+import { planShares } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 
 test('every round runs every window once, CPU layers before GPU layers', () => {
   const plan = ringPlan({
@@ -28,8 +29,8 @@ test('every round runs every window once, CPU layers before GPU layers', () => {
     embedding: { device: 'a', processor: 'cpu' },
     output: { device: 'a', processor: 'gpu' },
     weights: {
-      a: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 },
-      b: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 },
+      a: { prefetch: 'willneed', release: 'none' },
+      b: { prefetch: 'willneed', release: 'none' },
     },
     kvCache: 'with-layers',
   });

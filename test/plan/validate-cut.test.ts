@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../../engine/plan/plan.ts';
+import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
+import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
 
 const CLUSTER = toyCluster([toyDevice('pc', { gpu: toyGpu('cuda', 1e6) }), toyDevice('mac'), toyDevice('phone')]);

@@ -1,8 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../engine/input/input-error.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../../engine/plan/plan.ts';
+import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
+import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
 
 const CLUSTER = toyCluster([toyDevice('laptop', { gpu: toyGpu('cuda', 1e6) }), toyDevice('phone')]);
@@ -21,7 +22,7 @@ const plan = (given: Partial<Plan> = {}): Plan => ({
   stages: [stage('laptop', 0, 3, 'gpu'), stage('phone', 3, 4)],
   embedding: { device: 'laptop', processor: 'cpu' },
   output: { device: 'laptop', processor: 'gpu' },
-  weights: { phone: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 } },
+  weights: { phone: { prefetch: 'willneed', release: 'none' } },
   kvCache: 'with-layers',
   ...given,
 });

@@ -2,9 +2,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createModel } from '../../engine/model/model.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { FIT_POLICY } from '../../engine/plan/weights-policy.ts';
 import { parseRing } from '../../engine/ring/parse-ring.ts';
 import { layoutOf, planRing, type RingPlanning } from '../../engine/ring/plan-ring.ts';
-import { carriedPlan, ringPolicies } from '../../engine/ring/ring-policies.ts';
+import { fittedPlan, planWeights } from '../../engine/ring/plan-weights.ts';
 import { ringWindows } from '../../engine/ring/ring-windows.ts';
 import { slowLinks } from '../../engine/ring/slow-links.ts';
 import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
@@ -101,7 +102,7 @@ const planning = async (available: string, scheduled: boolean): Promise<RingPlan
     devices: NAMES,
     model: MODEL,
     context: 1024,
-    policy: { prefetch: undefined, release: undefined },
+    requested: { prefetch: undefined, release: undefined },
     plan: { file: 'plan.json', plan: HAND },
     scheduling: scheduled && cluster !== undefined ? { cluster, scheduler: 'memory-ratio', solver } : undefined,
   };
@@ -109,34 +110,36 @@ const planning = async (available: string, scheduled: boolean): Promise<RingPlan
 
 test('a plan is carried out while its devices are there; then the scheduler makes one for the rest', async () => {
   const given = await planning('8 GiB', true);
-  assert.is(planRing(given, NAMES), HAND);
+  assert.equal(planRing(given, NAMES), { ...HAND, weights: { laptop: FIT_POLICY, ...HAND.weights } });
   const without = planRing(given, ['laptop', 'desktop']);
   const { windows, weights } = layoutOf(without, given);
   assert.equal(windows, [
     { device: 'laptop', from: 0, to: 4 },
     { device: 'desktop', from: 4, to: 8 },
   ]);
-  assert.equal(weights.laptop, { prefetch: 'auto', release: 'pinned', pinnedBytes: 0 });
+  assert.equal(weights.laptop, FIT_POLICY);
 });
 
-test('weights: what the plan says, else pinned; what is asked for on the command line before both', () => {
+test('weights: what the plan says, else what fits; what is asked for on the command line before both', () => {
   const none = { prefetch: undefined, release: undefined };
-  const pinned = { prefetch: 'auto', release: 'pinned', pinnedBytes: 0 };
-  // HAND leaves phone and desktop to their OS, with prefetching, and says nothing of the laptop.
-  const advised = { prefetch: 'willneed', release: 'none', pinnedBytes: 0 };
-  assert.equal(ringPolicies(HAND, NAMES, none, false), { laptop: pinned, phone: advised, desktop: advised });
-  assert.equal(ringPolicies(HAND, NAMES, none, true), { laptop: pinned, phone: pinned, desktop: pinned });
-  const planned = { ...HAND, weights: { phone: { prefetch: 'populate', release: 'pinned', pinnedBytes: 7 } } } as const;
-  assert.equal(ringPolicies(planned, ['phone'], none, true).phone, planned.weights.phone);
-  assert.equal(ringPolicies(planned, ['phone'], { prefetch: 'willneed-whole', release: 'drop' }, true).phone, {
-    prefetch: 'willneed-whole',
-    release: 'drop',
-    pinnedBytes: 0,
+  // HAND leaves phone and desktop to their operating systems, with prefetching, and says nothing of the laptop.
+  const advised = { prefetch: 'willneed', release: 'none' };
+  assert.equal(planWeights(HAND, none, false).weights, { laptop: FIT_POLICY, phone: advised, desktop: advised });
+  const fit = { laptop: FIT_POLICY, phone: FIT_POLICY, desktop: FIT_POLICY };
+  assert.equal(planWeights(HAND, none, true).weights, fit);
+  const planned = { ...HAND, weights: { phone: { prefetch: 'populate', release: 'pinned', pinned: 7 } } } as const;
+  assert.equal(planWeights(planned, none, true).weights.phone, planned.weights.phone);
+  const asked = planWeights(planned, { prefetch: 'willneed-whole', release: 'drop' }, true);
+  assert.equal(asked.weights.phone, { prefetch: 'willneed-whole', release: 'drop' });
+  assert.equal(planWeights(planned, { prefetch: 'none', release: undefined }, true).weights.phone, {
+    prefetch: 'none',
+    release: 'pinned',
+    pinned: 7,
   });
-  const carried = { policy: { prefetch: 'willneed-whole', release: 'none', pinnedBytes: 0 }, bytes: 9 } as const;
-  assert.equal(carriedPlan(planned, new Map([['desktop', carried]])).weights, {
+  const report = { policy: { prefetch: 'willneed-whole', release: 'none' }, bytes: 9 } as const;
+  assert.equal(fittedPlan(planned, new Map([['desktop', report]])).weights, {
     phone: planned.weights.phone,
-    desktop: { prefetch: 'willneed', release: 'none', pinnedBytes: 0 },
+    desktop: { prefetch: 'willneed-whole', release: 'none' },
   });
 });
 

@@ -5,12 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import {
+  FIT_POLICY,
+  PREFETCHES,
+  pinnedBytesOf,
+  RELEASES,
+  type WeightsPolicy,
+} from '../../engine/plan/weights-policy.ts';
 import type { DeviceSpans } from '../../engine/ring/head-inquiries.ts';
 import { ringTrace } from '../../engine/ring/ring-trace.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { Span, Trace } from '../../engine/trace/trace.ts';
-import type { RequestedPolicy } from '../../engine/weights/fit-policy.ts';
-import { PREFETCHES, RELEASES } from '../../engine/weights/window-policy.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
@@ -59,14 +64,14 @@ const HELPER = 20_000;
 const LEAST_DROPPED = (COUNT - 1) * 52 * MIB;
 
 /** Whether a worker that is to drop what it has used has not yet done so. */
-function isBehind(reports: readonly DeviceSpans[], { release }: RequestedPolicy): boolean {
+function isBehind(reports: readonly DeviceSpans[], { release }: WeightsPolicy): boolean {
   const spans = reports.find(({ device }) => device === 'w')?.spans ?? [];
   const dropped = spans.map((span) => (span.kind === 'weights' ? Number(span.args.released ?? 0) : 0));
   return release === 'drop' && dropped.reduce((sum, bytes) => sum + bytes, 0) < LEAST_DROPPED;
 }
 
 /** A head and a worker with four windows of a layer each: what comes out, and the trace. */
-async function run(policy: RequestedPolicy, memory: number) {
+async function run(policy: WeightsPolicy, memory: number) {
   worker ??= await workerHere('w', path, { headKeys: undefined, memory });
   const { head, log } = headHere(path, [worker.member]);
   await head.gather();
@@ -108,7 +113,10 @@ const MEMORY = 30 * MIB + 16 * MIB;
 for (const prefetch of PREFETCHES)
   for (const release of RELEASES)
     testIfNative(`prefetch ${prefetch}, release ${release}: the tokens of one process`, async () => {
-      const { tokens, carried, trace } = await run({ prefetch, release, pinnedBytes: 0 }, MEMORY);
+      const { tokens, carried, trace } = await run(
+        release === 'pinned' ? { prefetch, release, pinned: 'fit' } : { prefetch, release },
+        MEMORY,
+      );
       assert.equal(tokens, await alone());
       assert.is(carried?.policy.prefetch, prefetch);
       assert.is(carried?.policy.release, release);
@@ -124,8 +132,8 @@ for (const prefetch of PREFETCHES)
     });
 
 testIfNative('pinned: a prefix of every window stays, and only the rest is read for every token', async () => {
-  const { carried, trace } = await run({ prefetch: 'auto', release: 'pinned', pinnedBytes: 0 }, MEMORY);
-  const pinned = carried?.policy.pinnedBytes ?? 0;
+  const { carried, trace } = await run(FIT_POLICY, MEMORY);
+  const pinned = carried === undefined ? 0 : pinnedBytesOf(carried.policy);
   assert.ok(pinned > 10 * MIB && pinned < 30 * MIB, `${pinned / MIB} MiB`);
   const rest = (carried?.bytes ?? 0) - pinned;
   // Released after every window: the chunks of the prompt follow each other through the same one.

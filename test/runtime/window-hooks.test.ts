@@ -53,13 +53,13 @@ testIf(
     };
     const whole = logits({});
     for (const prefetch of ['none', 'willneed', 'populate'] as const) {
-      for (const [release, pinnedBytes] of [
-        ['none', 0],
-        ['drop', 0],
-        ['pinned', 3_000_000],
+      for (const weights of [
+        { prefetch, release: 'none' },
+        { prefetch, release: 'drop' },
+        { prefetch, release: 'pinned', pinned: 3_000_000 },
       ] as const) {
-        const policy = { windowLayers: 2, weights: { prefetch, release, pinnedBytes } };
-        assert.equal(logits({ policy }), whole, `${prefetch}, ${release}`);
+        const policy = { windowLayers: 2, weights };
+        assert.equal(logits({ policy }), whole, `${prefetch}, ${weights.release}`);
       }
     }
     rmSync(folder, { recursive: true });

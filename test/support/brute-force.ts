@@ -1,8 +1,9 @@
 import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../engine/hardware/device.ts';
-import type { Plan, WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan, type Window } from '../../engine/plan/ring-plan.ts';
+import type { Prefetch } from '../../engine/plan/weights-policy.ts';
 import type { OptimalOptions } from '../../engine/schedule/exact/optimal.ts';
 import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 
@@ -52,7 +53,7 @@ function plan(
   rounds: number,
   windows: readonly Window[],
   outputProcessor: ProcessorKind,
-  prefetch: WeightsPolicy['prefetch'],
+  prefetch: Prefetch,
 ): Plan {
   const head = cluster.devices[0]?.name ?? '';
   return ringPlan({ scheduler: 'brute force', head, rounds, windows, outputProcessor, prefetch });

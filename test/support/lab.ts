@@ -2,9 +2,14 @@ import type { Runtime } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { createModel } from '../../engine/model/model.ts';
-import { largestPinnedBytes } from '../../engine/plan/pinned-weights.ts';
-import type { Plan, WeightsPolicy } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import {
+  type FittedPolicy,
+  largestPinnedBytes,
+  type Prefetch,
+  type Release,
+} from '../../engine/plan/weights-policy.ts';
 
 /** 32 layers of 128 MiB: four devices hold 1 GiB each. */
 export const LAB_MODEL = createModel(
@@ -44,14 +49,18 @@ export function labCluster({ limit, disk }: { readonly limit: string; readonly d
 
 export interface LabPlanOptions {
   readonly rounds: number;
-  readonly prefetch: WeightsPolicy['prefetch'];
-  readonly release?: WeightsPolicy['release'];
+  readonly prefetch: Prefetch;
+  readonly release?: Release;
+  /** Bytes that `pinned` keeps. */
+  readonly pinned?: number;
 }
 
 /** Equal windows on all four devices. */
-export function labPlan({ rounds, prefetch, release = 'none' }: LabPlanOptions): Plan {
+export function labPlan({ rounds, prefetch, release = 'none', pinned = 0 }: LabPlanOptions): Plan {
   const windows = ['d0', 'd1', 'd2', 'd3'].map((device) => ({ device, layers: 8 / rounds, gpuLayers: 0 }));
-  return ringPlan({ scheduler: 'hand', head: 'd0', rounds, windows, prefetch, release });
+  const plan = ringPlan({ scheduler: 'hand', head: 'd0', rounds, windows });
+  const policy: FittedPolicy = release === 'pinned' ? { prefetch, release, pinned } : { prefetch, release };
+  return { ...plan, weights: Object.fromEntries(windows.map(({ device }) => [device, policy])) };
 }
 
 const MIB = 2 ** 20;

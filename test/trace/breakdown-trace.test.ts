@@ -21,7 +21,7 @@ const device = (name: string, given: Partial<DeviceBreakdown>): DeviceBreakdown 
   ramAvailable: 1000,
   vramBytes: 0,
   vramAvailable: 0,
-  pinnedBytes: 0,
+  nonReclaimableBytes: 0,
   ...given,
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/plan.ts';
+import { type FittedPolicy, NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
 import { mappedWeights } from '../../engine/weights/mapped-weights.ts';
@@ -35,7 +35,7 @@ test.before(() => {
 test.after(() => rmSync(folder, { recursive: true }));
 
 /** Runs windows under a policy, from an empty cache, and returns MiB in memory after each and at the end, by part. */
-function residency(policy: WeightsPolicy, turns: number) {
+function residency(policy: FittedPolicy, turns: number) {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
   const recorder = createRunRecorder('d');
   const weights = mappedWeights(kernels, kernels.mapFile(path), LAYOUT, recorder);
@@ -56,30 +56,20 @@ function residency(policy: WeightsPolicy, turns: number) {
   return { after, pinned: windows.pinnedBytes / MIB, trace, metrics: metrics(trace) };
 }
 
-const CASES: readonly [string, WeightsPolicy, number, readonly number[]][] = [
+const CASES: readonly [string, FittedPolicy, number, readonly number[]][] = [
   ['none: nothing is read, nothing dropped', NO_WEIGHTS_POLICY, 2, [0, 0, 0, 0, 0]],
-  ['populate, kept', { prefetch: 'populate', release: 'none', pinnedBytes: 0 }, 2, [4, 4, 4, 0, 0]],
-  [
-    'populate, dropped: only the next is there',
-    { prefetch: 'populate', release: 'drop', pinnedBytes: 0 },
-    2,
-    [0, 0, 4, 0, 0],
-  ],
-  [
-    'the next after the last is the first',
-    { prefetch: 'populate', release: 'drop', pinnedBytes: 0 },
-    4,
-    [4, 0, 0, 0, 0],
-  ],
+  ['populate, kept', { prefetch: 'populate', release: 'none' }, 2, [4, 4, 4, 0, 0]],
+  ['populate, dropped: only the next is there', { prefetch: 'populate', release: 'drop' }, 2, [0, 0, 4, 0, 0]],
+  ['the next after the last is the first', { prefetch: 'populate', release: 'drop' }, 4, [4, 0, 0, 0, 0]],
   [
     'pinned stays, once it has been read',
-    { prefetch: 'populate', release: 'pinned', pinnedBytes: 10 * MIB },
+    { prefetch: 'populate', release: 'pinned', pinned: 10 * MIB },
     4,
     [4, 2, 2, 2, 2],
   ],
   [
     'and the rest comes with its window',
-    { prefetch: 'populate', release: 'pinned', pinnedBytes: 10 * MIB },
+    { prefetch: 'populate', release: 'pinned', pinned: 10 * MIB },
     6,
     [2, 2, 4, 2, 2],
   ],
@@ -97,7 +87,7 @@ for (const [what, policy, turns, expected] of CASES) {
 }
 
 withKernels('the trace has what was read, what was waited for and what is in memory', () => {
-  const found = residency({ prefetch: 'populate', release: 'pinned', pinnedBytes: 10 * MIB }, 8);
+  const found = residency({ prefetch: 'populate', release: 'pinned', pinned: 10 * MIB }, 8);
   if (found === undefined) return;
   const { trace, pinned } = found;
   assert.is(pinned, 10);

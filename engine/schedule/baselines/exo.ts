@@ -1,4 +1,5 @@
-import { createRingCosts, type DeviceCosts, memoryUse } from '../../cost/ring-costs.ts';
+import { memoryUse } from '../../cost/memory.ts';
+import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
@@ -31,14 +32,14 @@ export function exo({ belief, model, workload, runtime }: SchedulingProblem): Sc
     const output = name === head.name ? outputProcessor : undefined;
     const load = { cpuLayers: all - gpuLayers, gpuLayers, output, prefetches: false, kvInRam: false };
     const device = costs.devices.find((candidate) => candidate.name === name) as DeviceCosts;
-    const { ram, pinned } = memoryUse(costs, device, load, 'overflow');
-    return ram - pinned;
+    const { ram, nonReclaimable } = memoryUse(costs, device, load, 'overflow');
+    return ram - nonReclaimable;
   };
-  const kept = members.map((device) => ({ device, pinnedBytes: mappedBytes(device) }));
+  const kept = members.map((device) => ({ device, pinned: mappedBytes(device) }));
   const weights: Plan['weights'] = Object.fromEntries(
     kept
-      .filter(({ pinnedBytes }) => pinnedBytes > 0)
-      .map(({ device, pinnedBytes }) => [device.name, { prefetch: 'none', release: 'pinned', pinnedBytes }]),
+      .filter(({ pinned }) => pinned > 0)
+      .map(({ device, pinned }) => [device.name, { prefetch: 'none', release: 'pinned', pinned }]),
   );
   return { plan: { ...plan, weights } };
 }

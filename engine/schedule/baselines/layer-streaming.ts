@@ -1,5 +1,6 @@
 import { STREAMING_BUFFERS } from '../../cost/layer-streaming.ts';
-import { createRingCosts, type DeviceCosts, memoryUse } from '../../cost/ring-costs.ts';
+import { memoryUse } from '../../cost/memory.ts';
+import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
 import type { Plan, Stage } from '../../plan/plan.ts';

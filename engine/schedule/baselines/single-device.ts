@@ -1,5 +1,6 @@
+import { deviceSeconds } from '../../cost/device-seconds.ts';
 import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
-import { createRingCosts, type DeviceCosts, deviceSeconds } from '../../cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';

@@ -1,4 +1,5 @@
-import { type DeviceCosts, type DeviceMemoryUse, memoryUse, type RingCosts } from '../../cost/ring-costs.ts';
+import { type DeviceMemoryUse, memoryUse } from '../../cost/memory.ts';
+import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 
 /** How many layers a device's memories hold, over all rounds; −1 where they hold not even what goes without layers. */
@@ -22,7 +23,7 @@ export function layerLimits(costs: RingCosts, device: DeviceCosts, output: Proce
   };
   return {
     gpu: device.gpu === undefined ? -1 : mostLayers(costs.layers, (layers) => use(0, layers).vram <= device.gpuRoom),
-    pinned: mostLayers(costs.layers, (layers) => use(layers, 0).pinned <= device.available),
+    pinned: mostLayers(costs.layers, (layers) => use(layers, 0).nonReclaimable <= device.available),
     resident: mostLayers(costs.layers, (layers) => use(layers, 0).ram <= device.available),
   };
 }

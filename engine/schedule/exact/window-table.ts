@@ -1,6 +1,8 @@
+import { deviceSeconds } from '../../cost/device-seconds.ts';
 import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
+import type { DeviceLoad } from '../../cost/memory.ts';
 import type { ReclaimPolicy } from '../../cost/reclaim.ts';
-import { type DeviceCosts, type DeviceLoad, deviceSeconds, type RingCosts } from '../../cost/ring-costs.ts';
+import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 
 /** A device's part in every round: its window, split between GPU and CPU, and the head's output layer. */

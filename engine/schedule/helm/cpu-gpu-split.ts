@@ -3,7 +3,8 @@ import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/pr
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { NO_WEIGHTS_POLICY, type Plan, type Stage } from '../../plan/plan.ts';
+import type { Plan, Stage } from '../../plan/plan.ts';
+import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
 export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime'> {

@@ -3,7 +3,8 @@ import { type SplitPredictionOptions, stageSeconds, wayBetween } from '../../cos
 import { activationBytes, checkEfficiencies, headSeconds, ROOFLINE_RUNTIME } from '../../cost/roofline.ts';
 import { splitMemory } from '../../cost/split-memory.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
-import { NO_WEIGHTS_POLICY, type Place, type Plan } from '../../plan/plan.ts';
+import type { Place, Plan } from '../../plan/plan.ts';
+import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { bestChain, splitStages } from './chain.ts';
 

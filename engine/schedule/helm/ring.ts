@@ -1,5 +1,6 @@
+import { deviceSeconds } from '../../cost/device-seconds.ts';
 import { type KvPages, type KvPaging, kvPages } from '../../cost/kv-pages.ts';
-import { createRingCosts, type DeviceCosts, deviceSeconds } from '../../cost/ring-costs.ts';
+import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import { type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
 import type { Plan } from '../../plan/plan.ts';

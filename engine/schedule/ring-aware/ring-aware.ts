@@ -1,6 +1,7 @@
 import { createRingCosts, type RingCosts } from '../../cost/ring-costs.ts';
-import type { Plan, WeightsPolicy } from '../../plan/plan.ts';
+import type { Plan } from '../../plan/plan.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
+import type { Prefetch } from '../../plan/weights-policy.ts';
 import { optimal } from '../exact/optimal.ts';
 import { divisors, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { assignTurns, type RingAwareAssignment } from './assign.ts';
@@ -90,7 +91,7 @@ function bestAssignments(costs: RingCosts, extentBytes: number): RingAwareAssign
 }
 
 /** The plan of `optimal` under this scheduler's name, with prefetching or without. */
-function withPrefetch(plan: Plan, prefetch: WeightsPolicy['prefetch']): Plan {
+function withPrefetch(plan: Plan, prefetch: Prefetch): Plan {
   const weights = Object.entries(plan.weights).map(([device, policy]) => [device, { ...policy, prefetch }]);
   return { ...plan, scheduler: 'ring-aware', weights: Object.fromEntries(weights) };
 }

@@ -1,8 +1,7 @@
 import { PAGE_TABLES } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
-import { largestPinnedBytes } from '../../plan/pinned-weights.ts';
-import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../plan/plan.ts';
+import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 
 /**
  * How a device has its mapped weights at its turns: `resident`, all of them stay in memory; `prefetched`, a part is
@@ -15,7 +14,7 @@ export interface Turns {
   readonly residence: Residence;
   /** n */
   readonly gpuLayers: number;
-  readonly policy: WeightsPolicy;
+  readonly policy: FittedPolicy;
   /** Compute, memory, copies, and reads that nothing hides: a token has to pass through all of them. */
   readonly seconds: number;
   /** The part of `seconds` that is the head's at the end of a token: output layer and lookup. */
@@ -79,19 +78,20 @@ export function turnChoices(costs: RingCosts, device: DeviceCosts, load: TurnLoa
     {
       gpuLayers,
       residence: 'faulted',
-      policy: { prefetch: 'none', release: kept > 0 ? 'pinned' : 'none', pinnedBytes: kept },
+      policy: kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
       seconds: common.seconds + windowWait + outputWait,
       outputSeconds: atEnd + outputWait,
       roundSeconds: 0,
     },
   ];
   if (rounds > 1 && windows > 0 && windows / rounds + outputBytes <= usable) {
-    const pinnedBytes = largestPinnedBytes({ rounds, mapped, room: usable });
+    const pinned = largestPinnedBytes({ rounds, mapped, room: usable });
     choices.push({
       ...common,
       residence: 'prefetched',
-      policy: { prefetch: 'populate', release: pinnedBytes > 0 ? 'pinned' : 'drop', pinnedBytes },
-      roundSeconds: (mapped - pinnedBytes) / rounds / rate + secondsAfterLastByte(device, load),
+      policy:
+        pinned > 0 ? { prefetch: 'populate', release: 'pinned', pinned } : { prefetch: 'populate', release: 'drop' },
+      roundSeconds: (mapped - pinned) / rounds / rate + secondsAfterLastByte(device, load),
     });
   }
   return choices;

@@ -78,8 +78,10 @@ export function pressure({ nonReclaimableBytes, memoryTotal }: SimulatedDevice):
 function policyText({ plan }: Replay, device: string): string {
   const policy = plan.weights[device];
   if (policy === undefined) return '–';
-  const pinned = policy.release === 'pinned' ? `${formatBytes(policy.pinnedBytes)} pinned` : policy.release;
-  return policy.prefetch === 'none' && policy.release === 'none' ? 'left to the OS' : `${policy.prefetch}, ${pinned}`;
+  const bytes = policy.release === 'pinned' ? policy.pinned : 0;
+  const pinned = bytes === 'fit' ? 'as much pinned as fits' : `${formatBytes(bytes)} pinned`;
+  if (policy.prefetch === 'none' && policy.release === 'none') return 'left to the OS';
+  return `${policy.prefetch}, ${policy.release === 'pinned' ? pinned : policy.release}`;
 }
 
 /** What the terminal shows. */

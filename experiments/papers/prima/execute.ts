@@ -4,7 +4,7 @@ import type { Runtime } from '../../../engine/cost/runtime.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
-import { NO_WEIGHTS_POLICY, type Plan } from '../../../engine/plan/plan.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
 import { memoryRatio } from '../../../engine/schedule/baselines/memory-ratio.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
@@ -71,7 +71,7 @@ function planned(scheduler: SystemPolicy['scheduler'], problem: SchedulingProble
 function withoutPrefetch(plan: Plan): Plan {
   const weights = Object.entries(plan.weights).map(([device, policy]) => [
     device,
-    { ...NO_WEIGHTS_POLICY, ...policy, prefetch: 'none' as const },
+    { ...policy, prefetch: 'none' as const },
   ]);
   return { ...plan, weights: Object.fromEntries(weights) };
 }

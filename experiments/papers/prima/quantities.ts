@@ -39,7 +39,7 @@ export function predictedQuantity(
     case 'memory-pressure': {
       const device = deviceOf(cell);
       const total = truth.devices.find(({ name }) => name === device)?.memory.total;
-      const pinned = predicted.devices.find((one) => one.device === device)?.pinnedBytes ?? 0;
+      const pinned = predicted.devices.find((one) => one.device === device)?.nonReclaimableBytes ?? 0;
       return total === undefined ? undefined : pinned / total;
     }
     case 'ttft':

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createModel } from '../../../engine/model/model.ts';
+import { type FittedPolicy, pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
 import { cellName, planOf } from '../../../experiments/lab/cell.ts';
 import { equalCell } from '../../../experiments/lab/equal-cell.ts';
 import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
@@ -33,7 +34,7 @@ test('what is pinned leaves room for the rest of a window, for page tables and f
   const plan = planOf(cell, DEVICES, MODEL);
   const mapped = shareBytes(plan, MODEL, 'two');
   assert.is(mapped, 8 * MODEL.layer.bytes);
-  const pinned = plan.weights.two?.pinnedBytes ?? 0;
+  const pinned = pinnedBytesOf(plan.weights.two as FittedPolicy);
   const window = (mapped - pinned) / 4;
   const left = 0.62 * mapped - (6 / 1024) * mapped - 2 ** 23 - pinned - window;
   assert.ok(Math.abs(left) < 2, `${left}`);

@@ -34,8 +34,8 @@ test('pinned: each device by its own memory; one that holds everything does noth
   // Of 2 · 80 bytes, 100 less page tables and four of a sweep's extents hold P + (160 − P) / 2.
   const room = 100 * GIB - (160 * GIB * 6) / 1024 - 64 * MIB;
   assert.equal(plan.weights, {
-    a: { prefetch: 'populate', release: 'pinned', pinnedBytes: 2 * room - 160 * GIB },
-    b: { prefetch: 'none', release: 'none', pinnedBytes: 0 },
+    a: { prefetch: 'populate', release: 'pinned', pinned: 2 * room - 160 * GIB },
+    b: { prefetch: 'none', release: 'none' },
   });
   assert.is(policyOf(plan), 'pinned');
 });

@@ -101,7 +101,7 @@ test('exo: layers by installed memory on accelerators alone, none on phones, wei
   ); // prima.cpp 4.1
   assert.is(plan.embedding.device, 'D1');
   assert.equal(plan.weights, {
-    D1: { prefetch: 'none', release: 'pinned', pinnedBytes: 9 * 4000 + 3000 + 200 },
+    D1: { prefetch: 'none', release: 'pinned', pinned: 9 * 4000 + 3000 + 200 },
   });
 });
 

@@ -124,7 +124,7 @@ test('a single device fills its GPU and maps the rest, without prefetch', () => 
   const scheduled = singleDevice({ belief: devices, model: MODEL, workload: WORKLOAD });
   assert.equal(shares(scheduled), ['A 27+5']);
   assert.is(scheduled.plan?.output.processor, 'cpu');
-  assert.equal(scheduled.plan?.weights, { A: { prefetch: 'none', release: 'none', pinnedBytes: 0 } });
+  assert.equal(scheduled.plan?.weights, { A: { prefetch: 'none', release: 'none' } });
 });
 
 test('with room for everything the output layer joins the GPU; another device can be named', () => {

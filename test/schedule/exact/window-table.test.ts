@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRingCosts, type DeviceCosts, deviceSeconds, type RingCosts } from '../../../engine/cost/ring-costs.ts';
+import { deviceSeconds } from '../../../engine/cost/device-seconds.ts';
+import { createRingCosts, type DeviceCosts, type RingCosts } from '../../../engine/cost/ring-costs.ts';
 import type { ProcessorKind } from '../../../engine/hardware/device.ts';
 import { type WindowChoices, windowSplit, windowTable } from '../../../engine/schedule/exact/window-table.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DeviceCosts, RingCosts } from '../../../engine/cost/ring-costs.ts';
+import { pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
 import { ringSeconds } from '../../../engine/schedule/ring-aware/ring-seconds.ts';
 import { type Residence, type TurnLoad, type Turns, turnChoices } from '../../../engine/schedule/ring-aware/windows.ts';
 import { near } from '../../support/near.ts';
@@ -37,7 +38,7 @@ test('weights that fit with their page tables stay, and nothing is read', () => 
     {
       residence: 'resident',
       gpuLayers: 0,
-      policy: { prefetch: 'none', release: 'none', pinnedBytes: 0 },
+      policy: { prefetch: 'none', release: 'none' },
       seconds: 512,
       outputSeconds: 0,
       roundSeconds: 0,
@@ -50,17 +51,17 @@ test('a window that fits: k (S − A)/(k − 1) bytes are read behind the turns 
   // 4/3 (5120 − 3200) = 2560 bytes: 64 s per window, and its last layer after them
   const choices = choicesOf({ available: 3200 + PAGE_TABLES });
   const prefetched = the('prefetched', choices);
-  assert.equal(prefetched.policy, { prefetch: 'populate', release: 'pinned', pinnedBytes: 2560 });
+  assert.equal(prefetched.policy, { prefetch: 'populate', release: 'pinned', pinned: 2560 });
   assert.equal([prefetched.seconds, prefetched.roundSeconds], [512, 65]);
   // without prefetching: 5120 − 3200 bytes on the token's way
   const faulted = the('faulted', choices);
-  assert.equal(faulted.policy, { prefetch: 'none', release: 'pinned', pinnedBytes: 3200 });
+  assert.equal(faulted.policy, { prefetch: 'none', release: 'pinned', pinned: 3200 });
   assert.is(faulted.roundSeconds, 0);
 });
 
 test('memory for just a window pins nothing; with a byte less prefetching would read everything twice', () => {
   const prefetched = the('prefetched', choicesOf({ available: 1280 + PAGE_TABLES }));
-  assert.equal(prefetched.policy, { prefetch: 'populate', release: 'drop', pinnedBytes: 0 });
+  assert.equal(prefetched.policy, { prefetch: 'populate', release: 'drop' });
   assert.is(prefetched.roundSeconds, 129);
   assert.equal(residences(choicesOf({ available: 1279 + PAGE_TABLES })), ['faulted']);
 });
@@ -68,14 +69,14 @@ test('memory for just a window pins nothing; with a byte less prefetching would 
 test('one round leaves no turn to hide reads behind', () => {
   const choices = choicesOf({ available: 3200 + PAGE_TABLES }, { rounds: 1, layers: 512 });
   assert.equal(residences(choices), ['faulted']);
-  near(choices[0]!.policy.pinnedBytes, 3200);
+  near(pinnedBytesOf(choices[0]!.policy), 3200);
 });
 
 test('four extents stay free for what is being read', () => {
   // 3200 − 240: (2960 − 1280)/(3/4) bytes are pinned
   const choices = choicesOf({ available: 3200 + PAGE_TABLES }, { extentBytes: 60 });
-  near(the('prefetched', choices).policy.pinnedBytes, 2240);
-  near(the('faulted', choices).policy.pinnedBytes, 2960);
+  near(pinnedBytesOf(the('prefetched', choices).policy), 2240);
+  near(pinnedBytesOf(the('faulted', choices).policy), 2960);
 });
 
 test('layers on a GPU of its own take no RAM, and follow the last layer that is read', () => {
@@ -89,7 +90,7 @@ test('layers on a GPU of its own take no RAM, and follow the last layer that is 
 test('layers on a GPU that shares the RAM are read like others', () => {
   const gpu = { gpuLayer: 0.5, gpuRoom: 1e9, kind: 'macos-metal' } as const;
   const prefetched = the('prefetched', choicesOf({ ...gpu, available: 3200 + PAGE_TABLES }, { gpuLayers: 64 }));
-  near(prefetched.policy.pinnedBytes, 2560);
+  near(pinnedBytesOf(prefetched.policy), 2560);
   near(prefetched.roundSeconds, 64.5);
 });
 
@@ -99,7 +100,7 @@ test('the output layer of the head stays, and a prefix of every window', () => {
   const head: DeviceCosts = { ...(ring.devices[0] as DeviceCosts), outputOnCpuTotal: 5 };
   const choices = turnChoices(ring, head, { ...LOAD, layers: 96, output: 'cpu' });
   const prefetched = the('prefetched', choices);
-  near(prefetched.policy.pinnedBytes, 2480);
+  near(pinnedBytesOf(prefetched.policy), 2480);
   assert.is(prefetched.seconds, 4 * 96 + 5);
   near(prefetched.roundSeconds, 66 + 1);
   // 1980 of the windows' 3840 bytes are page faults: 198 s at the disk, which reads ahead while half the layers compute

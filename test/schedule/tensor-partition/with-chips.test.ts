@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { deviceSeconds } from '../../../engine/cost/device-seconds.ts';
 import { predict } from '../../../engine/cost/predict.ts';
-import { createRingCosts, deviceSeconds } from '../../../engine/cost/ring-costs.ts';
+import { createRingCosts } from '../../../engine/cost/ring-costs.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { parsePlan } from '../../../engine/plan/parse-plan.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';

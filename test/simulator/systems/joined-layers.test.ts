@@ -2,7 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import type { Plan, WeightsPolicy } from '../../../engine/plan/plan.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import type { WeightsPolicy } from '../../../engine/plan/weights-policy.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { LAB_MODEL, LAB_SHARE, labCluster, labPlan, NO_BUFFERS } from '../../support/lab.ts';
 
@@ -50,7 +51,7 @@ function difference(cluster: Cluster, plan: Plan): number {
 /** What is to be pinned is 300 MiB a device. */
 function withPinned(plan: Plan): Plan {
   const pin = (policy: WeightsPolicy): WeightsPolicy =>
-    policy.release === 'pinned' ? { ...policy, pinnedBytes: 300 * 2 ** 20 } : policy;
+    policy.release === 'pinned' ? { ...policy, pinned: 300 * 2 ** 20 } : policy;
   return { ...plan, weights: Object.fromEntries(Object.entries(plan.weights).map(([name, one]) => [name, pin(one)])) };
 }
 

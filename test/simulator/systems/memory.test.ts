@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import type { Plan, WeightsPolicy } from '../../../engine/plan/plan.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import type { Prefetch, Release } from '../../../engine/plan/weights-policy.ts';
 import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { LAB_MODEL, LAB_SHARE, labCluster, labPinnedBytes, labPlan, NO_BUFFERS } from '../../support/lab.ts';
@@ -23,8 +24,8 @@ function diskRateOf({ release }: Cell): number {
 }
 
 interface Cell {
-  readonly prefetch: WeightsPolicy['prefetch'];
-  readonly release: WeightsPolicy['release'];
+  readonly prefetch: Prefetch;
+  readonly release: Release;
   readonly rounds: number;
   /** As measured: seconds per token, and bytes read per device and token in shares of its weights. */
   readonly seconds: number;
@@ -75,10 +76,10 @@ function simulated(cell: Cell): { seconds: number; read: number } {
 }
 
 function withPinned(plan: Plan, { rounds, pinned }: Cell): Plan {
-  const pinnedBytes = pinned === undefined ? labPinnedBytes(rounds, LIMIT) : pinned * LAB_SHARE;
+  const bytes = pinned === undefined ? labPinnedBytes(rounds, LIMIT) : pinned * LAB_SHARE;
   const weights = Object.entries(plan.weights).map(([name, policy]) => [
     name,
-    policy.release === 'pinned' ? { ...policy, pinnedBytes } : policy,
+    policy.release === 'pinned' ? { ...policy, pinned: bytes } : policy,
   ]);
   return { ...plan, weights: Object.fromEntries(weights) };
 }

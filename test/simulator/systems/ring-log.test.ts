@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import type { FittedPolicy } from '../../../engine/plan/weights-policy.ts';
 import type { Span } from '../../../engine/trace/trace.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../../support/toy-cluster.ts';
@@ -11,14 +11,14 @@ import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../../
  * Two devices, four layers, two rounds. A layer takes 10.6 s, a hop 1 s, the output layer 5.2 s. The head `a` has room
  * for all it holds; `b` has `room` for its two layers of 4000 bytes, and its disk reads one in 20 s.
  */
-function thirdToken(room: number, policy: Partial<WeightsPolicy>): string[] {
+function thirdToken(room: number, policy: FittedPolicy): string[] {
   const small = { memory: toyMemory(room + 2 * 1000 + 300), disk: { sequential: 200, random: 100 } };
   const windows = ['a', 'b'].map((device) => ({ device, layers: 1, gpuLayers: 0 }));
   const plan = ringPlan({ scheduler: 'hand', head: 'a', rounds: 2, windows });
   const { trace } = simulate({
     cluster: toyCluster([toyDevice('a'), toyDevice('b', small)]),
     model: TOY_MODEL,
-    plan: { ...plan, weights: { b: { ...NO_WEIGHTS_POLICY, ...policy } } },
+    plan: { ...plan, weights: { b: policy } },
     workload: createWorkload({ promptTokens: 1, outputTokens: 2, context: 10 }),
     runtime: TOY_RUNTIME,
     context: 'fixed',
@@ -67,7 +67,7 @@ function time(seconds: number): string {
 }
 
 test('without prefetching b reads in its turn, and computes meanwhile what has come', () => {
-  assert.equal(thirdToken(4000, { prefetch: 'none' }), [
+  assert.equal(thirdToken(4000, { prefetch: 'none', release: 'none' }), [
     '0.0 to 2.0: a disk page fault',
     '2.0 to 12.6: a cpu layer 0',
     '12.6 to 13.6: a link to b',
@@ -86,7 +86,7 @@ test('without prefetching b reads in its turn, and computes meanwhile what has c
 });
 
 test('with prefetching b reads beside the others, and computes what has come while the rest does', () => {
-  assert.equal(thirdToken(4000, { prefetch: 'willneed' }), [
+  assert.equal(thirdToken(4000, { prefetch: 'willneed', release: 'none' }), [
     '-6.2 to 13.8: b disk prefetch',
     '0.0 to 2.0: a disk page fault',
     '2.0 to 12.6: a cpu layer 0',
@@ -105,7 +105,7 @@ test('with prefetching b reads beside the others, and computes what has come whi
 });
 
 test('half of each window pinned: b reads the other half, in time', () => {
-  assert.equal(thirdToken(6000, { prefetch: 'populate', release: 'pinned', pinnedBytes: 4000 }), [
+  assert.equal(thirdToken(6000, { prefetch: 'populate', release: 'pinned', pinned: 4000 }), [
     '-6.2 to 3.8: b disk prefetch',
     '0.0 to 2.0: a disk page fault',
     '2.0 to 12.6: a cpu layer 0',

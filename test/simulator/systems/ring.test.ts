@@ -35,11 +35,7 @@ test('a pinned prefix of each window stays: with four rounds, k/(k − 1)·(S �
   // A is what is left for it: 640 MiB less the page tables of the policy, and two reads in flight.
   const limit = (640 - 6 - 32) * MIB;
   const pinnedBytes = (4 * limit - LAB_SHARE) / 3;
-  const plan = labPlan({ rounds: 4, prefetch: 'populate', release: 'pinned' });
-  const weights = Object.fromEntries(
-    Object.entries(plan.weights).map(([name, policy]) => [name, { ...policy, pinnedBytes }]),
-  );
-  const found = settled({ ...plan, weights });
+  const found = settled(labPlan({ rounds: 4, prefetch: 'populate', release: 'pinned', pinned: pinnedBytes }));
   const expected = ((4 / 3) * (LAB_SHARE - limit)) / LAB_SHARE;
   assert.ok(Math.abs(found.read - expected) < 0.03, `${found.read} read, ${expected} expected`);
   assert.ok(found.seconds < settled(labPlan({ rounds: 4, prefetch: 'populate', release: 'drop' })).seconds * 0.7);

@@ -1,0 +1,119 @@
+import type { Plan, Stage } from '../plan/plan.ts';
+import type { Release } from '../plan/weights-policy.ts';
+import { STREAMING_BUFFERS } from './layer-streaming.ts';
+import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
+import type { DeviceCosts, RingCosts } from './ring-costs.ts';
+
+/** What one device holds and does for a token, over all its windows. */
+export interface DeviceLoad {
+  /** l_m^gpu and l_m − l_m^gpu */
+  readonly gpuLayers: number;
+  readonly cpuLayers: number;
+  /** The device is the head: it looks up the token, and runs the output layer here. */
+  readonly output: 'cpu' | 'gpu' | undefined;
+  readonly prefetches: boolean;
+  /** What becomes of a window after its turn, and the bytes of weights that stay for good; the OS decides unless given. */
+  readonly release?: Release;
+  readonly pinnedBytes?: number;
+  /** The KV cache of GPU layers lies in RAM (HELM's offload). */
+  readonly kvInRam: boolean;
+  /** Of that offload where it is paged: bytes of pages on the GPU, and in RAM. */
+  readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
+  /** GPU layers whose weights lie in RAM, and layers that the GPU has room for at once to copy them to. */
+  readonly streamed?: { readonly layers: number; readonly buffers: number };
+}
+
+/** What stages of one device hold under a plan, without what its weights policy says. */
+export function loadOfStages(
+  { kvCache }: Pick<Plan, 'kvCache'>,
+  stages: readonly Stage[],
+  output: DeviceLoad['output'],
+): DeviceLoad {
+  const streamed = { layers: 0, buffers: 0 };
+  const layers = { cpu: 0, gpu: 0 };
+  for (const { processor, from, to, streamed: way } of stages) {
+    layers[processor] += to - from;
+    if (way === undefined) continue;
+    streamed.layers += to - from;
+    streamed.buffers = Math.max(streamed.buffers, STREAMING_BUFFERS[way]);
+  }
+  const kvInRam = kvCache === 'host';
+  return { cpuLayers: layers.cpu, gpuLayers: layers.gpu, output, prefetches: false, kvInRam, streamed };
+}
+
+/** Memory that a load takes, and what is reloaded for lack of it; bytes. */
+export interface DeviceMemoryUse {
+  readonly ram: number;
+  readonly vram: number;
+  /** The part of `ram` that can't be reclaimed: KV cache, buffers, streamed and pinned weights. */
+  readonly nonReclaimable: number;
+  readonly reloaded: number;
+}
+
+/** RAM, VRAM and reloads of a load (prima.cpp Eqs. 15–17, 33–35). */
+export function memoryUse(
+  costs: RingCosts,
+  device: DeviceCosts,
+  load: DeviceLoad,
+  policy: ReclaimPolicy,
+): DeviceMemoryUse {
+  const weights = mappedBytes(costs, device, load);
+  const fixed = fixedBytes(costs, device, load);
+  const ram = weights + fixed;
+  const keeps = Math.min(load.pinnedBytes ?? 0, weights);
+  const reloaded = loadedBytes(device, load, weights, fixed, policy);
+  return { ram, vram: vramBytes(costs, device, load), nonReclaimable: fixed + keeps, reloaded };
+}
+
+/** Bytes of weights read for every token: all but the pinned ones where a window is given back, else what is reclaimed. */
+export function loadedBytes(
+  device: DeviceCosts,
+  load: DeviceLoad,
+  weights: number,
+  fixed: number,
+  policy: ReclaimPolicy,
+): number {
+  const { release = 'none', pinnedBytes = 0 } = load;
+  if (release !== 'none') return Math.max(0, weights - pinnedBytes);
+  return reloadedBytes(weights + fixed, weights, device.available, device.kind, policy, load.prefetches);
+}
+
+/** b_lio: mapped weights in RAM: layers, the head's row of the embedding, and its output layer. */
+export function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
+  const layers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
+  if (load.output === undefined) return layers * costs.layerBytes;
+  const output = load.output === 'cpu' || device.unified ? costs.outputBytes : 0;
+  return layers * costs.layerBytes + costs.embeddingRowBytes + output;
+}
+
+/**
+ * Bytes of RAM that can't be reclaimed whatever is pinned: KV cache, buffers, and weights that are streamed to a GPU.
+ * @param costs a layer's weights and its KV cache, bytes
+ */
+export function fixedBytes(
+  costs: Pick<RingCosts, 'layerBytes' | 'kvBytes'>,
+  device: Pick<DeviceCosts, 'unified' | 'ramBuffers'>,
+  load: DeviceLoad,
+): number {
+  const allInRam = device.unified || (load.kvInRam && load.kvPages === undefined);
+  const layers = load.cpuLayers + (allInRam ? load.gpuLayers : 0);
+  const pages = load.kvPages?.ramBytes ?? 0;
+  return layers * costs.kvBytes + pages + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
+}
+
+/** GPU layers, or room for those that are streamed, with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
+export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
+  const { gpuLayers, streamed } = load;
+  const held =
+    streamed === undefined ? gpuLayers : gpuLayers - streamed.layers + Math.min(streamed.layers, streamed.buffers);
+  const kv = load.kvPages?.gpuBytes ?? (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
+  const layers = held * costs.layerBytes + kv;
+  const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
+  return reserved ? layers + costs.outputBytes : layers;
+}
+
+/** Disk seconds: the reloads, at least the head's row of the embedding (Eqs. 15–17). */
+export function diskSeconds(costs: RingCosts, device: DeviceCosts, load: DeviceLoad, reloaded: number): number {
+  const lookup = load.output === undefined ? 0 : costs.embeddingRowBytes;
+  return Math.max(reloaded, lookup) / device.reloadRate;
+}
