@@ -44,7 +44,15 @@ export async function reproducePaper(name: PaperName | 'all', asked: Asked, { pr
   if (name === 'all') return allResults(await reproduceAll(asked, progress));
   const { steps, reproduce } = PAPERS[name];
   const { page, clusters, csv, data, text } = await reproduce(asked, progress(steps).step);
-  return { subtitle: page.subtitle, findings: [page.summary], data, text, page, files: { 'cells.csv': csv }, clusters };
+  return {
+    subtitle: page.subtitle,
+    findings: [page.summary].flat(),
+    data,
+    text,
+    page,
+    files: { 'cells.csv': csv },
+    clusters,
+  };
 }
 
 /** Every paper, one after the other. */
@@ -98,8 +106,9 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
 
 /** The sections of one paper's page, its name before their titles, its summary before the first. */
 function sectionsOf(name: PaperName, { page: { sections, summary, subtitle } }: Reproduced): Section[] {
+  const introduction = [subtitle, ...[summary].flat()].map((text) => ({ kind: 'text', text }) as const);
   return sections.map(({ title, blocks }, index) => ({
     title: `${PAPER_TITLES[name]} · ${title}`,
-    blocks: index === 0 ? [{ kind: 'text', text: subtitle }, { kind: 'text', text: summary }, ...blocks] : blocks,
+    blocks: [...(index === 0 ? introduction : []), ...blocks],
   }));
 }

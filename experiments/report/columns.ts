@@ -28,7 +28,7 @@ import type { TableBlock, Tone } from './page/page.ts';
 export type Unit = 'seconds' | 'bytes' | 'gibibytes' | 'share' | 'deviation' | 'factor' | 'count';
 
 export interface Column<Row> {
-  /** Title for people; `\n` breaks it on a terminal only. A column without a title is left out of what people see. */
+  /** Title for people; `\n` breaks it. A column without a title is left out of what people see. */
   readonly title?: string;
   /** Name in CSV and JSON, with the unit: `tpot_s`. A column without a key is left out of both. */
   readonly key?: string;
@@ -81,7 +81,7 @@ export function tableBlock<Row>(
     ...(title !== undefined && { title }),
     ...(fold !== undefined && { fold }),
     columns: columns.map(({ title: head = '', label = false, ...column }) => ({
-      title: head.replaceAll('\n', ' '),
+      title: head,
       align: alignment(column),
       label,
     })),

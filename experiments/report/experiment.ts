@@ -160,7 +160,7 @@ function publish(
   const written = new Map(Object.entries(files)).set(jsonName, jsonText);
   if (page !== undefined) {
     const sections = [...page.sections, ...(clusters.length === 0 ? [] : [provenanceSection(clusters)])];
-    written.set('report.html', renderPage({ subtitle, summary: findings.join(' '), ...page, sections }));
+    written.set('report.html', renderPage({ subtitle, summary: findings, ...page, sections }));
   }
   writeFiles(out, written);
   if (json) {

@@ -38,8 +38,8 @@ export function roundsTable(rows: readonly RoundsRow[], reclaim: Reclaim): Table
   };
   return {
     columns: [
-      { title: 'model', value: ({ model }) => model },
-      { title: 'policy', value: ({ policy }) => policy },
+      { title: 'model', value: ({ model }) => model, label: true },
+      { title: 'policy', value: ({ policy }) => policy, label: true },
       ...roundsOf(own).map(rounds),
       {
         title: 'read again per token\nat the largest k',

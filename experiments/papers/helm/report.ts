@@ -39,7 +39,7 @@ export function helmPage(report: HelmReport): Page {
   return {
     title: 'HELM’s tables, cell by cell',
     subtitle: `RTX 4060, RTX 3090, L40S · Qwen3 4B to 32B in 16 bits · ${comparisons.length} cells, constants fitted to ${fitted} of them`,
-    summary: helmFindings(summary, comparisons).join(' '),
+    summary: helmFindings(summary, comparisons),
     sections: [
       {
         title: 'How close it comes',

@@ -57,7 +57,7 @@ export function heterollmPage(comparisons: readonly FigureComparison[], conflict
   return {
     title: 'HeteroLLM’s figures, cell by cell',
     subtitle: `Snapdragon 8 Gen 3 · W4A16 · ${comparisons.length} figures, ${comparisons.filter(({ use }) => use === 'fit').length} of them fitted to`,
-    summary: findings(comparisons).join(' '),
+    summary: findings(comparisons),
     sections: [
       errorChart(comparisons),
       ...HETEROLLM_FIGURES.map((group): Section => {

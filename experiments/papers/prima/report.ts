@@ -31,7 +31,7 @@ export function primaPage(report: PrimaReport): Page {
   return {
     title: 'prima.cpp’s tables, cell by cell',
     subtitle: `Tables ${enumerate(tables.map(({ number }) => number))} · ${comparisons.length} comparisons · ${tokensText(options)} (the paper states none of them)`,
-    summary: primaFindings(comparisons, summaries).join(' '),
+    summary: primaFindings(comparisons, summaries),
     sections: [
       overview(report),
       ...tables.map((table) => tableSection(table, comparisons)),

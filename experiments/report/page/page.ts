@@ -9,8 +9,8 @@ export interface Page {
   readonly title: string;
   /** What was run: inputs and settings, one line. */
   readonly subtitle: string;
-  /** One paragraph: what the report says. */
-  readonly summary: string;
+  /** What the page says: one paragraph, or several. */
+  readonly summary: string | readonly string[];
   readonly sections: readonly Section[];
 }
 
@@ -37,6 +37,7 @@ export interface ChartBlock {
 }
 
 export interface ReportColumn {
+  /** Broken at `\n` only where it has one. */
   readonly title: string;
   readonly align?: 'left' | 'right';
   /** Short names, which don't break. */
@@ -59,6 +60,9 @@ export interface TableBlock {
   readonly groups?: boolean;
 }
 
+/** Letters of a title that stays in one line. */
+const SHORT_TITLE = 10;
+
 /**
  * A page that needs nothing but itself: style, figures and the plotting library are inside, and its policy forbids the
  * browser any request.
@@ -79,7 +83,7 @@ export function renderPage(page: Page): string {
 <main>
 <h1>${escapeHtml(page.title)}</h1>
 <p class="subtitle">${proseHtml(page.subtitle)}</p>
-<div class="summary"><p>${proseHtml(page.summary)}</p></div>
+<div class="summary">${[page.summary].flat().map(paragraph).join('')}</div>
 ${page.sections.map(renderSection).join('\n')}
 </main>
 ${scripts}
@@ -95,12 +99,16 @@ function renderSection({ title, blocks }: Section): string {
 function renderBlock(block: Block): string {
   switch (block.kind) {
     case 'text':
-      return `<p>${proseHtml(block.text)}</p>`;
+      return paragraph(block.text);
     case 'chart':
       return renderChart(block);
     case 'table':
       return renderTable(block);
   }
+}
+
+function paragraph(text: string): string {
+  return `<p>${proseHtml(text)}</p>`;
 }
 
 function renderChart({ title, note, variants, choose = 'Show' }: ChartBlock): string {
@@ -122,7 +130,7 @@ function renderTable({ title, columns, rows, tones = [], fold, groups = false }:
     const names = [align === 'right' ? ['right'] : label === true ? ['label'] : [], tone ?? []].flat();
     return names.length === 0 ? '' : ` class="${names.join(' ')}"`;
   };
-  const head = columns.map((column, index) => `<th${side(index)}>${escapeHtml(column.title)}</th>`).join('');
+  const head = columns.map((column, index) => `<th${side(index)}>${titleHtml(column.title)}</th>`).join('');
   const body = rows.map((row, at) => {
     const repeats = groups && row[0] === rows[at - 1]?.[0];
     const shown = row.map((cell, index) => (repeats && index === 0 ? '' : cell));
@@ -132,6 +140,12 @@ function renderTable({ title, columns, rows, tones = [], fold, groups = false }:
   const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;
   const table = `<div class="scroll"><table>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;
   return fold === undefined ? table : `<details><summary>${proseHtml(fold)}</summary>${table}</details>`;
+}
+
+/** Titles that are short, or say where they break, break nowhere else. */
+function titleHtml(title: string): string {
+  const lines = title.split('\n').map(escapeHtml).join('<br>');
+  return title.length <= SHORT_TITLE || title.includes('\n') ? `<span class="whole">${lines}</span>` : lines;
 }
 
 /** The plotting library, as it is installed. */

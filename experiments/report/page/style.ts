@@ -12,6 +12,7 @@ p { max-width: 86ch; margin: 0 0 12px; }
 .subtitle { color: var(--soft); margin-bottom: 24px; }
 .summary { background: var(--tint); border-left: 4px solid var(--accent); padding: 16px 20px; border-radius: 4px; }
 .summary p { margin: 0; max-width: none; }
+.summary p + p { margin-top: 8px; }
 figure { margin: 16px 0 28px; break-inside: avoid; }
 figcaption { font-weight: 600; margin-bottom: 4px; }
 figure .note { color: var(--soft); font-size: 14px; margin: 0 0 8px; max-width: none; }
@@ -25,14 +26,14 @@ table { border-collapse: collapse; width: 100%; font-size: 13.5px; line-height: 
 caption { text-align: left; font-weight: 600; font-size: 16px; padding: 0 0 8px; }
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 2px solid #cbd2d9; vertical-align: bottom; }
 th, td { padding: 4px 12px 4px 0; }
-td.label { white-space: nowrap; }
+td.label, .whole { white-space: nowrap; }
 td { border-bottom: 1px solid var(--line); vertical-align: top; }
 th.right, td.right { text-align: right; padding-right: 16px; }
 td.right { white-space: nowrap; }
 td.good { background: #dff3ea; }
 td.fair { background: #fdf1d3; }
 td.bad { background: #fbe0d6; }
-td.good, td.fair, td.bad { box-shadow: inset -8px 0 #fff; }
+td.good, td.fair, td.bad { padding-left: 6px; box-shadow: inset -8px 0 #fff; }
 tr.group td { border-top: 2px solid #cbd2d9; }
 details { margin: 8px 0 16px; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; }

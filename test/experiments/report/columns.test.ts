@@ -46,7 +46,7 @@ test('on a page: titles in one line, cells with their tones', () => {
     columns.map(({ title, align, label }) => [title, align, label]),
     [
       ['model', 'left', true],
-      ['time per token', 'right', false],
+      ['time per\ntoken', 'right', false],
       ['error', 'right', false],
       ['note', 'left', false],
     ],

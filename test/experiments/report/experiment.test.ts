@@ -60,7 +60,7 @@ test('all files are written, and what was found is printed', async () => {
   );
   assert.equal(readdirSync(out).sort(), ['plans', 'report.html', 'toy.csv', 'toy.json']);
   const page = readFileSync(join(out, 'report.html'), 'utf8');
-  assert.match(page, '<p class="subtitle">a toy</p>\n<div class="summary"><p>It works. It ends.</p></div>');
+  assert.match(page, '<p class="subtitle">a toy</p>\n<div class="summary"><p>It works.</p><p>It ends.</p></div>');
 });
 
 test('--json prints the JSON, with options read and defaults filled in', async () => {
