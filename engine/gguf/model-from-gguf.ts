@@ -1,10 +1,10 @@
 import { InputError } from '../input/input-error.ts';
-import type { Shape } from '../model/architecture.ts';
+import { ARCHITECTURES, type Shape } from '../model/architecture.ts';
 import { countModel, type Model, type Tensor } from '../model/model.ts';
 import { fileMix } from './file-type.ts';
 import type { Gguf, GgufTensor } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
-import { shapeFromGguf } from './shape-from-gguf.ts';
+import { type MetadataFields, metadataFields } from './metadata-fields.ts';
 import { fusedAttention, type NamedTensor, namedTensors, ropeFactors } from './tensor-names.ts';
 import { transformerSettings } from './transformer-settings.ts';
 
@@ -60,4 +60,71 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
   }
   const { role, layer, rows, columns } = tensor;
   return { role, layer, rows, columns, quantization: found.type, bytes: found.bytes };
+}
+
+/** Ten times the largest published models; what is beyond is a malformed file. */
+const MOST_LAYERS = 1000;
+const MOST_WIDTH = 1_000_000;
+
+/**
+ * The shape that a file's metadata and the names of its tensors state. Keys begin with the architecture's name: a missing
+ * key_length means hidden / heads, a missing head_count_kv as many as query heads; no output matrix means a tied one.
+ * @throws InputError for other architectures, mixtures of experts, and numbers that are missing or don't go together
+ */
+function shapeFromGguf(gguf: Gguf): Shape {
+  const fields = metadataFields(gguf);
+  const architecture = readArchitecture(fields);
+  const key = (name: string): string => `${architecture}.${name}`;
+  if (fields.optionalCount(key('expert_count'), MOST_WIDTH) !== undefined)
+    fields.fail(key('expert_count'), 'this is a mixture of experts; only dense models are supported');
+  const layers = fields.count(key('block_count'), MOST_LAYERS);
+  const hiddenSize = fields.count(key('embedding_length'), MOST_WIDTH);
+  const heads = fields.count(key('attention.head_count'), MOST_WIDTH);
+  const kvHeads = fields.count(key('attention.head_count_kv'), heads, heads);
+  if (heads % kvHeads !== 0)
+    fields.fail(key('attention.head_count_kv'), `${kvHeads} does not divide the ${heads} query heads`);
+  const embedding = gguf.tensors.find(({ name }) => name === 'token_embd.weight')?.shape ?? [];
+  const vocabularySize = embedding[1];
+  if (vocabularySize === undefined)
+    fields.fail(key('vocab_size'), 'the tensor token_embd.weight, a matrix of one row per token, is missing');
+  const names = new Set(gguf.tensors.map(({ name }) => name));
+  const tiedEmbeddings = !names.has('output.weight');
+  if (tiedEmbeddings && architecture === 'internlm2')
+    fields.fail('general.architecture', 'internlm2 has an output matrix of its own; output.weight is missing');
+  return {
+    name: fields.optionalText('general.name') ?? baseName(gguf.file),
+    architecture,
+    layers,
+    hiddenSize,
+    ffnSize: fields.count(key('feed_forward_length'), MOST_WIDTH),
+    heads,
+    kvHeads,
+    headSize: readHeadSize(fields, key, hiddenSize, heads),
+    vocabularySize: vocabularySize as number,
+    tiedEmbeddings,
+    qkvBias: names.has('blk.0.attn_q.bias'),
+  };
+}
+
+function readArchitecture(fields: MetadataFields): Shape['architecture'] {
+  const found = fields.text('general.architecture');
+  const known = ARCHITECTURES.find((name) => name === found);
+  if (known !== undefined) return known;
+  const problem = `${quoted(found)} is not supported; supported: ${ARCHITECTURES.join(', ')}`;
+  return fields.fail('general.architecture', problem);
+}
+
+function readHeadSize(fields: MetadataFields, key: (name: string) => string, hidden: number, heads: number): number {
+  const given = fields.optionalCount(key('attention.key_length'), MOST_WIDTH);
+  if (given === undefined && hidden % heads !== 0)
+    fields.fail(key('attention.key_length'), `is missing, and ${heads} heads don't divide ${hidden} values`);
+  const headSize = given ?? hidden / heads;
+  const values = fields.count(key('attention.value_length'), MOST_WIDTH, headSize);
+  if (values !== headSize)
+    fields.fail(key('attention.value_length'), `${values} differs from the keys' ${headSize}; they must be equal`);
+  return headSize;
+}
+
+function baseName(file: string): string {
+  return (file.split(/[\\/]/).at(-1) ?? file).replace(/\.gguf$/, '');
 }

@@ -1,6 +1,5 @@
-import type { CacheFile } from './cache-file.ts';
 import type { FilePages } from './file-pages.ts';
-import type { KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
+import type { CacheFile, KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
 import type { Operation } from './operation.ts';
 import type { Vector } from './vector.ts';

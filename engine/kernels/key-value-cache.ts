@@ -1,4 +1,4 @@
-/** Keys and values of one layer, each [kvHeads][capacity][headSize]: a head's positions lie one after another. */
+/** Keys and values of one layer, each [kvHeads][capacity][headSize]: the positions of a head are contiguous. */
 export interface KeyValueCacheShape {
   readonly type: 'F16' | 'F32';
   readonly kvHeads: number;
@@ -9,4 +9,31 @@ export interface KeyValueCacheShape {
 
 export interface KeyValueCache extends KeyValueCacheShape {
   readonly id: number;
+}
+
+/** When a cache was written or read: seconds on the clock of performance.now(). */
+export interface CacheOutcome {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface CacheJob {
+  /** Blocks until the job has ended. May be called again. @throws InputError if the disk is full or fails */
+  wait(): CacheOutcome;
+  /** The outcome, or undefined while the job hasn't ended. @throws as `wait` does */
+  poll(): CacheOutcome | undefined;
+}
+
+/**
+ * A file to which caches of one shape are written and from which they are read back: the second pool of a paged KV cache.
+ * It has no name in its folder and disappears with the process. Native kernels do the jobs on a thread of their own,
+ * reads before writes, past the page cache where the file system allows it; callers must wait until a place is written
+ * before they read it.
+ */
+export interface CacheFile {
+  /** @param place where the cache goes, counted in caches from the beginning of the file */
+  write(cache: KeyValueCache, place: number): CacheJob;
+  read(cache: KeyValueCache, place: number): CacheJob;
+  /** Abandons unfinished jobs. */
+  close(): void;
 }

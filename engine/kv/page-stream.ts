@@ -1,5 +1,4 @@
-import type { CacheFile, CacheJob } from '../kernels/cache-file.ts';
-import type { KeyValueCache } from '../kernels/key-value-cache.ts';
+import type { CacheFile, CacheJob, KeyValueCache } from '../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 
 export interface PageStreamOptions {

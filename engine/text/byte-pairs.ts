@@ -1,4 +1,4 @@
-import { byteAlphabet } from '../gguf/make/byte-alphabet.ts';
+import { byteAlphabet } from '../gguf/byte-alphabet.ts';
 import { InputError } from '../input/input-error.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
 import type { Segmenter } from './segmenter.ts';

@@ -1,6 +1,5 @@
 import { encodeHeader, tensorBytes } from '../../engine/gguf/encode-header.ts';
-import { madeModel } from '../../engine/gguf/make/made-model.ts';
-import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
+import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata } from '../../engine/gguf/metadata-value.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { CacheFile } from '../../engine/kernels/cache-file.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
-import type { KeyValueCache } from '../../engine/kernels/key-value-cache.ts';
+import type { CacheFile, KeyValueCache } from '../../engine/kernels/key-value-cache.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { NATIVE_SETS } from './native-sets.ts';
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { quantize } from '../../engine/gguf/formats/formats.ts';
-import { type MadeMix, madeModel } from '../../engine/gguf/make/made-model.ts';
+import { type MadeMix, madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
-import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
 import type { Shape } from '../../engine/model/architecture.ts';

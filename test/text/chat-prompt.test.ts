@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
-import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer-metadata.ts';
+import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { chatPrompt, type Message } from '../../engine/text/chat-prompt.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { byteAlphabet } from '../../engine/gguf/byte-alphabet.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
-import { byteAlphabet } from '../../engine/gguf/make/byte-alphabet.ts';
-import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer-metadata.ts';
+import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
 import { createTextStream } from '../../engine/text/text-stream.ts';
 import type { Tokenizer } from '../../engine/text/tokenizer.ts';

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Gguf, GgufTensor } from '../../engine/gguf/gguf.ts';
-import { TINY_SHAPE } from '../../engine/gguf/make/tiny-shape.ts';
+import { TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import { pinnedRanges } from '../../engine/weights/pinned-ranges.ts';
 import { describeParts, type WeightsLayout, weightsLayout } from '../../engine/weights/weights-layout.ts';
 

@@ -5,21 +5,36 @@ import type { TensorHeading } from '../encode-header.ts';
 import { fileTypeNumber } from '../file-type.ts';
 import type { Metadata, MetadataValue } from '../metadata-value.ts';
 import { type NamedTensor, namedTensors } from '../tensor-names.ts';
-import { tokenizerMetadata } from './tokenizer-metadata.ts';
+import { tokenizerMetadata } from './tokenizer.ts';
 
-/** A mix of llama.cpp's, or one format for every matrix. */
+/** A model of a few MB with every part of a large one, for tests and experiments. */
+export const TINY_SHAPE: Shape = {
+  name: 'tiny',
+  architecture: 'llama',
+  layers: 2,
+  hiddenSize: 256,
+  ffnSize: 512,
+  heads: 8,
+  kvHeads: 2,
+  headSize: 32,
+  vocabularySize: 1024,
+  tiedEmbeddings: false,
+  qkvBias: false,
+};
+
+/** One of llama.cpp's mixes, or one format for every matrix. */
 export type MadeMix = Mix | Quantization;
 
-/** A file before its weights: what the header says, and what each tensor is. */
+/** A file without its weights: the metadata of its header, and its tensors. */
 export interface MadeModel {
   readonly metadata: Metadata;
   readonly tensors: readonly (NamedTensor & TensorHeading)[];
 }
 
-/** Long enough for every workload here; random weights prefer none. */
+/** Long enough for every workload here; random weights suit any length. */
 const CONTEXT = 4096;
 
-/** As the families publish them. */
+/** As published for each family. */
 const ROPE_BASE: Readonly<Record<Architecture, number>> = {
   llama: 10_000,
   qwen2: 1_000_000,
@@ -29,7 +44,8 @@ const ROPE_BASE: Readonly<Record<Architecture, number>> = {
 const NORM_EPSILON: Readonly<Record<Architecture, number>> = { llama: 1e-5, qwen2: 1e-6, qwen3: 1e-6, internlm2: 1e-5 };
 
 /**
- * Metadata and tensors of a made model. Vectors are F32 in every mix, BF16 too: llama.cpp can't add or multiply others.
+ * Metadata and tensors of a model with random weights. Vectors are F32 in every mix, BF16 included: llama.cpp can't add
+ * or multiply others.
  * @param shape its vocabulary has at least SMALLEST_VOCABULARY tokens
  */
 export function madeModel(shape: Shape, mix: MadeMix): MadeModel {

@@ -4,7 +4,7 @@ import { InputError } from '../../input/input-error.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { writeGguf } from '../write-gguf.ts';
 import { type MadeMix, type MadeModel, madeModel } from './made-model.ts';
-import { SMALLEST_VOCABULARY } from './tokenizer-metadata.ts';
+import { SMALLEST_VOCABULARY } from './tokenizer.ts';
 import type { PieceToMake, WorkerModel } from './worker.ts';
 
 /** Values that a thread makes at once: a few MB, some 50 ms. */

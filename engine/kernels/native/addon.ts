@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { InputError } from '../../input/input-error.ts';
+import { formatBytes } from '../../terminal/format.ts';
 import type { NativeJobs, NativeOutcome } from './jobs.ts';
 
 /**
@@ -87,5 +89,24 @@ export function loadAddon(): NativeAddon | string {
     return createRequire(import.meta.url)(path) as NativeAddon;
   } catch (error) {
     return (error as Error).message.split('\n')[0] as string;
+  }
+}
+
+/** The message of native/memory/buffer.cpp. */
+const OUT_OF_MEMORY = /^out of memory: (\d+) bytes$/;
+
+/**
+ * Calls `make`, which reserves memory in the addon.
+ * @param what is made, for the message
+ * @throws InputError if the operating system grants no more memory
+ */
+export function reserved<Result>(what: string, make: () => Result): Result {
+  try {
+    return make();
+  } catch (error) {
+    const bytes = OUT_OF_MEMORY.exec((error as Error).message)?.[1];
+    if (bytes === undefined) throw error;
+    const needed = formatBytes(Number(bytes)).replaceAll('\u00a0', ' ');
+    throw new InputError('memory', `${what} needs ${needed} in one piece, which the system doesn't grant`);
   }
 }

@@ -1,5 +1,5 @@
 import { InputError } from '../../input/input-error.ts';
-import type { CacheFile } from '../cache-file.ts';
+import type { CacheFile } from '../key-value-cache.ts';
 import type { NativeCacheFile } from './addon.ts';
 import { jobsOf } from './jobs.ts';
 

@@ -1,7 +1,6 @@
 import type { FilePages, PageBuffer, PageJob, PageJobKind } from '../file-pages.ts';
-import type { NativePages } from './addon.ts';
+import { type NativePages, reserved } from './addon.ts';
 import { jobsOf } from './jobs.ts';
-import { reserved } from './reserved.ts';
 
 /** The jobs' codes. The addon has the same list (native/memory/page_worker.hpp), and a test compares the two. */
 export const PAGE_JOB_CODES: Readonly<Record<PageJobKind, number>> = {

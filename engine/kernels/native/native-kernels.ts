@@ -1,22 +1,20 @@
 import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
-import type { CacheFile } from '../cache-file.ts';
-import { checkMatrix } from '../check-matrix.ts';
-import { checkOperation } from '../check-operation.ts';
+import { checkMatrix, checkOperation } from '../checks.ts';
 import type { FilePages } from '../file-pages.ts';
 import type { Kernels } from '../kernels.ts';
+import type { CacheFile } from '../key-value-cache.ts';
 import { vectorOver } from '../vector.ts';
-import type { NativeAddon } from './addon.ts';
+import { type NativeAddon, reserved } from './addon.ts';
 import { cacheFile } from './cache-file.ts';
 import { type CommandBuffer, encode } from './commands.ts';
 import { filePages } from './file-pages.ts';
-import { reserved } from './reserved.ts';
 
 export interface NativeOptions {
   readonly threads: number;
   /** One of the addon's instruction sets, or "auto" for the fastest. */
   readonly instructionSet: string;
-  /** Binds the own threads to processors, one each. */
+  /** Whether each of the kernels' own threads is bound to one processor. */
   readonly pin: boolean;
 }
 

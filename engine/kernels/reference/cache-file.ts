@@ -1,18 +1,17 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '../../input/input-error.ts';
-import type { CacheFile, CacheJob } from '../cache-file.ts';
-import type { KeyValueCache } from '../key-value-cache.ts';
-import type { ReferenceState } from './reference-state.ts';
+import type { CacheFile, CacheJob, KeyValueCache } from '../key-value-cache.ts';
+import type { ReferenceMemory } from './memory.ts';
 
 type Transfer = (file: number, floats: Float32Array, offset: number, bytes: number, position: number) => number;
 
-/** Every job is done when it is asked for. */
-export function cacheFile(state: ReferenceState, folder: string): CacheFile {
+/** A cache file whose jobs are done, synchronously, when they are submitted. */
+export function cacheFile(memory: ReferenceMemory, folder: string): CacheFile {
   const file = openWithoutName(folder);
-  const move = (transfer: Transfer, { id }: KeyValueCache, place: number): CacheJob => {
+  const perform = (transfer: Transfer, { id }: KeyValueCache, place: number): CacheJob => {
     const start = performance.now() / 1000;
-    const { keys, values } = state.caches[id] as ReferenceState['caches'][number];
+    const { keys, values } = memory.caches[id] as ReferenceMemory['caches'][number];
     for (const [part, floats] of [keys, values].entries()) {
       transfer(file, floats, 0, floats.byteLength, (2 * place + part) * floats.byteLength);
     }
@@ -21,8 +20,8 @@ export function cacheFile(state: ReferenceState, folder: string): CacheFile {
   };
   let open = true;
   return {
-    write: (cache, place) => move(writeSync, cache, place),
-    read: (cache, place) => move(readSync, cache, place),
+    write: (cache, place) => perform(writeSync, cache, place),
+    read: (cache, place) => perform(readSync, cache, place),
     close() {
       if (open) closeSync(file);
       open = false;

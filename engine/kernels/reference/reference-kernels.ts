@@ -1,24 +1,22 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { InputError } from '../../input/input-error.ts';
 import { quantizedBytes } from '../../model/quantization.ts';
-import type { CacheFile } from '../cache-file.ts';
-import { checkMatrix } from '../check-matrix.ts';
-import { checkOperation } from '../check-operation.ts';
+import { checkMatrix, checkOperation } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
+import type { CacheFile } from '../key-value-cache.ts';
 import type { MappedFile } from '../matrix.ts';
 import { vectorOver } from '../vector.ts';
 import { cacheFile } from './cache-file.ts';
+import { type ReferenceMemory, readBytes } from './memory.ts';
 import { perform } from './perform.ts';
-import { readBytes } from './read-bytes.ts';
-import type { ReferenceState } from './reference-state.ts';
 
 /**
- * Kernels in plain TypeScript: weights by engine/gguf's dequantization, sums in float64, each result rounded once to
- * float32. A matrix of a file is read into memory when it is made.
+ * Kernels in plain TypeScript: weights are dequantized by engine/gguf, sums are in float64, and each result is rounded
+ * once to float32. A matrix of a file is read into memory when it is created.
  */
 export function referenceKernels(): Kernels {
   const files: number[] = [];
-  const state: ReferenceState = { matrices: [], caches: [] };
+  const memory: ReferenceMemory = { matrices: [], caches: [] };
   const cacheFiles: CacheFile[] = [];
   let vectors = 0;
   return {
@@ -44,7 +42,7 @@ export function referenceKernels(): Kernels {
         source instanceof Uint8Array
           ? source.subarray(offset, offset + bytes)
           : readBytes(files[(source as MappedFile).id] as number, offset, bytes);
-      const id = state.matrices.push({ bytes: data, rowBytes: quantizedBytes(columns, type) }) - 1;
+      const id = memory.matrices.push({ bytes: data, rowBytes: quantizedBytes(columns, type) }) - 1;
       return { id, type, rows, columns };
     },
     vector(contents) {
@@ -53,26 +51,26 @@ export function referenceKernels(): Kernels {
     },
     cache(shape) {
       const length = shape.kvHeads * shape.capacity * shape.headSize;
-      const id = state.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
+      const id = memory.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
       return { ...shape, id };
     },
     cacheFile(folder) {
-      const file = cacheFile(state, folder);
+      const file = cacheFile(memory, folder);
       cacheFiles.push(file);
       return file;
     },
     freeCache({ id }) {
-      state.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
+      memory.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
     },
     run(operations) {
       for (const operation of operations) checkOperation(operation);
-      for (const operation of operations) perform(state, operation);
+      for (const operation of operations) perform(memory, operation);
     },
     close() {
       for (const file of files.splice(0)) closeSync(file);
       for (const file of cacheFiles.splice(0)) file.close();
-      state.matrices.length = 0;
-      state.caches.length = 0;
+      memory.matrices.length = 0;
+      memory.caches.length = 0;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../../engine/gguf/make/random-weights.ts';
-import { TINY_SHAPE } from '../../../engine/gguf/make/tiny-shape.ts';
 import { type NamedTensor, namedTensors } from '../../../engine/gguf/tensor-names.ts';
 import type { Shape } from '../../../engine/model/architecture.ts';
 

@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { byteAlphabet } from '../../../engine/gguf/make/byte-alphabet.ts';
-import { learnMerges } from '../../../engine/gguf/make/learn-merges.ts';
-import { tokenizerMetadata } from '../../../engine/gguf/make/tokenizer-metadata.ts';
+import { byteAlphabet } from '../../../engine/gguf/byte-alphabet.ts';
+import { learnMerges, tokenizerMetadata } from '../../../engine/gguf/make/tokenizer.ts';
 
 test("the alphabet is GPT-2's: printable bytes as they are, a space is Ġ, a line feed Ċ", () => {
   const alphabet = byteAlphabet();

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { nothingSeen, type SeenScores, seePage } from '../../engine/kernels/reference/streaming-softmax.ts';
-import { near } from '../support/near.ts';
+import { nothingSeen, type SeenScores, seePage } from '../../../engine/kernels/reference/attention.ts';
+import { near } from '../../support/near.ts';
 
 /** The six tokens of HELM's running example (4.2.3.4): score and value. */
 const SIX_TOKENS: readonly (readonly [score: number, value: number])[] = [

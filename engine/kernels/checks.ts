@@ -1,7 +1,24 @@
+import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
 import type { KeyValueCache } from './key-value-cache.ts';
+import type { MatrixSource } from './matrix.ts';
 import type { Operation } from './operation.ts';
 
-/** @throws RangeError naming the operation and what doesn't fit, unless every vector has the length that it needs */
+/** @returns the matrix's bytes @throws RangeError unless it is whole blocks that lie within its source */
+export function checkMatrix({ source, offset = 0, type, rows, columns }: MatrixSource): number {
+  const { block } = QUANTIZATIONS[type];
+  if (!(Number.isInteger(rows) && rows > 0 && Number.isInteger(columns) && columns > 0 && columns % block === 0)) {
+    throw new RangeError(`a ${type} matrix of ${rows} × ${columns}; columns must be a multiple of ${block}`);
+  }
+  const bytes = rows * quantizedBytes(columns, type);
+  const size = source instanceof Uint8Array ? source.length : source.size;
+  if (!(Number.isInteger(offset) && offset >= 0 && offset + bytes <= size)) {
+    const where = source instanceof Uint8Array ? 'the bytes given' : source.path;
+    throw new RangeError(`a ${type} matrix of ${bytes} bytes from byte ${offset} on; ${where} has ${size}`);
+  }
+  return bytes;
+}
+
+/** @throws RangeError, naming the operation and the vector, unless every vector has the length that it needs */
 export function checkOperation(operation: Operation): void {
   const { kind } = operation;
   switch (kind) {
@@ -91,7 +108,7 @@ function equal(kind: string, what: string, found: number, expected: number): voi
   if (found !== expected) throw new RangeError(`${kind}: ${what} has ${found} values; ${expected} are needed`);
 }
 
-/** How often `part` goes into `length`. */
+/** `length` divided by `part`. @throws RangeError unless that is a whole number of at least 1 */
 function whole(kind: string, what: string, length: number, part: number): number {
   if (!(part > 0 && length > 0 && length % part === 0)) {
     throw new RangeError(`${kind}: ${what} has ${length} values; a multiple of ${part} is needed`);

@@ -1,0 +1,126 @@
+import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
+import type { AttendPagesOperation, AttentionOperation, CachePage, StoreOperation } from '../operation.ts';
+import type { ReferenceMemory } from './memory.ts';
+import { dot } from './multiply.ts';
+
+/** Writes keys and values of tokens to a cache. */
+export function store(memory: ReferenceMemory, { cache, keys, values, position }: StoreOperation): void {
+  const { kvHeads, capacity, headSize } = cache;
+  const to = memory.caches[cache.id] as ReferenceMemory['caches'][number];
+  const rounded = (value: number): number => (cache.type === 'F16' ? halfToFloat(floatToHalf(value)) : value);
+  for (let head = 0; head < keys.values.length / headSize; head++) {
+    const token = Math.floor(head / kvHeads);
+    const at = ((head % kvHeads) * capacity + position + token) * headSize;
+    to.keys.set(keys.values.subarray(head * headSize, (head + 1) * headSize).map(rounded), at);
+    to.values.set(values.values.subarray(head * headSize, (head + 1) * headSize).map(rounded), at);
+  }
+}
+
+/** Causal attention over a whole context. */
+export function attention(memory: ReferenceMemory, operation: AttentionOperation): void {
+  const { cache, queries, y, heads, position, scale } = operation;
+  const { kvHeads, capacity, headSize } = cache;
+  const from = memory.caches[cache.id] as ReferenceMemory['caches'][number];
+  for (let head = 0; head < queries.values.length / headSize; head++) {
+    const query = queries.values.subarray(head * headSize, (head + 1) * headSize);
+    const length = position + Math.floor(head / heads) + 1;
+    const base = Math.floor(((head % heads) * kvHeads) / heads) * capacity * headSize;
+    const at = (values: Float32Array, p: number): Float32Array =>
+      values.subarray(base + p * headSize, base + (p + 1) * headSize);
+    const scores = Array.from({ length }, (_, p) => scale * dot(query, at(from.keys, p)));
+    const weights = softmax(scores);
+    for (let i = 0; i < headSize; i++) {
+      let sum = 0;
+      for (const [p, weight] of weights.entries()) sum += weight * (at(from.values, p)[i] as number);
+      y.values[head * headSize + i] = sum;
+    }
+  }
+}
+
+/** Merges pages of a context into the attention over other pages, one after another. */
+export function attendPages(memory: ReferenceMemory, operation: AttendPagesOperation): void {
+  for (const [index, page] of operation.pages.entries())
+    attendPage(memory, operation, page, operation.begins && index === 0);
+}
+
+function attendPage(
+  memory: ReferenceMemory,
+  { queries, y, largest, totals, heads, position, scale }: AttendPagesOperation,
+  { cache, first, count }: CachePage,
+  begins: boolean,
+): void {
+  const { kvHeads, capacity, headSize } = cache;
+  const from = memory.caches[cache.id] as ReferenceMemory['caches'][number];
+  for (let head = 0; head < queries.values.length / headSize; head++) {
+    const [begin, end] = [head * headSize, (head + 1) * headSize];
+    const query = queries.values.subarray(begin, end);
+    const length = Math.max(0, Math.min(count, position + Math.floor(head / heads) + 1 - first));
+    const base = Math.floor(((head % heads) * kvHeads) / heads) * capacity * headSize;
+    const at = (values: Float32Array, p: number): Float32Array =>
+      values.subarray(base + p * headSize, base + (p + 1) * headSize);
+    const before = begins
+      ? nothingSeen(headSize)
+      : {
+          largest: largest.values[head] as number,
+          total: totals.values[head] as number,
+          sums: y.values.slice(begin, end),
+        };
+    const scores = Array.from({ length }, (_, p) => scale * dot(query, at(from.keys, p)));
+    const seen = seePage(before, scores, (p) => at(from.values, p));
+    largest.values[head] = seen.largest;
+    totals.values[head] = seen.total;
+    y.values.set(seen.sums, begin);
+  }
+}
+
+/**
+ * What a head has seen of a context so far: the largest score m, the sum s of e^(score − m), and the values weighted with
+ * e^(score − m), o. o/s is the attention over what was seen.
+ */
+export interface SeenScores {
+  readonly largest: number;
+  readonly total: number;
+  readonly sums: ArrayLike<number>;
+}
+
+/** Before anything is seen: m = −∞, s = 0, o = 0 (HELM Algorithm 3, line 1). */
+export function nothingSeen(headSize: number): SeenScores {
+  return { largest: Number.NEGATIVE_INFINITY, total: 0, sums: new Float64Array(headSize) };
+}
+
+/**
+ * Merges a page of positions into what was seen, in any order of pages:
+ * m_i = max(m_{i−1}, max_j e_ij), s_i = e^(m_{i−1} − m_i) s_{i−1} + Σ_j e^(e_ij − m_i), and o_i likewise with values
+ * (HELM Eqs. 4.18–4.20). A page without positions changes nothing.
+ * @param scores e_ij, one for each position
+ * @param valueAt v_ij of a position, as long as `sums`
+ */
+export function seePage(
+  { largest, total, sums }: SeenScores,
+  scores: ArrayLike<number>,
+  valueAt: (position: number) => ArrayLike<number>,
+): SeenScores {
+  let newLargest = largest;
+  for (let j = 0; j < scores.length; j++) newLargest = Math.max(newLargest, scores[j] as number);
+  if (newLargest === Number.NEGATIVE_INFINITY) return { largest, total, sums };
+  const rescale = Math.exp(largest - newLargest);
+  let newTotal = rescale * total;
+  const newSums = Float64Array.from(sums, (sum) => rescale * sum);
+  for (let j = 0; j < scores.length; j++) {
+    const weight = Math.exp((scores[j] as number) - newLargest);
+    const value = valueAt(j);
+    newTotal += weight;
+    for (let i = 0; i < newSums.length; i++) newSums[i]! += weight * (value[i] as number);
+  }
+  return { largest: newLargest, total: newTotal, sums: newSums };
+}
+
+/** e^x / Σ e^x in float64. */
+export function softmax(scores: ArrayLike<number>): Float64Array {
+  let largest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < scores.length; i++) largest = Math.max(largest, scores[i] as number);
+  const weights = Float64Array.from(scores, (score) => Math.exp(score - largest));
+  let total = 0;
+  for (const weight of weights) total += weight;
+  return weights.map((weight) => weight / total);
+}

@@ -1,6 +1,0 @@
-/** What the reference's matrices and caches hold, by their ids. */
-export interface ReferenceState {
-  readonly matrices: { readonly bytes: Uint8Array; readonly rowBytes: number }[];
-  /** Values as the cache's format would hold them: rounded to half precision for F16. */
-  readonly caches: { readonly keys: Float32Array; readonly values: Float32Array }[];
-}
