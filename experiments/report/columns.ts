@@ -41,7 +41,7 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** On a page: short names, which don't break. */
   readonly label?: boolean;
-  /** On a terminal: cells break at spaces, or after commas only, where the table is too wide. */
+  /** Cells break where the table is too wide: at spaces, or after commas only. A page breaks all cells but labels. */
   readonly wraps?: boolean | 'items';
   /** On a page: the colour behind the cell. */
   readonly tone?: (row: Row) => Tone | undefined;
@@ -85,7 +85,7 @@ export function tableBlock<Row>(
       align: alignment(column),
       label,
     })),
-    rows: table.rows.map((row) => columns.map((column) => cellText(column, row))),
+    rows: table.rows.map((row) => columns.map((column) => pageText(column, row))),
     ...(coloured && { tones: table.rows.map((row) => columns.map(({ tone }) => tone?.(row))) }),
     ...(table.groups && { groups: true }),
   };
@@ -118,6 +118,12 @@ export function cellText<Row>({ text, value, unit }: Column<Row>, row: Row): str
   const content = value(row);
   if (content === undefined) return '';
   return typeof content === 'number' ? inUnit(content, unit) : String(content);
+}
+
+/** As cellText; the items of a list are kept whole. */
+function pageText<Row>(column: Column<Row>, row: Row): string {
+  const text = cellText(column, row);
+  return column.wraps === 'items' ? text.replaceAll(/(?<!,) /g, '\u00a0') : text;
 }
 
 function shownColumns<Row>(table: Table<Row>, place: 'terminal' | 'page'): Column<Row>[] {

@@ -1,6 +1,6 @@
 export type CsvValue = string | number | boolean | undefined;
 
-/** CSV as RFC 4180 has it, but lines end in LF. Numbers are written in full; undefined is an empty cell. */
+/** CSV by RFC 4180, but with lines that end in LF. Numbers are written in full; undefined is an empty cell. */
 export function toCsv(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
   return [header, ...rows].map((row) => `${row.map(cell).join(',')}\n`).join('');
 }

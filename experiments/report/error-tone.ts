@@ -1,9 +1,9 @@
 import type { Tone } from './page/page.ts';
 
-/** Aimed at where nothing else is. */
+/** The limit of an error where no target is set. */
 export const USUAL_LIMIT = 0.25;
 
-/** How good an error is: within the limit, within twice as much, beyond. */
+/** How good an error is: within the limit, within twice the limit, or beyond. */
 export function errorTone(error: number, limit: number = USUAL_LIMIT): Tone {
   const size = Math.abs(error);
   return size <= limit ? 'good' : size <= 2 * limit ? 'fair' : 'bad';

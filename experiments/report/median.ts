@@ -1,4 +1,4 @@
-/** The middle value; the mean of the two in the middle where there are as many below as above. NaN of nothing. */
+/** The middle value, or the mean of the two in the middle; NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length / 2;

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { InputError } from '../../engine/input/input-error.ts';
 
 /**
- * Checks before a long run that files can be written to `directory` after it; creates nothing.
- * @throws InputError if it, or what it lies in, is a file or may not be written to
+ * Checks before a long run that its results can be written to `directory`; creates nothing.
+ * @throws InputError if the directory, or the nearest one above it that exists, is a file or not writable
  */
 export function checkOutput(directory: string, flag = '--out'): void {
   if (directory.trim() === '') throw new InputError(flag, 'is empty; name a directory');
@@ -20,9 +20,9 @@ export function checkOutput(directory: string, flag = '--out'): void {
 }
 
 /**
- * Writes a set of files: every byte lies in a temporary file beside its target before the first is renamed to it. If
- * that fails nothing is left of the attempt; files of an earlier run stay as they were.
- * @param files text by path relative to `directory`, which is made if it isn't there
+ * Writes a set of files together or not at all: everything is written to temporary files beside the targets before the
+ * first is renamed. If that fails nothing is left of the attempt, and files of an earlier run stay as they were.
+ * @param files text by path relative to `directory`, which is made if it doesn't exist
  * @throws InputError naming the path
  */
 export function writeFiles(directory: string, files: ReadonlyMap<string, string>, flag = '--out'): void {
@@ -52,7 +52,7 @@ export function writeFiles(directory: string, files: ReadonlyMap<string, string>
   }
 }
 
-/** `path` and the directories above it that are not there yet, outermost first. Node's own recursion never ends in /proc. */
+/** `path` and the directories above it that don't exist yet, outermost first. Node's own recursion never ends in /proc. */
 function missingDirectories(path: string): string[] {
   if (existsSync(path) || dirname(path) === path) return [];
   return [...missingDirectories(dirname(path)), path];

@@ -149,7 +149,8 @@ function cellTable(title: string, all: readonly PrimaComparison[]): TableBlock {
     { title: 'policy', value: ({ policy }) => policy || 'not modelled', label: true },
     ...bothAnswers(valueText, toneOf),
     {
-      title: 'layers (CPU+GPU)',
+      title: 'layers\n(CPU+GPU)',
+      wraps: 'items',
       value: ({ cell, detail: { execution } }) =>
         cell.metric === 'memory-pressure' ? undefined : execution?.plan && layersText(execution.plan),
     },

@@ -7,9 +7,9 @@ export interface Axis {
   /** With the unit: `TPOT (ms)`. */
   readonly title: string;
   readonly scale?: 'linear' | 'log';
-  /** Labels in order, where the axis has no numbers. */
+  /** The labels in order, for an axis without numbers. */
   readonly categories?: readonly string[];
-  /** Lines through the labels, for points that stand far from them. */
+  /** Grid lines through the labels, for points that stand far from them. */
   readonly ruled?: boolean;
   readonly range?: readonly [number, number];
 }
@@ -58,7 +58,7 @@ export function axisOf(
   };
 }
 
-/** A tenth of a decade of room on either side of the data. */
+/** The ends of the data with a tenth of a decade of room on either side. */
 function padded(values: readonly number[]): [number, number] {
   const positive = values.filter((value) => value > 0);
   if (positive.length === 0) return [1, 10];
@@ -66,7 +66,7 @@ function padded(values: readonly number[]): [number, number] {
   return [Math.min(...positive) / room, Math.max(...positive) * room];
 }
 
-/** Ticks of a log axis: powers of ten, and the fewer decades are shown the more between them. */
+/** Ticks of a log axis: powers of ten, with more between them the fewer decades are shown. */
 export function logTicks(least: number, most: number): number[] {
   const decades = Math.log10(most / least);
   const steps = decades < 1.3 ? [1, 1.5, 2, 3, 4, 5, 7] : decades < 4 ? [1, 2, 5] : [1];

@@ -3,7 +3,7 @@
 import type { Annotation, Data, Layout } from 'plotly.js-dist-min';
 import { type Axis, axisOf } from './axis.ts';
 
-/** Okabe and Ito's colours, without yellow, which is too light for lines on white; then greys. */
+/** Okabe and Ito's colours without yellow, which is too light for lines on white; then others. */
 export const PALETTE = [
   '#0072B2',
   '#D55E00',
@@ -24,14 +24,14 @@ export function colour(index: number): string {
 
 type Value = number | null;
 
-/** Marks that can be told apart at 8 px. */
+/** Marks that readers tell apart at 8 px. */
 export const SYMBOLS = ['circle', 'square', 'diamond', 'triangle-up', 'x', 'triangle-down', 'star', 'cross'] as const;
 export type MarkSymbol = (typeof SYMBOLS)[number] | `${(typeof SYMBOLS)[number]}-open`;
 
 interface SeriesBase {
   readonly name: string;
   readonly colour: string;
-  /** Text by point that the pointer shows beside name and value. */
+  /** Text that the pointer shows at each point. */
   readonly hover?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface LineSeries extends SeriesBase {
 export interface BarSeries extends SeriesBase {
   /** One value per category of the other axis. */
   readonly values: readonly Value[];
-  /** Hatched bars stand beside solid ones of the same colour. */
+  /** Hatched, to tell the bars from solid ones of the same colour. */
   readonly hatched?: boolean;
 }
 
@@ -103,7 +103,7 @@ export interface BarChartOptions {
   readonly series: readonly BarSeries[];
   /** `stack`: one bar per category; `group`: one per series side by side. */
   readonly arrange: 'stack' | 'group';
-  /** Bars lie, so that long labels can be read. */
+  /** Bars run from left to right, which leaves room for long labels. */
   readonly horizontal?: boolean;
   /** Text at the end of every stack. */
   readonly totals?: readonly string[];

@@ -16,7 +16,7 @@ export interface ScatterChart {
   readonly height: number;
 }
 
-/** Two answers to one question against each other, on log axes, with the line of equality and a band around it. */
+/** Two answers to one question on log axes, with the line of equality and a band around it. */
 export function scatterChart({ x, y, band, bandName, range, series, height }: ScatterChart): Figure {
   const line = (name: string, factor: number, width: number, dash: LineSeries['dash'] = 'solid'): LineSeries => ({
     name,
@@ -33,7 +33,7 @@ export function scatterChart({ x, y, band, bandName, range, series, height }: Sc
     height,
     series: [line('below', 1 - band, 0.5), line(bandName, 1 + band, 0.5), line('equal', 1, 1.5, 'dash'), ...series],
   });
-  // The second line fills down to the first, which has no place in the legend.
+  // The second line fills down to the first, which the legend leaves out.
   const data = figure.data.map((trace, index): Data => {
     if (index === 0) return { ...trace, showlegend: false } as Data;
     return index === 1 ? ({ ...trace, fill: 'tonexty', fillcolor: BAND } as Data) : trace;
@@ -41,14 +41,14 @@ export function scatterChart({ x, y, band, bandName, range, series, height }: Sc
   return { ...figure, data };
 }
 
-/** Marks of one kind: what was measured, and what was found for it. */
+/** Marks of one kind: measured values, and what was found for each. */
 export type DiagonalSeries = Required<Pick<LineSeries, 'name' | 'colour' | 'symbol' | 'hover'>> & {
   readonly measured: readonly number[];
   readonly found: readonly number[];
 };
 
 export interface DiagonalChartOptions {
-  /** With units; the scale is said by the chart. */
+  /** With units; the chart adds that the scale is logarithmic. */
   readonly measuredTitle: string;
   readonly foundTitle: string;
   /** Half the width of the band around the diagonal, as a share: 0.05. */
@@ -56,9 +56,9 @@ export interface DiagonalChartOptions {
   readonly series: readonly DiagonalSeries[];
 }
 
-/** Measured against found: a scatter chart whose axes hold all marks. */
+/** Measured against found values: a scatter chart whose axes reach around all marks. */
 export function diagonalChart({ measuredTitle, foundTitle, aim, series }: DiagonalChartOptions): Figure {
-  // Nothing has no place on a log axis.
+  // Zero has no place on a log axis.
   const all = series.flatMap(({ measured, found }) => [...measured, ...found]).filter((value) => value > 0);
   const marks = series.map(
     ({ measured, found, ...rest }): LineSeries => ({

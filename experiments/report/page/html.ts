@@ -10,12 +10,12 @@ export function proseHtml(text: string): string {
   return escapeHtml(text.replaceAll(SPACE_BEFORE_UNIT, '\u00a0'));
 }
 
-/** A program within a script element, which ends at the first `</script`, strings and comments included. */
+/** A program for a script element, which would end at the first `</script`, even within a string. */
 export function scriptText(program: string): string {
   return program.replace(/<\/(script)/gi, '<\\/$1').replace(/<!--/g, '<\\!--');
 }
 
-/** JSON within a script element: no `<` is left, so nothing can end or comment the element. */
+/** JSON for a script element: no `<` is left, so nothing can end the element or open a comment. */
 export function scriptJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }

@@ -5,6 +5,7 @@ import { escapeHtml, proseHtml, scriptJson, scriptText } from './html.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
+/** A report: a page for a browser that needs nothing beside itself. */
 export interface Page {
   readonly title: string;
   /** What was run: inputs and settings, one line. */
@@ -29,10 +30,11 @@ export interface TextBlock {
 export interface ChartBlock {
   readonly kind: 'chart';
   readonly title: string;
-  /** What is to be seen, or how to read it. */
+  /** What the chart shows, or how to read it. */
   readonly note?: string;
-  /** More than one: the reader chooses by label, and `choose` says among what. The first is drawn at the start. */
+  /** With more than one the reader chooses by label; the first is drawn at the start. */
   readonly variants: readonly { readonly label: string; readonly figure: Figure }[];
+  /** What is chosen: the label of the menu. */
   readonly choose?: string;
 }
 
@@ -44,7 +46,7 @@ export interface ReportColumn {
   readonly label?: boolean;
 }
 
-/** Within what was aimed at, not far from it, far from it. */
+/** How good a result is: within the target, up to twice as far, farther. */
 export type Tone = 'good' | 'fair' | 'bad';
 
 export interface TableBlock {
@@ -52,11 +54,11 @@ export interface TableBlock {
   readonly title?: string;
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly (readonly string[])[];
-  /** How good each cell's content is, as a colour behind it, in the shape of `rows`. */
+  /** The colour behind each cell, in the shape of `rows`. */
   readonly tones?: readonly (readonly (Tone | undefined)[])[];
-  /** Long tables are folded behind this line. */
+  /** A line that stands for the table until the reader opens it. */
   readonly fold?: string;
-  /** Rows with the same first cell belong together: it is written once, and a rule stands above the group. */
+  /** Rows with the same first cell belong together: the cell is written once, with a rule above the group. */
   readonly groups?: boolean;
 }
 
@@ -64,7 +66,7 @@ export interface TableBlock {
 const SHORT_TITLE = 10;
 
 /**
- * A page that needs nothing but itself: style, figures and the plotting library are inside, and its policy forbids the
+ * The page as HTML. Style, figures and the plotting library are inside, and its content security policy forbids the
  * browser any request.
  */
 export function renderPage(page: Page): string {
@@ -131,11 +133,13 @@ function renderTable({ title, columns, rows, tones = [], fold, groups = false }:
     return names.length === 0 ? '' : ` class="${names.join(' ')}"`;
   };
   const head = columns.map((column, index) => `<th${side(index)}>${titleHtml(column.title)}</th>`).join('');
+  const repeated = (at: number): boolean => groups && at > 0 && rows[at]?.[0] === rows[at - 1]?.[0];
+  const hasGroups = rows.some((_, at) => repeated(at));
   const body = rows.map((row, at) => {
-    const repeats = groups && row[0] === rows[at - 1]?.[0];
+    const repeats = repeated(at);
     const shown = row.map((cell, index) => (repeats && index === 0 ? '' : cell));
     const cells = shown.map((cell, index) => `<td${side(index, tones[at]?.[index])}>${proseHtml(cell)}</td>`).join('');
-    return `<tr${groups && at > 0 && !repeats ? ' class="group"' : ''}>${cells}</tr>`;
+    return `<tr${hasGroups && at > 0 && !repeats ? ' class="group"' : ''}>${cells}</tr>`;
   });
   const caption = title === undefined ? '' : `<caption>${escapeHtml(title)}</caption>`;
   const table = `<div class="scroll"><table>${caption}<thead><tr>${head}</tr></thead>\n<tbody>${body.join('\n')}</tbody></table></div>`;
@@ -148,7 +152,7 @@ function titleHtml(title: string): string {
   return title.length <= SHORT_TITLE || title.includes('\n') ? `<span class="whole">${lines}</span>` : lines;
 }
 
-/** The plotting library, as it is installed. */
+/** The plotting library as it is installed. */
 function plotly(): string {
   return readFileSync(createRequire(import.meta.url).resolve('plotly.js-dist-min'), 'utf8');
 }

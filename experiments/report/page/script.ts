@@ -1,6 +1,6 @@
 /**
- * The program of a report, for the browser: draws every figure, redraws where the reader chooses another variant, and
- * fits figures to paper. It reads the figures from JSON elements beside them.
+ * The program of a page: draws every figure, redraws it when the reader chooses another variant, and fits figures to
+ * paper. It reads the figures from JSON elements beside them.
  */
 export const SCRIPT = `
 'use strict';

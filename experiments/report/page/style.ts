@@ -1,4 +1,4 @@
-/** The look of reports: light, readable from 700 px to wide screens, and in print. */
+/** The style of pages: light, readable from 700 px to wide screens, and in print. */
 export const STYLE = `
 :root { --ink: #1f2933; --soft: #52606d; --line: #e4e7eb; --tint: #f0f5fa; --accent: #0072b2; }
 * { box-sizing: border-box; }
