@@ -12,7 +12,7 @@ import type { Scheduled, SchedulingProblem } from '../engine/schedule/scheduler.
 import { withChips } from '../engine/schedule/tensor-partition/with-chips.ts';
 import { wrapText } from '../engine/terminal/table.ts';
 import { perfettoTrace } from '../engine/trace/perfetto.ts';
-import { simulatedReclaim } from '../simulator/named-reclaim.ts';
+import { simulatedReclaim } from '../simulator/options.ts';
 import { simulatedSeconds } from '../simulator/simulated-seconds.ts';
 import { runExperiment } from './lib/cli.ts';
 import { type ReplayOptions, replayOptions } from './lib/replay/options.ts';

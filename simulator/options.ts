@@ -1,13 +1,79 @@
+import type { KvPaging } from '../engine/cost/kv-pages.ts';
+import type { Runtime } from '../engine/cost/runtime.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { reloadRate } from '../engine/hardware/device.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
-import { PAGE_POLICIES } from './page-cache/policies.ts';
-import type { SimulationOptions } from './simulate.ts';
+import type { Model } from '../engine/model/model.ts';
+import type { Workload } from '../engine/model/workload.ts';
+import type { Plan } from '../engine/plan/plan.ts';
+import type { TokenInterval } from '../engine/trace/trace.ts';
+import type { DiskThrottle } from './hardware/disk.ts';
+import type { Moment } from './observer.ts';
+import { PAGE_POLICIES, type PagePolicy } from './page-cache/policies.ts';
 
-/** Of noise, jitter and loss, unless given. */
+/** Seed of noise, jitter and loss, unless given. */
 export const DEFAULT_SEED = 1;
 
-/** @throws InputError for an option, or a rate of a disk or link, that can't be */
+/** From `time` on (seconds), other apps take `bytes` of the memory that was available to the model. */
+export interface MemoryTaken {
+  readonly time: number;
+  readonly bytes: number;
+}
+
+export interface SimulationOptions {
+  /**
+   * How operating systems reclaim: `os`, each in its own way (Linux and macOS strict LRU, macOS with Metal all or nothing,
+   * Android after swapping out other apps); `overflow`, as in prima.cpp's Eqs. 15–17; or one policy for all devices.
+   */
+  readonly reclaim?: 'os' | 'overflow' | PagePolicy;
+  /** `growing`: from the prompt's length on, as in a real run; `fixed`: `workload.context` at every token. */
+  readonly context?: 'growing' | 'fixed';
+  readonly runtime?: Runtime;
+  /** How KV caches of GPU layers are paged where the plan keeps them in RAM; not at all unless given. */
+  readonly paging?: KvPaging;
+  /** Memory that other apps take during the run, by device; each value holds until the next. */
+  readonly memoryTaken?: Readonly<Record<string, readonly MemoryTaken[]>>;
+  /** Relative standard deviation of the time of each layer's computation; 0 unless given. */
+  readonly noise?: number;
+  /** Seed of noise, jitter and loss; DEFAULT_SEED unless given. */
+  readonly seed?: number;
+  /** Granularity of the page cache, bytes. */
+  readonly extentBytes?: number;
+  /** `own`: every device has a file with its layers only (`hearth split`); `whole`, the default: all have the model's file. */
+  readonly files?: 'whole' | 'own';
+  /** A throttle in front of all devices' disks; none unless given. */
+  readonly throttle?: DiskThrottle;
+  /** Largest read of a prefetching thread at once, bytes; an eighth of a layer, but at least 16 MiB, unless given. */
+  readonly chunkBytes?: number;
+  /** `tokens`: the trace has neither spans nor counters; sweeps are faster without. */
+  readonly record?: 'spans' | 'tokens';
+  /** With `record: 'tokens'`: a stage reads its weights as one range, not layer by layer, which makes sweeps faster. */
+  readonly joinsLayers?: boolean;
+  /** Called after every decoded token; the run ends when it returns true, even before `outputTokens`. */
+  readonly isEnough?: (tokens: readonly TokenInterval[]) => boolean;
+  /** Called whenever residency may have changed, with the moment at which it did. */
+  readonly observe?: (moment: Moment) => void;
+}
+
+/** What `simulate` needs to know. */
+export interface SimulationParts extends SimulationOptions {
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly plan: Plan;
+  /** One prompt, then `outputTokens` tokens. */
+  readonly workload: Workload;
+}
+
+/** The values of `--reclaim`. `android` is missing because it needs numbers of its own; `os` takes them from the device. */
+export const SIMULATED_RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'metal'] as const;
+export type SimulatedReclaim = (typeof SIMULATED_RECLAIMS)[number];
+
+/** The `reclaim` option that a `--reclaim` names. */
+export function simulatedReclaim(reclaim: SimulatedReclaim): NonNullable<SimulationOptions['reclaim']> {
+  return reclaim === 'os' || reclaim === 'overflow' ? reclaim : { name: reclaim };
+}
+
+/** @throws InputError for an option, or a rate of a disk or link, that is out of range */
 export function checkOptions(options: SimulationOptions, cluster: Cluster): void {
   const { noise = 0, seed = 0, reclaim = 'os', extentBytes = 1, chunkBytes = 1, memoryTaken = {}, paging } = options;
   const { sliceSeconds, diskRate } = options.throttle ?? { sliceSeconds: 1, diskRate: 1 };

@@ -1,12 +1,12 @@
 import { gpuPart, npuPart } from '../engine/cost/operator-cost.ts';
 import type { SocDevice } from '../engine/hardware/soc.ts';
 import type { Operator } from '../engine/model/operators.ts';
+import { createRecorder } from '../engine/trace/recorder.ts';
 import { createSimulation } from './event-loop/simulation.ts';
 import { createGpuQueue } from './hardware/gpu-queue.ts';
 import { createNoise } from './hardware/noise.ts';
 import { createNpu } from './hardware/npu.ts';
 import { createSharedMemory } from './hardware/shared-memory.ts';
-import { createRecorder } from './recorder.ts';
 
 export interface ProfilePartOptions {
   readonly seed: number;

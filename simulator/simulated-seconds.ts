@@ -2,7 +2,8 @@ import type { Cluster } from '../engine/hardware/cluster.ts';
 import type { Model } from '../engine/model/model.ts';
 import type { Workload } from '../engine/model/workload.ts';
 import type { Plan } from '../engine/plan/plan.ts';
-import { type SimulationOptions, simulate } from './simulate.ts';
+import type { SimulationOptions } from './options.ts';
+import { simulate } from './simulate.ts';
 
 export interface SimulatedSecondsCase {
   readonly cluster: Cluster;

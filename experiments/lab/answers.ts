@@ -6,7 +6,7 @@ import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { Moment } from '../../simulator/observer.ts';
-import { MEASURED_KERNEL, type PagePolicy } from '../../simulator/page-cache/policies.ts';
+import { MEASURED_OS_RATES, type PagePolicy } from '../../simulator/page-cache/policies.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { type LabCell, planOf } from './cell.ts';
 import type { LabFacts } from './facts.ts';
@@ -76,7 +76,7 @@ function workloadOf({ tokens }: AnswersCase): Workload {
 
 /** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */
 function pagePolicy({ prefetch }: LabCell, { readAhead }: LabFacts): PagePolicy {
-  return { name: 'linux-two-list', random: prefetch === 'populate', readAhead, kernel: MEASURED_KERNEL };
+  return { name: 'linux-two-list', random: prefetch === 'populate', readAhead, osRates: MEASURED_OS_RATES };
 }
 
 /** The lab's devices as probes see them. */

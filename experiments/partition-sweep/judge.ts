@@ -5,7 +5,7 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { TokenInterval } from '../../engine/trace/trace.ts';
-import { simulatedReclaim } from '../../simulator/named-reclaim.ts';
+import { simulatedReclaim } from '../../simulator/options.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
 import { CHUNK_BYTES, EXTENT_BYTES } from './granularity.ts';

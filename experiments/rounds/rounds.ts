@@ -12,9 +12,10 @@ import {
 } from '../../engine/plan/weights-policy.ts';
 import { turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
-import { simulatedReclaim } from '../../simulator/named-reclaim.ts';
+import type { SimulationOptions } from '../../simulator/options.ts';
+import { simulatedReclaim } from '../../simulator/options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
-import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
+import { simulate } from '../../simulator/simulate.ts';
 
 /** What devices do with their weights: a line of the plot. */
 export interface Policy {

@@ -3,10 +3,11 @@ import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import type { PageCache } from '../page-cache/page-cache.ts';
+import type { Access } from '../page-cache/policies.ts';
 import type { Reader } from '../page-cache/reclaimer.ts';
-import type { Access, Disk } from './disk.ts';
+import type { Disk } from './disk.ts';
 
-/** A read of the disk that has come to its end. */
+/** A read of the disk that has ended. */
 export interface FinishedRead {
   readonly reader: Reader;
   readonly bytes: number;
@@ -15,56 +16,56 @@ export interface FinishedRead {
 }
 
 /** A read of the disk under way. */
-export interface Read {
+export interface DiskRead {
   readonly range: ByteRange;
   readonly reader: Reader;
-  /** When it was its turn, seconds. */
+  /** When the disk turned to it, seconds. */
   start: number;
-  /** The disk has done its part. */
+  /** Waits until the disk has moved the bytes. */
   readonly moved: Effect<void>;
-  /** Made for the first who waits: most reads are awaited by nobody else. */
+  /** Created for the first waiter, since nobody else waits for most reads. */
   arrived: OneShot<void> | undefined;
 }
 
-/** What a page cache has begun to read, and the disk brings: at once, or one after the other in the background. */
-export interface ReadsUnderWay {
-  /** Asks the disk for a range. Whoever does so waits until it has `moved`, then calls `end`, or submits it. */
-  begin(range: ByteRange, reader: Reader, access: Access): Read;
-  end(read: Read): void;
-  /** It comes after those that were submitted before; nobody waits. */
-  submit(read: Read): void;
-  /** Until the read that brings a byte has ended. */
+/** Reads under way: the page cache has begun them, and the disk does them at once or one by one in the background. */
+export interface DiskReads {
+  /** Requests a range from the disk. The caller waits until it has `moved` and then calls `end`, or submits it. */
+  begin(range: ByteRange, reader: Reader, access: Access): DiskRead;
+  end(read: DiskRead): void;
+  /** Ends a read in the background, after those that were submitted before. */
+  submit(read: DiskRead): void;
+  /** Waits until the read that brings a byte has ended. */
   arrivalOf(byte: number): Effect<void>;
-  /** Until the first of the submitted reads has ended; undefined if there are none. */
+  /** Waits until the first of the submitted reads has ended; `undefined` if there are none. */
   nextArrival(): Effect<void> | undefined;
 }
 
-export function createReadsUnderWay(
+export function createDiskReads(
   simulation: Simulation,
   cache: PageCache,
   disk: Disk,
   onRead: (read: FinishedRead) => void,
-): ReadsUnderWay {
-  const all: Read[] = [];
-  const submitted: Read[] = [];
+): DiskReads {
+  const all: DiskRead[] = [];
+  const submitted: DiskRead[] = [];
 
-  const begin = (range: ByteRange, reader: Reader, access: Access): Read => {
+  const begin = (range: ByteRange, reader: Reader, access: Access): DiskRead => {
     const moved = disk.read(range.to - range.from, access);
     const read = { range, reader, start: simulation.now, moved, arrived: undefined };
     all.push(read);
     return read;
   };
 
-  const end = (read: Read): void => {
+  const end = (read: DiskRead): void => {
     const { range, reader, start, arrived } = read;
     cache.finishRead(range);
-    const last = all.pop() as Read;
+    const last = all.pop() as DiskRead;
     if (last !== read) all[all.indexOf(read)] = last;
     onRead({ reader, bytes: range.to - range.from, start, end: simulation.now });
     arrived?.succeed();
   };
 
-  const arrival = (read: Read): Effect<void> => {
+  const arrival = (read: DiskRead): Effect<void> => {
     const { from, to } = read.range;
     read.arrived ??= createOneShot<void>(() => `bytes ${from} to ${to} from "${disk.name}"`);
     return read.arrived.wait();
@@ -88,7 +89,7 @@ export function createReadsUnderWay(
     },
     arrivalOf: (byte) => {
       const read = all.find(({ range }) => range.from <= byte && byte < range.to);
-      if (read === undefined) throw new Error(`byte ${byte} is being read by nobody`);
+      if (read === undefined) throw new Error(`byte ${byte} is not being read`);
       return arrival(read);
     },
     nextArrival: () => submitted[0] && arrival(submitted[0]),

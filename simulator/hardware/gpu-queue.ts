@@ -1,15 +1,15 @@
 import type { Task } from '../../engine/cost/shared-memory.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import type { Process } from '../event-loop/process.ts';
-import type { ChipParts } from './chip-parts.ts';
+import type { ChipParts } from './shared-memory.ts';
 
-/** A mobile GPU's queue: kernels run in the order of their submission, which waits for none. */
+/** A mobile GPU's queue: kernels run in the order of their submission; submitting does not wait. */
 export interface GpuQueue {
   readonly isEmpty: boolean;
-  /** When the queue will be empty, by what kernels take without noise: what a thread that knows them predicts. */
+  /** When the queue will be empty if kernels take their modelled time, as a control thread predicts it. */
   readonly expectedEnd: number;
   submit(name: string, task: Task): void;
-  /** Waits until all that is submitted has run. */
+  /** Waits until everything submitted has run. */
   drain(): Steps;
 }
 
@@ -20,7 +20,7 @@ interface Kernel {
 
 export function createGpuQueue({ simulation, recorder, memory, noise, deviceName: device }: ChipParts): GpuQueue {
   const submitted: Kernel[] = [];
-  /** Runs kernels until none is left; then the next one that is submitted starts another. */
+  /** Runs kernels until none is left; the next submission then starts another process. */
   let worker: Process<void> | undefined;
   let expectedEnd = 0;
 

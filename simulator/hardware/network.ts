@@ -1,6 +1,7 @@
 import type { Cluster } from '../../engine/hardware/cluster.ts';
-import type { NetworkLink } from '../../engine/hardware/device.ts';
+import type { Device, NetworkLink } from '../../engine/hardware/device.ts';
 import { type RandomStream, randomStream } from '../../engine/input/random-stream.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import type { SharedRate } from '../event-loop/shared-rate.ts';
@@ -12,22 +13,22 @@ const PACKET_BYTES = 1460;
 
 /** Messages between devices. */
 export interface Network {
-  /** Until `bytes` from device `from` have arrived at device `to` (indices into the cluster's devices). */
+  /** Ends when `bytes` from device `from` have arrived at device `to` (indices into the cluster's devices). */
   send(from: number, to: number, bytes: number): Steps;
 }
 
 /**
- * The links of a cluster. A message takes its turn on the link, or on the medium that all share, then arrives after the
- * latency and, where there is jitter, an exponentially distributed delay. Packets that get lost are sent again after a
- * round trip in which the receiver reports them (selective acknowledgement, RFC 2018), until none is missing.
+ * The links of a cluster. A message takes time on its link, or on the medium that all links share, then arrives after the
+ * latency and, with jitter, an exponentially distributed delay. Lost packets are sent again after a round trip in which
+ * the receiver reports them (selective acknowledgement, RFC 2018), until none is missing.
  *
- * Messages that meet share the rate equally. A link's rate is that of a message by itself; alone, without jitter or
- * loss, it takes latency + bytes / bandwidth, as in the closed forms.
+ * Messages that meet share the rate equally. A link's rate is that of a single message: alone, without jitter or loss, it
+ * takes latency + bytes / bandwidth, as in the closed forms.
  * @param seed of jitter and loss
  */
 export function createNetwork(simulation: Simulation, cluster: Cluster, seed: number): Network {
   const { medium = 'switched' } = cluster.links;
-  const ways = new Map<string, SharedRate>();
+  const carriers = new Map<string, SharedRate>();
   const random = randomStream(seed, 'network');
 
   const nameOf = (from: number, to: number, link: NetworkLink): string => {
@@ -37,25 +38,25 @@ export function createNetwork(simulation: Simulation, cluster: Cluster, seed: nu
     return isOneWay ? `the link from ${a} to ${b}` : `the link from ${b} to ${a}`;
   };
 
-  /** What messages queue for, in seconds of its time: links of different rates can share a medium. */
-  const wayOf = (name: string): SharedRate => {
-    const found = ways.get(name);
+  /** What messages share, in seconds of its time, since links of different rates can share a medium. */
+  const carrierOf = (name: string): SharedRate => {
+    const found = carriers.get(name);
     if (found !== undefined) return found;
-    const way = createSharedRate(simulation, { name, rate: 1 });
-    ways.set(name, way);
-    return way;
+    const carrier = createSharedRate(simulation, { name, rate: 1 });
+    carriers.set(name, carrier);
+    return carrier;
   };
 
   return {
     *send(from, to, bytes) {
       const link = cluster.link(from, to);
       const { latency, bandwidth, jitter = 0, loss = 0 } = link;
-      const way = wayOf(nameOf(from, to, link));
-      yield way.transfer(bytes / bandwidth);
+      const carrier = carrierOf(nameOf(from, to, link));
+      yield carrier.transfer(bytes / bandwidth);
       if (loss > 0) {
         for (let lost = lostPackets(bytes, loss, random); lost > 0; lost = binomial(lost, loss, random)) {
           yield hold(2 * latency);
-          yield way.transfer((lost * PACKET_BYTES) / bandwidth);
+          yield carrier.transfer((lost * PACKET_BYTES) / bandwidth);
         }
       }
       yield hold(latency + (jitter === 0 ? 0 : jitter * random.exponential()));
@@ -67,11 +68,35 @@ function lostPackets(bytes: number, loss: number, random: RandomStream): number 
   return binomial(Math.ceil(bytes / PACKET_BYTES), loss, random);
 }
 
-/** How many of `count` happen that happen with `probability` each: by the gaps between them, geometric. */
+/** How many of `count` events with `probability` each happen, drawn by the geometric gaps between them. */
 function binomial(count: number, probability: number, random: RandomStream): number {
   let happened = 0;
   for (let position = 0; ; happened++) {
     position += 1 + Math.floor(Math.log(1 - random.next()) / Math.log1p(-probability));
     if (position > count) return happened;
   }
+}
+
+/** What a message needs. */
+export interface Sending {
+  readonly simulation: Simulation;
+  readonly recorder: Recorder;
+  readonly network: Network;
+  readonly cluster: Cluster;
+}
+
+/** A message from one device to another (indices into the cluster's devices), recorded in the sender's trace. */
+export function* send(
+  { simulation, recorder, network, cluster }: Sending,
+  from: number,
+  to: number,
+  bytes: number,
+): Steps {
+  const start = simulation.now;
+  yield* network.send(from, to, bytes);
+  if (!recorder.wantsSpans) return;
+  const sender = cluster.devices[from] as Device;
+  const receiver = cluster.devices[to] as Device;
+  const span = { device: sender.name, lane: 'link', cause: 'link', name: `to ${receiver.name}` } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: { bytes } });
 }

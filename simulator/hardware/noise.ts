@@ -1,11 +1,11 @@
 import { randomStream } from '../../engine/input/random-stream.ts';
 
-/** How many times its modelled seconds the next computation of a processor takes. */
+/** Factor by which the next computation of a processor takes longer than modelled; drawn anew at every call. */
 export type Noise = (device: string, processor: string) => number;
 
 /**
- * Log-normal factors with mean 1, each processor from a stream of its own.
- * @param relative standard deviation of the factor's logarithm, close to the coefficient of variation while it is small
+ * Log-normal factors with mean 1, from a random stream per processor.
+ * @param relative standard deviation of the factor's logarithm, close to the coefficient of variation if it is small
  */
 export function createNoise(seed: number, relative: number): Noise {
   if (relative === 0) return () => 1;

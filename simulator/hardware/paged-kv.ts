@@ -1,11 +1,55 @@
-import { type KvPaging, kvPages } from '../../engine/cost/kv-pages.ts';
-import { type Link, transferSeconds } from '../../engine/hardware/device.ts';
+import { type KvPages, type KvPaging, kvPages } from '../../engine/cost/kv-pages.ts';
+import type { Runtime } from '../../engine/cost/runtime.ts';
+import { type Device, type Link, transferSeconds } from '../../engine/hardware/device.ts';
+import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import { gpuWeightBytes } from '../../engine/plan/gpu-weight-bytes.ts';
+import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import { createMailbox } from '../event-loop/mailbox.ts';
 import type { Process } from '../event-loop/process.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
-import type { Recorder } from '../recorder.ts';
+
+/** The layout of a GPU's paged KV cache, which stays the same over a run. */
+export interface GpuKvPages {
+  readonly paging: KvPaging;
+  readonly layers: readonly number[];
+  /** Bytes of one token in one layer, for all requests. */
+  readonly tokenBytes: number;
+  readonly poolBytes: number;
+  readonly hostLink: Link;
+  /** Where the pages of a context end up. */
+  pages(context: number): KvPages;
+}
+
+export interface GpuKvPagesCase {
+  readonly paging: KvPaging | undefined;
+  readonly device: Device;
+  readonly model: Model;
+  readonly plan: Plan;
+  /** The device's stages. */
+  readonly stages: readonly Stage[];
+  readonly workload: Workload;
+  readonly runtime: Runtime;
+}
+
+/** `undefined` if nothing is paged: the plan keeps no KV cache in RAM, or the device has no GPU layers in VRAM. */
+export function gpuKvPages(parts: GpuKvPagesCase): GpuKvPages | undefined {
+  const { paging, device, model, plan, stages, workload, runtime } = parts;
+  const { gpu } = device;
+  if (paging === undefined || plan.kvCache !== 'host' || gpu?.api !== 'cuda') return undefined;
+  const layers = stages
+    .filter(({ processor }) => processor === 'gpu')
+    .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
+  if (layers.length === 0) return undefined;
+  const tokenBytes = kvBytesPerToken(model) * workload.batch;
+  const poolBytes = gpu.memory.available - runtime.gpuBufferBytes - gpuWeightBytes(plan, model, device.name);
+  const sizes = { paging, tokenBytes, poolBytes };
+  const pages = (tokens: number): KvPages => kvPages({ ...sizes, layers: layers.length, tokens });
+  return { ...sizes, layers, hostLink: gpu.hostLink, pages };
+}
 
 export interface PagedKvParts {
   readonly simulation: Simulation;
@@ -14,7 +58,7 @@ export interface PagedKvParts {
   readonly paging: KvPaging;
   /** Layers on the device's GPU, in the order in which a token visits them. */
   readonly layers: readonly number[];
-  /** Bytes of a token in one layer, for all requests. */
+  /** Bytes of one token in one layer, for all requests. */
   readonly tokenBytes: number;
   /** VRAM that weights leave, bytes. */
   readonly poolBytes: number;
@@ -22,20 +66,20 @@ export interface PagedKvParts {
 }
 
 /**
- * A GPU's KV cache in pages (HELM 4.2.2): above the watermark the oldest leave for pinned RAM while computing goes on; for
- * every token they come back slice by slice, one layer's part of a page at a time, in the order in which layers need them,
- * as many ahead as there is room for. Both directions of the host link work at once.
+ * A GPU's KV cache in pages (HELM 4.2.2): above the watermark the oldest pages are evicted to pinned RAM while computing
+ * goes on. For every token they come back slice by slice, one layer's part of a page at a time, in the order in which
+ * layers need them, as many ahead as there is room for. Both directions of the host link work at once.
  */
 export interface PagedKv {
-  /** Pages that are in RAM alone. */
+  /** Pages that are in RAM only. */
   readonly evicted: number;
   readonly sliceBytes: number;
-  /** The context has so many tokens. Waits where a page needs room that another is still about to leave. */
+  /** The context has grown to so many tokens. Waits if a page needs room that another has not left yet. */
   grow(tokens: number): Steps;
   /** Waits for a layer's next evicted slice; they come oldest page first. */
   take(layer: number, page: number): Steps;
-  /** It has been attended to: its room takes the next one. */
-  giveBack(): Steps;
+  /** The slice has been used: its room is free for the next one. */
+  release(): Steps;
 }
 
 export function createPagedKv(parts: PagedKvParts): PagedKv {
@@ -45,13 +89,13 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
   const pageBytes = layers.length * sliceBytes;
   const room = createMailbox<void>(simulation, { name: `room for KV slices on ${device}` });
   const arrived = createMailbox<void>(simulation, { name: `KV slices on ${device}` });
-  /** Slices that are there or on their way, and the one after them. */
+  /** Slices that have arrived or are being copied, and the slice after them. */
   const ahead: string[] = [];
-  let next = { turn: 0, page: 0 };
-  /** Pages that the pool has room for at all. */
+  let next = { position: 0, page: 0 };
+  /** Most pages that the pool has room for. */
   const most = Math.max(1, Math.floor((poolBytes - passingSlices * sliceBytes) / pageBytes));
   let [pages, evicted] = [0, 0];
-  /** Pages on their way out. */
+  /** Pages that are being evicted. */
   let leaving: Process<void>[] = [];
   let stream: Process<never> | undefined;
 
@@ -68,13 +112,13 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
     stream = simulation.spawn(`KV slices to ${device}`, bringBack());
   }
 
-  /** The copy stream, from the first page that left on: slices in the order in which layers need them, from token to token. */
+  /** The copy stream, once a page has been evicted: slices in the order in which layers need them, token after token. */
   function* bringBack(): Steps<never> {
     for (;;) {
       yield* room.take();
-      const { turn, page } = next;
-      next = page + 1 < evicted ? { turn, page: page + 1 } : { turn: (turn + 1) % layers.length, page: 0 };
-      const name = sliceName(layers[turn] as number, page);
+      const { position, page } = next;
+      next = page + 1 < evicted ? { position, page: page + 1 } : { position: (position + 1) % layers.length, page: 0 };
+      const name = sliceName(layers[position] as number, page);
       ahead.push(name);
       const start = simulation.now;
       yield hold(transferSeconds(hostLink, sliceBytes));
@@ -115,9 +159,9 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
     *take(layer, page) {
       const start = simulation.now;
       const wanted = sliceName(layer, page);
-      // A page left since: what was copied ahead is in another order.
+      // A page was evicted in the meantime, so what was copied ahead is in another order.
       if (ahead[0] !== wanted) {
-        next = { turn: layers.indexOf(layer), page };
+        next = { position: layers.indexOf(layer), page };
         for (let late = ahead.length; late > 0; late--) yield* drop();
       }
       yield* arrived.take();
@@ -126,7 +170,7 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
       const span = { device, lane: 'gpu', cause: 'deviceCopy', name: `waits for ${wanted}` } as const;
       recorder.span({ ...span, start, end: simulation.now, args: {} });
     },
-    *giveBack() {
+    *release() {
       yield room.put();
     },
   };

@@ -1,12 +1,23 @@
 import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
 import { Alarm } from '../event-loop/clock.ts';
 import { Effect, type Source } from '../event-loop/effect.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
+import type { Noise } from './noise.ts';
 
-/** A memory that several processors read at once. */
+/** A memory that several processors use at once. */
 export interface SharedMemory {
-  /** Does a task: in its own seconds while the bandwidth is enough for all, else as much slower as it gets less. */
+  /** Runs a task: in its own seconds while the bandwidth suffices for all tasks, otherwise slower by its share. */
   run(task: Task): Effect<void>;
+}
+
+/** What the processors of a chip have in common in a run. */
+export interface ChipParts {
+  readonly simulation: Simulation;
+  readonly recorder: Recorder;
+  readonly memory: SharedMemory;
+  readonly noise: Noise;
+  readonly deviceName: string;
 }
 
 /** @param bandwidth bytes per second of all tasks together */
@@ -16,17 +27,17 @@ export function createSharedMemory(simulation: Simulation, bandwidth: number): S
 
 interface Running {
   readonly task: Task;
-  /** Bytes per second that it asks for. */
+  /** Bytes per second that the task needs to run at full speed. */
   readonly demand: number;
-  /** Seconds that are left of the task, were it alone, as of `since`. */
+  /** Seconds that are left of the task at full speed, as of `since`. */
   left: number;
   /** Seconds of the task that pass in a second. */
   pace: number;
 }
 
 /**
- * Every task goes on at a pace between 0 and 1: its share of the bandwidth over what it asks for. Paces change only when
- * a task begins or ends, so one alarm stands at the first end.
+ * Every task runs at a pace between 0 and 1: its share of the bandwidth over its demand. Paces change only when a task
+ * begins or ends, so one alarm at the first end suffices.
  */
 class FairMemory implements SharedMemory, Source<Running> {
   private since = 0;
@@ -71,12 +82,12 @@ class FairMemory implements SharedMemory, Source<Running> {
     this.since = now;
   }
 
-  /** New paces, and the alarm at the first end. */
+  /** Computes new paces, and sets the alarm to the first end. */
   private settle(): void {
-    let wanted = 0;
-    for (const { detail } of this.running) wanted += detail.demand;
-    // Most of the time all get what they want.
-    if (wanted <= this.bandwidth) for (const { detail } of this.running) detail.pace = 1;
+    let demanded = 0;
+    for (const { detail } of this.running) demanded += detail.demand;
+    // Usually the bandwidth suffices for all.
+    if (demanded <= this.bandwidth) for (const { detail } of this.running) detail.pace = 1;
     else this.share();
     if (this.running.length === 0) this.alarm.clear();
     else this.alarm.set(this.simulation.now + secondsLeft(this.first().detail));
@@ -92,7 +103,7 @@ class FairMemory implements SharedMemory, Source<Running> {
     });
   }
 
-  /** The first end is reached: exactly, whatever the rounding of the way there; with it what differs by rounding only. */
+  /** Ends the task whose end is reached, exactly despite rounding, and those whose ends differ from it by rounding only. */
   private finish(): void {
     const first = this.first();
     this.advance();
@@ -104,7 +115,7 @@ class FairMemory implements SharedMemory, Source<Running> {
     this.settle();
   }
 
-  /** The task that ends first; of those at one time the one that began first. */
+  /** The task that ends first; among equals the one that began first. */
   private first(): Effect<unknown, Running> {
     return this.running.reduce((one, other) => (secondsLeft(other.detail) < secondsLeft(one.detail) ? other : one));
   }

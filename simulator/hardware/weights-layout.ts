@@ -2,39 +2,44 @@ import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Stage } from '../../engine/plan/plan.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 
-/** Where a device's mapped weights lie in its file: layers in order, other devices' among them or not, then the head's. */
-export interface MappedWeights {
-  /** Of the whole file, bytes. */
+/**
+ * Where a device's mapped weights lie in its file: layers in order, with or without those of other devices between them,
+ * then the head's output layer and embedding row.
+ */
+export interface WeightsLayout {
+  /** Size of the whole file, bytes. */
   readonly size: number;
-  /** Bytes of it that this device uses. */
+  /** Bytes of the file that this device uses. */
   readonly used: number;
   /** Mapped layers, in the order of their use. */
   readonly layers: readonly number[];
-  /** A layer that this device keeps in RAM; undefined where the layer is elsewhere, or in the GPU's own memory. */
+  /** A layer that this device keeps in RAM; `undefined` for layers of other devices or in VRAM. */
   layer(index: number): ByteRange | undefined;
-  /** Mapped layers of a stage, as one range; undefined if it has none. */
+  /** The mapped layers of a stage, as one range; `undefined` if it has none. */
   stage(stage: Stage): ByteRange | undefined;
-  /** The output layer, and the row of the embedding that a token looks up; undefined on other devices. */
+  /** The output layer, and the row of the embedding that a token looks up; `undefined` on devices other than the head. */
   readonly output: ByteRange | undefined;
   readonly lookup: ByteRange | undefined;
 }
 
-export interface MappedDevice {
+/** A device, as far as it decides what is mapped. */
+export interface WeightsLayoutCase {
   readonly costs: RingCosts;
   /** The device's stages, in the order of the plan. */
   readonly stages: readonly Stage[];
   /** CPU and GPU share the RAM, so that GPU layers are mapped too. */
   readonly unified: boolean;
-  /** The head's: what of it lies in RAM. */
+  /** The device embeds tokens and runs the output layer, which may lie in RAM. */
   readonly isHead: boolean;
   readonly outputInRam: boolean;
-  /** Its file has its own layers only, side by side (`hearth split`). */
+  /** The device's file has its own layers only, side by side (`hearth split`). */
   readonly ownFile: boolean;
 }
 
-/** Lays out the file. Sizes are the mean layer's, as in every formula; they add up to the model's bytes. */
-export function mapWeights({ costs, stages, unified, isHead, outputInRam, ownFile }: MappedDevice): MappedWeights {
-  /** By layer: how many lie before it in the file. */
+/** Lays out the file. Every layer has the size of the mean layer, as in every formula; together they have the model's bytes. */
+export function layOutWeights(device: WeightsLayoutCase): WeightsLayout {
+  const { costs, stages, unified, isHead, outputInRam, ownFile } = device;
+  /** By layer: how many layers lie before it in the file. */
   const places = new Map<number, number>();
   const mapped = stages.filter(({ processor }) => processor === 'cpu' || unified);
   for (const { from, to } of mapped) {
@@ -53,7 +58,7 @@ export function mapWeights({ costs, stages, unified, isHead, outputInRam, ownFil
   const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
   const layer = (index: number): ByteRange | undefined => {
     const place = places.get(index);
-    // The end of a layer is the start of the next to the last bit, though a mean layer has parts of a byte.
+    // Computed so that the end of a layer equals the start of the next to the last bit: a mean layer has parts of a byte.
     return place === undefined ? undefined : { from: place * costs.layerBytes, to: (place + 1) * costs.layerBytes };
   };
   return {

@@ -6,9 +6,9 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import type { PagePolicy } from '../page-cache/policies.ts';
-import type { GpuKvPages } from './gpu-kv-pages.ts';
+import type { GpuKvPages } from './paged-kv.ts';
 
-/** What a device has for mapped weights, and how its operating system takes it back. */
+/** A device's memory for mapped weights, and how its operating system reclaims it. */
 export interface WeightsMemory {
   readonly policy: PagePolicy;
   /** Bytes for the model, weights and all, before other apps take some of them. */
@@ -23,17 +23,17 @@ export interface WeightsMemoryParts {
   readonly deviceCosts: DeviceCosts;
   readonly model: Model;
   readonly plan: Pick<Plan, 'kvCache' | 'output'>;
-  /** The device's own. */
+  /** The device's stages. */
   readonly stages: readonly Stage[];
   readonly workload: Workload;
   readonly reclaim: 'os' | 'overflow' | PagePolicy;
-  /** The GPU's KV cache where it is paged. */
+  /** The GPU's paged KV cache; `undefined` if it is not paged. */
   readonly paged: GpuKvPages | undefined;
   /** KV cache, buffers and pinned weights at the end, bytes. */
   readonly nonReclaimableBytes: number;
 }
 
-/** Available memory less KV cache and buffers; on Android what can be swapped out comes on top (prima.cpp Eq. 17). */
+/** The memory of a device under a plan; on Android, what can be swapped out comes on top (prima.cpp Eq. 17). */
 export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   const { device, costs, deviceCosts, model, plan, stages, workload, reclaim, paged, nonReclaimableBytes } = parts;
   const { layerBytes } = costs;
@@ -51,7 +51,7 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
       fixedBytes: fixed,
     };
   }
-  // What can't be reclaimed and needs swapped-out memory has it from the start; else it goes as weights ask for it.
+  // Memory that can't be reclaimed takes what it needs of swap from the start; the rest is swapped out as weights need it.
   const { available, swappable, swapFree } = device.memory;
   const needed = Math.max(0, nonReclaimableBytes - available);
   const policy: PagePolicy = {
@@ -67,7 +67,7 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   };
 }
 
-/** macOS faults page by page (prima.cpp A.3, after Eq. 16). */
+/** macOS reads page faults one page at a time (prima.cpp A.3, after Eq. 16). */
 function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], { os }: Device): PagePolicy {
   if (reclaim === 'overflow') return { name: 'overflow' };
   return os === 'macos' ? { name: 'linux', readAhead: 0 } : { name: 'linux' };

@@ -3,17 +3,17 @@ import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 export const PAGE_POLICIES = ['linux', 'linux-two-list', 'overflow', 'metal', 'android'] as const;
 
 /**
- * How an operating system reclaims mapped weights, as a choice of the caller: papers and kernels disagree.
+ * How an operating system reclaims mapped weights; the caller chooses, since papers and operating systems disagree.
  * - `linux`: strict least-recently-used. Measured: within 0.02 of the file's size for page faults, for prefetching with
- *   MADV_POPULATE_READ at a small kernel readahead and for pinned prefixes; and within 0.01 for MADV_WILLNEED on a mapping
- *   advised MADV_SEQUENTIAL, as prima.cpp maps weights (A.3, after Eq. 15): there the kernel ignores the accessed bits
- *   that `linux-two-list` looks at, and drops what was read first, which in a cycle is what was used first.
- * - `linux-two-list`: the kernel's inactive and active lists (mm/vmscan.c, mm/workingset.c) on an ordinary mapping, see
+ *   MADV_POPULATE_READ at a small readahead and for pinned prefixes; and within 0.01 for MADV_WILLNEED on a mapping advised
+ *   MADV_SEQUENTIAL, as prima.cpp maps weights (A.3, after Eq. 15): there Linux ignores the accessed bits that
+ *   `linux-two-list` looks at, and evicts what was read first, which in a cycle is what was used first.
+ * - `linux-two-list`: Linux's inactive and active lists (mm/vmscan.c, mm/workingset.c) on an ordinary mapping, see
  *   createTwoLists.
- * - `overflow`: what prima.cpp's Eq. 15 assumes: what is resident stays, and only what exceeds the memory is reloaded.
- * - `metal`: macOS with Metal (prima.cpp A.3, Eq. 16): everything stays until memory is exhausted, then all is dropped.
- * - `android`: cold pages of other apps go to swap first, at most `min(swappable, swapFree)` bytes (Eq. 17); from then on
- *   as Linux, or as Eq. 17 has it, `overflow`.
+ * - `overflow`: the assumption of prima.cpp's Eq. 15: what is resident stays, and only what exceeds the memory is reloaded.
+ * - `metal`: macOS with Metal (prima.cpp A.3, Eq. 16): everything stays until memory is exhausted, then all is evicted.
+ * - `android`: cold pages of other apps go to swap first, at most `min(swappable, swapFree)` bytes (Eq. 17); after that
+ *   Linux's strict LRU, or `overflow` as in Eq. 17.
  */
 export type PagePolicy =
   | ({ readonly name: 'linux' } & LinuxMapping)
@@ -26,8 +26,8 @@ export type PagePolicy =
 export interface Advice {
   /**
    * The mapping is advised MADV_RANDOM: page faults read nothing ahead, whatever `readAhead` says, and reclaim doesn't look
-   * at the accessed bits (vma_has_recency, include/linux/mm_inline.h). Measured, Linux 6.18: populated in time, a ring's
-   * weights are read exactly once a token, and nothing is promoted.
+   * at the accessed bits (vma_has_recency, include/linux/mm_inline.h). Measured on Linux 6.18: if they are populated in
+   * time, a ring's weights are read exactly once per token, and nothing is promoted.
    */
   readonly random?: boolean;
 }
@@ -39,19 +39,20 @@ export interface Swap {
   readonly swapFree: number;
 }
 
-/** What the kernel's work on pages takes of a processor, bytes per second. */
-export interface KernelRates {
+/** How fast a processor does the operating system's work on pages, bytes per second. */
+export interface OsRates {
   /** MADV_WILLNEED enters pages, in full memory, and submits their reads. */
   readonly submitted: number;
   /** Reclaim looks at used pages, and spares them. */
   readonly spared: number;
-  /** A first use maps pages that are in memory. */
+  /** The first use maps pages that are in memory. */
   readonly mapped: number;
-  /** Pages are given back: MADV_DONTNEED with POSIX_FADV_DONTNEED, in the helper thread, before it prefetches. */
+  /** Pages are released: MADV_DONTNEED and POSIX_FADV_DONTNEED, in the prefetching thread, before it prefetches. */
   readonly released: number;
 }
 
-export const NO_KERNEL_WORK: KernelRates = {
+/** The operating system's work takes no time. */
+export const NO_OS_WORK: OsRates = {
   submitted: Number.POSITIVE_INFINITY,
   spared: Number.POSITIVE_INFINITY,
   mapped: Number.POSITIVE_INFINITY,
@@ -61,10 +62,10 @@ export const NO_KERNEL_WORK: KernelRates = {
 /**
  * Measured, Linux 6.18 on a shared virtual machine with two processors: MADV_WILLNEED takes 2.5 ms for 4 MiB in full
  * memory; reclaim looks at 400 MiB of used pages in 45 ms; the first sum over what MADV_WILLNEED brought runs at
- * 7.8 GB/s, the second at 25 GB/s; 36 to 72 MiB are given back at 4.8 to 7.2 GB/s on a mapping advised MADV_RANDOM, at
+ * 7.8 GB/s, the second at 25 GB/s; 36 to 72 MiB are released at 4.8 to 7.2 GB/s on a mapping advised MADV_RANDOM, at
  * 3.3 to 4.7 on an ordinary one.
  */
-export const MEASURED_KERNEL: KernelRates = { submitted: 1.65e9, spared: 9e9, mapped: 11e9, released: 5e9 };
+export const MEASURED_OS_RATES: OsRates = { submitted: 1.65e9, spared: 9e9, mapped: 11e9, released: 5e9 };
 
 export interface LinuxMapping {
   /**
@@ -72,19 +73,19 @@ export interface LinuxMapping {
    * neighbour's layers. Only whole extents of it count. Default: Linux's 128 KiB.
    */
   readonly readAhead?: number;
-  /** How fast the kernel's own work goes; it takes no time unless given. */
-  readonly kernel?: KernelRates;
+  /** How fast the operating system's own work goes; it takes no time unless given. */
+  readonly osRates?: OsRates;
   /** Page tables and other memory per mapped byte that counts against the limit. Default: PAGE_TABLES. */
   readonly overhead?: number;
 }
 
 const DEFAULT_READ_AHEAD = 128 * 2 ** 10;
 
-/** A policy's parameters with nothing left open. */
+/** A policy's parameters, with all defaults filled in. */
 export interface PolicyParameters {
   readonly kind: 'linux' | 'linux-two-list' | 'overflow' | 'metal';
   readonly readAhead: number;
-  readonly kernel: KernelRates;
+  readonly osRates: OsRates;
   readonly overhead: number;
   /** Reclaim looks at the accessed bits of page tables. */
   readonly seesUse: boolean;
@@ -100,8 +101,8 @@ export function policyParameters(policy: PagePolicy): PolicyParameters {
   for (const name of ['readAhead', 'overhead', 'swappable'] as const) {
     if (!(parameters[name] >= 0)) throw new RangeError(`${name} is ${parameters[name]}; it must be 0 or more`);
   }
-  for (const [name, rate] of Object.entries(parameters.kernel)) {
-    if (!(rate > 0)) throw new RangeError(`kernel.${name} is ${rate}; it must be above 0`);
+  for (const [name, rate] of Object.entries(parameters.osRates)) {
+    if (!(rate > 0)) throw new RangeError(`osRates.${name} is ${rate}; it must be above 0`);
   }
   return parameters;
 }
@@ -128,12 +129,46 @@ function complete(policy: PagePolicy): PolicyParameters {
 
 const ORDINARY = { readAround: 0, swappable: 0, seesUse: true } as const;
 
-const IDEAL: Required<LinuxMapping> = { readAhead: 0, kernel: NO_KERNEL_WORK, overhead: 0 };
+const IDEAL: Required<LinuxMapping> = { readAhead: 0, osRates: NO_OS_WORK, overhead: 0 };
 
 function mapping({
   readAhead = DEFAULT_READ_AHEAD,
-  kernel = NO_KERNEL_WORK,
+  osRates = NO_OS_WORK,
   overhead = PAGE_TABLES,
 }: LinuxMapping): Required<LinuxMapping> {
-  return { readAhead, kernel, overhead };
+  return { readAhead, osRates, overhead };
+}
+
+/** How a reader goes through a file: in order, with readahead, or page by page. */
+export type Access = 'sequential' | 'random';
+
+/** How pages come to a computation. */
+export interface Faults {
+  /** How page faults read. */
+  readonly access: Access;
+  /** Computing begins before the whole range is in memory: pages are used while the next ones come. */
+  readonly usesPagesAsTheyCome: boolean;
+  /** If nobody else reads, reading a range in one go leaves the same pages in memory as reading it piece by piece. */
+  readonly readsInOneGo: boolean;
+  readonly osRates: OsRates;
+  /** How far the operating system reads ahead of page faults, bytes. */
+  readonly readAhead: number;
+}
+
+/**
+ * How page faults work under a policy. Linux reads ahead, and a computation uses pages while the next ones come: measured,
+ * a ring that reads all its weights takes the time of the disk, not that of the disk and the processor. On a mapping
+ * advised MADV_RANDOM it reads page by page. The ideals of prima.cpp's Eqs. 15 and 16 have neither.
+ */
+export function faultsOf(policy: PagePolicy): Faults {
+  const { kind, readAhead, osRates } = policyParameters(policy);
+  const isLinux = kind === 'linux' || kind === 'linux-two-list';
+  const isAhead = isLinux && readAhead > 0;
+  return {
+    access: isLinux && !isAhead ? 'random' : 'sequential',
+    usesPagesAsTheyCome: isAhead,
+    readsInOneGo: kind === 'linux',
+    osRates,
+    readAhead,
+  };
 }

@@ -4,12 +4,13 @@ import type { SocCase } from '../../engine/cost/predict-soc.ts';
 import { NO_TASK, type Task } from '../../engine/cost/shared-memory.ts';
 import { cutOf, tokensOf } from '../../engine/cost/soc-phase.ts';
 import { type SocStep, socSteps } from '../../engine/cost/soc-steps.ts';
+import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/synchronisation.ts';
+import type { Lane } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
-import type { ChipParts } from '../hardware/chip-parts.ts';
 import { createGpuQueue, type GpuQueue } from '../hardware/gpu-queue.ts';
 import { createNpu, type Npu } from '../hardware/npu.ts';
-import { handOverFast, handOverNaively } from './soc-hand-over.ts';
+import type { ChipParts } from '../hardware/shared-memory.ts';
 
 /** A chip, what it runs, and how that is cut. */
 export type ChipCase = ChipParts & SocCase;
@@ -19,11 +20,11 @@ export interface Chip {
   readonly parts: ChipCase;
   readonly gpu: GpuQueue;
   readonly npu: Npu;
-  /** The next kernel is submitted already: the hand-over before it has paid for that. */
+  /** The synchronisation before the next kernel has paid for submitting it already. */
   isSubmitted: boolean;
 }
 
-/** A step with its parts, each as it goes alone. */
+/** A step with its parts, each with the time that it takes alone. */
 export interface ChipStep extends OperatorParts {
   readonly name: string;
 }
@@ -40,7 +41,7 @@ export function createChip(parts: ChipCase): Chip {
   return { parts, gpu: createGpuQueue(parts), npu: createNpu(parts, device.soc.npu, isPrepared), isSubmitted: false };
 }
 
-/** What a chip does in a phase, cut as its partition says. @param context tokens in the KV cache while a token is decoded */
+/** What a chip does in a phase, cut as in its partition. @param context tokens in the KV cache while a token is decoded */
 export function chipSteps(chip: SocCase, phase: 'prefill' | 'decode', context: number): ChipSteps {
   const { model, partition, device } = chip;
   const { layer, output } = socSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
@@ -57,17 +58,18 @@ export function chipSteps(chip: SocCase, phase: 'prefill' | 'decode', context: n
 }
 
 /**
- * Steps one after the other (HeteroLLM 4): the CPU is the control plane, which submits kernel after kernel to the GPU's
- * queue and, where the NPU has a part of an operator, waits for its input, notifies the NPU, and goes on when the NPU is
- * done. GPU and NPU share the memory. It ends when all is submitted: what follows may have to drain the GPU's queue.
+ * Runs steps one after the other (HeteroLLM 4): the CPU is the control plane, which submits kernel after kernel to the
+ * GPU's queue and, if the NPU has a part of an operator, waits for its input, notifies the NPU, and continues when the NPU
+ * is done. GPU and NPU share the memory. The steps end when everything is submitted; the caller may have to drain the GPU's
+ * queue.
  * @param prefix of the names in the trace
  */
 export function* runSteps(chip: Chip, steps: readonly ChipStep[], prefix: string): Steps {
-  const handOver = chip.parts.partition.synchronisation === 'fast' ? handOverFast : handOverNaively;
+  const synchronise = chip.parts.partition.synchronisation === 'fast' ? synchroniseFast : synchroniseNaively;
   for (const step of steps) {
     const name = prefix + step.name;
     if (step.npu.seconds === 0) yield* submit(chip, name, step.gpu);
-    else yield* handOver(chip, name, step);
+    else yield* synchronise(chip, name, step);
   }
 }
 
@@ -75,4 +77,62 @@ function* submit(chip: Chip, name: string, task: Task): Steps {
   if (!chip.isSubmitted) yield hold(chip.parts.device.soc.gpu.queued);
   chip.isSubmitted = false;
   chip.gpu.submit(name, task);
+}
+
+/**
+ * Runs an operator on GPU and NPU with fast synchronisation (HeteroLLM 4.2): the thread sleeps for as long as it expects
+ * the GPU's kernels to take, in whole granules, then polls the flag beside the operator's input, and notifies the NPU. Once
+ * the NPU is done it continues: if the GPU ended before, its queue is empty and the next kernel starts late; otherwise the
+ * next kernel is queued in time.
+ */
+function* synchroniseFast(chip: Chip, name: string, { gpu, npu }: OperatorParts): Steps {
+  const { simulation, device } = chip.parts;
+  const { synchronisation } = device.soc;
+  const predicted = Math.max(0, chip.gpu.expectedEnd - simulation.now);
+  const { sleep } = waitForFlag(predicted, predicted, synchronisation);
+  if (sleep > 0) yield hold(sleep);
+  const awake = simulation.now;
+  yield* chip.gpu.drain();
+  const { polling } = waitForFlag(0, simulation.now - awake, { ...synchronisation, sleep: 0 });
+  const left = awake + polling - simulation.now;
+  if (left > 0) yield hold(left);
+  record(chip, 'cpu', `polls for the input of ${name}`, awake);
+  yield* busy(chip, 'cpu', `notifies the NPU of ${name}`, synchronisation.notify);
+  if (gpu.seconds > 0) chip.gpu.submit(name, gpu);
+  yield* chip.npu.run(name, npu);
+  // A kernel that ends at this instant counts as ended.
+  yield hold(0);
+  if (!chip.gpu.isEmpty) return;
+  yield* busy(chip, 'cpu', `submits to the empty queue after ${name}`, device.soc.gpu.drained);
+  chip.isSubmitted = true;
+}
+
+/**
+ * Runs an operator on GPU and NPU with naive synchronisation (HeteroLLM 3.1): the queue is drained, each part's input is
+ * copied through the CPU's memory, and so are the results once both are done; then the queue is filled again.
+ */
+function* synchroniseNaively(chip: Chip, name: string, { gpu, npu }: OperatorParts): Steps {
+  const { synchronisation, gpu: queue } = chip.parts.device.soc;
+  const copies = (gpu.seconds > 0 ? 2 : 1) * (COPIES_PER_PART / 2) * synchronisation.copy;
+  yield* chip.gpu.drain();
+  yield* busy(chip, 'link', `copies the input of ${name}`, copies);
+  yield* busy(chip, 'cpu', `notifies the NPU of ${name}`, synchronisation.notify);
+  if (gpu.seconds > 0) chip.gpu.submit(name, gpu);
+  yield* chip.npu.run(name, npu);
+  yield* chip.gpu.drain();
+  yield* busy(chip, 'link', `copies the result of ${name}`, copies);
+  yield* busy(chip, 'cpu', `submits to the empty queue after ${name}`, queue.drained);
+  chip.isSubmitted = true;
+}
+
+function* busy(chip: Chip, lane: Lane, name: string, seconds: number): Steps {
+  const start = chip.parts.simulation.now;
+  yield hold(seconds);
+  record(chip, lane, name, start);
+}
+
+function record({ parts: { simulation, recorder, device } }: Chip, lane: Lane, name: string, start: number): void {
+  if (!recorder.wantsSpans) return;
+  const cause = lane === 'link' ? 'deviceCopy' : 'overhead';
+  recorder.span({ device: device.name, lane, cause, name, start, end: simulation.now, args: {} });
 }

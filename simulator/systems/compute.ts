@@ -1,10 +1,10 @@
 import { type LayerSeconds, totalLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { ProcessorKind } from '../../engine/hardware/device.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import type { Noise } from '../hardware/noise.ts';
-import type { Recorder } from '../recorder.ts';
 
 export interface Computing {
   readonly simulation: Simulation;
@@ -12,58 +12,54 @@ export interface Computing {
   readonly noise: Noise;
 }
 
-/** A computation that has been asked for. */
-export interface Computation {
+/** What is computed, and where. */
+export interface Work {
   readonly device: string;
   readonly lane: ProcessorKind;
+  /** Name of the span in the trace. */
   readonly name: string;
+  /** Modelled seconds, by cause. */
   readonly seconds: LayerSeconds;
-  /** By which they are multiplied: noise. */
+}
+
+/** Work that has been started; its weights may still have to be read. */
+export interface Computation extends Work {
+  /** Noise, by which the modelled seconds are multiplied. */
   readonly factor: number;
-  /** How long it takes once its weights are there. */
+  /** Seconds of the computation once its weights are in memory. */
   readonly total: number;
-  /** When it was asked for. */
-  readonly asked: number;
+  /** When the computation was started. */
+  readonly start: number;
 }
 
-/** How long a computation takes once its weights are there: its modelled seconds with noise, drawn anew at every call. */
-export function computingSeconds(
-  { noise }: Pick<Computing, 'noise'>,
-  device: string,
-  lane: ProcessorKind,
-  seconds: LayerSeconds,
-): number {
-  return noise(device, lane) * totalLayerSeconds(seconds);
+/** Seconds of a computation once its weights are in memory: its modelled seconds with noise, drawn anew at every call. */
+export function computingSeconds({ noise }: Pick<Computing, 'noise'>, work: Omit<Work, 'name'>): number {
+  return noise(work.device, work.lane) * totalLayerSeconds(work.seconds);
 }
 
-/** A computation is asked for; its weights may have to come yet. */
-export function askFor(
-  { noise, simulation }: Computing,
-  device: string,
-  lane: ProcessorKind,
-  seconds: LayerSeconds,
-  name: string,
-): Computation {
+export function startComputation({ noise, simulation }: Computing, work: Work): Computation {
+  const { device, lane, name, seconds } = work;
   const factor = noise(device, lane);
   const total = factor * totalLayerSeconds(seconds);
-  return { device, lane, name, seconds, factor, total, asked: simulation.now };
+  return { device, lane, name, seconds, factor, total, start: simulation.now };
 }
 
 /**
- * Its weights are there, and `left` seconds of it are still to be done. Written down cause by cause, and before them
- * the stall: how much longer it took because its weights had to come.
+ * Does the last `left` seconds of a computation whose weights are in memory, and records a span for every cause. Before
+ * them comes the stall: the seconds by which the computation took longer because its weights had to be read.
  */
-export function* finish({ recorder, simulation }: Computing, computation: Computation, left: number): Steps {
-  const { device, lane, name, seconds, factor, total, asked } = computation;
-  const stall = simulation.now - asked - (total - left);
+export function* finishComputation(computing: Computing, computation: Computation, left: number): Steps {
+  const { recorder, simulation } = computing;
+  const { device, lane, name, seconds, factor, total, start: begin } = computation;
+  const stall = simulation.now - begin - (total - left);
   yield hold(left);
   if (!recorder.wantsSpans) return;
-  let start = asked;
+  let start = begin;
   if (stall > ROUNDING * total) {
     start += stall;
-    recorder.span({ device, lane, cause: 'disk', name: `waits for ${name}`, start: asked, end: start, args: {} });
+    recorder.span({ device, lane, cause: 'disk', name: `waits for ${name}`, start: begin, end: start, args: {} });
   }
-  for (const cause of WRITTEN) {
+  for (const cause of RECORDED) {
     const end = start + factor * seconds[cause];
     if (cause === 'overhead' && end === start) continue;
     recorder.span({ device, lane, cause, name, start, end, args: {} });
@@ -71,20 +67,14 @@ export function* finish({ recorder, simulation }: Computing, computation: Comput
   }
 }
 
-/** Below it, a difference of times is none. */
+/** Smaller differences of times, relative to the computation, are rounding. */
 const ROUNDING = 1e-9;
 
-/** In the order in which they are drawn. */
-const WRITTEN = ['memory', 'compute', 'kvCopy', 'overhead'] as const;
+/** Causes in the order of their spans. */
+const RECORDED = ['memory', 'compute', 'kvCopy', 'overhead'] as const;
 
-/** A computation whose weights are there. */
-export function* compute(
-  computing: Computing,
-  device: string,
-  lane: ProcessorKind,
-  seconds: LayerSeconds,
-  name: string,
-): Steps {
-  const computation = askFor(computing, device, lane, seconds, name);
-  yield* finish(computing, computation, computation.total);
+/** A computation whose weights are in memory. */
+export function* compute(computing: Computing, work: Work): Steps {
+  const computation = startComputation(computing, work);
+  yield* finishComputation(computing, computation, computation.total);
 }

@@ -1,9 +1,9 @@
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
 import { HOOK_SECONDS } from '../../engine/cost/runtime.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
-import type { Recorder } from '../recorder.ts';
 
 export interface StreamedStage {
   readonly simulation: Simulation;
@@ -12,17 +12,16 @@ export interface StreamedStage {
   readonly streamed: Streaming;
   readonly from: number;
   readonly to: number;
-  /** A layer's weights, and how long they take over the host link. */
+  /** Bytes of a layer's weights, and seconds that they take over the host link. */
   readonly layerBytes: number;
   readonly copySeconds: number;
-  /** The GPU's work on a layer whose weights are there. */
+  /** The GPU's work on a layer whose weights have been copied. */
   readonly compute: (layer: number) => Steps;
 }
 
 /**
- * A stage whose weights are copied to the GPU layer by layer. `ahead`: there is room for two layers, so a copy starts
- * with the computing of the layer before it, and computing waits for what is not there yet; `in-turn`: copy, hook and
- * computing follow each other.
+ * Runs a stage whose weights are copied to the GPU layer by layer. `ahead`: there is room for two layers, so a layer is
+ * copied while the one before it is computed; `in-turn`: copying, hooks and computing follow each other.
  */
 export function* streamStage(stage: StreamedStage): Steps {
   const { simulation, streamed, from, to, compute } = stage;

@@ -6,28 +6,27 @@ import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
 import type { Process } from '../event-loop/process.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
-import type { RingDevice } from './ring-device.ts';
+import type { MemoryTaken } from '../options.ts';
+import type { PageCache } from '../page-cache/page-cache.ts';
 
-/** From `time` on (seconds), other apps take so many bytes of what was available to the model. */
-export interface MemoryTaken {
-  readonly time: number;
-  readonly bytes: number;
-}
-
-/** Keeps every device's page cache within the memory that is left, and sees when what can't be paged has no room. */
+/** Limits every device's page cache to the memory that is left, and notices when what can't be paged has no room. */
 export interface MemoryGuard {
-  /** KV caches grow to so many tokens. */
+  /** The KV caches grow to so many tokens. */
   grow(context: number): void;
-  /** Happens when a device is out of memory. */
+  /** Happens when a device runs out of memory. */
   readonly exhausted: OneShot<void>;
-  /** Empty unless that has happened. */
+  /** What did not fit; empty unless that has happened. */
   readonly shortages: readonly Infeasibility[];
 }
 
-/** A device as far as its memory goes. */
-export type GuardedDevice = Pick<RingDevice, 'name' | 'cache' | 'pinnedBytes'> & {
+/** The memory of a device. */
+export interface GuardedDevice {
+  readonly name: string;
+  readonly cache: Pick<PageCache, 'setLimit'>;
+  /** Bytes of weights that are pinned in memory. */
+  readonly pinnedBytes: number;
   readonly memory: Pick<WeightsMemory, 'available' | 'fixedBytes'>;
-};
+}
 
 /** @param taken by device, in order of time */
 export function createMemoryGuard(
@@ -74,7 +73,7 @@ export function createMemoryGuard(
   };
 }
 
-/** Until a request has ended, or a device is out of memory. */
+/** Waits until a request has ended, or a device has run out of memory. */
 export function* untilExhausted(request: Process<void>, { exhausted }: Pick<MemoryGuard, 'exhausted'>): Steps {
   yield anyOf(request.join(), exhausted.wait());
 }

@@ -9,8 +9,8 @@ import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
-import type { ChipParts } from '../hardware/chip-parts.ts';
-import { createSharedMemory } from '../hardware/shared-memory.ts';
+import { pageFaults } from '../hardware/page-faults.ts';
+import { type ChipParts, createSharedMemory } from '../hardware/shared-memory.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import { type Chip, type ChipStep, createChip, runSteps } from './chip.ts';
 import type { RingDevice } from './ring-device.ts';
@@ -22,7 +22,10 @@ export interface RingChipsParts extends Omit<ChipParts, 'memory' | 'deviceName'>
   readonly workload: Workload;
 }
 
-/** The devices of a ring whose operators are cut between GPU and NPU. @throws InputError for a prompt that none is cut for */
+/**
+ * The devices of a ring whose operators are cut between GPU and NPU.
+ * @throws InputError for a prompt of another length than the operators are cut for
+ */
 export function createRingChips({ cluster, plan, workload, ...parts }: RingChipsParts): ReadonlyMap<string, Chip> {
   const chips = new Map<string, Chip>();
   for (const [deviceName, partition] of chipPartitions(plan)) {
@@ -34,10 +37,10 @@ export function createRingChips({ cluster, plan, workload, ...parts }: RingChips
   return chips;
 }
 
-/** A stage's layers on a chip, until its GPU and NPU are done: the result is what the next device waits for. */
+/** Runs a stage on a chip until its GPU and NPU are done, since the next device waits for the result. */
 export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stage, steps: readonly ChipStep[]): Steps {
   for (let layer = from; layer < to; layer++) {
-    yield* arrive(chip, device, device.weights.layer(layer), `layer ${layer}`);
+    yield* waitForWeights(chip, device, device.weights.layer(layer), `layer ${layer}`);
     device.observe?.('layer', layer);
     yield* runSteps(chip, steps, `layer ${layer}, `);
     device.observe?.('computed', layer);
@@ -47,17 +50,22 @@ export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stag
 
 /** The output layer on a chip. */
 export function* runChipOutput(chip: Chip, device: RingDevice, steps: readonly ChipStep[]): Steps {
-  yield* arrive(chip, device, device.weights.output, 'output layer');
+  yield* waitForWeights(chip, device, device.weights.output, 'output layer');
   yield* runSteps(chip, steps, '');
   yield* chip.gpu.drain();
 }
 
-/** Waits for weights: GPU and NPU find them in memory, all of a layer's before it begins. */
-function* arrive({ parts }: Chip, { name, reader }: RingDevice, range: ByteRange | undefined, what: string): Steps {
+/** Waits for weights: all weights of a layer are in memory before its GPU and NPU begin. */
+function* waitForWeights(
+  { parts }: Chip,
+  { name, reader }: RingDevice,
+  range: ByteRange | undefined,
+  what: string,
+): Steps {
   if (range === undefined) return;
   const { simulation, recorder } = parts;
   const start = simulation.now;
-  const mapping = yield* reader.need(range);
+  const mapping = yield* pageFaults(reader, { range });
   if (mapping > 0) yield hold(mapping);
   if (simulation.now === start || !recorder.wantsSpans) return;
   const span = { device: name, lane: 'gpu', cause: 'disk', name: `waits for ${what}` } as const;

@@ -2,51 +2,51 @@ import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import type { FittedPlan, Stage } from '../../engine/plan/plan.ts';
 import { type FittedPolicy, NO_WEIGHTS_POLICY, pinnedBytesOf } from '../../engine/plan/weights-policy.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import { createMailbox, type Mailbox } from '../event-loop/mailbox.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
-import { createDisk, type Disk, faultsOf } from '../hardware/disk.ts';
-import type { DiskThrottle } from '../hardware/disk-throttle.ts';
-import type { GpuKvPages } from '../hardware/gpu-kv-pages.ts';
-import { createPagedKv, type PagedKv } from '../hardware/paged-kv.ts';
-import { type MappedWeights, mapWeights } from '../hardware/weights-layout.ts';
+import { createDisk, type Disk, type DiskThrottle } from '../hardware/disk.ts';
+import { createPagedKv, type GpuKvPages, type PagedKv } from '../hardware/paged-kv.ts';
+import { prefetchPopulate, prefetchWillneed } from '../hardware/prefetch.ts';
+import { layOutWeights, type WeightsLayout } from '../hardware/weights-layout.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import { createWeightsReader, type WeightsReader } from '../hardware/weights-reader.ts';
 import { createObserver, type Moment, type Observer } from '../observer.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
-import type { Recorder } from '../recorder.ts';
-import type { Visit } from './windows.ts';
+import { faultsOf } from '../page-cache/policies.ts';
+import type { Window } from './windows.ts';
 
-/** What a prefetching thread is asked for. */
-interface Wanted {
+/** What a prefetching thread is to read. */
+interface PrefetchRequest {
   readonly ranges: readonly ByteRange[];
-  /** It gives back what the window before doesn't need any more, and only then reads. */
+  /** Seconds for which the thread first releases the weights of the window before. */
   readonly releaseSeconds: number;
 }
 
-/** A device of a ring, in motion. */
+/** A device of a ring in a run. */
 export interface RingDevice {
   readonly name: string;
   readonly index: number;
-  readonly weights: MappedWeights;
+  readonly weights: WeightsLayout;
   readonly cache: PageCache;
   readonly reader: WeightsReader;
   readonly disk: Disk;
   readonly policy: FittedPolicy;
-  /** How windows are read ahead; undefined: page faults load them. */
-  readonly prefetcher: 'willneed' | 'populate' | undefined;
+  /** How windows are prefetched; `undefined`: page faults load them. */
+  readonly prefetcher: Prefetcher | undefined;
   readonly memory: WeightsMemory;
-  /** Weights that stay in memory for good. */
+  /** Bytes of weights that are pinned in memory. */
   readonly pinnedBytes: number;
-  /** The KV cache of its GPU layers in pages, where it is paged. */
+  /** The paged KV cache of its GPU layers; `undefined` if it is not paged. */
   readonly paged: PagedKv | undefined;
-  /** Weights of windows to come, for the prefetching thread. */
-  readonly wanted: Mailbox<Wanted>;
-  /** After a visit: gives back what the policy says, and asks for what the next ones need. */
-  leave(visit: Visit, next: readonly Visit[]): void;
-  /** undefined: nobody watches. */
+  /** Weights of the next windows, for the prefetching thread. */
+  readonly requests: Mailbox<PrefetchRequest>;
+  /** The device has run a window: releases its weights if the policy says so, and requests those of the next windows. */
+  leave(window: Window, next: readonly Window[]): void;
+  /** `undefined` if nobody observes the run. */
   readonly observe: Observer | undefined;
 }
 
@@ -58,13 +58,13 @@ export interface RingDeviceParts {
   readonly index: number;
   readonly costs: RingCosts;
   readonly plan: FittedPlan;
-  /** The device's. */
+  /** The device's stages. */
   readonly stages: readonly Stage[];
   readonly memory: WeightsMemory;
   readonly paged: GpuKvPages | undefined;
   /** Tokens in the KV cache at the beginning. */
   readonly context: number;
-  /** Its file has its own layers only. */
+  /** The device's file has its own layers only. */
   readonly ownFile: boolean;
   readonly throttle: DiskThrottle | undefined;
   readonly extentBytes: number;
@@ -72,25 +72,28 @@ export interface RingDeviceParts {
 }
 
 /**
- * Larger reads would push out what is still to be used. MADV_WILLNEED leaves the room of one to page faults, which must
- * not make a difference either: at a sixteenth, one plan in six that uses it came out wrong by a tenth and more.
+ * Chunks that have to fit in memory: larger reads would evict what is still to be used. MADV_WILLNEED leaves the room of
+ * one chunk to page faults, which must not make a difference either: with 16 chunks, one plan in six that uses it came out
+ * wrong by a tenth or more.
  */
 const CHUNKS_IN_MEMORY = { populate: 16, willneed: 32 } as const;
 
-/** Linux reads the first few MiB of one call for a whole window, and leaves the rest to page faults: as good as none. */
+type Prefetcher = 'willneed' | 'populate';
+
+/** Linux reads the first few MiB of one MADV_WILLNEED for a whole window and leaves the rest to page faults. */
 const PREFETCHERS = {
   none: undefined,
   willneed: 'willneed',
   'willneed-whole': undefined,
   populate: 'populate',
-} as const;
+} as const satisfies Record<FittedPolicy['prefetch'], Prefetcher | undefined>;
 
 export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const { simulation, recorder, device, index, costs, plan, stages, memory, context, extentBytes, chunkBytes } = parts;
   const { unified } = costs.devices[index] as DeviceCosts;
   const isHead = plan.output.device === device.name;
   const outputInRam = plan.output.processor === 'cpu' || unified;
-  const weights = mapWeights({ costs, stages, unified, isHead, outputInRam, ownFile: parts.ownFile });
+  const weights = layOutWeights({ costs, stages, unified, isHead, outputInRam, ownFile: parts.ownFile });
   const limit = Math.max(0, memory.available - memory.fixedBytes(context));
   const cache = createPageCache({
     size: weights.size,
@@ -124,7 +127,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
       sampleCache();
     },
   });
-  const wanted = createMailbox<Wanted>(simulation, { name: `windows wanted on ${device.name}` });
+  const requests = createMailbox<PrefetchRequest>(simulation, { name: `windows to prefetch on ${device.name}` });
   if (policy.release === 'pinned') {
     const windows = stages.flatMap((stage) => weights.stage(stage) ?? []);
     for (const range of pinnedRanges(windows, weights.output, policy.pinned, extentBytes)) cache.pin(range);
@@ -142,46 +145,44 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     memory,
     pinnedBytes: Math.min(pinnedBytesOf(policy), weights.size),
     paged: parts.paged && createPagedKv({ simulation, recorder, device: device.name, ...parts.paged }),
-    wanted,
+    requests,
     observe,
-    leave(visit, next) {
+    leave(window, next) {
       const before = cache.usage().resident;
-      if (policy.release !== 'none') for (const range of rangesOf(visit, weights)) cache.release(range);
-      const releaseSeconds = (before - cache.usage().resident) / faults.kernel.released;
+      if (policy.release !== 'none') for (const range of rangesOf(window, weights)) cache.release(range);
+      const releaseSeconds = (before - cache.usage().resident) / faults.osRates.released;
       sampleCache();
       const ranges = next.flatMap((one) => rangesOf(one, weights));
       if (prefetcher !== undefined && ranges.length > 0)
-        simulation.spawn(`ask for a window on ${device.name}`, ask(wanted, { ranges, releaseSeconds }));
+        simulation.spawn(`request for a window on ${device.name}`, request(requests, { ranges, releaseSeconds }));
     },
   };
 }
 
-function* ask(wanted: Mailbox<Wanted>, window: Wanted): Steps {
-  yield wanted.put(window);
+function* request(requests: Mailbox<PrefetchRequest>, window: PrefetchRequest): Steps {
+  yield requests.put(window);
 }
 
-/** The thread that prefetches: window after window, as they are asked for, until it is interrupted. */
-export function* prefetchWindows(
-  { wanted, reader, observe }: RingDevice,
-  prefetcher: 'willneed' | 'populate',
-): Steps<never> {
+/** The prefetching thread: reads window after window, in the order of the requests. */
+export function* prefetchWindows({ requests, reader, observe }: RingDevice, prefetcher: Prefetcher): Steps<never> {
+  const prefetch = prefetcher === 'populate' ? prefetchPopulate : prefetchWillneed;
   for (;;) {
-    const { ranges, releaseSeconds } = yield* wanted.take();
+    const { ranges, releaseSeconds } = yield* requests.take();
     if (releaseSeconds > 0) yield hold(releaseSeconds);
     for (const range of ranges) {
-      yield* reader.prefetch(range, prefetcher);
+      yield* prefetch(reader, range);
       observe?.('prefetched');
     }
   }
 }
 
-/** Mapped weights that a visit needs. */
-function rangesOf({ stages, output }: Visit, weights: MappedWeights): ByteRange[] {
+/** Mapped weights that a window needs. */
+function rangesOf({ stages, output }: Window, weights: WeightsLayout): ByteRange[] {
   const layers = stages.flatMap((stage) => weights.stage(stage) ?? []);
   return output && weights.output !== undefined ? [...layers, weights.output] : layers;
 }
 
-/** What of `bytes` stays: the output layer, then a prefix of every window. */
+/** The first `bytes` to pin: the output layer, then a prefix of every window. */
 function pinnedRanges(
   windows: readonly ByteRange[],
   output: ByteRange | undefined,
@@ -193,7 +194,10 @@ function pinnedRanges(
   return [...prefixes([output], bytes, extentBytes), ...prefixes(windows, bytes - outputBytes, extentBytes)];
 }
 
-/** The first part of every range, `bytes` in all: everything, or whole extents, what one lacks made up by the next. */
+/**
+ * A prefix of every range, `bytes` in all: everything, or whole extents, where the next range makes up for what rounding
+ * took from the one before.
+ */
 function prefixes(ranges: readonly ByteRange[], bytes: number, extentBytes: number): readonly ByteRange[] {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
   if (bytes >= total) return ranges;

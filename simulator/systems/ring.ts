@@ -1,37 +1,42 @@
 import { fitWeights } from '../../engine/cost/fit-weights.ts';
 import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
-import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
-import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
+import type { FittedPlan } from '../../engine/plan/plan.ts';
+import { stopsBetween } from '../../engine/plan/relays.ts';
 import { stagesByDevice } from '../../engine/plan/stages-by-device.ts';
+import { createRecorder, type Recorder } from '../../engine/trace/recorder.ts';
 import type { Lane, TracedDevice } from '../../engine/trace/trace.ts';
-import { createSimulation } from '../event-loop/simulation.ts';
-import { gpuKvPages } from '../hardware/gpu-kv-pages.ts';
-import { createNetwork } from '../hardware/network.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { createSimulation, type Simulation } from '../event-loop/simulation.ts';
+import { createNetwork, send } from '../hardware/network.ts';
 import { createNoise } from '../hardware/noise.ts';
+import { pageFaults } from '../hardware/page-faults.ts';
+import { gpuKvPages } from '../hardware/paged-kv.ts';
 import { weightsMemory } from '../hardware/weights-memory.ts';
-import { DEFAULT_SEED } from '../options.ts';
+import { DEFAULT_SEED, type SimulationParts } from '../options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
-import { createRecorder } from '../recorder.ts';
-import type { SimulatedDevice, SimulationParts, SimulationResult } from '../simulate.ts';
+import type { SimulationResult } from '../result.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 import { createRingChips } from './ring-chip.ts';
 import { createRingDevice, prefetchWindows, type RingDevice } from './ring-device.ts';
-import { ring } from './ring-pass.ts';
+import { activationBytes, createPass, type Pass, type RingParts } from './ring-pass.ts';
+import { copyActivations, runOutput, runStage } from './ring-stage.ts';
+import { nextWindows, type Window, windowsOf } from './windows.ts';
 
-/** Assumed: what a prefetching thread keeps in flight; the kernel takes 4 MiB a call, several at a time. */
+/** Assumed: what a prefetching thread keeps in flight; Linux takes 4 MiB a call, several at a time. */
 const LEAST_CHUNK_BYTES = 16 * 2 ** 20;
-/** Of large layers a larger part, so that a run has no more events than it needs: a wait ends so much later at most. */
+/** Large layers are read in larger chunks to save events; a wait ends later by a chunk at most. */
 const CHUNKS_PER_LAYER = 8;
 
 /**
- * Replays a plan whose layers lie on devices as a whole, which must be valid: rings, single devices, CPU and GPU, layers
- * streamed to a GPU.
+ * Replays a valid plan whose layers each lie on one device as a whole: rings, single devices, CPU and GPU, layers streamed
+ * to a GPU.
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateRing(parts: SimulationParts, contextOf: (index: number) => number): SimulationResult {
-  const { cluster, model, workload, reclaim = 'os', seed = DEFAULT_SEED, paging } = parts;
+  const { cluster, model, workload, seed = DEFAULT_SEED, paging } = parts;
   const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(parts.plan) };
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
   const plan = fitWeights(parts.plan, createRingCosts(cluster, model, longest, runtime));
@@ -46,42 +51,8 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
   if (prediction.infeasible.length > 0) {
     return { outOfMemory: prediction.infeasible, trace, devices: [], seconds: 0 };
   }
-  const costs = createRingCosts(cluster, model, workload, runtime);
-  const stages = stagesByDevice(plan);
-  const devices = cluster.devices.flatMap((device, index) => {
-    const own = stages.get(device.name) ?? [];
-    if (own.length === 0 && device.name !== plan.output.device) return [];
-    const paged = gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
-    const memory = weightsMemory({
-      device,
-      costs,
-      deviceCosts: costs.devices[index] as DeviceCosts,
-      model,
-      plan,
-      stages: own,
-      workload,
-      reclaim,
-      paged,
-      nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
-    });
-    return createRingDevice({
-      simulation,
-      recorder,
-      observe: parts.observe,
-      device,
-      index,
-      costs,
-      plan,
-      stages: own,
-      memory,
-      paged,
-      context: contextOf(0),
-      ownFile: parts.files === 'own',
-      throttle: parts.throttle,
-      extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
-      chunkBytes: parts.chunkBytes ?? Math.max(LEAST_CHUNK_BYTES, model.layer.bytes / CHUNKS_PER_LAYER),
-    });
-  });
+  const run = { parts, plan, simulation, recorder, runtime, nonReclaimable };
+  const devices = createDevices({ ...run, context: contextOf(0) });
   for (const device of devices) {
     const { name, prefetcher } = device;
     if (prefetcher !== undefined) simulation.spawn(`prefetching on ${name}`, prefetchWindows(device, prefetcher));
@@ -90,7 +61,7 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
   const guard = createMemoryGuard(simulation, devices, parts.memoryTaken ?? {});
   const request = simulation.spawn(
     'request',
-    ring({
+    runRequest({
       simulation,
       recorder,
       network: createNetwork(simulation, cluster, seed),
@@ -112,9 +83,62 @@ export function simulateRing(parts: SimulationParts, contextOf: (index: number) 
   return {
     outOfMemory: guard.shortages,
     trace,
-    devices: devices.map((device) => summary(device, cluster, nonReclaimable)),
+    devices: devices.map((device) => ({
+      device: device.name,
+      ...device.reader.totals,
+      cache: device.cache.usage(),
+      counters: device.cache.counters(),
+      diskSeconds: device.disk.busySeconds(),
+      nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
+      memoryTotal: cluster.devices[device.index]?.memory.total ?? 0,
+    })),
     seconds: simulation.now,
   };
+}
+
+interface DevicesCase {
+  readonly parts: SimulationParts;
+  readonly plan: FittedPlan;
+  readonly simulation: Simulation;
+  readonly recorder: Recorder;
+  readonly runtime: Runtime;
+  /** By device: KV cache, buffers and pinned weights at the end. */
+  readonly nonReclaimable: ReadonlyMap<string, number>;
+  /** Tokens in the KV cache at the beginning. */
+  readonly context: number;
+}
+
+/** The devices that hold layers, and the head. */
+function createDevices(run: DevicesCase): RingDevice[] {
+  const { parts, plan, simulation, recorder, runtime, nonReclaimable, context } = run;
+  const { cluster, model, workload, reclaim = 'os', paging } = parts;
+  const costs = createRingCosts(cluster, model, workload, runtime);
+  const stages = stagesByDevice(plan);
+  return cluster.devices.flatMap((device, index) => {
+    const own = stages.get(device.name) ?? [];
+    if (own.length === 0 && device.name !== plan.output.device) return [];
+    const paged = gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
+    const deviceCosts = costs.devices[index] as DeviceCosts;
+    const sizes = { device, costs, deviceCosts, model, plan, stages: own, workload };
+    const nonReclaimableBytes = nonReclaimable.get(device.name) ?? 0;
+    return createRingDevice({
+      simulation,
+      recorder,
+      observe: parts.observe,
+      device,
+      index,
+      costs,
+      plan,
+      stages: own,
+      memory: weightsMemory({ ...sizes, reclaim, paged, nonReclaimableBytes }),
+      paged,
+      context,
+      ownFile: parts.files === 'own',
+      throttle: parts.throttle,
+      extentBytes: parts.extentBytes ?? DEFAULT_EXTENT_BYTES,
+      chunkBytes: parts.chunkBytes ?? Math.max(LEAST_CHUNK_BYTES, model.layer.bytes / CHUNKS_PER_LAYER),
+    });
+  });
 }
 
 function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
@@ -129,18 +153,75 @@ function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
   });
 }
 
-function summary(
-  { name, index, cache, reader, disk }: RingDevice,
-  cluster: Cluster,
-  nonReclaimable: ReadonlyMap<string, number>,
-): SimulatedDevice {
-  return {
-    device: name,
-    ...reader.totals,
-    cache: cache.usage(),
-    counters: cache.counters(),
-    diskSeconds: disk.busySeconds(),
-    nonReclaimableBytes: nonReclaimable.get(name) ?? 0,
-    memoryTotal: cluster.devices[index]?.memory.total ?? 0,
-  };
+/** A token's path, and for each window the windows whose weights its device may prefetch after it. */
+interface Path {
+  readonly windows: readonly Window[];
+  readonly next: readonly (readonly Window[])[];
+}
+
+/**
+ * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has rounds.
+ * A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it. With one
+ * round this is pipeline parallelism, with one device llama.cpp.
+ */
+function* runRequest(parts: RingParts): Steps {
+  const { simulation, recorder, plan, workload, devices } = parts;
+  const windows = windowsOf(plan);
+  const path = { windows, next: nextWindows(windows) };
+  const head = devices.get(plan.output.device) as RingDevice;
+  let pass: Pass | undefined;
+  for (let index = 0; index <= workload.outputTokens; index++) {
+    const phase = index === 0 ? 'prefill' : 'decode';
+    const context = parts.contextOf(index);
+    parts.grow(context);
+    if (pass?.phase !== phase || pass.context !== context) pass = createPass(parts, phase, context);
+    const start = simulation.now;
+    for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(context);
+    yield* runPass(parts, pass, path, head);
+    recorder.token({ phase, start, end: simulation.now });
+    if (phase === 'decode' && parts.isEnough?.(recorder.tokens)) return;
+  }
+}
+
+function* runPass(parts: RingParts, pass: Pass, { windows, next }: Path, head: RingDevice): Steps {
+  const { devices } = parts;
+  yield* lookUp(head);
+  let at = head;
+  for (const [index, window] of windows.entries()) {
+    const device = devices.get(window.device) as RingDevice;
+    yield* sendActivations(parts, pass, at, device);
+    at = device;
+    for (const stage of window.stages) yield* runStage(parts, pass, device, stage);
+    if (window.stages.length > 0) yield* copyActivations(parts, pass, device);
+    if (window.output) yield* runOutput(parts, pass, device);
+    if (window.output || window.stages.length > 0) {
+      device.leave(window, next[index] ?? []);
+      device.observe?.('released');
+    }
+  }
+}
+
+/** The row of the embedding is read from the disk for every token: it is too cold to stay (prima.cpp Eqs. 15–17). */
+function* lookUp({ reader, cache, weights }: RingDevice): Steps {
+  const row = weights.lookup;
+  if (row === undefined) return;
+  yield* pageFaults(reader, { range: row });
+  cache.release(row);
+}
+
+/** Sends the hidden states to another device, through the relays between them. */
+function* sendActivations(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
+  if (from === to) return;
+  const bytes = activationBytes(parts, pass);
+  if ((parts.plan.relays ?? []).length === 0) {
+    yield* send(parts, from.index, to.index, bytes);
+    return;
+  }
+  const ring = parts.cluster.devices.map(({ name }) => name);
+  let at = from.index;
+  for (const stop of stopsBetween(ring, parts.plan, from.name, to.name)) {
+    const next = ring.indexOf(stop);
+    yield* send(parts, at, next, bytes);
+    at = next;
+  }
 }

@@ -3,20 +3,98 @@ import {
   layerSeconds,
   outputSeconds,
   prefillLayerSeconds,
+  reservedKvBytes,
 } from '../../engine/cost/layer-seconds.ts';
-import type { Runtime } from '../../engine/cost/runtime.ts';
-import { type CutDevice, PARTS_PER_LAYER, partSeconds } from '../../engine/cost/tensor-parallel.ts';
+import { createTensorPredictor } from '../../engine/cost/predict-tensor.ts';
+import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
+import { type CutDevice, cutBytes, PARTS_PER_LAYER, partSeconds } from '../../engine/cost/tensor-parallel.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import { createRecorder } from '../../engine/trace/recorder.ts';
+import type { Trace } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { type Countdown, createCountdown } from '../event-loop/one-shot.ts';
-import type { SimulationOptions } from '../simulate.ts';
+import { createSimulation } from '../event-loop/simulation.ts';
+import { createNetwork, type Sending, send } from '../hardware/network.ts';
+import { createNoise } from '../hardware/noise.ts';
+import { DEFAULT_SEED, type SimulationOptions, type SimulationParts } from '../options.ts';
+import { createPageCache } from '../page-cache/page-cache.ts';
+import { residentDevice, type SimulationResult } from '../result.ts';
 import { type Computing, compute } from './compute.ts';
-import { type Sending, send } from './send.ts';
+import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 
-export interface TensorParallelParts extends Computing, Sending {
+/**
+ * Replays a valid plan that cuts tensors among devices. Nothing is mapped and nothing reclaimed, so the options of the page
+ * cache have no effect.
+ * @param contextOf tokens in the KV cache while token `index` is decoded
+ */
+export function simulateTensorParallel(
+  parts: SimulationParts,
+  devices: readonly CutDevice[],
+  contextOf: (index: number) => number,
+): SimulationResult {
+  const { cluster, model, plan, workload, runtime = DEFAULT_RUNTIME, seed = DEFAULT_SEED } = parts;
+  const longest = { ...workload, context: contextOf(workload.outputTokens) };
+  const prediction = createTensorPredictor(cluster, model, longest, { runtime })(plan);
+  const simulation = createSimulation();
+  const recorder = createRecorder({ spans: parts.record !== 'tokens' });
+  const inRingOrder = devices.toSorted((a, b) => a.index - b.index);
+  const { spans, tokens, counters } = recorder;
+  const lanes = ['cpu', 'link'] as const;
+  const trace: Trace = { devices: inRingOrder.map(({ name }) => ({ name, lanes })), spans, tokens, counters };
+  if (prediction.infeasible.length > 0) {
+    return { outOfMemory: prediction.infeasible, trace, devices: [], seconds: 0 };
+  }
+  const breakdownOf = (name: string) => prediction.devices.find(({ device }) => device === name);
+  const guarded = inRingOrder.map((device) => ({
+    name: device.name,
+    index: device.index,
+    cache: createPageCache({ size: 0, limit: 0, policy: { name: 'overflow' } }),
+    pinnedBytes: cutBytes(device, model, { kvBytes: 0, cpuBufferBytes: 0 }),
+    memory: {
+      available: breakdownOf(device.name)?.ramAvailable ?? 0,
+      fixedBytes: (context: number) =>
+        device.share * model.layers * reservedKvBytes(model, { ...workload, context }) + runtime.cpuBufferBytes,
+    },
+  }));
+  const memory = createMemoryGuard(simulation, guarded, parts.memoryTaken ?? {});
+  const request = simulation.spawn(
+    'request',
+    runRequest({
+      simulation,
+      recorder,
+      network: createNetwork(simulation, cluster, seed),
+      noise: createNoise(seed, parts.noise ?? 0),
+      cluster,
+      model,
+      allReduce: plan.allReduce ?? 'exchange',
+      workload,
+      runtime,
+      devices,
+      contextOf,
+      grow: memory.grow,
+      isEnough: parts.isEnough,
+    }),
+  );
+  simulation.run(simulation.spawn('run', untilExhausted(request, memory)));
+  return {
+    outOfMemory: memory.shortages,
+    trace,
+    devices: guarded.map(({ name, index, cache }) =>
+      residentDevice({
+        name,
+        cache,
+        nonReclaimableBytes: breakdownOf(name)?.nonReclaimableBytes ?? 0,
+        memoryTotal: cluster.devices[index]?.memory.total ?? 0,
+      }),
+    ),
+    seconds: simulation.now,
+  };
+}
+
+interface TensorParallelParts extends Computing, Sending {
   readonly model: Model;
   readonly allReduce: NonNullable<Plan['allReduce']>;
   readonly workload: Workload;
@@ -30,17 +108,18 @@ export interface TensorParallelParts extends Computing, Sending {
 }
 
 /**
- * Tensor parallelism (Megatron-LM; dllama): every device is a process that works on its share of part after part, each
- * as soon as it has the results of the part before from all, or their sum from the root. Messages meet on the network.
+ * Tensor parallelism (Megatron-LM; dllama): every device is a process that computes its share of one part after another,
+ * each as soon as it has the results of the part before from all devices, or their sum from the root. Messages share the
+ * network.
  */
-export function* tensorParallel(parts: TensorParallelParts): Steps {
+function* runRequest(parts: TensorParallelParts): Steps {
   const { simulation, recorder, workload } = parts;
   for (let index = 0; index <= workload.outputTokens; index++) {
     const phase = index === 0 ? 'prefill' : 'decode';
     const context = parts.contextOf(index);
     parts.grow(context);
     const start = simulation.now;
-    yield* onePass(parts, createPass(parts, phase, context));
+    yield* runPass(parts, createPass(parts, phase, context));
     recorder.token({ phase, start, end: simulation.now });
     if (phase === 'decode' && parts.isEnough?.(recorder.tokens)) return;
   }
@@ -50,7 +129,7 @@ export function* tensorParallel(parts: TensorParallelParts): Steps {
 interface Pass {
   readonly layer: (device: Device) => LayerSeconds;
   readonly output: (device: Device) => LayerSeconds;
-  /** Of the hidden states, and of every device's partial result. */
+  /** Bytes of the hidden states, and of every device's partial result. */
   readonly bytes: number;
 }
 
@@ -69,12 +148,12 @@ function createPass(
   };
 }
 
-function* onePass(parts: TensorParallelParts, pass: Pass): Steps {
+function* runPass(parts: TensorParallelParts, pass: Pass): Steps {
   const { simulation, cluster, devices, allReduce, model } = parts;
   const root = devices.findIndex(({ isRoot }) => isRoot);
   const count = PARTS_PER_LAYER * model.layers;
   const messages = allReduce === 'exchange' ? devices.length : 1;
-  // What a device needs for a part, its own result included; the last is the root's, for the output layer.
+  // What a device needs for a part, including its own result; the last input is the root's, for the output layer.
   const inputs = devices.map(({ name, isRoot }) =>
     Array.from({ length: count + 1 }, (_, part) =>
       createCountdown(`the sum before part ${part} on ${name}`, part > 0 ? messages : isRoot ? 0 : 1),
@@ -105,12 +184,12 @@ function* onePass(parts: TensorParallelParts, pass: Pass): Steps {
     const seconds = partSeconds(pass.layer(device), share, device.cpu.kvCopyLatency);
     for (let part = 0; part < count; part++) {
       yield input(member, part).wait();
-      yield* compute(parts, name, 'cpu', seconds, partName(part));
+      yield* compute(parts, { device: name, lane: 'cpu', seconds, name: partName(part) });
       if (allReduce === 'exchange') deliverToAll(member, part + 1);
       else deliver(member, root, results[part] as Countdown);
     }
   }
-  /** The root's adding up, beside its own work. */
+  /** The root adds up results, beside its own work. */
   function* addUp(): Steps {
     for (const [part, result] of results.entries()) {
       yield result.wait();
@@ -125,7 +204,8 @@ function* onePass(parts: TensorParallelParts, pass: Pass): Steps {
   if (allReduce === 'star') simulation.spawn('sums on the root', addUp());
   yield input(root, count).wait();
   const { name, index } = devices[root] as CutDevice;
-  yield* compute(parts, name, 'cpu', pass.output(cluster.devices[index] as Device), 'output layer');
+  const seconds = pass.output(cluster.devices[index] as Device);
+  yield* compute(parts, { device: name, lane: 'cpu', seconds, name: 'output layer' });
 }
 
 function partName(part: number): string {

@@ -5,7 +5,8 @@ import { InputError } from '../../engine/input/input-error.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import type { Moment } from '../../simulator/observer.ts';
-import { type SimulationOptions, simulate } from '../../simulator/simulate.ts';
+import type { SimulationOptions } from '../../simulator/options.ts';
+import { simulate } from '../../simulator/simulate.ts';
 import { near } from '../support/near.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../support/toy-cluster.ts';
 

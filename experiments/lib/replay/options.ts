@@ -3,8 +3,8 @@ import { InputError } from '../../../engine/input/input-error.ts';
 import { parseQuantity } from '../../../engine/input/quantity.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../../../engine/schedule/registry.ts';
 import { readChoice, readCount, readList } from '../../../engine/terminal/options.ts';
-import { SIMULATED_RECLAIMS, type SimulatedReclaim } from '../../../simulator/named-reclaim.ts';
-import type { MemoryTaken } from '../../../simulator/systems/memory-guard.ts';
+import type { MemoryTaken } from '../../../simulator/options.ts';
+import { SIMULATED_RECLAIMS, type SimulatedReclaim } from '../../../simulator/options.ts';
 
 /** The command line of replay, read. */
 export interface ReplayOptions {

@@ -7,8 +7,9 @@ import type { Plan } from '../../../engine/plan/plan.ts';
 import { decodedTokens } from '../../../engine/trace/decoded-tokens.ts';
 import { type Metrics, metrics } from '../../../engine/trace/metrics.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
-import { type SimulatedReclaim, simulatedReclaim } from '../../../simulator/named-reclaim.ts';
-import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
+import { type SimulatedReclaim, simulatedReclaim } from '../../../simulator/options.ts';
+import type { SimulationResult } from '../../../simulator/result.ts';
+import { simulate } from '../../../simulator/simulate.ts';
 import type { ReplayOptions } from './options.ts';
 
 /** A plan's two answers for one request. */

@@ -2,7 +2,7 @@ import { planShares } from '../../../engine/plan/plan.ts';
 import { formatBytes, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
 import { formatTable, type TableColumn } from '../../../engine/terminal/table.ts';
 import type { DeviceMetrics } from '../../../engine/trace/metrics.ts';
-import type { SimulatedDevice } from '../../../simulator/simulate.ts';
+import type { SimulatedDevice } from '../../../simulator/result.ts';
 import type { Replay } from './replay.ts';
 
 const SUMMARY: readonly TableColumn[] = [

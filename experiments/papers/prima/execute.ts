@@ -9,7 +9,8 @@ import { memoryRatio } from '../../../engine/schedule/baselines/memory-ratio.ts'
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
-import { type SimulationResult, simulate } from '../../../simulator/simulate.ts';
+import type { SimulationResult } from '../../../simulator/result.ts';
+import { simulate } from '../../../simulator/simulate.ts';
 import { ringOrAlone } from './planners.ts';
 import type { SystemPolicy } from './policies.ts';
 

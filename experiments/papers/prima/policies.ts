@@ -1,7 +1,7 @@
 import type { ReclaimPolicy } from '../../../engine/cost/reclaim.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { SchedulerName } from '../../../engine/schedule/registry.ts';
-import type { SimulationOptions } from '../../../simulator/simulate.ts';
+import type { SimulationOptions } from '../../../simulator/options.ts';
 import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program } from './program.ts';
 
 /** How a system of the paper is represented: chosen for the system, never for a cell. */

@@ -8,7 +8,8 @@ import { type FittedPolicy, pinnedBytesOf } from '../../../engine/plan/weights-p
 import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import { ringAware } from '../../../engine/schedule/ring-aware/ring-aware.ts';
 import type { SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
-import { type SimulationOptions, simulate } from '../../../simulator/simulate.ts';
+import type { SimulationOptions } from '../../../simulator/options.ts';
+import { simulate } from '../../../simulator/simulate.ts';
 import { LAB_MODEL, LAB_SHARE, labCluster, NO_BUFFERS } from '../../support/lab.ts';
 import { randomRings } from '../../support/random-ring.ts';
 import { TOY_MODEL, TOY_RUNTIME, TOY_WORKLOAD, toyCluster, toyDevice, toyMemory } from '../../support/toy-cluster.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createThrottledReads } from '../../../simulator/hardware/disk-throttle.ts';
+import { createThrottledReads } from '../../../simulator/hardware/disk.ts';
 import { near } from '../../support/near.ts';
 
 const MB = 1e6;

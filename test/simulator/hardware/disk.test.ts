@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import type { Steps } from '../../../simulator/event-loop/effect.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
+import type { DiskThrottle } from '../../../simulator/hardware/disk.ts';
 import { createDisk } from '../../../simulator/hardware/disk.ts';
-import type { DiskThrottle } from '../../../simulator/hardware/disk-throttle.ts';
 import { labCluster } from '../../support/lab.ts';
 
 const [DEVICE] = labCluster({ limit: '1 GiB', disk: '100 MB/s' }).devices;

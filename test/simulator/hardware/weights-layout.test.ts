@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { createRingCosts } from '../../../engine/cost/ring-costs.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import { mapWeights } from '../../../simulator/hardware/weights-layout.ts';
+import { layOutWeights } from '../../../simulator/hardware/weights-layout.ts';
 
 const catalogue = loadCatalogue();
 const cluster = loadCluster('prima-home');
@@ -14,7 +14,7 @@ for (const ownFile of [false, true]) {
       const model = createNamedModel(catalogue, shape.name);
       const costs = createRingCosts(cluster, model, createWorkload());
       const stages = [{ device: 'D3', processor: 'cpu', from: 0, to: model.layers } as const];
-      const weights = mapWeights({ costs, stages, unified: false, isHead: true, outputInRam: true, ownFile });
+      const weights = layOutWeights({ costs, stages, unified: false, isHead: true, outputInRam: true, ownFile });
       for (let index = 0; index + 1 < model.layers; index++) {
         assert.is(weights.layer(index)?.to, weights.layer(index + 1)?.from);
       }

@@ -4,9 +4,11 @@ import type { Steps } from '../../../simulator/event-loop/effect.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
+import { pageFaults } from '../../../simulator/hardware/page-faults.ts';
+import { prefetchWillneed } from '../../../simulator/hardware/prefetch.ts';
 import { createWeightsReader } from '../../../simulator/hardware/weights-reader.ts';
 import { createPageCache } from '../../../simulator/page-cache/page-cache.ts';
-import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
+import { MEASURED_OS_RATES, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
 import { near } from '../../support/near.ts';
 
 const MB = 1e6;
@@ -31,7 +33,7 @@ function lab(policy: PagePolicy, limit = Number.POSITIVE_INFINITY) {
       access: 'sequential',
       usesPagesAsTheyCome: false,
       readsInOneGo: false,
-      kernel: MEASURED_KERNEL,
+      osRates: MEASURED_OS_RATES,
       readAhead: 0,
     },
     chunkBytes: 33 * MB,
@@ -43,7 +45,7 @@ function lab(policy: PagePolicy, limit = Number.POSITIVE_INFINITY) {
 
 test('MADV_WILLNEED submits as fast as the processor goes (1.65 GB/s), and the disk brings it in order', () => {
   const { simulation, cache, reader, ends } = lab(TWO_LISTS);
-  simulation.run(simulation.spawn('prefetch', reader.prefetch({ from: 0, to: 330 * MB }, 'willneed')));
+  simulation.run(simulation.spawn('prefetch', prefetchWillneed(reader, { from: 0, to: 330 * MB })));
   near(simulation.now, 0.2);
   assert.is(cache.usage().reading, 330 * MB);
   simulation.run();
@@ -55,7 +57,7 @@ test('MADV_WILLNEED submits as fast as the processor goes (1.65 GB/s), and the d
 
 test('what is being read can not be dropped: MADV_WILLNEED waits where room is left only for page faults', () => {
   const { simulation, cache, reader, ends } = lab(TWO_LISTS, 99 * MB);
-  simulation.run(simulation.spawn('prefetch', reader.prefetch({ from: 0, to: 330 * MB }, 'willneed')));
+  simulation.run(simulation.spawn('prefetch', prefetchWillneed(reader, { from: 0, to: 330 * MB })));
   // Of 330 MB 264 have arrived when the last can be submitted: 0.02 s for the first chunk, and 2.64 s of the disk.
   assert.ok(simulation.now >= 2.66 && simulation.now < 2.68, String(simulation.now));
   simulation.run();
@@ -79,17 +81,17 @@ test('what MADV_WILLNEED brought is mapped by its first use, at 11 GB/s; what fa
     assert.is(left.length, 2);
 
     function* bringAndUse(): Steps {
-      if (reads === 'willneed') yield* reader.prefetch(all, reads);
-      else yield* reader.need(all);
+      if (reads === 'willneed') yield* prefetchWillneed(reader, all);
+      else yield* pageFaults(reader, { range: all });
       yield hold(5);
-      for (let use = 0; use < 2; use++) left.push(yield* reader.need(all, 0.1));
+      for (let use = 0; use < 2; use++) left.push(yield* pageFaults(reader, { range: all, seconds: 0.1 }));
     }
   }
 });
 
-test('nobody waits for what the kernel reads ahead', () => {
+test('nobody waits for what the operating system reads ahead', () => {
   const { simulation, reader, ends } = lab({ name: 'linux', readAhead: 2 * MB, overhead: 0 });
-  simulation.run(simulation.spawn('use', reader.need({ from: 0, to: 4 * MB })));
+  simulation.run(simulation.spawn('use', pageFaults(reader, { range: { from: 0, to: 4 * MB } })));
   near(simulation.now, 0.04);
   simulation.run();
   near(simulation.now, 0.06);

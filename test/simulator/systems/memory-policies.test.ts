@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Prefetch, Release } from '../../../engine/plan/weights-policy.ts';
-import { MEASURED_KERNEL, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
+import { MEASURED_OS_RATES, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { LAB_MODEL, LAB_SHARE, labCluster, labPinnedBytes, labPlan, NO_BUFFERS } from '../../support/lab.ts';
 
@@ -12,7 +12,11 @@ const LIMIT = 640 * MIB;
 
 /** One mechanism for all cells: the kernel's two lists, at the disk's readahead of each row. */
 function policyOf({ release }: Cell): PagePolicy {
-  return { name: 'linux-two-list', readAhead: release === 'pinned' ? 128 * 2 ** 10 : 8 * MIB, kernel: MEASURED_KERNEL };
+  return {
+    name: 'linux-two-list',
+    readAhead: release === 'pinned' ? 128 * 2 ** 10 : 8 * MIB,
+    osRates: MEASURED_OS_RATES,
+  };
 }
 
 /** block/blk-throttle.c, DFL_THROTL_SLICE. */
