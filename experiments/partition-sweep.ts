@@ -1,141 +1,122 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { createNamedModel, loadCatalogue, loadClusterFile } from '../datasets/load.ts';
-import type { Statement } from '../datasets/statements.ts';
-import type { Cluster } from '../engine/hardware/cluster.ts';
-import type { ProcessorKind } from '../engine/hardware/device.ts';
 import { InputError } from '../engine/input/input-error.ts';
-import type { Model } from '../engine/model/model.ts';
-import { createWorkload } from '../engine/model/workload.ts';
-import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
-import { divisors } from '../engine/schedule/scheduler.ts';
-import { runExperiment } from './lib/cli.ts';
-import { renderReport } from './lib/report.ts';
-import { checkOutput, writeFiles } from './lib/write.ts';
-import { type Choice, chooseBy } from './partition-sweep/choices.ts';
-import { fingerprintOf } from './partition-sweep/fingerprint.ts';
-import { groupLandscape } from './partition-sweep/groups.ts';
-import { INTERRUPTED } from './partition-sweep/interrupt.ts';
-import { gatherLandscape, type Landscape } from './partition-sweep/landscape.ts';
-import { type PartitionOptions, partitionOptions } from './partition-sweep/options.ts';
+import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';
+import { readChoices, readCount } from '../engine/terminal/options.ts';
+import { askSchedulers } from './partition-sweep/choices.ts';
+import { bestTable, choiceTable } from './partition-sweep/columns.ts';
+import { extentText, failuresText, findingsOf } from './partition-sweep/findings.ts';
+import { readInputs } from './partition-sweep/inputs.ts';
+import { gatherLandscape, groupLandscape } from './partition-sweep/landscape.ts';
 import { writePointsCsv } from './partition-sweep/points-csv.ts';
 import { openPointsFile, readPoints } from './partition-sweep/points-file.ts';
-import { partitionReport } from './partition-sweep/report.ts';
-import { runSweep } from './partition-sweep/run.ts';
-import { sampleNumbers } from './partition-sweep/sample.ts';
-import { summarise, summaryJson } from './partition-sweep/summary.ts';
-import { createSweeper, type Sweeper, type SweepSetting } from './partition-sweep/sweeper.ts';
-import { partitionText } from './partition-sweep/terminal.ts';
-import { thousands } from './partition-sweep/text.ts';
+import { POLICIES, type PolicyName } from './partition-sweep/policies.ts';
+import { partitionPage } from './partition-sweep/report.ts';
+import { announce, INTERRUPTED, runSweep } from './partition-sweep/run.ts';
+import { sampleNumbers } from './partition-sweep/space.ts';
+import type { GpuLevels } from './partition-sweep/splits.ts';
+import { summarise, summaryData } from './partition-sweep/summary.ts';
+import { fingerprintOf } from './partition-sweep/sweeper.ts';
+import { terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { choice, choices, count, flag, option, text } from './report/options.ts';
+import { RECLAIMS } from './rounds/rounds.ts';
 
-/** Seconds for one integer program; those of a home take well under one. */
-const SOLVER_SECONDS = 20;
+/** Rows of the table of the fastest plans on a terminal; the page has more. */
+const BEST_ROWS = 5;
 
-/** A sweep's inputs, read. */
-interface Inputs {
-  readonly options: PartitionOptions;
-  readonly cluster: Cluster;
-  readonly statements: readonly Statement[];
-  readonly model: Model;
-  readonly setting: SweepSetting;
-  readonly sweeper: Sweeper;
-}
-
-async function sweep(options: PartitionOptions): Promise<void> {
-  checkOutput(options.out);
-  const inputs = readInputs(options);
-  const { setting, sweeper } = inputs;
-  const numbers = sampleNumbers(sweeper.space.size, options.mostPlans, options.seed);
-  const settings = fingerprintOf(setting, options);
-  const file = openPointsFile({ directory: options.out, fingerprint: settings, numbers, restart: options.restart });
-  announce(sweeper, numbers.length, file.done);
-  const { done, stopped } = await runSweep({ setting, sweeper, numbers, file, workers: options.workers });
-  file.close();
-
-  const landscape = gatherLandscape(readPoints(file.path), done);
-  if (landscape.ranking.length === 0 && !stopped) {
-    const kinds = [...landscape.failures.keys()].join(', ');
-    throw new InputError(
-      '--model',
-      `none of the ${done} plans can be run (${kinds}); choose a smaller model or context`,
-    );
-  }
-  if (landscape.ranking.length > 0) {
-    const groups = groupLandscape(landscape, sweeper.space);
-    const choices = await askSchedulers(inputs, landscape);
-    const { space } = sweeper;
-    const summary = summarise({ ...sweeper, settings, wanted: numbers.length, landscape, groups, choices });
-    const devices = setting.cluster.devices.map(({ name }) => name);
-    writePointsCsv(join(options.out, 'points.csv'), readPoints(file.path), space, devices);
-    const json = summaryJson(summary);
-    const report = renderReport(partitionReport({ ...inputs, ...sweeper, landscape, summary }));
-    writeFiles(
-      options.out,
-      new Map([
-        ['report.html', report],
-        ['summary.json', json],
-      ]),
-    );
-    const text = `${partitionText(summary)}\nReport: ${options.out}/report.html (beside it points.csv, points.jsonl, summary.json)\n`;
-    process.stdout.write(options.json ? json : text);
-  }
-  if (stopped) {
-    process.stderr.write(`stopped at ${done} of ${numbers.length} plans; the same command goes on from there\n`);
-    process.exitCode = INTERRUPTED;
-  }
-}
-
-function readInputs(options: PartitionOptions): Inputs {
-  const { cluster, statements } = loadClusterFile(options.cluster);
-  const model = createNamedModel(loadCatalogue(), options.model, '--model');
-  const { link: _, ...parts } = cluster;
-  const setting: SweepSetting = {
-    cluster: parts,
-    model,
-    workload: createWorkload({ context: options.context }),
-    reclaim: options.reclaim,
-    rounds: divisors(model.layers).filter((k) => k <= options.mostRounds),
-    step: options.step,
-    gpuLevels: options.gpuLevels,
-    outputs: outputsOf(cluster, options),
-    policies: options.policies,
-  };
-  return { options, cluster, statements, model, setting, sweeper: createSweeper(setting) };
-}
-
-/** Processors for the output layer. @throws InputError if the head has no GPU that was asked for */
-function outputsOf({ devices: [head] }: Cluster, { outputs }: PartitionOptions): readonly ProcessorKind[] {
-  const there: readonly ProcessorKind[] = head?.gpu === undefined ? ['cpu'] : ['cpu', 'gpu'];
-  const missing = outputs?.find((processor) => !there.includes(processor));
-  if (missing !== undefined) throw new InputError('--outputs', `the head ${head?.name} has no ${missing}; use cpu`);
-  return outputs ?? there;
-}
-
-/** Says how large the space is, and how much of it is to be simulated, before it begins. */
-function announce({ space }: Sweeper, wanted: number, done: number): void {
-  const sizes = space.sizes.map(({ rounds, size }) => `${thousands(size)} with k = ${rounds}`).join(', ');
-  const drawn = wanted < space.size ? `; ${thousands(wanted)} of them, drawn at random, are simulated` : '';
-  const there = done > 0 ? `; ${thousands(done)} are there already` : '';
-  process.stderr.write(`${thousands(space.size)} plans (${sizes})${drawn}${there}\n`);
-}
-
-async function askSchedulers(
-  { options, cluster, model, setting, sweeper }: Inputs,
-  landscape: Landscape,
-): Promise<Choice[]> {
-  const solver = await loadIntegerSolver(SOLVER_SECONDS);
-  try {
-    const { workload, policies } = setting;
-    const parts = { ...sweeper, cluster, model, workload, policies, solver, landscape };
-    return options.schedulers.map((scheduler) => chooseBy(scheduler, parts));
-  } finally {
-    solver.dispose();
-  }
-}
-
-await runExperiment<PartitionOptions>({
+await runExperiment({
   name: 'partition-sweep',
   description:
     'Simulates every plan of a ring, or a sample: windows, GPU layers, rounds and weights policies; and shows where in that landscape each scheduler’s plan lies.',
-  configure: partitionOptions,
-  run: sweep,
+  options: {
+    cluster: text('--cluster <key>', 'a cluster of datasets/clusters, or a file', 'prima-home'),
+    model: text('--model <name>', 'a model by name, with :mix if wanted', 'Llama-3-70B'),
+    context: count('--context <n>', 'tokens in the KV cache', { default: 1024, least: 0 }),
+    reclaim: choice('--reclaim <policy>', `how the OS reclaims: ${RECLAIMS.join(', ')}`, RECLAIMS, 'os'),
+    mostRounds: count('--most-rounds <k>', 'largest number of rounds; all that divide the layers', {
+      default: 8,
+      most: 1000,
+    }),
+    step: count('--step <layers>', "grid of the devices' shares, in layers of the model over all rounds", {
+      default: 4,
+      most: 1000,
+    }),
+    gpuLevels: option(
+      '--gpu-levels <n>',
+      'GPU layers per window: 1 as many as fit, n from none to those, or all',
+      (name, given): GpuLevels => (given === 'all' ? 'all' : readCount(name, given, 1, 1000)),
+      { default: '1' },
+    ),
+    outputs: option(
+      '--outputs <list>',
+      'of cpu, gpu: where the head runs the output layer (default: all it has)',
+      (name, given) => readChoices(name, given, ['cpu', 'gpu'] as const),
+    ),
+    policies: option(
+      '--policies <list>',
+      `of ${POLICIES.join(', ')}`,
+      (name, given): PolicyName[] => readChoices(name, given, POLICIES),
+      { default: POLICIES.join(','), shown: 'all' },
+    ),
+    mostPlans: count('--most-plans <n>', 'a larger space is sampled at random', { default: 100_000 }),
+    // Schedulers that plan rings; milp only confirms optimal.
+    schedulers: choices('--schedulers <list>', `of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
+      'halda',
+      'halda-repaired',
+      'optimal',
+      'ring-aware',
+      'memory-ratio',
+      'compute-ratio',
+      'single-device',
+    ]),
+    workers: option('--workers <n>', 'threads', (name, given) => readCount(name, given, 1, 256), {
+      default: String(Math.min(availableParallelism(), 256)),
+      shown: 'one per core',
+    }),
+    restart: flag('--restart', 'discard what an earlier sweep left in --out'),
+  },
+  seed: { help: 'decides the sample' },
+  json: 'summary.json',
+  files: ['points.csv', 'points.jsonl'],
+  examples: `A sweep that was stopped continues where it was when it is started again with the same options.
+
+Example:
+  tsx experiments/partition-sweep.ts --model Llama-3-8B --step 2 --policies none,populate`,
+  async run(options, { progress }) {
+    const { out: directory, mostPlans, seed, restart, workers } = options;
+    const inputs = readInputs(options);
+    const { setting, sweeper } = inputs;
+    const numbers = sampleNumbers(sweeper.space.size, mostPlans, seed);
+    const settings = fingerprintOf(setting, { mostPlans, seed });
+    const file = openPointsFile({ directory, fingerprint: settings, numbers, restart });
+    announce(sweeper.space, numbers.length, file.done);
+    const { done, stopped } = await runSweep({ setting, sweeper, numbers, file, workers, progress });
+    file.close();
+    if (stopped) {
+      process.stderr.write(`stopped at ${done} of ${numbers.length} plans; the same command goes on from there\n`);
+      process.exitCode = INTERRUPTED;
+    }
+
+    const landscape = gatherLandscape(readPoints(file.path), done);
+    if (landscape.ranking.length === 0) {
+      if (stopped) return undefined;
+      const kinds = [...landscape.failures.keys()].join(', ');
+      const problem = `none of the ${done} plans can be run (${kinds}); choose a smaller model or context`;
+      throw new InputError('--model', problem);
+    }
+    const groups = groupLandscape(landscape, sweeper.space);
+    const chosen = await askSchedulers(options.schedulers, inputs, landscape);
+    const summary = summarise({ ...sweeper, settings, wanted: numbers.length, landscape, groups, choices: chosen });
+    const devices = setting.cluster.devices.map(({ name }) => name);
+    writePointsCsv(join(directory, 'points.csv'), readPoints(file.path), sweeper.space, devices);
+    return {
+      subtitle: extentText(summary),
+      findings: findingsOf(summary),
+      data: summaryData(summary),
+      text: [terminalTable(choiceTable(summary)), terminalTable(bestTable(summary, BEST_ROWS)), failuresText(summary)],
+      page: partitionPage({ ...inputs, ...sweeper, landscape, summary }),
+      written: ['points.csv', 'points.jsonl'],
+    };
+  },
 });

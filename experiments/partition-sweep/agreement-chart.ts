@@ -1,10 +1,8 @@
 import { formatSeconds } from '../../engine/terminal/format.ts';
-import { type Figure, lineChart } from '../lib/chart.ts';
+import { type Figure, lineChart } from '../report/charts/chart.ts';
 import type { Landscape } from './landscape.ts';
-import type { Mark } from './marks.ts';
-import { outlined } from './outlined.ts';
+import { type Mark, outlined, POLICY_COLOURS } from './marks.ts';
 import { POLICIES } from './policies.ts';
-import { POLICY_COLOURS } from './policy-colours.ts';
 import type { Space } from './space.ts';
 
 /** Points that a browser still draws at once; of more, every so-manieth by rank is drawn. */

@@ -3,12 +3,13 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
+import { type IntegerSolver, loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
+import type { PartitionInputs } from './inputs.ts';
 import type { Judged } from './judge.ts';
 import { fasterThan, type Landscape } from './landscape.ts';
 import type { PolicyName } from './policies.ts';
-import { withPolicy } from './with-policy.ts';
+import { withPolicy } from './policies.ts';
 
 /** What a scheduler chose, and where it lies in the landscape. */
 export type Choice =
@@ -30,7 +31,7 @@ export interface JudgedChoice {
   readonly bestPolicy: { readonly policy: PolicyName; readonly seconds: number } | undefined;
 }
 
-export interface ChoiceParts {
+interface ChoiceParts {
   readonly cluster: Cluster;
   readonly model: Model;
   readonly workload: Workload;
@@ -41,8 +42,27 @@ export interface ChoiceParts {
   readonly landscape: Landscape;
 }
 
+/** Seconds for one integer program; those of a home take well under one. */
+const SOLVER_SECONDS = 20;
+
+/** Asks every scheduler for its plan, and judges it. */
+export async function askSchedulers(
+  schedulers: readonly SchedulerName[],
+  { cluster, model, setting, sweeper }: PartitionInputs,
+  landscape: Landscape,
+): Promise<Choice[]> {
+  const solver = await loadIntegerSolver(SOLVER_SECONDS);
+  try {
+    const { workload, policies } = setting;
+    const parts: ChoiceParts = { ...sweeper, cluster, model, workload, policies, solver, landscape };
+    return schedulers.map((scheduler) => chooseBy(scheduler, parts));
+  } finally {
+    solver.dispose();
+  }
+}
+
 /** Asks a scheduler for its plan and judges it as the plans of the sweep were; it need not be one of them. */
-export function chooseBy(scheduler: SchedulerName, parts: ChoiceParts): Choice {
+function chooseBy(scheduler: SchedulerName, parts: ChoiceParts): Choice {
   const { cluster, model, workload, solver, landscape, costs, judge } = parts;
   const scheduled = SCHEDULERS[scheduler].plan({ belief: cluster, model, workload }, solver);
   if (scheduled.plan === undefined) return { scheduler, status: 'none', message: scheduled.message };

@@ -8,7 +8,13 @@ import type { TokenInterval } from '../../engine/trace/trace.ts';
 import { simulatedReclaim } from '../../simulator/options.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { Reclaim } from '../rounds/rounds.ts';
-import { CHUNK_BYTES, EXTENT_BYTES } from './granularity.ts';
+
+/**
+ * Extents of the page cache and reads of prefetching threads in a sweep, bytes: larger than the simulator's own, for a
+ * fraction of its events. test/bench/sweep.ts measures what that does to the TPOT.
+ */
+export const EXTENT_BYTES = 16 * 2 ** 20;
+export const CHUNK_BYTES = 512 * 2 ** 20;
 
 /** What a plan takes, or why it can't be run. */
 export type Judged =

@@ -1,9 +1,8 @@
 import type { Annotation, Data } from 'plotly.js-dist-min';
 import { quantile } from '../../engine/trace/quantile.ts';
-import { type Figure, INK, lineChart } from '../lib/chart.ts';
-import type { Group } from './groups.ts';
-import { type Mark, MIXED } from './marks.ts';
-import { outlined } from './outlined.ts';
+import { type Figure, INK, lineChart } from '../report/charts/chart.ts';
+import type { Group } from './landscape.ts';
+import { type Mark, MIXED, outlined } from './marks.ts';
 import { POLICIES } from './policies.ts';
 
 const BOX_WIDTH = 0.66;

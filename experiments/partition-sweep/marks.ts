@@ -1,3 +1,4 @@
+import type { Data } from 'plotly.js-dist-min';
 import { planShares } from '../../engine/plan/plan.ts';
 import { enumerate, formatSeconds } from '../../engine/terminal/format.ts';
 import { markOf, type SchedulerMark } from '../report/charts/scheduler-marks.ts';
@@ -5,7 +6,7 @@ import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { type PolicyName, policyOf } from './policies.ts';
 
-/** Devices that do different things with their weights. */
+/** The policy of a plan whose devices do different things with their weights. */
 export const MIXED = 'mixed';
 
 /** A plan that schedulers chose, as charts mark it: schedulers with the same plan share one mark. */
@@ -42,3 +43,18 @@ export function marksOf(choices: readonly Choice[]): Mark[] {
     };
   });
 }
+
+/** A mark with a white rim, which sets it off from what lies below it. */
+export function outlined(trace: Data): Data {
+  const marker = 'marker' in trace ? trace.marker : undefined;
+  return { ...trace, marker: { ...marker, line: { color: '#ffffff', width: 1.5 } } } as Data;
+}
+
+/** From viridis, so that policies look unlike the schedulers' marks; its end, too light on white, is darker. */
+export const POLICY_COLOURS: Readonly<Record<PolicyName, string>> = {
+  none: '#440154',
+  willneed: '#3b528b',
+  populate: '#21918c',
+  drop: '#5ec962',
+  pinned: '#c8b100',
+};

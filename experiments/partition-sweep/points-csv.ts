@@ -1,5 +1,5 @@
 import { appendFileSync, closeSync, openSync, renameSync } from 'node:fs';
-import { type CsvValue, toCsv } from '../lib/csv.ts';
+import { type CsvValue, toCsv } from '../report/csv.ts';
 import type { Point } from './points-file.ts';
 import type { Space } from './space.ts';
 

@@ -1,9 +1,8 @@
-import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, truncateSync } from 'node:fs';
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, readSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '../../engine/input/input-error.ts';
-import { completeLines, type Line } from './complete-lines.ts';
-import { differences, type Fingerprint } from './fingerprint.ts';
 import type { Judged } from './judge.ts';
+import { differences, type Fingerprint } from './sweeper.ts';
 
 /** A plan of the space by its number, and what it takes. */
 export type Point = Judged & { readonly plan: number };
@@ -102,4 +101,39 @@ function parse(path: string, { text, number }: Line): Record<string, unknown> {
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {}
   throw new InputError(`${path}:${number}`, `is not JSON${AGAIN}`);
+}
+
+const NEWLINE = 10;
+const BLOCK_BYTES = 2 ** 16;
+
+export interface Line {
+  readonly text: string;
+  /** From 1. */
+  readonly number: number;
+  /** Byte after its end. */
+  readonly end: number;
+}
+
+/** The lines of a file that end in a newline, one after the other: what is behind the last newline is no line yet. */
+export function* completeLines(path: string): Generator<Line> {
+  const file = openSync(path, 'r');
+  try {
+    const block = Buffer.alloc(BLOCK_BYTES);
+    let begun = Buffer.alloc(0);
+    let [number, end] = [0, 0];
+    for (;;) {
+      const count = readSync(file, block);
+      if (count === 0) return;
+      let data = Buffer.concat([begun, block.subarray(0, count)]);
+      for (let at = data.indexOf(NEWLINE); at >= 0; at = data.indexOf(NEWLINE)) {
+        number += 1;
+        end += at + 1;
+        yield { text: data.toString('utf8', 0, at), number, end };
+        data = data.subarray(at + 1);
+      }
+      begun = data;
+    }
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,7 +1,8 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
-import type { Plan } from '../../engine/plan/plan.ts';
+import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import { type TurnLoad, turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
+import { EXTENT_BYTES } from './judge.ts';
 
 /**
  * What devices do with their weights, one name for all of them:
@@ -43,4 +44,20 @@ function nameOf({ prefetch, release }: WeightsPolicy): PolicyName | undefined {
   if (release === 'pinned') return 'pinned';
   if (release === 'drop') return prefetch === 'populate' ? 'drop' : undefined;
   return POLICIES.find((name) => name === prefetch);
+}
+
+/** The plan with another weights policy on all of its devices, whose windows are alike in all rounds. */
+export function withPolicy(plan: Plan, costs: RingCosts, policy: PolicyName): Plan {
+  const weights = planShares(plan).map(({ device, cpuLayers, gpuLayers, windows }) => {
+    const own = costs.devices.find(({ name }) => name === device) as DeviceCosts;
+    const load = {
+      rounds: windows,
+      layers: (cpuLayers + gpuLayers) / windows,
+      gpuLayers: gpuLayers / windows,
+      output: plan.output.device === device ? plan.output.processor : undefined,
+      extentBytes: EXTENT_BYTES,
+    };
+    return [device, weightsPolicy(policy, costs, own, load)] as const;
+  });
+  return { ...plan, weights: Object.fromEntries(weights) };
 }

@@ -1,9 +1,13 @@
 import type { Statement } from '../../datasets/statements.ts';
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
-import { formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Block, ChartBlock, Report } from '../lib/report.ts';
+import { threeDigits } from '../../engine/terminal/format.ts';
+import { tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { Block, ChartBlock } from '../report/page/page.ts';
+import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { agreementChart, stride } from './agreement-chart.ts';
+import { bestTable, choiceTable, GROUP_COLUMNS } from './columns.ts';
+import { extentText, failuresText } from './findings.ts';
 import type { Landscape } from './landscape.ts';
 import { landscapeChart } from './landscape-chart.ts';
 import { type Mark, marksOf } from './marks.ts';
@@ -11,16 +15,6 @@ import { shareMap } from './share-map.ts';
 import type { Space } from './space.ts';
 import type { Summary } from './summary.ts';
 import type { SweepSetting } from './sweeper.ts';
-import {
-  BEST_COLUMNS,
-  bestCells,
-  CHOICE_COLUMNS,
-  choiceCells,
-  extentText,
-  failuresText,
-  findingsText,
-  thousands,
-} from './text.ts';
 
 export interface PartitionReportParts {
   readonly setting: SweepSetting;
@@ -35,21 +29,33 @@ export interface PartitionReportParts {
 const MOST_MAPS = 10;
 
 /** The page: the landscape with the schedulers' choices, maps of shares, the best plans, and what closed forms say. */
-export function partitionReport(parts: PartitionReportParts): Report {
+export function partitionPage(parts: PartitionReportParts): NonNullable<Results['page']> {
   const { setting, summary } = parts;
-  const { settings } = summary;
   const marks = marksOf(summary.choices);
   return {
     title: `Where the schedulers' plans lie: ${setting.model.name} on ${setting.cluster.name}`,
-    subtitle: `${extentText(summary)} · k = ${list(settings.rounds)} · shares in steps of ${settings.step} layers · ${gpuText(settings['gpu-levels'])} · output on ${list(settings.outputs)} · ${list(settings.policies)} · context of ${settings.context} tokens · reclaim ${settings.reclaim}`,
-    summary: findingsText(summary),
+    subtitle: subtitleOf(parts),
     sections: [
       { title: 'The landscape', blocks: landscapeBlocks(parts, marks) },
-      { title: 'Which device gets how much', blocks: [maps(parts, marks), bestTable(parts)] },
+      { title: 'Which device gets how much', blocks: [maps(parts, marks), bestBlock(summary)] },
       { title: 'What closed forms see of it', blocks: agreementBlocks(parts, marks) },
       { title: 'What this rests on', blocks: assumptions(parts) },
     ],
   };
+}
+
+function subtitleOf({ setting, summary }: PartitionReportParts): string {
+  const { settings } = summary;
+  return [
+    extentText(summary),
+    `k = ${list(settings.rounds)}`,
+    `shares in steps of ${settings.step} layers`,
+    gpuText(settings['gpu-levels']),
+    `output on ${list(settings.outputs)}`,
+    list(settings.policies),
+    `context of ${settings.context} tokens`,
+    `reclaim ${setting.reclaim}`,
+  ].join(' · ');
 }
 
 function gpuText(levels: string | number | undefined): string {
@@ -71,12 +77,7 @@ function landscapeBlocks({ summary }: PartitionReportParts, marks: readonly Mark
       note: 'Box: the middle half of the plans, with the median; whiskers reach to the fastest and the slowest. A mark stands beside the box of its own rounds and policy: the lower, the better. Marks below a whisker are between the grid’s points.',
       variants: [{ label: 'all', figure: landscapeChart(summary.groups, marks) }],
     },
-    {
-      kind: 'table',
-      title: 'What each scheduler chose',
-      columns: CHOICE_COLUMNS,
-      rows: summary.choices.map((choice) => choiceCells(choice, summary)),
-    },
+    tableBlock(choiceTable(summary), { title: 'What each scheduler chose' }),
     ...(failed === '' ? [] : [{ kind: 'text' as const, text: failed }]),
   ];
 }
@@ -100,13 +101,9 @@ function maps({ landscape, space, costs, setting, summary }: PartitionReportPart
   };
 }
 
-function bestTable({ summary }: PartitionReportParts): Block {
-  return {
-    kind: 'table',
-    title: `The ${summary.best.length} fastest plans`,
-    columns: BEST_COLUMNS,
-    rows: bestCells(summary.best),
-  };
+function bestBlock(summary: Summary): Block {
+  const { length } = summary.best;
+  return tableBlock(bestTable(summary, length), { title: `The ${length} fastest plans` });
 }
 
 function agreementBlocks({ landscape, space, summary }: PartitionReportParts, marks: readonly Mark[]): Block[] {
@@ -119,29 +116,12 @@ function agreementBlocks({ landscape, space, summary }: PartitionReportParts, ma
       note: `Below the line the simulation is faster than the closed forms: prefetching overlaps with other devices' turns. Above it, it is slower: what was dropped is read again.${drawn}`,
       variants: [{ label: 'all', figure: agreementChart(landscape, space, marks) }],
     },
-    {
-      kind: 'table',
-      fold: `By rounds and policy (over all plans the rank correlation is ${threeDigits(summary.agreement)})`,
-      columns: [
-        { title: 'rounds', label: true },
-        { title: 'policy', label: true },
-        { title: 'plans', align: 'right' },
-        { title: 'that run', align: 'right' },
-        { title: 'fastest', align: 'right' },
-        { title: 'slowest', align: 'right' },
-        { title: 'rank correlation with the closed forms', align: 'right' },
-      ],
-      rows: summary.groups.map(({ rounds, policy, plans, seconds, agreement }) => [
-        `k = ${rounds}`,
-        policy,
-        thousands(plans),
-        thousands(seconds.length),
-        seconds[0] === undefined ? '–' : formatSeconds(seconds[0]),
-        seconds.length === 0 ? '–' : formatSeconds(seconds.at(-1) as number),
-        Number.isNaN(agreement) ? '–' : threeDigits(agreement),
-      ]),
-      groups: true,
-    },
+    tableBlock(
+      { columns: GROUP_COLUMNS, rows: summary.groups, groups: true },
+      {
+        fold: `By rounds and policy (over all plans the rank correlation is ${threeDigits(summary.agreement)})`,
+      },
+    ),
   ];
 }
 

@@ -1,10 +1,9 @@
 import type { Data } from 'plotly.js-dist-min';
 import { formatSeconds } from '../../engine/terminal/format.ts';
-import { type Figure, lineChart } from '../lib/chart.ts';
-import { logTicks } from '../lib/chart-axis.ts';
+import { logTicks } from '../report/charts/axis.ts';
+import { type Figure, lineChart } from '../report/charts/chart.ts';
 import type { Landscape } from './landscape.ts';
-import type { Mark } from './marks.ts';
-import { outlined } from './outlined.ts';
+import { type Mark, outlined } from './marks.ts';
 import type { Space } from './space.ts';
 
 export interface ShareMapParts {

@@ -2,9 +2,11 @@ import { gpuLayerRoom } from '../../engine/cost/gpu-layer-room.ts';
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { ProcessorKind } from '../../engine/hardware/device.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { GpuLevels } from './gpu-choices.ts';
-import type { PolicyName } from './policies.ts';
-import { createSplits, type Split } from './splits.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { type PolicyName, withPolicy } from './policies.ts';
+import { createSplits, type GpuLevels, type Split } from './splits.ts';
 
 /** A plan of the space, by its numbers. */
 export interface SpacePoint extends Split {
@@ -71,4 +73,33 @@ export function createSpace({ costs, rounds, step, gpuLevels, outputs, policies 
       throw new RangeError(`there is no plan ${number}; the last of ${size} is ${size - 1}`);
     },
   };
+}
+
+/**
+ * Numbers of the plans to simulate, ascending: all of `size`, or `most` of them drawn at random without replacement
+ * (Floyd's algorithm: R. W. Floyd, J. Bentley, CACM 30(9), 1987), the same for the same seed.
+ */
+export function sampleNumbers(size: number, most: number, seed: number): Float64Array {
+  if (size <= most) return Float64Array.from({ length: size }, (_, index) => index);
+  const { next } = randomStream(seed, 'plans');
+  // Two draws of 32 bits: one reaches only the first 2³² plans.
+  const below = (bound: number): number => Math.floor(((Math.floor(next() * 2 ** 21) + next()) / 2 ** 21) * bound);
+  const drawn = new Set<number>();
+  for (let bound = size - most; bound < size; bound++) {
+    const number = below(bound + 1);
+    drawn.add(drawn.has(number) ? bound : number);
+  }
+  return Float64Array.from(drawn).sort();
+}
+
+/** The plan behind a point of the space. */
+export function pointPlan(costs: RingCosts, { rounds, output, windows, gpuLayers, policy }: SpacePoint): Plan {
+  const shares = costs.devices.map(({ name }, index) => ({
+    device: name,
+    layers: windows[index] as number,
+    gpuLayers: gpuLayers[index] as number,
+  }));
+  const head = costs.devices[0]?.name ?? '';
+  const plan = ringPlan({ scheduler: 'hand', head, rounds, windows: shares, outputProcessor: output });
+  return withPolicy(plan, costs, policy);
 }

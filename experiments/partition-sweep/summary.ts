@@ -1,12 +1,10 @@
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import { layersText } from '../report/plan-text.ts';
 import type { Choice } from './choices.ts';
-import type { Fingerprint } from './fingerprint.ts';
-import type { Group } from './groups.ts';
-import type { Failures, Landscape } from './landscape.ts';
-import { pointPlan } from './point-plan.ts';
-import { rankCorrelation } from './rank-correlation.ts';
-import type { Space, SpacePoint } from './space.ts';
+import type { Failures, Group, Landscape } from './landscape.ts';
+import { rankCorrelation } from './landscape.ts';
+import { pointPlan, type Space, type SpacePoint } from './space.ts';
+import type { Fingerprint } from './sweeper.ts';
 
 /** A plan of the space with its place in it. */
 export interface RankedPlan extends SpacePoint {
@@ -69,13 +67,13 @@ export function summarise({ settings, space, costs, wanted, landscape, groups, c
   };
 }
 
-/** As JSON; of each group its size and its extremes instead of every time. */
-export function summaryJson({ groups, ...summary }: Summary): string {
+/** The summary as summary.json has it: for each group its size, the least and the most seconds instead of all. */
+export function summaryData({ groups, ...summary }: Summary) {
   const shortened = groups.map(({ seconds, ...group }) => ({
     ...group,
     runnable: seconds.length,
     least: seconds[0],
     most: seconds.at(-1),
   }));
-  return `${JSON.stringify({ ...summary, groups: shortened }, undefined, 2)}\n`;
+  return { ...summary, groups: shortened };
 }

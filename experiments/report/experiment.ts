@@ -64,7 +64,11 @@ export interface Experiment<Specs extends OptionSpecs> {
   readonly out?: { readonly shown: string; readonly of: (options: OptionValues<Specs>) => string };
   /** Stands below the options in help. */
   readonly examples?: string;
-  readonly run: (options: OptionValues<Specs> & CommonOptions, frame: Frame) => Results | Promise<Results>;
+  /** Returns what was found, or nothing where there is nothing to publish. */
+  readonly run: (
+    options: OptionValues<Specs> & CommonOptions,
+    frame: Frame,
+  ) => Results | undefined | Promise<Results | undefined>;
 }
 
 /** What the frame offers while an experiment runs. */
@@ -86,6 +90,8 @@ export interface Results {
   readonly page?: Pick<Page, 'title' | 'sections'> & Partial<Page>;
   /** Texts of further files by path: tables as CSV, plans, traces. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Files that the experiment wrote to the folder of the results itself. */
+  readonly written?: readonly string[];
   /** Clusters whose quantities, with their sources, end the page. */
   readonly clusters?: readonly LoadedCluster[];
 }
@@ -108,7 +114,7 @@ export async function runExperiment<const Specs extends OptionSpecs>(experiment:
     const options = readCommandLine(experiment);
     const results = await experiment.run(options, frame);
     for (const bar of bars) bar.stop();
-    publish(experiment, results, options);
+    if (results !== undefined) publish(experiment, results, options);
   } catch (error) {
     for (const bar of bars) bar.stop();
     process.exitCode = reportError(error, experiment.name);
@@ -153,7 +159,7 @@ function seedOption({
 /** Writes all files, and prints. */
 function publish(
   { json: jsonName }: Pick<Experiment<OptionSpecs>, 'json'>,
-  { subtitle, findings, data, text, page, files = {}, clusters = [] }: Results,
+  { subtitle, findings, data, text, page, files = {}, written: before = [], clusters = [] }: Results,
   { json, out }: CommonOptions,
 ): void {
   const jsonText = typeof data === 'string' ? data : fileJson(data);
@@ -171,7 +177,7 @@ function publish(
     subtitle,
     ...text,
     wrapText(findings.join(' '), WIDTH).join('\n'),
-    savedLine(out, [...written.keys()]),
+    savedLine(out, [...before, ...written.keys()]),
   ];
   const shown = paragraphs.map((paragraph) => paragraph.trimEnd()).filter((paragraph) => paragraph !== '');
   process.stdout.write(`${shown.join('\n\n')}\n`);

@@ -6,7 +6,7 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
 import { judgeInParallel } from '../../experiments/partition-sweep/parallel.ts';
 import { POLICIES } from '../../experiments/partition-sweep/policies.ts';
-import { sampleNumbers } from '../../experiments/partition-sweep/sample.ts';
+import { sampleNumbers } from '../../experiments/partition-sweep/space.ts';
 import { createSweeper, type Sweeper, type SweepSetting } from '../../experiments/partition-sweep/sweeper.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { summarise } from './measure.ts';

@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { CHUNK_BYTES, EXTENT_BYTES } from '../../../experiments/partition-sweep/granularity.ts';
-import { sampleNumbers } from '../../../experiments/partition-sweep/sample.ts';
+import { CHUNK_BYTES, EXTENT_BYTES } from '../../../experiments/partition-sweep/judge.ts';
+import { sampleNumbers } from '../../../experiments/partition-sweep/space.ts';
 import { createSweeper } from '../../../experiments/partition-sweep/sweeper.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 

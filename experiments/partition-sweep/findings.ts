@@ -1,10 +1,6 @@
 import { formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
-import type { ReportColumn } from '../lib/report.ts';
-import { layersText } from '../report/plan-text.ts';
-import type { Choice, JudgedChoice } from './choices.ts';
-import { MIXED } from './marks.ts';
-import { policyOf } from './policies.ts';
-import type { RankedPlan, Summary } from './summary.ts';
+import type { JudgedChoice } from './choices.ts';
+import type { Summary } from './summary.ts';
 
 /** `26,272` */
 export function thousands(count: number): string {
@@ -21,9 +17,9 @@ export function extentText({ space, wanted, simulated, settings }: Summary): str
 }
 
 /** What was found: the best plan, the schedulers' distance from it, and how closed forms and simulation agree. */
-export function findingsText(summary: Summary): string {
+export function findingsOf(summary: Summary): string[] {
   const [best] = summary.best;
-  if (best === undefined) return `None of the ${thousands(summary.simulated)} plans can be run.`;
+  if (best === undefined) return [`None of the ${thousands(summary.simulated)} plans can be run.`];
   const sampled = summary.simulated < summary.space ? ' (of a sample: there may be faster ones)' : '';
   const judged = summary.choices.filter((choice) => choice.status === 'judged');
   const parts = judged
@@ -35,9 +31,7 @@ export function findingsText(summary: Summary): string {
     chosen,
     policyText(judged, best.seconds),
     `Closed forms and simulation order the plans alike with a rank correlation of ${threeDigits(summary.agreement)}.`,
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  ].filter((part) => part !== '');
 }
 
 /** ` (12 % of the plans are faster)` */
@@ -56,65 +50,6 @@ function policyText(judged: readonly JudgedChoice[], best: number): string {
   const [first] = gains;
   if (first === undefined) return '';
   return `Under the policy ${first.policy}, the layers of ${first.scheduler} would take ${formatSeconds(first.seconds)} (${formatDeviation(first.seconds / best)}).`;
-}
-
-export const CHOICE_COLUMNS: readonly ReportColumn[] = [
-  { title: 'scheduler', label: true },
-  { title: 'TPOT, simulated', align: 'right' },
-  { title: 'above the best found', align: 'right' },
-  { title: 'faster plans', align: 'right' },
-  { title: 'TPOT, predicted', align: 'right' },
-  { title: 'k', align: 'right' },
-  { title: 'output', label: true },
-  { title: 'policy', label: true },
-  { title: 'under the best policy', align: 'right' },
-  { title: 'layers: CPU+GPU' },
-];
-
-export function choiceCells(choice: Choice, summary: Summary): string[] {
-  const { scheduler, status } = choice;
-  if (status === 'none') return [scheduler, '–', '', '', '', '', '', '', '', choice.message];
-  const { plan } = choice;
-  const how = [String(plan.rounds), plan.output.processor, policyOf(plan) ?? MIXED];
-  const layers = layersText(plan);
-  if (status === 'unrunnable') return [scheduler, '–', '', '', '', ...how, '', `${layers}: ${choice.message}`];
-  const { seconds, ratio, faster, predicted, bestPolicy } = choice;
-  return [
-    scheduler,
-    formatSeconds(seconds),
-    formatDeviation(ratio),
-    `${thousands(faster)} (${formatPercent(faster / summary.runnable)})`,
-    formatSeconds(predicted),
-    ...how,
-    bestPolicy === undefined || bestPolicy.seconds >= seconds
-      ? 'its own'
-      : `${formatSeconds(bestPolicy.seconds)} ${bestPolicy.policy}`,
-    layers,
-  ];
-}
-
-export const BEST_COLUMNS: readonly ReportColumn[] = [
-  { title: 'rank', align: 'right' },
-  { title: 'plan', align: 'right' },
-  { title: 'TPOT, simulated', align: 'right' },
-  { title: 'TPOT, predicted', align: 'right' },
-  { title: 'k', align: 'right' },
-  { title: 'output', label: true },
-  { title: 'policy', label: true },
-  { title: 'layers: CPU+GPU' },
-];
-
-export function bestCells(best: readonly RankedPlan[]): string[][] {
-  return best.map((point, index) => [
-    String(index + 1),
-    String(point.plan),
-    formatSeconds(point.seconds),
-    formatSeconds(point.predicted),
-    String(point.rounds),
-    point.output,
-    point.policy,
-    point.layers,
-  ]);
 }
 
 /** How many plans can't be run and why, with an example of each kind; empty where all can. */

@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { pointPlan } from '../../../experiments/partition-sweep/point-plan.ts';
-import { policyOf } from '../../../experiments/partition-sweep/policies.ts';
-import { withPolicy } from '../../../experiments/partition-sweep/with-policy.ts';
+import { policyOf, withPolicy } from '../../../experiments/partition-sweep/policies.ts';
+import { pointPlan } from '../../../experiments/partition-sweep/space.ts';
 import { toyRing } from '../../support/toy-ring.ts';
 
 const device = (name: string, available: number) => ({ name, cpuLayer: 1, available, reloadRate: 1 });
