@@ -1,67 +1,46 @@
-import { loadClusterFile } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
-import { readChoice, readChoices, readNumber } from '../engine/terminal/options.ts';
-import { formatTable } from '../engine/terminal/table.ts';
-import { labJson } from './lab/lab-json.ts';
+import { LAB_SEED, labOptions, measureCells, SIZE_HELP } from './lab/experiment.ts';
 import { LAB_SIZES } from './lab/model.ts';
-import { onLab } from './lab/on-lab.ts';
-import { addLabOptions, type LabOptions, readLabOptions } from './lab/options.ts';
 import { LAB_POLICY_NAMES } from './lab/policies.ts';
-import { type LabResults, publishResults } from './lab/publish-results.ts';
-import { RESULT_COLUMNS, resultRow } from './lab/report.ts';
-import { ringSubtitle } from './lab/ring-subtitle.ts';
-import { runCells } from './lab/run-cells.ts';
-import { runExperiment } from './lib/cli.ts';
-import { renderReport } from './lib/report.ts';
-import { roundsCells } from './rounds-measured/cells.ts';
-import { findings, roundsMeasuredReport } from './rounds-measured/report.ts';
+import { resultsData, resultTable, ringSubtitle } from './lab/report.ts';
+import { terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { choice, choices, number, text } from './report/options.ts';
+import { findings, roundsCells, roundsMeasuredPage } from './rounds-measured/report.ts';
 
-interface Options extends LabOptions {
-  readonly size: string;
-  readonly policies: string;
-  readonly memory: string;
-  readonly disk: string;
-}
-
-const POLICIES = 'none,willneed,populate,drop,pinned';
-
-await runExperiment<Options>({
+await runExperiment({
   name: 'rounds-measured',
   description:
     "TPOT against the rounds of a ring that doesn't fit, measured on a lab and simulated (prima.cpp Fig. 2).",
-  configure: (command) =>
-    addLabOptions(command, { out: 'results/rounds-measured', files: 'report.html and cells.json', tokens: '6' })
-      .option('--size <name>', `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB)`, 'medium')
-      .option('--policies <list>', `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`, POLICIES)
-      .option('--memory <share>', 'of its weights that each device has room for', '0.62')
-      .option('--disk <rate>', 'of each device: small models need slow ones', '200 MB/s'),
-  run,
+  options: {
+    ...labOptions(6),
+    size: choice('--size <name>', SIZE_HELP, LAB_SIZES, 'medium'),
+    policies: choices(
+      '--policies <list>',
+      `what devices do with their weights: ${LAB_POLICY_NAMES.join(', ')}`,
+      LAB_POLICY_NAMES,
+      ['none', 'willneed', 'populate', 'drop', 'pinned'],
+    ),
+    memory: number('--memory <share>', 'of its weights that each device has room for', {
+      default: 0.62,
+      least: 0.1,
+      most: 2,
+    }),
+    disk: text('--disk <rate>', 'of each device: small models need slow ones', '200 MB/s'),
+  },
+  json: 'cells.json',
+  seed: LAB_SEED,
+  async run(options, frame) {
+    const { policies, memory: memoryShare, disk, size, tokens, seed } = options;
+    const diskRate = parseQuantity(disk, 'rate', '--disk');
+    const measured = await measureCells(options, roundsCells(policies, { memoryShare, diskRate }), frame);
+    const { results } = measured;
+    return {
+      subtitle: ringSubtitle(measured, { memoryShare, disk, tokens }),
+      findings: findings(results),
+      text: [terminalTable(resultTable(results))],
+      data: resultsData(measured, results, { size, policies, memoryShare, diskRate, tokens, seed }),
+      page: roundsMeasuredPage(measured),
+    };
+  },
 });
-
-async function run(options: Options): Promise<void> {
-  const { seed, tokens } = readLabOptions(options);
-  const size = readChoice('--size', options.size, LAB_SIZES);
-  const policies = readChoices('--policies', options.policies, LAB_POLICY_NAMES);
-  const memoryShare = readNumber('--memory', options.memory, 0.1, 2);
-  const diskRate = parseQuantity(options.disk, 'rate', '--disk');
-  const { cluster } = loadClusterFile('four-small');
-  const cells = roundsCells(policies, { memoryShare, diskRate });
-  const found = await onLab<LabResults>(
-    { cluster, models: options.models, size, seed },
-    cells.length,
-    async (session, progress) => {
-      const results = await runCells(session, cells, tokens, progress);
-      const subtitle = ringSubtitle(session, { memoryShare, disk: options.disk, tokens });
-      const json = labJson(session, results, { size, policies, memoryShare, diskRate, tokens, seed });
-      const report = renderReport(roundsMeasuredReport(session, results, subtitle));
-      return {
-        subtitle,
-        table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
-        findings: findings(results),
-        report,
-        json: ['cells.json', json],
-      };
-    },
-  );
-  publishResults(options, found);
-}

@@ -1,78 +1,55 @@
-import { loadClusterFile } from '../datasets/load.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { createModel } from '../engine/model/model.ts';
 import { readChoice } from '../engine/terminal/options.ts';
-import { formatTable } from '../engine/terminal/table.ts';
 import { cellName } from './lab/cell.ts';
-import { labJson } from './lab/lab-json.ts';
+import { stackedTraces } from './lab/chrome-trace.ts';
+import { LAB_SEED, labOptions, measureCells, SIZE_HELP } from './lab/experiment.ts';
 import { LAB_SHAPES, LAB_SIZES } from './lab/model.ts';
-import { onLab } from './lab/on-lab.ts';
-import { addLabOptions, type LabOptions, readLabOptions } from './lab/options.ts';
-import { type LabResults, publishResults } from './lab/publish-results.ts';
-import { RESULT_COLUMNS, resultRow } from './lab/report.ts';
-import { runCells } from './lab/run-cells.ts';
-import { stackedTraces } from './lab/stacked-traces.ts';
+import { resultsData, resultTable } from './lab/report.ts';
 import { NOT_COUNTED } from './lab/token-figures.ts';
-import { runExperiment } from './lib/cli.ts';
-import { renderReport } from './lib/report.ts';
+import { terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { flag, option, text } from './report/options.ts';
 import { allCells, quickCells } from './three-answers/cells.ts';
-import { threeAnswersReport } from './three-answers/report.ts';
+import { threeAnswersPage } from './three-answers/report.ts';
 import { findings } from './three-answers/summary.ts';
 
-interface Options extends LabOptions {
-  readonly size?: string;
-  readonly quick?: true;
-  readonly only?: string;
-}
-
-await runExperiment<Options>({
+await runExperiment({
   name: 'three-answers',
   description:
     'TPOT and bytes read of rings that do not fit: predicted, simulated, and measured on a lab (experiments/lab.ts).',
-  configure: (command) =>
-    addLabOptions(command, {
-      out: 'results/three-answers',
-      files: 'report.html, cells.json and a trace for each plan',
-      tokens: '7',
-    })
-      .option(
-        '--size <name>',
-        `of the model: ${LAB_SIZES.join(', ')} (0.6, 2.2, 4.3 GB); disks are as much slower as it is smaller; default: small with --quick, else medium`,
-      )
-      .option('--quick', 'a plan for each thing that is varied, in less than ten minutes, in place of all')
-      .option('--only <text>', 'plans whose name has this text, e.g. "k = 4" or "pinned"'),
-  run,
+  options: {
+    ...labOptions(7),
+    size: option(
+      '--size <name>',
+      `${SIZE_HELP}; disks are as much slower as it is smaller; default: small with --quick, else medium`,
+      (flag, given) => readChoice(flag, given, LAB_SIZES),
+    ),
+    quick: flag('--quick', 'a plan for each thing that is varied, in less than ten minutes, in place of all'),
+    only: text('--only <text>', 'plans whose name has this text, e.g. "k = 4" or "pinned"'),
+  },
+  json: 'cells.json',
+  files: ['traces/'],
+  seed: LAB_SEED,
+  async run(options, frame) {
+    const { quick, only = '', tokens, seed } = options;
+    const size = options.size ?? (quick ? 'small' : 'medium');
+    const { layer } = createModel(LAB_SHAPES[size], 'F16');
+    const cells = (quick ? quickCells : allCells)(layer.bytes).filter((cell) => cellName(cell).includes(only));
+    if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
+    const measured = await measureCells({ ...options, size }, cells, frame);
+    const { results, model } = measured;
+    const traces = results.map((result, index): [string, string] => [
+      `traces/${String(index + 1).padStart(3, '0')}.json`,
+      JSON.stringify(stackedTraces(result.traces)),
+    ]);
+    return {
+      subtitle: `${model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, ${NOT_COUNTED}`,
+      findings: findings(results, model.bytes),
+      text: [terminalTable(resultTable(results))],
+      data: resultsData(measured, results, { size, quick, only, tokens, seed }),
+      page: threeAnswersPage(measured),
+      files: Object.fromEntries(traces),
+    };
+  },
 });
-
-async function run(options: Options): Promise<void> {
-  const { seed, tokens } = readLabOptions(options);
-  const { cluster } = loadClusterFile('four-small');
-  const { quick = false, only = '' } = options;
-  const size = readChoice('--size', options.size ?? (quick ? 'small' : 'medium'), LAB_SIZES);
-  const { layer } = createModel(LAB_SHAPES[size], 'F16');
-  const cells = (quick ? quickCells : allCells)(layer.bytes).filter((cell) => cellName(cell).includes(only));
-  if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
-  const found = await onLab<LabResults>(
-    { cluster, models: options.models, size, seed },
-    cells.length,
-    async (session, progress) => {
-      const results = await runCells(session, cells, tokens, progress);
-      const subtitle = `${session.model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, ${NOT_COUNTED}`;
-      const json = labJson(session, results, { size, quick, only, tokens, seed });
-      const traces = results.map(({ traces }, index): [string, string] => [
-        `traces/${String(index + 1).padStart(3, '0')}.json`,
-        JSON.stringify(stackedTraces(traces)),
-      ]);
-      const report = renderReport(threeAnswersReport(session, results, subtitle));
-      return {
-        subtitle,
-        table: formatTable(RESULT_COLUMNS, results.map(resultRow)),
-        findings: findings(results, session.model.bytes),
-        report,
-        json: ['cells.json', json],
-        more: traces,
-      };
-    },
-  );
-  publishResults(options, found);
-}

@@ -8,42 +8,42 @@ import type { Trace } from '../../engine/trace/trace.ts';
 import type { Moment } from '../../simulator/observer.ts';
 import { MEASURED_OS_RATES, type PagePolicy } from '../../simulator/page-cache/policies.ts';
 import { simulate } from '../../simulator/simulate.ts';
-import { type LabCell, planOf } from './cell.ts';
+import { type LabCell, planOf, shareBytes } from './cell.ts';
 import type { LabFacts } from './facts.ts';
-import { shareBytes } from './share-bytes.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
-/** What two of the three answers take: probes' figures, and the cell. */
+/** What prediction and simulation take: the probes' figures and the cell. */
 export interface AnswersCase {
   readonly facts: LabFacts;
   readonly model: Model;
   readonly devices: readonly string[];
   readonly cell: LabCell;
-  /** What each device's throttle lets through, as measured, bytes per second. */
+  /** What each device's throttle lets through, as probed, bytes per second. */
   readonly diskRates: readonly number[];
-  /** Tokens of a run: one of the prompt, the others decoded. */
+  /** Tokens of a run: one of the prompt, the rest decoded. */
   readonly tokens: number;
 }
 
 export interface LabAnswers {
   readonly plan: Plan;
-  /** Sums, no overlap (prima.cpp A.3, Eqs. 11–19); its bytes are those of Eq. 15. */
+  /** Closed forms without overlap (prima.cpp A.3, Eqs. 11–19); the bytes are those of Eq. 15. */
   readonly predicted: Pick<TokenFigures, 'seconds' | 'bytes'>;
   readonly simulated: TokenFigures;
   readonly trace: Trace;
 }
 
-/** The program's buffers are in its own memory, which a lab adds to a device's limit. */
+/** The program's buffers are 0 here: they are part of its own memory, which a lab adds to a device's limit. */
 const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
 
 /**
- * How a lab differs from devices at home; what the helper thread asks for at once; extents so much smaller than a window
- * that it makes no difference that one which two windows share is never given back.
+ * How a lab differs from devices at home: each device has a file of its own part; the prefetching thread asks for 4 MiB
+ * at a time; and extents are so small that it doesn't matter that one which two windows share is never dropped.
  */
 const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
-/** block/blk-throttle.c, DFL_THROTL_SLICE. */
+/** Slice over which the disk's throttle counts (Linux, block/blk-throttle.c, DFL_THROTL_SLICE). */
 const SLICE_SECONDS = 0.1;
 
+/** Predicts and simulates a cell on the devices that the probes describe. */
 export function answersOf(parts: AnswersCase): LabAnswers {
   const { cell, devices, model } = parts;
   const plan = planOf(cell, devices, model);
@@ -54,7 +54,7 @@ export function answersOf(parts: AnswersCase): LabAnswers {
   return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
 }
 
-/** @param observe is told what is in memory, and when */
+/** @param observe called whenever residency changes */
 export function simulateCell(parts: AnswersCase, plan: Plan, observe?: (moment: Moment) => void): Trace {
   const { model, cell, facts } = parts;
   return simulate({
@@ -74,12 +74,12 @@ function workloadOf({ tokens }: AnswersCase): Workload {
   return createWorkload({ promptTokens: 1, outputTokens: tokens - 1, context: tokens });
 }
 
-/** While weights are read by the helper thread alone, page faults don't read ahead (MADV_RANDOM). */
-function pagePolicy({ prefetch }: LabCell, { readAhead }: LabFacts): PagePolicy {
-  return { name: 'linux-two-list', random: prefetch === 'populate', readAhead, osRates: MEASURED_OS_RATES };
+/** Where a thread populates weights, page faults don't read ahead (MADV_RANDOM). */
+function pagePolicy({ policy }: LabCell, { readAhead }: LabFacts): PagePolicy {
+  return { name: 'linux-two-list', random: policy.prefetch === 'populate', readAhead, osRates: MEASURED_OS_RATES };
 }
 
-/** The lab's devices as probes see them. */
+/** The lab's devices as the probes describe them. */
 function factsCluster({ facts, model, devices, cell, diskRates }: Omit<AnswersCase, 'tokens'>, plan: Plan): Cluster {
   const tokenBytes = RUNTIME.activationBytes * model.hiddenSize;
   const bandwidth = facts.linkBandwidth;
@@ -90,7 +90,7 @@ function factsCluster({ facts, model, devices, cell, diskRates }: Omit<AnswersCa
       const rate = diskRates[index] as number;
       return {
         name,
-        description: 'a device of the lab, as probes see it',
+        description: 'a device of the lab, as the probes describe it',
         os: 'linux',
         memory: { total: available + (facts.ownBytes[index] as number), available, swappable: 0, swapFree: 0 },
         cpu: facts.cpu,

@@ -2,64 +2,121 @@ import { roomForWeights } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import {
-  largestPinnedBytes,
-  type Prefetch,
-  type Release,
-  type WeightsPolicy,
-} from '../../engine/plan/weights-policy.ts';
-import { shareBytes } from './share-bytes.ts';
+import { fitPolicy, type Prefetch, type Release, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
+import type { DeviceLimits } from './cgroups/limits.ts';
+import type { LabFacts } from './facts.ts';
+import type { Lab } from './lab.ts';
+import { LAB_POLICIES, type LabPolicy } from './policies.ts';
 
-/** A plan on a lab, and what its devices have. */
+/** One run on a lab: how layers are placed, what devices do with their weights, and what each device has. */
 export interface LabCell {
   /** k */
   readonly rounds: number;
-  /** w: layers of each device's window, in the order of the ring. */
+  /** w: layers of each device's window, in ring order. */
   readonly windows: readonly number[];
-  readonly prefetch: Prefetch;
-  readonly release: Release;
-  /** Memory for weights on each device, as a part of those that it has. */
+  /** The same on every device; pinned weights may be as many as fit. */
+  readonly policy: WeightsPolicy;
+  /** Each device's memory for weights, as a share of the weights that it maps. */
   readonly memoryShares: readonly number[];
-  /** Of each device's disk, bytes per second. */
+  /** Each device's disk, bytes per second. */
   readonly diskRates: readonly number[];
 }
 
-/** The plan of a cell. What is pinned is as much as there is room for. */
-export function planOf(cell: LabCell, devices: readonly string[], model: Model): Plan {
-  const { rounds, prefetch, release } = cell;
-  const windows = devices.map((device, index) => ({ device, layers: cell.windows[index] ?? 0, gpuLayers: 0 }));
-  const plan = ringPlan({ scheduler: 'hand', head: devices[0] ?? '', rounds, windows, prefetch });
-  const weights = devices.map((device, index): [string, WeightsPolicy] => {
-    if (release !== 'pinned') return [device, { prefetch, release }];
+/** A cell of four equal devices: what the experiments vary. */
+export interface EqualCell {
+  readonly policy: LabPolicy;
+  readonly rounds: number;
+  /** Memory for weights, as a share of each device's weights. */
+  readonly memoryShare: number;
+  /** Bytes per second. */
+  readonly diskRate: number;
+  /** Layers of each device's window; equal unless given. */
+  readonly windows?: readonly number[];
+}
+
+const DEVICES = 4;
+const LAYERS = 32;
+
+/** @throws RangeError for windows that are not whole layers or don't add up to all of them */
+export function equalCell({ policy, rounds, memoryShare, diskRate, windows }: EqualCell): LabCell {
+  const each = <Value>(value: Value): Value[] => Array.from({ length: DEVICES }, () => value);
+  const layers = windows ?? each(LAYERS / DEVICES / rounds);
+  const all = rounds * layers.reduce((sum, one) => sum + one, 0);
+  if (!layers.every(Number.isInteger) || all !== LAYERS)
+    throw new RangeError(`${rounds} rounds of windows of ${layers.join(', ')} layers are not ${LAYERS} layers`);
+  const named = LAB_POLICIES[policy];
+  // With one round there is no room to read the unpinned rest of the only window while other devices compute.
+  const carried: WeightsPolicy = named.release === 'pinned' && rounds === 1 ? { ...named, prefetch: 'none' } : named;
+  return {
+    rounds,
+    windows: layers,
+    policy: carried,
+    memoryShares: each(memoryShare),
+    diskRates: each(diskRate),
+  };
+}
+
+/** The plan of a cell; `fit` becomes the bytes that fit beside a window, page tables and reads in progress. */
+export function planOf(
+  { rounds, windows, policy, memoryShares }: LabCell,
+  names: readonly string[],
+  model: Model,
+): Plan {
+  const devices = names.map((device, index) => ({ device, layers: windows[index] ?? 0, gpuLayers: 0 }));
+  const plan = ringPlan({ scheduler: 'hand', head: names[0] ?? '', rounds, windows: devices });
+  const weights = devices.map(({ device, layers }, index) => {
     const mapped = shareBytes(plan, model, device);
-    const room = roomForWeights((cell.memoryShares[index] as number) * mapped, mapped);
-    return [device, { prefetch, release, pinned: Math.floor(largestPinnedBytes({ rounds, mapped, room })) }];
+    const room = roomForWeights((memoryShares[index] as number) * mapped, mapped);
+    const output = plan.output.device === device ? model.output.bytes : 0;
+    return [device, fitPolicy(policy, { windows: Array(rounds).fill(layers * model.layer.bytes), output, room })];
   });
   return { ...plan, weights: Object.fromEntries(weights) };
 }
 
-/** `k = 4, populate, dropped, 62 % in memory, 400 MB/s`. */
+/** S: bytes of the weights that a device maps, with the output layer on the head. */
+export function shareBytes(plan: Plan, model: Model, device: string): number {
+  const own = plan.stages.filter((stage) => stage.device === device);
+  const layers = own.reduce((sum, { from, to }) => sum + to - from, 0) * model.layer.bytes;
+  return layers + (plan.output.device === device ? model.output.bytes : 0);
+}
+
+/** The limits that give each device the cell's share of memory for weights, beside what its process needs. */
+export function cellLimits(
+  { cluster, devices }: Pick<Lab, 'cluster' | 'devices'>,
+  { ownBytes }: Pick<LabFacts, 'ownBytes'>,
+  model: Model,
+  { cell, plan }: { readonly cell: LabCell; readonly plan: Plan },
+): DeviceLimits[] {
+  return devices.map((device, index) => ({
+    memory: (cell.memoryShares[index] as number) * shareBytes(plan, model, device) + (ownBytes[index] as number),
+    diskRate: cell.diskRates[index] as number,
+    cores: cluster.devices[index]?.cpu.cores ?? 1,
+  }));
+}
+
+/** `k = 4, populate, dropped, 62 % in memory, 400 MB/s`; where devices differ, their values are separated by slashes. */
 export function cellName(cell: LabCell): string {
   const { rounds, windows, memoryShares, diskRates } = cell;
   const shape = new Set(windows).size > 1 ? ` (windows of ${windows.join(', ')})` : '';
   const memory = `${eachOf(memoryShares.map((share) => 100 * share))} % in memory`;
-  return `k = ${rounds}${shape}, ${policyName(cell)}, ${memory}, ${eachOf(diskRates.map((rate) => rate / 1e6))} MB/s`;
+  return `k = ${rounds}${shape}, ${policyName(cell.policy)}, ${memory}, ${eachOf(diskRates.map((rate) => rate / 1e6))} MB/s`;
 }
 
-/** What is the same for all is said once. */
+/** Values of all devices, each different one once. */
 function eachOf(values: readonly number[]): string {
   return [...new Set(values.map((value) => value.toFixed(0)))].join('/');
 }
 
-const PREFETCHES = {
+const PREFETCH_NAMES: Readonly<Record<Prefetch | 'fit', string>> = {
   none: 'no prefetch',
   'willneed-whole': 'willneed in one call',
   willneed: 'willneed',
   populate: 'populate',
-} as const;
-const RELEASES = { none: '', drop: ', dropped', pinned: ', prefix pinned' } as const;
+  fit: 'populate where it fits',
+};
+const RELEASE_NAMES: Readonly<Record<Release, string>> = { none: '', drop: ', dropped', pinned: ', prefix pinned' };
 
 /** `populate, prefix pinned`. */
-export function policyName({ prefetch, release }: Pick<LabCell, 'prefetch' | 'release'>): string {
-  return `${PREFETCHES[prefetch]}${RELEASES[release]}`;
+export function policyName({ prefetch, release }: WeightsPolicy): string {
+  return `${PREFETCH_NAMES[prefetch]}${RELEASE_NAMES[release]}`;
 }

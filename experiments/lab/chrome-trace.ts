@@ -1,8 +1,8 @@
 import type { Cause } from '../../engine/cost/breakdown.ts';
-import type { ChromeEvent, ChromeTrace } from '../../engine/trace/perfetto.ts';
+import { type ChromeEvent, type ChromeTrace, perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { type Counter, LANES, type Lane, type TokenInterval, type Trace } from '../../engine/trace/trace.ts';
 
-/** The trace that perfettoTrace wrote: what `hearth run --trace` leaves for other programs. Times to a nanosecond. */
+/** Reads back a trace that perfettoTrace wrote (`hearth run --trace`). Times are exact to a nanosecond. */
 export function traceOfChrome({ traceEvents }: ChromeTrace): Trace {
   const names = (kind: string): ReadonlyMap<string, string> =>
     new Map(
@@ -42,4 +42,24 @@ export function traceOfChrome({ traceEvents }: ChromeTrace): Trace {
     .filter((name) => name !== 'tokens')
     .map((name) => ({ name, lanes: lanesOf(name) }));
   return { devices, spans, tokens, counters: [...counters.values()] };
+}
+
+/** Several traces in one Perfetto file, one above the other and aligned at time 0; devices are named `LABEL: DEVICE`. */
+export function stackedTraces(traces: Readonly<Record<string, Trace>>): ChromeTrace {
+  let offset = 0;
+  const events: ChromeEvent[] = [];
+  for (const [label, trace] of Object.entries(traces)) {
+    for (const event of perfettoTrace(trace).traceEvents) events.push(shifted(event, label, offset));
+    offset += trace.devices.length + 1;
+  }
+  return { traceEvents: events, displayTimeUnit: 'ms' };
+}
+
+/** An event whose process is `offset` further down, and whose process's name begins with the label. */
+function shifted(event: ChromeEvent, label: string, offset: number): ChromeEvent {
+  const { name, pid, args } = event;
+  const moved = { ...event, pid: pid + offset };
+  if (name === 'process_name') return { ...moved, args: { name: `${label}: ${args?.name}` } };
+  if (name === 'process_sort_index') return { ...moved, args: { sort_index: Number(args?.sort_index) + offset } };
+  return moved;
 }

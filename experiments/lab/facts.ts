@@ -4,36 +4,40 @@ import type { Cpu, Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
+import { shareBytes } from './cell.ts';
 import type { Lab } from './lab.ts';
 import { runInLab } from './ring.ts';
-import { shareBytes } from './share-bytes.ts';
 
-/** What probes find out about a lab: nothing that is judged is used. */
+/** What probes find out about a lab before its first cell; nothing is fitted to the runs that are judged. */
 export interface LabFacts {
-  /** Of every device: they share this machine's processors. */
+  /** The processor of every device: they share this machine's. */
   readonly cpu: Cpu;
-  /** Of the disk that all devices' parts lie on, without a throttle, bytes per second. */
+  /** The disk that all devices share, without a throttle, bytes per second. */
   readonly wholeDiskRate: number;
-  /** Page faults here and there that read nothing ahead, without a throttle, bytes per second. */
+  /** Page faults in random order that read nothing ahead, without a throttle, bytes per second. */
   readonly randomRate: number;
-  /** Bytes that the program takes on each device, beside weights and their page tables. */
+  /** Memory of each device's process, beside weights and their page tables, bytes. */
   readonly ownBytes: readonly number[];
-  /** Seconds from the end of a window to the beginning of the next device's, at the size of a token. */
+  /** Time from the end of a window to the start of the next device's, for the activations of one token. */
   readonly hopSeconds: number;
-  /** What links are held to, bytes per second. */
+  /** Limit of the links, bytes per second. */
   readonly linkBandwidth: number;
-  /** TPOT where everything is in memory. */
+  /** TPOT with all weights in memory. */
   readonly tokenSeconds: number;
-  /** How far the kernel reads ahead of page faults on this disk (read_ahead_kb), bytes. */
+  /** How far Linux reads ahead of page faults on this disk (read_ahead_kb), bytes. */
   readonly readAhead: number;
 }
 
-/** Tokens of a probing run; those that count are after the first, which reads the weights. */
+/** Tokens of the probing run; the first two, which read the weights, are not counted. */
 const TOKENS = 12;
+const NOT_COUNTED = 2;
 
 const UNLIMITED = { memory: 2 ** 42, diskRate: 1e12 };
 
-/** Runs a plan with all the memory that it wants. */
+/**
+ * Runs a plan with as much memory as it wants.
+ * @param file the whole model
+ */
 export async function probeLab(
   lab: Lab,
   model: Model,
@@ -43,8 +47,8 @@ export async function probeLab(
 ): Promise<LabFacts> {
   const limits = lab.cluster.devices.map((device) => ({ ...UNLIMITED, cores: device.cpu.cores }));
   const { trace, devices } = await runInLab(lab, { model: file, plan, tokens: TOKENS, limits, watched: true });
-  const tokens = trace.tokens.slice(2);
-  const pages = lab.cluster.devices.map(({ name }) => PAGE_TABLES * shareBytes(plan, model, name));
+  const tokens = trace.tokens.slice(NOT_COUNTED);
+  const pages = lab.devices.map((name) => PAGE_TABLES * shareBytes(plan, model, name));
   return {
     cpu,
     wholeDiskRate: disk.sequential,
@@ -57,12 +61,9 @@ export async function probeLab(
   };
 }
 
-/**
- * In decoded tokens but the first. A mean: what clocks are off by from device to device goes out over the ring, which
- * closes at the head.
- */
+/** The mean over all hops of the counted tokens: errors of the devices' clocks cancel out around the ring. */
 function meanHopSeconds({ spans, tokens }: Trace): number {
-  const from = tokens[2]?.start ?? 0;
+  const from = tokens[NOT_COUNTED]?.start ?? 0;
   const windows = spans.filter(({ lane, cause, start }) => lane === 'cpu' && cause === 'compute' && start >= from);
   const sorted = windows.toSorted((a, b) => a.start - b.start);
   const gaps = sorted.slice(1).flatMap(({ device, start }, index) => {

@@ -2,20 +2,27 @@ import { realpathSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { formatBytes } from '../../engine/terminal/format.ts';
 import { type Controllers, findControllers } from './cgroups/controllers.ts';
-import type { RunProgram } from './network.ts';
-import type { LabFiles } from './system.ts';
+import type { LabFiles, RunProgram } from './system.ts';
 
-/** What a lab needs of a machine, as it was found. */
+/** What a lab uses of a machine. */
 export interface LabGround {
   readonly controllers: Controllers;
-  /** `major:minor` of the disk that models lie on, as a whole. */
+  /** `major:minor` of the whole disk that holds the models. */
   readonly disk: string;
 }
 
+/** Programs that a lab runs, each with options under which it changes nothing. */
+const PROGRAMS = [
+  ['ip', 'netns', 'list'],
+  ['tc', '-V'],
+  ['dd', '--version'],
+] as const;
+
 /**
- * @param folder where models and their parts lie
+ * Checks whether a lab can be set up on this machine.
+ * @param folder where models and their parts are kept
  * @param bytes that will be written there
- * @returns the ground, or a line for everything that is missing
+ * @returns the ground, or a message for everything that is missing
  */
 export function findLabGround(
   files: LabFiles,
@@ -28,11 +35,7 @@ export function findLabGround(
   if (process.getuid?.() !== 0) missing.push('root: control groups and network namespaces are made by root; use sudo');
   const { found, missing: absent } = findControllers(files);
   missing.push(...absent);
-  for (const [program, ...options] of [
-    ['ip', 'netns', 'list'],
-    ['tc', '-V'],
-    ['dd', '--version'],
-  ] as const) {
+  for (const [program, ...options] of PROGRAMS) {
     try {
       run(program, ...options);
     } catch (error) {
@@ -42,17 +45,17 @@ export function findLabGround(
   const disk = wholeDisk(files, folder);
   if (disk === undefined)
     missing.push(
-      `a disk that can be throttled: ${folder} lies on none of its own (tmpfs, overlay); use another --models`,
+      `a disk that can be throttled: ${folder} is not on a disk of its own (tmpfs, overlay); use another --models`,
     );
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < bytes)
-    missing.push(`room in ${folder}: ${plainBytes(bavail * bsize)} are free, ${plainBytes(bytes)} are needed`);
+    missing.push(`space in ${folder}: ${formatBytes(bavail * bsize)} are free, ${formatBytes(bytes)} are needed`);
   const { memory, cpu, disk: throttle } = found;
   if (missing.length > 0 || disk === undefined || !memory || !cpu || !throttle) return { missing };
   return { controllers: { memory, cpu, disk: throttle }, disk };
 }
 
-/** The disk of a folder: throttles take whole disks, not their partitions. */
+/** The disk of a folder: throttles take whole disks, not partitions. */
 function wholeDisk(files: LabFiles, folder: string): string | undefined {
   const { dev } = statSync(folder);
   const [major, minor] = [(dev >> 8) & 0xfff, (dev & 0xff) | ((dev >> 12) & 0xfff00)];
@@ -61,8 +64,4 @@ function wholeDisk(files: LabFiles, folder: string): string | undefined {
   if (!files.exists(`${link}/partition`)) return `${major}:${minor}`;
   const parent = basename(dirname(realpathSync(link)));
   return files.read(`/sys/class/block/${parent}/dev`).trim();
-}
-
-function plainBytes(bytes: number): string {
-  return formatBytes(bytes);
 }

@@ -2,24 +2,25 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { createDeviceGroup, type DeviceGroup } from './cgroups/device-group.ts';
-import { endProcesses } from './end-processes.ts';
 import type { LabGround } from './ground.ts';
 import { formatLabName, processStart } from './name.ts';
 import { createLabNetwork, type DeviceNamespace, listNamespaces, removeNamespaces } from './network.ts';
-import { runProgram } from './run-program.ts';
-import { REAL_FILES } from './system.ts';
+import { endProcesses } from './processes.ts';
+import { REAL_FILES, runProgram } from './system.ts';
 
 /** A cluster on this machine: a network of its own, and control groups for its devices. */
 export interface Lab {
   readonly cluster: Cluster;
-  /** Of the cluster's devices, in their order. */
+  /** Names of the cluster's devices, in their order. */
+  readonly devices: readonly string[];
+  /** One per device, in the same order. */
   readonly namespaces: readonly DeviceNamespace[];
-  /** For the parts of models; goes with the lab. */
+  /** Holds the devices' parts of models; removed with the lab. */
   readonly folder: string;
   readonly ground: LabGround;
-  /** Groups for a run: a run's peaks and counts begin at nothing. */
+  /** New groups for a device, in place of those it had: peaks and counts start from zero. */
   createGroup(device: string): DeviceGroup;
-  /** Ends processes that are left, and removes all that the lab has made. May be called again. */
+  /** Ends the remaining processes and removes everything that the lab has made. May be called again. */
   close(): void;
 }
 
@@ -35,21 +36,20 @@ export function openLab(cluster: Cluster, ground: LabGround, models: string): La
       removeGroup(group);
       groups.delete(device);
     }
-    removeNamespaces(
-      runProgram,
-      listNamespaces(runProgram).filter((name) => name.startsWith(nameOf(''))),
-    );
+    const own = listNamespaces(runProgram).filter((name) => name.startsWith(nameOf('')));
+    removeNamespaces(runProgram, own);
     rmSync(folder, { recursive: true, force: true });
   };
-  // Whatever ends this process but SIGKILL: what that leaves, the next lab removes.
+  // Runs however this process ends, except by SIGKILL; the next lab removes what that leaves.
   process.once('exit', close);
-  const names = cluster.devices.map(({ name }) => name);
-  const links = names.map((_, index) => cluster.link(index, (index + 1) % names.length));
+  const devices = cluster.devices.map(({ name }) => name);
+  const links = devices.map((_, index) => cluster.link(index, (index + 1) % devices.length));
   return {
     cluster,
+    devices,
     ground,
     folder,
-    namespaces: createLabNetwork(runProgram, nameOf, names, links),
+    namespaces: createLabNetwork({ run: runProgram, nameOf, devices, links }),
     createGroup(device) {
       const old = groups.get(device);
       if (old !== undefined) removeGroup(old);

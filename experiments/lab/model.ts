@@ -5,7 +5,7 @@ import type { Shape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 
-/** Models of a lab: 32 layers, so that four devices can go eight rounds, and next to nothing besides. */
+/** What the models have in common: 32 layers, so that four devices can take eight rounds, and little else. */
 const COMMON = {
   architecture: 'llama',
   layers: 32,
@@ -15,13 +15,13 @@ const COMMON = {
   qkvBias: false,
 } as const;
 
-/** By name, with what 32 layers take as F16. */
+/** Models of a lab, with the size of 32 layers in F16. */
 export const LAB_SHAPES = {
-  /** 0.60 GB: a share of 151 MB. */
+  /** 0.60 GB, 151 MB on each of four devices. */
   small: { ...COMMON, name: 'Lab-0.3B', hiddenSize: 1024, ffnSize: 2048, heads: 8, kvHeads: 4 },
-  /** 2.2 GB: a share of 554 MB. */
+  /** 2.2 GB, 554 MB on each of four devices. */
   medium: { ...COMMON, name: 'Lab-1B', hiddenSize: 2048, ffnSize: 3584, heads: 16, kvHeads: 8 },
-  /** 4.3 GB: a share of 1074 MB, as the C prototype of the ring had. */
+  /** 4.3 GB, 1074 MB on each of four devices, as in the C prototype of the ring. */
   large: { ...COMMON, name: 'Lab-2B', hiddenSize: 2048, ffnSize: 8192, heads: 16, kvHeads: 16 },
 } as const satisfies Record<string, Shape>;
 export type LabSize = keyof typeof LAB_SHAPES;
@@ -29,7 +29,7 @@ export const LAB_SIZES = Object.keys(LAB_SHAPES) as LabSize[];
 
 const MIX: Mix = 'F16';
 
-/** A model with random weights in an existing folder; made unless it is there. @returns its file */
+/** A model with random weights, made unless the folder has it. @param folder exists @returns the model's file */
 export async function labModel(folder: string, size: LabSize, seed: number): Promise<string> {
   const shape = LAB_SHAPES[size];
   const path = join(folder, `${shape.name}-${MIX}-${seed}.gguf`);

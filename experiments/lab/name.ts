@@ -1,29 +1,42 @@
-/** What everything that a lab makes outside of its folder is called: `hearth-lab-PID-START-PART`. */
+import { join } from 'node:path';
+import type { LabFiles } from './system.ts';
+
+/** Name of everything that a lab makes outside its own folder: `hearth-lab-PID-START-PART`. */
 export interface LabName {
-  /** Of the process that made it. */
+  /** Id of the process that runs the lab. */
   readonly pid: number;
-  /** When that process started, in ticks of the system's clock: numbers of processes are used again. */
+  /** When that process started, in clock ticks since boot: process ids are reused. */
   readonly start: string;
+  /** Letters, digits and dashes: a device's name, `switch` or `parts`. */
   readonly part: string;
 }
 
-/** @param part letters, digits and dashes: a device's name, or `switch` */
 export function formatLabName({ pid, start, part }: LabName): string {
   return `hearth-lab-${pid}-${start}-${part}`;
 }
 
-/** Undefined for what no lab made. */
+/** `undefined` for a name that no lab gives. */
 export function parseLabName(name: string): LabName | undefined {
   const [, pid, start, part] = /^hearth-lab-(\d+)-(\d+)-([\w-]+)$/.exec(name) ?? [];
   return pid === undefined || start === undefined || part === undefined ? undefined : { pid: Number(pid), start, part };
 }
 
 /**
- * Field 22 of /proc/PID/stat (proc_pid_stat(5)); the second, the program's name, may have spaces and brackets.
- * @throws RangeError for a text that is none
+ * A process's start time: field 22 of /proc/PID/stat (proc_pid_stat(5)). Fields are counted from the last `)`, since
+ * field 2, the program's name, may contain spaces and brackets.
+ * @throws RangeError for any other text
  */
 export function processStart(stat: string): string {
   const field = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   if (field === undefined || !/^\d+$/.test(field)) throw new RangeError(`"${stat}" is no /proc/PID/stat`);
   return field;
+}
+
+/** Whether the process that gave a name still runs: a process with its id that started at the same time. */
+export function isLabAlive(files: Pick<LabFiles, 'read'>, { pid, start }: LabName): boolean {
+  try {
+    return processStart(files.read(join('/proc', String(pid), 'stat'))) === start;
+  } catch {
+    return false;
+  }
 }

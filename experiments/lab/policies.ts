@@ -1,21 +1,16 @@
-import type { Prefetch, Release } from '../../engine/plan/weights-policy.ts';
+import { FIT_POLICY, NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 
-interface Policy {
-  readonly prefetch: Prefetch;
-  readonly release: Release;
-}
-
-/** What devices of a lab do with their weights, by a short name for command lines. */
+/** What the devices of a lab do with their weights, by the names that command lines use. */
 export const LAB_POLICIES = {
-  none: { prefetch: 'none', release: 'none' },
-  /** One call for a window, as prima.cpp's source does. */
+  none: NO_WEIGHTS_POLICY,
+  /** One call for a whole window, as prima.cpp's source does. */
   'willneed-whole': { prefetch: 'willneed-whole', release: 'none' },
-  /** Calls of 4 MiB, as its paper means it. */
+  /** Calls of 4 MiB, as prima.cpp's paper intends. */
   willneed: { prefetch: 'willneed', release: 'none' },
   populate: { prefetch: 'populate', release: 'none' },
   drop: { prefetch: 'populate', release: 'drop' },
-  pinned: { prefetch: 'populate', release: 'pinned' },
-} as const satisfies Record<string, Policy>;
+  pinned: { ...FIT_POLICY, prefetch: 'populate' },
+} as const satisfies Record<string, WeightsPolicy>;
 
 export type LabPolicy = keyof typeof LAB_POLICIES;
 export const LAB_POLICY_NAMES = Object.keys(LAB_POLICIES) as LabPolicy[];

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-/** A `hearth` on a device of a lab, and what it has printed. */
+/** A running `hearth` on one device of a lab, and what it has printed so far. */
 export interface LabProcess {
   readonly stdout: string;
   readonly stderr: string;
+  /** Exit code; `null` if a signal ended it. */
   readonly ended: Promise<number | null>;
-  /** Asks it to end (SIGTERM). */
+  /** Asks the process to end (SIGTERM). */
   stop(): void;
 }
 
@@ -14,24 +15,24 @@ export interface LabProcessParts {
   readonly namespace: string;
   /** DeviceGroup.joins. */
   readonly joins: readonly string[];
-  /** Of `hearth`. */
+  /** Command line options of `hearth`. */
   readonly options: readonly string[];
 }
 
 /**
- * MiB: a young generation that can't grow. Else it does so at some token, by as much as devices have to spare, and from
- * then on the system takes that from their weights, which no probe before could know.
+ * Keeps V8's young generation at 1 MiB. Otherwise it grows at some token by as much as the device has to spare, and the
+ * operating system takes that from the weights' pages from then on, which no earlier probe could see.
  */
 const STEADY_HEAP = '--max-semi-space-size=1';
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The shell joins the groups, and becomes `ip`, which enters the namespace and becomes Node.js: one process, all told. */
+/** Starts `hearth` as a single process: a shell joins the groups and becomes `ip`, which enters the namespace and becomes Node.js. */
 export function startLabProcess({ namespace, joins, options }: LabProcessParts): LabProcess {
   const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
   const hearth = [process.execPath, STEADY_HEAP, join(ROOT, 'bin/hearth.js'), ...options];
   const child: ChildProcess = spawn('sh', ['-c', script, 'sh', 'ip', 'netns', 'exec', namespace, ...hearth], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Ctrl-C is for the lab, which then ends its processes itself.
+    // Ctrl-C reaches the lab alone, which then ends its processes itself.
     detached: true,
   });
   let [stdout, stderr] = ['', ''];
@@ -53,4 +54,35 @@ export function startLabProcess({ namespace, joins, options }: LabProcessParts):
       child.kill('SIGTERM');
     },
   };
+}
+
+const END_SECONDS = 10;
+const RETRY_MILLISECONDS = 10;
+
+/**
+ * Kills processes and removes their groups, retrying until the operating system allows it. Blocks, since it must also
+ * work while this process exits.
+ * @param processes ids of the processes that are left
+ * @param remove throws as long as processes are left
+ * @throws Error from `remove` if it still fails after 10 seconds
+ */
+export function endProcesses(processes: () => readonly number[], remove: () => void): void {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  const deadline = performance.now() + 1000 * END_SECONDS;
+  for (;;) {
+    for (const pid of processes()) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has already ended.
+      }
+    }
+    try {
+      remove();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      Atomics.wait(sleeper, 0, 0, RETRY_MILLISECONDS);
+    }
+  }
 }

@@ -1,87 +1,140 @@
-import { formatBytes, formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
-import type { ReportColumn, TableBlock, Tone } from '../lib/report.ts';
+import { clusterStatements } from '../../datasets/statements.ts';
+import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
+import type { Section, TableBlock, Tone } from '../report/page/page.ts';
+import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { policyName } from './cell.ts';
-import type { CellResult } from './run-cell.ts';
+import { limitChecks } from './limit-checks.ts';
+import type { CellResult } from './run-cells.ts';
+import type { LabSession } from './session.ts';
+import { NOT_COUNTED, type TokenFigures } from './token-figures.ts';
 
-const right = (title: string): ReportColumn => ({ title, align: 'right' });
+/** What a report needs of a lab; the lab itself may be closed. */
+export type LabDescription = Pick<LabSession, 'model' | 'facts' | 'profile'>;
 
-/** Columns of the three answers to a cell: time and bytes of a token, and how long processors waited. */
-export const RESULT_COLUMNS: readonly ReportColumn[] = [
-  { title: 'policy', label: true },
-  right('k'),
-  right('windows'),
-  right('in memory'),
-  right('disk'),
-  right('measured TPOT'),
-  right('simulated'),
-  right('error'),
-  right('predicted'),
-  right('error'),
-  right('measured bytes'),
-  right('simulated'),
-  right('error'),
-  right('measured stall'),
-  right('simulated'),
-];
-
-export function resultRow({ cell, predicted, simulated, measured }: CellResult): string[] {
-  const { rounds, windows, memoryShares, diskRates } = cell;
-  const each = (values: readonly (string | number)[]): string => [...new Set(values)].join('/');
-  const off = (found: number, real: number): string => (real === 0 ? '' : formatDeviation(found / real));
-  return [
-    policyName(cell),
-    String(rounds),
-    each(windows),
-    `${each(memoryShares.map((share) => Math.round(100 * share)))} %`,
-    `${each(diskRates.map((rate) => Math.round(rate / 1e6)))} MB/s`,
-    formatSeconds(measured.seconds),
-    formatSeconds(simulated.seconds),
-    off(simulated.seconds, measured.seconds),
-    formatSeconds(predicted.seconds),
-    off(predicted.seconds, measured.seconds),
-    formatBytes(measured.bytes),
-    formatBytes(simulated.bytes),
-    off(simulated.bytes, measured.bytes),
-    formatSeconds(measured.stall),
-    formatSeconds(simulated.stall),
-  ];
-}
-
-/** What the simulator aims at: errors as shares. */
+/** Error of simulated figures that an experiment aims at, as shares. */
 export interface Aim {
   readonly median: number;
   readonly worst: number;
 }
 
-/** The columns for a page, which has no room for all side by side: what was run, and a part of what was found. */
-const CELL = [0, 1, 2, 3, 4];
-const TIMES = [...CELL, 5, 6, 7, 8, 9];
-const READS = [...CELL, 10, 11, 12, 13, 14];
+type ResultColumn = Column<CellResult>;
 
-/** @param aim errors are coloured by it; without it, they aren't */
-export function resultTables(results: readonly CellResult[], aim?: Aim): TableBlock[] {
-  const rows = results.map(resultRow);
-  const tones = aim && results.map((result) => resultTones(result, aim));
-  const table = (title: string, columns: readonly number[]): TableBlock => {
-    const pick = <Cell>(row: readonly Cell[]): Cell[] => columns.map((column) => row[column] as Cell);
-    const coloured = tones && { tones: tones.map(pick) };
-    return { kind: 'table', title, columns: pick(RESULT_COLUMNS), rows: rows.map(pick), groups: true, ...coloured };
-  };
-  return [table('Time per output token', TIMES), table('What is read for a token, and waited for', READS)];
-}
+const each = (values: readonly (string | number)[]): string => [...new Set(values)].join('/');
 
-/** How good each answer in the row is: within the median that is aimed at, within the worst, beyond. */
-function resultTones({ predicted, simulated, measured }: CellResult, aim: Aim): (Tone | undefined)[] {
-  const tone = (found: number, real: number): Tone | undefined => {
-    if (real === 0) return undefined;
-    const error = Math.abs(found / real - 1);
+const CELL_COLUMNS: readonly ResultColumn[] = [
+  { title: 'policy', value: ({ cell }) => policyName(cell.policy), label: true },
+  { title: 'k', value: ({ cell }) => cell.rounds, unit: 'count' },
+  { title: 'windows', value: ({ cell }) => each(cell.windows), align: 'right' },
+  {
+    title: 'in memory',
+    value: ({ cell }) => `${each(cell.memoryShares.map((share) => Math.round(100 * share)))} %`,
+    align: 'right',
+  },
+  {
+    title: 'disk',
+    value: ({ cell }) => `${each(cell.diskRates.map((rate) => Math.round(rate / 1e6)))} MB/s`,
+    align: 'right',
+  },
+];
+
+const timeColumns = (aim?: Aim): readonly ResultColumn[] => [
+  { title: 'measured TPOT', value: ({ measured }) => measured.seconds, unit: 'seconds' },
+  { title: 'simulated', value: ({ simulated }) => simulated.seconds, unit: 'seconds' },
+  errorColumn('simulated', 'seconds', aim),
+  { title: 'predicted', value: ({ predicted }) => predicted.seconds, unit: 'seconds' },
+  errorColumn('predicted', 'seconds', aim),
+];
+
+const readColumns = (aim?: Aim): readonly ResultColumn[] => [
+  { title: 'measured bytes', value: ({ measured }) => measured.bytes, unit: 'bytes' },
+  { title: 'simulated', value: ({ simulated }) => simulated.bytes, unit: 'bytes' },
+  errorColumn('simulated', 'bytes', aim),
+  { title: 'measured stall', value: ({ measured }) => measured.stall, unit: 'seconds' },
+  { title: 'simulated', value: ({ simulated }) => simulated.stall, unit: 'seconds' },
+];
+
+/**
+ * Deviation of an answer from the measured figure; empty where nothing was measured.
+ * @param aim colours errors: within the aim for the median, within the worst, beyond
+ */
+function errorColumn(
+  answer: 'simulated' | 'predicted',
+  quantity: Exclude<keyof TokenFigures, 'stall'>,
+  aim: Aim | undefined,
+): ResultColumn {
+  const ratio = ({ measured, [answer]: found }: CellResult): number | undefined =>
+    measured[quantity] === 0 ? undefined : found[quantity] / measured[quantity];
+  const tone = (result: CellResult): Tone | undefined => {
+    const found = ratio(result);
+    if (found === undefined || aim === undefined) return undefined;
+    const error = Math.abs(found - 1);
     return error <= aim.median ? 'good' : error <= aim.worst ? 'fair' : 'bad';
   };
-  // In the order of the columns called `error`.
-  const tones = [
-    tone(simulated.seconds, measured.seconds),
-    tone(predicted.seconds, measured.seconds),
-    tone(simulated.bytes, measured.bytes),
+  return { title: 'error', value: ratio, unit: 'deviation', ...(aim && { tone }) };
+}
+
+/** The three answers to each cell, with time and bytes of a token and how long processors waited, in one table. */
+export function resultTable(rows: readonly CellResult[]): Table<CellResult> {
+  return { columns: [...CELL_COLUMNS, ...timeColumns(), ...readColumns()], rows };
+}
+
+/** The same in two tables for a page, which is too narrow for one. */
+export function resultBlocks(rows: readonly CellResult[], aim?: Aim): TableBlock[] {
+  const block = (title: string, columns: readonly ResultColumn[]): TableBlock =>
+    tableBlock({ columns: [...CELL_COLUMNS, ...columns], rows, groups: true }, { title });
+  return [
+    block('Time per output token', timeColumns(aim)),
+    block('What is read for a token, and waited for', readColumns(aim)),
   ];
-  return RESULT_COLUMNS.map(({ title }) => (title === 'error' ? tones.shift() : undefined));
+}
+
+export interface RingSubtitle {
+  /** Memory for weights, as a share of each device's weights. */
+  readonly memoryShare: number;
+  /** Rate of the disks, as it was given. */
+  readonly disk: string;
+  readonly tokens: number;
+}
+
+/** What was run, in one line: a model in equal parts on four devices. */
+export function ringSubtitle({ model }: LabDescription, { memoryShare, disk, tokens }: RingSubtitle): string {
+  return [
+    `${model.name} in equal parts on four devices with memory for ${Math.round(100 * memoryShare)} % of theirs`,
+    `disks of ${disk}`,
+    `${tokens} tokens, ${NOT_COUNTED}`,
+  ].join(' · ');
+}
+
+/** The section that ends a report: what was probed, and whether the lab kept to its limits. */
+export function probesSection({ facts, model, profile }: LabDescription, results: readonly CellResult[]): Section {
+  const statements = clusterStatements(JSON.parse(profile));
+  const own = `${formatBytes(Math.min(...facts.ownBytes))} to ${formatBytes(Math.max(...facts.ownBytes))}`;
+  const probes =
+    `${model.name} (random weights, F16, ${formatBytes(model.bytes)}) on ${facts.ownBytes.length} devices that share ` +
+    `this machine's processors. Probes, before the first cell: a hop takes ${formatSeconds(facts.hopSeconds)}; with ` +
+    `everything in memory a token takes ${formatSeconds(facts.tokenSeconds)}; beside its weights a device takes ${own}, ` +
+    `which is added to its limit; Linux reads ${formatBytes(facts.readAhead)} ahead of page faults.`;
+  return {
+    title: 'What this rests on',
+    blocks: [
+      { kind: 'text', text: probes },
+      { kind: 'text', text: `The lab's own limits: ${limitChecks(results).text}.` },
+      { kind: 'text', text: provenanceSentence('The processor', statements) },
+      statementsTable('the processor', statements),
+    ],
+  };
+}
+
+/** Results without their traces, with what they rest on, for JSON. */
+export function resultsData(
+  { model, facts }: Pick<LabDescription, 'model' | 'facts'>,
+  results: readonly CellResult[],
+  settings: Readonly<Record<string, unknown>>,
+): unknown {
+  const cells = results.map(({ traces: _, cell: { policy, ...cell }, ...rest }) => ({
+    cell: { ...cell, ...policy },
+    ...rest,
+  }));
+  return { settings, probes: { ...facts, model: model.name, modelBytes: model.bytes }, cells };
 }

@@ -10,19 +10,19 @@ import type { GroupReadings } from './cgroups/readings.ts';
 import { traceOfChrome } from './chrome-trace.ts';
 import type { Lab } from './lab.ts';
 import { type LabProcess, startLabProcess } from './processes.ts';
-import { runProgram } from './run-program.ts';
+import { runProgram } from './system.ts';
 
 export interface LabRun {
-  /** A whole model; each device gets its part of it. */
+  /** File of the whole model; each device gets its part of it. */
   readonly model: string;
   readonly plan: Plan;
-  /** The prompt's, and those that are decoded. */
+  /** Tokens of the prompt and decoded tokens. */
   readonly tokens: number;
-  /** Of the cluster's devices, in their order. */
+  /** One per device of the cluster, in the same order. */
   readonly limits: readonly DeviceLimits[];
   /**
-   * Looks at what processes take while they run, several times a second. Whoever does changes what the kernel reclaims:
-   * it brings the groups' statistics up to date (measured: a fifteenth less was read again).
+   * Samples the processes' own memory several times a second. That updates the groups' statistics, and so changes what
+   * Linux reclaims (measured: a fifteenth less was read again).
    */
   readonly watched?: boolean;
   /** Called with each device's part of the model, just before the head starts. */
@@ -33,67 +33,40 @@ export interface LabRunResult {
   readonly trace: Trace;
   /** When the trace began, seconds since 1970. */
   readonly startedAt: number;
-  /** Of the cluster's devices, at the end of the run; `ownBytes`, where it was watched, at its greatest. */
+  /** Readings of each device at the end of the run; `ownBytes` is the largest sample of a watched run. */
   readonly devices: readonly GroupReadings[];
 }
 
-/** Seconds for a process to start on a busy machine with a slow disk; for a whole run. */
+/** Enough for a process to start on a busy machine with a slow disk, seconds. */
 const START_SECONDS = 120;
+/** Enough for a whole run, seconds. */
 const RUN_SECONDS = 500;
 const WATCH_MILLISECONDS = 100;
+const PORT = 7400;
 
-/** Carries out a plan on a lab with empty memories: a worker on every device but the head, and the head. */
+/**
+ * Carries out a plan on a lab whose memory holds no weights at first: a worker on every device but the head, and the head.
+ * @throws Error if a process fails, takes too long, or is killed for lack of memory
+ */
 export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
-  const [parts, files] = [partsOf(lab, run), runFiles(lab)];
-  const names = lab.cluster.devices.map(({ name }) => name);
-  const paths = await parts;
-  for (const path of paths) runProgram('dd', `of=${path}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0');
-  const groups = names.map((name, index) => {
-    const group = lab.createGroup(name);
-    const limits = run.limits[index];
-    if (limits !== undefined) group.limit(limits);
-    return group;
-  });
-  const start = (index: number, options: readonly string[]): LabProcess => {
-    const [namespace, joins] = [lab.namespaces[index]?.name ?? '', groups[index]?.joins ?? []];
-    const { latency } = lab.cluster.link(index, (index + 1) % names.length);
-    return startLabProcess({ namespace, joins, options: [...options, '--link-delay', `${latency} s`] });
-  };
-  const workers = names.slice(1).map((_, index) => {
-    const address = `tcp://${lab.namespaces[index + 1]?.address}:${PORT}`;
-    const options = ['--model', paths[index + 1] ?? '', '--listen', address, '--plain', '--threads', '1'];
-    return start(index + 1, ['worker', ...options]);
-  });
+  const parts = await partsOf(lab, run);
+  for (const part of parts) dropFromMemory(part);
+  const groups = limitedGroups(lab, run.limits);
+  const workers = startWorkers(lab, groups, parts);
   try {
-    await Promise.all(workers.map((worker, index) => listens(worker, names[index + 1] ?? '')));
-    writeFileSync(files.cluster, ringFile(lab));
-    writeFileSync(files.plan, JSON.stringify(run.plan));
-    const options = [
-      '--model',
-      paths[0] ?? '',
-      '--cluster',
-      files.cluster,
-      '--plan',
-      files.plan,
-      '--trace',
-      files.trace,
-    ];
-    const asked = ['--prompt', 'a', '--tokens', String(run.tokens), '--temperature', '0', '--threads', '1'];
-    run.onStart?.(paths);
-    const head = start(0, ['run', ...options, ...asked, '--plain', '--json']);
-    const own = groups.map(() => 0);
-    const watch = (): void =>
-      groups.forEach((group, index) => {
-        own[index] = Math.max(own[index] as number, group.readings().ownBytes);
-      });
-    const timer = run.watched ? setInterval(watch, WATCH_MILLISECONDS) : undefined;
-    const code = await within(RUN_SECONDS, head.ended, 'the run takes').finally(() => clearInterval(timer));
-    if (code !== 0)
-      throw new Error(killedIn(groups, names) ?? `the head ended with ${code}: ${head.stderr}${said(workers)}`);
-    const chrome = JSON.parse(readFileSync(files.trace, 'utf8')) as ChromeTrace;
-    const devices = groups.map((group: DeviceGroup, index) => {
+    await Promise.all(workers.map((worker, index) => listens(worker, lab.devices[index + 1] ?? '')));
+    run.onStart?.(parts);
+    const head = startHead(lab, run, groups, parts[0] ?? '');
+    const watch = run.watched ? watchOwnBytes(groups) : undefined;
+    const code = await within(RUN_SECONDS, head.ended, 'the run takes').finally(() => watch?.stop());
+    if (code !== 0) {
+      const printed = workers.map(({ stderr }) => `\n${stderr}`).join('');
+      throw new Error(killedIn(lab, groups) ?? `the head ended with ${code}: ${head.stderr}${printed}`);
+    }
+    const chrome = JSON.parse(readFileSync(runFiles(lab).trace, 'utf8')) as ChromeTrace;
+    const devices = groups.map((group, index) => {
       const readings = group.readings();
-      return run.watched ? { ...readings, ownBytes: own[index] as number } : readings;
+      return watch === undefined ? readings : { ...readings, ownBytes: watch.ownBytes[index] as number };
     });
     return { trace: traceOfChrome(chrome), startedAt: chrome.otherData?.startedAt ?? 0, devices };
   } finally {
@@ -102,23 +75,8 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
   }
 }
 
-/** Prefetching with MADV_WILLNEED on a slow disk can do that: what is being read can't be dropped. */
-function killedIn(groups: readonly DeviceGroup[], names: readonly string[]): string | undefined {
-  const killed = names.find((_, index) => (groups[index] as DeviceGroup).readings().kills > 0);
-  return (
-    killed && `${killed} was killed for lack of memory, with too much of it being read; try again, or a faster disk`
-  );
-}
-
-const PORT = 7400;
-
-function runFiles({ folder }: Lab): Record<'cluster' | 'plan' | 'trace', string> {
-  const path = (name: string): string => join(folder, name);
-  return { cluster: path('ring.json'), plan: path('plan.json'), trace: path('trace.json') };
-}
-
-/** The parts of the model for a plan, made unless the last run had the same layers on the same devices. */
-async function partsOf({ folder, cluster }: Lab, { model, plan }: LabRun): Promise<string[]> {
+/** Files of the parts of the model, rewritten unless the last run had the same layers on the same devices. */
+async function partsOf({ folder, devices }: Lab, { model, plan }: LabRun): Promise<string[]> {
   const key = JSON.stringify({ model, stages: plan.stages });
   const file = join(folder, 'parts.json');
   if (readIfThere(file) !== key) {
@@ -126,7 +84,7 @@ async function partsOf({ folder, cluster }: Lab, { model, plan }: LabRun): Promi
     await splitModel(model, plan, folder);
     writeFileSync(file, key);
   }
-  return cluster.devices.map(({ name }) => join(folder, `${name}.gguf`));
+  return devices.map((name) => join(folder, `${name}.gguf`));
 }
 
 function readIfThere(path: string): string {
@@ -137,24 +95,87 @@ function readIfThere(path: string): string {
   }
 }
 
-function ringFile({ cluster, namespaces }: Lab): string {
-  const devices = cluster.devices.map(({ name }, index) =>
-    index === 0 ? { name } : { name, address: `tcp://${namespaces[index]?.address}:${PORT}` },
-  );
-  return JSON.stringify({ devices });
+/** Writes a file's changed pages to the disk and drops it from the page cache (posix_fadvise DONTNEED). */
+function dropFromMemory(file: string): void {
+  runProgram('dd', `of=${file}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0');
 }
 
+function limitedGroups(lab: Lab, limits: readonly DeviceLimits[]): DeviceGroup[] {
+  return lab.devices.map((name, index) => {
+    const group = lab.createGroup(name);
+    const own = limits[index];
+    if (own !== undefined) group.limit(own);
+    return group;
+  });
+}
+
+function startWorkers(lab: Lab, groups: readonly DeviceGroup[], parts: readonly string[]): LabProcess[] {
+  return lab.devices.slice(1).map((_, position) => {
+    const index = position + 1;
+    const options = ['--model', parts[index] ?? '', '--listen', addressOf(lab, index), '--plain', '--threads', '1'];
+    return startHearth(lab, groups, index, ['worker', ...options]);
+  });
+}
+
+/** Starts the head, which carries out the plan and writes the trace. */
+function startHead(lab: Lab, { plan, tokens }: LabRun, groups: readonly DeviceGroup[], part: string) {
+  const files = runFiles(lab);
+  const devices = lab.devices.map((name, index) => (index === 0 ? { name } : { name, address: addressOf(lab, index) }));
+  writeFileSync(files.cluster, JSON.stringify({ devices }));
+  writeFileSync(files.plan, JSON.stringify(plan));
+  const inputs = ['--model', part, '--cluster', files.cluster, '--plan', files.plan, '--trace', files.trace];
+  const settings = ['--prompt', 'a', '--tokens', String(tokens), '--temperature', '0', '--threads', '1'];
+  return startHearth(lab, groups, 0, ['run', ...inputs, ...settings, '--plain', '--json']);
+}
+
+/** Starts `hearth` on a device, which delays what it sends by the latency of its link. */
+function startHearth(lab: Lab, groups: readonly DeviceGroup[], index: number, options: readonly string[]): LabProcess {
+  const { latency } = lab.cluster.link(index, (index + 1) % lab.devices.length);
+  return startLabProcess({
+    namespace: lab.namespaces[index]?.name ?? '',
+    joins: groups[index]?.joins ?? [],
+    options: [...options, '--link-delay', `${latency} s`],
+  });
+}
+
+function addressOf({ namespaces }: Lab, index: number): string {
+  return `tcp://${namespaces[index]?.address}:${PORT}`;
+}
+
+function runFiles({ folder }: Lab): Record<'cluster' | 'plan' | 'trace', string> {
+  const path = (name: string): string => join(folder, name);
+  return { cluster: path('ring.json'), plan: path('plan.json'), trace: path('trace.json') };
+}
+
+/** Samples `ownBytes` of all groups and keeps the largest of each. */
+function watchOwnBytes(groups: readonly DeviceGroup[]): { readonly ownBytes: readonly number[]; stop(): void } {
+  const ownBytes = groups.map(() => 0);
+  const timer = setInterval(() => {
+    for (const [index, group] of groups.entries())
+      ownBytes[index] = Math.max(ownBytes[index] as number, group.readings().ownBytes);
+  }, WATCH_MILLISECONDS);
+  return { ownBytes, stop: () => clearInterval(timer) };
+}
+
+/** MADV_WILLNEED on a slow disk can exhaust memory: pages that are being read can't be reclaimed. */
+function killedIn({ devices }: Lab, groups: readonly DeviceGroup[]): string | undefined {
+  const killed = devices.find((_, index) => (groups[index] as DeviceGroup).readings().kills > 0);
+  return killed && `${killed} was killed for lack of memory while too much was being read; try again, or a faster disk`;
+}
+
+/** Resolves once the worker listens. @throws Error if it ends before */
 async function listens(worker: LabProcess, name: string): Promise<void> {
   const ended = worker.ended.then((code) => {
     throw new Error(`the worker on ${name} ended with ${code}: ${worker.stderr}`);
   });
   ended.catch(() => {});
-  const heard = (async () => {
+  const listening = (async () => {
     while (!worker.stderr.includes('listens at ')) await new Promise((resolve) => setTimeout(resolve, 20));
   })();
-  await within(START_SECONDS, Promise.race([ended, heard]), `the worker on ${name} needs`);
+  await within(START_SECONDS, Promise.race([ended, listening]), `the worker on ${name} needs`);
 }
 
+/** @throws Error `WHAT more than SECONDS s` if the job takes longer */
 async function within<Value>(seconds: number, job: Promise<Value>, what: string): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -165,8 +186,4 @@ async function within<Value>(seconds: number, job: Promise<Value>, what: string)
   } finally {
     clearTimeout(timer);
   }
-}
-
-function said(workers: readonly LabProcess[]): string {
-  return workers.map(({ stderr }) => `\n${stderr}`).join('');
 }

@@ -2,28 +2,28 @@ import { metrics } from '../../engine/trace/metrics.ts';
 import type { TokenInterval, Trace } from '../../engine/trace/trace.ts';
 import { traceWindow } from '../../engine/trace/trace-window.ts';
 
-/** What a token takes in steady state, of all devices together. */
+/** What one token takes in steady state, all devices together. */
 export interface TokenFigures {
-  /** TPOT, seconds. */
+  /** TPOT. */
   readonly seconds: number;
-  /** Read from disks. */
+  /** Bytes read from disks. */
   readonly bytes: number;
-  /** Seconds in which processors waited for the disk. */
+  /** Seconds in which processors waited for disks. */
   readonly stall: number;
 }
 
-/** Tokens that find memories as the start left them: the prompt, and the first that is decoded. */
+/** Tokens whose reads depend on what memory held at the start: the prompt's, and the first decoded one. */
 const SKIPPED_TOKENS = 2;
 export const LEAST_TOKENS = SKIPPED_TOKENS + 2;
-/** For whoever reads about a run of so many. */
+/** Which tokens of a run are not counted, for help and captions. */
 export const NOT_COUNTED = `the first ${SKIPPED_TOKENS} and the last not counted`;
 
-/** Those in a steady state; what the last prefetches for another is not known any more. */
+/** The tokens in steady state. The last is omitted: prefetches during it serve a token that the trace doesn't contain. */
 export function countedTokens({ tokens }: Trace): readonly TokenInterval[] {
   return tokens.slice(SKIPPED_TOKENS, -1);
 }
 
-/** Means over the tokens that count, of any trace: measured and simulated ones are read alike. @throws RangeError without one */
+/** Means over the counted tokens of a measured or simulated trace. @throws RangeError if no token is left to count */
 export function tokenFigures(trace: Trace): TokenFigures {
   const tokens = countedTokens(trace);
   const [first, last] = [tokens[0], tokens.at(-1)];

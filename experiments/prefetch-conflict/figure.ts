@@ -1,12 +1,12 @@
 import type { Data } from 'plotly.js-dist-min';
-import { type Figure, layoutOf, PALETTE } from '../lib/chart.ts';
+import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import { residencyGrid } from './residency.ts';
 import type { SceneAnswer } from './run-scene.ts';
 
 const COLUMNS = 240;
 const HEIGHT = 300;
 
-/** Green as far as a layer is in memory: a row per layer, the first at the top, over the tokens that count. */
+/** A heat map of residency over the counted tokens: a row per layer, the first at the top; the greener, the more is in memory. */
 export function residencyFigure({ seen, from, to }: SceneAnswer): Figure {
   const { times, rows } = residencyGrid(seen, { from, to, columns: COLUMNS });
   const layout = layoutOf({ x: { title: 'seconds' }, y: { title: '' }, height: HEIGHT }, [0, to - from], []);

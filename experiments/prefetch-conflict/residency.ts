@@ -1,14 +1,14 @@
-/** What of each layer of a device is in memory at a moment: shares from 0 to 1, in the order of its layers. */
+/** Which share of each layer of a device is in memory at one moment, from 0 to 1, in the order of its layers. */
 export interface Residency {
-  /** Seconds; since when, the context says. */
+  /** Seconds since 1970, or since the start of the trace once aligned with it. */
   readonly time: number;
   readonly shares: readonly number[];
 }
 
 /**
- * Residency on a regular grid, for a picture: of each column the last that was seen before its end.
+ * Residency on a regular grid, for a picture: each column has the last sample before its end.
  * @param seen in order of time
- * @returns rows by layer, columns by time; null before anything was seen
+ * @returns a row per layer, a column per time step; null before the first sample
  */
 export function residencyGrid(
   seen: readonly Residency[],
@@ -28,7 +28,7 @@ export function residencyGrid(
   return { times, rows };
 }
 
-/** How often each layer comes into memory between two moments: what its share rises by, added up. */
+/** How often each layer is loaded between two moments: the sum of all rises of its share. */
 export function loadsOf(seen: readonly Residency[], from: number, to: number): number[] {
   const inside = seen.filter(({ time }) => time >= from && time <= to);
   return (inside[0]?.shares ?? []).map((_, layer) =>

@@ -2,50 +2,46 @@ import { layerByLayer } from '../../engine/plan/layer-by-layer.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { simulateCell } from '../lab/answers.ts';
-import { planOf } from '../lab/cell.ts';
+import { cellLimits, planOf } from '../lab/cell.ts';
 import { runInLab } from '../lab/ring.ts';
-import { type LabSession, namesOf } from '../lab/session.ts';
-import { shareBytes } from '../lab/share-bytes.ts';
+import type { LabSession } from '../lab/session.ts';
 import { countedTokens, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
-import { median } from '../lib/median.ts';
+import { median } from '../report/median.ts';
 import { loadsOf, type Residency } from './residency.ts';
 import { type RealScene, SEEN } from './scenes.ts';
 import { watchResidency } from './watch-residency.ts';
 
-/** What one of two answers saw. */
+/** Residency and figures of a measured or simulated run. */
 export interface SceneAnswer {
   readonly figures: TokenFigures;
-  /** Seconds of the trace. */
+  /** Samples, with times in seconds since the start of the trace. */
   readonly seen: readonly Residency[];
-  /** From the second decoded token on; to the end. */
+  /** Start and end of the counted tokens, seconds since the start of the trace. */
   readonly from: number;
   readonly to: number;
   readonly tokens: number;
-  /** How often a layer of the device comes into memory for a token, in the median. */
+  /** How often a layer of the device is loaded for a token; median of its layers. */
   readonly loads: number;
 }
 
 export interface SceneResult {
   readonly scene: RealScene;
-  /** The device's, in the order of a token. */
+  /** The sampled device's layers, in the order in which a token visits them. */
   readonly layers: readonly number[];
   readonly measured: SceneAnswer;
   readonly simulated: SceneAnswer;
 }
 
+/** Runs a scene on the lab and simulates it, sampling the residency of one device in both. */
 export async function runScene(session: LabSession, scene: RealScene, tokens: number): Promise<SceneResult> {
   const { lab, model, file, facts } = session;
   const { cell } = scene;
-  const devices = namesOf(lab);
+  const { devices } = lab;
   const name = devices[SEEN] as string;
   const diskRates = cell.diskRates.map(session.diskRate);
   const plan = planOf(cell, devices, model);
   const layers = layersOf(plan, name);
-  const limits = devices.map((device, index) => ({
-    memory: (cell.memoryShares[index] as number) * shareBytes(plan, model, device) + (facts.ownBytes[index] as number),
-    diskRate: cell.diskRates[index] as number,
-    cores: lab.cluster.devices[index]?.cpu.cores ?? 1,
-  }));
+  const limits = cellLimits(lab, facts, model, { cell, plan });
   let stop: (() => Residency[]) | undefined;
   const onStart = (parts: readonly string[]): void => {
     stop = watchResidency(parts[SEEN] as string, model, layers);

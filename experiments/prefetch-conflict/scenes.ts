@@ -1,20 +1,21 @@
 import type { LabCell } from '../lab/cell.ts';
+import { LAB_POLICIES } from '../lab/policies.ts';
 
-/** One of prima.cpp's Figs. 3–5 (A.1, A.2) on a lab. */
+/** One of prima.cpp's Figs. 3–5 (A.1, A.2), to be run on a lab. */
 export interface RealScene {
   readonly figure: 3 | 4 | 5;
   readonly title: string;
   readonly cell: LabCell;
 }
 
-/** The device that is looked at. */
+/** Index of the device whose residency is sampled. */
 export const SEEN = 1;
 
 const LAYERS = 8;
-/** Other devices have as much memory. Their disks set the pace, so that Fig. 4's fast one is done early. */
+/** Disks of the other devices, bytes per second: slow enough that the fast disk of Fig. 4 is done early. */
 const OTHERS_RATE = 40e6;
 
-/** The figures state room for three layers, or none. Here it is five of eight, as in the lab's other experiments: 62 %. */
+/** Layers that fit into memory: five of eight, or 62 %, as in the lab's other experiments; the figures state three, or none. */
 const ROOM = 5;
 
 export const REAL_SCENES: readonly RealScene[] = [
@@ -30,8 +31,7 @@ function scene(figure: RealScene['figure'], title: string, rounds: number, rate:
     cell: {
       rounds,
       windows: [1, 2, 3, 4].map(() => LAYERS / rounds),
-      prefetch: 'willneed',
-      release: 'none',
+      policy: LAB_POLICIES.willneed,
       memoryShares: [0, 1, 2, 3].map(() => ROOM / LAYERS),
       diskRates: [0, 1, 2, 3].map((device) => (device === SEEN ? rate : OTHERS_RATE)),
     },

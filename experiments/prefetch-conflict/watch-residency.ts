@@ -6,14 +6,14 @@ import { pagesOf } from '../../engine/weights/mapped-weights.ts';
 import { weightsLayout } from '../../engine/weights/weights-layout.ts';
 import type { Residency } from './residency.ts';
 
-const LOOK_MILLISECONDS = 25;
+const SAMPLE_MILLISECONDS = 25;
 
 /**
- * Looks at what of a device's layers is in memory, again and again (mincore), from outside: pages are neither touched nor
- * charged to anybody.
- * @param path the device's part of the model
- * @param layers those that it has
- * @returns stops, and tells what was seen, in seconds since 1970
+ * Samples which pages of a device's layers are in memory (mincore). Sampling from outside the device neither touches
+ * pages nor charges them to a control group.
+ * @param path file of the device's part of the model
+ * @param layers the device's layers
+ * @returns a function that stops sampling and returns the samples, with times in seconds since 1970
  */
 export function watchResidency(path: string, model: Model, layers: readonly number[]): () => Residency[] {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
@@ -21,14 +21,14 @@ export function watchResidency(path: string, model: Model, layers: readonly numb
   const layout = weightsLayout(withFile(path, readGguf), model);
   const ranges = layers.map((layer) => layout.ranges(layer));
   const seen: Residency[] = [];
-  const look = (): void => {
+  const sample = (): void => {
     const shares = ranges.map((own) => {
       const resident = own.reduce((sum, range) => sum + pages.resident(range), 0);
       return resident / own.reduce((sum, { from, to }) => sum + to - from, 0);
     });
     seen.push({ time: (performance.timeOrigin + performance.now()) / 1000, shares });
   };
-  const timer = setInterval(look, LOOK_MILLISECONDS);
+  const timer = setInterval(sample, SAMPLE_MILLISECONDS);
   return () => {
     clearInterval(timer);
     pages.close();

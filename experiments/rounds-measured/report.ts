@@ -1,29 +1,45 @@
 import { formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
-import { type LabCell, policyName } from '../lab/cell.ts';
-import { probesSection } from '../lab/probes-section.ts';
-import { resultTables } from '../lab/report.ts';
-import type { CellResult } from '../lab/run-cell.ts';
-import type { LabSession } from '../lab/session.ts';
-import { colour, type Figure, type LineSeries, lineChart } from '../lib/chart.ts';
-import type { Report } from '../lib/report.ts';
-import { ROUNDS } from './cells.ts';
+import { equalCell, type LabCell, policyName } from '../lab/cell.ts';
+import type { MeasuredCells } from '../lab/experiment.ts';
+import type { LabPolicy } from '../lab/policies.ts';
+import { probesSection, resultBlocks } from '../lab/report.ts';
+import type { CellResult } from '../lab/run-cells.ts';
+import { colour, type Figure, type LineSeries, lineChart } from '../report/charts/chart.ts';
+import type { Page } from '../report/page/page.ts';
 
-/** What more rounds change under each policy, in a paragraph. */
-export function findings(results: readonly CellResult[]): string {
+/** k: every divisor of the eight layers of a device. */
+const ROUNDS = [1, 2, 4, 8] as const;
+
+/** Every policy at every number of rounds. */
+export function roundsCells(
+  policies: readonly LabPolicy[],
+  setting: { readonly memoryShare: number; readonly diskRate: number },
+): LabCell[] {
+  return policies.flatMap((policy) => ROUNDS.map((rounds) => equalCell({ ...setting, policy, rounds })));
+}
+
+/** Least gain that counts as one. */
+const LEAST_GAIN = 0.05;
+
+/** What more rounds change under each policy. */
+export function findings(results: readonly CellResult[]): string[] {
   const parts = policiesOf(results).map((name) => {
     const own = results.filter(({ cell }) => lineName(cell) === name);
     const [first, best] = [own[0], own.reduce((least, one) => (seconds(one) < seconds(least) ? one : least))];
-    if (first === undefined || seconds(best) >= 0.95 * seconds(first)) return `${name}: more rounds help nothing`;
+    if (first === undefined || seconds(best) >= (1 - LEAST_GAIN) * seconds(first))
+      return `${name}: more rounds don't help`;
     return `${name}: −${formatPercent(1 - seconds(best) / seconds(first))} at k = ${best.cell.rounds} (${formatSeconds(seconds(best))})`;
   });
-  return `Measured, against one round: ${parts.join('; ')}. prima.cpp’s Fig. 2 reports about −50 % for models that do not fit.`;
+  return [
+    `Measured, against one round: ${parts.join('; ')}.`,
+    'prima.cpp’s Fig. 2 reports about −50 % for models that do not fit.',
+  ];
 }
 
-export function roundsMeasuredReport(session: LabSession, results: readonly CellResult[], subtitle: string): Report {
+export function roundsMeasuredPage(measured: MeasuredCells): Pick<Page, 'title' | 'sections'> {
+  const { results } = measured;
   return {
     title: 'What rounds do for a ring that does not fit: measured',
-    subtitle,
-    summary: findings(results),
     sections: [
       {
         title: 'TPOT against rounds',
@@ -31,13 +47,13 @@ export function roundsMeasuredReport(session: LabSession, results: readonly Cell
           {
             kind: 'chart',
             title: 'Time per output token, by what devices do with their weights',
-            note: 'Solid: measured on a lab; dotted, hollow marks: simulated from probes alone. Only with prefetching do more rounds pay, once a window fits; only with a pinned prefix do they save reading. Without prefetching, the fall towards k = 8 is the throttle’s: after every pause it lets a tenth of a second’s bytes through at once.',
+            note: 'Solid: measured on a lab; dotted, hollow marks: simulated from probes alone. More rounds pay only with prefetching, once a window fits; they save reading only with a pinned prefix. Without prefetching, the fall towards k = 8 comes from the throttle: after every pause it lets a tenth of a second’s bytes through at once.',
             variants: [{ label: 'TPOT', figure: figureOf(results) }],
           },
-          ...resultTables(results),
+          ...resultBlocks(results),
         ],
       },
-      probesSection(session, results),
+      probesSection(measured, results),
     ],
   };
 }
@@ -68,9 +84,9 @@ function policiesOf(results: readonly CellResult[]): string[] {
   return [...new Set(results.map(({ cell }) => lineName(cell)))];
 }
 
-/** With one round a pinned prefix has no prefetching beside it; it is the same policy's line. */
+/** The line on which a cell lies: with one round a pinned prefix is not prefetched beside, but belongs to the same line. */
 function lineName(cell: LabCell): string {
-  return cell.release === 'pinned' ? 'prefix pinned, rest populated' : policyName(cell);
+  return cell.policy.release === 'pinned' ? 'prefix pinned, rest populated' : policyName(cell.policy);
 }
 
 function seconds({ measured }: CellResult): number {

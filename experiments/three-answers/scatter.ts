@@ -1,19 +1,19 @@
 import { formatBytes, formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
 import { cellName, policyName } from '../lab/cell.ts';
-import type { CellResult } from '../lab/run-cell.ts';
-import { colour, type Figure, SYMBOLS } from '../lib/chart.ts';
-import { type DiagonalSeries, diagonalChart } from '../lib/diagonal-chart.ts';
+import type { CellResult } from '../lab/run-cells.ts';
+import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
+import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
 import { AIM, type Found, type Quantity } from './summary.ts';
 
 const TITLES: Readonly<Record<Quantity, string>> = { seconds: 'TPOT (s)', bytes: 'bytes read per token (MiB)' };
 const UNITS: Readonly<Record<Quantity, number>> = { seconds: 1, bytes: 2 ** 20 };
 
-/** Measured against what was found: a colour and a mark per policy. */
+/** Measured against one of the other answers: a colour and a symbol per policy. */
 export function scatter(results: readonly CellResult[], found: Found, quantity: Quantity): Figure {
-  const policies = [...new Set(results.map(({ cell }) => policyName(cell)))];
+  const policies = [...new Set(results.map(({ cell }) => policyName(cell.policy)))];
   const unit = UNITS[quantity];
   const series = policies.map((name, index): DiagonalSeries => {
-    const own = results.filter(({ cell }) => policyName(cell) === name);
+    const own = results.filter(({ cell }) => policyName(cell.policy) === name);
     return {
       name,
       colour: colour(index),

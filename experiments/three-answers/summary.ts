@@ -1,20 +1,20 @@
 import { formatPercent } from '../../engine/terminal/format.ts';
 import { cellName } from '../lab/cell.ts';
-import type { CellResult } from '../lab/run-cell.ts';
-import { median } from '../lib/median.ts';
+import type { CellResult } from '../lab/run-cells.ts';
+import { median } from '../report/median.ts';
 
 export const QUANTITIES = ['seconds', 'bytes'] as const;
 export type Quantity = (typeof QUANTITIES)[number];
 export const FOUND = ['simulated', 'predicted'] as const;
 export type Found = (typeof FOUND)[number];
 
-/** What is aimed at for simulated figures, of time as of bytes. */
+/** Aim for the error of simulated figures, of time and bytes alike. */
 export const AIM = { median: 0.05, worst: 0.15 };
 
-/** Below this share of a model a token's bytes are next to nothing, and so is what an error of them means. */
+/** Where a token reads less than this share of the model, an error of its bytes means nothing. */
 const LEAST_SHARE = 0.01;
 
-/** What a quantity's errors are judged on: where next to nothing is read, bytes are not. */
+/** The results on which a quantity is judged: bytes only where a token reads a share of the model worth counting. */
 export function judged(results: readonly CellResult[], quantity: Quantity, modelBytes: number): CellResult[] {
   return quantity === 'seconds'
     ? [...results]
@@ -34,11 +34,11 @@ export function errorsOf(results: readonly CellResult[], found: Found, quantity:
   return { median: median(errors), worst, worstCell: results[errors.indexOf(worst)] as CellResult };
 }
 
-/** What came out, in a paragraph. */
-export function findings(results: readonly CellResult[], modelBytes: number): string {
+/** Errors of both answers, in sentences. */
+export function findings(results: readonly CellResult[], modelBytes: number): string[] {
   const part = (quantity: Quantity): string => {
     const own = judged(results, quantity, modelBytes);
-    if (own.length === 0) return 'no cell reads anything.';
+    if (own.length === 0) return 'no plan reads anything.';
     const [simulated, predicted] = [errorsOf(own, 'simulated', quantity), errorsOf(own, 'predicted', quantity)];
     return (
       `simulated with a median error of ${formatPercent(simulated.median)} (worst ${formatPercent(simulated.worst)}: ` +
@@ -46,6 +46,6 @@ export function findings(results: readonly CellResult[], modelBytes: number): st
       `${formatPercent(predicted.worst)}).`
     );
   };
-  const aim = `The aim for simulated figures is ${formatPercent(AIM.median)} in the median and ${formatPercent(AIM.worst)} at worst; only probes were calibrated with.`;
-  return `${results.length} plans. TPOT: ${part('seconds')} Bytes read: ${part('bytes')} ${aim}`;
+  const aim = `The aim for simulated figures is ${formatPercent(AIM.median)} in the median and ${formatPercent(AIM.worst)} at worst; only probes were used for calibration.`;
+  return [`${results.length} plans.`, `TPOT: ${part('seconds')}`, `Bytes read: ${part('bytes')}`, aim];
 }

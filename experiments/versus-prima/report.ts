@@ -1,44 +1,41 @@
-import { formatBytes, formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
-import { probesSection } from '../lab/probes-section.ts';
-import type { LabSession } from '../lab/session.ts';
-import { barChart, colour, type Figure } from '../lib/chart.ts';
-import type { Report, ReportColumn } from '../lib/report.ts';
-import { diskSeconds, findings, type WayResult } from './comparison.ts';
+import type { MeasuredCells } from '../lab/experiment.ts';
+import { probesSection } from '../lab/report.ts';
+import { barChart, colour, type Figure } from '../report/charts/chart.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
+import type { Page } from '../report/page/page.ts';
+import { diskSeconds, type WayResult } from './comparison.ts';
 
-const right = (title: string): ReportColumn => ({ title, align: 'right' });
-
-export const WAY_COLUMNS: readonly ReportColumn[] = [
-  { title: 'way', label: true },
-  { title: 'of' },
-  right('TPOT'),
-  right('simulated'),
-  right('error'),
-  right('prototype'),
-  right('read per token and device'),
-  right('R/d'),
-  right('over R/d'),
+const COLUMNS: readonly Column<WayResult>[] = [
+  { title: 'way', value: ({ way }) => way.name, label: true },
+  { title: 'of', value: ({ way }) => way.of },
+  { title: 'TPOT', value: ({ result }) => result.measured.seconds, unit: 'seconds' },
+  { title: 'simulated', value: ({ result }) => result.simulated.seconds, unit: 'seconds' },
+  {
+    title: 'error',
+    value: ({ result: { simulated, measured } }) => simulated.seconds / measured.seconds,
+    unit: 'deviation',
+  },
+  { title: 'prototype', value: ({ way }) => way.prototypeSeconds, unit: 'seconds' },
+  {
+    title: 'read per token and device',
+    value: ({ result: { measured, diskRates } }) => measured.bytes / diskRates.length,
+    unit: 'bytes',
+  },
+  { title: 'R/d', value: ({ result }) => diskSeconds(result), unit: 'seconds' },
+  { title: 'over R/d', value: ({ result }) => result.measured.seconds / diskSeconds(result), unit: 'deviation' },
 ];
 
-export function wayRow({ way, result }: WayResult): string[] {
-  const { measured, simulated, diskRates } = result;
-  return [
-    way.name,
-    way.of,
-    formatSeconds(measured.seconds),
-    formatSeconds(simulated.seconds),
-    formatDeviation(simulated.seconds / measured.seconds),
-    formatSeconds(way.prototypeSeconds),
-    formatBytes(measured.bytes / diskRates.length),
-    formatSeconds(diskSeconds(result)),
-    formatDeviation(measured.seconds / diskSeconds(result)),
-  ];
+/** Each way with its time per token, beside the prototype's and the disks'. */
+export function wayTable(rows: readonly WayResult[]): Table<WayResult> {
+  return { columns: COLUMNS, rows };
 }
 
-export function versusPrimaReport(session: LabSession, results: readonly WayResult[], subtitle: string): Report {
+export function versusPrimaPage(
+  measured: MeasuredCells,
+  results: readonly WayResult[],
+): Pick<Page, 'title' | 'sections'> {
   return {
     title: 'Four devices that hold 62 % of their weights: three ways',
-    subtitle,
-    summary: findings(results),
     sections: [
       {
         title: 'Time per token',
@@ -49,17 +46,14 @@ export function versusPrimaReport(session: LabSession, results: readonly WayResu
             note: 'The prototype was a C program that summed bytes in place of computing: 1 GiB of weights on each device, the same share of it in memory, disks of 400 MB/s.',
             variants: [{ label: 'TPOT', figure: bars(results) }],
           },
-          { kind: 'table', columns: WAY_COLUMNS, rows: results.map(wayRow) },
+          tableBlock(wayTable(results)),
           {
             kind: 'text',
-            text: 'R/d is what a device’s disk takes for the bytes that it reads for a token. Without prefetching, devices read one after another, so that a token takes as many times R/d as there are devices; where each reads while others compute, R/d is all that is left.',
+            text: 'R/d is the time that a device’s disk takes for the bytes that it reads for a token. Without prefetching, devices read one after another, and a token takes R/d times the number of devices; where each device reads while the others compute, a token takes R/d.',
           },
         ],
       },
-      probesSection(
-        session,
-        results.map(({ result }) => result),
-      ),
+      probesSection(measured, measured.results),
     ],
   };
 }

@@ -1,13 +1,12 @@
-import type { LabCell } from '../lab/cell.ts';
-import { type EqualCell, equalCell } from '../lab/equal-cell.ts';
+import { type EqualCell, equalCell, type LabCell } from '../lab/cell.ts';
 
-/** A program's way with weights that don't fit. */
+/** How a program handles weights that don't fit into memory. */
 export interface Way {
   readonly name: string;
-  /** What it stands for. */
+  /** The program that it stands for. */
   readonly of: 'llama.cpp' | 'prima.cpp' | 'Hearth';
   readonly cell: LabCell;
-  /** Seconds per token of a C prototype of it: shares of 1074 MB, 62 % of it in memory, disks of 400 MB/s. */
+  /** Seconds per token of a C prototype: 1074 MB of weights per device, 62 % of them in memory, disks of 400 MB/s. */
   readonly prototypeSeconds: number;
 }
 
@@ -17,7 +16,7 @@ export type Setting = Pick<EqualCell, 'memoryShare' | 'diskRate'>;
 /** The setting of the prototype: 640 MiB for 1074 MB of weights. */
 export const PROTOTYPE: Setting = { memoryShare: 0.62, diskRate: 400e6 };
 
-/** Rounds at which the prototype of each way was best. */
+/** The ways, each with the number of rounds at which its prototype was fastest; the last one pins. */
 export function waysOf(setting: Setting): Way[] {
   return [
     {

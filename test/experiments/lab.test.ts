@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findDeadLabs } from '../../experiments/lab/dead-labs.ts';
+import { findDeadLabs, removeDeadLabs } from '../../experiments/lab/dead-labs.ts';
 import { findLabGround } from '../../experiments/lab/ground.ts';
 import { listNamespaces } from '../../experiments/lab/network.ts';
-import { removeDeadLabs } from '../../experiments/lab/remove-dead-labs.ts';
-import { runProgram } from '../../experiments/lab/run-program.ts';
-import { REAL_FILES } from '../../experiments/lab/system.ts';
+import { REAL_FILES, runProgram } from '../../experiments/lab/system.ts';
 import { testIf } from '../support/needs.ts';
 import { runScript } from '../support/run-script.ts';
 

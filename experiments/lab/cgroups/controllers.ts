@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { LabFiles } from '../system.ts';
 
+/** What control groups limit for a lab. */
 export const RESOURCES = ['memory', 'disk', 'cpu'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/** Where groups for a resource are made, and in which version of the interface. */
+/** Where the groups of a resource are made, and which version of the interface they have. */
 export interface Controller {
   readonly version: 1 | 2;
   readonly root: string;
@@ -14,7 +15,7 @@ export type Controllers = Readonly<Record<Resource, Controller>>;
 
 const ROOT = '/sys/fs/cgroup';
 
-/** Version 1: a folder and a file that is only there with the controller. Version 2: its name. */
+/** Version 1: the hierarchy's folder and a file that exists only with the controller. Version 2: the controller's name. */
 const NAMES: Readonly<Record<Resource, { folder: string; file: string; controller: string }>> = {
   memory: { folder: 'memory', file: 'memory.limit_in_bytes', controller: 'memory' },
   disk: { folder: 'blkio', file: 'blkio.throttle.read_bps_device', controller: 'io' },
@@ -22,9 +23,10 @@ const NAMES: Readonly<Record<Resource, { folder: string; file: string; controlle
 };
 
 /**
- * Which version of control groups has what a lab limits; systems mix them. (Documentation/admin-guide/cgroup-v1,
- * cgroup-v2.rst: a version 2 controller is there for groups below the root once its `cgroup.subtree_control` names it.)
- * @returns controllers, and a line for each that is missing
+ * Finds the version of control groups that controls each resource; systems may mix both. A controller of version 2 is
+ * available to groups below the root once `cgroup.subtree_control` names it (Linux, Documentation/admin-guide:
+ * cgroup-v1, cgroup-v2.rst).
+ * @returns the controllers, and a message for each that is missing
  */
 export function findControllers(files: LabFiles): { found: Partial<Controllers>; missing: string[] } {
   const found: { [resource in Resource]?: Controller } = {};

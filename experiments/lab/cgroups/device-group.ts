@@ -4,27 +4,27 @@ import { type Controllers, RESOURCES } from './controllers.ts';
 import { type DeviceLimits, limitWrites } from './limits.ts';
 import { type GroupReadings, groupReadings } from './readings.ts';
 
-/** The control groups of a device: one, or one for each resource where version 1 keeps them apart. */
+/** The control groups of a device: a single one in version 2, one per resource in version 1. */
 export interface DeviceGroup {
-  /** Files to which a process writes its number to join; it has to before it opens its weights. */
+  /** Files to which a process writes its id to join; it must do so before it opens its weights. */
   readonly joins: readonly string[];
   limit(limits: DeviceLimits): void;
   readings(): GroupReadings;
   processes(): readonly number[];
-  /** @throws Error while it has processes; may be called again */
+  /** May be called again. @throws Error while processes are left in the group */
   remove(): void;
 }
 
 export interface DeviceGroupParts {
   readonly files: LabFiles;
   readonly controllers: Controllers;
-  /** formatLabName. */
+  /** From formatLabName. */
   readonly name: string;
-  /** `major:minor` of the disk with the weights. */
+  /** `major:minor` of the disk that holds the weights. */
   readonly disk: string;
 }
 
-/** @throws Error where groups can't be made; nothing is left then */
+/** Makes a device's groups. @throws Error if one can't be made; those made before it are removed */
 export function createDeviceGroup({ files, controllers, name, disk }: DeviceGroupParts): DeviceGroup {
   const folders = groupFolders(controllers, name);
   const made: string[] = [];
@@ -56,13 +56,13 @@ export function createDeviceGroup({ files, controllers, name, disk }: DeviceGrou
   };
 }
 
-/** Where groups of this name lie, each once. */
+/** Folders of the groups with this name, each once. */
 export function groupFolders(controllers: Partial<Controllers>, name: string): string[] {
   const roots = RESOURCES.flatMap((resource) => controllers[resource]?.root ?? []);
   return [...new Set(roots)].map((root) => join(root, name));
 }
 
-/** Numbers of the processes in some groups; 0 is one that only another container knows. */
+/** Ids of the processes in some groups; 0 stands for a process of another container. */
 export function processesOf(files: LabFiles, folders: readonly string[]): number[] {
   const lists = folders.map((folder) => join(folder, 'cgroup.procs')).filter((file) => files.exists(file));
   const numbers = lists.flatMap((file) => files.read(file).split('\n').filter(Boolean));

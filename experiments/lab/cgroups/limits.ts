@@ -1,58 +1,58 @@
 import type { Controllers, Resource } from './controllers.ts';
 
-/** What a device of a lab may take. */
+/** What one device of a lab may take of this machine. */
 export interface DeviceLimits {
-  /** Bytes in all: program, weights, page tables. */
+  /** Bytes for the process, its weights and its page tables together. */
   readonly memory: number;
-  /** Bytes per second from the disk. */
+  /** Bytes per second read from the disk. */
   readonly diskRate: number;
-  /** Processors' worth of time. */
+  /** Processor time, as a number of processors; may be a fraction. */
   readonly cores: number;
 }
 
-/** A value for a file of a group. */
+/** One value to be written to a file of a control group. */
 export interface GroupWrite {
   readonly resource: Resource;
   readonly file: string;
   readonly value: string;
 }
 
-/** Microseconds over which a quota of processor time is counted: Linux's own. */
+/** Period over which Linux counts a quota of processor time by default, microseconds. */
 const PERIOD = 100_000;
 
-/** Within its quota a device goes before whatever else the machine does: it stands for a machine of its own. */
+/** Highest priorities: within its quota a device runs before everything else, since it stands for a machine of its own. */
 const MOST_SHARES = 262_144;
 const MOST_WEIGHT = 10_000;
 
-/** How a device's limits are written down, in each version of control groups. @param disk its `major:minor` */
+/**
+ * The writes that set a device's limits, in the version of control groups that each resource has.
+ * @param disk `major:minor` of the throttled disk
+ */
 export function limitWrites(
   { memory, diskRate, cores }: DeviceLimits,
   disk: string,
   controllers: Controllers,
 ): GroupWrite[] {
-  const [bytes, rate, quota] = [memory, diskRate, cores * PERIOD].map((value) => String(Math.round(value)));
+  const bytes = String(Math.round(memory));
+  const rate = String(Math.round(diskRate));
+  const quota = String(Math.round(cores * PERIOD));
   return [
-    ...memoryWrites(bytes as string, controllers),
+    ...(controllers.memory.version === 1
+      ? [write('memory', 'memory.limit_in_bytes', bytes)]
+      : [write('memory', 'memory.max', bytes), write('memory', 'memory.swap.max', '0')]),
     controllers.disk.version === 1
-      ? { resource: 'disk', file: 'blkio.throttle.read_bps_device', value: `${disk} ${rate}` }
-      : { resource: 'disk', file: 'io.max', value: `${disk} rbps=${rate}` },
+      ? write('disk', 'blkio.throttle.read_bps_device', `${disk} ${rate}`)
+      : write('disk', 'io.max', `${disk} rbps=${rate}`),
     ...(controllers.cpu.version === 1
       ? [
-          { resource: 'cpu', file: 'cpu.shares', value: String(MOST_SHARES) } as const,
-          { resource: 'cpu', file: 'cpu.cfs_period_us', value: String(PERIOD) } as const,
-          { resource: 'cpu', file: 'cpu.cfs_quota_us', value: quota as string } as const,
+          write('cpu', 'cpu.shares', String(MOST_SHARES)),
+          write('cpu', 'cpu.cfs_period_us', String(PERIOD)),
+          write('cpu', 'cpu.cfs_quota_us', quota),
         ]
-      : [
-          { resource: 'cpu', file: 'cpu.weight', value: String(MOST_WEIGHT) } as const,
-          { resource: 'cpu', file: 'cpu.max', value: `${quota} ${PERIOD}` } as const,
-        ]),
+      : [write('cpu', 'cpu.weight', String(MOST_WEIGHT)), write('cpu', 'cpu.max', `${quota} ${PERIOD}`)]),
   ];
 }
 
-function memoryWrites(bytes: string, { memory }: Controllers): GroupWrite[] {
-  if (memory.version === 1) return [{ resource: 'memory', file: 'memory.limit_in_bytes', value: bytes }];
-  return [
-    { resource: 'memory', file: 'memory.max', value: bytes },
-    { resource: 'memory', file: 'memory.swap.max', value: '0' },
-  ];
+function write(resource: Resource, file: string, value: string): GroupWrite {
+  return { resource, file, value };
 }

@@ -1,10 +1,10 @@
 import type { Controllers, Resource } from './controllers.ts';
 
-/** What a group's files say about its processes. */
+/** What the files of a control group report about its processes. */
 export interface GroupReadings {
-  /** Most bytes taken at once, page cache included. */
+  /** Largest memory use so far, page cache included, bytes. */
   readonly peakBytes: number;
-  /** Bytes that the kernel can't drop: processes' own memory, and the kernel's for them. */
+  /** Memory that can't be reclaimed: the processes' own, and the operating system's on their behalf, bytes. */
   readonly ownBytes: number;
   /** Bytes read from the disk since the group was made. */
   readonly readBytes: number;
@@ -12,17 +12,24 @@ export interface GroupReadings {
   readonly kills: number;
 }
 
-/** @param read a file of the group that a resource has */
+/**
+ * Reads a group in the version of control groups that each resource has.
+ * @param read returns the text of a file of the group
+ * @param disk `major:minor` of the throttled disk
+ */
 export function groupReadings(
-  { memory, disk }: Controllers,
+  controllers: Controllers,
   read: (resource: Resource, file: string) => string,
-  device: string,
+  disk: string,
 ): GroupReadings {
   const stat = read('memory', 'memory.stat');
-  const io = disk.version === 1 ? read('disk', 'blkio.throttle.io_service_bytes') : read('disk', 'io.stat');
-  const ioPattern = disk.version === 1 ? `^${device} Read (\\d+)$` : `^${device} .*rbytes=(\\d+)`;
-  const readBytes = Number(new RegExp(ioPattern, 'm').exec(io)?.[1] ?? 0);
-  if (memory.version === 1)
+  const [io, pattern] =
+    controllers.disk.version === 1
+      ? [read('disk', 'blkio.throttle.io_service_bytes'), `^${disk} Read (\\d+)$`]
+      : [read('disk', 'io.stat'), `^${disk} .*rbytes=(\\d+)`];
+  // A disk that was never read is not listed.
+  const readBytes = Number(new RegExp(pattern, 'm').exec(io)?.[1] ?? 0);
+  if (controllers.memory.version === 1)
     return {
       peakBytes: Number(read('memory', 'memory.max_usage_in_bytes')),
       ownBytes: field(stat, 'total_rss') + Number(read('memory', 'memory.kmem.usage_in_bytes')),
@@ -37,6 +44,7 @@ export function groupReadings(
   };
 }
 
+/** The value of a line `name value`; 0 where there is no such line. */
 function field(text: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }

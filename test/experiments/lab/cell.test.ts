@@ -1,17 +1,15 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { loadClusterFile } from '../../../datasets/load.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { type FittedPolicy, pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
-import { cellName, planOf } from '../../../experiments/lab/cell.ts';
-import { equalCell } from '../../../experiments/lab/equal-cell.ts';
+import { cellLimits, cellName, equalCell, planOf, shareBytes } from '../../../experiments/lab/cell.ts';
 import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
-import { shareBytes } from '../../../experiments/lab/share-bytes.ts';
-import { allCells, quickCells } from '../../../experiments/three-answers/cells.ts';
 
 const MODEL = createModel(LAB_SHAPES.small, 'F16');
 const DEVICES = ['one', 'two', 'three', 'four'];
 
-test('a cell says what it is', () => {
+test('the name of a cell states what it varies; values that are equal on all devices appear once', () => {
   const cell = equalCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 4e8, windows: [3, 2, 2, 1] });
   assert.is(cellName(cell), 'k = 4 (windows of 3, 2, 2, 1), populate, prefix pinned, 62 % in memory, 400 MB/s');
   const plain = {
@@ -21,7 +19,7 @@ test('a cell says what it is', () => {
   assert.is(cellName(plain), 'k = 1, willneed, 110 % in memory, 100/200 MB/s');
 });
 
-test('windows have to add up to the layers', () => {
+test('windows must add up to the layers', () => {
   assert.throws(() => equalCell({ policy: 'none', rounds: 3, memoryShare: 1, diskRate: 1 }), RangeError);
   assert.throws(
     () => equalCell({ policy: 'none', rounds: 2, memoryShare: 1, diskRate: 1, windows: [5, 4, 4, 4] }),
@@ -29,7 +27,7 @@ test('windows have to add up to the layers', () => {
   );
 });
 
-test('what is pinned leaves room for the rest of a window, for page tables and for what is under way', () => {
+test('pinned weights leave room for the rest of a window, for page tables and for reads in progress', () => {
   const cell = equalCell({ policy: 'pinned', rounds: 4, memoryShare: 0.62, diskRate: 1 });
   const plan = planOf(cell, DEVICES, MODEL);
   const mapped = shareBytes(plan, MODEL, 'two');
@@ -41,24 +39,18 @@ test('what is pinned leaves room for the rest of a window, for page tables and f
   assert.is(plan.weights.one?.release, 'pinned');
 });
 
-test('one round has no turn of others in which what is not pinned could be read', () => {
-  assert.is(equalCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 }).prefetch, 'none');
+test('with one round the unpinned rest is not prefetched', () => {
+  assert.is(equalCell({ policy: 'pinned', rounds: 1, memoryShare: 0.62, diskRate: 1 }).policy.prefetch, 'none');
 });
 
-test('all cells are honest: tokens below 20 s, windows of three bursts, no name twice', () => {
-  const { layer } = createModel(LAB_SHAPES.medium, 'F16');
-  const cells = allCells(layer.bytes);
-  assert.ok(cells.length >= 100, `${cells.length} cells`);
-  for (const { windows, diskRates, rounds } of cells) {
-    const [rate = 0] = diskRates;
-    assert.ok(Math.min(...windows) * layer.bytes > 0.3 * rate);
-    assert.ok((rounds * windows.reduce((sum, one) => sum + one, 0) * layer.bytes) / rate < 20);
-  }
-  assert.is(new Set(cells.map(cellName)).size, cells.length);
-  assert.is(new Set(quickCells(layer.bytes).map(cellName)).size, 17);
-  // Smaller models have slower disks, so that windows last as long.
-  const [first] = quickCells(layer.bytes / 4);
-  assert.is(first?.diskRates[0], 200e6);
+test('limits are the share of the weights that each device maps, beside what its process needs', () => {
+  const cell = equalCell({ policy: 'none', rounds: 1, memoryShare: 0.5, diskRate: 3e8 });
+  const plan = planOf(cell, DEVICES, MODEL);
+  const { cluster } = loadClusterFile('four-small');
+  const limits = cellLimits({ cluster, devices: DEVICES }, { ownBytes: [10, 20, 30, 40] }, MODEL, { cell, plan });
+  const [head, second] = limits;
+  assert.is(head?.memory, 0.5 * (8 * MODEL.layer.bytes + MODEL.output.bytes) + 10);
+  assert.equal(second, { memory: 4 * MODEL.layer.bytes + 20, diskRate: 3e8, cores: cluster.devices[1]?.cpu.cores });
 });
 
 test.run();

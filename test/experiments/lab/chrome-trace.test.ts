@@ -2,8 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
-import { traceOfChrome } from '../../../experiments/lab/chrome-trace.ts';
-import { stackedTraces } from '../../../experiments/lab/stacked-traces.ts';
+import { stackedTraces, traceOfChrome } from '../../../experiments/lab/chrome-trace.ts';
 import { tokenFigures } from '../../../experiments/lab/token-figures.ts';
 
 const TRACE: Trace = {
@@ -13,7 +12,7 @@ const TRACE: Trace = {
   ],
   spans: [
     { device: 'one', lane: 'cpu', cause: 'compute', name: 'layer 0', start: 3, end: 4, args: { tokens: 1 } },
-    // Two that overlap go to two rows of the same lane.
+    // Overlapping spans go to two rows of the same lane.
     { device: 'two', lane: 'disk', cause: 'disk', name: 'page fault', start: 2.5, end: 3.5, args: { bytes: 100 } },
     { device: 'two', lane: 'disk', cause: 'disk', name: 'prefetch', start: 3, end: 4, args: { bytes: 300 } },
     { device: 'two', lane: 'cpu', cause: 'disk', name: 'waits for layer 1', start: 3, end: 3.25, args: {} },
@@ -28,11 +27,11 @@ const TRACE: Trace = {
   counters: [{ device: 'two', name: 'resident weights (bytes)', samples: [{ time: 0, value: 5 }] }],
 };
 
-test('what was written for Perfetto is read back', () => {
+test('a trace written for Perfetto is read back unchanged', () => {
   assert.equal(traceOfChrome(perfettoTrace(TRACE)), TRACE);
 });
 
-test('figures of a token: means over those from the third on but the last, spans cut at both ends', () => {
+test('figures of a token: means from the third token to the last but one, with spans cut at both ends', () => {
   // From 3 to 4 s: half of the page fault's bytes, all of the prefetch's, over two tokens.
   assert.equal(tokenFigures(TRACE), { seconds: 0.5, bytes: (50 + 300) / 2, stall: 0.125 });
   assert.throws(() => tokenFigures({ ...TRACE, tokens: TRACE.tokens.slice(0, 3) }), /3 tokens are too few/);

@@ -1,46 +1,69 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { publishResults } from '../../../experiments/lab/publish-results.ts';
+import { resultBlocks, resultsData, resultTable } from '../../../experiments/lab/report.ts';
+import { terminalTable } from '../../../experiments/report/columns.ts';
+import { resultOf } from './result.ts';
 
-/** What is printed, and written where. */
-function published(json: { readonly json?: true }) {
-  const out = mkdtempSync(join(tmpdir(), 'hearth-publish-'));
-  const write = process.stdout.write;
-  let printed = '';
-  process.stdout.write = (text) => {
-    printed += text;
-    return true;
-  };
-  try {
-    publishResults(
-      { models: '', tokens: '3', seed: '1', out, ...json },
-      {
-        subtitle: 'four devices',
-        table: 'a b\n',
-        findings: 'It holds.',
-        report: '<p>',
-        json: ['cells.json', '{}\n'],
-        more: [['traces/1.json', '[]']],
-      },
+const CELL = { policy: 'none', rounds: 2, memoryShare: 0.62, diskRate: 1e8 } as const;
+const FAR = resultOf(CELL, [10, 1e9], [8, 1.1e9]);
+const NOTHING_READ = resultOf(CELL, [10, 0], [8, 0]);
+
+test('the cell, then time, bytes and stall by each answer; errors are deviations from what was measured', () => {
+  const [titles = '', , row = ''] = terminalTable(resultTable([FAR]), 250).split('\n');
+  const words = (line: string): string[] => line.trim().split(/ {2,}/);
+  assert.equal(words(titles).slice(0, 5), ['policy', 'k', 'windows', 'in memory', 'disk']);
+  assert.equal(words(row), [
+    'no prefetch',
+    '2',
+    '4',
+    '62 %',
+    '100 MB/s',
+    '10.0 s',
+    '8.00 s',
+    '−20 %',
+    '20.0 s',
+    '+100 %',
+    '954 MiB',
+    '1.02 GiB',
+    '+10 %',
+    '0 ms',
+    '0 ms',
+  ]);
+});
+
+test('two blocks for a page have all columns; tones: within the aim for the median, within the worst, beyond', () => {
+  const blocks = resultBlocks([FAR], { median: 0.05, worst: 0.15 });
+  const titles = new Set(blocks.flatMap(({ columns }) => columns.map(({ title }) => title)));
+  assert.equal(titles, new Set(resultTable([FAR]).columns.map(({ title }) => title)));
+  assert.equal(
+    blocks.map(({ tones }) => tones?.[0]?.filter(Boolean)),
+    [['bad', 'bad'], ['fair']],
+  );
+  for (const { columns, rows, tones } of blocks) {
+    assert.is(rows[0]?.length, columns.length);
+    assert.equal(
+      columns.flatMap(({ title }, index) => (title === 'error' ? [index] : [])),
+      tones?.[0]?.flatMap((tone, index) => (tone === undefined ? [] : [index])),
     );
-  } finally {
-    process.stdout.write = write;
   }
-  const files = ['report.html', 'cells.json', 'traces/1.json'].map((file) => readFileSync(join(out, file), 'utf8'));
-  rmSync(out, { recursive: true });
-  return { printed: printed.replace(out, 'OUT'), files };
-}
+  assert.is(resultBlocks([FAR])[0]?.tones, undefined);
+});
 
-test('the table, what was found and where the report lies; the same files with --json, which prints the results', () => {
-  const files = ['<p>', '{}\n', '[]'];
-  assert.equal(published({}), {
-    printed: 'four devices\n\na b\n\nIt holds.\n\nReport: OUT/report.html\n',
-    files,
-  });
-  assert.equal(published({ json: true }), { printed: '{}\n', files });
+test('where nothing was read, bytes have no error', () => {
+  const [, reads] = resultBlocks([NOTHING_READ], { median: 0.05, worst: 0.15 });
+  const error = reads?.columns.findIndex(({ title }) => title === 'error') ?? -1;
+  assert.is(reads?.rows[0]?.[error], '');
+  assert.is(reads?.tones?.[0]?.[error], undefined);
+});
+
+test('JSON has the figures of every cell without its traces', () => {
+  const facts = { tokenSeconds: 1 } as never;
+  const model = { name: 'Lab', bytes: 5 } as never;
+  const data = JSON.parse(JSON.stringify(resultsData({ model, facts }, [FAR], { tokens: 4 })));
+  assert.equal(data.settings, { tokens: 4 });
+  assert.equal(data.probes, { tokenSeconds: 1, model: 'Lab', modelBytes: 5 });
+  assert.is(data.cells[0].measured.seconds, 10);
+  assert.is(data.cells[0].traces, undefined);
 });
 
 test.run();

@@ -1,9 +1,9 @@
-import { type EqualCell, equalCell } from '../../../experiments/lab/equal-cell.ts';
-import type { CellResult } from '../../../experiments/lab/run-cell.ts';
+import { type EqualCell, equalCell } from '../../../experiments/lab/cell.ts';
+import type { CellResult } from '../../../experiments/lab/run-cells.ts';
 
 const NO_TRACE = { devices: [], spans: [], tokens: [], counters: [] };
 
-/** A result with these seconds and bytes, measured and simulated. */
+/** A result of a cell with the given measured and simulated figures; predictions take twice as long as measured. */
 export function resultOf(
   cell: EqualCell,
   measured: readonly [seconds: number, bytes: number],

@@ -1,7 +1,5 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { limitChecks } from '../../../experiments/lab/limit-checks.ts';
-import { RESULT_COLUMNS, resultTables } from '../../../experiments/lab/report.ts';
 import { errorsOf, findings, judged } from '../../../experiments/three-answers/summary.ts';
 import { resultOf } from '../lab/result.ts';
 
@@ -22,37 +20,10 @@ test('errors: the median and the worst, by absolute size', () => {
   assert.is(errorsOf(RESULTS, 'predicted', 'seconds').median, 1);
 });
 
-test('bytes are not judged where next to nothing is read', () => {
+test('bytes are judged only where a token reads a share of the model worth counting', () => {
   assert.equal(judged(RESULTS, 'bytes', 2 * GB), [NEAR, FAR]);
   assert.equal(judged(RESULTS, 'seconds', 2 * GB), RESULTS);
-  assert.match(findings([FITS], 2 * GB), 'no cell reads anything');
-});
-
-test('two tables have all columns; tones: within the median that is aimed at, within the worst, beyond', () => {
-  const tables = resultTables([FAR], { median: 0.05, worst: 0.15 });
-  const titles = new Set(tables.flatMap(({ columns }) => columns.map(({ title }) => title)));
-  assert.equal(titles, new Set(RESULT_COLUMNS.map(({ title }) => title)));
-  assert.equal(
-    tables.map(({ tones }) => tones?.[0]?.filter(Boolean)),
-    [['bad', 'bad'], ['fair']],
-  );
-  for (const { columns, rows, tones } of tables) {
-    assert.is(rows[0]?.length, columns.length);
-    assert.equal(
-      columns.flatMap(({ title }, index) => (title === 'error' ? [index] : [])),
-      tones?.[0]?.flatMap((tone, index) => (tone === undefined ? [] : [index])),
-    );
-  }
-  assert.is(resultTables([FAR])[0]?.tones, undefined);
-});
-
-test('a lab says whether it kept to its limits', () => {
-  const loose = { ...NEAR, devices: [{ ...(NEAR.devices[0] as (typeof NEAR.devices)[0]), peakBytes: 110 }] };
-  assert.match(limitChecks([NEAR]).text, /^memory was held: at most 90.%.*; disks were held/);
-  assert.match(limitChecks([NEAR, loose]).text, /^memory was NOT held/);
-  const fast = { ...NEAR, diskRates: [1e8, 1.2e8] };
-  assert.is(limitChecks([NEAR, fast]).diskRatio.toFixed(2), '1.20');
-  assert.match(limitChecks([fast]).text, 'disks were NOT held');
+  assert.is(findings([FITS], 2 * GB)[2], 'Bytes read: no plan reads anything.');
 });
 
 test.run();

@@ -1,4 +1,0 @@
-/** Says on stderr what a lab does now. */
-export function logStep(line: string): void {
-  process.stderr.write(`lab: ${line}\n`);
-}
