@@ -4,11 +4,11 @@ import { FEWEST_SAMPLES } from '../engine/profile/predicted/learn-latency.ts';
 import { readChoice, readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { formatTable, wrapText } from '../engine/terminal/table.ts';
+import { BACKENDS, type BackendStudy, studyBackend } from './learned-profiler/backend.ts';
+import { LESSON_COLUMNS, learnedReport, lessonCells } from './learned-profiler/report.ts';
+import { type Study, study, studyFinding, studySteps } from './learned-profiler/study.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
-import { BACKENDS, type BackendStudy, studyBackend } from './lib/learned-profiler/backend.ts';
-import { LESSON_COLUMNS, learnedReport, lessonCells } from './lib/learned-profiler/report.ts';
-import { type Study, study, studyFinding, studySteps } from './lib/learned-profiler/study.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
 

@@ -5,11 +5,11 @@ import { readCount } from '../engine/terminal/options.ts';
 import { formatTable } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
-import { bandwidthBars } from './lib/npu-stages/bandwidth.ts';
-import { gpuCurve, graphCurves, orderCurves, stageCurve } from './lib/npu-stages/figures.ts';
-import { stagesReport, statedPoints } from './lib/npu-stages/report.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { bandwidthBars } from './npu-stages/bandwidth.ts';
+import { gpuCurve, graphCurves, orderCurves, stageCurve } from './npu-stages/figures.ts';
+import { stagesReport, statedPoints } from './npu-stages/report.ts';
 
 interface Options {
   readonly cluster: string;

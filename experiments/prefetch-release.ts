@@ -1,12 +1,12 @@
 import { readChoice, readCount } from '../engine/terminal/options.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
-import { prefetchReleaseReport } from './lib/prefetch-release/report.ts';
-import { SCENE_MODEL, SCENES } from './lib/prefetch-release/scenes.ts';
-import { observeScene, SCENE_RECLAIMS, type SceneResult } from './lib/prefetch-release/steps.ts';
-import { sceneText } from './lib/prefetch-release/text.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { prefetchReleaseReport } from './prefetch-release/report.ts';
+import { SCENE_MODEL, SCENES } from './prefetch-release/scenes.ts';
+import { observeScene, SCENE_RECLAIMS, type SceneResult } from './prefetch-release/steps.ts';
+import { sceneText } from './prefetch-release/text.ts';
 
 interface Options {
   readonly reclaim: string;

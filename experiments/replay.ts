@@ -15,12 +15,12 @@ import { perfettoTrace } from '../engine/trace/perfetto.ts';
 import { simulatedReclaim } from '../simulator/options.ts';
 import { simulatedSeconds } from '../simulator/simulated-seconds.ts';
 import { runExperiment } from './lib/cli.ts';
-import { type ReplayOptions, replayOptions } from './lib/replay/options.ts';
-import { closedForm, type Replay, replay } from './lib/replay/replay.ts';
-import { findings, replayReport } from './lib/replay/report.ts';
-import { pressure, replayTable } from './lib/replay/table.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { type ReplayOptions, replayOptions } from './replay/options.ts';
+import { closedForm, type Replay, replay } from './replay/replay.ts';
+import { findings, replayReport } from './replay/report.ts';
+import { pressure, replayTable } from './replay/table.ts';
 import { layersText } from './report/plan-text.ts';
 
 /** Seconds for one integer program of a scheduler that needs them. */

@@ -5,12 +5,12 @@ import { perfettoTrace } from '../engine/trace/perfetto.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { renderReport } from './lib/report.ts';
-import { TIMELINE_CASES } from './lib/timelines/cases.ts';
-import { claims } from './lib/timelines/claims.ts';
-import { RESULT_COLUMNS, resultCells, timelinesReport } from './lib/timelines/report.ts';
-import { RING_MODEL } from './lib/timelines/rings.ts';
-import { RECLAIMS, runTimeline, type TimelineResult } from './lib/timelines/run.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { TIMELINE_CASES } from './ring-timelines/cases.ts';
+import { claims } from './ring-timelines/claims.ts';
+import { RESULT_COLUMNS, resultCells, timelinesReport } from './ring-timelines/report.ts';
+import { RING_MODEL } from './ring-timelines/rings.ts';
+import { RECLAIMS, runTimeline, type TimelineResult } from './ring-timelines/run.ts';
 
 interface Options {
   readonly reclaim: string;

@@ -5,7 +5,8 @@ import { formatTable, wrapText } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
 import { toCsv } from './lib/csv.ts';
 import { renderReport } from './lib/report.ts';
-import { type CutPrompt, cutPrompt, type SystemResult } from './lib/sequence-cutting/cuts.ts';
+import { checkOutput, writeFiles } from './lib/write.ts';
+import { type CutPrompt, cutPrompt, type SystemResult } from './sequence-cutting/cuts.ts';
 import {
   cuttingReport,
   cuttingSummary,
@@ -13,9 +14,8 @@ import {
   decisionCells,
   SYSTEM_COLUMNS,
   systemCells,
-} from './lib/sequence-cutting/report.ts';
-import { SWEPT_SYSTEMS, sweepLengths } from './lib/sequence-cutting/sweep.ts';
-import { checkOutput, writeFiles } from './lib/write.ts';
+} from './sequence-cutting/report.ts';
+import { SWEPT_SYSTEMS, sweepLengths } from './sequence-cutting/sweep.ts';
 
 interface Options {
   readonly length: string;

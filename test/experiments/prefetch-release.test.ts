@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { SCENES, type Scene } from '../../experiments/lib/prefetch-release/scenes.ts';
-import { observeScene, type SceneResult } from '../../experiments/lib/prefetch-release/steps.ts';
-import { cellOf, stepLabel } from '../../experiments/lib/prefetch-release/text.ts';
+import { SCENES, type Scene } from '../../experiments/prefetch-release/scenes.ts';
+import { observeScene, type SceneResult } from '../../experiments/prefetch-release/steps.ts';
+import { cellOf, stepLabel } from '../../experiments/prefetch-release/text.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 

@@ -1,0 +1,64 @@
+import type { PartTimes } from '../../engine/cost/part-times.ts';
+import { predictSoc, type SocCase, socCase } from '../../engine/cost/predict-soc.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { LATENCY_MODELS, type LatencyModelKind } from '../../engine/profile/predicted/latency-model.ts';
+import { createPredictedTimes } from '../../engine/profile/predicted/predicted-times.ts';
+import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
+import type { LearnedChip } from './profile.ts';
+
+/** Tokens in the KV cache while a token is decoded. */
+const CONTEXT = 256;
+
+/** How much longer a plan takes that was made by a predicted profile than one by the true times; shares, 0.1 is 10 %. */
+export interface Regret {
+  readonly kind: LatencyModelKind;
+  readonly promptTokens: number;
+  readonly ttft: number;
+  readonly tpot: number;
+  /** Lines about shapes outside what was learned from. */
+  readonly warnings: readonly string[];
+}
+
+export interface RegretCase {
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly learned: LearnedChip;
+  readonly lengths: readonly number[];
+}
+
+/** Plans by what the tree and the network say, judged by what the chip takes. */
+export function regretsOf({ cluster, model, learned, lengths }: RegretCase): Regret[] {
+  return LATENCY_MODELS.flatMap((kind) =>
+    lengths.map((promptTokens): Regret => {
+      const trained = (processor: 'gpu' | 'npu') => ({
+        model: learned[processor].models[kind],
+        range: learned[processor].range,
+      });
+      const times = createPredictedTimes({ gpu: trained('gpu'), npu: trained('npu') });
+      const best = secondsOf(cluster, model, promptTokens);
+      const own = secondsOf(cluster, model, promptTokens, times);
+      return {
+        kind,
+        promptTokens,
+        ttft: own.ttft / best.ttft - 1,
+        tpot: own.tpot / best.tpot - 1,
+        warnings: times.warnings(),
+      };
+    }),
+  );
+}
+
+function secondsOf(
+  cluster: Cluster,
+  model: Model,
+  promptTokens: number,
+  times?: PartTimes,
+): { ttft: number; tpot: number } {
+  const problem = { belief: cluster, model, workload: createWorkload({ promptTokens, context: CONTEXT }) };
+  const { plan } = tensorPartition(problem, times && { times });
+  if (plan === undefined) throw new RangeError(`${cluster.name} has no plan for ${model.name}`);
+  const { prefill, decode } = predictSoc(socCase(plan, cluster, model) as SocCase, CONTEXT);
+  return { ttft: prefill.seconds, tpot: decode.seconds };
+}

@@ -1,0 +1,96 @@
+import { gpuTask } from '../../engine/cost/mobile-gpu.ts';
+import { npuProductSeconds } from '../../engine/cost/npu.ts';
+import { graphSeconds } from '../../engine/cost/npu-graph.ts';
+import type { SocDevice } from '../../engine/hardware/soc.ts';
+
+/** A line of a figure: values over sizes. */
+export interface Curve {
+  readonly name: string;
+  readonly x: readonly number[];
+  readonly y: readonly number[];
+}
+
+/** A point that the paper states in words, beside what the model has there. */
+export interface StatedPoint {
+  readonly figure: string;
+  readonly what: string;
+  readonly published: string;
+  readonly model: string;
+}
+
+const FP16 = 2;
+
+const sizes = (from: number, to: number, step: number): number[] =>
+  Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
+const doubling = (from: number, to: number): number[] =>
+  Array.from({ length: Math.log2(to / from) + 1 }, (_, index) => from * 2 ** index);
+
+/** Fig. 2: TFLOP/s of the GPU for [n, n] × [n, n] in FP16. */
+export function gpuCurve({ gpu }: SocDevice): Curve {
+  const x = sizes(8, 512, 8);
+  const rate = (n: number): number => {
+    const flops = 2 * n ** 3;
+    const rates = { flops: gpu.flops.F16, bandwidth: gpu.bandwidth };
+    return flops / gpuTask({ flops, bytes: 3 * FP16 * n ** 2 }, rates).seconds;
+  };
+  return { name: 'GPU, [n, n] × [n, n]', x, y: x.map((n) => rate(n) / 1e12) };
+}
+
+/** n at which the GPU's rate is level: arithmetic and traffic take the same time. */
+export function gpuThreshold({ gpu }: SocDevice): number {
+  return (3 * FP16 * gpu.flops.F16) / (2 * gpu.bandwidth);
+}
+
+function npuRate(device: SocDevice, rows: number, inner: number, columns: number): number {
+  const flops = 2 * rows * inner * columns;
+  const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
+  const bytes = FP16 * (rows * inner + inner * columns + rows * columns);
+  const seconds = Math.max(npuProductSeconds({ rows, inner, columns }, speed), bytes / device.npu.bandwidth);
+  return flops / seconds;
+}
+
+/** Fig. 4: µs of an NPU for [n, 64] × [64, n]: a step every tile. */
+export function stageCurve(device: SocDevice): Curve {
+  const x = sizes(1, 200, 1);
+  const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
+  return {
+    name: 'NPU, [n, 64] × [64, n]',
+    x,
+    y: x.map((n) => 1e6 * npuProductSeconds({ rows: n, inner: 64, columns: n }, speed)),
+  };
+}
+
+/** Fig. 5: TFLOP/s of the NPU against K: two shapes in their order, and the first in reverse. */
+export function orderCurves(device: SocDevice): Curve[] {
+  const x = doubling(32, 4096);
+  const curve = (name: string, rate: (columns: number) => number): Curve => ({
+    name,
+    x,
+    y: x.map((columns) => rate(columns) / 1e12),
+  });
+  return [
+    curve('[14336, 4096] × [4096, K]', (k) => npuRate(device, 14336, 4096, k)),
+    curve('[4096, 14336] × [14336, K]', (k) => npuRate(device, 4096, 14336, k)),
+    curve('[K, 4096] × [4096, 14336]', (k) => npuRate(device, k, 4096, 14336)),
+  ];
+}
+
+/** How much faster than its reverse [14336, 4096] × [4096, K] is. */
+export function orderGain(device: SocDevice, columns: number): number {
+  return npuRate(device, 14336, 4096, columns) / npuRate(device, columns, 4096, 14336);
+}
+
+/** Fig. 9: ms to generate the graph of one operator of Llama-8B against the tokens. */
+export function graphCurves(device: SocDevice, x: readonly number[] = doubling(32, 1024)): Curve[] {
+  const shapes = [
+    ['qkv, 6144 × 4096', 6144, 4096],
+    ['attention-output, 4096 × 4096', 4096, 4096],
+    ['gate-up, 28672 × 4096', 28672, 4096],
+    ['down, 4096 × 14336', 4096, 14336],
+  ] as const;
+  return shapes.map(([name, rows, columns]) => ({
+    name,
+    x,
+    y: x.map((tokens) => 1000 * graphSeconds({ rows, columns }, tokens, device.soc.npu)),
+  }));
+}

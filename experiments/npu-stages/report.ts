@@ -1,0 +1,175 @@
+import type { LoadedCluster } from '../../datasets/load.ts';
+import type { Device } from '../../engine/hardware/device.ts';
+import { type SocDevice, socDevice } from '../../engine/hardware/soc.ts';
+import { threeDigits } from '../../engine/terminal/format.ts';
+import { barChart, colour, type Figure, lineChart } from '../lib/chart.ts';
+import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
+import type { Report } from '../lib/report.ts';
+import type { BandwidthBar } from './bandwidth.ts';
+import {
+  type Curve,
+  gpuCurve,
+  gpuThreshold,
+  graphCurves,
+  orderCurves,
+  orderGain,
+  type StatedPoint,
+  stageCurve,
+} from './figures.ts';
+
+/** What the paper says of its Figs. 2, 4, 5, 6 and 9, beside the models. */
+export function statedPoints(device: SocDevice, bars: readonly BandwidthBar[]): StatedPoint[] {
+  const stage = stageCurve(device);
+  const at = (n: number): number => stage.y[stage.x.indexOf(n)] as number;
+  const bar = (system: BandwidthBar['system']): string => {
+    const found = bars.find((one) => one.system === system);
+    return found === undefined
+      ? ''
+      : `${(found.working / 1e9).toFixed(1)} GB/s working, ${(found.overall / 1e9).toFixed(1)} over all`;
+  };
+  const four = (tokens: number): string => `${graphCurvesAt(device, tokens).toFixed(0)} ms`;
+  return [
+    {
+      figure: 'Fig. 2',
+      what: 'GPU, large tensors',
+      published: 'about 1 TFLOPS, level',
+      model: `${(device.gpu.flops.F16 / 1e12).toFixed(2)} TFLOPS from n = ${gpuThreshold(device).toFixed(0)}`,
+    },
+    {
+      figure: 'Fig. 2',
+      what: 'GPU, small tensors',
+      published: 'grows linearly (memory-bound)',
+      model: `in proportion to n: ${(gpuCurve(device).y[7] as number).toFixed(2)} TFLOPS at n = 64`,
+    },
+    {
+      figure: 'Fig. 4',
+      what: 'sizes below 32',
+      published: 'the same latency',
+      model: `${at(1).toFixed(3)} µs at 1 and ${at(32).toFixed(3)} µs at 32; ${at(33).toFixed(3)} µs at 33`,
+    },
+    {
+      figure: 'Fig. 5',
+      what: '[14336, 4096] × [4096, K] over its reverse',
+      published: '6 × (no K stated)',
+      model: [32, 64, 128, 256, 1024].map((k) => `${orderGain(device, k).toFixed(1)} × at ${k}`).join(', '),
+    },
+    {
+      figure: 'Fig. 5',
+      what: 'NPU in the worst order',
+      published: 'regresses to the level of the GPU',
+      model: `${threeDigits(orderCurves(device)[2]?.y[1] as number)} TFLOPS at K = 64`,
+    },
+    { figure: 'Fig. 6', what: 'decoding on the GPU', published: '40 to 45 GB/s (43.3)', model: bar('gpu-only') },
+    { figure: 'Fig. 6', what: 'decoding on the NPU', published: '40 to 45 GB/s', model: bar('npu-only') },
+    { figure: 'Fig. 6', what: 'decoding on both', published: 'about 60 GB/s (59.1)', model: bar('hetero-tensor') },
+    {
+      figure: 'Fig. 9',
+      what: 'four graphs of Llama-8B, 135 tokens',
+      published: '408.4 ms (fitted to)',
+      model: four(135),
+    },
+    {
+      figure: 'Fig. 9',
+      what: 'four graphs of Llama-8B, 1000 tokens',
+      published: '2050 ms (fitted to)',
+      model: four(1000),
+    },
+  ];
+}
+
+function graphCurvesAt(device: SocDevice, tokens: number): number {
+  return graphCurves(device, [tokens]).reduce((sum, { y }) => sum + (y[0] as number), 0);
+}
+
+export function stagesReport(
+  { cluster, statements }: LoadedCluster,
+  bars: readonly BandwidthBar[],
+  points: readonly StatedPoint[],
+): Report {
+  const device = socDevice(cluster.devices[0] as Device);
+  const block = (title: string, note: string, figure: Figure) => ({
+    kind: 'chart' as const,
+    title,
+    note,
+    variants: [{ label: title, figure }],
+  });
+  return {
+    title: 'What a mobile chip’s processors do with tensors',
+    subtitle: `${cluster.name} · models of HeteroLLM §3 beside the points that its text states; the figures themselves print no numbers`,
+    summary:
+      'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; it wants many rows over few tiles, so that the order of a product decides; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.',
+    sections: [
+      {
+        title: 'Figures',
+        blocks: [
+          block(
+            'Fig. 2: GPU performance against tensor size',
+            'In proportion to the size while memory binds, then level.',
+            lines([gpuCurve(device)], 'n', 'TFLOP/s', 'linear', 'lines'),
+          ),
+          block(
+            'Fig. 4: stage performance of the NPU',
+            'A step wherever a dimension needs one more tile.',
+            lines([stageCurve(device)], 'n', 'time (µs)', 'linear', 'lines'),
+          ),
+          block(
+            'Fig. 5: order and shape',
+            'The same FLOPs in three ways. The right operand stands still in the array: the fewer its tiles, and the more rows pass through each, the better.',
+            lines(orderCurves(device), 'K', 'TFLOP/s', 'log'),
+          ),
+          block(
+            'Fig. 6: memory bandwidth in decoding',
+            'Simulated on Llama-8B after 256 tokens, while a processor works; the memory itself has 68 GB/s.',
+            barChart({
+              categories: bars.map(({ name }) => name),
+              categoryTitle: 'processors',
+              value: { title: 'bandwidth (GB/s)' },
+              arrange: 'group',
+              series: [
+                { name: 'working', colour: colour(0), values: bars.map(({ working }) => working / 1e9) },
+                { name: 'over the whole token', colour: colour(5), values: bars.map(({ overall }) => overall / 1e9) },
+              ],
+            }),
+          ),
+          block(
+            'Fig. 9: generating the graph of an operator',
+            'Operators of Llama-8B; a prompt of a length that is not prepared needs all four.',
+            lines(graphCurves(device), 'tokens', 'time (ms)', 'log'),
+          ),
+        ],
+      },
+      {
+        title: 'Points that the text states',
+        blocks: [
+          {
+            kind: 'table',
+            columns: [{ title: 'figure', label: true }, { title: 'what' }, { title: 'published' }, { title: 'model' }],
+            rows: points.map(({ figure, what, published, model }) => [figure, what, published, model]),
+            groups: true,
+          },
+        ],
+      },
+      {
+        title: 'Where the inputs come from',
+        blocks: [
+          { kind: 'text', text: provenanceSentence(cluster.name, statements) },
+          statementsTable(cluster.name, statements),
+        ],
+      },
+    ],
+  };
+}
+
+function lines(
+  curves: readonly Curve[],
+  x: string,
+  y: string,
+  scale: 'linear' | 'log',
+  mode: 'lines' | 'lines+markers' = 'lines+markers',
+): Figure {
+  return lineChart({
+    x: { title: x, scale },
+    y: { title: y },
+    series: curves.map(({ name, ...points }, index) => ({ name, ...points, colour: colour(index), mode })),
+  });
+}

@@ -1,0 +1,30 @@
+import { isProcessorLane, type Lane, type Trace } from '../../engine/trace/trace.ts';
+
+/** A line of a timeline: a lane of a device, or what is in its memory. */
+export interface TimelineRow {
+  readonly device: string;
+  readonly lane: Lane | 'memory';
+  /** Of its middle, from the top down; a row is 1 high. */
+  readonly y: number;
+}
+
+/** The counter that is drawn as a row, where a device has it. */
+export const RESIDENT = 'resident weights (bytes)';
+
+/** Free height between two devices. */
+const GAP = 0.5;
+
+/** One band per device: its processors, disk and link, then its memory. GPUs and NPUs that do nothing are left out. */
+export function timelineRows({ devices, spans, counters }: Trace): TimelineRow[] {
+  let y = -1;
+  return devices.flatMap(({ name, lanes }, index) => {
+    const isShown = (lane: Lane): boolean =>
+      !isProcessorLane(lane) || lane === 'cpu' || spans.some((span) => span.device === name && span.lane === lane);
+    const hasCounter = counters.some((counter) => counter.device === name && counter.name === RESIDENT);
+    if (index > 0) y += GAP;
+    return [...lanes.filter(isShown), ...(hasCounter ? (['memory'] as const) : [])].map((lane): TimelineRow => {
+      y += 1;
+      return { device: name, lane, y };
+    });
+  });
+}
