@@ -16,11 +16,25 @@ export const ANSWERS = ['predicted', 'simulated'] as const;
 /** Closed forms, or the simulation event by event. */
 export type Answer = (typeof ANSWERS)[number];
 
-/** `fit`: a constant was fitted to the cell or may be; `held-out`: none. */
-export type Use = 'fit' | 'held-out';
+/** What cells are used for, how people read that, and whether such a cell tests anything. */
+export const USES = {
+  /** A constant was fitted to the cell, or may be. */
+  fit: { name: 'fit', isTest: false },
+  /** No constant was fitted to it. */
+  'held-out': { name: 'held out', isTest: true },
+} as const satisfies Record<string, { readonly name: string; readonly isTest: boolean }>;
 
-/** How people read a use. */
-export const USE_NAMES: Readonly<Record<Use, string>> = { fit: 'fit', 'held-out': 'held out' };
+export type Use = keyof typeof USES;
+
+/** Whether a cell tests anything: its errors count in summaries, and have colours in tables. */
+export function isTest({ use }: { readonly use: Use }): boolean {
+  return USES[use].isTest;
+}
+
+/** The use of a cell by its file. */
+export function useOf(cell: PublishedCell): Use {
+  return cell.use === 'fit' ? 'fit' : 'held-out';
+}
 
 /** What comes out here for a cell; undefined where an answer has no word for it. */
 export interface Answers<Detail> {

@@ -1,7 +1,7 @@
 import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { accuracyOn } from './accuracy.ts';
-import type { Answer, Comparison, PaperName } from './comparison.ts';
+import { type Answer, type Comparison, isTest, type PaperName } from './comparison.ts';
 import { errorText, medianText } from './text.ts';
 
 /** Papers as reports call them, in the order in which they are shown. */
@@ -55,7 +55,7 @@ export function summaryRow(group: SummaryGroup): SummaryRow {
   const { paper, table, what, comparisons, answer, shownAnswer = answer, target, note = '', points } = group;
   const accuracy = accuracyOn(comparisons, 'held-out', answer);
   const within = (one: Comparison): boolean => Math.abs(one[`${answer}Error`] ?? 0) <= (target ?? 0);
-  const held = comparisons.filter(({ use }) => use === 'held-out');
+  const held = comparisons.filter(isTest);
   return {
     paper,
     table,

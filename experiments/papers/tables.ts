@@ -1,7 +1,7 @@
 import { type Column, tableBlock } from '../report/columns.ts';
 import { errorTone, USUAL_LIMIT } from '../report/error-tone.ts';
 import type { Section, Tone } from '../report/page/page.ts';
-import { ANSWERS, type Answer, type Comparison, type Conflict, type Quantity, USE_NAMES } from './comparison.ts';
+import { ANSWERS, type Answer, type Comparison, type Conflict, isTest, type Quantity, USES } from './comparison.ts';
 import { errorText, halfWidthText } from './text.ts';
 
 /** How the values of a paper's cells are written. */
@@ -10,7 +10,7 @@ export type ValueText<One extends Comparison> = (quantity: Quantity | undefined,
 /** `fit` or `held out`. */
 export const USE_COLUMN: Column<Pick<Comparison, 'use'>> = {
   title: 'use',
-  value: ({ use }) => USE_NAMES[use],
+  value: ({ use }) => USES[use].name,
   label: true,
 };
 
@@ -62,7 +62,7 @@ export function bothAnswers<One extends Comparison>(
 /** Green within the target (25 % where none is set) or the noise, yellow within twice that. Fitted cells prove nothing. */
 export function toneOf({ use, target, noise = 0, ...one }: Comparison, answer: Answer): Tone | undefined {
   const error = one[`${answer}Error`];
-  if (use === 'fit' || error === undefined) return undefined;
+  if (!isTest({ use }) || error === undefined) return undefined;
   return errorTone(error, Math.max(target ?? USUAL_LIMIT, noise));
 }
 

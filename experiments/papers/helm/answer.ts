@@ -11,29 +11,30 @@ import { fittedMachine } from './machine.ts';
 import type { HelmQuantity } from './quantities.ts';
 import { type HelmSystem, kernelBandwidth } from './systems.ts';
 
-/** A prompt of 128 tokens and as many after it (5.4, Table 6.1); the middle of them is taken for every token. */
+/** A prompt of 128 tokens, then 128 decoded ones (5.4, Table 6.1); every token is taken to be the middle one of these. */
 const PROMPT = 128;
 const OUTPUT = 128;
 const MIDDLE = PROMPT + OUTPUT / 2;
-/** Decoded in simulation: the first finds what the prompt left, and isn't counted. */
+/** Tokens decoded in simulation; the first finds memory as the prompt left it, and isn't counted. */
 const DECODED = 3;
 
+/** What a cell is about: a system with a model on a machine. */
 export interface HelmCase {
   readonly quantity: HelmQuantity;
   readonly system: HelmSystem;
   readonly cluster: Cluster;
   readonly model: Model;
-  /** GB/s of the GPU by §5.1, where the machine's file hasn't what the profiler measured. */
+  /** Bytes per second of the GPU's memory by §5.1; undefined where the machine's file has what the profiler measured. */
   readonly specifiedBandwidth: number | undefined;
 }
 
-/** The plan of a case; why it doesn't run; or what the thesis leaves out that it would take. */
+/** The plan of a case, or why it doesn't run, or which input the thesis doesn't state. */
 export type HelmPlan =
   | { readonly outcome: 'runs'; readonly plan: Plan }
   | { readonly outcome: 'fails'; readonly why: string }
   | { readonly outcome: 'not-modelled'; readonly why: string };
 
-/** The workload of Table 6.1, for the batch of the case. */
+/** The workload of Table 6.1 with the batch of the case. */
 export function workloadOf({ quantity: { batch } }: HelmCase): Workload {
   return createWorkload({
     promptTokens: PROMPT,
@@ -45,8 +46,8 @@ export function workloadOf({ quantity: { batch } }: HelmCase): Workload {
 }
 
 /**
- * The plan of the system, made on the machine as its file states it for single requests, and whether it runs: memory
- * that is lacking, and batches on a plan that fills the VRAM (6.4.1).
+ * The plan that the system makes for single requests on the machine as its file states it. It fails where memory is
+ * lacking, and for batches where the plan fills the VRAM (6.4.1).
  */
 export function planOf(one: HelmCase): HelmPlan {
   const { system, cluster, model, quantity } = one;
@@ -71,7 +72,7 @@ export function planOf(one: HelmCase): HelmPlan {
   return { outcome: 'runs', plan };
 }
 
-/** Layers of a plan that its CPU runs. */
+/** Number of layers that the CPU runs. */
 export function layersOnCpu({ stages }: Plan): number {
   return stages.reduce((sum, { processor, from, to }) => sum + (processor === 'cpu' ? to - from : 0), 0);
 }
@@ -100,7 +101,7 @@ function machineOf(one: HelmCase, constants: HelmConstants): Cluster {
   });
 }
 
-/** Seconds of the quantity by closed forms, on the machine with what was fitted. */
+/** Seconds of the quantity by closed forms, on the machine with the fitted constants. */
 export function predictedSeconds(one: HelmCase, plan: Plan, constants: HelmConstants): number {
   const phase = one.quantity.kind === 'first' ? 'prefill' : 'decode';
   const { model, system } = one;
@@ -115,7 +116,7 @@ function cpuSeconds({ stages }: Breakdown): number {
     .reduce((sum, { seconds: { compute, kvCopy, memory, overhead } }) => sum + compute + kvCopy + memory + overhead, 0);
 }
 
-/** Seconds of the quantity by simulation, event by event; undefined for a part of a token. */
+/** Seconds of the quantity by simulation; undefined for a part of a token, which a trace of tokens doesn't show. */
 export function simulatedSeconds(one: HelmCase, plan: Plan, constants: HelmConstants): number | undefined {
   const { kind } = one.quantity;
   if (kind === 'cpu-stage') return undefined;
@@ -136,7 +137,7 @@ export function simulatedSeconds(one: HelmCase, plan: Plan, constants: HelmConst
 
 /**
  * Seconds of HELM's token by its own formula and numbers, nothing fitted: T̂ = T_plan + N δ̄ (Eqs. 4.7–4.15 and 6.4.4).
- * Undefined for what they aren't for: other systems, first tokens, batches (of which δ̄ says nothing), a part of a token.
+ * Undefined for other systems, first tokens, batches (δ̄ is stated for single requests) and a part of a token.
  */
 export function thesisSeconds(one: HelmCase, plan: Plan): number | undefined {
   const { quantity, cluster, model } = one;

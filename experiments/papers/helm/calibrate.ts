@@ -5,7 +5,7 @@ import { type HelmCase, planOf, predictedSeconds } from './answer.ts';
 import { type CellPlace, FITTED_CELLS, type FittedCell, type HelmConstants } from './constants.ts';
 import { helmQuantity, secondsOf } from './quantities.ts';
 
-/** Before anything is fitted: as specified, and without what no specification has. */
+/** The constants before fitting: specified rates, and nothing for what has no specification. */
 const UNFITTED: HelmConstants = {
   gpuEfficiency: 1,
   vllmBlock: 0,
@@ -16,7 +16,7 @@ const UNFITTED: HelmConstants = {
   copyShare: 1,
 };
 
-/** Ranges that any machine of the last ten years lies in: seconds, bytes per second, FLOP/s, shares and multiples. */
+/** Ranges that hold any machine of the last ten years: seconds, bytes per second, multiples and shares. */
 const RANGES = {
   dispatch: [1e-6, 1e-1],
   cpuBandwidth: [1e8, 1e12],
@@ -25,7 +25,7 @@ const RANGES = {
   copyShare: [1e-3, 1],
 } as const;
 
-/** A cell with the model of what it measured. */
+/** A cell to fit to, with its case, plan and printed seconds. */
 interface FittingCase {
   readonly one: HelmCase;
   readonly plan: Plan;
@@ -34,7 +34,7 @@ interface FittingCase {
 
 /**
  * Fits every constant to its cells, one after the other.
- * @param caseOf what a cell is about
+ * @param caseOf the system, model and machine of a cell
  * @throws RangeError where a cell isn't on file, isn't marked `fit`, or no constant gives it
  */
 export function calibrate(cells: readonly PublishedCell[], caseOf: (cell: PublishedCell) => HelmCase): HelmConstants {
@@ -78,7 +78,7 @@ function withConstant(
   }
 }
 
-/** A token's time is linear in 1 / η and in the time per block: two cells give both. */
+/** A token's time is linear in 1 / η_m and in the time per block, so two cells give both. */
 function fitReading(one: FittingCase, other: FittingCase): Pick<HelmConstants, 'gpuEfficiency' | 'vllmBlock'> {
   const step = 1e-4;
   const rows = [one, other].map((fitted) => {
@@ -109,13 +109,13 @@ function text({ table, row, column }: CellPlace): string {
   return `${table}, ${row}, ${column}`;
 }
 
-/** What bisection may take: halving a range of 1e12 to below a part in 1e9. */
+/** Steps of the bisection: they halve a range of 1e12 to below a part in 1e9. */
 const STEPS = 80;
 
 /**
  * The constant at which a model's answer is `target`, between `low` and `high`, by bisection on a logarithmic scale.
- * @param answer rises or falls with the constant throughout
- * @throws RangeError where the target lies outside what the ends give
+ * @param answer monotonic in the constant
+ * @throws RangeError where the target lies outside the answers at both ends
  */
 export function fitConstant(
   target: number,

@@ -7,7 +7,7 @@ import { helmSystemName, printedRange, quantityKey, secondsOf } from './quantiti
 import type { HelmComparison } from './rules.ts';
 import { rowFloors, type Scaling } from './scaling.ts';
 
-/** Every quantity that the thesis prints in several ways, and its statements that its own numbers exclude. */
+/** Quantities that the thesis prints with different values, and statements that its own numbers exclude. */
 export function helmConflicts(
   comparisons: readonly HelmComparison[],
   scalings: readonly Scaling[],
@@ -45,7 +45,7 @@ function printedTwice(comparisons: readonly HelmComparison[]): Conflict[] {
   });
 }
 
-/** No value rounds to all of the prints. */
+/** Whether no value rounds to all of the prints. */
 function isContradicted(prints: readonly HelmComparison[]): boolean {
   const ranges = prints.flatMap(({ cell, detail: { quantity } }): [number, number][] => {
     const [least, most] = printedRange(cell, [cell]) ?? [];
@@ -134,18 +134,18 @@ function statements(scalings: readonly Scaling[], constants: HelmConstants, offl
   ];
 }
 
-/** What a program that offloads layers may need of a machine's RAM, bytes, and the RAM that there is. */
+/** Bytes of RAM that a program which offloads layers may need, and bytes that the machine has. */
 export interface HostNeeds {
-  /** Layers that don't lie in VRAM. */
+  /** The layers outside VRAM. */
   readonly offloaded: number;
-  /** The whole model, should it pass through RAM. */
+  /** The whole model, in case it passes through RAM. */
   readonly model: number;
-  /** One layer, should it have a buffer. */
+  /** One layer, in case there is a buffer for it. */
   readonly layer: number;
   readonly ram: number;
 }
 
-/** The needs of a case under its plan; RAM as installed. */
+/** The needs of a case under its plan, beside the installed RAM. */
 export function hostNeeds({ cluster, model }: Pick<HelmCase, 'cluster' | 'model'>, plan: Plan): HostNeeds {
   const streamed = plan.stages.reduce((sum, { streamed: copied, from, to }) => sum + (copied ? to - from : 0), 0);
   return {
@@ -156,9 +156,9 @@ export function hostNeeds({ cluster, model }: Pick<HelmCase, 'cluster' | 'model'
   };
 }
 
-/** By how much needs and RAM grow from one case to another. */
+/** Factors by which needs and RAM grow from one case to another. */
 export interface NeedGrowth {
-  /** The most that any of the needs grows. */
+  /** The largest factor of any need. */
   readonly needs: number;
   readonly ram: number;
 }

@@ -1,27 +1,27 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 
-/** Query heads of the model whose blocks' dispatch is fitted to, Qwen3-8B. */
+/** Query heads of Qwen3-8B, the model to whose cells dispatch is fitted. */
 export const FITTED_HEADS = 32;
 
-/** What no paper, specification or table states of HELM's machines and programs; every one is fitted to one cell. */
+/** Constants of HELM's machines and programs that no paper, specification or table states; each is fitted to its cells. */
 export interface HelmConstants {
-  /** η_m: share of its specified bandwidth at which a server's GPU reads weights, both servers alike. */
+  /** η_m: share of its specified bandwidth at which a server's GPU reads weights; one for both servers. */
   readonly gpuEfficiency: number;
-  /** Seconds per block that vLLM adds to reading, on any machine. */
+  /** Seconds that vLLM takes per block beside reading, on any machine. */
   readonly vllmBlock: number;
-  /** Seconds to dispatch a block's kernels from Python, by machine: what hides the GPU's work where that is shorter. */
+  /** Seconds to dispatch a block's kernels from Python, by machine; the GPU's work hides behind it where it is shorter. */
   readonly dispatch: Readonly<Record<string, number>>;
   /** Bytes per second at which the CPU reads its blocks' weights in decoding, by machine. */
   readonly cpuBandwidth: Readonly<Record<string, number>>;
-  /** FLOP/s of the CPU on a prompt over the FP32 rate that its file states, by machine. */
+  /** FLOP/s of the CPU on a prompt as a multiple of the FP32 rate in its file, by machine. */
   readonly promptRate: Readonly<Record<string, number>>;
-  /** Share of a block's dispatch that is the attention of one request, where a request has FITTED_HEADS heads. */
+  /** Share of a block's dispatch that goes to the attention of one request with FITTED_HEADS heads. */
   readonly attentionShare: number;
   /** Share of the host link's rate that Accelerate's copies of layers reach. */
   readonly copyShare: number;
 }
 
-/** The laptop has no cell that identifies its dispatch: the mean of the two servers'. */
+/** A machine's dispatch; for the laptop, whose cells don't identify it, the mean of the two servers'. */
 export function dispatchOf({ dispatch }: HelmConstants, machine: string): number {
   const own = dispatch[machine];
   if (own !== undefined) return own;
@@ -29,7 +29,7 @@ export function dispatchOf({ dispatch }: HelmConstants, machine: string): number
   return known.reduce((sum, seconds) => sum + seconds, 0) / Math.max(1, known.length);
 }
 
-/** The L40S's only split is left to be predicted: its EPYC reaches the part of its rate that the other server's does. */
+/** A machine's rate on prompts; the L40S's only split is held out, so its EPYC takes the multiple of the other server's. */
 export function promptRateOf({ promptRate }: HelmConstants, machine: string): number | undefined {
   return promptRate[machine] ?? promptRate['helm-3090'];
 }
@@ -37,7 +37,7 @@ export function promptRateOf({ promptRate }: HelmConstants, machine: string): nu
 /** Where a cell stands in the thesis. */
 export type CellPlace = Pick<PublishedCell, 'table' | 'row' | 'column'>;
 
-/** A constant of HelmConstants, the machine it is of, the cells that it is fitted to, and why these. */
+/** A constant of HelmConstants, its machine ('' for all), the cells that it is fitted to, and why these. */
 export interface FittedCell {
   readonly constant: 'gpuEfficiency' | 'dispatch' | 'cpuBandwidth' | 'promptRate' | 'attentionShare' | 'copyShare';
   readonly machine: string;
@@ -47,7 +47,7 @@ export interface FittedCell {
 
 const place = (table: string, row: string, column: string): CellPlace => ({ table, row, column });
 
-/** Constants are fitted in this order: each needs those before it. */
+/** The constants in the order in which they are fitted: each needs those before it. */
 export const FITTED_CELLS: readonly FittedCell[] = [
   {
     constant: 'gpuEfficiency',

@@ -6,41 +6,41 @@ import { QUANTIZATION_NAMES } from '../../../engine/model/quantization.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
 import { dispatchOf, FITTED_HEADS, type HelmConstants, promptRateOf } from './constants.ts';
 
-/** Matrix products in 16 bits, accumulated in 32, by the vendors' specifications: HELM and its baselines run in fp16. */
+/** FLOP/s of matrix products in 16 bits accumulated in 32, by the vendors' specifications: HELM and its baselines run in fp16. */
 const TENSOR_CORE_FLOPS: Readonly<Record<string, number>> = {
   'helm-4060': 23.2e12,
   'helm-3090': 71.2e12,
   'helm-l40s': 362e12,
 };
 
-/** FLOP/s at which arithmetic takes no time: it is counted in `dispatch` where it is longest. */
+/** FLOP/s at which arithmetic takes no time; where arithmetic is longest, `dispatch` has it. */
 const NEVER_BINDS = 1e24;
 
-/** Weights are loaded before the first request (4.1.4): what a simulation reads of them takes no time. */
+/** A disk that takes no time: weights are loaded before the first request (4.1.4). */
 const LOADED: Disk = { sequential: 1e18, random: 1e18 };
 
 /** How a program runs on a machine. */
 export interface Running {
-  /** `dispatched`: block by block from Python, the GPU behind it; `graphs`: vLLM. */
+  /** `dispatched`: Python launches block by block ahead of the GPU; `graphs`: as vLLM does. */
   readonly launch: 'dispatched' | 'graphs';
   readonly phase: 'decode' | 'prefill';
   readonly model: Model;
   readonly workload: Workload;
-  /** GB/s of the GPU by §5.1; undefined where the profiler measured it, which the machine's file has. */
+  /** Bytes per second of the GPU's memory by §5.1; undefined where the machine's file has what the profiler measured. */
   readonly specifiedBandwidth: number | undefined;
-  /** Bytes per second at which the CPU's kernel reads weights, where it isn't HELM's. */
+  /** Bytes per second at which the CPU's kernel reads weights; HELM's unless given. */
   readonly cpuBandwidth?: number;
   /** Weights come from pageable memory: the host link reaches a share of its rate. */
   readonly pageable?: boolean;
-  /** VRAM that the program may take, where it isn't what the machine's file has. */
+  /** Bytes of VRAM that the program may take; those in the machine's file unless given. */
   readonly vram?: number;
 }
 
 /**
- * The machine with what was fitted. A block takes the longest of its arithmetic, its reading and, on the GPU, its
- * dispatch: arithmetic and reading as in Eqs. 4.10 and 4.13, and kernels are launched ahead of the GPU, so that
- * dispatching hides behind its work or hides it (6.4.4 adds the two). What exceeds the reading is the processor's
- * `dispatch`.
+ * The machine with the fitted constants. A block takes the longest of its arithmetic and its reading (Eqs. 4.10 and
+ * 4.13) and, on the GPU, its dispatch: kernels are launched ahead of the GPU, so dispatch and work overlap (6.4.4 adds
+ * the two). What exceeds the reading becomes the processor's `dispatch`.
+ * @throws RangeError for a machine without a CUDA GPU
  */
 export function fittedMachine(cluster: Cluster, constants: HelmConstants, running: Running): Cluster {
   const [device] = cluster.devices;
@@ -78,15 +78,15 @@ function fittedGpu(gpu: DiscreteGpu, machine: string, constants: HelmConstants, 
 }
 
 /**
- * A block's kernels are launched once for all requests, but for those of attention, whose Algorithm 3 takes the query of
- * one head of one request: they are launched for each of these.
+ * Seconds to dispatch a block. Its kernels are launched once for all requests, except those of attention: Algorithm 3
+ * takes the query of one head of one request, so they are launched for each head of each request.
  */
 function dispatchSeconds(constants: HelmConstants, machine: string, { model, workload }: Running): number {
   const attended = (workload.batch * model.heads) / FITTED_HEADS;
   return dispatchOf(constants, machine) * (1 + constants.attentionShare * (attended - 1));
 }
 
-/** The processor on which a block takes the longest of reading, arithmetic at `rate` and `least`. */
+/** The processor on which a block takes the longest of reading, arithmetic at `rate` and `least` seconds. */
 function roofline<Rates extends ProcessorRates>(
   processor: Rates,
   rate: number,

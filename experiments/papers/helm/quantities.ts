@@ -1,6 +1,6 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 
-/** What a cell is about: cells with the same key are one quantity, in however many tables the thesis prints it. */
+/** What a cell measures. Cells with the same key are prints of one quantity, in whichever tables they stand. */
 export interface HelmQuantity {
   readonly machine: string;
   readonly model: string;
@@ -10,7 +10,7 @@ export interface HelmQuantity {
   readonly batch: number;
 }
 
-/** The quantity of a cell; undefined where it is no time of a system on a machine. */
+/** The quantity of a cell; undefined for a cell that isn't a time of a system on a machine. */
 export function helmQuantity({
   cluster,
   model,
@@ -54,11 +54,12 @@ function batchOf(table: string, column: string): number {
   return table === 'Table 6.2' && size !== undefined ? Number(size) : 1;
 }
 
+/** The key that all prints of a quantity share. */
 export function quantityKey({ machine, model, system, kind, batch }: HelmQuantity): string {
   return [machine, model, system, kind, batch].join('\n');
 }
 
-/** Seconds for a figure of a cell: ms and s as they stand; tok/s of a batch are its size over the seconds of a step. */
+/** Seconds for a figure in ms, s or tok/s; the throughput of a batch is its size over the seconds of a step. */
 export function secondsOf(value: number, unit: string, batch: number): number {
   switch (unit) {
     case 'ms':
@@ -72,15 +73,15 @@ export function secondsOf(value: number, unit: string, batch: number): number {
   }
 }
 
-/** The way back: seconds as the cell prints them. */
+/** Seconds in the unit of a cell: the inverse of secondsOf. */
 export function inUnit(seconds: number, unit: string, batch: number): number {
   if (unit === 'tok/s') return batch / seconds;
   return unit === 'ms' ? seconds * 1000 : seconds;
 }
 
 /**
- * From the least to the most that the thesis prints of one quantity, its rounding included, in the unit of `cell`: within
- * it the thesis contradicts itself, and no model can do better. Undefined for outcomes.
+ * The least and the most that the thesis prints of one quantity, in the unit of `cell`, widened by rounding. Within this
+ * range the thesis contradicts itself, and no model can do better. Undefined for outcomes.
  * @param prints all cells of the quantity, `cell` among them
  */
 export function printedRange(
@@ -97,7 +98,7 @@ export function printedRange(
   return typeof cell.value === 'number' && ends.length > 0 ? [Math.min(...ends), Math.max(...ends)] : undefined;
 }
 
-/** Half of the last printed digit: noise that comes of other tables is what the range itself shows. */
+/** Half of the last printed digit; noise that stems from other tables is left to the range itself. */
 function roundingOf({ value, noise = 0, noiseFrom }: PublishedCell): number {
   if (noiseFrom === 'rounding') return noise;
   const [, decimals = ''] = String(value).split('.');

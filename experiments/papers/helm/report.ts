@@ -3,7 +3,7 @@ import { type Column, tableBlock } from '../../report/columns.ts';
 import { errorTone } from '../../report/error-tone.ts';
 import type { Block, Page, Section, TableBlock, Tone } from '../../report/page/page.ts';
 import { againstPublished } from '../charts.ts';
-import { type Answer, type Comparison, type Conflict, errorOf, outcomeAgrees } from '../comparison.ts';
+import { type Answer, type Comparison, type Conflict, errorOf, isTest, outcomeAgrees } from '../comparison.ts';
 import { type SummaryRow, summaryTable } from '../summary.ts';
 import {
   answerColumns,
@@ -197,7 +197,7 @@ function numberText(value: number): string {
 }
 
 function verdictText(one: HelmComparison): string {
-  const verdict = one.use === 'fit' ? undefined : verdictOn(one);
+  const verdict = isTest(one) ? verdictOn(one) : undefined;
   if (verdict !== undefined) return verdict;
   if (typeof one.published === 'number' && typeof one.predicted === 'number') return '';
   const agrees = outcomeAgrees(one);
@@ -206,7 +206,7 @@ function verdictText(one: HelmComparison): string {
 
 /** Fitted cells prove nothing; what lies within the thesis's own spread is good. */
 function toneOf(one: HelmComparison, answer: Answer): Tone | undefined {
-  if (one.use === 'fit') return undefined;
+  if (!isTest(one)) return undefined;
   const error = one[`${answer}Error`];
   if (error === undefined) return outcomeAgrees(one) === false ? 'bad' : undefined;
   return verdictOn(one) === 'within noise' ? 'good' : errorTone(error, one.target);
@@ -235,7 +235,7 @@ function scalingTable(rows: readonly Scaling[]): TableBlock {
     USE_COLUMN,
     publishedColumn(ratioText(2)),
     ...answerColumns<Scaling>('predicted', ratioText(2), ({ use, predictedError = 0, target, detail }) => {
-      if (use === 'fit') return undefined;
+      if (!isTest({ use })) return undefined;
       return detail.verdict === 'within noise' ? 'good' : errorTone(predictedError, target);
     }),
     {
@@ -243,7 +243,7 @@ function scalingTable(rows: readonly Scaling[]): TableBlock {
       value: ({ detail }) => detail.range.map((end) => end.toFixed(2)).join('–'),
       align: 'right',
     },
-    { title: 'verdict', value: ({ use, detail }) => (use === 'fit' ? '' : detail.verdict), label: true },
+    { title: 'verdict', value: (one) => (isTest(one) ? one.detail.verdict : ''), label: true },
   ];
   const target = rows[0]?.target ?? 0;
   return tableBlock(
@@ -259,7 +259,7 @@ function speedupTable(rows: readonly Comparison[]): TableBlock {
     USE_COLUMN,
     publishedColumn(ratioText(1)),
     ...answerColumns('predicted', ratioText(1), ({ use, predictedError = 0 }) =>
-      use === 'fit' ? undefined : errorTone(predictedError),
+      isTest({ use }) ? errorTone(predictedError) : undefined,
     ),
   ];
   return tableBlock({ columns, rows }, { title: 'HELM’s throughput over Accelerate’s (§6.3)' });

@@ -5,14 +5,14 @@ import { SCALING_TARGET, type Verdict, verdictOf } from './targets.ts';
 /** Throughput of a batch over that of one request in the same row of Table 6.2. */
 export interface ScalingDetail {
   readonly batch: number;
-  /** Ends of what the thesis prints: it prints one request's throughput in other tables too. */
+  /** Ends of the ratio by all prints: one request's throughput stands in other tables too. */
   readonly range: readonly [number, number];
   readonly verdict: Verdict;
 }
 
 export type Scaling = Comparison<ScalingDetail>;
 
-/** Every batch of Table 6.2 that ran, and runs here. */
+/** Every batch of Table 6.2 that ran in the thesis and runs here, over the single request of its row. */
 export function scalings(comparisons: readonly HelmComparison[]): Scaling[] {
   const own = comparisons.filter(({ cell }) => cell.table === 'Table 6.2');
   return own.flatMap((comparison): Scaling[] => {
@@ -44,7 +44,7 @@ export function scalings(comparisons: readonly HelmComparison[]): Scaling[] {
   });
 }
 
-/** A row of Table 6.2, and the least worst error that a law can have on it by which no request costs less than the one before. */
+/** A row of Table 6.2 with its floor: the least worst error of any law by which no request costs less than the one before. */
 export interface RowFloor {
   readonly row: string;
   readonly floor: number;
@@ -65,13 +65,13 @@ export interface BatchGain {
   readonly gain: number;
 }
 
-/** What bisection may take: halving a share to below a part in 1e12. */
+/** Steps of the bisection: they halve a share to below a part in 1e12. */
 const STEPS = 40;
 
 /**
- * The least that the worst error can be, over a row of gains, of any law by which a further request costs a step no less
- * than the one before: so is every sum and every maximum of work that is done once and work that every request repeats. A
- * gain of g for b requests is a step of b / g times a single one's.
+ * The least worst error, over a row of gains, of any convex law: one by which no further request costs less than the one
+ * before. Sums and maxima of work done once and work repeated for every request are such laws. A gain of g for b requests
+ * means a step of b / g times the step of a single request.
  */
 export function convexFloor(gains: readonly BatchGain[]): number {
   let [from, to] = [0, 1];
@@ -83,7 +83,7 @@ export function convexFloor(gains: readonly BatchGain[]): number {
   return to;
 }
 
-/** A convex law lies between two curves where the hull of the upper one lies above the lower one. */
+/** Whether a convex law stays within `error`: the convex hull of the upper bounds lies above the lower bounds. */
 function isConvexWithin(gains: readonly BatchGain[], error: number): boolean {
   const upper = [
     { batch: 1, step: 1 },

@@ -5,21 +5,21 @@ import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { cpuGpuSplit } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
 
-/** A split that the thesis prints, beside the search's; units are blocks, embedding and output projection. */
+/** A printed split beside the one that the search finds; units are blocks, embedding and output projection. */
 export interface SplitCheck {
   readonly machine: string;
   readonly model: string;
   readonly table: string;
   readonly published: readonly [cpu: number, gpu: number];
   readonly found: readonly [cpu: number, gpu: number] | undefined;
-  /** W_act: bytes that cross between CPU and GPU for a token (Eq. 4.4), and what the thesis prints of it. */
+  /** W_act: bytes that cross between CPU and GPU for a token (Eq. 4.4), here and as printed. */
   readonly boundaryBytes: number;
   readonly publishedBytes: number | undefined;
 }
 
 const KIB = 1024;
 
-/** Every split with units on both sides; the search runs on what the machine's file states. */
+/** Every printed split with units on both sides; the search runs on the rates in the machine's file. */
 export function splitChecks(
   cells: readonly PublishedCell[],
   clusterOf: (name: string) => Cluster,
@@ -49,7 +49,7 @@ export function splitChecks(
   });
 }
 
-/** The search finds what is printed, and the bytes at the boundary are those that are. */
+/** Whether the search finds the printed split, and the bytes at the boundary are the printed ones. */
 export function splitAgrees({ published, found, boundaryBytes, publishedBytes }: SplitCheck): boolean {
   const same = found?.[0] === published[0] && found[1] === published[1];
   return same && (publishedBytes === undefined || publishedBytes === boundaryBytes);

@@ -1,6 +1,6 @@
 import { formatPercent } from '../../../engine/terminal/format.ts';
 import { median } from '../../report/median.ts';
-import { type Comparison, outcomeAgrees } from '../comparison.ts';
+import { type Comparison, isTest, outcomeAgrees } from '../comparison.ts';
 import { agreementRow, type SummaryRow, summaryRow } from '../summary.ts';
 import { errorText } from '../text.ts';
 import { layersOnCpu } from './answer.ts';
@@ -38,7 +38,7 @@ export function helmSummary({ comparisons, splits, scalings, speedups }: HelmRes
       shownAnswer: '',
       target: SCALING_TARGET.limit,
       keeps: (one) => (one as Scaling).detail.verdict !== 'missed',
-      note: verdictNote(scalings.filter(({ use }) => use === 'held-out').map(({ detail }) => detail.verdict)),
+      note: verdictNote(scalings.filter(isTest).map(({ detail }) => detail.verdict)),
     }),
     ...groups.filter(({ target }) => target === undefined),
     summaryRow({
@@ -88,7 +88,7 @@ function placement(plan: HelmComparison['detail']['plan'], machine: string): str
 }
 
 function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
-  const held = comparisons.filter(({ use }) => use === 'held-out');
+  const held = comparisons.filter(isTest);
   return summaryRow({
     paper: 'helm',
     table: tablesOf(comparisons),
@@ -147,7 +147,7 @@ function tablesOf(comparisons: readonly HelmComparison[]): string {
 export function helmFindings(summary: readonly SummaryRow[], comparisons: readonly HelmComparison[]): string[] {
   const kept = summary.filter(({ met }) => met === true);
   const missed = summary.filter(({ met }) => met === false);
-  const held = comparisons.filter(({ use, detail }) => use === 'held-out' && detail.thesis !== undefined);
+  const held = comparisons.filter((one) => isTest(one) && one.detail.thesis !== undefined);
   // In seconds: a throughput that is far too low would look like a smaller error.
   const middle = (found: (one: HelmComparison) => unknown): string =>
     formatPercent(median(held.map((one) => Math.abs(timeError(one, found(one))))));

@@ -12,13 +12,13 @@ export interface HelmSystem {
   readonly launch: Running['launch'];
   readonly plan: (problem: SchedulingProblem) => Scheduled;
   readonly runtime: Runtime;
-  /** Bytes of VRAM that the system may take; what the machine's file has where it is left out. */
+  /** Bytes of VRAM that the system may take; those in the machine's file unless given. */
   readonly vram?: (gpu: DiscreteGpu) => number;
-  /** It copies layers from pageable memory. */
+  /** Whether it copies layers from pageable memory. */
   readonly pageable?: boolean;
-  /** Bytes per second at which the CPU reads weights, where it isn't HELM's kernel, by machine. */
+  /** Bytes per second at which the CPU's kernel reads weights, by machine; HELM's kernel unless given. */
   readonly cpuBandwidth?: Readonly<Record<string, number>>;
-  /** Why this, for this system. */
+  /** Why the system is represented like this. */
   readonly reason: string;
 }
 
@@ -71,17 +71,17 @@ const SYSTEMS: Readonly<Record<string, HelmSystem>> = {
   },
 };
 
-/** The system, or undefined where nothing is modelled: HELM without KV offload, whose cost no equation has (6.4.3). */
+/** The system; undefined for HELM without KV offload, whose cost no equation has (6.4.3). */
 export function helmSystem(name: string): HelmSystem | undefined {
   return SYSTEMS[name];
 }
 
-/** All of them, for the report. */
+/** All systems by name. */
 export function helmSystems(): [string, HelmSystem][] {
   return Object.entries(SYSTEMS);
 }
 
-/** The rate of the CPU's kernel on a machine; `unstated` where the system has one of its own that the thesis leaves out. */
+/** The rate of the CPU's kernel on a machine; `unstated` where the system has a kernel of its own without a stated rate. */
 export function kernelBandwidth({ cpuBandwidth }: HelmSystem, { name }: Cluster): number | 'as HELM' | 'unstated' {
   return cpuBandwidth === undefined ? 'as HELM' : (cpuBandwidth[name] ?? 'unstated');
 }

@@ -1,12 +1,12 @@
-/** A table of the thesis, with what has to be known to read it. */
+/** A table of the thesis, with a remark for its readers. */
 export interface HelmTable {
-  /** Of the places of its cells. */
+  /** Matches the places of its cells. */
   readonly table: RegExp;
   readonly title: string;
   readonly note: string;
 }
 
-/** All that are shown, in order. */
+/** The tables in the order of the report. */
 export const HELM_TABLES: readonly HelmTable[] = [
   {
     table: /^Table 6\.1$/,

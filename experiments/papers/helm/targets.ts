@@ -3,44 +3,57 @@ import type { Comparison } from '../comparison.ts';
 import { layersOnCpu } from './answer.ts';
 import type { HelmQuantity } from './quantities.ts';
 
-/** What is aimed at for a group of cells: the largest error. */
+/** The largest error that is aimed at for a group of cells of single requests. */
 export interface HelmTarget {
   readonly name: string;
   readonly limit: number;
 }
 
-const VLLM_TARGET: HelmTarget = { name: 'vLLM', limit: 0.03 };
-const ALL_GPU_TARGET: HelmTarget = { name: 'all on the GPU', limit: 0.13 };
-const SPLIT_TARGET: HelmTarget = { name: 'split, RTX 4060', limit: 0.12 };
-const FIRST_TARGET: HelmTarget = { name: 'TTFT of splits', limit: 0.12 };
+interface TargetRule extends HelmTarget, Pick<HelmQuantity, 'system' | 'kind'> {
+  /** Whether the plan has layers on the CPU; either unless given. */
+  readonly isSplit?: boolean;
+  /** Any machine unless given. */
+  readonly machine?: string;
+}
+
+const TARGETS: readonly TargetRule[] = [
+  { name: 'vLLM', limit: 0.03, system: 'vllm', kind: 'token' },
+  { name: 'TTFT of splits', limit: 0.12, system: 'helm', kind: 'first', isSplit: true },
+  { name: 'all on the GPU', limit: 0.13, system: 'helm', kind: 'token', isSplit: false },
+  { name: 'split, RTX 4060', limit: 0.12, system: 'helm', kind: 'token', isSplit: true, machine: 'helm-4060' },
+];
+
+/** The target for throughput of a batch over that of one request. */
 export const SCALING_TARGET: HelmTarget = { name: 'scaling with the batch', limit: 0.1 };
 
-/** The target that holds for a quantity under the plan it runs with; undefined where nothing is aimed at. */
+/** The target for a quantity under its plan, if there is one. */
 export function targetOf({ system, kind, machine, batch }: HelmQuantity, plan: Plan): HelmTarget | undefined {
-  if (kind === 'cpu-stage' || batch > 1) return undefined;
-  if (system === 'vllm') return kind === 'token' ? VLLM_TARGET : undefined;
-  if (system !== 'helm') return undefined;
+  if (batch > 1) return undefined;
   const isSplit = layersOnCpu(plan) > 0;
-  if (kind === 'first') return isSplit ? FIRST_TARGET : undefined;
-  if (!isSplit) return ALL_GPU_TARGET;
-  return machine === 'helm-4060' ? SPLIT_TARGET : undefined;
+  return TARGETS.find(
+    (one) =>
+      one.system === system &&
+      one.kind === kind &&
+      (one.isSplit ?? isSplit) === isSplit &&
+      (one.machine ?? machine) === machine,
+  );
 }
 
 /**
- * `within noise`: the target is missed, but between what the thesis prints of the same quantity; `excluded`: it is kept at
- * most prints of the quantity, and no answer keeps it at these and at this one.
+ * `within noise`: the target is missed, but the prediction lies between the prints of the same quantity; `excluded`: the
+ * target is kept at most prints of the quantity, and no answer keeps it both at these and at this one.
  */
 export type Verdict = 'kept' | 'within noise' | 'excluded' | 'missed';
 
-/** What a verdict is about, in any unit. */
+/** What a verdict judges, in any unit. */
 export interface Judged extends Pick<Comparison, 'predicted' | 'published' | 'target'> {
-  /** Ends of what the thesis prints of the quantity, rounding included. */
+  /** The least and the most that the thesis prints of the quantity, widened by rounding. */
   readonly range: readonly [number, number] | undefined;
-  /** What the thesis prints of the quantity, the cell itself among it. */
+  /** All prints of the quantity, the cell's own among them. */
   readonly prints: readonly number[];
 }
 
-/** Whether a prediction keeps its target; undefined without one. */
+/** The verdict on a prediction; undefined without a target. */
 export function verdictOf({ predicted, published, target, range, prints }: Judged): Verdict | undefined {
   if (target === undefined || typeof predicted !== 'number' || typeof published !== 'number') return undefined;
   const isKept = (print: number): boolean => Math.abs(predicted / print - 1) <= target;

@@ -11,7 +11,7 @@ const EIGHT = 'Llama-3-8B';
 /** tok/s of Hetero-layer at 256 tokens: 236.92 (§5.4) over 1.244 (§5.6). */
 const LAYER_RATE = 236.92 / 1.244;
 
-/** Every conflict of the paper with itself that a cell above meets, both ways. */
+/** Every conflict of the paper with itself that concerns a reproduced figure, with both sides. */
 export function heterollmConflicts(
   runs: Runs,
   engines: EngineGains,

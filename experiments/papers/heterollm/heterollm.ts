@@ -8,7 +8,7 @@ import {
 import type { PublishedCell } from '../../../datasets/published.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { type Column, tableCsv, tableJson, terminalTable } from '../../report/columns.ts';
-import { type Conflict, cellAt, compare, type Rule } from '../comparison.ts';
+import { type Conflict, cellAt, compare, type Rule, useOf } from '../comparison.ts';
 import type { Reproduced } from '../paper.ts';
 import { type SummaryRow, summaryRow } from '../summary.ts';
 import { heterollmConflicts } from './conflicts.ts';
@@ -58,7 +58,7 @@ function figureRules(runs: Runs, cells: readonly PublishedCell[]): Rule<FigureCo
         unit: rule.unit === '%' ? 'x' : rule.unit,
         published,
         noise: rule.unit === 'share' ? noise / 100 : plain(Number(cell.value) + noise, rule.unit) / published - 1,
-        use: cell.use === 'fit' ? 'fit' : 'held-out',
+        use: useOf(cell),
         answer: () => ({
           predicted: rule.value(predictions),
           simulated: rule.value(simulations),

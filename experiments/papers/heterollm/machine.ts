@@ -13,12 +13,12 @@ import { processorStates } from '../../../engine/trace/processor-states.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Answer } from '../comparison.ts';
 
-/** Tokens that are decoded after the prompt; the first two are enough, for all are alike. */
+/** Tokens decoded after the prompt; two are enough, since all are alike. */
 const DECODED = 2;
-/** Prompt of every decoding cell (Figs. 16 and 17). */
+/** Tokens of the prompt in every decoding cell (Figs. 16 and 17). */
 export const DECODING_PROMPT = 256;
 
-/** A prompt and a token of a system, by one of the answers. */
+/** What a prompt and a decoded token take, by one of the answers. */
 export interface SocRun {
   readonly prefillSeconds: number;
   readonly prefillJoules: number;
@@ -31,13 +31,13 @@ export interface RunRequest {
   readonly model: string;
   readonly tokens: number;
   readonly system: SocSystemName;
-  /** How the plan, which is made for fast synchronisation, is run; `fast` unless given. */
+  /** How the plan is run, which is always made for fast synchronisation; `fast` unless given. */
   readonly synchronisation?: Synchronisation;
 }
 
 export type Runs = (request: RunRequest, answer: Answer) => SocRun;
 
-/** Predicts and simulates what is asked for, once each. */
+/** Predicts or simulates each request once, and remembers it. */
 export function createRuns(cluster: Cluster, modelOf: (name: string) => Model): Runs {
   const known = new Map<string, SocRun>();
   return (request, answer) => {
@@ -78,10 +78,10 @@ function withSynchronisation(plan: Plan, synchronisation: Synchronisation): Plan
   return { ...plan, stages: [{ ...stage, partition }] };
 }
 
-/** FLOP per second that §1 says the NPU reaches. */
+/** FLOP/s that the NPU reaches according to §1. */
 export const HEADLINE_FLOPS = 10e12;
 
-/** The phone with an NPU as fast as the paper's headline has it; tiles load as much faster, so that Fig. 5 still holds. */
+/** The phone with an NPU as fast as §1 says; tiles load faster by the same factor, so that Fig. 5 still holds. */
 export function withHeadlineNpu(cluster: Cluster): Cluster {
   const device = socDevice(cluster.devices[0] as Device);
   const { npu, soc } = device;

@@ -3,11 +3,11 @@ import type { SocSystemName } from '../../../engine/schedule/tensor-partition/sy
 import { type Answer, cellAt } from '../comparison.ts';
 import type { Runs } from './machine.ts';
 
-/** What cells are made of: results of the runs of one answer, in SI. */
+/** What figures are made of: results of runs by one answer, in SI. */
 export interface Quantities {
   /** Seconds of a prompt. */
   prefill(model: string, tokens: number, system?: SocSystemName, naive?: boolean): number;
-  /** Seconds of a token after a prompt of 256. */
+  /** Seconds of a token after a prompt of 256 tokens. */
   decode(model: string, system?: SocSystemName, naive?: boolean): number;
   /** Joules of a prompt. */
   joules(model: string, tokens: number, system?: SocSystemName): number;
@@ -18,16 +18,16 @@ export interface Quantities {
   engineDecode(engine: Engine, model: string): number;
 }
 
-/** Engines that run on one processor, known by what the paper measures of them. */
+/** Engines that run on one processor, known only by what the paper measures of them. */
 export const ENGINES = ['MNN', 'MLC', 'llama.cpp'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** How much slower an engine is on Llama-8B, as printed: than Hetero-layer at 256 tokens, than Hetero-tensor in decoding. */
+/** How many times slower each engine is on Llama-8B, as printed: than Hetero-layer at 256 tokens, and than Hetero-tensor in decoding. */
 export type EngineGains = Readonly<Record<Engine, { readonly prefill: number; readonly decode: number }>>;
 
 const EIGHT = 'Llama-3-8B';
 
-/** An engine as a rate: as much slower than GPU-only on any model and length as it is on Llama-8B. */
+/** Quantities by one answer; an engine is slower than GPU-only by the same factor on any model and length as on Llama-8B. */
 export function quantitiesOf(runs: Runs, answer: Answer, engines: EngineGains): Quantities {
   const quantities: Quantities = {
     prefill: (model, tokens, system = 'hetero-tensor', naive = false) =>

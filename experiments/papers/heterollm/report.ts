@@ -2,7 +2,7 @@ import { colour, lineChart } from '../../report/charts/chart.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import { median } from '../../report/median.ts';
 import type { Page, Section } from '../../report/page/page.ts';
-import type { Answer, Conflict } from '../comparison.ts';
+import { type Answer, type Conflict, isTest } from '../comparison.ts';
 import {
   bothAnswers,
   conflictsSection,
@@ -83,7 +83,7 @@ export function heterollmPage(comparisons: readonly FigureComparison[], conflict
 
 /** What the tables come to, in a few sentences. */
 function findings(comparisons: readonly FigureComparison[]): string[] {
-  const held = comparisons.filter(({ use }) => use === 'held-out');
+  const held = comparisons.filter(isTest);
   const size = (one: FigureComparison, answer: Answer): number => Math.abs(one[`${answer}Error`] ?? 0);
   const errors = (answer: Answer): string => {
     const worst = held.reduce((one, other) => (size(other, answer) > size(one, answer) ? other : one));

@@ -6,17 +6,17 @@ import { formatBytes } from '../../../engine/terminal/format.ts';
 import { LARGER_DEVICE } from './policies.ts';
 import { quantityOf } from './quantities.ts';
 
-/** A cell that the devices can't do as the paper states them, with the arithmetic. */
+/** A cell that is impossible on the devices as the paper states them, with the arithmetic. */
 export interface Contradiction {
   readonly table: string;
   readonly system: string;
   readonly model: string;
-  /** As the table calls the model. */
+  /** The model as the table calls it. */
   readonly row: string;
-  /** Seconds per token as printed, and the least that any plan under any reclaim could take. */
+  /** Printed seconds per token, and the least that any plan takes under any way to reclaim. */
   readonly published: number;
   readonly bound: number;
-  /** How the bound comes about. */
+  /** The arithmetic of the bound. */
   readonly text: string;
 }
 
@@ -56,14 +56,14 @@ export function contradictionsOf(
   });
 }
 
-/** The 70B stands for the 72B: as many layers, as wide, the same KV cache, a smaller vocabulary. */
+/** Stands for the 72B: as many layers of the same width, the same KV cache, a smaller vocabulary. */
 const PRESSURE_MODEL = 'Llama-3-70B';
 /** The device whose installed RAM the paper states: 8 GiB (4.1, A.8). */
 const STATED_TOTAL = 'D1';
 
 /**
- * Bytes that prima.cpp's 70B takes from reclaiming (Table 5), at the least: shares of installed RAM, which on devices
- * where the paper doesn't state it is no less than what is available. An upper bound ("≤") may be nothing.
+ * The least bytes that prima.cpp's 70B keeps from being reclaimed (Table 5). The table has shares of installed RAM; where
+ * the paper doesn't state that, the available RAM bounds it from below. A printed upper bound ("≤") counts as zero.
  */
 function leastPinned(home: Cluster, published: readonly PublishedCell[]): number {
   const cells = findPublished(published, {
@@ -79,23 +79,24 @@ function leastPinned(home: Cluster, published: readonly PublishedCell[]): number
   }, 0);
 }
 
-/** The least that a token's reloads can take; bytes, bytes per second, and seconds. */
+/** The least time of a token's reloads. */
 export interface LeastReload {
+  /** Bytes of weights that a token reads. */
   readonly weights: number;
-  /** RAM and VRAM of all devices. */
+  /** Bytes of RAM and VRAM of all devices. */
   readonly room: number;
-  /** What remains on disks at best. */
+  /** Bytes that remain on disks at best. */
   readonly excess: number;
-  /** Of all disks together. */
+  /** Bytes per second of all disks together. */
   readonly rate: number;
   readonly seconds: number;
 }
 
 /**
- * A time per token that no plan under any reclaim undercuts: every RAM and VRAM is full of weights but for what can't be
- * reclaimed, all disks read without a pause, computing and sending take no time. What doesn't fit is read once per token.
- * Of the embedding a token reads a row only. What Android could swap out for weights isn't counted: prima.cpp's paper
- * doesn't state it, and its program treats Android as Linux.
+ * A lower bound of the time per token for all plans and all ways to reclaim: all RAM and VRAM holds weights except for
+ * `pinned` bytes, all disks read without a pause, and computing and sending take no time. What doesn't fit is read once
+ * per token; of the embedding a token reads one row only. Memory that Android could swap out isn't counted: the paper
+ * doesn't state it, and prima.cpp treats Android as Linux.
  * @param pinned bytes of RAM that don't hold weights, over all devices
  */
 export function leastReload(devices: readonly Device[], { layers, layer, output }: Model, pinned: number): LeastReload {

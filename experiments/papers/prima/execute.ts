@@ -17,16 +17,16 @@ import type { SystemPolicy } from './policies.ts';
 /** A system on a testbed with a model. */
 export interface Job {
   readonly policy: SystemPolicy;
-  /** What the scheduler sees, and what the devices have. */
+  /** What the scheduler sees (belief), and what the devices have (truth). */
   readonly belief: Cluster;
   readonly truth: Cluster;
   readonly model: Model;
   readonly workload: Workload;
-  /** Buffers of the program that runs. */
+  /** Buffers of the program. */
   readonly runtime: Runtime;
 }
 
-/** A plan with what became of it; without a plan, or out of memory, `why` says it in one line. */
+/** A plan with its prediction and simulation; `why` says in one line why there is no plan, or that memory is lacking. */
 export interface Execution {
   readonly plan: Plan | undefined;
   readonly predicted: Breakdown | undefined;
@@ -34,7 +34,7 @@ export interface Execution {
   readonly why: string;
 }
 
-/** Plans as the system's scheduler does, predicts the plan under the policy, and simulates it. */
+/** Plans with the system's scheduler, predicts the plan under the policy, and simulates it. */
 export function execute({ policy, belief, truth, model, workload, runtime }: Job, solver: IntegerSolver): Execution {
   const problem = { belief, model, workload, runtime };
   const scheduled = planned(policy.scheduler, problem, solver);

@@ -5,8 +5,8 @@ import { LARGER_DEVICE, type Truth } from './policies.ts';
 const GIB = 2 ** 30;
 
 /**
- * RAM of D3 between what llama.cpp takes there at 45B, which it ran at memory speed, and what it takes at 60B, which it
- * reloaded: weights outside VRAM, KV cache and buffers of 13.4 and 21.5 GiB. The middle is taken, the ends are shown.
+ * Bytes of D3's RAM: more than llama.cpp takes at 45B, which ran at memory speed, and less than it takes at 60B, which was
+ * reloaded. Weights outside VRAM, KV cache and buffers come to 13.4 and 21.5 GiB. The middle is used, the ends are shown.
  */
 export const LARGER_D3 = { low: 13.5 * GIB, middle: 17.5 * GIB, high: 21.5 * GIB } as const;
 
@@ -23,10 +23,10 @@ export function withDevices(cluster: Cluster, change: (device: Device) => Device
   return createCluster({ ...cluster, devices: cluster.devices.map(change) });
 }
 
-/** Of the memory that is free, what prima.cpp's program reports as available on Linux (MemAvailable). */
+/** Share of the free memory (MemAvailable) that prima.cpp's program reports as available on Linux. */
 const REPORTED_SHARE = 0.8;
 
-/** The devices as they are, where `stated` is what the paper says of them. */
+/** The devices as they are taken to be, from the devices as the paper states them. */
 export function trueCluster(stated: Cluster, truth: Truth): Cluster {
   switch (truth) {
     case 'stated':

@@ -6,9 +6,9 @@ import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 
 /**
- * prima.cpp's choice: the exact optimum of its objective, in which the head's CPU runs the output layer ("in our
- * implementation", after Eq. 12), the even one where several plans are optimal (evenReloads); or llama.cpp on the head
- * alone, to which it reduces where all other devices are removed (4.1), and which puts the output layer on its GPU where
+ * prima.cpp's plan: the faster of two. Either the exact optimum of its objective with the output layer on the head's CPU
+ * ("in our implementation", after Eq. 12), made even where several plans are optimal (evenReloads); or llama.cpp on the
+ * head alone, to which prima.cpp reduces once all other devices are removed (4.1), with the output layer on the GPU where
  * there is room.
  */
 export function ringOrAlone(problem: SchedulingProblem): Scheduled {
@@ -19,16 +19,16 @@ export function ringOrAlone(problem: SchedulingProblem): Scheduled {
   return secondsOf(alone.plan) <= secondsOf(ring.plan) ? alone : { plan: evenReloads(problem, ring.plan) };
 }
 
-/** Sums of the same times in another order: relative. */
+/** Relative difference between sums of the same times in another order. */
 const ROUNDING = 1e-9;
 
 /**
- * Of the plans that the paper's objective holds equal, one whose reloads are spread evenly. Eq. 1 is a sum, so it doesn't
- * care which of several equal devices reloads, and an optimum may put all of it on one; in a ring, where a device reads
- * beside the others' turns, the longest reload is what remains. CPU layers move from the device that reloads longest to
- * another while the predicted time stays and the sum of the squared reload times falls. (Algorithm 1 starts evenly, too:
- * in proportion to memory.)
- * @param plan one round; other plans are returned as they are
+ * A plan as good by the paper's objective as the given one, with reloads spread evenly. Eq. 1 is a sum, so an optimum may
+ * put all reloads on one of several equal devices; but in a ring devices read while others compute, and the longest
+ * reload is what remains. CPU layers move from the device that reloads longest to another one, as long as the predicted
+ * time stays the same and the sum of squared reload times falls. (Algorithm 1 starts evenly as well: in proportion to
+ * memory.)
+ * @param plan of one round; plans of several rounds are returned unchanged
  */
 export function evenReloads(problem: SchedulingProblem, plan: Plan): Plan {
   if (plan.rounds !== 1) return plan;
@@ -53,7 +53,7 @@ export function evenReloads(problem: SchedulingProblem, plan: Plan): Plan {
   }
 }
 
-/** One CPU layer from one device to another; as they are where the first has none. */
+/** The windows with one CPU layer moved between two devices; unchanged where the first has none. */
 function withMoved(windows: readonly Window[], from: string, to: string): Window[] {
   const giver = windows.find(({ device }) => device === from);
   const change = giver !== undefined && giver.layers > giver.gpuLayers ? 1 : 0;

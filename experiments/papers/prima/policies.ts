@@ -11,14 +11,14 @@ export interface SystemPolicy {
   /** `ring or alone`: planners.ts; `vram-ratio`: memory-ratio by accelerators. */
   readonly scheduler: SchedulerName | 'ring or alone' | 'vram-ratio';
   readonly predicted: ReclaimPolicy;
-  /** How the simulated OS reclaims. */
+  /** How the operating system reclaims in simulation. */
   readonly simulated: Extract<SimulationOptions['reclaim'], string>;
   readonly prefetches: boolean;
-  /** Format of the weights where it isn't the catalogue's. */
+  /** Format of the weights; the catalogue's unless given. */
   readonly mix?: Mix;
-  /** What the devices have, where the scheduler sees what is stated (variants.ts). */
+  /** What the devices have (machines.ts); the scheduler sees what is stated. */
   readonly truth: Truth;
-  /** Its errors are held against the targets, for it is what is claimed; others stand beside it for comparison. */
+  /** Whether errors are held against the targets; the other policies stand beside for comparison. */
   readonly claimed: boolean;
   /** Which of the two answers is held against the targets. */
   readonly answer: 'predicted' | 'simulated';
@@ -138,13 +138,13 @@ const SYSTEMS: Readonly<Record<string, readonly SystemPolicy[]>> = {
   ],
 };
 
-/** The device whose memory the variant changes. */
+/** The device whose memory `d3-larger` changes. */
 export const LARGER_DEVICE = 'D3';
 
 /** In Table 9 exo ran on D1 alone, on its GPU (A.6), which prima-home leaves out. */
 const NOT_MODELLED: readonly { readonly table: string; readonly system: string }[] = [{ table: '9', system: 'exo' }];
 
-/** Policies of a system in a table, the first being the main one; none where the workbench doesn't model it. */
+/** The policies of a system in a table, the main one first; none where the system isn't modelled. */
 export function policiesOf(system: string, table: string, devices: readonly string[]): readonly SystemPolicy[] {
   if (NOT_MODELLED.some((one) => one.table === table && one.system === system)) return [];
   const known = SYSTEMS[system] ?? [];

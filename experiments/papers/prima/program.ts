@@ -4,13 +4,13 @@ import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import type { PrimaOptions } from './options.ts';
 
-/** What a program that the paper runs takes of memory, beside weights. */
+/** The memory that a program takes beside weights. */
 export interface Program {
-  /** n_ctx: tokens that its KV cache has room for. */
+  /** n_ctx: tokens that the KV cache has room for. */
   readonly room: number;
-  /** c^gpu. `shape`: from the model's (compute-buffers.ts); `assumed`: the usual one (runtime.ts), as c^cpu always is. */
+  /** c^gpu: from the model's shape (compute-buffers.ts), or the default (runtime.ts), as c^cpu always is. */
   readonly buffers: 'shape' | 'assumed';
-  /** Bytes of VRAM that it leaves to CUDA, beside its buffers, in the tables that the paper's first version lacks. */
+  /** Bytes of VRAM left to CUDA beside buffers, in tables that the paper's first version lacks. */
   readonly keptBack: number;
 }
 
@@ -21,16 +21,16 @@ const DOCUMENTED_ROOM = 1024;
 export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', keptBack: 0 };
 
 /**
- * Room: Table 5 leaves at most 330 tokens (see its notes in tables.ts); 256 is what the documented commands decode (`-n 256`), and
- * what the program itself sizes KV caches by when it profiles (llama_kv_size). Kept back: 700 MiB in the released
- * program, which April 2025's, of the paper's first version, did not have.
+ * Room: Table 5 allows at most 330 tokens (tables.ts); the documented commands decode 256 (`-n 256`), and the program
+ * sizes KV caches for as many when it profiles (llama_kv_size). Kept back: 700 MiB in the released program; that of April
+ * 2025, with which the paper's first version was measured, kept nothing.
  */
 export const PRIMA_CPP: Program = { room: 256, buffers: 'shape', keptBack: 700 * MIB };
 
-/** exo and dllama, of which the paper says less. */
+/** exo and dllama, about which the paper says less. */
 export const OTHER_PROGRAM: Program = { room: DOCUMENTED_ROOM, buffers: 'assumed', keptBack: 0 };
 
-/** What a program is asked: its own room, full, unless the options say otherwise. @throws InputError */
+/** The workload of a program: a full KV cache with the program's own room, unless the options say otherwise. @throws InputError */
 export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
   const { context, prompt, tokens, reserved = Math.max(room, context ?? 0) } = options;
   return createWorkload({
@@ -42,9 +42,9 @@ export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
 }
 
 /**
- * Buffers of a program for a model. In VRAM there is the graph's; in RAM a process has more than that (its vocabulary,
- * graphs, CUDA's side on the host), of which 256 MiB remain assumed.
- * @param released whether the table was measured with the program as released, rather than that of the first version
+ * Buffers of a program for a model: in VRAM those of the graph; in RAM, where a process also holds its vocabulary, graphs
+ * and CUDA's side on the host, the assumed 256 MiB.
+ * @param released whether the table was measured with the released program, not with that of the paper's first version
  */
 export function runtimeOf(program: Program, released: boolean, model: Model, workload: Workload): Runtime {
   if (program.buffers === 'assumed') return DEFAULT_RUNTIME;

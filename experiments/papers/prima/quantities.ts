@@ -3,13 +3,13 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Quantity } from '../comparison.ts';
 import type { Execution } from './execute.ts';
 
-/** What is reproduced: seconds per token, seconds to the first token, or a share of a device's memory. */
+/** What cells measure: seconds per token, seconds to the first token, or a share of a device's memory. */
 export const METRICS = ['tpot', 'ttft', 'memory-pressure'] as const;
 export type Metric = (typeof METRICS)[number];
 
 const FACTORS: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, '%': 1e-2 };
 
-/** What a cell is about; undefined where it isn't a result of a system. */
+/** The metric of a cell; undefined for a cell that isn't a result of a system. */
 export function metricOf({ metric }: PublishedCell): Metric | undefined {
   return METRICS.find((name) => name === metric);
 }
@@ -22,10 +22,10 @@ export function quantityOf({ value, unit }: PublishedCell): Quantity {
   return value * factor;
 }
 
-/** Decoded tokens before the first that counts: it finds the page cache as the prompt left it. */
+/** Decoded tokens that don't count: they find the page cache as the prompt left it. */
 const WARM_UP = 1;
 
-/** What a closed form says about a cell; undefined where it has no word for it. */
+/** The closed form's result for a cell; undefined for a metric that it doesn't have. */
 export function predictedQuantity(
   cell: PublishedCell,
   { predicted, why }: Execution,
@@ -48,7 +48,7 @@ export function predictedQuantity(
   }
 }
 
-/** What the simulation says about a cell; undefined where there was none. */
+/** The simulation's result for a cell; undefined where nothing was simulated. */
 export function simulatedQuantity(cell: PublishedCell, { simulated, predicted }: Execution): Quantity | undefined {
   if (simulated === undefined) return undefined;
   if (simulated.outOfMemory.length > 0 || (predicted?.infeasible.length ?? 0) > 0) return 'OOM';

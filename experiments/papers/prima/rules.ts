@@ -3,7 +3,7 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
-import type { Comparison, Rule } from '../comparison.ts';
+import { type Comparison, type Rule, useOf } from '../comparison.ts';
 import type { Contradiction } from './contradictions.ts';
 import { type Execution, execute, type Job } from './execute.ts';
 import { trueCluster } from './machines.ts';
@@ -64,7 +64,7 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
       published: quantityOf(cell),
       noise:
         cell.noise === undefined || printed === undefined ? undefined : cell.noise / (unit === 'share' ? 100 : printed),
-      use: cell.use === 'fit' ? 'fit' : 'held-out',
+      use: useOf(cell),
     } as const;
     if (policies.length === 0) return [{ ...given, policy: '', answer: () => notModelled(table) }];
     return policies.map((policy) => ({

@@ -10,7 +10,7 @@ import { predictedQuantity, simulatedQuantity } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';
 import { TARGETS } from './tables.ts';
 
-/** An input that the paper leaves open, and the two ends of what it may be. */
+/** An input that the paper leaves open, with the two ends of its range. */
 export interface UncertainInput {
   readonly name: string;
   /** Why it is uncertain. */
@@ -20,10 +20,11 @@ export interface UncertainInput {
   readonly change: (job: Job, end: 0 | 1, catalogue: readonly CatalogueModel[]) => Job | undefined;
 }
 
-/** A result with each input at each end; what has no number there is an outcome or undefined. */
+/** A cell's result with each input at each end of its range. */
 export interface Sensitivity {
   readonly comparison: PrimaComparison;
   readonly base: Quantity | undefined;
+  /** By input; undefined where the testbed has no such input. */
   readonly ranges: readonly (readonly [Quantity | undefined, Quantity | undefined] | undefined)[];
 }
 
@@ -99,7 +100,7 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
   },
 ];
 
-/** PrimaComparisons with the largest errors of the columns that have targets, the largest first, by the answer that is claimed. */
+/** The `count` comparisons with the largest errors, by the claimed answer, in columns that have targets; the largest first. */
 export function largestMisses(comparisons: readonly PrimaComparison[], count: number): PrimaComparison[] {
   const sizeOf = ({ detail, predictedError = 0, simulatedError = 0 }: PrimaComparison): number =>
     Math.abs(Math.log1p(detail.policy?.answer === 'simulated' ? simulatedError : predictedError));

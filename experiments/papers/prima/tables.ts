@@ -1,12 +1,12 @@
-/** A table of the paper, and what has to be known to read it. */
+/** A table of the paper, with remarks for its readers. */
 export interface PaperTable {
   readonly number: string;
   readonly title: string;
   /** The cluster of datasets/clusters on which its systems ran; llama.cpp ran on its head. */
   readonly cluster: string;
-  /** It isn't in the paper's first version, so prima.cpp ran as released (program.ts). */
+  /** Whether prima.cpp ran as released (program.ts): the table is missing from the paper's first version. */
   readonly released: boolean;
-  /** What the paper gets wrong about it or leaves open. */
+  /** What the paper gets wrong or leaves open. */
   readonly notes: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
   },
 ];
 
-/** An accuracy aimed at, on cells held out: a table and a system, and its models where it isn't all of them. */
+/** A target for the cells of a system in a table that are held out; of all models unless some are named. */
 export interface Target {
   readonly table: string;
   readonly system: string;
@@ -116,7 +116,7 @@ export const TARGETS: readonly Target[] = [
   { table: '9', system: 'prima.cpp', limit: 0.25 },
 ];
 
-/** The target that holds for the TPOT of a table, a system and a model, if any does. */
+/** The target for the TPOT of a system and a model in a table, if there is one. */
 export function targetOf(table: string, system: string, model: string): Target | undefined {
   return TARGETS.find(
     (target) => target.table === table && target.system === system && (target.models?.includes(model) ?? true),

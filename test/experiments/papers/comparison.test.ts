@@ -1,0 +1,90 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { PublishedCell } from '../../../datasets/published.ts';
+import {
+  cellAt,
+  compare,
+  isTest,
+  outcomeAgrees,
+  type Quantity,
+  type Rule,
+} from '../../../experiments/papers/comparison.ts';
+import { summaryMarkdown, summaryRow } from '../../../experiments/papers/summary.ts';
+
+const CELL: PublishedCell = {
+  paper: 'helm',
+  table: 'Table 1',
+  row: '8B',
+  column: 'tok/s',
+  value: 20,
+  unit: 'tok/s',
+  basis: 'measured',
+  noise: undefined,
+  noiseFrom: '',
+  use: 'held-out',
+  cluster: '',
+  model: '',
+  system: '',
+  metric: '',
+  note: '',
+};
+
+function rule(published: Quantity, predicted: Quantity | undefined, more: Partial<Rule<string>> = {}): Rule<string> {
+  return {
+    paper: 'helm',
+    cell: CELL,
+    policy: '',
+    unit: 'tok/s',
+    published,
+    noise: undefined,
+    use: 'held-out',
+    answer: () => ({ predicted, simulated: undefined, target: 0.1, detail: 'd' }),
+    ...more,
+  };
+}
+
+test('rules are answered in order, with errors as shares of what is published', () => {
+  const steps: string[] = [];
+  const [one, other] = compare([rule(20, 25), rule('OOM', 3)], (label) => steps.push(label));
+  assert.equal([one?.predictedError, one?.simulatedError, one?.target, one?.detail], [0.25, undefined, 0.1, 'd']);
+  assert.is(other?.predictedError, undefined);
+  assert.equal(steps, ['Table 1, 8B, tok/s', 'Table 1, 8B, tok/s']);
+});
+
+test('errors of shares are differences; less than an upper bound is no error', () => {
+  const cell = { ...CELL, note: 'upper bound: ≤ 5 %' };
+  const [share, bound, beyond] = compare(
+    [
+      rule(0.5, 0.75, { unit: 'share' }),
+      rule(0.5, 0.25, { unit: 'share', cell }),
+      rule(0.5, 0.75, { unit: 'share', cell }),
+    ],
+    () => {},
+  );
+  assert.equal([share?.predictedError, bound?.predictedError, beyond?.predictedError], [0.25, 0, 0.25]);
+});
+
+test('outcomes agree where both sides run, or neither', () => {
+  const found = compare([rule(20, 'OOM'), rule('OOM', 'OOM'), rule(20, 25), rule('failed', undefined)], () => {});
+  assert.equal(found.map(outcomeAgrees), [false, true, true, undefined]);
+});
+
+test('a cell is found at its place, and a wrong place is named', () => {
+  assert.is(cellAt([CELL], CELL), CELL);
+  assert.throws(() => cellAt([CELL], { ...CELL, row: '9B' }), /no published cell at Table 1, 9B, tok\/s/);
+});
+
+test('a summary counts cells by use, and its errors and verdict are of cells that test something', () => {
+  const comparisons = compare([rule(20, 21), rule(20, 18), rule(20, 60, { use: 'fit' })], () => {});
+  assert.equal(comparisons.map(isTest), [true, true, false]);
+  const group = { paper: 'helm', table: 'Table 1', what: 'all', comparisons, answer: 'predicted' } as const;
+  const row = summaryRow({ ...group, target: 0.1 });
+  assert.equal([row.heldOut, row.fit, row.worst?.toFixed(3), row.median?.toFixed(3)], [2, 1, '-0.100', '0.075']);
+  assert.is(row.met, true);
+  assert.is(summaryRow({ ...group, target: 0.09 }).met, false);
+  assert.is(summaryRow({ ...group, target: 0.09, keeps: () => true }).met, true);
+  assert.is(summaryRow({ ...group, target: undefined }).met, undefined);
+  assert.match(summaryMarkdown([row]), '| HELM | 1 | all | 2 | 7.5 % | −10.0 % | ±10 % | yes |\n');
+});
+
+test.run();
