@@ -1,5 +1,5 @@
 import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
-import type { ContextRow } from './results.ts';
+import type { ContextRow } from './contexts.ts';
 
 /** Within a factor of two, the step of Fig. 6.1's axis; both none; undefined where nothing is printed. */
 export function agrees({ outputTokens, published }: ContextRow): boolean | undefined {

@@ -1,18 +1,10 @@
-import type { Statement } from '../../datasets/statements.ts';
-import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
-import { barChart, colour, type Figure, lineChart } from '../lib/chart.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Report, Section } from '../lib/report.ts';
+import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
 import { BACKENDS } from './backends.ts';
+import type { ContextRow } from './contexts.ts';
 import { agrees } from './findings.ts';
-import type { ContextRow } from './results.ts';
-
-export interface PagedContextReport {
-  readonly rows: readonly ContextRow[];
-  readonly findings: readonly string[];
-  readonly subtitle: string;
-  readonly machines: readonly { readonly name: string; readonly statements: readonly Statement[] }[];
-}
+import type { TokenTime } from './token-times.ts';
 
 const TITLES = {
   helm: 'HELM',
@@ -22,13 +14,90 @@ const TITLES = {
   'helm-ring': 'HELM on all devices',
 } as const;
 
-export function pagedContextReport({ rows, findings, subtitle, machines }: PagedContextReport): Report {
-  const names = machines.map(({ name }) => name);
+/** The longest context of a backend: the table of people and contexts.csv. */
+export const CONTEXT_COLUMNS: readonly Column<ContextRow>[] = [
+  { title: 'machine', key: 'machine', value: ({ machine }) => machine, label: true },
+  { title: 'model', key: 'model', value: ({ model }) => model, label: true },
+  {
+    title: 'backend',
+    key: 'backend',
+    value: ({ backend }) => backend,
+    text: ({ backend }) => TITLES[backend],
+    label: true,
+  },
+  { title: 'layers', key: 'placement', value: ({ placement }) => placement },
+  {
+    title: 'longest output\n(tokens)',
+    key: 'output_tokens',
+    value: ({ outputTokens }) => outputTokens,
+    text: ({ outputTokens }) => tokensText(outputTokens),
+    align: 'right',
+  },
+  { key: 'published_output_tokens', value: ({ published }) => published },
+  {
+    title: 'what the next token lacks',
+    key: 'lack',
+    value: ({ lack }) => lack,
+    text: ({ lack }) => (lack === '' ? "the model's own limit" : lack),
+    on: 'page',
+  },
+  {
+    title: 'published',
+    value: ({ published }) => (published === undefined ? '' : tokensText(published)),
+    align: 'right',
+    tone: toneOf,
+  },
+];
+
+function tokensText(count: number): string {
+  return count === 0 ? 'fails' : count.toLocaleString('en-US');
+}
+
+/** A timed token of a backend. */
+interface TimeRow {
+  readonly row: ContextRow;
+  readonly time: TokenTime;
+}
+
+export function eachTime(rows: readonly ContextRow[]): TimeRow[] {
+  return rows.flatMap((row) => row.times.map((time) => ({ row, time })));
+}
+
+/** A timed token: the table of people and times.csv, SI units. */
+export const TIME_COLUMNS: readonly Column<TimeRow>[] = [
+  { title: 'machine', key: 'machine', value: ({ row }) => row.machine, label: true },
+  { title: 'model', key: 'model', value: ({ row }) => row.model, label: true },
+  {
+    title: 'backend',
+    key: 'backend',
+    value: ({ row }) => row.backend,
+    text: ({ row }) => TITLES[row.backend],
+    label: true,
+  },
+  {
+    title: 'tokens in the KV cache',
+    key: 'context',
+    value: ({ time }) => time.context,
+    text: ({ time }) => time.context.toLocaleString('en-US'),
+    align: 'right',
+  },
+  { title: 'TPOT', key: 'tpot_s', value: ({ time }) => time.seconds, unit: 'seconds' },
+  { title: 'of it waiting for pages', key: 'wait_s', value: ({ time }) => time.waitSeconds, unit: 'seconds' },
+  {
+    title: 'TPOT if nothing were hidden',
+    key: 'without_overlap_s',
+    value: ({ time }) => time.predictedSeconds,
+    unit: 'seconds',
+  },
+  { title: 'copied per token', key: 'copied_bytes', value: ({ time }) => time.copiedBytes, unit: 'bytes' },
+];
+
+/** The page: limits and times by machine and model. */
+export function pagedContextPage(rows: readonly ContextRow[]): NonNullable<Results['page']> {
+  const machines = [...new Set(rows.map(({ machine }) => machine))];
   const withTimes = rows.filter(({ backend, times }) => backend.startsWith('helm') && times.length > 0);
   return {
     title: 'How long a context fits, and what it costs',
-    subtitle,
-    summary: findings.join(' '),
     sections: [
       {
         title: 'The longest output',
@@ -38,18 +107,12 @@ export function pagedContextReport({ rows, findings, subtitle, machines }: Paged
             title: 'The longest output that memory allows, by backend (HELM Fig. 6.1)',
             note: 'Solid: here. Hatched: published. A missing bar is a backend that fails to load, or of which nothing is printed; the table says which.',
             choose: 'Machine',
-            variants: names.map((name) => ({
+            variants: machines.map((name) => ({
               label: name,
               figure: limitsChart(rows.filter(({ machine }) => machine === name)),
             })),
           },
-          {
-            kind: 'table',
-            columns: LIMIT_COLUMNS,
-            rows: rows.map(limitCells),
-            tones: rows.map((row) => [...LIMIT_COLUMNS.slice(1).map(() => undefined), toneOf(row)]),
-            groups: true,
-          },
+          tableBlock({ columns: CONTEXT_COLUMNS, rows, groups: true }),
         ],
       },
       {
@@ -65,55 +128,11 @@ export function pagedContextReport({ rows, findings, subtitle, machines }: Paged
               figure: timesChart(rows.filter((row) => row.machine === machine && row.model === model)),
             })),
           },
-          {
-            kind: 'table',
-            columns: TIME_COLUMNS,
-            rows: withTimes.flatMap(timeCells),
-            groups: true,
-            fold: "HELM's tokens",
-          },
+          tableBlock({ columns: TIME_COLUMNS, rows: eachTime(withTimes), groups: true }, { fold: "HELM's tokens" }),
         ],
       },
-      ...machines.map(
-        ({ name, statements }): Section => ({
-          title: `What ${name} rests on`,
-          blocks: [{ kind: 'text', text: provenanceSentence(name, statements) }, statementsTable(name, statements)],
-        }),
-      ),
     ],
   };
-}
-
-export const LIMIT_COLUMNS = [
-  { title: 'machine', label: true },
-  { title: 'model', label: true },
-  { title: 'backend', label: true },
-  { title: 'layers' },
-  { title: 'longest output\n(tokens)', align: 'right' },
-  { title: 'what the next token lacks' },
-  { title: 'published', align: 'right' },
-] as const;
-
-export function limitCells({
-  machine,
-  model,
-  backend,
-  placement,
-  outputTokens,
-  lack,
-  published,
-}: ContextRow): string[] {
-  const tokens = (count: number): string => (count === 0 ? 'fails' : count.toLocaleString('en-US'));
-  const printed = published === undefined ? '' : tokens(published);
-  return [
-    machine,
-    model,
-    TITLES[backend],
-    placement,
-    tokens(outputTokens),
-    lack === '' ? "the model's own limit" : lack,
-    printed,
-  ];
 }
 
 function toneOf(row: ContextRow): 'good' | 'bad' | undefined {
@@ -177,22 +196,4 @@ function timesChart(rows: readonly ContextRow[]): Figure {
           ]),
     ],
   });
-}
-
-const TIME_COLUMNS = [
-  { title: 'machine', label: true },
-  { title: 'model', label: true },
-  { title: 'backend', label: true },
-  { title: 'tokens in the KV cache', align: 'right' },
-  { title: 'TPOT', align: 'right' },
-  { title: 'of it waiting for pages', align: 'right' },
-  { title: 'TPOT if nothing were hidden', align: 'right' },
-  { title: 'copied per token', align: 'right' },
-] as const;
-
-function timeCells({ machine, model, backend, times }: ContextRow): string[][] {
-  return times.map(({ context, seconds, waitSeconds, predictedSeconds, copiedBytes }) => [
-    ...[machine, model, TITLES[backend], context.toLocaleString('en-US'), formatSeconds(seconds)],
-    ...[formatSeconds(waitSeconds), formatSeconds(predictedSeconds), formatBytes(copiedBytes)],
-  ]);
 }

@@ -1,35 +1,32 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { barChart, colour, type Figure, lineChart } from '../lib/chart.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Block, Report } from '../lib/report.ts';
+import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { Block } from '../report/page/page.ts';
+import { provenanceSentence, statementsTable } from '../report/provenance.ts';
+import { cutTable, PLAN_COLUMNS } from './columns.ts';
 import type { PhonesRow } from './plans.ts';
 import { SWEEP_TITLES, SWEEPS, type Sweep, type SweepPoint } from './sweeps.ts';
-import { CUT_COLUMNS, cutCells, PLAN_COLUMNS, planCells } from './tables.ts';
 
 export interface PhonesReport {
   readonly rows: readonly PhonesRow[];
   readonly points: readonly SweepPoint[];
   readonly swept: Model;
-  readonly finding: string;
-  readonly subtitle: string;
   readonly loaded: LoadedCluster;
 }
 
 const VARIANTS = ['no phones', 'phones, GPU alone', 'phones, GPU and NPU'] as const;
 const COLOURS = [colour(7), colour(4), colour(0)] as const;
 
-export function phonesReport({ rows, points, swept, finding, subtitle, loaded }: PhonesReport): Report {
+/** The page of phones-in-the-ring. */
+export function phonesPage({ rows, points, swept, loaded }: PhonesReport): NonNullable<Results['page']> {
   const { cluster, statements } = loaded;
   const cut = rows.find(
     ({ model, planner, variant }) => model === swept.name && planner === 'optimal' && variant === VARIANTS[2],
   );
-  const cuts: Block[] =
-    cut === undefined ? [] : [{ kind: 'table', columns: CUT_COLUMNS, rows: cutCells(cut, swept), groups: true }];
   return {
     title: 'Phones in the ring',
-    subtitle,
-    summary: finding,
     sections: [
       {
         title: 'What phones and their NPUs gain',
@@ -44,12 +41,7 @@ export function phonesReport({ rows, points, swept, finding, subtitle, loaded }:
               { label: 'TTFT (s)', figure: bars(rows, 'ttft') },
             ],
           },
-          {
-            kind: 'table',
-            columns: PLAN_COLUMNS.map((one) => ({ ...one, title: one.title.replace('\n', ' ') })),
-            rows: planCells(rows),
-            groups: true,
-          },
+          tableBlock({ columns: PLAN_COLUMNS, rows, groups: true }),
         ],
       },
       {
@@ -67,7 +59,10 @@ export function phonesReport({ rows, points, swept, finding, subtitle, loaded }:
           }),
         ),
       },
-      { title: `How each phone cuts the operators of ${swept.name}`, blocks: cuts },
+      {
+        title: `How each phone cuts the operators of ${swept.name}`,
+        blocks: cut === undefined ? [] : [tableBlock(cutTable(cut, swept))],
+      },
       {
         title: 'What this rests on',
         blocks: [

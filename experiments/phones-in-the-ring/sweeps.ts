@@ -3,8 +3,7 @@ import type { Device, NetworkLink } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
-import type { Judged } from './judge.ts';
-import { planAndJudge } from './plans.ts';
+import { type Judged, planAndJudge } from './plans.ts';
 import { chipsOf, variantsOf } from './variants.ts';
 
 export const SWEEPS = ['NPU speed', 'memory bandwidth', 'link speed', 'phone memory'] as const;
@@ -39,7 +38,7 @@ export interface SweepCase {
   readonly model: Model;
   readonly workload: Workload;
   readonly solver: IntegerSolver;
-  /** Is told of each point. */
+  /** Called after each point. */
   readonly step: (text: string) => void;
 }
 
@@ -52,8 +51,8 @@ export function sweepPhones({ cluster, model, workload, solver, step }: SweepCas
   return SWEEPS.flatMap((sweep) =>
     FACTORS[sweep].flatMap((factor) =>
       variantsOf(changed(cluster, sweep, factor)).map((variant): SweepPoint => {
-        step(`${sweep} × ${factor}, ${variant.name}`);
         const { plan, judged } = planAndJudge({ variant, model, workload, planner: 'optimal', solver });
+        step(`${sweep} × ${factor}, ${variant.name}`);
         const own = plan?.stages.filter(({ device }) => chips.includes(device)) ?? [];
         const phoneLayers = own.reduce((sum, { from, to }) => sum + to - from, 0);
         return { sweep, factor, variant: variant.name, phoneLayers, judged };

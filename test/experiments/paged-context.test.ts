@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type ContextRow, longestContext } from '../../experiments/paged-context/contexts.ts';
 import { agrees } from '../../experiments/paged-context/findings.ts';
-import { longestContext } from '../../experiments/paged-context/longest-context.ts';
-import type { ContextRow } from '../../experiments/paged-context/results.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 

@@ -1,7 +1,5 @@
 import { findPublished, type PublishedCell } from '../../datasets/published.ts';
-import { toCsv } from '../lib/csv.ts';
-import { type Backend, backendsOf, load, type Machine } from './backends.ts';
-import { longestContext } from './longest-context.ts';
+import { type Backend, backendsOf, type Loaded, load, type Machine } from './backends.ts';
 import { type TokenTime, tokenTime } from './token-times.ts';
 
 /** One backend with one model on one machine. */
@@ -30,7 +28,7 @@ export interface ContextTask {
   readonly cells: readonly PublishedCell[];
 }
 
-export function contextRow(backend: Backend, task: ContextTask): ContextRow {
+function contextRow(backend: Backend, task: ContextTask): ContextRow {
   const { machine, promptTokens, most, contexts, cells } = task;
   const loaded = load(backend, machine);
   const { tokens, lack = '' } = longestContext(loaded, promptTokens + most);
@@ -69,25 +67,23 @@ function publishedTokens(cells: readonly PublishedCell[], { cluster, model }: Ma
   return typeof cell.value === 'number' ? cell.value : 0;
 }
 
-/** contexts.csv: a row for each backend; times.csv: one for each timed token; SI units. */
-export function contextsCsv(rows: readonly ContextRow[]): string {
-  const header = ['machine', 'model', 'backend', 'placement', 'output_tokens', 'published_output_tokens', 'lack'];
-  return toCsv(
-    header,
-    rows.map(({ machine, model, backend, placement, outputTokens, published, lack }) => [
-      ...[machine, model, backend, placement, outputTokens, published, lack],
-    ]),
-  );
+/** The longest context that fits, and what ends it. */
+export interface LongestContext {
+  /** 0 where the model can't be loaded. */
+  readonly tokens: number;
+  /** What the next token lacks; undefined where the model's own limit is reached. */
+  readonly lack: string | undefined;
 }
 
-export function timesCsv(rows: readonly ContextRow[]): string {
-  const header = ['machine', 'model', 'backend', 'context', 'tpot_s', 'wait_s', 'without_overlap_s', 'copied_bytes'];
-  return toCsv(
-    header,
-    rows.flatMap(({ machine, model, backend, times }) =>
-      times.map(({ context, seconds, waitSeconds, predictedSeconds, copiedBytes }) => [
-        ...[machine, model, backend, context, seconds, waitSeconds, predictedSeconds, copiedBytes],
-      ]),
-    ),
-  );
+/** By bisection, since more tokens never take less. @param most the model's own limit */
+export function longestContext({ lack }: Pick<Loaded, 'lack'>, most: number): LongestContext {
+  if (lack(most) === undefined) return { tokens: most, lack: undefined };
+  if (lack(1) !== undefined) return { tokens: 0, lack: lack(1) };
+  let [fits, doesNot] = [1, most];
+  while (doesNot - fits > 1) {
+    const middle = Math.floor((fits + doesNot) / 2);
+    if (lack(middle) === undefined) fits = middle;
+    else doesNot = middle;
+  }
+  return { tokens: fits, lack: lack(doesNot) };
 }
