@@ -6,8 +6,8 @@ const PRINTABLE: readonly (readonly [number, number])[] = [
 ];
 
 /**
- * GPT-2's alphabet: the character that represents each byte in the tokens of a byte-level BPE. Printable bytes represent
- * themselves, the 68 others are U+0100 … U+0143 in order; a space is Ġ, a line feed Ċ.
+ * GPT-2's alphabet: the character that represents each byte in the tokens of a byte-level BPE. Printable bytes
+ * represent themselves, the 68 others are U+0100 … U+0143 in order; a space is Ġ, a line feed Ċ.
  * @returns 256 characters; that of byte b is at index b
  */
 export function byteAlphabet(): string[] {

@@ -1,10 +1,10 @@
-/** Bytes read at random: a file, a buffer, a range fetched from elsewhere. */
+/** Bytes with random access: a file, a buffer, or a range fetched from elsewhere. */
 export interface ByteSource {
   /** For messages. */
   readonly name: string;
-  /** Bytes in all. */
+  /** Total bytes. */
   readonly size: number;
-  /** Exactly `length` bytes from `offset`; the caller asks only for what lies within `size`. */
+  /** Reads exactly `length` bytes from `offset`; the caller stays within `size`. */
   read(offset: number, length: number): Uint8Array;
 }
 

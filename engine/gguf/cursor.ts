@@ -3,49 +3,49 @@ import { GgufError } from './gguf-error.ts';
 import { GGUF_LIMITS } from './limits.ts';
 import { type BigType, type NumberType, VALUE_BYTES } from './metadata-value.ts';
 
-/** Reads a header from its beginning. Whatever it returns lies within the file; lengths are checked before reading. */
+/** Reads a header from its beginning. Lengths are checked against the file's size and the limits before reading. */
 export interface Cursor {
-  /** Byte that is read next. */
+  /** Offset of the byte that is read next. */
   readonly position: number;
   number(type: NumberType, what: string): number;
   big(type: BigType, what: string): bigint;
-  /** An unsigned 64-bit number that must be at most `limit`. */
+  /** Reads an unsigned 64-bit number, which must be at most `limit`. */
   count(what: string, limit: number): number;
-  /** A length and as many bytes of UTF-8. */
+  /** Reads a length, then so many bytes of UTF-8. */
   text(what: string, limit: number): string;
   bytes(length: number, what: string): Uint8Array;
-  /** @param offset byte of the mistake; the current position unless given */
+  /** Throws a GgufError. @param offset byte at which the mistake is; default: the current position */
   fail(problem: string, offset?: number): never;
 }
 
-/** Bytes read from the source at once: large beside a header without vocabulary, small beside memory. */
-const WINDOW_BYTES = 2 ** 18;
+/** Bytes read from the source at once: more than a header without a vocabulary, and little memory. */
+const BUFFER_BYTES = 2 ** 18;
 
-/** @throws GgufError from every method, where the file ends too early or holds what it must not */
+/** @throws GgufError from every method if the file ends too early or its contents are invalid */
 export function createCursor(source: ByteSource): Cursor {
   const end = Math.min(source.size, GGUF_LIMITS.headerBytes);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  let window: Uint8Array = new Uint8Array(0);
-  let view = new DataView(window.buffer);
-  let windowStart = 0;
+  let buffer: Uint8Array = new Uint8Array(0);
+  let view = new DataView(buffer.buffer);
+  let bufferStart = 0;
   let position = 0;
 
   const fail = (problem: string, offset = position): never => {
     throw new GgufError(source.name, offset, problem);
   };
 
-  /** Where the next `length` bytes begin in the window; they are read if they aren't there. */
+  /** Advances by `length` bytes, reading them if necessary. @returns where they begin in the buffer */
   const take = (length: number, what: string): number => {
     if (length > end - position) {
-      if (end < source.size) fail(`${what} reaches beyond ${end} bytes, the longest header that is read`);
+      if (end < source.size) fail(`${what} reaches beyond ${end} bytes, the longest header supported`);
       fail(`${what} needs ${length} bytes, but the file ends at byte ${source.size}; it is truncated or malformed`);
     }
-    if (position + length > windowStart + window.length) {
-      window = source.read(position, Math.min(end - position, Math.max(length, WINDOW_BYTES)));
-      view = new DataView(window.buffer, window.byteOffset, window.byteLength);
-      windowStart = position;
+    if (position + length > bufferStart + buffer.length) {
+      buffer = source.read(position, Math.min(end - position, Math.max(length, BUFFER_BYTES)));
+      view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+      bufferStart = position;
     }
-    const at = position - windowStart;
+    const at = position - bufferStart;
     position += length;
     return at;
   };
@@ -64,7 +64,7 @@ export function createCursor(source: ByteSource): Cursor {
 
   const bytes = (length: number, what: string): Uint8Array => {
     const at = take(length, what);
-    return window.subarray(at, at + length);
+    return buffer.subarray(at, at + length);
   };
 
   return {

@@ -6,7 +6,7 @@ import { type MetadataFields, metadataFields } from './metadata-fields.ts';
 import { modelFromGguf } from './model-from-gguf.ts';
 import { type TransformerSettings, transformerSettings } from './transformer-settings.ts';
 
-/** What is in a file, for people and scripts. */
+/** A file's contents, for people and scripts. */
 export interface GgufDescription {
   readonly file: string;
   readonly fileBytes: number;
@@ -14,14 +14,14 @@ export interface GgufDescription {
   readonly shape: Shape;
   readonly settings: TransformerSettings;
   readonly mix: string;
-  /** By format, the largest first. */
+  /** Share of each format, the largest first. */
   readonly formats: readonly FormatShare[];
   readonly parameters: number;
   readonly weightBytes: number;
   readonly embeddingBytes: number;
-  /** Output norm and output matrix, which is the embedding again where it is tied. */
+  /** Output norm and output matrix; a tied output matrix is the embedding, counted again. */
   readonly outputBytes: number;
-  /** Of each layer, in order. */
+  /** Bytes of each layer, in order. */
   readonly layerBytes: readonly number[];
   readonly tokenizer: TokenizerDescription | undefined;
 }
@@ -37,12 +37,12 @@ export interface TokenizerDescription {
   readonly pre: string | undefined;
   readonly tokens: number;
   readonly merges: number;
-  /** The texts of the tokens at the beginning and end of a text. */
+  /** Texts of the tokens that mark the beginning and end of a text. */
   readonly begin: string | undefined;
   readonly end: string | undefined;
 }
 
-/** @throws InputError as modelFromGguf does */
+/** Describes a file. @throws InputError as modelFromGguf does */
 export function describeGguf(gguf: Gguf): GgufDescription {
   const model = modelFromGguf(gguf);
   const { mix, layer, embedding, output, tensors, bytes, ...shape } = model;

@@ -2,7 +2,7 @@ import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quant
 import { type Metadata, type MetadataArray, type MetadataValue, VALUE_BYTES, VALUE_TYPES } from './metadata-value.ts';
 import { DEFAULT_ALIGNMENT, GGUF_MAGIC } from './read-gguf.ts';
 
-/** What a header says of a tensor; shape in ggml's order (gguf.ts). */
+/** A tensor's entry in a header, without its offset; the shape is in ggml's order (gguf.ts). */
 export interface TensorHeading {
   readonly name: string;
   readonly shape: readonly number[];
@@ -11,7 +11,7 @@ export interface TensorHeading {
 
 const VERSION = 3;
 
-/** Bytes of a tensor's data. */
+/** Bytes that a tensor's data take. */
 export function tensorBytes({ shape, type }: TensorHeading): number {
   return quantizedBytes(
     shape.reduce((product, length) => product * length, 1),
@@ -19,15 +19,15 @@ export function tensorBytes({ shape, type }: TensorHeading): number {
   );
 }
 
-/** Bytes from `bytes` to the next multiple of the alignment, 32. */
+/** Bytes that are missing from `bytes` to the next multiple of the alignment, 32. */
 export function paddingAfter(bytes: number): number {
   return (DEFAULT_ALIGNMENT - (bytes % DEFAULT_ALIGNMENT)) % DEFAULT_ALIGNMENT;
 }
 
 /**
- * The header of a file of version 3, padded to where the data begin. The data are the tensors' in the given order, each
- * padded to a multiple of 32 bytes.
- * @throws RangeError if the metadata ask for another alignment
+ * The header of a file of version 3, padded to the beginning of the data. The tensors' data must follow in the given
+ * order, each padded to a multiple of 32 bytes.
+ * @throws RangeError if the metadata set another alignment
  */
 export function encodeHeader(metadata: Metadata, tensors: readonly TensorHeading[]): Uint8Array {
   if (metadata.has('general.alignment')) throw new RangeError('general.alignment is not written: it is 32');
@@ -70,7 +70,7 @@ function writeArray(out: Output, array: MetadataArray): void {
   else for (let index = 0; index < array.values.length; index++) out.number(array.of, array.values[index] ?? 0);
 }
 
-/** Bytes that grow as they are written. */
+/** A buffer that grows as it is written. */
 function createOutput() {
   let bytes = new Uint8Array(2 ** 16);
   let view = new DataView(bytes.buffer);

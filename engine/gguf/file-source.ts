@@ -2,19 +2,19 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { InputError } from '../input/input-error.ts';
 import type { ByteSource } from './byte-source.ts';
 
-/** Opens `path`, hands its bytes to `use`, and closes it again. @throws InputError if it is no readable file */
+/** Opens `path`, calls `use` with its bytes, and closes it. @throws InputError if it isn't a readable file */
 export function withFile<Result>(path: string, use: (source: ByteSource) => Result): Result {
   const descriptor = open(path);
   try {
     const status = fstatSync(descriptor);
-    if (!status.isFile()) throw new InputError(path, 'is no regular file; give the path of a GGUF file');
+    if (!status.isFile()) throw new InputError(path, 'is not a regular file; give the path of a GGUF file');
     return use(descriptorSource(path, descriptor, status.size));
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** A source over an open file descriptor, which stays the caller's to close. */
+/** A source over an open file descriptor, which the caller closes. */
 export function descriptorSource(name: string, descriptor: number, size: number): ByteSource {
   return {
     name,
@@ -25,7 +25,7 @@ export function descriptorSource(name: string, descriptor: number, size: number)
       while (filled < length) {
         const count = readSync(descriptor, bytes, filled, length - filled, offset + filled);
         if (count === 0)
-          throw new InputError(name, `ended at byte ${offset + filled} while it was read; did it shrink?`);
+          throw new InputError(name, `ended at byte ${offset + filled} while it was being read; did it shrink?`);
         filled += count;
       }
       return bytes;

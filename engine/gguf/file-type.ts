@@ -7,7 +7,9 @@ import {
 } from '../model/quantization.ts';
 import type { Gguf } from './gguf.ts';
 
-/** Numbers of llama.cpp's mixes in `general.file_type` (llama_ftype); files of one format have theirs in QUANTIZATIONS. */
+/**
+ * Numbers of llama.cpp's mixes in `general.file_type` (llama_ftype); files of one format have theirs in QUANTIZATIONS.
+ */
 const MIX_FILE_TYPES: readonly (readonly [number, string])[] = [
   [11, 'Q3_K_S'],
   [12, 'Q3_K_M'],

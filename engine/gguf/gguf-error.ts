@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 
-/** A GGUF file that can't be trusted or isn't supported: says at which byte, what was found and what is allowed. */
+/** A malformed or unsupported GGUF file: the message says at which byte, what was found and what is allowed. */
 export class GgufError extends InputError {
   /**
    * @param file name for messages
@@ -16,7 +16,7 @@ export class GgufError extends InputError {
   }
 }
 
-/** A text from a file, fit for a message: quoted, on one line, at most 60 characters. */
+/** A text from a file, made safe for a message: quoted, on one line, at most 60 characters. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text);
 }

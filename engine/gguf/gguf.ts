@@ -1,33 +1,33 @@
 import type { Quantization } from '../model/quantization.ts';
 import type { Metadata } from './metadata-value.ts';
 
-/** The header of a GGUF file: all but the weights. */
+/** The header of a GGUF file: everything except the weights. */
 export interface Gguf {
   /** Name of the file, for messages. */
   readonly file: string;
-  /** 2 or 3: the same layout; 3 also exists in big endian, which is not read. */
+  /** 2 or 3. Both have the same layout; version 3 also exists in big endian, which isn't supported. */
   readonly version: number;
   readonly metadata: Metadata;
-  /** In the order of the file's list, which need not be that of their data. */
+  /** In the order of the file's list, which may differ from that of their data. */
   readonly tensors: readonly GgufTensor[];
   /** Tensors begin at multiples of this many bytes, counted from `dataOffset`. */
   readonly alignment: number;
-  /** Byte of the file at which the data of the tensors begin. */
+  /** Offset in the file at which the tensors' data begin. */
   readonly dataOffset: number;
-  /** Bytes of the whole file. */
+  /** Size of the whole file in bytes. */
   readonly fileBytes: number;
 }
 
-/** Where a tensor lies and what it holds. */
+/** Where a tensor's data are in the file, and their shape and format. */
 export interface GgufTensor {
   readonly name: string;
   /**
    * Dimensions in ggml's order: the first varies fastest. A matrix that maps `columns` values to `rows` values has
-   * shape [columns, rows], and its rows lie one after the other, each in whole blocks.
+   * shape [columns, rows]; its rows are contiguous, each a whole number of blocks.
    */
   readonly shape: readonly number[];
   readonly type: Quantization;
-  /** First byte, counted from the beginning of the file. */
+  /** Offset of the first byte from the beginning of the file. */
   readonly offset: number;
   readonly bytes: number;
 }

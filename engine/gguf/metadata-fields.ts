@@ -3,9 +3,9 @@ import type { Gguf } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
 import type { MetadataArray, MetadataValue } from './metadata-value.ts';
 
-/** Reads metadata by key; errors name file and key, what was found and what is needed. */
+/** Reads metadata by key. Errors name the file and the key, what was found and what is needed. */
 export interface MetadataFields {
-  /** A whole number from 1 to `most`; `fallback` stands in for a missing one. */
+  /** A whole number from 1 to `most`; `fallback` if the key is missing. */
   count(key: string, most: number, fallback?: number): number;
   optionalCount(key: string, most: number): number | undefined;
   /** A whole number from 0 to `end` − 1. */
@@ -16,12 +16,12 @@ export interface MetadataFields {
   optionalText(key: string): string | undefined;
   optionalBool(key: string): boolean | undefined;
   optionalTexts(key: string): readonly string[] | undefined;
-  /** An array of any type but texts and 64-bit integers. */
+  /** An array of any type except texts and 64-bit integers. */
   optionalNumbers(key: string): ArrayLike<number> | undefined;
   fail(key: string, problem: string): never;
 }
 
-/** @throws InputError from every method, for a missing key or a value that isn't what is needed */
+/** @throws InputError from every method, for a missing key or a value of another kind than needed */
 export function metadataFields({ file, metadata }: Gguf): MetadataFields {
   const fail = (key: string, problem: string): never => {
     throw new InputError(`${file}: metadata ${key}`, problem);
@@ -30,7 +30,7 @@ export function metadataFields({ file, metadata }: Gguf): MetadataFields {
     const found = metadata.get(key);
     return fail(key, `${found === undefined ? 'is missing' : `is ${describeValue(found)}`}; ${needed} is needed`);
   };
-  /** NaN for what isn't a whole number. */
+  /** The value as a number; NaN if it isn't a whole number. */
   const whole = (key: string): number => {
     const value = metadata.get(key)?.value;
     const number = typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN;

@@ -1,4 +1,4 @@
-/** Types of metadata values, with their numbers in the file (GGUF specification, gguf_metadata_value_type). */
+/** Types of metadata values and their numbers in the file (GGUF specification, gguf_metadata_value_type). */
 export const VALUE_TYPES = {
   uint8: 0,
   int8: 1,
@@ -19,7 +19,7 @@ export type ValueType = keyof typeof VALUE_TYPES;
 export type NumberType = 'uint8' | 'int8' | 'uint16' | 'int16' | 'uint32' | 'int32' | 'float32' | 'float64';
 export type BigType = 'uint64' | 'int64';
 
-/** A typed value: numbers of 64 bits are bigints, so that none loses digits. */
+/** A typed value. Integers of 64 bits are bigints, so that no digits are lost. */
 export type MetadataValue =
   | { readonly type: NumberType; readonly value: number }
   | { readonly type: BigType; readonly value: bigint }
@@ -27,7 +27,7 @@ export type MetadataValue =
   | { readonly type: 'string'; readonly value: string }
   | { readonly type: 'array'; readonly value: MetadataArray };
 
-/** Values of one type, in order; bools are 0 and 1. Arrays of arrays, which the specification has, no model uses. */
+/** Values of one type, in order; bools are 0 and 1. No model uses arrays of arrays, which the specification allows. */
 export type MetadataArray =
   | { readonly of: NumberType | 'bool'; readonly values: ArrayLike<number> }
   | { readonly of: BigType; readonly values: ArrayLike<bigint> }
@@ -35,7 +35,7 @@ export type MetadataArray =
 
 export type Metadata = ReadonlyMap<string, MetadataValue>;
 
-/** Bytes of one value of a type with fixed size. */
+/** Bytes of one value, for the types of fixed size. */
 export const VALUE_BYTES: Readonly<Record<Exclude<ValueType, 'string' | 'array'>, number>> = {
   uint8: 1,
   int8: 1,

@@ -11,10 +11,11 @@ import { transformerSettings } from './transformer-settings.ts';
 const FUSED = /^blk\.(\d+)\.attn_qkv\.weight$/;
 
 /**
- * The model in a file, as a catalogue gives it: shape from the metadata, bytes and FLOPs by format from the tensors that
- * are there. Every tensor must be one that the shape has, in its dimensions, and none may be missing; `rope_freqs.weight`
- * and fused `attn_qkv.weight` are known.
- * @throws InputError as shapeFromGguf does, and for tensors that are unknown, missing or of other dimensions
+ * The model in a file, in the form of a catalogue's models: the shape comes from the metadata, bytes and FLOPs by
+ * format from the tensors. Every tensor must belong to the shape and have its dimensions, and none may be missing;
+ * `rope_freqs.weight` and fused `attn_qkv.weight` are allowed.
+ * @throws InputError for unsupported architectures, for metadata that are missing or inconsistent, and for tensors that
+ * are unknown, missing or of other dimensions
  */
 export function modelFromGguf(gguf: Gguf): Model {
   const shape = shapeFromGguf(gguf);
@@ -62,14 +63,15 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
   return { role, layer, rows, columns, quantization: found.type, bytes: found.bytes };
 }
 
-/** Ten times the largest published models; what is beyond is a malformed file. */
+/** Ten times what the largest published models have; a file beyond that is malformed. */
 const MOST_LAYERS = 1000;
 const MOST_WIDTH = 1_000_000;
 
 /**
- * The shape that a file's metadata and the names of its tensors state. Keys begin with the architecture's name: a missing
- * key_length means hidden / heads, a missing head_count_kv as many as query heads; no output matrix means a tied one.
- * @throws InputError for other architectures, mixtures of experts, and numbers that are missing or don't go together
+ * The shape that a file's metadata and the names of its tensors describe. Keys begin with the architecture's name. A
+ * missing key_length means hidden / heads, a missing head_count_kv as many KV heads as query heads, and a missing
+ * output matrix one that is tied to the embedding.
+ * @throws InputError for other architectures, mixtures of experts, and numbers that are missing or inconsistent
  */
 function shapeFromGguf(gguf: Gguf): Shape {
   const fields = metadataFields(gguf);

@@ -10,13 +10,13 @@ import { placeTensors, readTensorList } from './read-tensors.ts';
 /** "GGUF" as a little-endian number. */
 export const GGUF_MAGIC = 0x46554747;
 
-/** Where a file doesn't say otherwise (`general.alignment`). */
+/** Alignment of files without `general.alignment`. */
 export const DEFAULT_ALIGNMENT = 32;
 
 /**
  * Reads the header of a GGUF file, version 2 or 3, little endian: magic, version, number of tensors, number of metadata
- * entries, the metadata, the list of tensors; the data begin at the next multiple of the alignment. The weights are not
- * read. Every count, length and offset is checked against GGUF_LIMITS and the file's size before it is used.
+ * entries, metadata, list of tensors. The data begin at the next multiple of the alignment; they are not read. Every
+ * count, length and offset is checked against GGUF_LIMITS and the file's size before it is used.
  * @throws GgufError with the byte, what was found there and what is allowed
  */
 export function readGguf(source: ByteSource): Gguf {
@@ -50,10 +50,10 @@ function readVersion(cursor: Cursor): number {
   if (version === 1) cursor.fail('version 1 is not supported; convert the file to version 3', 4);
   if (version === 2 ** 24 * 2 || version === 2 ** 24 * 3)
     cursor.fail('the file is big endian; only little endian is supported', 4);
-  return cursor.fail(`version ${version} does not exist here; 2 and 3 are supported`, 4);
+  return cursor.fail(`version ${version} is unknown; 2 and 3 are supported`, 4);
 }
 
-/** @param end byte behind the metadata, for the message */
+/** @param end offset at which the metadata end, for the message */
 function readAlignment(file: string, metadata: Metadata, end: number): number {
   const found = metadata.get('general.alignment');
   if (found === undefined) return DEFAULT_ALIGNMENT;

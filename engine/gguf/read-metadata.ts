@@ -16,13 +16,16 @@ const TYPE_NAMES = new Map<number, ValueType>(
   Object.entries(VALUE_TYPES).map(([name, number]) => [number, name as ValueType]),
 );
 
-/** Reads `entries` keys with their values. @throws GgufError for unknown types, repeated keys and lengths beyond limits */
+/**
+ * Reads `entries` keys with their values.
+ * @throws GgufError for unknown types, repeated keys and lengths beyond limits
+ */
 export function readMetadata(cursor: Cursor, entries: number): Metadata {
   const metadata = new Map<string, MetadataValue>();
   for (let entry = 0; entry < entries; entry++) {
     const at = cursor.position;
     const key = cursor.text(`the key of metadata entry ${entry + 1} of ${entries}`, GGUF_LIMITS.keyBytes);
-    if (metadata.has(key)) cursor.fail(`metadata key ${quoted(key)} is there twice; keys are unique`, at);
+    if (metadata.has(key)) cursor.fail(`metadata key ${quoted(key)} appears twice; keys are unique`, at);
     metadata.set(key, readValue(cursor, `metadata ${quoted(key)}`));
   }
   return metadata;
@@ -86,7 +89,10 @@ function readArray(cursor: Cursor, what: string): MetadataArray {
   }
 }
 
-/** A copy that begins at byte 0 of its buffer, as typed arrays need; little endian, as is every host of Node.js here. */
+/**
+ * A copy that begins at byte 0 of its buffer, as typed arrays need. Every supported host is little endian, like the
+ * file.
+ */
 function copyBytes(cursor: Cursor, length: number, what: string): ArrayBuffer {
   return cursor.bytes(length, what).slice().buffer as ArrayBuffer;
 }

@@ -5,7 +5,7 @@ import type { GgufTensor } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
 import { GGUF_LIMITS } from './limits.ts';
 
-/** A tensor as the list has it: `relative` counts from the beginning of the data, `at` is the entry's own place. */
+/** An entry of the list: `relative` is the offset within the data, `at` that of the entry itself. */
 export interface ListedTensor {
   readonly name: string;
   readonly shape: readonly number[];
@@ -15,7 +15,7 @@ export interface ListedTensor {
   readonly at: number;
 }
 
-/** Reads the list of tensors. @throws GgufError for shapes, types, offsets and names that can't be */
+/** Reads the list of tensors. @throws GgufError for invalid shapes, types, offsets and names */
 export function readTensorList(cursor: Cursor, tensors: number, alignment: number, fileBytes: number): ListedTensor[] {
   const names = new Set<string>();
   const list: ListedTensor[] = [];
@@ -23,7 +23,7 @@ export function readTensorList(cursor: Cursor, tensors: number, alignment: numbe
     const at = cursor.position;
     const name = cursor.text(`the name of tensor ${list.length + 1} of ${tensors}`, GGUF_LIMITS.tensorNameBytes);
     const what = `tensor ${quoted(name)}`;
-    if (names.has(name)) cursor.fail(`${what} is there twice; names are unique`, at);
+    if (names.has(name)) cursor.fail(`${what} appears twice; names are unique`, at);
     names.add(name);
     const shape = readShape(cursor, what, fileBytes);
     const type = readTensorType(cursor, what);
@@ -31,13 +31,16 @@ export function readTensorList(cursor: Cursor, tensors: number, alignment: numbe
     const offsetAt = cursor.position;
     const relative = cursor.count(`the offset of ${what}`, Number.MAX_SAFE_INTEGER);
     if (relative % alignment !== 0)
-      cursor.fail(`${what} begins at ${relative} of the data, no multiple of the alignment ${alignment}`, offsetAt);
+      cursor.fail(
+        `${what} begins at ${relative} of the data, which is not a multiple of the alignment ${alignment}`,
+        offsetAt,
+      );
     list.push({ name, shape, type, bytes, relative, at });
   }
   return list;
 }
 
-/** Places the tensors in the file. @throws GgufError where one reaches beyond the end or into another */
+/** Computes where the tensors are in the file. @throws GgufError if one reaches beyond the end or into another */
 export function placeTensors(
   cursor: Cursor,
   list: readonly ListedTensor[],
@@ -73,7 +76,7 @@ function readShape(cursor: Cursor, what: string, fileBytes: number): number[] {
   const dimensions = cursor.number('uint32', `the number of dimensions of ${what}`);
   if (dimensions < 1 || dimensions > GGUF_LIMITS.dimensions)
     cursor.fail(`${what} has ${dimensions} dimensions; 1 to ${GGUF_LIMITS.dimensions} are allowed`, at);
-  // The densest format has 2.6 bits per value: more than four values to a byte of the file can't be there.
+  // The densest format has 2.6 bits per value, so a file can't have more than four values per byte.
   const most = 4 * fileBytes;
   const shape: number[] = [];
   let elements = 1;
@@ -82,7 +85,7 @@ function readShape(cursor: Cursor, what: string, fileBytes: number): number[] {
     elements *= length;
     if (length === 0) cursor.fail(`dimension ${shape.length + 1} of ${what} is 0; at least 1 is needed`, at);
     if (elements > most) {
-      const room = `which can't lie in a file of ${fileBytes} bytes; it is truncated or malformed`;
+      const room = `which don't fit in a file of ${fileBytes} bytes; it is truncated or malformed`;
       cursor.fail(`${what} has at least ${elements} values, ${room}`, at);
     }
     shape.push(length);
@@ -104,7 +107,7 @@ function tensorBytes(cursor: Cursor, what: string, shape: readonly number[], typ
   const { block } = QUANTIZATIONS[type];
   const [row = 1] = shape;
   if (row % block !== 0)
-    cursor.fail(`${what} has rows of ${row} values, no whole number of ${type} blocks of ${block}`, at);
+    cursor.fail(`${what} has rows of ${row} values, which is not a whole number of ${type} blocks of ${block}`, at);
   return quantizedBytes(
     shape.reduce((product, length) => product * length, 1),
     type,

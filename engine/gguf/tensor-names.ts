@@ -1,6 +1,6 @@
 import { type Shape, type TensorRole, type TensorShape, tensorShapes } from '../model/architecture.ts';
 
-/** A tensor of a model as GGUF files name and divide it. */
+/** A tensor of a model, as GGUF files name and divide it. */
 export interface NamedTensor extends TensorShape {
   readonly name: string;
   /** In ggml's order: [columns, rows], or [columns] for a vector. */
@@ -8,8 +8,8 @@ export interface NamedTensor extends TensorShape {
 }
 
 /**
- * The tensors that a GGUF file of `shape` holds: those of tensorShapes, with the biases of Q, K and V, and the norms of
- * Q's and K's heads, as tensors of their own.
+ * The tensors of a GGUF file of `shape`: those of tensorShapes, except that the biases of Q, K and V and the head norms
+ * of Q and K are tensors of their own.
  */
 export function namedTensors(shape: Shape): NamedTensor[] {
   return tensorShapes(shape).flatMap((tensor) => {
@@ -29,13 +29,16 @@ export function namedTensors(shape: Shape): NamedTensor[] {
   });
 }
 
-/** Q, K and V of a layer in one matrix, as some converters write them: rows of q, then k, then v. */
+/** Q, K and V of a layer fused into one matrix, as some converters write them: the rows of Q, then K, then V. */
 export function fusedAttention(shape: Shape, layer: number): NamedTensor {
   const rows = (shape.heads + 2 * shape.kvHeads) * shape.headSize;
   return named({ role: 'attn_qkv', layer }, `blk.${layer}.attn_qkv.weight`, rows, shape.hiddenSize);
 }
 
-/** Divisors of the rotary angles, for all layers (Llama 3.1). @param rotated values of a head that are rotated */
+/**
+ * The divisors of the rotary angles, shared by all layers (Llama 3.1).
+ * @param rotated values of a head that are rotated
+ */
 export function ropeFactors(rotated: number): NamedTensor {
   return named({ role: 'rope_freqs', layer: undefined }, 'rope_freqs.weight', 1, rotated / 2);
 }

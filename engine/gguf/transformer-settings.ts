@@ -2,25 +2,25 @@ import type { Shape } from '../model/architecture.ts';
 import type { Gguf } from './gguf.ts';
 import { metadataFields } from './metadata-fields.ts';
 
-/** What a forward pass needs beside the shape. */
+/** What a forward pass needs in addition to the shape. */
 export interface TransformerSettings {
-  /** Tokens that the model was made for. */
+  /** Tokens of context that the model was trained for. */
   readonly contextLength: number;
   /** ε of the RMS norm, x / √(mean x² + ε). */
   readonly normEpsilon: number;
   /** b of the rotary angles θᵢ = position · b^(−2i/n). */
   readonly ropeBase: number;
-  /** n: values of a head that are rotated. */
+  /** n, the values of a head that are rotated. */
   readonly ropeDimensions: number;
-  /** How angles are stretched for longer contexts: `none` unless the file says otherwise. */
+  /** How angles are scaled for longer contexts: `none` unless the file says otherwise. */
   readonly ropeScaling: string;
 }
 
 const MOST_CONTEXT = 2 ** 31;
 
 /**
- * Reads them from the metadata. A missing rope.dimension_count means the whole head, a missing rope.freq_base 10000, as
- * in llama.cpp.
+ * Reads the settings from a file's metadata. As in llama.cpp, a missing rope.dimension_count means the whole head and a
+ * missing rope.freq_base 10000.
  * @throws InputError for values that are missing or out of range
  */
 export function transformerSettings(gguf: Gguf, { architecture, headSize }: Shape): TransformerSettings {

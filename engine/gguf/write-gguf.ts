@@ -3,16 +3,17 @@ import { InputError } from '../input/input-error.ts';
 import { encodeHeader, paddingAfter, type TensorHeading, tensorBytes } from './encode-header.ts';
 import type { Metadata } from './metadata-value.ts';
 
-/** A tensor whose data come in pieces, so that no more than a piece is held. */
+/** A tensor whose data come in pieces, so that no more than one piece is in memory. */
 export interface TensorSource extends TensorHeading {
-  /** The data from their beginning to their end. */
+  /** The data, in order. */
   readonly pieces: () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /**
- * Writes a GGUF file, version 3, alignment 32, piece by piece. It gets its name only when it is complete; what was
- * written is removed if that fails.
- * @throws InputError if the file can't be written; RangeError if a tensor's pieces don't have the bytes of its shape
+ * Writes a GGUF file (version 3, alignment 32) piece by piece. The file gets its name only once it is complete; if
+ * writing fails, the incomplete file is removed.
+ * @throws InputError if the file can't be written; RangeError if a tensor's pieces don't have as many bytes as its
+ * shape
  */
 export async function writeGguf(path: string, metadata: Metadata, tensors: readonly TensorSource[]): Promise<void> {
   const unfinished = `${path}.tmp`;
@@ -28,7 +29,7 @@ export async function writeGguf(path: string, metadata: Metadata, tensors: reado
       }
       const expected = tensorBytes(tensor);
       if (written !== expected)
-        throw new RangeError(`tensor ${tensor.name} came with ${written} bytes; its shape has ${expected}`);
+        throw new RangeError(`tensor ${tensor.name} has ${written} bytes; its shape needs ${expected}`);
       write(new Uint8Array(paddingAfter(written)));
     }
   } catch (error) {
@@ -44,7 +45,7 @@ function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
 }
 
-/** What the operating system says about a file, as an error for its user. */
+/** Turns an error of the operating system into one for people. */
 function inFile<Result>(path: string, run: () => Result): Result {
   try {
     return run();

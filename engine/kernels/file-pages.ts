@@ -5,66 +5,70 @@ export interface ByteRange {
 }
 
 /**
- * What a helper thread does with the pages of a range: `willneed` (the system is asked to read them), `willneed-whole`
- * (in one call, of which Linux does no more than the first 4 to 16 MiB), `populate` (they are read and mapped), `drop`
- * (given back), `lock` (read, and kept in memory), `unlock`.
+ * What a job does with the pages of a range: `willneed` asks the operating system to read them, in calls of 4 MiB;
+ * `willneed-whole` does so in one call, of which Linux reads no more than the first 4 to 16 MiB; `populate` reads and
+ * maps them; `drop` releases them; `lock` reads them and keeps them in memory until `unlock`.
  */
 export type PageJobKind = 'willneed' | 'willneed-whole' | 'populate' | 'drop' | 'lock' | 'unlock';
 
 export interface PageOutcome {
-  /** When the helper thread began it and when it was done: seconds, on the clock of performance.now(). */
+  /** When the job began and ended: seconds on the clock of performance.now(). */
   readonly start: number;
   readonly end: number;
-  /** Bytes that came from the disk: less than the range has where some were in memory. */
+  /** Bytes that came from the disk: fewer than the range has if some were in memory. */
   readonly bytes: number;
   readonly cancelled: boolean;
-  /** The system doesn't let this process lock so much (RLIMIT_MEMLOCK); what follows was left as it is. */
+  /**
+   * Whether the operating system refused to lock so much memory (RLIMIT_MEMLOCK); the rest of the range is unlocked.
+   */
   readonly refused: boolean;
 }
 
 export interface PageJob {
-  /** Blocks until it is done, or given up. Its outcome may be asked for again. @throws Error where the system failed */
+  /** Blocks until the job has ended. May be called again. @throws Error if the operating system failed */
   wait(): PageOutcome;
-  /** Its outcome; undefined where it isn't done. @throws as `wait` does */
+  /** The outcome, or undefined while the job hasn't ended. @throws as `wait` does */
   poll(): PageOutcome | undefined;
-  /** Until it is done, or given up; other events of the process have their turn meanwhile. */
+  /** Resolves once the job has ended or the pages are closed; doesn't block other events of the process. */
   settled(): Promise<void>;
-  /** It ends after the megabytes that are being done. */
+  /** Ends the job after the megabytes that are being done. */
   cancel(): void;
 }
 
-/** Memory that a file's bytes can be read into; it takes no room before. */
+/** Memory that a file's bytes can be read into; it occupies none until then. */
 export interface PageBuffer {
   readonly id: number;
   readonly bytes: Uint8Array;
 }
 
 /**
- * The pages of a mapped file, and a helper thread that does jobs on them: one after another in pieces of 4 MiB, `drop`
- * before all others. Nobody waits for it unless he asks to.
+ * The pages of a mapped file, and a thread that does jobs on them, one after another in pieces of 4 MiB, with `drop`
+ * before all others. Callers block only in `wait`.
  */
 export interface FilePages {
   /** Bytes of the range that are in memory. */
   resident(range: ByteRange): number;
-  /** Whether page faults read ahead, as they do at first, or just the page that is missing. */
+  /** Sets whether page faults read ahead (the default) or read only the missing page. */
   readAhead(on: boolean): void;
   /**
-   * @param lookBack of `drop`: bytes before the range that are tried again, for what large folios had kept there
-   * @throws Error for a part that the file doesn't have
+   * @param lookBack for `drop`: bytes before the range that are dropped again, in case large folios kept them in memory
+   * @throws Error if the range isn't within the file
    */
   start(kind: PageJobKind, range: ByteRange, lookBack?: number): PageJob;
-  /** @throws InputError where there is no memory for it */
+  /** @throws InputError if there isn't enough memory */
   buffer(bytes: number): PageBuffer;
   /**
-   * Reads a range past the page cache. Ends (but that of the file) and offset are multiples of READ_ALIGNMENT, and the
-   * buffer has room for whole ones.
+   * Reads a range past the page cache. The range's ends (except the file's end) and the offset are multiples of
+   * READ_ALIGNMENT, and the buffer has room for a whole number of them.
    */
   read(range: ByteRange, buffer: PageBuffer, offset: number): PageJob;
-  /** Bytes that the helper thread has made the disk read by now; undefined on systems that don't count. */
+  /**
+   * Bytes that the thread has caused to be read from disk so far; undefined if the operating system doesn't count them.
+   */
   readBytes(): number | undefined;
-  /** Ends the thread, after the piece that it is at; jobs must not be asked afterwards. */
+  /** Ends the thread after its current piece; jobs must not be used afterwards. */
   close(): void;
 }
 
-/** Bytes: a page, which is a block of every disk. */
+/** Bytes of a page, which are whole blocks of every disk. */
 export const READ_ALIGNMENT = 4096;

@@ -5,41 +5,41 @@ import type { Operation } from './operation.ts';
 import type { Vector } from './vector.ts';
 
 /**
- * The arithmetic of a transformer, in one of two implementations with the same meaning: `native` (C++, threads, vector
- * instructions) and `reference` (plain TypeScript, float64 sums, slow). Both multiply quantized weights as they lie in
- * the file; `native` rounds the other factor to 15 bits, or both to bfloat16, where that is faster; `reference` rounds
- * neither.
+ * The arithmetic of a transformer, in two implementations with the same meaning: `native` (C++, threads, vector
+ * instructions) and `reference` (plain TypeScript, float64 sums, slow). Both multiply quantized weights in the file's
+ * own format; `native` rounds activations to 15 bits, or both factors to bfloat16, where that is faster; `reference`
+ * rounds neither.
  *
- * Files, matrices, vectors and caches belong to the kernels that made them and live until `close`: make them once.
+ * Files, matrices, vectors and caches belong to the kernels that created them and live until `close`: create them once.
  */
 export interface Kernels {
   readonly name: 'native' | 'reference';
-  /** What multiplies: "amx", "avx512bf16", "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
+  /** The instruction set used: "amx", "avx512bf16", "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
   readonly instructionSet: string;
   readonly threads: number;
 
-  /** Maps a file of weights, without reading it. @throws InputError if it can't be mapped */
+  /** Maps a file of weights without reading it. @throws InputError if it can't be mapped */
   mapFile(path: string): MappedFile;
-  /** What is in memory of a mapped file; undefined of the reference, which reads matrices into memory of its own. */
+  /** The pages of a mapped file; undefined for the reference, which reads matrices into memory of its own. */
   pages(file: MappedFile): FilePages | undefined;
-  /** @throws RangeError where the matrix reaches beyond its source or isn't whole blocks */
+  /** @throws RangeError if the matrix reaches beyond its source or isn't whole blocks */
   matrix(source: MatrixSource): Matrix;
-  /** Zeros, or a copy of the given values. @throws InputError where there is no memory for it, as for a cache */
+  /** A vector of zeros, or of the given values. @throws InputError if there isn't enough memory, as `cache` does */
   vector(contents: number | ArrayLike<number>): Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
   /**
-   * A file for caches that have the shape of this one.
-   * @throws InputError where none can be made in the folder
+   * A file in `folder` for caches of the same shape as this one.
+   * @throws InputError if it can't be created
    */
   cacheFile(folder: string, shape: KeyValueCache): CacheFile;
-  /** Frees a cache before `close` does; it may not be used afterwards. */
+  /** Frees a cache before `close` does; it must not be used afterwards. */
   freeCache(cache: KeyValueCache): void;
   /**
-   * Does the operations one after another; results are in the vectors when it returns. The whole step of a token in one
-   * call is fastest: threads then go from operation to operation by themselves.
-   * @throws RangeError, before anything is done, where shapes don't fit
+   * Performs the operations in order; the results are in the vectors when it returns. It is fastest to pass all
+   * operations of a token in one call: threads then proceed from one operation to the next by themselves.
+   * @throws RangeError, before anything is computed, if shapes don't fit
    */
   run(operations: readonly Operation[]): void;
-  /** Ends the threads and frees matrices, mappings and caches; nothing may be run afterwards. */
+  /** Ends the threads and frees matrices, mappings and caches; `run` must not be called afterwards. */
   close(): void;
 }

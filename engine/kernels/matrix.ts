@@ -1,6 +1,6 @@
 import type { Quantization } from '../model/quantization.ts';
 
-/** A weight matrix that kernels know: rows one after another, each a whole number of blocks of its format. */
+/** A weight matrix known to the kernels: contiguous rows, each a whole number of blocks of its format. */
 export interface Matrix {
   readonly id: number;
   readonly type: Quantization;
@@ -8,15 +8,15 @@ export interface Matrix {
   readonly columns: number;
 }
 
-/** A file whose bytes kernels read where they lie. */
+/** A file mapped into memory, whose bytes kernels read in place. */
 export interface MappedFile {
   readonly id: number;
   readonly path: string;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
 }
 
-/** Where a matrix lies: from `offset` on (default 0) in a mapped file, or in bytes that stay untouched. */
+/** Where a matrix is: at `offset` (default 0) of a mapped file, or of bytes that the caller doesn't change. */
 export interface MatrixSource {
   readonly source: MappedFile | Uint8Array;
   readonly offset?: number;

@@ -6,19 +6,22 @@ import { nativeKernels } from './native/native-kernels.ts';
 import { referenceKernels } from './reference/reference-kernels.ts';
 
 export interface KernelOptions {
-  /** "auto" (the default) is native where the addon was built, else reference. */
+  /** "auto" (the default) is native if the addon was built, otherwise reference. */
   readonly implementation?: 'auto' | 'native' | 'reference';
-  /** Of the native kernels; default: one for each processor. */
+  /** Threads of the native kernels. Default: one per processor. */
   readonly threads?: number;
-  /** Of the native kernels: "auto" (the default: the fastest here), "amx", "avx512bf16", "avx512", "avx2", "neon" or "scalar". */
+  /**
+   * For the native kernels: "auto" (the default: the fastest available), "amx", "avx512bf16", "avx512", "avx2", "neon",
+   * "scalar".
+   */
   readonly instructionSet?: string;
-  /** Of the native kernels: binds each own thread to a processor. Default: false, since others may need it. */
+  /** For the native kernels: whether each thread is bound to a processor. Default: false, as others may need it. */
   readonly pin?: boolean;
-  /** Where it is said that "auto" found no addon. Default: a line on stderr. */
+  /** Called with a warning if "auto" finds no addon. Default: writes it to stderr. */
   readonly warn?: (line: string) => void;
 }
 
-/** @throws InputError where what is asked for isn't there */
+/** @throws InputError if the implementation or instruction set isn't available, or `threads` is out of range */
 export function openKernels(options: KernelOptions = {}): Kernels {
   const { implementation = 'auto', threads = availableParallelism(), instructionSet = 'auto', pin = false } = options;
   const { warn = (line) => process.stderr.write(`${line}\n`) } = options;

@@ -3,9 +3,9 @@ import type { Matrix } from './matrix.ts';
 import type { Vector } from './vector.ts';
 
 /**
- * What kernels can do. Shapes are rows first: `[tokens][columns]` is one token's values after another's. How many tokens
- * there are follows from the vectors' lengths. `x` and `y` of one operation must not overlap, except that an elementwise
- * one (rms norm, swiglu, softmax) may write where it reads.
+ * The operations of the kernels. Shapes are row-major: in `[tokens][columns]` the values of a token are contiguous. The
+ * number of tokens follows from the vectors' lengths. `x` and `y` of an operation must not overlap, except that
+ * rms-norm, swiglu and softmax may work in place.
  */
 export type Operation =
   | EmbedOperation
@@ -20,7 +20,7 @@ export type Operation =
   | SoftmaxOperation
   | AddOperation;
 
-/** y[i] = row tokens[i] of the table, as floats. */
+/** y[i] = row tokens[i] of the table, dequantized. */
 export interface EmbedOperation {
   readonly kind: 'embed';
   readonly table: Matrix;
@@ -29,7 +29,7 @@ export interface EmbedOperation {
   readonly y: Vector;
 }
 
-/** y = x/√(mean x² + epsilon)·weight for every row as long as `weight`. */
+/** y = x/√(mean x² + epsilon)·weight for every row; rows are as long as `weight`. */
 export interface RmsNormOperation {
   readonly kind: 'rms-norm';
   readonly x: Vector;
@@ -50,12 +50,12 @@ export interface MultiplyOperation {
   /** [rows] */
   readonly bias?: Vector;
   readonly accumulate?: boolean;
-  /** `byte`: kernels that round x for a quantized matrix to 15 bits may do so to 8, where arithmetic is the bottleneck. */
+  /** `byte`: where arithmetic is the bottleneck, kernels may round x to 8 bits instead of 15 for a quantized matrix. */
   readonly rounding?: 'byte';
 }
 
 /**
- * Rotary position embedding, in place: turns the pairs of the first values of each head by a token's angles
+ * Rotary position embedding, in place: rotates pairs of the first values of each head by the token's angles
  * (Su et al. 2021, Eq. 34). Pairs are (2i, 2i + 1) or the halves (i, i + dimensions/2).
  */
 export interface RopeOperation {
@@ -80,8 +80,8 @@ export interface StoreOperation {
 }
 
 /**
- * y = softmax(scale·q·Kᵀ)·V for every head, causal: a token at position p sees the cache's positions 0 … p. Query head h
- * reads KV head ⌊h·kvHeads/heads⌋.
+ * y = softmax(scale·q·Kᵀ)·V for every head, causal: a token at position p sees the cache's positions 0 … p. Query head
+ * h reads KV head ⌊h·kvHeads/heads⌋.
  */
 export interface AttentionOperation {
   readonly kind: 'attention';
@@ -90,7 +90,7 @@ export interface AttentionOperation {
   readonly queries: Vector;
   readonly y: Vector;
   readonly heads: number;
-  /** Of the first token. */
+  /** Position of the first token. */
   readonly position: number;
   readonly scale: number;
 }
@@ -98,20 +98,20 @@ export interface AttentionOperation {
 /** Positions of a context that lie in a cache of their own. */
 export interface CachePage {
   readonly cache: KeyValueCache;
-  /** The context's position that is the cache's first, and how many of the cache there are. */
+  /** Position in the context of the cache's first position, and the number of positions used. */
   readonly first: number;
   readonly count: number;
 }
 
 /**
- * Attention over parts of a context, pages, merged into what was seen of other pages, in any order: with the scores
- * e = scale·q·k of the positions that a token may see, m ← max(m, max e), and s and the numerator are scaled by
- * e^(m_old − m) before Σ e^(e−m) and Σ e^(e−m)·v are added (HELM Eqs. 4.18–4.20). After the last page a `divide-rows` of
- * the numerator by s gives what `attention` does.
+ * Attention over pages of a context, merged into the result for other pages, in any order: with the scores e =
+ * scale·q·k of the positions that a token may see, m ← max(m, max e), and s and the numerator o are multiplied by
+ * e^(m_old − m) before Σ e^(e−m) and Σ e^(e−m)·v are added (HELM Eqs. 4.18–4.20). After the last page, `divide-rows` of
+ * o by s gives the result of `attention`.
  */
 export interface AttendPagesOperation {
   readonly kind: 'attend-pages';
-  /** One after another, at least one; caches of one shape but for their capacity. */
+  /** At least one; the caches have the same shape except for their capacity. */
   readonly pages: readonly CachePage[];
   /** [tokens][heads][headSize] */
   readonly queries: Vector;
@@ -122,14 +122,14 @@ export interface AttendPagesOperation {
   /** s. [tokens][heads] */
   readonly totals: Vector;
   readonly heads: number;
-  /** Of the first token. */
+  /** Position of the first token. */
   readonly position: number;
   readonly scale: number;
-  /** Whether its pages are the first: nothing was seen before (m = −∞, s = 0, o = 0). */
+  /** Whether these pages are the first: starts from m = −∞, s = 0, o = 0. */
   readonly begins: boolean;
 }
 
-/** Every row of y divided by its divisor. */
+/** Divides every row of y by its divisor. */
 export interface DivideRowsOperation {
   readonly kind: 'divide-rows';
   /** [rows] */

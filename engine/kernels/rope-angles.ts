@@ -1,6 +1,6 @@
-/** Rotary position embedding's settings, as a model's metadata gives them. */
+/** Settings of the rotary position embedding, from a model's metadata. */
 export interface RopeSettings {
-  /** Values of a head that are turned. */
+  /** Values of a head that are rotated. */
   readonly dimensions: number;
   readonly base: number;
   /** dimensions/2 divisors of the angles (`rope_freqs.weight` of Llama 3.1). */
@@ -10,7 +10,7 @@ export interface RopeSettings {
 /**
  * Cosine and sine of θᵢ = position·base^(−2i/dimensions)/factorᵢ for positions `position`, `position` + 1, …
  * (Su et al. 2021, Eq. 15; the factors: Llama 3.1), computed in double precision.
- * @param out [tokens][dimensions/2][cosine, sine]; its length says how many tokens
+ * @param out [tokens][dimensions/2][cosine, sine]; its length gives the number of tokens
  */
 export function ropeAngles({ dimensions, base, factors }: RopeSettings, position: number, out: Float32Array): void {
   if (out.length % dimensions !== 0) throw new RangeError(`${out.length} angles for ${dimensions} dimensions`);

@@ -1,18 +1,17 @@
 /**
- * Floats that kernels read and write, or a part of them. `values` is a view of the same memory, valid at any time
- * between two runs.
+ * Floats that kernels read and write, or a slice of them. `values` is a view of the same memory, valid between runs.
  */
 export interface Vector {
-  /** Number of the whole vector within its kernels. */
+  /** The whole vector's number in its kernels. */
   readonly id: number;
-  /** Where this part begins in the whole vector. */
+  /** Where this slice begins in the whole vector. */
   readonly offset: number;
   readonly values: Float32Array;
-  /** The part from `begin` up to, not including, `end`: the same memory. */
+  /** The slice from `begin` up to, but not including, `end`; it shares the memory. */
   slice(begin: number, end: number): Vector;
 }
 
-/** @throws RangeError from `slice` for a part that the vector doesn't have */
+/** @throws RangeError from `slice` for a range outside the vector */
 export function vectorOver(id: number, values: Float32Array, offset = 0): Vector {
   return {
     id,

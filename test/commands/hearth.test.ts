@@ -109,7 +109,7 @@ const MISTAKES: readonly [string, readonly string[], string | RegExp][] = [
     ['inspect', '--model', 'nowhere.gguf'],
     'nowhere.gguf: there is no such file; give the path of a GGUF file\n',
   ],
-  ['a folder', ['inspect', '--model', 'engine'], 'engine: is no regular file; give the path of a GGUF file\n'],
+  ['a folder', ['inspect', '--model', 'engine'], 'engine: is not a regular file; give the path of a GGUF file\n'],
   [
     'another kind of file',
     ['inspect', '--model', 'LICENSE'],

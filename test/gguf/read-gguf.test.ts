@@ -69,7 +69,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
     'byte 0: the file begins with 04034b50 (hexadecimal), not with "GGUF"',
   ],
   ['version 1', () => ggufBytes().start(0, 0, 1), 'byte 4: version 1 is not supported; convert the file to version 3'],
-  ['version 4', () => ggufBytes().start(0, 0, 4), 'byte 4: version 4 does not exist here; 2 and 3 are supported'],
+  ['version 4', () => ggufBytes().start(0, 0, 4), 'byte 4: version 4 is unknown; 2 and 3 are supported'],
   ['big endian', () => ggufBytes().start(0, 0, 0x03000000), 'byte 4: the file is big endian; only little endian'],
   [
     'too many tensors',
@@ -89,7 +89,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   [
     'a key twice',
     () => ggufBytes().start(0, 2).text('k').u32(0).u8(1).text('k').u32(0).u8(1),
-    'byte 38: metadata key "k" is there twice; keys are unique',
+    'byte 38: metadata key "k" appears twice; keys are unique',
   ],
   [
     'an unknown type of value',
@@ -152,7 +152,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   [
     'a shape that overflows',
     () => one('w', [1024, 1024, 1024, 1024], 0, 0),
-    'byte 33: tensor "w" has at least 1048576 values, which can\'t lie in a file of 352 bytes',
+    'byte 33: tensor "w" has at least 1048576 values, which don\'t fit in a file of 352 bytes',
   ],
   [
     'a format that is not supported',
@@ -167,12 +167,12 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   [
     'a row of half a block',
     () => one('w', [48, 2], 8, 0),
-    'byte 24: tensor "w" has rows of 48 values, no whole number of Q8_0 blocks of 32',
+    'byte 24: tensor "w" has rows of 48 values, which is not a whole number of Q8_0 blocks of 32',
   ],
   [
     'a misaligned tensor',
     () => one('w', [4], 0, 8),
-    'byte 49: tensor "w" begins at 8 of the data, no multiple of the alignment 32',
+    'byte 49: tensor "w" begins at 8 of the data, which is not a multiple of the alignment 32',
   ],
   [
     'data that end too early',
@@ -182,7 +182,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   [
     'two tensors of one name',
     () => ggufBytes().start(2, 0).tensor('w', [4], 0, 0).tensor('w', [4], 0, 32).data(64),
-    'byte 57: tensor "w" is there twice; names are unique',
+    'byte 57: tensor "w" appears twice; names are unique',
   ],
   [
     'tensors that overlap',

@@ -82,7 +82,7 @@ test('a failure leaves no file behind, and an older one as it was', async () => 
   const failing = writeGguf(path, METADATA, [tensor('w', 4, () => [new Uint8Array(6)])]);
   await failing.then(
     () => assert.unreachable(),
-    (error) => assert.is(error.message, 'tensor w came with 6 bytes; its shape has 8'),
+    (error) => assert.is(error.message, 'tensor w has 6 bytes; its shape needs 8'),
   );
   assert.equal(readFileSync(path), before);
   assert.ok(!existsSync(`${path}.tmp`));

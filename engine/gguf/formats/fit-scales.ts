@@ -25,9 +25,9 @@ interface AffineFit {
 }
 
 /**
- * Scale and minimum for `count` values as whole numbers q from 0 to `levels`. Starts from the smallest and largest value,
- * then alternates rounding to q with a least-squares solution for scale and minimum given q; no round increases the
- * squared error.
+ * Scale and minimum for `count` values as whole numbers q from 0 to `levels`. Starts from the smallest and largest
+ * value, then alternates rounding to q with a least-squares solution for scale and minimum given q; no round increases
+ * the squared error.
  */
 export function fitAffine(values: Float32Array, from: number, count: number, levels: number): AffineFit {
   let low = 0;
@@ -66,8 +66,9 @@ export function fitAffine(values: Float32Array, from: number, count: number, lev
 }
 
 /**
- * Scale, of either sign, for `count` values as x ≈ scale q with whole q from −`half` to `half` − 1. Starts with the value
- * furthest from zero at q = −half, then alternates rounding to q with a least-squares solution for the scale given q.
+ * Scale, of either sign, for `count` values as x ≈ scale q with whole q from −`half` to `half` − 1. Starts with the
+ * value furthest from zero at q = −half, then alternates rounding to q with a least-squares solution for the scale
+ * given q.
  */
 export function fitSymmetric(values: Float32Array, from: number, count: number, half: number): number {
   let scale = furthestFromZero(values, from, count) / -half;
@@ -153,8 +154,8 @@ export interface SymmetricBlock {
 }
 
 /**
- * Fits each group, expresses the groups' scales as whole numbers from −`halfScale` to `halfScale` − 1 in units of d, and
- * quantizes the values with those rounded scales.
+ * Fits each group, expresses the groups' scales as whole numbers from −`halfScale` to `halfScale` − 1 in units of d,
+ * and quantizes the values with those rounded scales.
  * @param half q goes from −half to half − 1
  */
 export function encodeSymmetric(

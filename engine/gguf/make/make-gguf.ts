@@ -7,13 +7,13 @@ import { type MadeMix, type MadeModel, madeModel } from './made-model.ts';
 import { SMALLEST_VOCABULARY } from './tokenizer.ts';
 import type { PieceToMake, WorkerModel } from './worker.ts';
 
-/** Values that a thread makes at once: a few MB, some 50 ms. */
+/** Values per piece: a few MB, which take a thread about 50 ms. */
 const PIECE_VALUES = 2 ** 20;
 
-/** Pieces under way per thread: what waits for a slow one before it stays small. */
+/** Pieces in progress per thread: bounds the memory of those that wait for a slower piece before them. */
 const AHEAD = 3;
 
-/** More threads than this make weights faster than disks take them. */
+/** More threads make weights faster than disks can write them. */
 const MOST_THREADS = 8;
 
 export interface ModelToMake {
@@ -21,13 +21,13 @@ export interface ModelToMake {
   readonly mix: MadeMix;
   readonly seed: number;
   readonly path: string;
-  /** Told before each piece how many there are, and for which tensor. */
+  /** Called before each piece with the number of pieces and the name of the tensor. */
   readonly onPiece?: (pieces: number, tensor: string) => void;
 }
 
 /**
- * Writes a model with random weights. The same shape, mix and seed give the same bytes, on however many threads; no more
- * than a few pieces of 4 MB are held.
+ * Writes a model with random weights. The same shape, mix and seed give the same bytes on any number of threads; only a
+ * few pieces of 4 MB are in memory.
  * @throws InputError for a vocabulary without room for the bytes, and if the file can't be written
  */
 export async function makeGguf({ shape, mix, seed, path, onPiece }: ModelToMake): Promise<MadeModel> {
@@ -50,7 +50,7 @@ export async function makeGguf({ shape, mix, seed, path, onPiece }: ModelToMake)
   const next = async (tensor: string): Promise<Uint8Array> => {
     for (; sent < pieces.length && under.length < AHEAD * threads; sent++) {
       const made = pool.run(pieces[sent] as PieceToMake);
-      // A piece that fails while an earlier one is awaited is heard of when its turn comes.
+      // If a piece fails while an earlier one is awaited, its error is thrown when its own turn comes.
       made.catch(() => {});
       under.push(made);
     }
@@ -71,7 +71,7 @@ export async function makeGguf({ shape, mix, seed, path, onPiece }: ModelToMake)
   return model;
 }
 
-/** A tensor in runs of whole rows. */
+/** Cuts a tensor into pieces of whole rows. */
 function piecesOf(tensor: MadeModel['tensors'][number]): PieceToMake[] {
   const { rows, columns, type } = tensor;
   const rowsAtOnce = Math.max(1, Math.floor(PIECE_VALUES / columns));

@@ -2,25 +2,28 @@ import { randomStream } from '../../input/random-stream.ts';
 import type { Shape } from '../../model/architecture.ts';
 import type { NamedTensor } from '../tensor-names.ts';
 
-/** Normal numbers that weights are drawn from: many beside the levels of any format, few beside a processor's cache. */
+/**
+ * Normal numbers that weights are drawn from: many more than a format has levels, few enough for a processor's cache.
+ */
 const DRAWN = 65_536;
 
 /** A run of values of a tensor. */
 export interface Piece {
   readonly tensor: NamedTensor;
-  /** Its first value, and how many there are. */
+  /** Index of its first value in the tensor, and the number of its values. */
   readonly from: number;
   readonly count: number;
 }
 
-/** Draws the values of any piece; the same piece has the same values, whichever was drawn before. */
+/** Draws the values of a piece, which don't depend on the pieces drawn before. */
 export type RandomWeights = (piece: Piece) => Float32Array;
 
 /**
- * Weights for which a forward pass keeps its size: matrices are normal with a standard deviation of 1 / √columns, so that
- * outputs vary as inputs do; those that write to the residual stream are smaller by √(2 layers), which together add about
- * what one would (GPT-2's initialisation). Embeddings have 1, or 1 / √hidden where they are the output matrix too; norms
- * are 1 ± 0.1 and biases 0 ± 0.1. Values are drawn with replacement from 65,536 normal numbers.
+ * Weights with which activations keep their magnitude through a forward pass. Matrices are normal with a standard
+ * deviation of 1 / √columns, so that outputs vary as much as inputs; those that write to the residual stream are
+ * smaller by √(2 layers), so that all of them together add about as much as one (GPT-2's initialisation). Embeddings
+ * have a deviation of 1, or 1 / √hidden if they are the output matrix too; norms are 1 ± 0.1 and biases 0 ± 0.1. Values
+ * are drawn with replacement from 65,536 normal numbers.
  */
 export function randomWeights(shape: Shape, seed: number): RandomWeights {
   const { normal } = randomStream(seed, 'normal numbers');

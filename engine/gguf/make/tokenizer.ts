@@ -15,8 +15,8 @@ export const SMALLEST_VOCABULARY = 256 + SPECIALS.length;
 const MOST_MERGES = 1024;
 
 /**
- * A byte-level BPE tokenizer as llama.cpp reads it (model "gpt2", pre-tokenizer "llama-bpe"): the 256 bytes, then a token
- * for each merge learnt from CORPUS, then unused tokens, then the two special ones.
+ * A byte-level BPE tokenizer as llama.cpp reads it (model "gpt2", pre-tokenizer "llama-bpe"): the 256 bytes, then a
+ * token for each merge learnt from CORPUS, then unused tokens, then the two special ones.
  * @param vocabularySize at least SMALLEST_VOCABULARY
  */
 export function tokenizerMetadata(vocabularySize: number): [string, MetadataValue][] {

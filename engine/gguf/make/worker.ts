@@ -4,13 +4,13 @@ import type { Quantization } from '../../model/quantization.ts';
 import { quantize } from '../formats/formats.ts';
 import { type Piece, randomWeights } from './random-weights.ts';
 
-/** What a worker knows of the model that is made. */
+/** What a worker thread needs to know of the model. */
 export interface WorkerModel {
   readonly shape: Shape;
   readonly seed: number;
 }
 
-/** A piece to draw and to quantize. */
+/** A piece to draw and quantize. */
 export interface PieceToMake extends Piece {
   readonly type: Quantization;
 }

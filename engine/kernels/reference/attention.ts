@@ -74,8 +74,8 @@ function attendPage(
 }
 
 /**
- * What a head has seen of a context so far: the largest score m, the sum s of e^(score − m), and the values weighted with
- * e^(score − m), o. o/s is the attention over what was seen.
+ * What a head has seen of a context so far: the largest score m, the sum s of e^(score − m), and the values weighted
+ * with e^(score − m), o. o/s is the attention over what was seen.
  */
 export interface SeenScores {
   readonly largest: number;
