@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { writeKeys } from '../ring/keys.ts';
+import { writeKeys } from '../ring/wire/keys.ts';
 
 /** `hearth keygen`: keys for the links of a ring. The public one goes to stdout, for the other devices. */
 export function keygenCommand(): Command {

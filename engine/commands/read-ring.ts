@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { InputError } from '../input/input-error.ts';
-import { parseRing, type RingFile } from '../ring/parse-ring.ts';
+import { parseRing, type RingFile } from '../ring/head/ring-file.ts';
 import type { RunRequest } from './run-options.ts';
 
 /** The devices of a ring: a cluster file's, or this one and the workers that were named. @throws InputError */

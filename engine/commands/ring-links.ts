@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
-import { type KeyPair, readKeys } from '../ring/keys.ts';
+import { type KeyPair, readKeys } from '../ring/wire/keys.ts';
 
 /** `--keys FILE` or `--plain`: one of them has to be chosen. @throws InputError */
 export function readLinkKeys({ keys, plain }: { readonly keys?: string; readonly plain?: true }): KeyPair | undefined {

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import type { Cluster } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
-import type { RingHead } from '../ring/head.ts';
-import { measuredCluster } from '../ring/measured-cluster.ts';
-import type { RingFile } from '../ring/parse-ring.ts';
-import type { RingPlanning } from '../ring/plan-ring.ts';
+import type { RingHead } from '../ring/head/head.ts';
+import { measuredCluster } from '../ring/head/measured-links.ts';
+import type { RingPlanning } from '../ring/head/planning.ts';
+import type { RingFile } from '../ring/head/ring-file.ts';
 import { loadIntegerSolver } from '../schedule/integer-solver.ts';
 import type { RunRequest } from './run-options.ts';
 import { readPlan } from './split.ts';

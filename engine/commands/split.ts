@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import { parsePlan } from '../plan/parse-plan.ts';
 import type { Plan } from '../plan/plan.ts';
-import { splitModel } from '../ring/split-model.ts';
+import { splitModel } from '../ring/device/split-model.ts';
 import { formatBytes } from '../terminal/format.ts';
 
 interface Options {

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
-import { readPublicKey } from '../ring/keys.ts';
-import { loadPart } from '../ring/load-part.ts';
-import { MOST_CHUNK_TOKENS } from '../ring/prompt-chunks.ts';
-import { startWorker } from '../ring/worker.ts';
+import { loadPart } from '../ring/device/loaded-part.ts';
+import { startWorker } from '../ring/device/worker.ts';
+import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
+import { readPublicKey } from '../ring/wire/keys.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
 import { readDeviceMemory } from './device-memory.ts';
 import { deviceProfile } from './device-profile.ts';

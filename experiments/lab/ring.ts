@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { splitModel } from '../../engine/ring/split-model.ts';
+import { splitModel } from '../../engine/ring/device/split-model.ts';
 import type { ChromeTrace } from '../../engine/trace/perfetto.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { DeviceGroup } from './cgroups/device-group.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mendingRing, ringModel } from '../../engine/ring/ring-model.ts';
+import { mendingRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, until } from './processes.ts';
 import { equalLayout, headHere, mendingHere, SETTINGS, workerHere } from './ring-in-process.ts';

@@ -1,14 +1,14 @@
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import type { RingSettings } from '../../engine/ring/assignments.ts';
-import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/head.ts';
-import { createKeys, type KeyPair } from '../../engine/ring/keys.ts';
-import { type LoadedPart, loadPart } from '../../engine/ring/load-part.ts';
-import type { MemberAddress } from '../../engine/ring/member.ts';
-import { MOST_CHUNK_TOKENS } from '../../engine/ring/prompt-chunks.ts';
-import type { RingLayout } from '../../engine/ring/ring-layout.ts';
-import { type MendingRing, mendingRing } from '../../engine/ring/ring-model.ts';
-import type { RingWindow } from '../../engine/ring/ring-windows.ts';
-import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/worker.ts';
+import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.ts';
+import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/device/worker.ts';
+import type { RingSettings } from '../../engine/ring/head/assignments.ts';
+import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/head/head.ts';
+import { type MendingRing, mendingRing } from '../../engine/ring/head/lost-worker.ts';
+import type { MemberAddress } from '../../engine/ring/head/member.ts';
+import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/prompt-chunks.ts';
+import type { RingLayout } from '../../engine/ring/head/ring-layout.ts';
+import type { RingWindow } from '../../engine/ring/head/windows.ts';
+import { createKeys, type KeyPair } from '../../engine/ring/wire/keys.ts';
 
 export const SETTINGS: RingSettings = {
   context: 256,

@@ -12,8 +12,8 @@ import {
   RELEASES,
   type WeightsPolicy,
 } from '../../engine/plan/weights-policy.ts';
-import type { DeviceSpans } from '../../engine/ring/head-inquiries.ts';
-import { ringTrace } from '../../engine/ring/ring-trace.ts';
+import type { DeviceSpans } from '../../engine/ring/head/inquiries.ts';
+import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { Span, Trace } from '../../engine/trace/trace.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';

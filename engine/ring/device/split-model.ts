@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { withFile } from '../../gguf/file-source.ts';
+import type { GgufTensor } from '../../gguf/gguf.ts';
+import { modelFromGguf } from '../../gguf/model-from-gguf.ts';
+import { readGguf } from '../../gguf/read-gguf.ts';
+import { writeGguf } from '../../gguf/write-gguf.ts';
+import { InputError } from '../../input/input-error.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { ringWindows } from '../head/windows.ts';
+import { layerOf } from './held-layers.ts';
+import { partMetadata, readPartFile } from './part-file.ts';
+import { weightsSamples } from './weights-samples.ts';
+
+/** Bytes that are copied at once. */
+const PIECE = 2 ** 22;
+
+/** What a device's file has. */
+export interface WrittenPart {
+  readonly device: string;
+  readonly path: string;
+  readonly layers: number;
+  readonly bytes: number;
+}
+
+/**
+ * Writes a file for every device of a plan, `DEVICE.gguf`, with the layers that it runs; the head's has the embedding and
+ * the output, too.
+ * @throws InputError for files that can't be read or written, and plans that the ring can't carry out
+ */
+export async function splitModel(path: string, plan: Plan, folder: string): Promise<WrittenPart[]> {
+  const gguf = withFile(path, readGguf);
+  const file = readPartFile(gguf);
+  modelFromGguf(gguf);
+  const samples = new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]);
+  const head = plan.embedding.device;
+  const windows = ringWindows(plan, []);
+  const written: WrittenPart[] = [];
+  for (const device of new Set([head, ...windows.map((window) => window.device)])) {
+    if (/[/\\]/.test(device))
+      throw new InputError(`plan: device "${device}"`, 'has a slash; files are named after devices');
+    const own = windows.filter((window) => window.device === device);
+    const has = (name: string): boolean => {
+      const layer = layerOf(name);
+      if (layer === undefined) return device === head || name === 'rope_freqs.weight';
+      return own.some(({ from, to }) => layer >= from && layer < to);
+    };
+    const tensors = gguf.tensors.filter(({ name }) => has(name));
+    const target = join(folder, `${device}.gguf`);
+    const sources = tensors.map((tensor) => ({ ...tensor, pieces: () => pieces(path, tensor) }));
+    await writeGguf(target, partMetadata(file, samples), sources);
+    const layers = own.reduce((sum, { from, to }) => sum + to - from, 0);
+    written.push({ device, path: target, layers, bytes: tensors.reduce((sum, { bytes }) => sum + bytes, 0) });
+  }
+  return written;
+}
+
+function* pieces(path: string, { offset, bytes }: GgufTensor): Iterable<Uint8Array> {
+  for (let done = 0; done < bytes; done += PIECE)
+    yield withFile(path, (source) => source.read(offset + done, Math.min(PIECE, bytes - done)));
+}

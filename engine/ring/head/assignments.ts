@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
+import { type AssignedWindow, type Assignment, FROM_HEAD } from '../wire/message.ts';
+import type { RingLayout } from './ring-layout.ts';
+
+/** What is the same for all devices. */
+export type RingSettings = Pick<Assignment, 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk' | 'trace'>;
+
+/** How others reach a device. */
+export interface RingAddress {
+  readonly address: string;
+  readonly publicKey: string | undefined;
+}
+
+/** What each device has to know of a plan, by name, the head's own part included. */
+export function assignments(
+  { windows, weights }: RingLayout,
+  head: string,
+  addressOf: (device: string) => RingAddress,
+  settings: RingSettings,
+): ReadonlyMap<string, Assignment> {
+  const epoch = randomBytes(4).readUInt32LE();
+  const linkNames = new Map<string, string>();
+  const linkName = (from: string, to: string): string => {
+    const key = `${from}\n${to}`;
+    const name = linkNames.get(key) ?? randomBytes(16).toString('hex');
+    linkNames.set(key, name);
+    return name;
+  };
+  const deviceAt = (index: number): string => windows[index]?.device ?? head;
+  const devices = new Set([head, ...windows.map(({ device }) => device)]);
+  return new Map(
+    [...devices].map((device): [string, Assignment] => {
+      const own = windows.flatMap((window, index) => (window.device === device ? [{ ...window, index }] : []));
+      const after = new Set(
+        own.map(({ index }) => deviceAt(index + 1)).filter((name) => name !== head && name !== device),
+      );
+      const before = new Set(own.map(({ index }) => deviceAt(index - 1)).filter((name) => name !== head));
+      return [
+        device,
+        {
+          ...settings,
+          weights: weights[device] ?? NO_WEIGHTS_POLICY,
+          epoch,
+          windowCount: windows.length,
+          windows: own.map(({ index, from, to }): AssignedWindow => {
+            const next = deviceAt(index + 1);
+            return { index, from, to, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
+          }),
+          // The head reaches all devices by connections of its own.
+          successors:
+            device === head
+              ? []
+              : [...after].map((name) => ({ name, ...addressOf(name), linkName: linkName(device, name) })),
+          predecessors: [...before].map((name) => ({
+            name,
+            publicKey: addressOf(name).publicKey,
+            linkName: linkName(name, device),
+          })),
+          sources: own.map(({ index }) => {
+            const from = deviceAt(index - 1);
+            return { window: index, from: from === head ? FROM_HEAD : from };
+          }),
+        },
+      ];
+    }),
+  );
+}

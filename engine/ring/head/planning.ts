@@ -1,0 +1,84 @@
+import { type Cluster, createCluster, withDevices } from '../../hardware/cluster.ts';
+import { InputError } from '../../input/input-error.ts';
+import type { Model } from '../../model/model.ts';
+import { createWorkload } from '../../model/workload.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { validatePlan } from '../../plan/validate-plan.ts';
+import type { IntegerSolver } from '../../schedule/integer-solver.ts';
+import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
+import { planWeights, type RequestedWeights } from './plan-weights.ts';
+import type { RingLayout } from './ring-layout.ts';
+import { type RingWindow, ringWindows } from './windows.ts';
+
+export interface RingPlanning {
+  /** All devices of the ring, in its order, the head first. */
+  readonly devices: readonly string[];
+  readonly model: Model;
+  readonly context: number;
+  /** What devices do with their weights, where it isn't as the plan says. */
+  readonly requested: RequestedWeights;
+  /** A plan to carry out as long as all its devices are there. */
+  readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
+  /** What plans are made from otherwise; undefined where hardware facts or a scheduler aren't given. */
+  readonly scheduling:
+    | { readonly cluster: Cluster; readonly scheduler: SchedulerName; readonly solver: IntegerSolver }
+    | undefined;
+}
+
+/**
+ * The plan for the devices that are there.
+ * @throws InputError where there is none, with what is missing
+ */
+export function planRing(planning: RingPlanning, present: readonly string[]): Plan {
+  const { devices, requested, plan: given, scheduling } = planning;
+  if (given !== undefined) {
+    const needed = [given.plan.embedding, ...given.plan.stages].map(({ device }) => device);
+    const absent = needed.find((device) => !present.includes(device));
+    if (absent === undefined) return planWeights(given.plan, requested, false);
+    if (scheduling === undefined) {
+      const reason = `needs ${absent}, which ${devices.includes(absent) ? 'is gone' : 'the cluster does not have'}`;
+      throw new InputError(given.file, `${reason}; with --scheduler and the devices' facts a plan without it is made`);
+    }
+  }
+  if (scheduling === undefined)
+    throw new InputError('--plan', "is missing; give one, or the devices' facts in the cluster file for a scheduler");
+  const { cluster, scheduler, solver } = scheduling;
+  const belief = onCpus(withDevices(cluster, present));
+  const workload = createWorkload({ context: planning.context });
+  const scheduled = SCHEDULERS[scheduler].plan({ belief, model: planning.model, workload }, solver);
+  if (scheduled.plan !== undefined) return planWeights(scheduled.plan, requested, true);
+  const gone = devices.filter((device) => !present.includes(device));
+  const without = gone.length === 0 ? '' : `, without ${gone.join(', ')}`;
+  throw new InputError(
+    `scheduler ${scheduler}`,
+    `${present.join(', ')} can't run ${planning.model.name}${without}: ${scheduled.message}`,
+  );
+}
+
+/** What of a plan the ring carries out, checked against model and devices. @throws InputError */
+export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
+  return { windows: windowsOf(plan, planning), weights: plan.weights };
+}
+
+function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): RingWindow[] {
+  if (scheduling !== undefined) validatePlan(plan, scheduling.cluster, model, given?.file);
+  const windows = ringWindows(plan, devices);
+  let next = 0;
+  for (const { from, to } of windows) {
+    if (from !== next) throw new InputError(given?.file ?? 'plan', `layer ${next} is followed by layer ${from}`);
+    next = to;
+  }
+  if (next !== model.layers)
+    throw new InputError(given?.file ?? 'plan', `has ${next} layers; ${model.name} has ${model.layers}`);
+  if (plan.embedding.device !== devices[0])
+    throw new InputError(
+      given?.file ?? 'plan',
+      `the head is ${plan.embedding.device}; in the cluster it is ${devices[0]}`,
+    );
+  return windows;
+}
+
+/** The ring computes on CPUs. */
+function onCpus(cluster: Cluster): Cluster {
+  return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
+}

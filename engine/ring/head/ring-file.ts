@@ -1,0 +1,61 @@
+import type { Cluster } from '../../hardware/cluster.ts';
+import { parseCluster } from '../../hardware/parse-cluster.ts';
+import { InputError } from '../../input/input-error.ts';
+import { parseJson } from '../../input/parse-json.ts';
+import { readFields } from '../../input/read-fields.ts';
+import { readPublicKey } from '../wire/keys.ts';
+import type { MemberAddress } from './member.ts';
+
+/** A cluster file whose devices say where they listen. */
+export interface RingFile {
+  readonly head: string;
+  /** All but the head, in ring order. */
+  readonly members: readonly MemberAddress[];
+  /** What schedulers need; undefined where the devices only have names and addresses. */
+  readonly cluster: Cluster | undefined;
+}
+
+const OWN_KEYS = ['address', 'publicKey'];
+
+/**
+ * Reads a cluster file (datasets/README.md) in which every device but the head also has an `address`, `tcp://host:port`,
+ * and a `publicKey`. Devices without hardware facts are enough to carry out a plan.
+ * @param plain links are not encrypted: keys are not needed
+ * @throws InputError with file and place
+ */
+export function parseRing(text: string, file: string, plain: boolean): RingFile {
+  const raw = parseJson(text, file);
+  const root = readFields(raw, file, '', () => {});
+  const devices = root.list('devices');
+  const names = devices.map((device) => device.text('name'));
+  if (names.length === 0) throw new InputError(root.place('devices'), 'is empty; give at least one device');
+  const head = root.optionalText('head') ?? (names[0] as string);
+  const addresses = devices.map((device, index): MemberAddress | undefined => {
+    const name = names[index] as string;
+    if (names.indexOf(name) !== index)
+      throw new InputError(device.place('name'), `"${name}" is there twice; rename one`);
+    const key = device.optionalText('publicKey');
+    if (key !== undefined) readPublicKey(device.place('publicKey'), key);
+    if (name === head) return undefined;
+    const address = device.text('address');
+    if (!/^tcp:\/\/.+:\d+$/.test(address))
+      throw new InputError(device.place('address'), `"${address}" is no address; tcp://host:port is needed`);
+    if (key === undefined && !plain)
+      throw new InputError(device.place('publicKey'), 'is missing; give what its keygen printed, or use --plain');
+    return { name, address, publicKey: plain ? undefined : key };
+  });
+  if (!names.includes(head)) throw new InputError(root.place('head'), `no device is called "${head}"`);
+  const start = names.indexOf(head);
+  const ring = [...addresses.slice(start), ...addresses.slice(0, start)];
+  return { head, members: ring.filter((one) => one !== undefined), cluster: hardware(raw, file, root.keys()) };
+}
+
+/** The same file for those who only know hardware. */
+function hardware(raw: unknown, file: string, keys: readonly string[]): Cluster | undefined {
+  const { devices, ...rest } = raw as { readonly devices: readonly Record<string, unknown>[] };
+  const facts = devices.map((device) =>
+    Object.fromEntries(Object.entries(device).filter(([key]) => !OWN_KEYS.includes(key))),
+  );
+  if (facts.every((device) => Object.keys(device).length === 1) && !keys.includes('links')) return undefined;
+  return parseCluster(JSON.stringify({ ...rest, devices: facts }), file);
+}

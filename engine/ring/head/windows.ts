@@ -1,0 +1,40 @@
+import { InputError } from '../../input/input-error.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { stopsBetween } from '../../plan/relays.ts';
+
+/** What a token visits: layers `from` up to, not including, `to` of a device; none on a relay. */
+export interface RingWindow {
+  readonly device: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The windows of a plan in the order in which a token visits them, relays between them included. Stages of one device
+ * that follow each other are one window.
+ * @param ring names of all devices, in ring order
+ * @throws InputError for what the ring can't carry out: layers on GPUs, cut or streamed ones, a KV cache elsewhere
+ */
+export function ringWindows(plan: Plan, ring: readonly string[]): RingWindow[] {
+  const windows: RingWindow[] = [];
+  let at = plan.embedding.device;
+  for (const [index, { device, processor, from, to, cut, streamed }] of plan.stages.entries()) {
+    const where = `plan: stages[${index}]`;
+    if (processor !== 'cpu') throw new InputError(where, 'runs on a GPU; the ring computes on CPUs, use "cpu"');
+    if (cut !== undefined || streamed !== undefined)
+      throw new InputError(where, 'is cut or streamed; the ring runs whole layers where they lie');
+    const last = windows.at(-1);
+    if (last?.device === device && last.to === from) {
+      windows[windows.length - 1] = { device, from: last.from, to };
+      continue;
+    }
+    for (const relay of stopsBetween(ring, plan, at, device).slice(0, -1))
+      windows.push({ device: relay, from, to: from });
+    windows.push({ device, from, to });
+    at = device;
+  }
+  const layers = windows.at(-1)?.to ?? 0;
+  for (const relay of stopsBetween(ring, plan, at, plan.output.device).slice(0, -1))
+    windows.push({ device: relay, from: layers, to: layers });
+  return windows;
+}

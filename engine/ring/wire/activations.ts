@@ -1,0 +1,27 @@
+import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
+import type { ActivationFormat } from './frame.ts';
+
+const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };
+
+/** Bytes of so many values in a format. */
+export function activationBytes(values: number, format: ActivationFormat): number {
+  return values * BYTES[format];
+}
+
+/** Values as they travel; F32: a view of the same memory. */
+export function packActivations(values: Float32Array, format: ActivationFormat): Uint8Array {
+  if (format === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const halves = new Uint16Array(values.length);
+  for (let index = 0; index < values.length; index++) halves[index] = floatToHalf(values[index] as number);
+  return new Uint8Array(halves.buffer);
+}
+
+/** The reverse, into `values`, of as many bytes as they need. */
+export function unpackActivations(bytes: Uint8Array, format: ActivationFormat, values: Float32Array): void {
+  if (format === 'F32') {
+    new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes);
+    return;
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let index = 0; index < values.length; index++) values[index] = halfToFloat(view.getUint16(2 * index, true));
+}

@@ -1,0 +1,172 @@
+import { CAUSES } from '../../cost/breakdown.ts';
+import {
+  type FittedPolicy,
+  isFitted,
+  PREFETCHES,
+  RELEASES,
+  type Release,
+  type WeightsPolicy,
+} from '../../plan/weights-policy.ts';
+import { LANES, type SpanArguments } from '../../trace/trace.ts';
+import { ACTIVATION_FORMATS, FrameError } from './frame.ts';
+import {
+  list,
+  matching,
+  number,
+  object,
+  oneOf,
+  optional,
+  pair,
+  type Shape,
+  text,
+  truth,
+  variant,
+  whole,
+} from './json-shape.ts';
+import type {
+  AssignedWindow,
+  Assignment,
+  HeadMessage,
+  MeasuredLink,
+  Predecessor,
+  Successor,
+  WeightsReport,
+  WorkerMessage,
+} from './message.ts';
+import type { RingSpan } from './span.ts';
+
+const LARGEST = Number.MAX_SAFE_INTEGER;
+const NAME = text(200);
+const REASON = text(2000);
+const UINT32 = whole(0, 2 ** 32 - 1);
+const LAYER = whole(0, 1000);
+const DEVICES = 1000;
+const KEY = optional(matching(/^[0-9a-f]{64}$/));
+const LINK_NAME = matching(/^[0-9a-f]{32}$/);
+const TIME = number(-1e12, 1e12);
+
+const WINDOW = object<AssignedWindow>({
+  index: UINT32,
+  from: LAYER,
+  to: LAYER,
+  next: variant<AssignedWindow['next']>({
+    device: object({ kind: oneOf('device'), name: NAME }),
+    head: object({ kind: oneOf('head') }),
+  }),
+});
+
+const PINNED_BYTES = number(0, LARGEST);
+const POLICY_MEMBERS = object<{ prefetch: WeightsPolicy['prefetch']; release: Release; pinned?: number | 'fit' }>({
+  prefetch: oneOf('fit', ...PREFETCHES),
+  release: oneOf(...RELEASES),
+  pinned: optional((value, where) => (value === 'fit' ? value : PINNED_BYTES(value, where))),
+});
+const POLICY: Shape<WeightsPolicy> = (value, where) => {
+  const { prefetch, release, pinned } = POLICY_MEMBERS(value, where);
+  if ((release === 'pinned') !== (pinned !== undefined))
+    throw new FrameError(`a message whose ${where} pins nothing, or without saying so`);
+  return release === 'pinned' ? { prefetch, release, pinned: pinned as number | 'fit' } : { prefetch, release };
+};
+const FITTED_POLICY: Shape<FittedPolicy> = (value, where) => {
+  const policy = POLICY(value, where);
+  if (!isFitted(policy)) throw new FrameError(`a message whose ${where} leaves something open`);
+  return policy;
+};
+
+const ASSIGNMENT = object<Assignment>({
+  epoch: UINT32,
+  windowCount: UINT32,
+  windows: list(WINDOW, 1000),
+  successors: list(object<Successor>({ name: NAME, address: NAME, publicKey: KEY, linkName: LINK_NAME }), DEVICES),
+  predecessors: list(object<Predecessor>({ name: NAME, publicKey: KEY, linkName: LINK_NAME }), DEVICES),
+  sources: list(object<Assignment['sources'][number]>({ window: UINT32, from: NAME }), 1000),
+  context: whole(1, 2 ** 31),
+  requests: whole(1, 1000),
+  kvCache: oneOf('F16', 'F32'),
+  activations: oneOf(...ACTIVATION_FORMATS),
+  chunk: whole(1, 65_536),
+  weights: POLICY,
+  trace: truth,
+});
+
+export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
+  hello: object({ kind: oneOf('hello'), head: NAME, device: NAME, model: matching(/^[0-9a-f]{64}$/) }),
+  prepare: object({ kind: oneOf('prepare'), assignment: ASSIGNMENT }),
+  link: object({ kind: oneOf('link'), epoch: UINT32 }),
+  free: object({ kind: oneOf('free'), request: UINT32 }),
+  measure: object({ kind: oneOf('measure'), epoch: UINT32, bytes: whole(1, 2 ** 24) }),
+  clock: object({ kind: oneOf('clock'), sentAt: TIME }),
+  report: object({ kind: oneOf('report') }),
+  profile: object({ kind: oneOf('profile') }),
+  bye: object({ kind: oneOf('bye') }),
+});
+
+/** Particulars that Hearth gives spans of weights. */
+const ARGUMENTS = object<Partial<SpanArguments>>({
+  bytes: optional(number(0, LARGEST)),
+  released: optional(number(0, LARGEST)),
+  what: optional(text(2000)),
+  call: optional(NAME),
+  cancelled: optional(NAME),
+});
+
+const SPAN = variant<RingSpan>({
+  compute: object({
+    kind: oneOf('compute'),
+    from: LAYER,
+    to: LAYER,
+    tokens: UINT32,
+    request: UINT32,
+    start: TIME,
+    end: TIME,
+  }),
+  receive: object({
+    kind: oneOf('receive'),
+    sender: NAME,
+    bytes: UINT32,
+    request: UINT32,
+    sentAt: TIME,
+    receivedAt: TIME,
+  }),
+  weights: object({
+    kind: oneOf('weights'),
+    lane: oneOf(...LANES),
+    cause: oneOf(...CAUSES),
+    name: NAME,
+    start: TIME,
+    end: TIME,
+    args: ARGUMENTS,
+  }),
+  sample: object({ kind: oneOf('sample'), name: NAME, time: TIME, value: number(-LARGEST, LARGEST) }),
+});
+
+const CARRIED = object<WeightsReport>({
+  policy: FITTED_POLICY,
+  bytes: number(0, LARGEST),
+});
+
+const ofEpoch = { epoch: UINT32 };
+
+export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
+  welcome: object({
+    kind: oneOf('welcome'),
+    ringPort: whole(1, 65_535),
+    memory: number(0, LARGEST),
+    layers: list(LAYER, 1001),
+    samples: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{16}$/)), 1002),
+  }),
+  refused: object({ kind: oneOf('refused'), reason: REASON }),
+  prepared: object({ kind: oneOf('prepared'), ...ofEpoch, weights: optional(CARRIED) }),
+  linked: object({ kind: oneOf('linked'), ...ofEpoch }),
+  failed: object({ kind: oneOf('failed'), ...ofEpoch, reason: REASON }),
+  lost: object({ kind: oneOf('lost'), ...ofEpoch, device: NAME, reason: REASON }),
+  measured: object({
+    kind: oneOf('measured'),
+    ...ofEpoch,
+    links: list(object<MeasuredLink>({ to: NAME, latency: number(0, 1e6), bandwidth: number(0, LARGEST) }), DEVICES),
+  }),
+  clock: object({ kind: oneOf('clock'), sentAt: TIME, at: TIME }),
+  profiled: object({ kind: oneOf('profiled'), facts: text(2 ** 18) }),
+  unprofiled: object({ kind: oneOf('unprofiled'), reason: REASON }),
+  spans: object({ kind: oneOf('spans'), spans: list(SPAN, 20_000) }),
+});

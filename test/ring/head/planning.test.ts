@@ -1,0 +1,185 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createModel } from '../../../engine/model/model.ts';
+import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import { FIT_POLICY } from '../../../engine/plan/weights-policy.ts';
+import { fittedPlan, planWeights } from '../../../engine/ring/head/plan-weights.ts';
+import { layoutOf, planRing, type RingPlanning } from '../../../engine/ring/head/planning.ts';
+import { parseRing } from '../../../engine/ring/head/ring-file.ts';
+import { slowLinks } from '../../../engine/ring/head/slow-links.ts';
+import { ringWindows } from '../../../engine/ring/head/windows.ts';
+import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+
+const SHAPE = {
+  name: 'eight',
+  architecture: 'llama',
+  layers: 8,
+  hiddenSize: 2048,
+  ffnSize: 5632,
+  heads: 32,
+  kvHeads: 4,
+  headSize: 64,
+  vocabularySize: 32_000,
+  tiedEmbeddings: false,
+  qkvBias: false,
+} as const;
+const MODEL = createModel(SHAPE, 'Q4_K_M');
+const KEY = '5a'.repeat(32);
+
+const facts = (available: string) => ({
+  os: 'linux',
+  memory: { total: '16 GiB', available },
+  cpu: { cores: 4, compute: '400 GFLOPS', bandwidth: '40 GB/s' },
+  disk: { sequential: '3 GB/s' },
+});
+const ringText = (available: string): string =>
+  JSON.stringify({
+    name: 'home',
+    head: 'laptop',
+    devices: [
+      { name: 'desktop', address: 'tcp://192.168.0.2:7400', publicKey: KEY, ...facts(available) },
+      { name: 'laptop', ...facts(available) },
+      { name: 'phone', address: 'tcp://192.168.0.3:7400', publicKey: KEY, ...facts(available) },
+    ],
+    links: { default: { latency: '1 ms', bandwidth: '1 Gbps' } },
+  });
+
+const problem = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'nothing was thrown';
+};
+
+test('a cluster file with addresses: the ring begins behind its head', () => {
+  const { head, members, cluster } = parseRing(ringText('8 GiB'), 'home.json', false);
+  assert.is(head, 'laptop');
+  assert.equal(
+    members.map(({ name }) => name),
+    ['phone', 'desktop'],
+  );
+  assert.equal(members[0], { name: 'phone', address: 'tcp://192.168.0.3:7400', publicKey: KEY });
+  assert.equal(
+    cluster?.devices.map(({ name }) => name),
+    ['laptop', 'phone', 'desktop'],
+  );
+});
+
+test('names and addresses are enough for a plan; mistakes say where', () => {
+  const of = (second: Record<string, unknown>, plain = false) =>
+    parseRing(JSON.stringify({ devices: [{ name: 'h' }, { name: 'w', ...second }] }), 'ring.json', plain);
+  assert.is(of({ address: 'tcp://10.0.0.1:7400' }, true).cluster, undefined);
+  assert.is(
+    problem(() => of({ address: 'tcp://10.0.0.1:7400' })),
+    'ring.json: devices[1].publicKey: is missing; give what its keygen printed, or use --plain',
+  );
+  assert.is(
+    problem(() => of({ address: '10.0.0.1:7400', publicKey: KEY })),
+    'ring.json: devices[1].address: "10.0.0.1:7400" is no address; tcp://host:port is needed',
+  );
+  assert.is(
+    problem(() => of({ address: 'tcp://10.0.0.1:7400', publicKey: 'secret' })),
+    'ring.json: devices[1].publicKey: is no key; 64 hexadecimal digits are needed, as keygen prints them',
+  );
+});
+
+const NAMES = ['laptop', 'phone', 'desktop'];
+const HAND = ringPlan({
+  scheduler: 'hand',
+  head: 'laptop',
+  rounds: 2,
+  windows: [
+    { device: 'phone', layers: 1, gpuLayers: 0 },
+    { device: 'desktop', layers: 3, gpuLayers: 0 },
+  ],
+});
+const planning = async (available: string, scheduled: boolean): Promise<RingPlanning> => {
+  const { cluster } = parseRing(ringText(available), 'home.json', false);
+  const solver = await loadIntegerSolver(10);
+  return {
+    devices: NAMES,
+    model: MODEL,
+    context: 1024,
+    requested: { prefetch: undefined, release: undefined },
+    plan: { file: 'plan.json', plan: HAND },
+    scheduling: scheduled && cluster !== undefined ? { cluster, scheduler: 'memory-ratio', solver } : undefined,
+  };
+};
+
+test('a plan is carried out while its devices are there; then the scheduler makes one for the rest', async () => {
+  const given = await planning('8 GiB', true);
+  assert.equal(planRing(given, NAMES), { ...HAND, weights: { laptop: FIT_POLICY, ...HAND.weights } });
+  const without = planRing(given, ['laptop', 'desktop']);
+  const { windows, weights } = layoutOf(without, given);
+  assert.equal(windows, [
+    { device: 'laptop', from: 0, to: 4 },
+    { device: 'desktop', from: 4, to: 8 },
+  ]);
+  assert.equal(weights.laptop, FIT_POLICY);
+});
+
+test('weights: what the plan says, else what fits; what is asked for on the command line before both', () => {
+  const none = { prefetch: undefined, release: undefined };
+  // HAND leaves phone and desktop to their operating systems, with prefetching, and says nothing of the laptop.
+  const advised = { prefetch: 'willneed', release: 'none' };
+  assert.equal(planWeights(HAND, none, false).weights, { laptop: FIT_POLICY, phone: advised, desktop: advised });
+  const fit = { laptop: FIT_POLICY, phone: FIT_POLICY, desktop: FIT_POLICY };
+  assert.equal(planWeights(HAND, none, true).weights, fit);
+  const planned = { ...HAND, weights: { phone: { prefetch: 'populate', release: 'pinned', pinned: 7 } } } as const;
+  assert.equal(planWeights(planned, none, true).weights.phone, planned.weights.phone);
+  const asked = planWeights(planned, { prefetch: 'willneed-whole', release: 'drop' }, true);
+  assert.equal(asked.weights.phone, { prefetch: 'willneed-whole', release: 'drop' });
+  assert.equal(planWeights(planned, { prefetch: 'none', release: undefined }, true).weights.phone, {
+    prefetch: 'none',
+    release: 'pinned',
+    pinned: 7,
+  });
+  const report = { policy: { prefetch: 'willneed-whole', release: 'none' }, bytes: 9 } as const;
+  assert.equal(fittedPlan(planned, new Map([['desktop', report]])).weights, {
+    phone: planned.weights.phone,
+    desktop: { prefetch: 'willneed-whole', release: 'none' },
+  });
+});
+
+test('without a scheduler, or room, it says what is missing', async () => {
+  const handOnly = await planning('8 GiB', false);
+  assert.is(
+    problem(() => planRing(handOnly, ['laptop', 'desktop'])),
+    "plan.json: needs phone, which is gone; with --scheduler and the devices' facts a plan without it is made",
+  );
+  const full = await planning('2 MiB', true);
+  assert.match(
+    problem(() => planRing(full, ['laptop', 'desktop'])),
+    /^scheduler memory-ratio: laptop, desktop can't run eight, without phone: laptop can't hold /,
+  );
+});
+
+test('windows: rounds in order, relays between them, nothing that the ring can not do', () => {
+  assert.equal(ringWindows({ ...HAND, relays: ['phone'] }, NAMES)[0], { device: 'phone', from: 0, to: 1 });
+  const relayed = { ...HAND, stages: [{ device: 'desktop', processor: 'cpu', from: 0, to: 8 } as const], rounds: 1 };
+  assert.equal(ringWindows({ ...relayed, relays: ['phone'] }, NAMES), [
+    { device: 'phone', from: 0, to: 0 },
+    { device: 'desktop', from: 0, to: 8 },
+  ]);
+  const onGpu = { ...HAND, stages: HAND.stages.map((stage) => ({ ...stage, processor: 'gpu' as const })) };
+  assert.is(
+    problem(() => ringWindows(onGpu, NAMES)),
+    'plan: stages[0]: runs on a GPU; the ring computes on CPUs, use "cpu"',
+  );
+});
+
+test('a link slower than planned is reported with both figures', () => {
+  const { cluster } = parseRing(ringText('8 GiB'), 'home.json', false);
+  assert.ok(cluster);
+  const links = [
+    { from: 'laptop', to: 'phone', latency: 5e-3, bandwidth: 125e6 },
+    { from: 'phone', to: 'desktop', latency: 1.2e-3, bandwidth: 125e6 },
+  ];
+  assert.equal(slowLinks(links, cluster, 8192), [
+    'the link from laptop to phone takes 5.07 ms for a token; it was planned with 1.07 ms',
+  ]);
+});
+
+test.run();

@@ -1,0 +1,199 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packActivations, unpackActivations } from '../../../engine/ring/wire/activations.ts';
+import { decodeFrame } from '../../../engine/ring/wire/decode-frame.ts';
+import { encodeFrame } from '../../../engine/ring/wire/encode-frame.ts';
+import { type ActivationFrame, FrameError, HEADER_BYTES } from '../../../engine/ring/wire/frame.ts';
+import { HEAD_MESSAGE, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
+import { readMessage } from '../../../engine/ring/wire/message-frame.ts';
+
+const FRAME: ActivationFrame = {
+  kind: 'activations',
+  epoch: 0xfeedbeef,
+  request: 3,
+  window: 5,
+  position: 100,
+  tokens: 2,
+  rows: 1,
+  capacity: 4096,
+  format: 'F32',
+  sentAt: 12.25,
+  payload: Uint8Array.of(1, 2, 3, 4),
+};
+
+test('the bytes of a frame', () => {
+  const bytes = encodeFrame(FRAME);
+  assert.is(
+    bytes.toString('hex'),
+    [
+      '48525448', // HRTH
+      '0200', // version 2
+      '0100', // activations, F32
+      '04000000', // bytes of payload
+      'efbeedfe',
+      '03000000',
+      '05000000',
+      '64000000', // position 100
+      '02000000',
+      '01000000',
+      '00100000', // capacity 4096
+      '0000000000802840', // 12.25
+      '01020304',
+    ].join(''),
+  );
+  const { payload, ...rest } = decodeFrame(bytes) as ActivationFrame;
+  assert.equal({ ...rest, payload: [...payload] }, { ...FRAME, payload: [1, 2, 3, 4] });
+});
+
+const uint32 = fc.nat({ max: 2 ** 32 - 1 });
+
+test('what is written is read', () => {
+  const activations = fc.record({
+    kind: fc.constant('activations' as const),
+    epoch: uint32,
+    request: uint32,
+    window: uint32,
+    position: fc.nat({ max: 1000 }),
+    tokens: fc.integer({ min: 1, max: 1000 }),
+    rows: fc.nat({ max: 1 }),
+    capacity: fc.integer({ min: 2000, max: 2 ** 31 }),
+    format: fc.constantFrom('F32' as const, 'F16' as const),
+    sentAt: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    payload: fc.uint8Array(),
+  });
+  const probe = fc.record({
+    kind: fc.constantFrom('probe' as const, 'echo' as const),
+    tag: uint32,
+    payload: fc.uint8Array(),
+  });
+  const message = fc.record({ kind: fc.constant('message' as const), payload: fc.uint8Array() });
+  fc.assert(
+    fc.property(fc.oneof(activations, probe, message), (frame) => {
+      const read = decodeFrame(encodeFrame(frame));
+      assert.equal({ ...read, payload: [...read.payload] }, { ...frame, payload: [...frame.payload] });
+    }),
+    { seed: 5 },
+  );
+});
+
+const problem = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    return `${(error as Error).name}: ${(error as Error).message}`;
+  }
+  return 'nothing was thrown';
+};
+const edited = (edit: (bytes: Buffer) => unknown): string => {
+  const bytes = encodeFrame(FRAME);
+  edit(bytes);
+  return problem(() => decodeFrame(bytes));
+};
+
+test('malformed frames say what is wrong', () => {
+  assert.is(
+    problem(() => decodeFrame(new Uint8Array(7))),
+    'FrameError: a frame of 7 bytes; its header alone has 48',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt8(0x47, 0)),
+    'FrameError: a frame that does not begin with "HRTH"',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt16LE(1, 4)),
+    'FrameError: version 1 of the protocol; this Hearth speaks 2, use the same on both',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt8(9, 6)),
+    'FrameError: a frame of kind 9; there are 4',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(5, 8)),
+    'FrameError: a payload of 4 bytes that claims 5',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt8(2, 7)),
+    'FrameError: activations in format 2; there are F32 and F16',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(4095, 24)),
+    'FrameError: tokens 4095 to 4096 of 4096, 1 rows wanted',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)),
+    'FrameError: activations sent at no time',
+  );
+});
+
+/** Reads a frame as head and worker do. */
+const readAll = (bytes: Uint8Array): void => {
+  const frame = decodeFrame(bytes);
+  if (frame.kind !== 'message') return;
+  if (bytes.length % 2 === 0) readMessage(frame, HEAD_MESSAGE);
+  else readMessage(frame, WORKER_MESSAGE);
+};
+
+test('10,000 hostile frames: each is read or refused, and nothing else happens', () => {
+  const json = fc.json().map((text) => new TextEncoder().encode(text));
+  const kinds = ['hello', 'prepare', 'link', 'free', 'measure', 'clock', 'welcome', 'spans', 'lost', 'failed'];
+  const almost = fc
+    .tuple(
+      fc.constantFrom(...kinds),
+      fc.dictionary(fc.constantFrom('epoch', 'assignment', 'spans', 'head'), fc.jsonValue()),
+    )
+    .map(([kind, members]) => new TextEncoder().encode(JSON.stringify({ ...members, kind })));
+  const message = fc.oneof(json, almost, fc.uint8Array()).map((payload) => encodeFrame({ kind: 'message', payload }));
+  const flipped = fc
+    .array(fc.tuple(fc.nat({ max: HEADER_BYTES + 3 }), fc.nat({ max: 255 })), { minLength: 1, maxLength: 6 })
+    .map((flips) => {
+      const bytes = encodeFrame(FRAME);
+      for (const [at, value] of flips) bytes[at] = value;
+      return bytes;
+    });
+  const cut = fc.nat({ max: HEADER_BYTES + 4 }).map((length) => encodeFrame(FRAME).subarray(0, length));
+  const frames = fc.oneof(message, flipped, cut, fc.uint8Array({ maxLength: 200 }));
+  let [read, refused] = [0, 0];
+  fc.assert(
+    fc.property(frames, (bytes) => {
+      try {
+        readAll(bytes);
+        read += 1;
+      } catch (error) {
+        if (!(error instanceof FrameError)) throw error;
+        assert.ok(error.message.length < 400);
+        refused += 1;
+      }
+    }),
+    { seed: 11, numRuns: 10_000 },
+  );
+  assert.ok(read > 500 && refused > 5000, `${read} read, ${refused} refused`);
+});
+
+test('messages: one of a known kind, with these members and no others', () => {
+  const of = (message: unknown): string => {
+    const payload = new TextEncoder().encode(JSON.stringify(message));
+    return problem(() => readMessage({ kind: 'message', payload }, HEAD_MESSAGE));
+  };
+  assert.is(of({ kind: 'free', request: 7 }), 'nothing was thrown');
+  assert.is(
+    of({ kind: 'free', request: -1 }),
+    'FrameError: a message whose message.request is not a number from 0 to 4294967295',
+  );
+  assert.is(of({ kind: 'free', request: 7, more: 1 }), 'FrameError: a message whose message has a member too many');
+  assert.match(of({ kind: 'freee' }), /^FrameError: a message whose message\.kind is not one of hello, prepare,/);
+  assert.match(of({ kind: 'hello', head: 'h', device: 'd', model: 'x' }), /message\.model is not /);
+});
+
+test('F32 activations keep every bit, F16 ones 11 of them', () => {
+  const values = Float32Array.of(1, -2.5, 1 / 3, 65_504, 1e-7);
+  const back = (format: 'F32' | 'F16'): number[] => {
+    const into = new Float32Array(values.length);
+    unpackActivations(packActivations(values, format).slice(), format, into);
+    return [...into];
+  };
+  assert.equal(back('F32'), [...values]);
+  assert.equal(back('F16'), [1, -2.5, 0.333251953125, 65_504, 1.1920928955078125e-7]);
+});
+
+test.run();
