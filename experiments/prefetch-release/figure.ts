@@ -1,6 +1,6 @@
 import type { Data } from 'plotly.js-dist-min';
 import { formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
-import { type Figure, layoutOf, PALETTE } from '../lib/chart.ts';
+import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import type { SceneResult, Step } from './steps.ts';
 import { stepLabel } from './text.ts';
 
@@ -10,7 +10,7 @@ const MARGIN = { l: 150, r: 20, t: 28, b: 50 };
 
 /**
  * Green and white blocks as in prima.cpp's Figs. 3–5: a row per step, from the top, a block per layer, green as far as
- * the layer is in memory. A dot marks the layer whose turn it is, orange if its computation had to wait.
+ * the layer is in memory. A dot marks the layer that is computed, orange if its computation had to wait.
  */
 export function blocksFigure({ steps, loads }: SceneResult): Figure {
   const layers = [...loads.keys()];
@@ -82,7 +82,7 @@ export function blocksFigure({ steps, loads }: SceneResult): Figure {
   };
 }
 
-/** Of a column's width. */
+/** A block's share of its column's width. */
 const BLOCK = 0.9;
 
 function marks(name: string, colour: string, steps: readonly Step[], layers: readonly number[], waited: boolean): Data {

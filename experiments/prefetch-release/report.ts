@@ -1,23 +1,49 @@
 import { enumerate } from '../../engine/terminal/format.ts';
-import type { Report, Section } from '../lib/report.ts';
+import type { Column } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { Section } from '../report/page/page.ts';
 import { blocksFigure } from './figure.ts';
-import type { SceneResult } from './steps.ts';
+import type { SceneResult, Step } from './steps.ts';
 
-/** What the paper says of the figure, A.1 and A.2. */
+/** A layer's share in memory after a step. */
+interface StepRow extends Omit<Step, 'residency' | 'layer'> {
+  readonly figure: number;
+  /** The layer that the step is about. */
+  readonly subject: number;
+  readonly layer: number;
+  readonly share: number;
+}
+
+export const STEPS: readonly Column<StepRow>[] = [
+  { key: 'figure', value: ({ figure }) => figure },
+  { key: 'time_s', value: ({ time }) => time },
+  { key: 'event', value: ({ event }) => event },
+  { key: 'event_layer', value: ({ subject }) => subject },
+  { key: 'waited', value: ({ waited }) => waited },
+  { key: 'layer', value: ({ layer }) => layer },
+  { key: 'share_in_memory', value: ({ share }) => share },
+];
+
+export function stepRows({ scene, steps }: SceneResult): StepRow[] {
+  return steps.flatMap(({ time, event, layer: subject, waited, residency }) =>
+    [...residency].map(([layer, share]) => ({ figure: scene.figure, time, event, subject, waited, layer, share })),
+  );
+}
+
+/** What the paper says of each figure (A.1 and A.2). */
 const SAYS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
   3: 'The paper: prefetching does not stop where memory ends, so that the 4th layer pushes out the 1st, and in the end the last three layers are in memory; then the 1st is missing when its turn comes, and everything is loaded twice.',
   4: 'The paper: two layers are there before their computation begins, so that it runs without page faults; then the next two replace them.',
   5: 'The paper: only one layer is there when computation begins, which blocks at the next one until it is loaded; then the next round is prefetched, and the oldest layer released.',
 };
 
-export function prefetchReleaseReport(results: readonly SceneResult[], subtitle: string): Report {
-  const loads = results.map(({ scene, loads }) => `${loadsText([...loads.values()])} in Fig. ${scene.figure}`);
-  return {
-    title: 'Prefetch, release, load again',
-    subtitle,
-    summary: `What is in a device’s memory, step by step, simulated: prima.cpp’s Figs. 3, 4 and 5. With one round, prefetching releases what it has just read; with windows that fit, it does not. For one token each layer is loaded ${enumerate(loads)}.`,
-    sections: results.map(sectionOf),
-  };
+export function summaryOf(results: readonly SceneResult[]): string {
+  const loads = results.map((result) => `${loadsText([...result.loads.values()])} in Fig. ${result.scene.figure}`);
+  return `What is in a device’s memory, step by step, simulated: prima.cpp’s Figs. 3, 4 and 5. With one round, prefetching evicts what it has just read; with windows that fit, it does not. For one token each layer is loaded ${enumerate(loads)}.`;
+}
+
+export function prefetchReleasePage(results: readonly SceneResult[]): NonNullable<Results['page']> {
+  return { title: 'Prefetch, release, load again', sections: results.map(sectionOf) };
 }
 
 function sectionOf(result: SceneResult): Section {

@@ -6,10 +6,10 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { RING_SHAPE } from '../ring-timelines/rings.ts';
 
-/** Half of its layers run on the device that is looked at, half on the rest of the ring. */
+/** Half of its layers run on the observed device, half on the rest of the ring. */
 export const SCENE_MODEL = createModel({ ...RING_SHAPE, name: '12 layers of 128 MiB', layers: 12 }, 'F16');
 
-/** The device that is looked at, and all others, as one that has memory enough. */
+/** The observed device, and all others, as one device with enough memory. */
 export const SEEN = 'device';
 const REST = 'rest of the ring';
 

@@ -4,13 +4,13 @@ import type { Moment } from '../../simulator/observer.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { SCENE_MODEL, type Scene, SEEN } from './scenes.ts';
 
-/** What is in the device's memory at one moment. Layers count from 1, as in the figures. */
+/** What is in the device's memory at one moment. Layers are counted from 1, as in the figures. */
 export interface Step {
-  /** `begin`: its part of the token before is done; `prefetched`; `computes`: the layer's turn has come. */
+  /** `begin`: the device has run its part of the token before; `prefetched`; `computes`: a layer begins to be computed. */
   readonly event: 'begin' | 'prefetched' | 'computes';
-  /** The layer that it is about: at the beginning, the one computed last. */
+  /** The layer of the event; at `begin`, the layer that was computed last. */
   readonly layer: number;
-  /** Its computation waited for the disk. */
+  /** The layer's computation waited for the disk. */
   readonly waited: boolean;
   /** Seconds since the beginning. */
   readonly time: number;
@@ -20,25 +20,25 @@ export interface Step {
 
 export interface SceneResult {
   readonly scene: Scene;
-  /** One token's, in steady state. */
+  /** Steps of one token in steady state. */
   readonly steps: readonly Step[];
   /** How often each layer comes into memory for one token. */
   readonly loads: ReadonlyMap<number, number>;
 }
 
 /**
- * How Linux reclaims. (Not `overflow`, prima.cpp's ideal: what exceeds the memory passes through beside it, and is
- * nowhere to be seen once it has been used.)
+ * How Linux reclaims. `overflow`, prima.cpp's ideal, is missing: what exceeds the memory passes through beside it, and
+ * can't be seen once it has been used.
  */
 export const SCENE_RECLAIMS = ['linux', 'linux-two-list'] as const;
 export type SceneReclaim = (typeof SCENE_RECLAIMS)[number];
 
-/** A layer is read, and dropped, in so many parts. */
+/** A layer is read and evicted in so many parts. */
 const PARTS = 16;
-/** Passes before the token that is looked at: prefill and first token find the cache as the start left it. */
+/** Passes before the observed token: prefill and the first token find the cache as the start left it. */
 const SETTLING = 2;
 
-/** Simulates a scene, and looks into the page cache of its device whenever a layer was prefetched or is computed. */
+/** Simulates a scene, and records what is in its device's memory whenever a layer is prefetched or computed. */
 export function observeScene(scene: Scene, reclaim: SceneReclaim): SceneResult {
   const moments: Seen[] = [];
   const { trace } = simulate({
@@ -56,7 +56,7 @@ export function observeScene(scene: Scene, reclaim: SceneReclaim): SceneResult {
       if (moment.device === SEEN) moments.push(seenAt(moment));
     },
   });
-  const steps = stepsOf(moments, trace, layersInTurn(scene));
+  const steps = stepsOf(moments, trace, layersInOrder(scene));
   return { scene, steps, loads: loadsOf(steps) };
 }
 
@@ -68,7 +68,7 @@ function seenAt({ time, event, layer, residency }: Moment): Seen {
 }
 
 /** The device's layers, from 1, in the order of a token. */
-function layersInTurn({ plan }: Scene): number[] {
+function layersInOrder({ plan }: Scene): number[] {
   return plan.stages.filter(({ device }) => device === SEEN).map(({ from }) => from + 1);
 }
 
@@ -88,8 +88,8 @@ function stepsOf(moments: readonly Seen[], { spans }: Trace, layers: readonly nu
     if (index === 0) return [{ ...common, event: 'begin', layer, waited: false }];
     if (moment.event === 'layer') return [{ ...common, event: 'computes', layer, waited: waits(layer, moment.time) }];
     if (moment.event !== 'prefetched') return [];
-    const asked = layers[prefetched++] as number;
-    return [{ ...common, event: 'prefetched', layer: asked, waited: false }];
+    const fetched = layers[prefetched++] as number;
+    return [{ ...common, event: 'prefetched', layer: fetched, waited: false }];
   });
   // A prefetch that a computation waits for is one step with it.
   return steps.filter(({ event, layer, time }, index) => {

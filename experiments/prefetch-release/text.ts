@@ -2,7 +2,7 @@ import { formatSeconds } from '../../engine/terminal/format.ts';
 import { formatTable } from '../../engine/terminal/table.ts';
 import type { SceneResult, Step } from './steps.ts';
 
-/** All but nothing and all but everything: the beginning of a read shows, its last byte doesn't matter. */
+/** Shares that count as all of a layer, and as nothing. */
 const WHOLE = 0.99;
 const NOTHING = 0.01;
 

@@ -1,70 +1,85 @@
-import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
-import type { Report, TableBlock } from '../lib/report.ts';
+import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
 import { HOW_TO_READ, timelineBlocks } from '../timeline/blocks.ts';
-import { type Claim, claims } from './claims.ts';
-import { finding } from './findings.ts';
+import type { Claim } from './claims.ts';
 import type { TimelineResult } from './run.ts';
 
-/** The columns of a row per case, in text and on the page. */
-export const RESULT_COLUMNS = [
-  { title: 'panel' },
-  { title: 'what runs' },
-  { title: 'TPOT', align: 'right' },
-  { title: 'read', align: 'right' },
-  { title: 'stalls', align: 'right' },
-  { title: 'waits for others', align: 'right' },
-  { title: 'bubbles', align: 'right' },
-] as const;
+/** A row per timeline; seconds and bytes are per token, of all four devices together. */
+export const TIMELINES: readonly Column<TimelineResult>[] = [
+  { title: 'panel', key: 'panel', value: ({ key }) => key },
+  { title: 'what runs', key: 'title', value: ({ title }) => title },
+  { title: 'TPOT', key: 'tpot_s', value: ({ tokenSeconds }) => tokenSeconds, unit: 'seconds' },
+  { title: 'read', key: 'read_bytes_per_token', value: ({ readBytes }) => readBytes, unit: 'bytes' },
+  { title: 'stalls', key: 'stall_s', value: ({ stallSeconds }) => stallSeconds, unit: 'seconds' },
+  { title: 'waits for others', key: 'bubble_s', value: ({ bubbleSeconds }) => bubbleSeconds, unit: 'seconds' },
+  { title: 'bubbles', key: 'idle_s', value: ({ idleSeconds }) => idleSeconds, unit: 'seconds' },
+];
 
-export function resultCells(result: TimelineResult): string[] {
-  const { key, title, tokenSeconds, readBytes, stallSeconds, bubbleSeconds, idleSeconds } = result;
-  return [
-    key,
-    title,
-    formatSeconds(tokenSeconds),
-    formatBytes(readBytes),
-    ...[stallSeconds, bubbleSeconds, idleSeconds].map(formatSeconds),
-  ];
+const CLAIMS: readonly Column<Claim>[] = [
+  { title: 'prima.cpp 3.1 and A.2', value: ({ text }) => text },
+  { title: 'here', value: ({ found }) => found },
+  { title: 'holds', value: ({ holds }) => (holds ? 'yes' : 'no') },
+];
+
+/** Where the numbers come from. */
+const PROVENANCE =
+  'Fig. 6 is a sketch without numbers. The devices are assumed: four Linux machines that compute a layer of 128 MiB in 27 ms (the fast one in 13 ms), read their disks at 2 GB/s or 500 MB/s, send activations in 2 ms, and have room for three and a half layers. Everything else is simulated, with the same event-by-event model as in every other experiment.';
+
+export function summaryOf(claims: readonly Claim[]): string {
+  const held = claims.filter(({ holds }) => holds).length;
+  return `The six timelines of prima.cpp’s Fig. 6, simulated: pipeline parallelism (PP, one round) against the pipelined ring (PRP, four rounds), with and without prefetching, on equal and on different devices. ${held} of ${claims.length} things that the paper says of them hold here.`;
 }
 
-/** Where numbers come from: all of them are assumed but those that the simulator makes. */
-const PROVENANCE =
-  'Fig. 6 is a sketch without numbers. The devices are assumed: four Linux machines that compute a layer of 128 MiB in 27 ms (the fast one in 13 ms), read their disks at 2 GB/s or 500 MB/s, hand activations on in 2 ms, and have room for three and a half layers. Everything else is simulated: the same event-by-event model as in every other experiment.';
-
-export function timelinesReport(results: readonly TimelineResult[], subtitle: string): Report {
+export function timelinesPage(
+  results: readonly TimelineResult[],
+  claims: readonly Claim[],
+): NonNullable<Results['page']> {
   const panels = results.filter(({ key }) => key !== 'b, PP');
   const timelines = panels.map((result) => ({
     title: `(${result.key}) ${result.title}: ${formatSeconds(result.tokenSeconds)} per token`,
-    note: finding(results, result),
+    note: whatToSee(results, result),
     trace: result.trace,
   }));
-  const found = claims(results);
-  const held = found.filter(({ holds }) => holds).length;
   return {
     title: 'Where a ring’s time goes',
-    subtitle,
-    summary: `The six timelines of prima.cpp’s Fig. 6, simulated: pipeline parallelism (PP, one round) against the pipelined ring (PRP, four rounds), with and without prefetching, on equal and on different devices. ${held} of ${found.length} things that the paper says of them hold here.`,
     sections: [
-      { title: 'In numbers', blocks: [resultTable(results), claimTable(found), { kind: 'text', text: PROVENANCE }] },
+      {
+        title: 'In numbers',
+        blocks: [
+          tableBlock(
+            { columns: TIMELINES, rows: results },
+            { title: 'Per token, seconds and bytes of all four devices together' },
+          ),
+          tableBlock({ columns: CLAIMS, rows: claims }, { title: 'What the paper says of Fig. 6, and what comes out' }),
+          { kind: 'text', text: PROVENANCE },
+        ],
+      },
       { title: 'Timelines', blocks: [{ kind: 'text', text: HOW_TO_READ }, ...timelineBlocks(timelines)] },
     ],
   };
 }
 
-function resultTable(results: readonly TimelineResult[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'Per token, seconds and bytes of all four devices together',
-    columns: RESULT_COLUMNS,
-    rows: results.map(resultCells),
-  };
-}
-
-function claimTable(found: readonly Claim[]): TableBlock {
-  return {
-    kind: 'table',
-    title: 'What the paper says of Fig. 6, and what comes out',
-    columns: [{ title: 'prima.cpp 3.1 and A.2' }, { title: 'here' }, { title: 'holds' }],
-    rows: found.map(({ text, found: here, holds }) => [text, here, holds ? 'yes' : 'no']),
-  };
+/** What a panel shows, in one line with its own numbers. */
+function whatToSee(results: readonly TimelineResult[], result: TimelineResult): string {
+  const of = (key: TimelineResult['key']): TimelineResult => results.find((one) => one.key === key) as TimelineResult;
+  const { tokenSeconds, stallSeconds, readBytes, idleSeconds } = result;
+  const against = (other: TimelineResult): string =>
+    `${threeDigits(tokenSeconds / other.tokenSeconds)} times the TPOT of (${other.key})`;
+  switch (result.key) {
+    case 'a':
+      return `Look for hatching: computations wait ${formatSeconds(stallSeconds)} per token for the disk, although ${formatBytes(readBytes)} are read; green fills the time in which other devices compute.`;
+    case 'b':
+      return `Look at one device: disk and processor alternate, and ${formatSeconds(idleSeconds)} of a token is white; computations wait for what prefetching doesn't hide, ${formatSeconds(stallSeconds)} per token against ${formatSeconds(of('b, PP').stallSeconds)} in PP without prefetching.`;
+    case 'c':
+      return `Look at device 4: all devices wait for its slow disk, ${formatSeconds(stallSeconds)} per token in all; the other disks finish long before, and ${formatSeconds(idleSeconds)} of white remain.`;
+    case 'd':
+      return `Look at the stairs: one device after the other reads all its layers while the token waits, ${formatPercent(stallSeconds / tokenSeconds)} of the time.`;
+    case 'e':
+      return `Look at green and orange on every disk: each layer is prefetched, evicted for a later one, and read again: ${threeDigits(readBytes / of('d').readBytes)} times the bytes of (d), ${against(of('d'))}.`;
+    case 'f':
+      return `Look at device 4 again: with half the layers it waits less than in (c), ${formatSeconds(stallSeconds)} per token, and less is white: ${formatSeconds(idleSeconds)}; ${against(of('c'))}.`;
+    case 'b, PP':
+      return `Vanilla PP on the devices of (b): computations wait ${formatSeconds(stallSeconds)} per token.`;
+  }
 }

@@ -1,21 +1,21 @@
-import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
-import { metrics } from '../../engine/trace/metrics.ts';
+import { type DeviceMetrics, metrics } from '../../engine/trace/metrics.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import type { Block, ReportColumn, TableBlock } from '../lib/report.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Block, TableBlock } from '../report/page/page.ts';
 import { timelineFigure } from './figure.ts';
 
 export interface Timeline {
   readonly title: string;
-  /** What is to be seen. */
+  /** What the timeline shows. */
   readonly note?: string;
   readonly trace: Trace;
 }
 
-/** How a timeline is read, for the page that shows the first one. */
+/** How to read a timeline, for a page that shows some. */
 export const HOW_TO_READ =
   'Time runs to the right; each device has a band with rows for its processors, its disk, its link, and the weights in its memory. Green reading is overlapped: it happens beside other work. Orange reading is not: the hatched stretch above it is a processor that waits, dark orange for a page fault, light orange for a prefetch that comes late. White in all rows of a band but the last is a bubble.';
 
-/** For any report: timelines below one another on the same time axis, then what each device did in them, folded. */
+/** Timelines below one another on the same time axis, then a folded table of what each device did in them. */
 export function timelineBlocks(timelines: readonly Timeline[]): Block[] {
   const seconds = Math.max(...timelines.map(({ trace }) => metrics(trace).seconds));
   const charts = timelines.map(({ title, note, trace }): Block => {
@@ -25,38 +25,36 @@ export function timelineBlocks(timelines: readonly Timeline[]): Block[] {
   return [...charts, deviceTable(timelines)];
 }
 
-const COLUMNS: readonly ReportColumn[] = [
-  { title: 'timeline', label: true },
-  { title: 'device', label: true },
-  { title: 'computing', align: 'right' },
-  { title: 'waits for the disk', align: 'right' },
-  { title: 'waits for others', align: 'right' },
-  { title: '… while nothing is read', align: 'right' },
-  { title: 'disk busy', align: 'right' },
-  { title: 'by page faults', align: 'right' },
-  { title: 'by prefetching', align: 'right' },
+/** What one device did in one timeline. */
+interface DeviceRow extends DeviceMetrics {
+  readonly timeline: string;
+  readonly computingSeconds: number;
+  readonly readingSeconds: number;
+}
+
+const COLUMNS: readonly Column<DeviceRow>[] = [
+  { title: 'timeline', value: ({ timeline }) => timeline, label: true },
+  { title: 'device', value: ({ device }) => device, label: true },
+  { title: 'computing', value: ({ computingSeconds }) => computingSeconds, unit: 'seconds' },
+  { title: 'waits for the disk', value: ({ stallSeconds }) => stallSeconds, unit: 'seconds' },
+  { title: 'waits for others', value: ({ bubbleSeconds }) => bubbleSeconds, unit: 'seconds' },
+  { title: '… while nothing is read', value: ({ idleSeconds }) => idleSeconds, unit: 'seconds' },
+  { title: 'disk busy', value: ({ readingSeconds }) => readingSeconds, unit: 'seconds' },
+  { title: 'by page faults', value: ({ faultedBytes }) => faultedBytes, unit: 'bytes' },
+  { title: 'by prefetching', value: ({ prefetchedBytes }) => prefetchedBytes, unit: 'bytes' },
 ];
 
 function deviceTable(timelines: readonly Timeline[]): TableBlock {
   const rows = timelines.flatMap(({ title, trace }) => {
     const { devices, lanes } = metrics(trace);
-    return devices.map(({ device, stallSeconds, bubbleSeconds, idleSeconds, faultedBytes, prefetchedBytes }) => {
-      const own = lanes.filter((lane) => lane.device === device);
-      const busy = (among: readonly string[]): number =>
-        own.filter(({ lane }) => among.includes(lane)).reduce((sum, lane) => sum + lane.busySeconds, 0);
-      return [
-        title,
-        device,
-        ...[busy(['cpu', 'gpu', 'npu']), stallSeconds, bubbleSeconds, idleSeconds, busy(['disk'])].map(formatSeconds),
-        ...[faultedBytes, prefetchedBytes].map(formatBytes),
-      ];
+    return devices.map((one): DeviceRow => {
+      const busy = (...among: readonly string[]): number =>
+        lanes
+          .filter(({ device, lane }) => device === one.device && among.includes(lane))
+          .reduce((sum, { busySeconds }) => sum + busySeconds, 0);
+      return { ...one, timeline: title, computingSeconds: busy('cpu', 'gpu', 'npu'), readingSeconds: busy('disk') };
     });
   });
-  return {
-    kind: 'table',
-    fold: 'What each device did, in seconds and bytes of the time shown',
-    columns: COLUMNS,
-    rows,
-    groups: true,
-  };
+  const fold = 'What each device did, in seconds and bytes of the time shown';
+  return tableBlock({ columns: COLUMNS, rows, groups: true }, { fold });
 }

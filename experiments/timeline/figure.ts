@@ -1,7 +1,7 @@
 import type { Annotation, Data, Shape } from 'plotly.js-dist-min';
 import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { type Figure, INK, layoutOf, PALETTE } from '../lib/chart.ts';
+import { type Figure, INK, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import { type TimelineBar, timelineBars } from './bars.ts';
 import type { DrawnKind } from './drawn-spans.ts';
 import { memoryLines } from './memory.ts';
