@@ -4,8 +4,8 @@ import type { Conflict } from '../comparison.ts';
 import { type HelmCase, layersOnCpu } from './answer.ts';
 import type { HelmConstants } from './constants.ts';
 import { helmSystemName, printedRange, quantityKey, secondsOf } from './quantities.ts';
+import { rowFloors, type Scaling } from './ratios.ts';
 import type { HelmComparison } from './rules.ts';
-import { rowFloors, type Scaling } from './scaling.ts';
 
 /** Quantities that the thesis prints with different values, and statements that its own numbers exclude. */
 export function helmConflicts(

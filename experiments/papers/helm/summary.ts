@@ -5,8 +5,8 @@ import { agreementRow, type SummaryRow, summaryRow } from '../summary.ts';
 import { errorText } from '../text.ts';
 import { layersOnCpu } from './answer.ts';
 import { helmSystemName, secondsOf } from './quantities.ts';
+import type { Scaling } from './ratios.ts';
 import { type HelmComparison, verdictOn } from './rules.ts';
-import type { Scaling } from './scaling.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
 import { SCALING_TARGET, type Verdict } from './targets.ts';
 

@@ -2,8 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { FITTED_CELLS } from '../../../../experiments/papers/helm/constants.ts';
 import { type HelmReproduction, helmReproduced } from '../../../../experiments/papers/helm/helm.ts';
+import { rowFloors } from '../../../../experiments/papers/helm/ratios.ts';
 import { type HelmComparison, verdictOn } from '../../../../experiments/papers/helm/rules.ts';
-import { rowFloors } from '../../../../experiments/papers/helm/scaling.ts';
 import { splitAgrees } from '../../../../experiments/papers/helm/splits.ts';
 import { feasibility } from '../../../../experiments/papers/helm/summary.ts';
 

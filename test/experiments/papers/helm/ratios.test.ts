@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { convexFloor } from '../../../../experiments/papers/helm/scaling.ts';
+import { convexFloor } from '../../../../experiments/papers/helm/ratios.ts';
 
 test('steps that grow by as much for every request leave no error', () => {
   // Steps of 1, 1.25, 1.75 and 2.75.
