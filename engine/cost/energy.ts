@@ -1,4 +1,4 @@
-import type { Power } from '../hardware/soc.ts';
+import type { Power } from '../hardware/device.ts';
 import type { Ends } from './shared-memory.ts';
 
 /** Seconds in which neither, one, or both of a chip's processors work. */

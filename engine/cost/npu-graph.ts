@@ -1,4 +1,4 @@
-import type { NpuArray } from '../hardware/soc.ts';
+import type { NpuArray } from '../hardware/device.ts';
 import type { Operator } from '../model/operators.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import type { Fields } from '../input/read-fields.ts';
-import type { NpuArray, Soc } from './soc.ts';
+import type { NpuArray, Soc } from './device.ts';
 
 /** Reads `soc` of a device. @throws InputError with file and place */
 export function readSoc(fields: Fields): Soc {

@@ -9,7 +9,7 @@ import {
   type TracedDevice,
 } from './trace.ts';
 
-/** The order in which a stage spends its time: weights arrive, are worked on, and the result goes on. */
+/** The order of causes within a stage: weights arrive, the processor works on them, the result moves on. */
 const STAGE_ORDER: Readonly<Record<Cause, number>> = {
   disk: 0,
   overhead: 1,
@@ -21,9 +21,9 @@ const STAGE_ORDER: Readonly<Record<Cause, number>> = {
 };
 
 /**
- * The predicted token as a trace: stage after stage, cause after cause, end to end, for nothing overlaps (prima.cpp
- * Eq. 11), and computations wait for the disk. Only the sums are predicted: a stage's spans stand for all its visits to
- * disk and link, and the output's for the embedding at the start of the token, too.
+ * The predicted token as a trace. Stages and their causes follow each other without overlap (prima.cpp Eq. 11), and
+ * computations wait for the disk. A prediction has sums only, so one span stands for all of a stage's uses of disk or
+ * link, and the output layer's spans include the embedding at the start of the token.
  */
 export function traceOfBreakdown(breakdown: Breakdown): Trace {
   const causes = CAUSES.toSorted((a, b) => STAGE_ORDER[a] - STAGE_ORDER[b]);
@@ -58,13 +58,13 @@ function stageName({ output, layers }: StageBreakdown, from: number): string {
   return layers === 1 ? `layer ${from}` : `layers ${from}–${from + layers - 1}`;
 }
 
-/** Copies between CPU and GPU keep the GPU busy, on whichever processor the window ends. */
+/** The lane of a cause. Copies between CPU and GPU occupy the GPU, whichever processor the stage runs on. */
 function laneOf(stage: StageBreakdown, cause: Exclude<Cause, 'disk'>): Lane {
   if (cause === 'link') return cause;
   return cause === 'deviceCopy' ? 'gpu' : stage.processor;
 }
 
-/** The stage's part of what its device reloads. */
+/** The stage's share of the bytes that its device reloads, in proportion to its disk time. */
 function diskArguments(stage: StageBreakdown, devices: readonly DeviceBreakdown[]): SpanArguments {
   const device = devices.find((candidate) => candidate.device === stage.device);
   if (device === undefined || device.reloadedBytes === 0) return {};
@@ -76,7 +76,7 @@ function tracedDevice(name: string, spans: readonly Span[]): TracedDevice {
   return { name, lanes: LANES.filter((lane) => used.has(lane)) };
 }
 
-/** What belongs in the memories, throughout the token. */
+/** Bytes of RAM and VRAM that the plan needs, constant throughout the token. */
 function memoryCounters({ device, ramBytes, vramBytes }: DeviceBreakdown): Counter[] {
   const constant = (name: string, value: number): Counter => ({ device, name, samples: [{ time: 0, value }] });
   return [constant('RAM (bytes)', ramBytes), ...(vramBytes > 0 ? [constant('VRAM (bytes)', vramBytes)] : [])];

@@ -1,10 +1,10 @@
-/** A stretch of time, seconds; end ≥ start. */
+/** A period in seconds; end ≥ start. */
 export interface Interval {
   readonly start: number;
   readonly end: number;
 }
 
-/** The union of intervals: in order of time, none touching another. */
+/** The union of intervals, in order of time; intervals that overlap or touch are joined. */
 export function unite(intervals: readonly Interval[]): Interval[] {
   const united: { start: number; end: number }[] = [];
   for (const { start, end } of intervals.toSorted((a, b) => a.start - b.start)) {
@@ -15,12 +15,12 @@ export function unite(intervals: readonly Interval[]): Interval[] {
   return united;
 }
 
-/** Length of the union. */
+/** Seconds that the union of the intervals covers. */
 export function coveredSeconds(intervals: readonly Interval[]): number {
   return unite(intervals).reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
-/** The parts of each interval that lie within `bounds`, a union. */
+/** The parts of each interval that lie within `bounds`, which is a union. */
 export function within(intervals: readonly Interval[], bounds: readonly Interval[]): Interval[] {
   return intervals.flatMap(({ start, end }) => {
     const parts: Interval[] = [];
@@ -33,7 +33,7 @@ export function within(intervals: readonly Interval[], bounds: readonly Interval
   });
 }
 
-/** By halving, for a trace may have many. */
+/** Index of the first interval that ends after `time`, by binary search, since a trace may have many intervals. */
 function firstEndingAfter(union: readonly Interval[], time: number): number {
   let [low, high] = [0, union.length];
   while (low < high) {
@@ -42,4 +42,22 @@ function firstEndingAfter(union: readonly Interval[], time: number): number {
     else low = middle + 1;
   }
   return low;
+}
+
+/**
+ * Assigns each interval a row, numbered from 0, so that intervals of one row don't overlap. Intervals are placed in order
+ * of start, end and position, each on the first free row: the result is deterministic and uses as few rows as possible.
+ */
+export function rowsWithoutOverlap(intervals: readonly Interval[]): number[] {
+  const rows = intervals.map(() => 0);
+  const freeFrom: number[] = [];
+  const order = intervals.map((interval, index) => ({ ...interval, index }));
+  order.sort((a, b) => a.start - b.start || a.end - b.end || a.index - b.index);
+  for (const { start, end, index } of order) {
+    const free = freeFrom.findIndex((time) => time <= start);
+    const row = free < 0 ? freeFrom.length : free;
+    freeFrom[row] = end;
+    rows[index] = row;
+  }
+  return rows;
 }

@@ -1,12 +1,18 @@
 import { coveredSeconds, unite, within } from './intervals.ts';
-import { quantile } from './quantile.ts';
-import { type SpanKind, spanKind } from './span-kind.ts';
-import { isProcessorLane, type Lane, type Span, type Trace, type TracedDevice } from './trace.ts';
+import {
+  isProcessorLane,
+  type Lane,
+  type Span,
+  type SpanKind,
+  spanKind,
+  type Trace,
+  type TracedDevice,
+} from './trace.ts';
 
 export interface LaneMetrics {
   readonly device: string;
   readonly lane: Lane;
-  /** Time in which the lane has a span; stalls don't count, for then the processor waits. */
+  /** Seconds in which the lane has a span. Stalls don't count, since the processor waits during them. */
   readonly busySeconds: number;
   /** Share of the trace's duration, 0 to 1. */
   readonly utilisation: number;
@@ -16,36 +22,37 @@ export interface LaneMetrics {
 
 export interface DeviceMetrics {
   readonly device: string;
-  /** Computations wait for the disk. */
+  /** Seconds in which computations wait for the disk. */
   readonly stallSeconds: number;
-  /** Within tokens, no processor of the device is busy or stalled: it waits for others. */
+  /** Seconds within tokens in which no processor of the device is busy or stalled: it waits for other devices. */
   readonly bubbleSeconds: number;
-  /** The part of its bubbles in which its disk and link rest, too: what prima.cpp's Fig. 6 leaves white. */
+  /** The part of `bubbleSeconds` in which disk and link are idle too (white in prima.cpp's Fig. 6). */
   readonly idleSeconds: number;
-  /** Bytes read because a computation needed them, and read ahead of it. */
+  /** Bytes read because a computation needed them. */
   readonly faultedBytes: number;
+  /** Bytes read ahead of the computation that needs them. */
   readonly prefetchedBytes: number;
 }
 
 export interface Metrics {
-  /** From 0 to the last end of a span or token. */
+  /** Duration of the trace: the latest end of a span or token. */
   readonly seconds: number;
-  /** TPOT: mean, median and 95th percentile of a decoded token's seconds; undefined without one. */
+  /** TPOT: mean, median and 95th percentile of a decoded token's seconds; `undefined` without decoded tokens. */
   readonly tokenSeconds: number | undefined;
   readonly tokenSecondsP50: number | undefined;
   readonly tokenSecondsP95: number | undefined;
-  /** TTFT: seconds of the first prefill; undefined without one. */
+  /** TTFT: seconds of the first prefill; `undefined` without a prefill. */
   readonly firstTokenSeconds: number | undefined;
   readonly devices: readonly DeviceMetrics[];
-  /** Every lane of every device, in their order. */
+  /** One entry for each lane of each device, in the trace's order. */
   readonly lanes: readonly LaneMetrics[];
   readonly bytes: number;
 }
 
-/** A difference of sums below a nanosecond is none. */
+/** A difference of sums below a nanosecond counts as zero. */
 const ROUNDING = 1e-9;
 
-/** What a trace amounts to, wherever it comes from. */
+/** Sums up a trace, whether predicted, simulated or measured. */
 export function metrics(trace: Trace): Metrics {
   const seconds = [...trace.spans, ...trace.tokens].reduce((latest, { end }) => Math.max(latest, end), 0);
   const decoded = trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
@@ -91,4 +98,36 @@ function laneMetrics({ name, lanes }: TracedDevice, { spans }: Trace, seconds: n
 
 function totalBytes(spans: readonly Span[]): number {
   return spans.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0);
+}
+
+/** Seconds within `bounds` in which neither, one, or both of a device's GPU and NPU are busy. */
+export function processorStates(
+  { spans }: Trace,
+  device: string,
+  bounds: { readonly start: number; readonly end: number },
+): { readonly idle: number; readonly gpu: number; readonly npu: number; readonly both: number } {
+  const busy = (lane: 'gpu' | 'npu') =>
+    unite(
+      within(
+        spans.filter((span) => span.device === device && span.lane === lane),
+        [bounds],
+      ),
+    );
+  const [gpu, npu] = [busy('gpu'), busy('npu')];
+  const both = coveredSeconds(within(gpu, npu));
+  const [onGpu, onNpu] = [coveredSeconds(gpu) - both, coveredSeconds(npu) - both];
+  return { idle: Math.max(0, bounds.end - bounds.start - onGpu - onNpu - both), gpu: onGpu, npu: onNpu, both };
+}
+
+/**
+ * The value below which a `share` (0 to 1) of all values lies, interpolated linearly between neighbours (definition 7 of
+ * Hyndman and Fan 1996); `undefined` without values.
+ */
+export function quantile(values: readonly number[], share: number): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  const position = share * (sorted.length - 1);
+  const below = sorted[Math.floor(position)];
+  const above = sorted[Math.ceil(position)];
+  if (below === undefined || above === undefined) return undefined;
+  return below + (above - below) * (position - Math.floor(position));
 }

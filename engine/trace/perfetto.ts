@@ -1,4 +1,4 @@
-import { rowsWithoutOverlap } from './rows-without-overlap.ts';
+import { rowsWithoutOverlap } from './intervals.ts';
 import type { Lane, Span, SpanArguments, Trace, TracedDevice } from './trace.ts';
 
 /** An event of Chrome's trace-event format: `X` a span, `C` a counter's sample, `M` a name. Times in microseconds. */
@@ -16,15 +16,15 @@ export interface ChromeEvent {
 export interface ChromeTrace {
   readonly traceEvents: readonly ChromeEvent[];
   readonly displayTimeUnit: 'ms';
-  /** When the trace began, seconds since 1970: for who watched the same run by other means. */
+  /** When the trace began, in seconds since 1970, to match it with other recordings of the same run. */
   readonly otherData?: { readonly startedAt: number };
 }
 
 /**
- * A trace in the trace-event format that ui.perfetto.dev and chrome://tracing open (Trace Event Format, Google 2016):
- * one process per device, one thread per lane, and one process for the tokens on top. Spans of a lane that overlap go to
- * further threads of it (`disk`, `disk 2`): viewers expect those of one thread to be nested or apart. Write it with
- * JSON.stringify.
+ * Converts a trace to the format that ui.perfetto.dev and chrome://tracing open (Trace Event Format, Google 2016): one
+ * process per device, one thread per lane, and one process on top for the tokens. Spans of a lane that overlap go to
+ * further threads (`disk`, `disk 2`), since viewers expect the spans of one thread to be nested or disjoint. Write the
+ * result with JSON.stringify.
  * @throws RangeError if a span or counter names a device or lane that the trace doesn't list
  */
 export function perfettoTrace({ devices, spans, tokens, counters }: Trace): ChromeTrace {
@@ -59,7 +59,7 @@ export function perfettoTrace({ devices, spans, tokens, counters }: Trace): Chro
   return { traceEvents: [...names, ...events], displayTimeUnit: 'ms' };
 }
 
-/** Puts a device's spans on threads, lane after lane; returns the threads' names. */
+/** Assigns a device's spans to threads, lane by lane; returns the events that name the threads. */
 function layOut(
   { name, lanes }: TracedDevice,
   pid: number,
@@ -81,7 +81,9 @@ function layOut(
   });
 }
 
-/** Whole nanoseconds, as Perfetto keeps time: an end and the start that follows round alike, and stay apart. */
+/**
+ * Rounded to whole nanoseconds, Perfetto's resolution. An end and an equal start round alike, so neighbours don't overlap.
+ */
 function microseconds(seconds: number): number {
   return Math.round(seconds * 1e9) / 1000;
 }

@@ -1,12 +1,12 @@
 import type { Counter, Span, TokenInterval } from './trace.ts';
 
-/** Writes down what happens, if anyone wants to read it. */
+/** Collects what happens for a Trace. */
 export interface Recorder {
-  /** Whether spans and counters are written down; tokens always are. */
+  /** Whether spans and counters are recorded; tokens always are. */
   readonly wantsSpans: boolean;
   span(span: Span): void;
   token(token: TokenInterval): void;
-  /** A quantity has a value from now on; repeated values are left out. */
+  /** Records the value of a quantity from `time` on; repeated values are omitted. */
   sample(device: string, name: string, time: number, value: number): void;
   readonly spans: readonly Span[];
   readonly tokens: readonly TokenInterval[];
@@ -17,7 +17,7 @@ interface OpenCounter extends Counter {
   readonly samples: { time: number; value: number }[];
 }
 
-/** @param spans record spans and counters, or tokens only: sweeps need no more, and go faster */
+/** @param spans whether to record spans and counters; sweeps need tokens only and run faster without */
 export function createRecorder({ spans: wanted }: { readonly spans: boolean }): Recorder {
   const spans: Span[] = [];
   const tokens: TokenInterval[] = [];

@@ -1,17 +1,17 @@
 import { createRecorder } from './recorder.ts';
 import { LANES, type Lane, type Span, type TokenInterval, type Trace } from './trace.ts';
 
-/** Writes down what one device really does. Times are seconds on the clock of performance.now(). */
+/** Records what one device does in a real run. Times are given in seconds on the clock of performance.now(). */
 export interface RunRecorder {
   span(span: Omit<Span, 'device'>): void;
   token(phase: TokenInterval['phase'], start: number, end: number): void;
-  /** A quantity of the device has a value from `time` on. */
+  /** Records the value of a quantity from `time` on. */
   sample(name: string, time: number, value: number): void;
-  /** What is written down so far, from the recorder's beginning on. */
+  /** The trace so far; time 0 is when the recorder was created. */
   trace(): Trace;
 }
 
-/** @param device its name in the trace */
+/** @param device the device's name in the trace */
 export function createRunRecorder(device: string): RunRecorder {
   const begin = performance.now() / 1000;
   const recorder = createRecorder({ spans: true });

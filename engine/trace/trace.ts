@@ -1,25 +1,25 @@
 import type { Cause } from '../cost/breakdown.ts';
 
-/** What a device does things with. */
+/** The parts of a device that can be busy. */
 export const LANES = ['cpu', 'gpu', 'npu', 'disk', 'link'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** The lanes that compute. */
+/** Whether the lane belongs to a processor, rather than to a disk or link. */
 export function isProcessorLane(lane: Lane): boolean {
   return lane === 'cpu' || lane === 'gpu' || lane === 'npu';
 }
 
-/** A stretch of time that one thing takes on a lane. */
+/** A period in which a lane is occupied by one thing. */
 export interface Span {
   readonly device: string;
   readonly lane: Lane;
   /**
-   * What the time goes into, in the words of a Breakdown. `disk` on a processor's lane is a stall, e.g. `waits for layer
+   * What the time goes into, as in a Breakdown. `disk` on a processor's lane is a stall, e.g. `waits for layer
    * 12`: a computation there waits for its weights, and the processor is not busy. The reads themselves are on the
    * disk's lane, called `page fault` or `prefetch`.
    */
   readonly cause: Cause;
-  /** For people, e.g. `layers 0–3`. */
+  /** A text for readers, e.g. `layers 0–3`. */
   readonly name: string;
   /** Seconds since the trace began; end ≥ start. */
   readonly start: number;
@@ -27,13 +27,29 @@ export interface Span {
   readonly args: SpanArguments;
 }
 
-/** Particulars of a span. `bytes` (moved or read) is summed up by metrics; others are for whoever looks at the span. */
+/**
+ * What a span means in a search for lost time (prima.cpp Fig. 6): `computing` (including memory access and KV cache),
+ * `stall` (a computation waits for the disk), `prefetch` (a read ahead of the computation), `page-fault` (a read that a
+ * computation needs, and every other read that isn't called a prefetch), `copy` (between a device's memories, or to its
+ * disk), `communication`.
+ */
+export type SpanKind = 'computing' | 'stall' | 'prefetch' | 'page-fault' | 'copy' | 'communication';
+
+export function spanKind({ lane, cause, name }: Pick<Span, 'lane' | 'cause' | 'name'>): SpanKind {
+  if (lane === 'disk' && cause === 'deviceCopy') return 'copy';
+  if (lane === 'disk') return name === 'prefetch' ? 'prefetch' : 'page-fault';
+  if (isProcessorLane(lane) && cause === 'disk') return 'stall';
+  if (cause === 'deviceCopy') return 'copy';
+  return lane === 'link' ? 'communication' : 'computing';
+}
+
+/** Details of a span. Metrics sum up `bytes` (moved or read); the others are shown to readers of the trace. */
 export interface SpanArguments {
   readonly bytes?: number;
   readonly [name: string]: string | number | undefined;
 }
 
-/** The time in which one token comes about; the first of a request ends the prefill. */
+/** The period in which one token is computed. A request's first token ends its prefill. */
 export interface TokenInterval {
   readonly phase: 'prefill' | 'decode';
   readonly start: number;
@@ -43,7 +59,7 @@ export interface TokenInterval {
 /** A quantity of a device over time; each value holds until the next. */
 export interface Counter {
   readonly device: string;
-  /** With its unit where it is not SI, e.g. `resident weights (bytes)`. */
+  /** Includes the unit, e.g. `resident weights (bytes)`. */
   readonly name: string;
   /** In order of time. */
   readonly samples: readonly { readonly time: number; readonly value: number }[];
@@ -55,9 +71,9 @@ export interface TracedDevice {
 }
 
 /**
- * What happened when, on which device and lane: plain data, the same from a prediction, a simulation or a real run.
- * Spans may be in any order. Those of one lane may overlap, as a page fault and a prefetch that share the disk do:
- * metrics count a moment that they share once.
+ * What happened when, on which device and lane: plain data, with the same form for a prediction, a simulation and a real
+ * run. Spans may be in any order. Spans of one lane may overlap, as a page fault and a prefetch on the same disk do;
+ * metrics count the time that they share once.
  */
 export interface Trace {
   /** In ring order. */

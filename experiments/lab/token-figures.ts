@@ -1,6 +1,6 @@
+import { excerpt } from '../../engine/trace/excerpt.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import type { TokenInterval, Trace } from '../../engine/trace/trace.ts';
-import { traceWindow } from '../../engine/trace/trace-window.ts';
 
 /** What one token takes in steady state, all devices together. */
 export interface TokenFigures {
@@ -29,7 +29,7 @@ export function tokenFigures(trace: Trace): TokenFigures {
   const [first, last] = [tokens[0], tokens.at(-1)];
   if (first === undefined || last === undefined)
     throw new RangeError(`${trace.tokens.length} tokens are too few: ${NOT_COUNTED}`);
-  const { devices } = metrics(traceWindow(trace, first.start, last.end));
+  const { devices } = metrics(excerpt(trace, first.start, last.end));
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   return {
     seconds: sum(tokens.map(({ start, end }) => end - start)) / tokens.length,

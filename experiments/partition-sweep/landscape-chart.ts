@@ -1,5 +1,5 @@
 import type { Annotation, Data } from 'plotly.js-dist-min';
-import { quantile } from '../../engine/trace/quantile.ts';
+import { quantile } from '../../engine/trace/metrics.ts';
 import { type Figure, INK, lineChart } from '../report/charts/chart.ts';
 import type { Group } from './landscape.ts';
 import { type Mark, MIXED, outlined } from './marks.ts';

@@ -4,7 +4,7 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { decodedTokens } from '../../engine/trace/decoded-tokens.ts';
+import { decodedTokens } from '../../engine/trace/excerpt.ts';
 import { type Metrics, metrics } from '../../engine/trace/metrics.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { type SimulatedReclaim, simulatedReclaim } from '../../simulator/options.ts';

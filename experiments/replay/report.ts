@@ -1,7 +1,7 @@
 import type { Statement } from '../../datasets/statements.ts';
 import { formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
 import type { TableColumn } from '../../engine/terminal/table.ts';
-import { decodedTokens } from '../../engine/trace/decoded-tokens.ts';
+import { decodedTokens } from '../../engine/trace/excerpt.ts';
 import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
 import type { Report, ReportColumn } from '../lib/report.ts';
 import { HOW_TO_READ, timelineBlocks } from '../timeline/blocks.ts';

@@ -1,5 +1,5 @@
 import { createWorkload } from '../../engine/model/workload.ts';
-import { decodedTokens } from '../../engine/trace/decoded-tokens.ts';
+import { decodedTokens } from '../../engine/trace/excerpt.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { simulate } from '../../simulator/simulate.ts';

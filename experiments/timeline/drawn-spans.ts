@@ -1,6 +1,5 @@
 import { type Interval, unite, within } from '../../engine/trace/intervals.ts';
-import { type SpanKind, spanKind } from '../../engine/trace/span-kind.ts';
-import type { Span, Trace } from '../../engine/trace/trace.ts';
+import { type Span, type SpanKind, spanKind, type Trace } from '../../engine/trace/trace.ts';
 
 /** What spans are drawn as; `awaited` is the part of a prefetch that comes too late: a computation waits meanwhile. */
 export type DrawnKind = SpanKind | 'awaited';

@@ -1,4 +1,5 @@
-import type { Soc, SocDevice } from '../../engine/hardware/soc.ts';
+import type { Soc } from '../../engine/hardware/device.ts';
+import type { SocDevice } from '../../engine/hardware/soc.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { toyDevice } from './toy-cluster.ts';

@@ -6,7 +6,7 @@ import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
-import { spanKind } from '../../engine/trace/span-kind.ts';
+import { spanKind } from '../../engine/trace/trace.ts';
 import { relativelyNear } from '../support/near.ts';
 import { randomPlans } from '../support/random-plan.ts';
 

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { processorStates } from '../../engine/trace/processor-states.ts';
+import { processorStates } from '../../engine/trace/metrics.ts';
 import type { Lane, Span, Trace } from '../../engine/trace/trace.ts';
 
 const span = (lane: Lane, start: number, end: number, device = 'phone'): Span => ({

@@ -9,7 +9,7 @@ import type { Plan, Stage } from '../../../engine/plan/plan.ts';
 import type { Synchronisation, TensorPartition } from '../../../engine/plan/tensor-partition.ts';
 import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
-import { processorStates } from '../../../engine/trace/processor-states.ts';
+import { processorStates } from '../../../engine/trace/metrics.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Answer } from '../comparison.ts';
 

@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { decodedTokens } from '../../engine/trace/decoded-tokens.ts';
+import { decodedTokens, excerpt } from '../../engine/trace/excerpt.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { traceWindow } from '../../engine/trace/trace-window.ts';
 
 const read = { device: 'pc', lane: 'disk', cause: 'disk', name: 'prefetch' } as const;
 
@@ -34,8 +33,8 @@ const TRACE: Trace = {
   ],
 };
 
-test('a window of a trace, to the last key', () => {
-  assert.equal(traceWindow(TRACE, 3, 7), {
+test('an excerpt of a trace, to the last key', () => {
+  assert.equal(excerpt(TRACE, 3, 7), {
     devices: TRACE.devices,
     spans: [
       { ...read, start: 0, end: 1, args: { bytes: 100 } },
@@ -57,12 +56,12 @@ test('a window of a trace, to the last key', () => {
 });
 
 test('decoded tokens by number, the prefill not counted', () => {
-  assert.equal(decodedTokens(TRACE, 1, 1), traceWindow(TRACE, 3, 7));
-  assert.equal(decodedTokens(TRACE, 1, 9), traceWindow(TRACE, 3, 10));
+  assert.equal(decodedTokens(TRACE, 1, 1), excerpt(TRACE, 3, 7));
+  assert.equal(decodedTokens(TRACE, 1, 9), excerpt(TRACE, 3, 10));
 });
 
-test('no such window, no such token', () => {
-  assert.throws(() => traceWindow(TRACE, 7, 7), /^from 7 to 7 s is no window/);
+test('an empty excerpt, a token that is missing', () => {
+  assert.throws(() => excerpt(TRACE, 7, 7), /^from 7 to 7 s is empty/);
   assert.throws(() => decodedTokens(TRACE, 3, 1), /^the trace has 3 decoded tokens; there is no number 3$/);
 });
 
