@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,33 +5,17 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import { testReport } from '../support/open-report.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function helmSplit(...options: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'experiments/helm-split.ts', ...options], { cwd: ROOT });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
-}
+const SCRIPT = 'experiments/helm-split.ts';
+const helmSplit = (...options: string[]) => runHere(SCRIPT, ...options);
 
 const scratch = mkdtempSync(join(tmpdir(), 'helm-split-'));
 test.after(() => rmSync(scratch, { recursive: true, force: true }));
 const out = join(scratch, 'results');
 
 test('every configuration of Table 6.1, as data: splits, T_plan and errors', async () => {
-  const { code, stdout, stderr } = await helmSplit('--json', '--out', out);
+  const { code, stdout, stderr } = await runScript(SCRIPT, '--json', '--out', out);
   assert.is(code, 0, stderr);
   const { configurations, vram, settings } = JSON.parse(stdout);
   assert.equal(settings.context, 192);

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runScript } from '../support/run-script.ts';
+import { runHere } from '../support/run-script.ts';
 
 for (const [script, options, expected] of [
   ['three-answers', ['--quick', '--only', 'k = 5'], /^--only: no plan's name has "k = 5"\n$/],
@@ -13,7 +13,7 @@ for (const [script, options, expected] of [
 ] as const) {
   test(`${script} ${options.join(' ')} ends in one line and exit code 2, before a lab is set up`, async () => {
     const out = join(tmpdir(), 'hearth-none');
-    const { code, stderr, stdout } = await runScript(`experiments/${script}.ts`, ...options, '--out', out);
+    const { code, stderr, stdout } = await runHere(`experiments/${script}.ts`, ...options, '--out', out);
     assert.is(code, 2);
     assert.match(stderr, expected);
     assert.is(stdout, '');

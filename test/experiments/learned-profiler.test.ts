@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const QUICK = ['--model', 'InternLM2-1.8B', '--samples', '24,60', '--lengths', '135', '--epochs', '40'];
 const [directory, again] = [1, 2].map((run) => mkdtempSync(join(tmpdir(), `hearth-learned-${run}-`))) as [
@@ -52,15 +52,15 @@ test('no plan by predictions is faster than the best; the output layer is extrap
 });
 
 test('the same seed says the same', async () => {
-  await runScript(script, ...QUICK, '--out', again);
+  await runHere(script, ...QUICK, '--out', again);
   assert.is(readFileSync(join(again, 'results.json'), 'utf8'), readFileSync(join(directory, 'results.json'), 'utf8'));
 });
 
 test('too few samples, and a chip that is none', async () => {
-  const few = await runScript(script, '--samples', '10', '--out', again);
+  const few = await runHere(script, '--samples', '10', '--out', again);
   assert.is(few.code, 2);
   assert.is(few.stderr, '--samples: "10" is not a whole number between 20 and 2000\n');
-  const none = await runScript(script, '--cluster', 'home-example', '--out', again);
+  const none = await runHere(script, '--cluster', 'home-example', '--out', again);
   assert.is(none.code, 2);
   assert.match(none.stderr, /has no GPU that shares the RAM/);
 });

@@ -8,7 +8,7 @@ import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import { PROFILE } from '../profile/measures.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testIf } from '../support/needs.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const MODEL = goldenModel('qwen2-Q4_K_M');
 
@@ -19,7 +19,8 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-const measure = (...options: readonly string[]) => runScript('experiments/measure.ts', ...options);
+const SCRIPT = 'experiments/measure.ts';
+const measure = (...options: readonly string[]) => runHere(SCRIPT, ...options);
 
 testIf(
   typeof loadAddon() !== 'string',
@@ -29,7 +30,7 @@ testIf(
     const out = join(folder, 'results');
     const small = ['--contexts', '4,8', '--tokens', '3', '--repeats', '2', '--json'];
     const profile = ['--profile', join(folder, 'laptop.json')];
-    const { code, stdout, stderr } = await measure('--model', MODEL, ...profile, ...small, '--out', out);
+    const { code, stdout, stderr } = await runScript(SCRIPT, '--model', MODEL, ...profile, ...small, '--out', out);
     assert.is(code, 0, stderr);
     const { settings, cells } = JSON.parse(stdout);
     assert.equal(settings.threads, [2]);

@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { near } from '../support/near.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-npu-stages-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ test('Fig. 6: each alone 40 to 45 GB/s, both about 60, while they work', () => {
 });
 
 test('an unknown model ends in one line', async () => {
-  const { code: failed, stderr } = await runScript(
+  const { code: failed, stderr } = await runHere(
     'experiments/npu-stages.ts',
     '--model',
     'Llama-8B',
@@ -48,7 +48,7 @@ test('an unknown model ends in one line', async () => {
 });
 
 test('a cluster without an NPU ends in one line', async () => {
-  const { code: failed, stderr } = await runScript(
+  const { code: failed, stderr } = await runHere(
     'experiments/npu-stages.ts',
     '--cluster',
     'prima-home',

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { type ContextRow, longestContext } from '../../experiments/paged-context/contexts.ts';
 import { agrees } from '../../experiments/paged-context/findings.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-paged-context-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -55,7 +55,7 @@ test('an 8B on 8 GB: HELM goes on where others end, and what its pages cost', as
 test('an 8B on a ring: all devices together, each with pages of its own', async () => {
   const out = join(directory, 'ring');
   const options = ['--machines', 'prima-home', '--models', 'Qwen3-8B', '--most', '4096', '--out', out, '--json'];
-  const { code, stdout, stderr } = await runScript('experiments/paged-context.ts', ...options);
+  const { code, stdout, stderr } = await runHere('experiments/paged-context.ts', ...options);
   assert.is(code, 0, stderr);
   const { rows } = JSON.parse(stdout) as { rows: readonly ContextRow[] };
   const [helm, ring] = ['helm', 'helm-ring'].map((name) => rows.find(({ backend }) => backend === name));

@@ -7,7 +7,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Summary } from '../../experiments/partition-sweep/summary.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const SCRIPT = 'experiments/partition-sweep.ts';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-partition-'));
@@ -32,8 +32,9 @@ writeFileSync(
 );
 
 const common = ['--cluster', cluster, '--model', 'Llama-3-8B', '--most-rounds', '2', '--policies', 'none,drop'];
-const sweep = (out: string, ...options: string[]) =>
-  runScript(SCRIPT, ...common, '--step', '8', '--out', join(directory, out), ...options);
+const commandOf = (out: string, ...options: string[]) =>
+  [SCRIPT, ...common, '--step', '8', '--out', join(directory, out), ...options] as const;
+const sweep = (out: string, ...options: string[]) => runScript(...commandOf(out, ...options));
 const textOf = (out: string, name: string): string => readFileSync(join(directory, out, name), 'utf8');
 const RESULTS = ['points.jsonl', 'points.csv', 'summary.json', 'report.html'];
 
@@ -81,7 +82,7 @@ test('a sweep that was cut within a line ends as one that was not', async () => 
 });
 
 test('other settings are refused in one line that says which', async () => {
-  const { code, stdout, stderr } = await sweep('one', '--policies', 'none', '--seed', '2');
+  const { code, stdout, stderr } = await runHere(...commandOf('one', '--policies', 'none', '--seed', '2'));
   assert.is(code, 2);
   assert.is(stdout, '');
   assert.match(
@@ -96,7 +97,7 @@ test('so are points of a program that judged otherwise', async () => {
   const last = JSON.parse(lines.at(-1) as string) as { seconds: number };
   const changed = [...lines.slice(0, -1), JSON.stringify({ ...last, seconds: last.seconds * 2 })];
   writeFileSync(join(directory, 'changed', 'points.jsonl'), `${changed.join('\n')}\n`);
-  const { code, stderr } = await sweep('changed');
+  const { code, stderr } = await runHere(...commandOf('changed'));
   assert.is(code, 2);
   assert.match(stderr, /plan 29 is there with .* the program has changed; pass --restart/);
 });
@@ -141,7 +142,7 @@ for (const [options, expected] of [
   [['--step', 'x'], /^--step: "x" is not a whole number between 1 and 1000\n$/],
 ] as const) {
   test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
-    const { code, stderr, stdout } = await runScript(SCRIPT, ...options, '--out', join(directory, 'none'));
+    const { code, stderr, stdout } = await runHere(SCRIPT, ...options, '--out', join(directory, 'none'));
     assert.is(code, 2);
     assert.match(stderr, expected);
     assert.is(stdout, '');

@@ -7,7 +7,7 @@ import { loadCluster, loadPlan } from '../../datasets/load.ts';
 import { changed } from '../../experiments/phones-in-the-ring/sweeps.ts';
 import { chipsOf, variantsOf } from '../../experiments/phones-in-the-ring/variants.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-phones-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -87,7 +87,7 @@ test('what a sweep changes, and nothing else', () => {
 
 test('a cluster without phones, and one of nothing else', async () => {
   const problem = async (cluster: string): Promise<string> => {
-    const { code: failed, stderr } = await runScript(
+    const { code: failed, stderr } = await runHere(
       'experiments/phones-in-the-ring.ts',
       '--cluster',
       cluster,

@@ -7,7 +7,7 @@ import { SCENES, type Scene } from '../../experiments/prefetch-release/scenes.ts
 import { observeScene, type SceneResult } from '../../experiments/prefetch-release/steps.ts';
 import { cellOf, stepLabel } from '../../experiments/prefetch-release/text.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-prefetch-release-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -128,7 +128,7 @@ test('the script prints the blocks, and writes them', async () => {
 testReport(() => join(directory, 'report.html'), 3);
 
 test('an unknown policy ends in one line and exit code 2', async () => {
-  const { code, stderr, stdout } = await runScript('experiments/prefetch-release.ts', '--reclaim', 'linus');
+  const { code, stderr, stdout } = await runHere('experiments/prefetch-release.ts', '--reclaim', 'linus');
   assert.is(code, 2);
   assert.match(stderr, /^--reclaim: unknown "linus"; did you mean "linux"\?\n$/);
   assert.is(stdout, '');

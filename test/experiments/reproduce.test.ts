@@ -10,7 +10,7 @@ import { primaOptions } from '../../experiments/papers/prima/options.ts';
 import { computePrima, primaReproduced } from '../../experiments/papers/prima/prima.ts';
 import { renderPage } from '../../experiments/report/page/page.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 import { driftGate } from './papers/drift-gate.ts';
 import { helmSpecification } from './papers/helm/specification.ts';
 import { heterollmSpecification } from './papers/heterollm/specification.ts';
@@ -81,7 +81,7 @@ test('the command writes report, CSV and JSON, and prints the JSON; bad input is
   const out = join(directory, 'helm');
   const [written, refused] = await Promise.all([
     runScript('experiments/reproduce.ts', 'helm', '--json', '--out', out),
-    runScript('experiments/reproduce.ts', 'primo', '--out', join(directory, 'none')),
+    runHere('experiments/reproduce.ts', 'primo', '--out', join(directory, 'none')),
   ]);
   assert.is(written.code, 0);
   assert.is(readFileSync(join(out, 'cells.json'), 'utf8'), written.stdout);
@@ -95,7 +95,7 @@ for (const [options, message] of [
   [['helm', '--tokens', '3'], "--tokens: is for prima's tables; leave it out for helm"],
 ] as const) {
   test(`${options.join(' ')} is refused with what is allowed`, async () => {
-    const ended = await runScript('experiments/reproduce.ts', ...options, '--out', join(directory, 'none'));
+    const ended = await runHere('experiments/reproduce.ts', ...options, '--out', join(directory, 'none'));
     assert.equal(ended, { code: 2, stdout: '', stderr: `${message}\n` });
   });
 }

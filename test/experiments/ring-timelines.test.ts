@@ -10,7 +10,7 @@ import { RING_MODEL } from '../../experiments/ring-timelines/rings.ts';
 import { runTimeline, type TimelineResult } from '../../experiments/ring-timelines/run.ts';
 import { near } from '../support/near.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-ring-timelines-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -115,7 +115,7 @@ for (const [options, expected] of [
   [['--tokens', '5'], /^--tokens: "5" is not a whole number between 1 and 4\n$/],
 ] as const) {
   test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
-    const { code, stderr, stdout } = await runScript('experiments/ring-timelines.ts', ...options);
+    const { code, stderr, stdout } = await runHere('experiments/ring-timelines.ts', ...options);
     assert.is(code, 2);
     assert.match(stderr, expected);
     assert.is(stdout, '');

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
 import { bestGain, evenRounds, type RoundsRow } from '../../experiments/rounds/rounds.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-rounds-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -64,7 +64,7 @@ for (const [options, expected] of [
   [['--models', 'Llama-3-71B'], /^--models: no model is called "Llama-3-71B"; did you mean "Llama-3-70B"\?\n$/],
 ] as const) {
   test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
-    const { code, stderr, stdout } = await runScript(
+    const { code, stderr, stdout } = await runHere(
       'experiments/rounds.ts',
       ...options,
       '--out',

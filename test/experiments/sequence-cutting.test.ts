@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadPlan } from '../../datasets/load.ts';
 import { testReport } from '../support/open-report.ts';
-import { runScript } from '../support/run-script.ts';
+import { runHere, runScript } from '../support/run-script.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hearth-sequence-cutting-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -38,7 +38,7 @@ test('Hetero-tensor is the fastest at every length of the sweep', () => {
 
 test('lengths that are none', async () => {
   for (const length of ['0', '8193', '3.5']) {
-    const { code: failed, stderr } = await runScript(
+    const { code: failed, stderr } = await runHere(
       'experiments/sequence-cutting.ts',
       '--length',
       length,
