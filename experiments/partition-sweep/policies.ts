@@ -1,7 +1,7 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
-import { type TurnLoad, turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
+import { managedWindows, type WindowLoad } from '../../engine/schedule/ring-aware/windows.ts';
 import { EXTENT_BYTES } from './judge.ts';
 
 /**
@@ -10,13 +10,18 @@ import { EXTENT_BYTES } from './judge.ts';
  * - `willneed`, `populate`: the next window is asked for, or read in by a helper thread, after each turn;
  * - `drop`: as `populate`, and a used window is given back;
  * - `pinned`: a part of every window stays for good, the rest is populated and given back; where no rest of a window
- *   fits beside what stays, page faults load it; where everything fits, nothing has to be done (see turnChoices).
+ *   fits beside what stays, page faults load it; where everything fits, nothing has to be done (see managedWindows).
  */
 export const POLICIES = ['none', 'willneed', 'populate', 'drop', 'pinned'] as const;
 export type PolicyName = (typeof POLICIES)[number];
 
 /** A device's policy by its name. */
-export function weightsPolicy(name: PolicyName, costs: RingCosts, device: DeviceCosts, load: TurnLoad): WeightsPolicy {
+export function weightsPolicy(
+  name: PolicyName,
+  costs: RingCosts,
+  device: DeviceCosts,
+  load: WindowLoad,
+): WeightsPolicy {
   switch (name) {
     case 'none':
     case 'willneed':
@@ -25,7 +30,7 @@ export function weightsPolicy(name: PolicyName, costs: RingCosts, device: Device
     case 'drop':
       return { prefetch: 'populate', release: 'drop' };
     case 'pinned': {
-      const choices = turnChoices(costs, device, load);
+      const choices = managedWindows(costs, device, load);
       const [first] = choices;
       return (choices.find(({ residence }) => residence !== 'faulted') ?? first)?.policy ?? NO_WEIGHTS_POLICY;
     }

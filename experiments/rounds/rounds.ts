@@ -10,7 +10,7 @@ import {
   type Release,
   type WeightsPolicy,
 } from '../../engine/plan/weights-policy.ts';
-import { turnChoices } from '../../engine/schedule/ring-aware/windows.ts';
+import { managedWindows } from '../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
 import type { SimulationOptions } from '../../simulator/options.ts';
 import { simulatedReclaim } from '../../simulator/options.ts';
@@ -102,7 +102,7 @@ function weightsPolicies(
     if (release !== 'pinned') return { prefetch, release };
     const output = index === 0 ? 'cpu' : undefined;
     const load = { rounds, layers, gpuLayers: 0, output, extentBytes: DEFAULT_EXTENT_BYTES } as const;
-    const choices = turnChoices(costs, device, load);
+    const choices = managedWindows(costs, device, load);
     const found = choices.find(({ residence }) => residence !== 'faulted') ?? choices[0];
     return found?.policy ?? NO_WEIGHTS_POLICY;
   };

@@ -1,22 +1,18 @@
 import type { RingCosts } from '../../cost/ring-costs.ts';
 import { minPlus } from './min-plus.ts';
 
-/** A device that is taken, with its window; the head comes first, even without layers. */
-export interface TakenWindow {
-  readonly device: number;
-  readonly layers: number;
-}
-
 export interface BestWindows {
-  /** Of all devices and hops, for a token. */
+  /** Seconds of all devices and hops for a token. */
   readonly seconds: number;
-  readonly windows: readonly TakenWindow[];
+  /** The devices of the ring by index, each with the layers of its window; the head comes first, even without layers. */
+  readonly windows: readonly { readonly device: number; readonly layers: number }[];
 }
 
 /**
- * The windows with the least sum of one function per device and of the hops between neighbours, over all windows that
- * fill `rounds` rounds: a dynamic program over the devices in ring order, whose state is the last device taken and the
- * layers so far. O(M L log L) with one link for all, O(M² L) where every pair has its own.
+ * The windows with the least sum of seconds per device and of the hops between neighbours, over all windows that fill
+ * `rounds` rounds: where `optimal` finds the windows. A dynamic program over the devices in ring order, whose state is
+ * the last device with layers and the layers so far. With M devices and L layers: O(M L log L) with one link for all,
+ * O(M² L) where every pair of devices has its own.
  * @param tables seconds of each device by window size (index w from 0), without links
  * @returns undefined if every sum is infinite
  */
@@ -73,7 +69,7 @@ export function bestWindows(
     }
   }
   if (best === Number.POSITIVE_INFINITY) return undefined;
-  const taken: TakenWindow[] = [];
+  const taken: { device: number; layers: number }[] = [];
   let layers = total;
   for (let device = last; device > 0; ) {
     const at = device * width + layers;
@@ -84,7 +80,7 @@ export function bestWindows(
   return { seconds: best, windows: [{ device: 0, layers }, ...taken] };
 }
 
-/** Least seconds to hand over to `device` with l layers behind, and from which device, by the links there are. */
+/** Least seconds until a token with l layers done reaches `device`, and the device that it comes from. */
 function arrivals(costs: RingCosts, byLast: readonly Float64Array[], device: number, rounds: number) {
   const width = byLast[0]?.length ?? 0;
   const seconds = new Float64Array(width).fill(Number.POSITIVE_INFINITY);

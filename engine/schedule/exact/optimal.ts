@@ -3,7 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
 import { divisors, noPlan, type Scheduled, type SchedulingProblem, worthwhilePrefetch } from '../scheduler.ts';
 import { bestWindows } from './best-windows.ts';
-import { type WindowChoices, windowSplit, windowTable } from './window-table.ts';
+import { type WindowTableOptions, windowSplit, windowTable } from './window-table.ts';
 
 export interface OptimalOptions {
   /** `any`: the output layer runs on the head's CPU or GPU; `cpu`: on its CPU (prima.cpp Eq. 12). */
@@ -18,8 +18,8 @@ export interface OptimalOptions {
  * The exact optimum of the layer-to-device assignment (prima.cpp Eqs. 1–5 with Eqs. 11–19 as they stand, maxima
  * included): rounds, devices, windows and GPU layers that minimise the predicted TPOT.
  *
- * For given rounds the time is a sum of one function per device, coupled by Σw = L/k and by the hops between
- * neighbours: see bestWindows.
+ * For given rounds the time is a sum of one function per device (windowTable), coupled by Σw = L/k and by the hops
+ * between neighbours; bestWindows minimises it.
  *
  * Of all rounds only k = 1 has to be searched: a plan of k rounds with windows w and GPU layers n becomes a plan of one
  * round with k·w and k·n, which holds and reloads the same, and pays each hop and copy once instead of k times.
@@ -36,7 +36,7 @@ export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}
     );
   }
   const costs = createRingCosts(belief, model, workload, runtime);
-  const choices = (index: number): WindowChoices => ({
+  const choices = (index: number): WindowTableOptions => ({
     rounds,
     reclaim,
     outputs: index > 0 ? undefined : output === 'any' && costs.devices[0]?.gpu !== undefined ? ['cpu', 'gpu'] : ['cpu'],

@@ -13,7 +13,7 @@ export interface WindowSplit {
   readonly output: ProcessorKind | undefined;
 }
 
-export interface WindowChoices {
+export interface WindowTableOptions {
   readonly rounds: number;
   readonly reclaim: ReclaimPolicy;
   /** Processors that the head's output layer may run on; undefined for other devices. */
@@ -21,10 +21,10 @@ export interface WindowChoices {
 }
 
 /**
- * Seconds per token of one device by window size (index w from 0), without its links, each at its best split; infinite
- * where it can't be. A window of no layers costs a head its output layer, other devices nothing.
+ * Seconds per token of one device by window size (index w from 0), without its links, each at its best split between GPU
+ * and CPU; infinite where memory is too small. An empty window costs the head its output layer, other devices nothing.
  */
-export function windowTable(costs: RingCosts, device: DeviceCosts, choices: WindowChoices): Float64Array {
+export function windowTable(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions): Float64Array {
   const seconds = new Float64Array(costs.layers / choices.rounds + 1).fill(Number.POSITIVE_INFINITY);
   for (const output of choices.outputs ?? NO_OUTPUT) {
     const search = createSearch(costs, device, choices, output);
@@ -37,11 +37,11 @@ export function windowTable(costs: RingCosts, device: DeviceCosts, choices: Wind
   return seconds;
 }
 
-/** The split behind one entry of the table. */
+/** The split that gives one entry of the table. */
 export function windowSplit(
   costs: RingCosts,
   device: DeviceCosts,
-  choices: WindowChoices,
+  choices: WindowTableOptions,
   window: number,
 ): WindowSplit {
   let best: WindowSplit = { seconds: Number.POSITIVE_INFINITY, gpuLayers: 0, output: undefined };
@@ -75,7 +75,7 @@ interface Search {
 function createSearch(
   costs: RingCosts,
   device: DeviceCosts,
-  { rounds, reclaim }: WindowChoices,
+  { rounds, reclaim }: WindowTableOptions,
   output: ProcessorKind | undefined,
 ): Search {
   const perLayer = (costs.layerBytes + costs.kvBytes) * rounds;
@@ -127,7 +127,7 @@ function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: 
   return deviceSeconds(costs, device, load, windowsOf(costs, rounds, window), reclaim);
 }
 
-/** Visits of a token: one per round, but a device that holds all layers has no ring to go around (see ringPlan). */
+/** How often a token runs the window: once per round, but once in all on a device that holds all layers (see ringPlan). */
 function windowsOf({ layers }: RingCosts, rounds: number, window: number): number {
   if (window === 0) return 0;
   return window * rounds === layers ? 1 : rounds;

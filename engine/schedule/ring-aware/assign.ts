@@ -3,22 +3,15 @@ import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import { type BestWindows, bestWindows } from '../exact/best-windows.ts';
 import { passSeconds, type RingBounds, ringSeconds } from './ring-seconds.ts';
-import { type Turns, turnChoices } from './windows.ts';
-
-/** A device's window in every round and how it has its weights. */
-export interface AssignedTurns extends Turns {
-  readonly device: number;
-  /** w */
-  readonly layers: number;
-}
+import { type ManagedWindow, managedWindows } from './windows.ts';
 
 export interface RingAwareAssignment {
   readonly rounds: number;
   /** Where the head runs the output layer. */
   readonly output: ProcessorKind;
   /** In ring order, the head first, even without layers. */
-  readonly turns: readonly AssignedTurns[];
-  /** Predicted TPOT. */
+  readonly windows: readonly ManagedWindow[];
+  /** Predicted TPOT, seconds. */
   readonly seconds: number;
 }
 
@@ -26,28 +19,28 @@ export interface AssignmentProblem {
   readonly costs: RingCosts;
   readonly rounds: number;
   readonly output: ProcessorKind;
-  /** Granularity of the page cache, see TurnLoad. */
+  /** Granularity of the page cache, see WindowLoad. */
   readonly extentBytes: number;
 }
 
 /**
- * The assignment with the least TPOT (ringSeconds over turnChoices) for given rounds: exact.
+ * The assignment with the least TPOT (ringSeconds over managedWindows) for given rounds: exact.
  *
- * For a given choice of the head, the time depends on the others by the sum of their seconds and by the longest of their
- * rounds, which is one of finitely many values. Under a bound on it every device keeps the choices within, and a dynamic
- * program finds the least sum (bestWindows). The sum falls as the bound rises: a binary search over the values finds the
- * few bounds at which the time can be least. Choices of the head are taken by rising lower bound, until none can be
- * better.
- * @returns undefined if there is none
+ * For a given window of the head, the time depends on the other devices by the sum of their seconds and by the longest of
+ * their rounds, which is one of finitely many values. Under a bound on it every device keeps the windows within, and a
+ * dynamic program finds the least sum (bestWindows). The sum falls as the bound rises: a binary search over the values
+ * finds the few bounds at which the time can be least. Windows of the head are tried by rising lower bound, until none
+ * can be better.
+ * @returns undefined if no assignment fits
  */
-export function assignTurns(problem: AssignmentProblem): RingAwareAssignment | undefined {
+export function assignWindows(problem: AssignmentProblem): RingAwareAssignment | undefined {
   const { rounds, output } = problem;
   const others = createOthers(problem);
   const loosest = others.bounds.length - 1;
-  const heads = headChoices(problem)
+  const heads = headWindows(problem)
     .map((head) => ({ head, least: timeWith(problem, others, head, loosest, head.roundSeconds) }))
     .sort((one, other) => one.least - other.least);
-  let best: { readonly head: AssignedTurns; readonly bound: number; readonly seconds: number } | undefined;
+  let best: { readonly head: ManagedWindow; readonly bound: number; readonly seconds: number } | undefined;
   for (const { head, least } of heads) {
     if (least >= (best?.seconds ?? Number.POSITIVE_INFINITY)) break;
     for (const bound of promisingBounds(problem, others, head)) {
@@ -57,33 +50,34 @@ export function assignTurns(problem: AssignmentProblem): RingAwareAssignment | u
   }
   if (best === undefined) return undefined;
   const { head, bound, seconds } = best;
-  const windows = others.least(head.layers, bound)?.windows.slice(1) ?? [];
-  const turns = windows.map(({ device, layers }) => others.turns(device, layers, bound));
-  return { rounds, output, turns: [head, ...turns], seconds };
+  const found = others.least(head.layers, bound)?.windows.slice(1) ?? [];
+  const windows = found.map(({ device, layers }) => others.window(device, layers, bound));
+  return { rounds, output, windows: [head, ...windows], seconds };
 }
 
-/** All devices but the head. */
+/** All devices but the head. A bound is an index into `bounds`. */
 interface Others {
   /** Every value that the longest of their rounds can have, rising. */
   readonly bounds: readonly number[];
   /** The least sum of their seconds and of all hops beside a window of the head, with rounds within a bound. */
   least(headLayers: number, bound: number): BestWindows | undefined;
-  turns(device: number, layers: number, bound: number): AssignedTurns;
+  /** A device's window of so many layers with the least seconds, its round within a bound. */
+  window(device: number, layers: number, bound: number): ManagedWindow;
 }
 
 function createOthers(problem: AssignmentProblem): Others {
   const { costs, rounds } = problem;
-  const choices = costs.devices.map((_, index) => (index === 0 ? [] : choicesByWindow(problem, index)));
+  const choices = costs.devices.map((_, index) => (index === 0 ? [] : windowsByLayers(problem, index)));
   const all = choices.flat(2).map(({ roundSeconds }) => roundSeconds);
   const bounds = [...new Set([0, ...all])].sort((one, other) => one - other);
-  const within = (own: readonly Turns[], bound: number): Turns | undefined =>
+  const within = (own: readonly ManagedWindow[], bound: number): ManagedWindow | undefined =>
     own.findLast(({ roundSeconds }) => roundSeconds <= (bounds[bound] as number));
   const tables = bounds.map((): Float64Array[] | undefined => undefined);
   const tablesOf = (bound: number): Float64Array[] => {
     const known = tables[bound];
     if (known !== undefined) return known;
-    const made = choices.map((windows) =>
-      Float64Array.from(windows, (own) => within(own, bound)?.seconds ?? Number.POSITIVE_INFINITY),
+    const made = choices.map((byLayers) =>
+      Float64Array.from(byLayers, (own) => within(own, bound)?.seconds ?? Number.POSITIVE_INFINITY),
     );
     tables[bound] = made;
     return made;
@@ -100,18 +94,14 @@ function createOthers(problem: AssignmentProblem): Others {
       }
       return found.get(key);
     },
-    turns: (device, layers, bound) => ({
-      ...(within(choices[device]?.[layers] ?? [], bound) as Turns),
-      device,
-      layers,
-    }),
+    window: (device, layers, bound) => within(choices[device]?.[layers] ?? [], bound) as ManagedWindow,
   };
 }
 
 function boundsWith(
   { rounds }: AssignmentProblem,
   others: Others,
-  head: AssignedTurns,
+  head: ManagedWindow,
   bound: number,
 ): RingBounds | undefined {
   const rest = others.least(head.layers, bound);
@@ -120,11 +110,11 @@ function boundsWith(
   return { rounds, seconds: head.seconds + rest.seconds, outputSeconds: head.outputSeconds, roundSeconds };
 }
 
-/** @param roundSeconds in place of the bound's */
+/** TPOT with a window of the head, the others' rounds within a bound. @param roundSeconds used in place of the longest round */
 function timeWith(
   problem: AssignmentProblem,
   others: Others,
-  head: AssignedTurns,
+  head: ManagedWindow,
   bound: number,
   roundSeconds?: number,
 ): number {
@@ -137,7 +127,7 @@ function timeWith(
  * While the bound is below a pass of the ring, p, the time falls as it rises; from p + o on it rises. Only the bounds
  * between can be best, with the one before them and the one after.
  */
-function promisingBounds(problem: AssignmentProblem, others: Others, head: AssignedTurns): number[] {
+function promisingBounds(problem: AssignmentProblem, others: Others, head: ManagedWindow): number[] {
   const reaches = (bound: number, withOutput: boolean): boolean => {
     const bounds = boundsWith(problem, others, head, bound);
     if (bounds === undefined) return false;
@@ -152,7 +142,7 @@ function promisingBounds(problem: AssignmentProblem, others: Others, head: Assig
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** The first index below `count` from which on `holds`, by binary search; `count` if there is none. */
+/** The first index below `count` from which `holds` is true, by binary search; `count` if there is none. */
 function firstOf(count: number, holds: (index: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {
@@ -163,50 +153,48 @@ function firstOf(count: number, holds: (index: number) => boolean): number {
   return low;
 }
 
-/** Every choice of the head, for every window. */
-function headChoices(problem: AssignmentProblem): AssignedTurns[] {
-  return possibleWindows(problem).flatMap((layers) =>
-    windowChoices(problem, 0, layers).map((turns) => ({ ...turns, device: 0, layers })),
-  );
+/** Every window that the head may have, under every policy. */
+function headWindows(problem: AssignmentProblem): ManagedWindow[] {
+  return possibleLayers(problem).flatMap((layers) => windowsOf(problem, 0, layers));
 }
 
-/** For every window of another device the choices that no other beats in both times, by rising round, falling sum. */
-function choicesByWindow(problem: AssignmentProblem, index: number): Turns[][] {
-  const choices = Array.from({ length: problem.costs.layers / problem.rounds + 1 }, (): Turns[] => []);
-  for (const layers of possibleWindows(problem)) {
-    const all = windowChoices(problem, index, layers);
+/** By number of layers, the windows of another device that no other beats in both times, by rising round, falling sum. */
+function windowsByLayers(problem: AssignmentProblem, index: number): ManagedWindow[][] {
+  const found = Array.from({ length: problem.costs.layers / problem.rounds + 1 }, (): ManagedWindow[] => []);
+  for (const layers of possibleLayers(problem)) {
+    const all = windowsOf(problem, index, layers);
     all.sort((one, other) => one.roundSeconds - other.roundSeconds || one.seconds - other.seconds);
     let least = Number.POSITIVE_INFINITY;
-    choices[layers] = all.filter(({ seconds }) => {
+    found[layers] = all.filter(({ seconds }) => {
       const better = seconds < least;
       least = Math.min(least, seconds);
       return better;
     });
   }
-  return choices;
+  return found;
 }
 
-/** Windows that a device may have. A ring of one device has no second round. */
-function possibleWindows({ costs, rounds }: AssignmentProblem): number[] {
+/** Sizes that a window may have. A ring of one device has no second round. */
+function possibleLayers({ costs, rounds }: AssignmentProblem): number[] {
   const total = costs.layers / rounds;
   return Array.from({ length: rounds === 1 ? total + 1 : total }, (_, layers) => layers);
 }
 
-/** Choices for one window, over all splits between CPU and GPU. */
-function windowChoices(problem: AssignmentProblem, index: number, layers: number): Turns[] {
+/** Windows of so many layers on a device, over all splits between CPU and GPU and all policies. */
+function windowsOf(problem: AssignmentProblem, index: number, layers: number): ManagedWindow[] {
   const { costs, rounds, extentBytes } = problem;
   const device = costs.devices[index] as DeviceCosts;
   const output = index === 0 ? problem.output : undefined;
   if (output === 'gpu' && costs.outputBytes > device.gpuRoom) return [];
   const mostOnGpu = Math.min(layers, gpuLayerRoom(costs, device, output, rounds));
-  const all: Turns[] = [];
+  const all: ManagedWindow[] = [];
   for (let gpuLayers = gpuIsBetter(costs, device) ? mostOnGpu : 0; gpuLayers <= mostOnGpu; gpuLayers++) {
-    all.push(...turnChoices(costs, device, { rounds, layers, gpuLayers, output, extentBytes }));
+    all.push(...managedWindows(costs, device, { rounds, layers, gpuLayers, output, extentBytes }));
   }
   return all;
 }
 
-/** Whether every layer moved to the GPU shortens all times: it computes faster, and no longer than a layer is read. */
+/** Whether every layer moved to the GPU shortens all times: the GPU computes faster, and faster than a layer is read. */
 function gpuIsBetter(costs: RingCosts, device: DeviceCosts): boolean {
   if (device.gpuLayer > device.cpuLayer) return false;
   return device.unified || device.gpuLayer * device.reloadRate <= costs.layerBytes;

@@ -4,21 +4,21 @@ import { ringPlan } from '../../plan/ring-plan.ts';
 import type { Prefetch } from '../../plan/weights-policy.ts';
 import { optimal } from '../exact/optimal.ts';
 import { divisors, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
-import { assignTurns, type RingAwareAssignment } from './assign.ts';
+import { assignWindows, type RingAwareAssignment } from './assign.ts';
 
 export interface RingAwareOptions {
   /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
   readonly simulated?: (plan: Plan) => number;
   /** How many of the plans with the least predicted time are simulated. */
   readonly candidates?: number;
-  /** Granularity of the page cache, bytes; by it goes the memory that pinning leaves free. */
+  /** Granularity of the page cache, bytes: decides how much memory pinning leaves free. */
   readonly extentBytes?: number;
 }
 
 /** A plan that was compared with others. */
 export interface ConsideredPlan {
   readonly plan: Plan;
-  /** By assignTurns' closed form; undefined for plans of `optimal`, which reclaim otherwise. */
+  /** By assignWindows' closed form; undefined for plans of `optimal`, which reclaim otherwise. */
   readonly predictedSeconds: number | undefined;
   /** undefined without a simulation. */
   readonly simulatedSeconds: number | undefined;
@@ -28,21 +28,21 @@ export interface ConsideredPlan {
 export type RingAwareResult = Scheduled & { readonly considered: readonly ConsideredPlan[] };
 
 const DEFAULT_CANDIDATES = 10;
-/** Calibrated: as the simulator's page cache, which fits measurements on Linux 6.18 so. */
+/** Calibrated: the extents of the simulator's page cache, with which it fits measurements on Linux 6.18. */
 const DEFAULT_EXTENT_BYTES = 4 * 2 ** 20;
-/** On the extents that pinning leaves memory free for: more or less is pinned, as the simulation likes. */
+/** Factors on the extents for which pinning leaves memory free; the simulation decides which is best. */
 const EXTENT_FACTORS = [0, 0.5, 2, 8];
 
 /**
- * Rounds, devices, windows, GPU layers and pinned bytes for a ring whose devices look after their memory themselves:
- * they read the next window while others compute, keep a fixed part of their weights and give the rest back. This
- * overlap, which prima.cpp's objective leaves out (Eq. 1), is what more than one round can pay for. Every round has the
- * same windows, as in Eq. 3.
+ * Rounds, devices, windows, GPU layers and pinned bytes for a ring whose devices manage their memory themselves: they
+ * read the next window while others compute, keep a fixed part of their weights and give the rest back. prima.cpp's
+ * objective (Eq. 1) leaves out this overlap, which is what makes more than one round worthwhile. Every round has the same
+ * windows, as in Eq. 3.
  *
- * For every k the exact optimum of a closed form (assignTurns). With `simulated`, the best of these, the very best with
- * more and less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated time, so that the
- * result is never slower than `optimal`. The problem's reclaim policy matters to the latter only: here nothing is left
- * to it.
+ * For every k, assignWindows finds the exact optimum of a closed form. With `simulated`, the best of these, the very best
+ * with more and with less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated time, so
+ * that the result is never slower than `optimal`. The problem's reclaim policy matters to `optimal` only: plans of this
+ * scheduler leave nothing to reclaim.
  */
 export function ringAware(problem: SchedulingProblem, options: RingAwareOptions = {}): RingAwareResult {
   const { simulated, candidates = DEFAULT_CANDIDATES, extentBytes = DEFAULT_EXTENT_BYTES } = options;
@@ -50,7 +50,7 @@ export function ringAware(problem: SchedulingProblem, options: RingAwareOptions 
   if (reference.plan === undefined) return { ...reference, considered: [] };
   const costs = createRingCosts(problem.belief, problem.model, problem.workload, problem.runtime);
   const judge = (assignment: RingAwareAssignment): Judged => {
-    const plan = ringAwarePlan(costs, assignment);
+    const plan = planOf(costs, assignment);
     return { assignment, plan, predictedSeconds: assignment.seconds, simulatedSeconds: simulated?.(plan) };
   };
   const assignments = bestAssignments(costs, extentBytes);
@@ -59,7 +59,7 @@ export function ringAware(problem: SchedulingProblem, options: RingAwareOptions 
   const starts = assignments.slice(0, candidates).map(judge).sort(byTime);
   const { rounds, output } = (starts[0] as Judged).assignment;
   const variants = EXTENT_FACTORS.map((factor) =>
-    assignTurns({ costs, rounds, output, extentBytes: factor * extentBytes }),
+    assignWindows({ costs, rounds, output, extentBytes: factor * extentBytes }),
   )
     .filter((assignment) => assignment !== undefined)
     .map(judge);
@@ -85,7 +85,7 @@ function resultOf(considered: readonly ConsideredPlan[]): RingAwareResult {
 function bestAssignments(costs: RingCosts, extentBytes: number): RingAwareAssignment[] {
   const outputs = costs.devices[0]?.gpu === undefined ? (['cpu'] as const) : (['cpu', 'gpu'] as const);
   return divisors(costs.layers)
-    .flatMap((rounds) => outputs.map((output) => assignTurns({ costs, rounds, output, extentBytes })))
+    .flatMap((rounds) => outputs.map((output) => assignWindows({ costs, rounds, output, extentBytes })))
     .filter((assignment) => assignment !== undefined)
     .sort((one, other) => one.seconds - other.seconds);
 }
@@ -105,15 +105,9 @@ function byTime(one: ConsideredPlan, other: ConsideredPlan): number {
 }
 
 /** The plan of an assignment, with the weights policy of each device that holds layers. */
-function ringAwarePlan({ devices }: RingCosts, { rounds, output, turns }: RingAwareAssignment): Plan {
-  const named = turns.map((own) => ({ ...own, device: devices[own.device]?.name ?? '' }));
-  const plan = ringPlan({
-    scheduler: 'ring-aware',
-    head: devices[0]?.name ?? '',
-    rounds,
-    windows: named,
-    outputProcessor: output,
-  });
-  const holders = named.filter(({ layers }) => layers > 0);
+function planOf({ devices }: RingCosts, { rounds, output, windows }: RingAwareAssignment): Plan {
+  const head = devices[0]?.name ?? '';
+  const plan = ringPlan({ scheduler: 'ring-aware', head, rounds, windows, outputProcessor: output });
+  const holders = windows.filter(({ layers }) => layers > 0);
   return { ...plan, weights: Object.fromEntries(holders.map(({ device, policy }) => [device, policy])) };
 }

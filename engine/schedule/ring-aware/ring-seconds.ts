@@ -1,21 +1,21 @@
-/** What bounds a token's time in a ring, seconds: see Turns. */
+/** What bounds a token's time in a ring, seconds; see ManagedWindow. */
 export interface RingBounds {
   /** k */
   readonly rounds: number;
-  /** Around the ring, all rounds, hops and the output layer. */
+  /** The token's way around the ring: all rounds, hops and the output layer. */
   readonly seconds: number;
   readonly outputSeconds: number;
-  /** The longest of all devices. */
+  /** d: the longest `roundSeconds` of all windows. */
   readonly roundSeconds: number;
 }
 
 /**
- * TPOT of a ring whose devices read their next window while others compute. A round takes what the token needs to get
- * around, p, or what the slowest disk needs from turn to turn, d, whichever is longer; the output layer, o, lengthens the
- * last: T = (k − 1) max(p, d) + max(p + o, d).
+ * TPOT of a ring whose devices read their next window while others compute. A round takes the longer of p, the token's
+ * way around the ring, and d, what the slowest disk needs between two windows; the output layer, o, lengthens the last
+ * round: T = (k − 1) max(p, d) + max(p + o, d).
  *
- * A system that is linear over (max, +) runs at the pace of its slowest circuit, and there are the ring and each
- * device's own turns.
+ * A system that is linear over (max, +) runs at the pace of its slowest circuit; the circuits are the ring, and each
+ * device's own cycle of reading and computing.
  */
 export function ringSeconds(bounds: RingBounds): number {
   const { rounds, outputSeconds, roundSeconds } = bounds;
@@ -23,7 +23,7 @@ export function ringSeconds(bounds: RingBounds): number {
   return (rounds - 1) * Math.max(pass, roundSeconds) + Math.max(pass + outputSeconds, roundSeconds);
 }
 
-/** p: once around the ring. */
+/** p: the token's way once around the ring, seconds. */
 export function passSeconds({ rounds, seconds, outputSeconds }: RingBounds): number {
   return (seconds - outputSeconds) / rounds;
 }

@@ -1,57 +1,59 @@
 import { PAGE_TABLES } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
+import type { Window } from '../../plan/ring-plan.ts';
 import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 
 /**
- * How a device has its mapped weights at its turns: `resident`, all of them stay in memory; `prefetched`, a part is
- * pinned and the rest is read for every turn while others have theirs; `faulted`, the rest is read as it is needed.
+ * Where a device's mapped weights are when its window runs:
+ * - `resident`: all of them stay in memory;
+ * - `prefetched`: a part is pinned, and the rest is read ahead for every round while other devices compute;
+ * - `faulted`: a part is pinned, and page faults read the rest.
  */
 export type Residence = 'resident' | 'prefetched' | 'faulted';
 
-/** The turns of one device for a token, under one weights policy; seconds. */
-export interface Turns {
+/** A device's window in every round under one weights policy, and the seconds that it takes for a token. */
+export interface ManagedWindow extends Window {
   readonly residence: Residence;
-  /** n */
-  readonly gpuLayers: number;
   readonly policy: FittedPolicy;
-  /** Compute, memory, copies, and reads that nothing hides: a token has to pass through all of them. */
+  /** Compute, memory, copies, and reads that nothing hides, over all rounds: a token has to pass through them. */
   readonly seconds: number;
-  /** The part of `seconds` that is the head's at the end of a token: output layer and lookup. */
+  /** The part of `seconds` at the end of a token, on the head: output layer and lookup. */
   readonly outputSeconds: number;
-  /** From the end of a turn to the end of the next, at least, for what has to be read; 0 if it doesn't prefetch. */
+  /** Least time from the end of the window in one round to its end in the next, for its reads; 0 without prefetch. */
   readonly roundSeconds: number;
 }
 
-/** A window of a device in every round, before it is decided how it has its weights. */
-export interface TurnLoad {
-  /** k, and so the turns of a token. */
+/** A device's window in every round, before its weights policy is decided. */
+export interface WindowLoad {
+  /** k */
   readonly rounds: number;
   /** w */
   readonly layers: number;
   /** n */
   readonly gpuLayers: number;
-  /** The device is the head, and runs the output layer here. */
+  /** The processor that runs the output layer, on the head; undefined on other devices. */
   readonly output: ProcessorKind | undefined;
-  /** Granularity of the page cache: some extents are left free for what is being read. */
+  /** Granularity of the page cache, bytes: IN_FLIGHT_EXTENTS of them are left free for reads under way. */
   readonly extentBytes: number;
 }
 
-/** Calibrated: with none free the simulator's page cache thrashes, with two to four it does not. */
+/** Calibrated: with no extent free the simulator's page cache thrashes, with two to four it does not. */
 const IN_FLIGHT_EXTENTS = 4;
 
 /**
- * What a device can do about its weights, the best of each residence. With S bytes of mapped weights, of which O are the
- * head's output layer, and A bytes of memory for them:
- * - S ≤ A: they stay, and nothing is read.
- * - k > 1, and a window with the output layer is within A: P bytes stay for good (largestPinnedBytes), the output layer
- *   among them; the rest of a window is given back after its turn, and that of the next is read. Reading begins when a
- *   turn has ended, and may last to the end of the next, but for what can only be computed after the last byte.
- * - In any case: P = A, and S − P bytes of page faults, each on the token's way (prima.cpp Eq. 15). Linux and Android
- *   read ahead, so that what has come is computed while the next bytes do.
- * @returns none if KV cache and buffers exceed the RAM
+ * The window under every residence that its memory allows, each with its best policy. With S bytes of mapped weights, of
+ * which O are the head's output layer, and A bytes of memory for them:
+ * - `resident`, if S ≤ A: nothing is read.
+ * - `prefetched`, if k > 1 and one window with the output layer fits in A: P bytes stay for good (largestPinnedBytes),
+ *   the output layer among them; the rest of a window is given back after it has run, and the rest of the next is read.
+ *   Reads begin when a window has run and may last until the next has, less the time of the layers that can only be
+ *   computed after the last byte.
+ * - `faulted`, if S > A: P = A, and page faults read S − P bytes, which delays the token (prima.cpp Eq. 15). Linux and
+ *   Android read ahead, so that layers that have arrived are computed while others arrive.
+ * @returns an empty list if KV cache and buffers exceed the RAM
  */
-export function turnChoices(costs: RingCosts, device: DeviceCosts, load: TurnLoad): Turns[] {
+export function managedWindows(costs: RingCosts, device: DeviceCosts, load: WindowLoad): ManagedWindow[] {
   const { rounds, layers, gpuLayers, output, extentBytes } = load;
   const layersInRam = rounds * (layers - gpuLayers + (device.unified ? gpuLayers : 0));
   const left = device.available - device.ramBuffers - layersInRam * costs.kvBytes;
@@ -63,20 +65,20 @@ export function turnChoices(costs: RingCosts, device: DeviceCosts, load: TurnLoa
   const room = left - lookup - PAGE_TABLES * (mapped + lookup);
   const rate = device.reloadRate;
 
-  const turn = turnSeconds(device, load);
-  const outputTurn = output === undefined ? 0 : outputOn(device, output);
-  const atEnd = outputTurn + lookup / rate;
-  const common = { gpuLayers, seconds: rounds * turn + atEnd, outputSeconds: atEnd };
+  const ownOutput = output === undefined ? 0 : outputOn(device, output);
+  const atEnd = ownOutput + lookup / rate;
+  const window: Window = { device: device.name, layers, gpuLayers };
+  const common = { ...window, seconds: rounds * windowSeconds(device, load) + atEnd, outputSeconds: atEnd };
   if (mapped <= room) return [{ ...common, roundSeconds: 0, residence: 'resident', policy: NO_WEIGHTS_POLICY }];
 
   const usable = room - IN_FLIGHT_EXTENTS * extentBytes;
   const kept = largestPinnedBytes({ rounds: 1, mapped, room: usable });
   const missingOutput = Math.max(0, outputBytes - kept);
-  const outputWait = faultSeconds(device, missingOutput, outputBytes, outputTurn);
+  const outputWait = faultSeconds(device, missingOutput, outputBytes, ownOutput);
   const windowWait = faultSeconds(device, mapped - kept - missingOutput, windows, rounds * ramSeconds(device, load));
-  const choices: Turns[] = [
+  const choices: ManagedWindow[] = [
     {
-      gpuLayers,
+      ...window,
       residence: 'faulted',
       policy: kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
       seconds: common.seconds + windowWait + outputWait,
@@ -97,28 +99,28 @@ export function turnChoices(costs: RingCosts, device: DeviceCosts, load: TurnLoa
   return choices;
 }
 
-/** How much longer a computation of so many seconds takes if `missing` of its `bytes` are page faults. */
+/** Seconds by which a computation of `seconds` takes longer if page faults read `missing` of its `bytes`. */
 function faultSeconds(device: DeviceCosts, missing: number, bytes: number, seconds: number): number {
   const reading = missing / device.reloadRate;
   const readsAhead = device.kind === 'linux' || device.kind === 'android';
   return readsAhead && missing > 0 ? Math.max(0, reading - (missing / bytes) * seconds) : reading;
 }
 
-/** Compute and memory of a turn's layers that lie in RAM. */
-function ramSeconds(device: DeviceCosts, { layers, gpuLayers }: TurnLoad): number {
+/** Seconds of the window's layers in RAM, compute and memory, in one round. */
+function ramSeconds(device: DeviceCosts, { layers, gpuLayers }: WindowLoad): number {
   const onGpu = device.unified && gpuLayers > 0 ? gpuLayers * device.gpuLayer : 0;
   return (layers - gpuLayers) * device.cpuLayer + onGpu;
 }
 
-/** Compute, memory and copies of one turn. */
-function turnSeconds(device: DeviceCosts, { layers, gpuLayers }: TurnLoad): number {
+/** Seconds of the window in one round: compute, memory and copies. */
+function windowSeconds(device: DeviceCosts, { layers, gpuLayers }: WindowLoad): number {
   if (layers === 0) return 0;
   const onGpu = gpuLayers === 0 ? 0 : gpuLayers * device.gpuLayer;
   return (layers - gpuLayers) * device.cpuLayer + onGpu + device.windowCopy;
 }
 
-/** What is left of a turn when the last mapped layer has arrived: it, and on a GPU of its own the layers there. */
-function secondsAfterLastByte(device: DeviceCosts, { gpuLayers }: TurnLoad): number {
+/** Seconds that remain when the last mapped layer has arrived: that layer, and those on a GPU with its own memory. */
+function secondsAfterLastByte(device: DeviceCosts, { gpuLayers }: WindowLoad): number {
   if (gpuLayers === 0) return device.cpuLayer + device.windowCopy;
   if (device.unified) return device.gpuLayer + device.windowCopy;
   return device.cpuLayer + gpuLayers * device.gpuLayer + device.windowCopy;

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { deviceSeconds } from '../../../engine/cost/device-seconds.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../../engine/cost/ring-costs.ts';
 import type { ProcessorKind } from '../../../engine/hardware/device.ts';
-import { type WindowChoices, windowSplit, windowTable } from '../../../engine/schedule/exact/window-table.ts';
+import { type WindowTableOptions, windowSplit, windowTable } from '../../../engine/schedule/exact/window-table.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { randomRings } from '../../support/random-ring.ts';
@@ -16,10 +16,13 @@ const NEVER = Number.POSITIVE_INFINITY;
 const PC: ToyDevice = { name: 'pc', cpuLayer: 1, available: 20, reloadRate: 1 };
 
 /** The best windows of 0 to 4 layers: seconds, and GPU layers. */
-function tableOf(device: ToyDevice, given: Partial<WindowChoices> = {}): { seconds: number[]; gpuLayers: number[] } {
+function tableOf(
+  device: ToyDevice,
+  given: Partial<WindowTableOptions> = {},
+): { seconds: number[]; gpuLayers: number[] } {
   const costs = toyRing(4, 0, [device]);
   const [only] = costs.devices as readonly [DeviceCosts];
-  const choices: WindowChoices = { rounds: 1, reclaim: 'overflow', outputs: undefined, ...given };
+  const choices: WindowTableOptions = { rounds: 1, reclaim: 'overflow', outputs: undefined, ...given };
   const seconds = [...windowTable(costs, only, choices)];
   return {
     seconds,
@@ -63,7 +66,7 @@ test('a slower GPU of a head: reloads up to the size of the lookup cost nothing,
     ...toyRing(8, 0, [{ name: 'pc', cpuLayer: 1, gpuLayer: 5, available: 40, gpuRoom: 100, reloadRate: 1 }]),
     embeddingRowBytes: 40,
   };
-  const choices: WindowChoices = { rounds: 1, reclaim: 'overflow', outputs: ['cpu'] };
+  const choices: WindowTableOptions = { rounds: 1, reclaim: 'overflow', outputs: ['cpu'] };
   const best = windowSplit(costs, costs.devices[0] as DeviceCosts, choices, 8);
   assert.equal(best, { seconds: 64, gpuLayers: 4, output: 'cpu' });
 });
@@ -79,7 +82,7 @@ test('VRAM that layers fill to the last byte holds them, and a rounding error le
     const gpuLayersIn = (gpuRoom: number): number => {
       const pc = { name: 'pc', cpuLayer: 2, gpuLayer: 1, available: 1e12, gpuRoom, reloadRate: 1 };
       const costs = { ...toyRing(40 * rounds, 0, [pc]), layerBytes: layer, outputBytes: output };
-      const choices: WindowChoices = { rounds, reclaim: 'overflow', outputs: ['gpu'] };
+      const choices: WindowTableOptions = { rounds, reclaim: 'overflow', outputs: ['gpu'] };
       return windowSplit(costs, costs.devices[0] as DeviceCosts, choices, 40).gpuLayers;
     };
     const full = layers * rounds * layer + output;
@@ -90,7 +93,7 @@ test('VRAM that layers fill to the last byte holds them, and a rounding error le
 });
 
 /** The least seconds by trying every n and every place of the output layer. */
-function tried(costs: RingCosts, device: DeviceCosts, choices: WindowChoices, window: number): number {
+function tried(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions, window: number): number {
   const { rounds } = choices;
   if (window === 0 && choices.outputs === undefined) return 0;
   let least = NEVER;
@@ -121,7 +124,7 @@ test('the closed form equals trying every split, for every device, window and nu
       if (device.gpu !== undefined && device.gpuLayer > device.cpuLayer) slowerGpus += 1;
       const processors: ProcessorKind[] = device.gpu === undefined ? ['cpu'] : ['cpu', 'gpu'];
       for (const rounds of divisors(model.layers)) {
-        const choices: WindowChoices = { rounds, reclaim, outputs: index === 0 ? processors : undefined };
+        const choices: WindowTableOptions = { rounds, reclaim, outputs: index === 0 ? processors : undefined };
         const table = windowTable(costs, device, choices);
         table.forEach((seconds, window) => {
           entries += 1;

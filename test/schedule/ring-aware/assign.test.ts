@@ -3,18 +3,17 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { gpuLayerRoom } from '../../../engine/cost/gpu-layer-room.ts';
 import { createRingCosts, type DeviceCosts } from '../../../engine/cost/ring-costs.ts';
-import { type AssignmentProblem, assignTurns } from '../../../engine/schedule/ring-aware/assign.ts';
+import { type AssignmentProblem, assignWindows } from '../../../engine/schedule/ring-aware/assign.ts';
 import { ringSeconds } from '../../../engine/schedule/ring-aware/ring-seconds.ts';
-import { type Turns, turnChoices } from '../../../engine/schedule/ring-aware/windows.ts';
+import { type ManagedWindow, managedWindows } from '../../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../../engine/schedule/scheduler.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { randomRings } from '../../support/random-ring.ts';
 import { toyRing } from '../../support/toy-ring.ts';
 
-/** A device with its window. */
-interface Member extends Turns {
-  readonly device: number;
-  readonly layers: number;
+/** A window with its device's place in the ring. */
+interface Member extends ManagedWindow {
+  readonly place: number;
 }
 
 /** The least time of all assignments there are; infinite if there is none. */
@@ -22,14 +21,11 @@ function bruteForce(problem: AssignmentProblem): number {
   const { costs, rounds } = problem;
   let least = Number.POSITIVE_INFINITY;
   for (const members of everyRing(problem, 0, costs.layers / rounds)) {
-    const [head, ...others] = members.filter(({ device, layers }) => device === 0 || layers > 0) as [
-      Member,
-      ...Member[],
-    ];
+    const [head, ...others] = members.filter(({ place, layers }) => place === 0 || layers > 0) as [Member, ...Member[]];
     const holders = members.filter(({ layers }) => layers > 0);
     if (rounds > 1 && holders.length === 1) continue;
     const ring = [head, ...others];
-    const hops = ring.map(({ device }, index) => costs.hop(device, (ring[index + 1] ?? head).device));
+    const hops = ring.map(({ place }, index) => costs.hop(place, (ring[index + 1] ?? head).place));
     const seconds = ringSeconds({
       rounds,
       seconds: sum(ring.map((member) => member.seconds)) + rounds * sum(hops),
@@ -56,7 +52,7 @@ function* everyRing(problem: AssignmentProblem, device: number, layers: number):
     const members: Member[] = [];
     for (let gpuLayers = 0; gpuLayers <= Math.min(own, room); gpuLayers++) {
       const load = { rounds, layers: own, gpuLayers, output, extentBytes };
-      members.push(...turnChoices(costs, found, load).map((turns) => ({ ...turns, device, layers: own })));
+      members.push(...managedWindows(costs, found, load).map((window) => ({ ...window, place: device })));
     }
     for (const rest of everyRing(problem, device + 1, layers - own)) {
       for (const member of members) yield [member, ...rest];
@@ -79,7 +75,7 @@ test('two rounds let one device read while the other computes', () => {
     { ...device, name: 'b' },
   ];
   const solve = (rounds: number) =>
-    assignTurns({ costs: toyRing(48, 0.25, ring), rounds, output: 'cpu', extentBytes: 0 })!;
+    assignWindows({ costs: toyRing(48, 0.25, ring), rounds, output: 'cpu', extentBytes: 0 })!;
   // One round: 8 layers are read on the token's way, each computed while it comes.
   relativelyNear(solve(1).seconds, 48 + 2 * 0.25 + 8 * (2 - 1));
   // Two: 2 (24 − 20) layers are read, 8 s a round, while a round takes 24.5 s.
@@ -93,9 +89,9 @@ test('a slow disk gets as few layers as it can read within a round', () => {
     { name: 'a', cpuLayer: 2, available: 1000, reloadRate: 5 },
     { name: 'b', cpuLayer: 1, available: 200 + PAGE_TABLES, reloadRate: 1.25 },
   ]);
-  const { turns, seconds } = assignTurns({ costs, rounds: 2, output: 'cpu', extentBytes: 0 })!;
-  const windows = turns.map(({ layers, residence }) => [layers, residence]);
-  assert.equal(windows, [
+  const { windows, seconds } = assignWindows({ costs, rounds: 2, output: 'cpu', extentBytes: 0 })!;
+  const found = windows.map(({ layers, residence }) => [layers, residence]);
+  assert.equal(found, [
     [12, 'resident'],
     [12, 'prefetched'],
   ]);
@@ -107,12 +103,12 @@ type Tally = Map<string, number>;
 
 function checkAgainstBruteForce(problem: AssignmentProblem, tally: Tally): void {
   const count = (what: string): unknown => tally.set(what, (tally.get(what) ?? 0) + 1);
-  const assignment = assignTurns(problem);
+  const assignment = assignWindows(problem);
   relativelyNear(assignment?.seconds ?? Number.POSITIVE_INFINITY, bruteForce(problem));
   if (assignment === undefined) count('none');
-  for (const residence of new Set(assignment?.turns.map((turns) => turns.residence))) count(residence);
-  const prefetching = assignment?.turns.filter((turns) => turns.residence === 'prefetched') ?? [];
-  if (prefetching.some((turns) => turns.device === 0)) count('the head prefetches');
+  for (const residence of new Set(assignment?.windows.map((window) => window.residence))) count(residence);
+  const prefetching = assignment?.windows.filter((window) => window.residence === 'prefetched') ?? [];
+  if (assignment?.windows[0]?.residence === 'prefetched') count('the head prefetches');
   if (prefetching.length > 1) count('several prefetch');
 }
 

@@ -3,33 +3,38 @@ import * as assert from 'uvu/assert';
 import type { DeviceCosts, RingCosts } from '../../../engine/cost/ring-costs.ts';
 import { pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
 import { ringSeconds } from '../../../engine/schedule/ring-aware/ring-seconds.ts';
-import { type Residence, type TurnLoad, type Turns, turnChoices } from '../../../engine/schedule/ring-aware/windows.ts';
+import {
+  type ManagedWindow,
+  managedWindows,
+  type Residence,
+  type WindowLoad,
+} from '../../../engine/schedule/ring-aware/windows.ts';
 import { near } from '../../support/near.ts';
 import { type ToyDevice, toyRing } from '../../support/toy-ring.ts';
 
 /** Layers of 10 bytes and 1 s, read at 10 bytes per second: one in a second. */
 const DEVICE: ToyDevice = { name: 'a', cpuLayer: 1, available: 0, reloadRate: 10 };
 /** Four windows of 128 layers: 5120 bytes. */
-const LOAD: TurnLoad = { rounds: 4, layers: 128, gpuLayers: 0, output: undefined, extentBytes: 0 };
+const LOAD: WindowLoad = { rounds: 4, layers: 128, gpuLayers: 0, output: undefined, extentBytes: 0 };
 /** 6 MiB per GiB of the 5120 bytes. */
 const PAGE_TABLES = 30;
 
 function choicesOf(
   device: Partial<ToyDevice>,
-  load: Partial<TurnLoad> = {},
+  load: Partial<WindowLoad> = {},
   change: Partial<DeviceCosts> = {},
-): Turns[] {
+): ManagedWindow[] {
   const ring = toyRing(512, 1, [{ ...DEVICE, ...device }]);
-  return turnChoices(ring, { ...(ring.devices[0] as DeviceCosts), ...change }, { ...LOAD, ...load });
+  return managedWindows(ring, { ...(ring.devices[0] as DeviceCosts), ...change }, { ...LOAD, ...load });
 }
 
-function the(residence: Residence, choices: readonly Turns[]): Turns {
+function the(residence: Residence, choices: readonly ManagedWindow[]): ManagedWindow {
   const found = choices.find((choice) => choice.residence === residence);
   assert.ok(found, `${residence} is not among ${choices.map((choice) => choice.residence).join(', ')}`);
   return found!;
 }
 
-function residences(choices: readonly Turns[]): Residence[] {
+function residences(choices: readonly ManagedWindow[]): Residence[] {
   return choices.map(({ residence }) => residence);
 }
 
@@ -37,6 +42,8 @@ test('weights that fit with their page tables stay, and nothing is read', () => 
   assert.equal(choicesOf({ available: 5120 + PAGE_TABLES }), [
     {
       residence: 'resident',
+      device: 'a',
+      layers: 128,
       gpuLayers: 0,
       policy: { prefetch: 'none', release: 'none' },
       seconds: 512,
@@ -47,7 +54,7 @@ test('weights that fit with their page tables stay, and nothing is read', () => 
   assert.equal(residences(choicesOf({ available: 5119 + PAGE_TABLES })), ['faulted', 'prefetched']);
 });
 
-test('a window that fits: k (S − A)/(k − 1) bytes are read behind the turns of others, the rest is pinned', () => {
+test('a window that fits: k (S − A)/(k − 1) bytes are read while others compute, the rest is pinned', () => {
   // 4/3 (5120 − 3200) = 2560 bytes: 64 s per window, and its last layer after them
   const choices = choicesOf({ available: 3200 + PAGE_TABLES });
   const prefetched = the('prefetched', choices);
@@ -66,7 +73,7 @@ test('memory for just a window pins nothing; with a byte less prefetching would 
   assert.equal(residences(choicesOf({ available: 1279 + PAGE_TABLES })), ['faulted']);
 });
 
-test('one round leaves no turn to hide reads behind', () => {
+test('one round leaves nothing to hide reads behind', () => {
   const choices = choicesOf({ available: 3200 + PAGE_TABLES }, { rounds: 1, layers: 512 });
   assert.equal(residences(choices), ['faulted']);
   near(pinnedBytesOf(choices[0]!.policy), 3200);
@@ -98,7 +105,7 @@ test('the output layer of the head stays, and a prefix of every window', () => {
   // 4 windows of 960 bytes and 1280: S = 5120, A = 3140; (4 · 3140 − 5120)/3 = 2480 stay, 660 of each window are read
   const ring: RingCosts = { ...toyRing(384, 1, [{ ...DEVICE, available: 3140 + PAGE_TABLES }]), outputBytes: 1280 };
   const head: DeviceCosts = { ...(ring.devices[0] as DeviceCosts), outputOnCpuTotal: 5 };
-  const choices = turnChoices(ring, head, { ...LOAD, layers: 96, output: 'cpu' });
+  const choices = managedWindows(ring, head, { ...LOAD, layers: 96, output: 'cpu' });
   const prefetched = the('prefetched', choices);
   near(pinnedBytesOf(prefetched.policy), 2480);
   assert.is(prefetched.seconds, 4 * 96 + 5);
@@ -111,7 +118,7 @@ test('the output layer of the head stays, and a prefix of every window', () => {
 
 test('page faults are read while what has come is computed, but not on macOS', () => {
   // 5120 − 3200 bytes of 512 s: 192 s of reading beside as many of computing; at a third of the rate 384 s more
-  const choices = (change: Partial<DeviceCosts>, reloadRate = 10): Turns =>
+  const choices = (change: Partial<DeviceCosts>, reloadRate = 10): ManagedWindow =>
     the('faulted', choicesOf({ available: 3200 + PAGE_TABLES, reloadRate }, {}, change));
   near(choices({}).seconds, 512);
   near(choices({}, 10 / 3).seconds, 512 + 384);
