@@ -15,15 +15,15 @@ import { readCount, readList } from '../engine/terminal/options.ts';
 import { createProgress } from '../engine/terminal/progress.ts';
 import { wrapText } from '../engine/terminal/table.ts';
 import { runExperiment } from './lib/cli.ts';
-import { madeModels } from './lib/measure/made-models.ts';
-import { measureCsv } from './lib/measure/measure-csv.ts';
-import { measureJson } from './lib/measure/measure-json.ts';
-import { measureReport } from './lib/measure/report.ts';
-import { type CellsRun, type CellsToRun, runCells, stepsOf } from './lib/measure/run-cells.ts';
-import { findings } from './lib/measure/summary.ts';
-import { measureText } from './lib/measure/terminal.ts';
 import { renderReport } from './lib/report.ts';
 import { checkOutput, writeFiles } from './lib/write.ts';
+import { madeModels } from './measure/made-models.ts';
+import { measureCsv } from './measure/measure-csv.ts';
+import { measureJson } from './measure/measure-json.ts';
+import { measureReport } from './measure/report.ts';
+import { type CellsRun, type CellsToRun, runCells, stepsOf } from './measure/run-cells.ts';
+import { findings } from './measure/summary.ts';
+import { measureText } from './measure/terminal.ts';
 
 interface Options {
   readonly model?: readonly string[];

@@ -1,6 +1,6 @@
-import { clusterStatements } from '../../../datasets/statements.ts';
-import { provenanceSentence, statementsTable } from '../provenance.ts';
-import type { Block, Report, Section } from '../report.ts';
+import { clusterStatements } from '../../datasets/statements.ts';
+import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
+import type { Block, Report, Section } from '../lib/report.ts';
 import { ANSWERS, type CellAnswers, type Phase } from './cell.ts';
 import { CELL_COLUMNS, cellRow, cellTones } from './cell-table.ts';
 import type { CellsRun } from './run-cells.ts';

@@ -1,5 +1,5 @@
-import { formatPercent } from '../../../engine/terminal/format.ts';
-import { formatTable } from '../../../engine/terminal/table.ts';
+import { formatPercent } from '../../engine/terminal/format.ts';
+import { formatTable } from '../../engine/terminal/table.ts';
 import { type CellAnswers, PHASES, type Phase } from './cell.ts';
 import { CELL_COLUMNS, cellRow } from './cell-table.ts';
 import { AIMS, errorsOf } from './summary.ts';

@@ -1,6 +1,6 @@
-import { formatDeviation, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
-import { errorTone } from '../error-tone.ts';
-import type { Tone } from '../report.ts';
+import { formatDeviation, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
+import { errorTone } from '../lib/error-tone.ts';
+import type { Tone } from '../lib/report.ts';
 import { ANSWERS, type CellAnswers, deviation, type Phase } from './cell.ts';
 import { AIMS } from './summary.ts';
 

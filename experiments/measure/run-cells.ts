@@ -1,9 +1,9 @@
-import type { Cluster } from '../../../engine/hardware/cluster.ts';
-import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
-import { clusterFile } from '../../../engine/profile/cluster-file.ts';
-import type { DiskMeasures } from '../../../engine/profile/disk.ts';
-import type { MemoryFacts } from '../../../engine/profile/memory/read-memory.ts';
-import type { Progress } from '../../../engine/terminal/progress.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import { clusterFile } from '../../engine/profile/cluster-file.ts';
+import type { DiskMeasures } from '../../engine/profile/disk.ts';
+import type { MemoryFacts } from '../../engine/profile/memory/read-memory.ts';
+import type { Progress } from '../../engine/terminal/progress.ts';
 import { answersOf } from './answers.ts';
 import type { CellAnswers } from './cell.ts';
 import { createRunner, type Runner, type RunnerParts } from './runner.ts';

@@ -1,4 +1,4 @@
-import { type CsvValue, toCsv } from '../csv.ts';
+import { type CsvValue, toCsv } from '../lib/csv.ts';
 import { type CellAnswers, deviation, PHASES } from './cell.ts';
 
 const HEADER = [

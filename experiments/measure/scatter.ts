@@ -1,6 +1,6 @@
-import { formatDeviation, formatSeconds } from '../../../engine/terminal/format.ts';
-import { colour, type Figure, SYMBOLS } from '../chart.ts';
-import { type DiagonalSeries, diagonalChart } from '../diagonal-chart.ts';
+import { formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
+import { colour, type Figure, SYMBOLS } from '../lib/chart.ts';
+import { type DiagonalSeries, diagonalChart } from '../lib/diagonal-chart.ts';
 import { type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
 import { AIMS, cellName } from './summary.ts';
 

@@ -1,5 +1,5 @@
-import { formatPercent } from '../../../engine/terminal/format.ts';
-import { median } from '../median.ts';
+import { formatPercent } from '../../engine/terminal/format.ts';
+import { median } from '../lib/median.ts';
 import { type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
 
 /** Errors of one answer in one phase over all cells. */

@@ -1,5 +1,5 @@
-import type { CellAnswers } from '../../../../experiments/lib/measure/cell.ts';
-import { TOY_MODEL } from '../../../support/toy-cluster.ts';
+import type { CellAnswers } from '../../../experiments/measure/cell.ts';
+import { TOY_MODEL } from '../../support/toy-cluster.ts';
 
 const sample = (median: number) => ({ median, spread: 0.01, repeats: 5 });
 

@@ -1,5 +1,5 @@
-import type { Model } from '../../../engine/model/model.ts';
-import type { Sample } from '../../../engine/profile/sample.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Sample } from '../../engine/profile/sample.ts';
 
 /** What is judged: a model on so many threads, with so many tokens of prompt. */
 export interface Cell {

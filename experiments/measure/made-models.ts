@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadCatalogue } from '../../../datasets/load.ts';
-import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
-import type { Shape } from '../../../engine/model/architecture.ts';
-import type { Mix } from '../../../engine/model/mix.ts';
-import { createProgress, type Progress } from '../../../engine/terminal/progress.ts';
+import { loadCatalogue } from '../../datasets/load.ts';
+import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
+import type { Mix } from '../../engine/model/mix.ts';
+import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 
 /** Half a billion weights, with wider heads and fewer of them than TinyLlama has. */
 const HALF_BILLION: Shape = {

@@ -1,14 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clusterFile } from '../../../../engine/profile/cluster-file.ts';
-import { deviation } from '../../../../experiments/lib/measure/cell.ts';
-import { cellRow, cellTones } from '../../../../experiments/lib/measure/cell-table.ts';
-import { measureCsv } from '../../../../experiments/lib/measure/measure-csv.ts';
-import { measureReport } from '../../../../experiments/lib/measure/report.ts';
-import { errorsOf, findings } from '../../../../experiments/lib/measure/summary.ts';
-import { renderReport } from '../../../../experiments/lib/report.ts';
-import { PROFILE } from '../../../profile/measures.ts';
-import { near } from '../../../support/near.ts';
+import { clusterFile } from '../../../engine/profile/cluster-file.ts';
+import { renderReport } from '../../../experiments/lib/report.ts';
+import { deviation } from '../../../experiments/measure/cell.ts';
+import { cellRow, cellTones } from '../../../experiments/measure/cell-table.ts';
+import { measureCsv } from '../../../experiments/measure/measure-csv.ts';
+import { measureReport } from '../../../experiments/measure/report.ts';
+import { errorsOf, findings } from '../../../experiments/measure/summary.ts';
+import { PROFILE } from '../../profile/measures.ts';
+import { near } from '../../support/near.ts';
 import { cellOf } from './answers.ts';
 
 const CELLS = [cellOf(0.0104, 0.85), cellOf(0.0093, 1.05), cellOf(0.012, 1.5, 2)];

@@ -1,11 +1,11 @@
-import { predict } from '../../../engine/cost/predict.ts';
-import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
-import type { Model } from '../../../engine/model/model.ts';
-import { createWorkload } from '../../../engine/model/workload.ts';
-import type { Plan } from '../../../engine/plan/plan.ts';
-import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { metrics } from '../../../engine/trace/metrics.ts';
-import { simulate } from '../../../simulator/simulate.ts';
+import { predict } from '../../engine/cost/predict.ts';
+import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { metrics } from '../../engine/trace/metrics.ts';
+import { simulate } from '../../simulator/simulate.ts';
 import type { Cell, Times } from './cell.ts';
 
 /** Bytes per second of a disk that takes no time: measured models lie in memory already. */

@@ -1,11 +1,11 @@
-import type { Kernels } from '../../../engine/kernels/kernels.ts';
-import { openKernels } from '../../../engine/kernels/open-kernels.ts';
-import type { Quantization } from '../../../engine/model/quantization.ts';
-import { type CpuProbes, createCpuProbes } from '../../../engine/profile/cpu-probes.ts';
-import { clockFor, type ProcessorClock, type Timing } from '../../../engine/profile/processor-clock.ts';
-import { sampleOf } from '../../../engine/profile/sample.ts';
-import { loadTransformer } from '../../../engine/runtime/load-transformer.ts';
-import type { Transformer } from '../../../engine/runtime/transformer.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Quantization } from '../../engine/model/quantization.ts';
+import { type CpuProbes, createCpuProbes } from '../../engine/profile/cpu-probes.ts';
+import { clockFor, type ProcessorClock, type Timing } from '../../engine/profile/processor-clock.ts';
+import { sampleOf } from '../../engine/profile/sample.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import type { Transformer } from '../../engine/runtime/transformer.ts';
 import type { Cell, MeasuredCell } from './cell.ts';
 
 /** What is measured on one number of threads. */
