@@ -1,4 +1,4 @@
-import { gpuPart, npuPart } from '../engine/cost/operator-cost.ts';
+import { gpuPart, npuPart } from '../engine/cost/chip/operator.ts';
 import type { SocDevice } from '../engine/hardware/soc.ts';
 import type { Operator } from '../engine/model/operators.ts';
 import { createRecorder } from '../engine/trace/recorder.ts';

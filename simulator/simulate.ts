@@ -1,4 +1,4 @@
-import { socCase } from '../engine/cost/predict-soc.ts';
+import { socCase } from '../engine/cost/chip/predict-chip.ts';
 import { cutDevices } from '../engine/cost/tensor-parallel.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';

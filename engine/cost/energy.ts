@@ -1,5 +1,5 @@
 import type { Power } from '../hardware/device.ts';
-import type { Ends } from './shared-memory.ts';
+import type { Ends } from './chip/shared-memory.ts';
 
 /** Seconds in which neither, one, or both of a chip's processors work. */
 export type StateSeconds = Readonly<Record<keyof Power, number>>;

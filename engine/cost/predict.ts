@@ -6,10 +6,10 @@ import { isWholeChip } from '../plan/is-whole-chip.ts';
 import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
-import { createRingPredictor, type RingPredictionOptions } from './predict-ring.ts';
-import { createSocPredictor } from './predict-soc.ts';
-import { createSplitPredictor, type SplitPredictionOptions } from './predict-split.ts';
+import { createSocPredictor } from './chip/predict-chip.ts';
 import { createTensorPredictor } from './predict-tensor.ts';
+import { createRingPredictor, type RingPredictionOptions } from './ring.ts';
+import { createSplitPredictor, type SplitPredictionOptions } from './split.ts';
 import { isCut } from './tensor-parallel.ts';
 
 interface PredictedPlan {

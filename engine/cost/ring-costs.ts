@@ -10,7 +10,8 @@ import {
 import { socDevice } from '../hardware/soc.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import { chipSeconds } from './chip-seconds.ts';
+import { chipSeconds } from './chip/layer.ts';
+import type { SocPhase } from './chip/phase.ts';
 import {
   embeddingRowBytes,
   type LayerSeconds,
@@ -21,7 +22,6 @@ import {
   totalLayerSeconds,
 } from './layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
-import type { SocPhase } from './soc-phase.ts';
 
 /** The numbers of one device that a ring's time is made of; seconds and bytes. */
 export interface DeviceCosts {

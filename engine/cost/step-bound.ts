@@ -1,6 +1,6 @@
 import type { SocDevice } from '../hardware/soc.ts';
-import { demandOf } from './shared-memory.ts';
-import type { StepCost } from './soc-phase.ts';
+import type { StepCost } from './chip/phase.ts';
+import { demandOf } from './chip/shared-memory.ts';
 
 /** What binds a step of a chip, arithmetic or memory: of the part, GPU's or NPU's, that ends last. */
 export function stepBound({ ends, gpu, npu }: StepCost, device: SocDevice): 'compute' | 'memory' {

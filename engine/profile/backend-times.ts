@@ -1,4 +1,4 @@
-import { checkShape, type PartShape } from '../cost/part-times.ts';
+import { checkShape, type PartShape } from '../cost/chip/part-times.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 

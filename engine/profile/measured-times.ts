@@ -1,4 +1,4 @@
-import { checkShape, type PartShape, type PartTimes, shapeText } from '../cost/part-times.ts';
+import { checkShape, type PartShape, type PartTimes, shapeText } from '../cost/chip/part-times.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Operator } from '../model/operators.ts';
 

@@ -1,6 +1,6 @@
 import { MEMORY_REGIMES, type MemoryRegime, randomCluster } from '../../datasets/random-cluster.ts';
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';

@@ -1,4 +1,4 @@
-import type { PartShape } from '../../engine/cost/part-times.ts';
+import type { PartShape } from '../../engine/cost/chip/part-times.ts';
 import { graphLengths, type SocDevice } from '../../engine/hardware/soc.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, type Operator, operatorShapes } from '../../engine/model/operators.ts';

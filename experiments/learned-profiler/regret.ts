@@ -1,5 +1,5 @@
-import type { PartTimes } from '../../engine/cost/part-times.ts';
-import { predictSoc, type SocCase, socCase } from '../../engine/cost/predict-soc.ts';
+import type { PartTimes } from '../../engine/cost/chip/part-times.ts';
+import { predictSoc, type SocCase, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';

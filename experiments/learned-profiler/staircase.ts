@@ -1,4 +1,4 @@
-import type { PartShape } from '../../engine/cost/part-times.ts';
+import type { PartShape } from '../../engine/cost/chip/part-times.ts';
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { trainNetwork } from '../../engine/profile/predicted/train-network.ts';
 import { trainTree } from '../../engine/profile/predicted/train-tree.ts';

@@ -1,5 +1,5 @@
-import { gpuTask } from '../../engine/cost/mobile-gpu.ts';
-import { npuProductSeconds } from '../../engine/cost/npu.ts';
+import { gpuTask } from '../../engine/cost/chip/gpu.ts';
+import { npuProductSeconds } from '../../engine/cost/chip/npu.ts';
 import { graphSeconds } from '../../engine/cost/npu-graph.ts';
 import type { SocDevice } from '../../engine/hardware/soc.ts';
 

@@ -1,4 +1,4 @@
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { Model } from '../../engine/model/model.ts';

@@ -1,4 +1,4 @@
-import { predictSoc, type SocCase, socCase } from '../../engine/cost/predict-soc.ts';
+import { predictSoc, type SocCase, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { graphLengths, socDevice } from '../../engine/hardware/soc.ts';

@@ -1,4 +1,4 @@
-import { predictSoc, type SocCase, socCase } from '../../engine/cost/predict-soc.ts';
+import { predictSoc, type SocCase, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';

@@ -1,4 +1,4 @@
-import type { Task } from '../../engine/cost/shared-memory.ts';
+import type { Task } from '../../engine/cost/chip/shared-memory.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import type { Process } from '../event-loop/process.ts';
 import type { ChipParts } from './shared-memory.ts';

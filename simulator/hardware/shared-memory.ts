@@ -1,4 +1,4 @@
-import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
+import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/chip/shared-memory.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { Alarm } from '../event-loop/clock.ts';
 import { Effect, type Source } from '../event-loop/effect.ts';

@@ -1,10 +1,10 @@
-import { gpuTask } from '../../engine/cost/mobile-gpu.ts';
-import { type OperatorParts, operatorParts } from '../../engine/cost/operator-cost.ts';
-import type { SocCase } from '../../engine/cost/predict-soc.ts';
-import { NO_TASK, type Task } from '../../engine/cost/shared-memory.ts';
-import { cutOf, tokensOf } from '../../engine/cost/soc-phase.ts';
-import { type SocStep, socSteps } from '../../engine/cost/soc-steps.ts';
-import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/synchronisation.ts';
+import { gpuTask } from '../../engine/cost/chip/gpu.ts';
+import { type OperatorParts, operatorParts } from '../../engine/cost/chip/operator.ts';
+import { cutOf, tokensOf } from '../../engine/cost/chip/phase.ts';
+import type { SocCase } from '../../engine/cost/chip/predict-chip.ts';
+import { NO_TASK, type Task } from '../../engine/cost/chip/shared-memory.ts';
+import { type SocStep, socSteps } from '../../engine/cost/chip/steps.ts';
+import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/chip/synchronisation.ts';
 import type { Lane } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';

@@ -1,5 +1,5 @@
 import { fitWeights } from '../../engine/cost/fit-weights.ts';
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import { chipPartitions } from '../../engine/plan/chip-partitions.ts';

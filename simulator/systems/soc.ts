@@ -1,5 +1,5 @@
 import { checkPromptLength } from '../../engine/cost/check-prompt-length.ts';
-import { createSocPredictor, type SocCase } from '../../engine/cost/predict-soc.ts';
+import { createSocPredictor, type SocCase } from '../../engine/cost/chip/predict-chip.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import { kvBytesPerToken } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, operatorShapes } from '../../engine/model/operators.ts';

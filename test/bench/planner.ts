@@ -1,5 +1,5 @@
 import { randomCluster } from '../../datasets/random-cluster.ts';
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { DeviceKind } from '../../engine/hardware/device.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { gpuPart, npuPart } from '../../engine/cost/operator-cost.ts';
+import { gpuPart, npuPart } from '../../engine/cost/chip/operator.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { createMeasuredTimes, MissingProfileError } from '../../engine/profile/measured-times.ts';

@@ -1,4 +1,4 @@
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../engine/hardware/device.ts';
 import type { Plan } from '../../engine/plan/plan.ts';

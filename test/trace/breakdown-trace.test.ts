@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Breakdown, CAUSES, type DeviceBreakdown, noSeconds } from '../../engine/cost/breakdown.ts';
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { metrics } from '../../engine/trace/metrics.ts';

@@ -1,4 +1,4 @@
-import type { PartShape } from '../../cost/part-times.ts';
+import type { PartShape } from '../../cost/chip/part-times.ts';
 
 /** A product and what it took. */
 export interface LatencySample extends PartShape {

@@ -1,4 +1,4 @@
-import { checkShape, shapeText } from '../../cost/part-times.ts';
+import { checkShape, shapeText } from '../../cost/chip/part-times.ts';
 import { InputError } from '../../input/input-error.ts';
 import { randomStream } from '../../input/random-stream.ts';
 import { type HeldOutError, heldOutError } from './held-out-error.ts';

@@ -1,4 +1,4 @@
-import { checkShape, type PartShape, type PartTimes, shapeText } from '../../cost/part-times.ts';
+import { checkShape, type PartShape, type PartTimes, shapeText } from '../../cost/chip/part-times.ts';
 import type { LatencyModel } from './latency-model.ts';
 import { extrapolation, type TrainedRange } from './trained-range.ts';
 

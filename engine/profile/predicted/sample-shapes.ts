@@ -1,4 +1,4 @@
-import { checkShape, type PartShape } from '../../cost/part-times.ts';
+import { checkShape, type PartShape } from '../../cost/chip/part-times.ts';
 import { randomStream } from '../../input/random-stream.ts';
 
 /** What shapes are drawn from. */

@@ -1,7 +1,7 @@
 import { env, ready, setBackend, tensor2d, tidy, train } from '@tensorflow/tfjs-core';
 import '@tensorflow/tfjs-backend-cpu';
 import { initializers, layers, type Sequential, sequential } from '@tensorflow/tfjs-layers';
-import type { PartShape } from '../../cost/part-times.ts';
+import type { PartShape } from '../../cost/chip/part-times.ts';
 import { type LatencyModel, type LatencySample, latencyFeatures } from './latency-model.ts';
 
 export interface NetworkOptions {

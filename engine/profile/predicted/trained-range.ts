@@ -1,4 +1,4 @@
-import type { PartShape } from '../../cost/part-times.ts';
+import type { PartShape } from '../../cost/chip/part-times.ts';
 
 /** The smallest and the largest of each size among the samples of a regression. */
 export type TrainedRange = Readonly<Record<keyof PartShape, readonly [least: number, most: number]>>;

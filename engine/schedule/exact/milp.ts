@@ -1,5 +1,5 @@
-import { createRingPredictor } from '../../cost/predict-ring.ts';
 import type { ReclaimPolicy } from '../../cost/reclaim.ts';
+import { createRingPredictor } from '../../cost/ring.ts';
 import { createRingCosts } from '../../cost/ring-costs.ts';
 import type { Cluster } from '../../hardware/cluster.ts';
 import type { Plan } from '../../plan/plan.ts';

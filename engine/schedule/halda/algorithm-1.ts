@@ -1,7 +1,7 @@
-import { type DeviceSet, layerWithKv, overloadSet, overloads, type VectorForm, vectorForm } from '../../cost/lda.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { IntegerSolver } from '../integer-solver.ts';
 import { divisors, type NoPlan, noPlan } from '../scheduler.ts';
+import { type DeviceSet, layerWithKv, overloadSet, overloads, type VectorForm, vectorForm } from './lda.ts';
 import type { HaldaOptions } from './options.ts';
 import { haldaGpuRoom, haldaProgram } from './program.ts';
 

@@ -1,7 +1,7 @@
 import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
-import { layerWithKv, type VectorForm } from '../../cost/lda.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { IntegerProgram, ProgramColumn, ProgramRow } from '../integer-solver.ts';
+import { layerWithKv, type VectorForm } from './lda.ts';
 
 export interface HaldaProgramParts {
   readonly costs: RingCosts;

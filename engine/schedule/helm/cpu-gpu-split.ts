@@ -1,5 +1,5 @@
 import type { Breakdown, Infeasibility } from '../../cost/breakdown.ts';
-import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/predict-split.ts';
+import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/split.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import type { Shape } from '../../model/architecture.ts';

@@ -1,6 +1,6 @@
 import { totalSeconds } from '../../cost/breakdown.ts';
-import { type SplitPredictionOptions, stageSeconds, wayBetween } from '../../cost/predict-split.ts';
 import { activationBytes, checkEfficiencies, headSeconds, ROOFLINE_RUNTIME } from '../../cost/roofline.ts';
+import { type SplitPredictionOptions, stageSeconds, wayBetween } from '../../cost/split.ts';
 import { splitMemory } from '../../cost/split-memory.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import type { Place, Plan } from '../../plan/plan.ts';

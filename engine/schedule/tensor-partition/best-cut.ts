@@ -4,9 +4,9 @@ import {
   type OperatorParts,
   operatorCost,
   operatorParts,
-} from '../../cost/operator-cost.ts';
-import type { PartTimes } from '../../cost/part-times.ts';
-import { handOverSeconds } from '../../cost/synchronisation.ts';
+} from '../../cost/chip/operator.ts';
+import type { PartTimes } from '../../cost/chip/part-times.ts';
+import { handOverSeconds } from '../../cost/chip/synchronisation.ts';
 import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
 import type { Operator } from '../../model/operators.ts';
 import {

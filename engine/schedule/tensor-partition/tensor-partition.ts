@@ -1,5 +1,5 @@
-import type { PartTimes } from '../../cost/part-times.ts';
-import { phaseCost, type SocPhase } from '../../cost/soc-phase.ts';
+import type { PartTimes } from '../../cost/chip/part-times.ts';
+import { phaseCost, type SocPhase } from '../../cost/chip/phase.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
 import { type SocDevice, socDevice } from '../../hardware/soc.ts';

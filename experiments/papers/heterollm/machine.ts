@@ -1,5 +1,5 @@
+import { predictSoc, type SocCase, socCase } from '../../../engine/cost/chip/predict-chip.ts';
 import { energyOf } from '../../../engine/cost/energy.ts';
-import { predictSoc, type SocCase, socCase } from '../../../engine/cost/predict-soc.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
 import { socDevice } from '../../../engine/hardware/soc.ts';

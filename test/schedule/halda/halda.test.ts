@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomCluster } from '../../../datasets/random-cluster.ts';
-import { createRingPredictor } from '../../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../../engine/cost/ring.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { planShares } from '../../../engine/plan/plan.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { operatorCost, operatorParts } from '../../../engine/cost/operator-cost.ts';
+import { operatorCost, operatorParts } from '../../../engine/cost/chip/operator.ts';
 import { graphLengths } from '../../../engine/hardware/soc.ts';
 import type { Operator } from '../../../engine/model/operators.ts';
 import { GPU_ONLY, type Synchronisation } from '../../../engine/plan/tensor-partition.ts';

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { add, diag, multiply } from 'mathjs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deviceSeconds } from '../../engine/cost/device-seconds.ts';
-import { type DeviceSet, overloadSet, overloads, vectorForm } from '../../engine/cost/lda.ts';
-import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
-import { toyRing } from '../support/toy-ring.ts';
+import { deviceSeconds } from '../../../engine/cost/device-seconds.ts';
+import type { DeviceCosts, RingCosts } from '../../../engine/cost/ring-costs.ts';
+import { type DeviceSet, overloadSet, overloads, vectorForm } from '../../../engine/schedule/halda/lda.ts';
+import { toyRing } from '../../support/toy-ring.ts';
 
 /** One device of every kind; 12 layers of 10 bytes, hop 0.5 s. */
 const RING: RingCosts = {

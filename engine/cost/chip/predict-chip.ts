@@ -1,11 +1,11 @@
-import type { Cluster } from '../hardware/cluster.ts';
-import { type SocDevice, socDevice } from '../hardware/soc.ts';
-import { InputError } from '../input/input-error.ts';
-import { kvBytesPerToken, type Model } from '../model/model.ts';
-import type { Workload } from '../model/workload.ts';
-import { isWholeChip } from '../plan/is-whole-chip.ts';
-import type { Plan } from '../plan/plan.ts';
-import type { TensorPartition } from '../plan/tensor-partition.ts';
+import type { Cluster } from '../../hardware/cluster.ts';
+import { type SocDevice, socDevice } from '../../hardware/soc.ts';
+import { InputError } from '../../input/input-error.ts';
+import { kvBytesPerToken, type Model } from '../../model/model.ts';
+import type { Workload } from '../../model/workload.ts';
+import { isWholeChip } from '../../plan/is-whole-chip.ts';
+import type { Plan } from '../../plan/plan.ts';
+import type { TensorPartition } from '../../plan/tensor-partition.ts';
 import {
   type Breakdown,
   infeasibility,
@@ -13,11 +13,11 @@ import {
   type Seconds,
   type StageBreakdown,
   totalSeconds,
-} from './breakdown.ts';
-import { energyOf } from './energy.ts';
-import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
-import { type PhaseCost, phaseCost, type StepCost } from './soc-phase.ts';
-import { stepBound } from './step-bound.ts';
+} from '../breakdown.ts';
+import { energyOf } from '../energy.ts';
+import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
+import { stepBound } from '../step-bound.ts';
+import { type PhaseCost, phaseCost, type StepCost } from './phase.ts';
 
 /** A chip that runs a model by a plan that cuts its operators. */
 export interface SocCase {

@@ -1,5 +1,5 @@
-import { InputError } from '../input/input-error.ts';
-import type { Operator } from '../model/operators.ts';
+import { InputError } from '../../input/input-error.ts';
+import type { Operator } from '../../model/operators.ts';
 
 /**
  * Seconds of a processor's part of an operator, alone on the chip: the profiler of HeteroLLM's solver (4.3). Where none is

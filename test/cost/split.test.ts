@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Breakdown } from '../../engine/cost/breakdown.ts';
 import { predict } from '../../engine/cost/predict.ts';
-import { createSplitPredictor, type SplitPredictionOptions } from '../../engine/cost/predict-split.ts';
+import { createSplitPredictor, type SplitPredictionOptions } from '../../engine/cost/split.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { createModel } from '../../engine/model/model.ts';

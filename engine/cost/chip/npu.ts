@@ -1,4 +1,4 @@
-import type { NpuArray } from '../hardware/device.ts';
+import type { NpuArray } from '../../hardware/device.ts';
 
 /** A product [M, N] × [N, K]: rows M, inner N, columns K. On an NPU the right operand stands still in the array. */
 export interface MatrixProduct {

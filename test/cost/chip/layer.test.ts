@@ -1,14 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chipSeconds } from '../../engine/cost/chip-seconds.ts';
-import { totalLayerSeconds } from '../../engine/cost/layer-seconds.ts';
-import { predictSoc } from '../../engine/cost/predict-soc.ts';
-import { createRingCosts } from '../../engine/cost/ring-costs.ts';
-import { createWorkload } from '../../engine/model/workload.ts';
-import { GPU_ONLY, type OperatorCut, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
-import { near } from '../support/near.ts';
-import { TOY_RUNTIME, toyCluster, toyDevice } from '../support/toy-cluster.ts';
-import { TOY_CHIP_MODEL, TOY_SOC, toyChip } from '../support/toy-soc.ts';
+import { chipSeconds } from '../../../engine/cost/chip/layer.ts';
+import { predictSoc } from '../../../engine/cost/chip/predict-chip.ts';
+import { totalLayerSeconds } from '../../../engine/cost/layer-seconds.ts';
+import { createRingCosts } from '../../../engine/cost/ring-costs.ts';
+import { createWorkload } from '../../../engine/model/workload.ts';
+import { GPU_ONLY, type OperatorCut, type TensorPartition } from '../../../engine/plan/tensor-partition.ts';
+import { near } from '../../support/near.ts';
+import { TOY_RUNTIME, toyCluster, toyDevice } from '../../support/toy-cluster.ts';
+import { TOY_CHIP_MODEL, TOY_SOC, toyChip } from '../../support/toy-soc.ts';
 
 const WORKLOAD = createWorkload({ promptTokens: 4, context: 20 });
 

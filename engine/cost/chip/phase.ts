@@ -1,14 +1,14 @@
-import type { SocDevice } from '../hardware/soc.ts';
-import type { Model } from '../model/model.ts';
-import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../model/operators.ts';
-import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
-import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } from './energy.ts';
-import { gpuTask, queuedSeconds } from './mobile-gpu.ts';
-import { graphSeconds } from './npu-graph.ts';
-import { operatorCost, operatorParts } from './operator-cost.ts';
+import type { SocDevice } from '../../hardware/soc.ts';
+import type { Model } from '../../model/model.ts';
+import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/operators.ts';
+import type { OperatorCut, TensorPartition } from '../../plan/tensor-partition.ts';
+import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } from '../energy.ts';
+import { graphSeconds } from '../npu-graph.ts';
+import { gpuTask, queuedSeconds } from './gpu.ts';
+import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
 import type { Ends, Task } from './shared-memory.ts';
-import { type SocStep, socSteps } from './soc-steps.ts';
+import { type SocStep, socSteps } from './steps.ts';
 
 /** One step, as often as it is there. */
 export interface StepCost {

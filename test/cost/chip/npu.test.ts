@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadCluster } from '../../datasets/load.ts';
-import { npuProductSeconds } from '../../engine/cost/npu.ts';
-import { graphSeconds } from '../../engine/cost/npu-graph.ts';
-import { socDevice } from '../../engine/hardware/soc.ts';
-import { near } from '../support/near.ts';
+import { loadCluster } from '../../../datasets/load.ts';
+import { npuProductSeconds } from '../../../engine/cost/chip/npu.ts';
+import { graphSeconds } from '../../../engine/cost/npu-graph.ts';
+import { socDevice } from '../../../engine/hardware/soc.ts';
+import { near } from '../../support/near.ts';
 
 /** A row passes through a tile in 1 s, a tile is loaded in 10 s. */
 const SPEED = { flops: 2 * 32 * 32, array: { tile: 32, tileLoad: 10 } };

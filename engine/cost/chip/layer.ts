@@ -1,9 +1,9 @@
-import { InputError } from '../input/input-error.ts';
-import type { Workload } from '../model/workload.ts';
-import { checkPromptLength } from './check-prompt-length.ts';
-import type { LayerSeconds } from './layer-seconds.ts';
-import { phaseCost, type SocPhase, type StepCost } from './soc-phase.ts';
-import { stepBound } from './step-bound.ts';
+import { InputError } from '../../input/input-error.ts';
+import type { Workload } from '../../model/workload.ts';
+import { checkPromptLength } from '../check-prompt-length.ts';
+import type { LayerSeconds } from '../layer-seconds.ts';
+import { stepBound } from '../step-bound.ts';
+import { phaseCost, type SocPhase, type StepCost } from './phase.ts';
 
 /** A chip among the devices of a ring: seconds of a layer, and of the output layer, as they are cut. */
 export interface ChipSeconds {

@@ -1,11 +1,11 @@
-import type { SocDevice } from '../hardware/soc.ts';
-import type { Operator } from '../model/operators.ts';
-import type { OperatorCut, Synchronisation } from '../plan/tensor-partition.ts';
-import { gpuTask } from './mobile-gpu.ts';
+import type { SocDevice } from '../../hardware/soc.ts';
+import type { Operator } from '../../model/operators.ts';
+import type { OperatorCut, Synchronisation } from '../../plan/tensor-partition.ts';
+import { gpuTask } from './gpu.ts';
 import { npuProductSeconds } from './npu.ts';
 import type { PartTimes } from './part-times.ts';
 import { concurrently, type Ends, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
-import { partBytes } from './soc-steps.ts';
+import { partBytes } from './steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
 
 /** The parts of a cut operator, each as it goes alone. */

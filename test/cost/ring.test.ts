@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { totalSeconds } from '../../engine/cost/breakdown.ts';
 import { deviceSeconds } from '../../engine/cost/device-seconds.ts';
 import { predict } from '../../engine/cost/predict.ts';
-import { createRingPredictor } from '../../engine/cost/predict-ring.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';

@@ -1,4 +1,4 @@
-import type { DeviceCosts, RingCosts } from './ring-costs.ts';
+import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 
 /**
  * The sets of prima.cpp 3.2: M1 macOS without Metal, M2 macOS with Metal, M3 Linux and Android, each short of RAM and

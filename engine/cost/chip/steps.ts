@@ -1,7 +1,7 @@
-import { kvBytesPerToken, type Model } from '../model/model.ts';
-import { modelOperators, type Operator } from '../model/operators.ts';
-import { attentionFlops } from './layer-seconds.ts';
-import type { KernelWork } from './mobile-gpu.ts';
+import { kvBytesPerToken, type Model } from '../../model/model.ts';
+import { modelOperators, type Operator } from '../../model/operators.ts';
+import { attentionFlops } from '../layer-seconds.ts';
+import type { KernelWork } from './gpu.ts';
 
 /** What a layer, or what follows the last, consists of: operators that are cut, and kernels that are the GPU's alone. */
 export type SocStep =

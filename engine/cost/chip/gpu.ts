@@ -1,4 +1,4 @@
-import type { GpuQueue } from '../hardware/device.ts';
+import type { GpuQueue } from '../../hardware/device.ts';
 import type { Task } from './shared-memory.ts';
 
 /** FLOPs and bytes of a kernel. */

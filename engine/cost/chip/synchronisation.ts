@@ -1,5 +1,5 @@
-import type { Soc, SynchronisationTimes } from '../hardware/device.ts';
-import type { Synchronisation } from '../plan/tensor-partition.ts';
+import type { Soc, SynchronisationTimes } from '../../hardware/device.ts';
+import type { Synchronisation } from '../../plan/tensor-partition.ts';
 
 /** T_sync and T_copy of an operator that the NPU has a part of (HeteroLLM 4.3), seconds. */
 export interface HandOver {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { concurrently, shareBandwidth, type Task } from '../../engine/cost/shared-memory.ts';
-import { near } from '../support/near.ts';
+import { concurrently, shareBandwidth, type Task } from '../../../engine/cost/chip/shared-memory.ts';
+import { near } from '../../support/near.ts';
 
 test('whoever asks for less than an equal share gets it; the others share the rest', () => {
   assert.equal(shareBandwidth([40, 10], 60), [40, 10]);
