@@ -6,7 +6,7 @@ import { memoryRatio } from './baselines/memory-ratio.ts';
 import { singleDevice } from './baselines/single-device.ts';
 import { tensorParallel } from './baselines/tensor-parallel.ts';
 import { vllm } from './baselines/vllm.ts';
-import { milp } from './exact/milp.ts';
+import { milp } from './exact/milp/milp.ts';
 import { optimal } from './exact/optimal.ts';
 import { halda } from './halda/halda.ts';
 import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda/options.ts';

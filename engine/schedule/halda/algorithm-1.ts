@@ -39,7 +39,7 @@ export interface HaldaAssignment {
 }
 
 /** Algorithm 1 (prima.cpp 3.3) for all devices of a ring; line numbers are the paper's. */
-export function haldaAssign(costs: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
+export function algorithm1(costs: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
   const devices = costs.devices.map((device) => device.name);
   const iterations: HaldaIteration[] = [];
   const forced = new Set<number>();

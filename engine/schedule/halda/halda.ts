@@ -4,7 +4,7 @@ import { ringPlan } from '../../plan/ring-plan.ts';
 import { singleDevice } from '../baselines/single-device.ts';
 import type { IntegerSolver } from '../integer-solver.ts';
 import { type NoPlan, noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
-import { type HaldaAssignment, type HaldaIteration, type HaldaSolution, haldaAssign } from './algorithm-1.ts';
+import { algorithm1, type HaldaAssignment, type HaldaIteration, type HaldaSolution } from './algorithm-1.ts';
 import { ALGORITHM_1, type HaldaOptions } from './options.ts';
 
 export type HaldaResult = Scheduled & { readonly iterations: readonly HaldaIteration[] };
@@ -30,7 +30,7 @@ export function halda(
   const iterations: HaldaIteration[] = [];
   const assign = (belief: Cluster): Candidate => {
     const costs = createRingCosts(belief, problem.model, problem.workload, problem.runtime);
-    const assignment = haldaAssign(costs, solver, options);
+    const assignment = algorithm1(costs, solver, options);
     iterations.push(...assignment.iterations);
     return { belief, assignment };
   };

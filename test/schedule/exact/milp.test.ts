@@ -6,7 +6,7 @@ import { RECLAIM_POLICIES } from '../../../engine/cost/reclaim.ts';
 import { deviceKind } from '../../../engine/hardware/device.ts';
 import { planShares } from '../../../engine/plan/plan.ts';
 import { validatePlan } from '../../../engine/plan/validate-plan.ts';
-import { milp } from '../../../engine/schedule/exact/milp.ts';
+import { milp } from '../../../engine/schedule/exact/milp/milp.ts';
 import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import {
   type IntegerSolver,

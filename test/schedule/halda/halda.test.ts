@@ -6,7 +6,7 @@ import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { planShares } from '../../../engine/plan/plan.ts';
 import { validatePlan } from '../../../engine/plan/validate-plan.ts';
-import { type HaldaIteration, haldaAssign } from '../../../engine/schedule/halda/algorithm-1.ts';
+import { algorithm1, type HaldaIteration } from '../../../engine/schedule/halda/algorithm-1.ts';
 import { halda } from '../../../engine/schedule/halda/halda.ts';
 import { ALGORITHM_1, ALGORITHM_1_REPAIRED, type HaldaOptions } from '../../../engine/schedule/halda/options.ts';
 import { type IntegerSolver, loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
@@ -44,14 +44,14 @@ test('Algorithm 1 on two CPUs, by hand', () => {
   // k=2: w > 0.75 and w ≤ 1.25: w = 1, 1 and T = 2·(1 + 5 + 1) − 3 = 11. k = 4 = L is not tried (line 3).
   // No GPU, so nothing is forced. Then w = 2, 2 gives the same sets: the end.
   // B stays overloaded although 7.5 s (w = 3, 1) would be better: the `>` row forbids it.
-  const { iterations, solution } = haldaAssign(TWO_CPUS, solver, LITERAL);
+  const { iterations, solution } = algorithm1(TWO_CPUS, solver, LITERAL);
   assert.equal(iterations.map(line), ['w=3,2 n=0,0 M4,M3 | k=1 w=2,2 n=0,0 T=10; k=2 w=1,1 n=0,0 T=11']);
   assert.is(solution?.objective, 10);
 });
 
 test('with overflow variables the same two CPUs leave B one layer', () => {
   // A: 3·1 + (30 − 25)/10 = 3.5; B: 3; hops 1: T = 7.5. k=2: A 2·1, B 2·3 + (20 − 15)/5 = 7, hops 2: T = 11.
-  const { iterations } = haldaAssign(TWO_CPUS, solver, REPAIRED);
+  const { iterations } = algorithm1(TWO_CPUS, solver, REPAIRED);
   assert.equal(iterations.map(line), ['w=3,2 n=0,0 M4,M3 | k=1 w=3,1 n=0,0 T=7.5; k=2 w=1,1 n=0,0 T=11']);
 });
 
@@ -73,7 +73,7 @@ test('calibration forces a device out of M3, by hand', () => {
   // Pass 2, both in M4 (w − n ≤ 1.5 and ≤ 4.5 at k=1): k=1: 4 + 2·2 + 1 = 9; k=2: 2·(2 + 2 + 1) = 10;
   //   k=3: A 1 GPU, B 1 CPU: 3·(1 + 4 + 1) = 18.
   // Pass 3 would have the same sets: the end.
-  const { iterations, solution } = haldaAssign(TWO_GPUS, solver, LITERAL);
+  const { iterations, solution } = algorithm1(TWO_GPUS, solver, LITERAL);
   assert.equal(iterations.map(line), [
     'w=2,5 n=0,0 M3,M4 | k=1 w=5,1 n=3,1 T=15; k=2 w=2,1 n=1,1 T=17; k=3 w=1,1 n=0,0 T=30 | force A',
     'w=2,5 n=0,0 M4,M4 | k=1 w=4,2 n=4,2 T=9; k=2 w=2,1 n=2,1 T=10; k=3 w=1,1 n=1,0 T=18',
@@ -90,10 +90,10 @@ test('no k is feasible: Algorithm 1 ends without a solution, the repair finds on
     { name: 'M', kind: 'macos-metal', cpuLayer: 2, gpuLayer: 1, available: 15, gpuRoom: 15, reloadRate: 5 },
     { name: 'C', cpuLayer: 1, available: 5, reloadRate: 0.5 },
   ]);
-  const literal = haldaAssign(ring, solver, LITERAL);
+  const literal = algorithm1(ring, solver, LITERAL);
   assert.equal(literal.iterations.map(line), ['w=3,1 n=0,0 M2,M4 | k=1 infeasible; k=2 infeasible']);
   assert.is(literal.solution, undefined);
-  const repaired = haldaAssign(ring, solver, REPAIRED);
+  const repaired = algorithm1(ring, solver, REPAIRED);
   assert.equal(repaired.iterations.map(line), ['w=3,1 n=0,0 M2,M4 | k=1 w=3,1 n=1,0 T=23; k=2 w=1,1 n=0,0 T=42']);
 });
 

@@ -1,9 +1,9 @@
-import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
-import type { IntegerProgram } from '../integer-solver.ts';
-import { divisors } from '../scheduler.ts';
+import type { DeviceCosts, RingCosts } from '../../../cost/ring-costs.ts';
+import type { IntegerProgram } from '../../integer-solver.ts';
+import { divisors } from '../../scheduler.ts';
 import { layerLimits } from './layer-limits.ts';
-import { addReloads, type Member, type MilpChoices, type RoundsBlock } from './milp-reloads.ts';
 import { type Column, createProgramBuilder, type ProgramBuilder, times } from './program-builder.ts';
+import { addReloads, type Member, type MilpChoices, type RoundsBlock } from './reloads.ts';
 
 /** The columns of one number of rounds k; all are 0 unless `chosen` is 1. */
 export interface RoundsColumns {

@@ -1,6 +1,6 @@
-import { type DeviceMemoryUse, memoryUse } from '../../cost/memory.ts';
-import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
-import type { ProcessorKind } from '../../hardware/device.ts';
+import { type DeviceMemoryUse, memoryUse } from '../../../cost/memory.ts';
+import type { DeviceCosts, RingCosts } from '../../../cost/ring-costs.ts';
+import type { ProcessorKind } from '../../../hardware/device.ts';
 
 /** How many layers a device's memories hold, over all rounds; −1 where they hold not even what goes without layers. */
 export interface LayerLimits {

@@ -1,12 +1,12 @@
-import type { ReclaimPolicy } from '../../cost/reclaim.ts';
-import { createRingPredictor } from '../../cost/ring.ts';
-import { createRingCosts } from '../../cost/ring-costs.ts';
-import type { Cluster } from '../../hardware/cluster.ts';
-import type { Plan } from '../../plan/plan.ts';
-import { ringPlan } from '../../plan/ring-plan.ts';
-import type { IntegerSolver } from '../integer-solver.ts';
-import { noPlan, type Scheduled, type SchedulingProblem, worthwhilePrefetch } from '../scheduler.ts';
-import { milpProgram, type RoundsColumns } from './milp-program.ts';
+import type { ReclaimPolicy } from '../../../cost/reclaim.ts';
+import { createRingPredictor } from '../../../cost/ring.ts';
+import { createRingCosts } from '../../../cost/ring-costs.ts';
+import type { Cluster } from '../../../hardware/cluster.ts';
+import type { Plan } from '../../../plan/plan.ts';
+import { ringPlan } from '../../../plan/ring-plan.ts';
+import type { IntegerSolver } from '../../integer-solver.ts';
+import { noPlan, type Scheduled, type SchedulingProblem, worthwhilePrefetch } from '../../scheduler.ts';
+import { milpProgram, type RoundsColumns } from './program.ts';
 
 export interface MilpOptions {
   readonly solver: IntegerSolver;

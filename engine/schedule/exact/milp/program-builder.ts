@@ -1,4 +1,4 @@
-import type { IntegerProgram, ProgramColumn, ProgramRow } from '../integer-solver.ts';
+import type { IntegerProgram, ProgramColumn, ProgramRow } from '../../integer-solver.ts';
 
 /** A variable of the program: its index among the columns. */
 export type Column = number;

@@ -1,5 +1,5 @@
-import type { ReclaimPolicy } from '../../cost/reclaim.ts';
-import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
+import type { ReclaimPolicy } from '../../../cost/reclaim.ts';
+import type { DeviceCosts, RingCosts } from '../../../cost/ring-costs.ts';
 import { layerLimits } from './layer-limits.ts';
 import { type Column, minus, type ProgramBuilder, type Term, times } from './program-builder.ts';
 
