@@ -1,5 +1,3 @@
-import { socCase } from '../engine/cost/chip/predict-chip.ts';
-import { cutDevices } from '../engine/cost/tensor-parallel.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
 import type { SimulationResult } from './result.ts';
@@ -18,8 +16,13 @@ export function simulate(parts: SimulationParts): SimulationResult {
   checkOptions(parts, cluster);
   const contextOf = (index: number): number =>
     context === 'fixed' ? workload.context : workload.promptTokens + Math.max(0, index - 1);
-  const chip = socCase(plan, cluster, model);
-  if (chip !== undefined) return simulateSoc(parts, chip, contextOf);
-  const cut = cutDevices(plan, cluster);
-  return cut === undefined ? simulateRing(parts, contextOf) : simulateTensorParallel(parts, cut, contextOf);
+  switch (plan.kind) {
+    case 'ring':
+    case 'split':
+      return simulateRing({ ...parts, plan }, contextOf);
+    case 'tensor-parallel':
+      return simulateTensorParallel({ ...parts, plan }, contextOf);
+    case 'chip':
+      return simulateSoc({ ...parts, plan }, contextOf);
+  }
 }

@@ -2,7 +2,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import type { Device } from '../hardware/device.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { TensorParallelPlan } from '../plan/plan.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -38,17 +38,17 @@ export function createTensorPredictor(
   model: Model,
   workload: Workload,
   { runtime = DEFAULT_RUNTIME }: TensorPredictionOptions = {},
-): (plan: Plan) => Breakdown {
+): (plan: TensorParallelPlan) => Breakdown {
   const costs = createRingCosts(cluster, model, workload, runtime);
   return (plan) => {
-    const members = (cutDevices(plan, cluster) ?? []).map((cut): Member => {
+    const members = cutDevices(plan, cluster).map((cut): Member => {
       const { cpu, memory } = cluster.devices[cut.index] as Device;
       const device = costs.devices[cut.index] as DeviceCosts;
       const part = { ...noSeconds(), ...partSeconds(device.cpu, cut.share, cpu.kvCopyLatency) };
       const available = device.kind === 'android' ? device.available : memory.available;
       return { ...cut, device, part, available, seconds: noSeconds() };
     });
-    addCriticalPath(members, costs, plan.allReduce ?? 'exchange');
+    addCriticalPath(members, costs, plan.allReduce);
     return breakdown(plan, members, costs, { model, runtime });
   };
 }
@@ -100,7 +100,7 @@ function latest<Item>(items: readonly Item[], value: (index: number) => number):
 }
 
 function breakdown(
-  plan: Plan,
+  plan: TensorParallelPlan,
   members: readonly Member[],
   costs: RingCosts,
   { model, runtime }: { readonly model: Model; readonly runtime: Runtime },

@@ -2,7 +2,6 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import { isWholeChip } from '../plan/is-whole-chip.ts';
 import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
@@ -10,7 +9,6 @@ import { createSocPredictor } from './chip/predict-chip.ts';
 import { createTensorPredictor } from './predict-tensor.ts';
 import { createRingPredictor, type RingPredictionOptions } from './ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './split.ts';
-import { isCut } from './tensor-parallel.ts';
 
 interface PredictedPlan {
   readonly plan: Plan;
@@ -39,11 +37,15 @@ export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;
   validatePlan(plan, truth, model);
   if (prediction.formulas === 'roofline') return createSplitPredictor(truth, model, workload, prediction)(plan);
-  if (isWholeChip(plan)) {
-    return createSocPredictor(truth, model, workload, prediction)(plan);
+  switch (plan.kind) {
+    case 'ring':
+    case 'split':
+      return createRingPredictor(truth, model, workload, prediction)(plan);
+    case 'tensor-parallel':
+      if (prediction.phase === 'prefill')
+        throw new InputError('phase', 'prefill is not predicted for plans that cut tensors; simulate them');
+      return createTensorPredictor(truth, model, workload, prediction)(plan);
+    case 'chip':
+      return createSocPredictor(truth, model, workload, prediction)(plan);
   }
-  if (isCut(plan) && prediction.phase === 'prefill')
-    throw new InputError('phase', 'prefill is not predicted for plans that cut tensors; simulate them');
-  const create = isCut(plan) ? createTensorPredictor : createRingPredictor;
-  return create(truth, model, workload, prediction)(plan);
 }

@@ -5,7 +5,7 @@ import type { Workload } from '../model/workload.ts';
 import { chipPartitions } from '../plan/chip-partitions.ts';
 import { gpuWeightBytes } from '../plan/gpu-weight-bytes.ts';
 import type { FittedPlan, Plan, Stage } from '../plan/plan.ts';
-import { stopsBetween } from '../plan/relays.ts';
+import { relaysOf, stopsBetween } from '../plan/relays.ts';
 import { NO_WEIGHTS_POLICY, pinnedBytesOf } from '../plan/weights-policy.ts';
 import {
   addSeconds,
@@ -234,7 +234,7 @@ interface RingWalk {
 function hopSeconds({ plan, parts: { indices, ring }, costs }: RingWalk, from: string, to: string): number {
   let seconds = 0;
   let at = indices.get(from) as number;
-  for (const stop of stopsBetween(ring, plan, from, to)) {
+  for (const stop of stopsBetween(ring, relaysOf(plan), from, to)) {
     const next = indices.get(stop) as number;
     seconds += costs.hop(at, next);
     at = next;

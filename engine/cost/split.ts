@@ -3,7 +3,7 @@ import { type Device, type ProcessorKind, transferSeconds } from '../hardware/de
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import type { Place, Plan } from '../plan/plan.ts';
+import type { Place, Plan, Stage } from '../plan/plan.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -93,7 +93,8 @@ function checkStages(plan: Plan): void {
   if (plan.rounds > 1) {
     throw new InputError('plan: rounds', `is ${plan.rounds}; the roofline formulas are for one: use the ring formulas`);
   }
-  if (plan.stages.some(({ cut, streamed, partition }) => cut ?? streamed ?? partition)) {
+  const stages: readonly Stage[] = plan.stages;
+  if (plan.kind === 'tensor-parallel' || stages.some(({ streamed, partition }) => streamed ?? partition)) {
     throw new InputError(
       'plan: stages',
       'are cut or streamed, which the roofline formulas leave out: use the ring formulas',

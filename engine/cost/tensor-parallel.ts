@@ -1,7 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { deviceIndex } from '../hardware/cluster.ts';
 import type { Model } from '../model/model.ts';
-import type { Plan, Stage } from '../plan/plan.ts';
+import type { TensorParallelPlan } from '../plan/plan.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 
 /** A layer's attention and its feed-forward part: each ends in an all-reduce (Megatron-LM 3; dllama). */
@@ -16,15 +16,9 @@ export interface CutDevice {
   readonly isRoot: boolean;
 }
 
-/** Whether a plan cuts tensors; such a plan has one stage (validatePlan). */
-export function isCut({ stages }: Plan): boolean {
-  return stages[0]?.cut !== undefined;
-}
-
-/** The devices of a plan that cuts tensors, in its order; undefined for any other plan. */
-export function cutDevices(plan: Plan, cluster: Cluster): CutDevice[] | undefined {
-  const stage = plan.stages[0] as Stage | undefined;
-  return stage?.cut?.map(({ device, share }) => ({
+/** The devices of a plan that cuts tensors, in its order. */
+export function cutDevices({ stages: [stage] }: TensorParallelPlan, cluster: Cluster): CutDevice[] {
+  return stage.cut.map(({ device, share }) => ({
     name: device,
     index: deviceIndex(cluster, device),
     share,

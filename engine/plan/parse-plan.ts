@@ -1,7 +1,9 @@
+import { InputError } from '../input/input-error.ts';
 import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
+import { createPlan, type PlanParts } from './create-plan.ts';
 import { readPartition } from './parse-partition.ts';
-import type { Cut, OutputPlace, Place, Plan, Stage } from './plan.ts';
+import { type Cut, type OutputPlace, PLAN_KINDS, type Place, type Plan } from './plan.ts';
 import { PREFETCHES, RELEASES, type WeightsPolicy } from './weights-policy.ts';
 
 const PROCESSORS = ['cpu', 'gpu'] as const;
@@ -16,7 +18,8 @@ export function parsePlan(text: string, file: string): Plan {
   const weights = fields.optionalObject('weights');
   const allReduce = fields.optionalOneOf('allReduce', ['exchange', 'star']);
   const relays = fields.optionalTexts('relays');
-  const plan: Plan = {
+  const kind = fields.optionalOneOf('kind', PLAN_KINDS);
+  const parts: PlanParts = {
     scheduler: fields.optionalText('scheduler') ?? 'hand',
     rounds: fields.count('rounds'),
     stages: fields.list('stages').map(readStage),
@@ -28,6 +31,12 @@ export function parsePlan(text: string, file: string): Plan {
     ...(relays && { relays }),
   };
   fields.end();
+  const plan = createPlan(parts, file);
+  if (kind !== undefined && kind !== plan.kind)
+    throw new InputError(
+      fields.place('kind'),
+      `is "${kind}"; its stages make it a plan of kind "${plan.kind}": remove it`,
+    );
   return plan;
 }
 
@@ -42,7 +51,7 @@ function readOutput(fields: Fields): OutputPlace {
   return { ...readPlace(fields), ...(partition && { partition: readPartition(partition) }) };
 }
 
-function readStage(fields: Fields): Stage {
+function readStage(fields: Fields): PlanParts['stages'][number] {
   const cut = fields.optionalList('cut')?.map(readCut);
   const streamed = fields.optionalOneOf('streamed', ['ahead', 'in-turn']);
   const partition = fields.optionalObject('partition');

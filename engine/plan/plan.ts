@@ -25,12 +25,6 @@ export interface Stage extends Place {
   readonly from: number;
   readonly to: number;
   /**
-   * Tensor parallelism (Megatron-LM; dllama): the tensors of these layers are cut among devices, which work on each
-   * layer at the same time and add up their results after its attention and after its feed-forward part. The stage's
-   * own device, the root, is one of them. Their parts stay in memory. Such a stage holds all layers, on CPUs.
-   */
-  readonly cut?: readonly Cut[];
-  /**
    * Layer streaming, on a GPU with its own memory: the weights lie in RAM and are copied to the GPU layer by layer, for
    * every token. `ahead`: each while the layer before it computes (DeepSpeed ZeRO-Inference); `in-turn`: each before it
    * computes (Hugging Face Accelerate).
@@ -43,17 +37,22 @@ export interface Stage extends Place {
   readonly partition?: TensorPartition;
 }
 
-/**
- * Which layers run where, in what order: the one thing that predictions, simulations and real runs all take. Plain
- * data: JSON in, JSON out.
- */
-export interface Plan {
+/** All layers, each of whose tensors is cut among devices; the stage's own device, the root, is one of them. */
+export interface CutStage extends Stage {
+  readonly cut: readonly Cut[];
+}
+
+/** All layers on a chip whose GPU and NPU share every operator. */
+export interface ChipStage extends Stage {
+  readonly partition: TensorPartition;
+}
+
+/** What every plan says. */
+interface PlanBase {
   /** The scheduler that made it, or `hand`. */
   readonly scheduler: string;
   /** k: how often a token goes around the ring. */
   readonly rounds: number;
-  /** In the order in which a token visits them, over all rounds. */
-  readonly stages: readonly Stage[];
   /** Where the token is embedded; its device is the head of the ring. */
   readonly embedding: Place;
   readonly output: OutputPlace;
@@ -61,14 +60,53 @@ export interface Plan {
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** `with-layers`: each layer's keys and values lie where the layer runs; `host`: all in RAM (HELM's KV offload). */
   readonly kvCache: 'with-layers' | 'host';
-  /**
-   * How devices add up what they have of a cut layer: `exchange`, unless given: each sends its partial result to every
-   * other, and adds up for itself; `star`: each sends it to the root, which sends the sum back.
-   */
-  readonly allReduce?: 'exchange' | 'star';
+}
+
+/** Devices hand a token around, each with whole layers (prima.cpp). */
+export interface RingPlan extends PlanBase {
+  readonly kind: 'ring';
+  /** In the order in which a token visits them, over all rounds. */
+  readonly stages: readonly Stage[];
   /** Devices without layers that hand the token on where they lie between two others in the ring (prima.cpp 3.3). */
   readonly relays?: readonly string[];
 }
+
+/** One device has everything, its layers on its CPU and its GPU (HELM, llama.cpp), or streamed to its GPU. */
+export interface SplitPlan extends PlanBase {
+  readonly kind: 'split';
+  readonly stages: readonly Stage[];
+}
+
+/**
+ * Tensor parallelism (Megatron-LM; dllama): tensors are cut among CPUs, which work on each layer at the same time and add
+ * up their results after its attention and after its feed-forward part. Their parts stay in memory.
+ */
+export interface TensorParallelPlan extends PlanBase {
+  readonly kind: 'tensor-parallel';
+  readonly stages: readonly [CutStage];
+  /**
+   * How devices add up what they have of a layer. `exchange`: each sends its partial result to every other, and adds up
+   * for itself; `star`: each sends it to the root, which sends the sum back.
+   */
+  readonly allReduce: 'exchange' | 'star';
+}
+
+/**
+ * One chip has everything, from the embedding to the output layer, and its GPU and NPU share every operator (HeteroLLM);
+ * its weights never leave the memory. In a ring chips are devices among others.
+ */
+export interface ChipPlan extends PlanBase {
+  readonly kind: 'chip';
+  readonly stages: readonly [ChipStage];
+}
+
+/**
+ * Which layers run where, in what order: the one thing that predictions, simulations and real runs all take. Plain
+ * data: JSON in, JSON out. createPlan tells the kinds apart.
+ */
+export type Plan = RingPlan | SplitPlan | TensorParallelPlan | ChipPlan;
+export const PLAN_KINDS = ['ring', 'split', 'tensor-parallel', 'chip'] as const satisfies Plan['kind'][];
+export type PlanKind = (typeof PLAN_KINDS)[number];
 
 /** A plan whose weights policies leave nothing to the devices' memories. */
 export type FittedPlan = Plan & { readonly weights: Readonly<Record<string, FittedPolicy>> };
@@ -86,7 +124,7 @@ export interface Share {
 export function planShares(plan: Plan): Share[] {
   const shares = new Map<string, { cpuLayers: number; gpuLayers: number; windows: number }>();
   plan.stages.forEach((stage, index) => {
-    for (const { device, share: part } of stage.cut ?? [{ device: stage.device, share: 1 }]) {
+    for (const { device, share: part } of partsOf(stage)) {
       const share = shares.get(device) ?? { cpuLayers: 0, gpuLayers: 0, windows: 0 };
       if (stage.processor === 'cpu') share.cpuLayers += (stage.to - stage.from) * part;
       else share.gpuLayers += (stage.to - stage.from) * part;
@@ -95,4 +133,8 @@ export function planShares(plan: Plan): Share[] {
     }
   });
   return [...shares].map(([device, share]) => ({ device, ...share }));
+}
+
+function partsOf(stage: Stage | CutStage): readonly Cut[] {
+  return 'cut' in stage ? stage.cut : [{ device: stage.device, share: 1 }];
 }

@@ -1,14 +1,16 @@
+import type { Plan } from './plan.ts';
+
+/** The relays of a plan; only rings have any. */
+export function relaysOf(plan: Plan): readonly string[] {
+  return plan.kind === 'ring' ? (plan.relays ?? []) : [];
+}
+
 /**
  * Where a token passes on its way from one device to another: the relays that lie between the two in ring order, then
  * the other one; nowhere where they are the same.
  * @param ring names of all devices, in ring order
  */
-export function stopsBetween(
-  ring: readonly string[],
-  { relays = [] }: { readonly relays?: readonly string[] },
-  from: string,
-  to: string,
-): string[] {
+export function stopsBetween(ring: readonly string[], relays: readonly string[], from: string, to: string): string[] {
   if (from === to) return [];
   if (relays.length === 0) return [to];
   const start = ring.indexOf(from);

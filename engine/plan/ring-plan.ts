@@ -1,4 +1,5 @@
 import type { ProcessorKind } from '../hardware/device.ts';
+import { createPlan } from './create-plan.ts';
 import type { Plan, Stage } from './plan.ts';
 import type { Prefetch } from './weights-policy.ts';
 
@@ -42,7 +43,7 @@ export function ringPlan({
     }
   }
   const holders = windows.filter((window) => window.layers > 0);
-  return {
+  return createPlan({
     scheduler,
     rounds: holders.length === 1 ? 1 : rounds,
     stages: holders.length === 1 ? mergeRounds(stages) : stages,
@@ -50,7 +51,7 @@ export function ringPlan({
     output: { device: head, processor: outputProcessor },
     weights: Object.fromEntries(holders.map(({ device }) => [device, { prefetch, release: 'none' }])),
     kvCache: 'with-layers',
-  };
+  });
 }
 
 /** A single device has no ring to go around: its rounds are one. */

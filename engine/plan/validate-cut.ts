@@ -1,29 +1,21 @@
 import { InputError } from '../input/input-error.ts';
-import type { Plan, Stage } from './plan.ts';
+import type { TensorParallelPlan } from './plan.ts';
 
 /** Sums of shares such as ten times 0.1 are off by a few units in the last place. */
 const TOLERANCE = 1e-9;
 
 /**
- * Checks what a plan says about cut tensors: one stage of all layers on CPUs, cut among devices, once each, the root
- * among them, with shares that add up to 1; nothing that tensor parallelism has no use for.
+ * Checks what a plan says about cut tensors: all layers on CPUs, cut among devices, once each, the root among them, with
+ * shares that add up to 1; nothing that tensor parallelism has no use for.
  * @throws InputError that says which part is wrong and what it should be
  */
-export function validateCut(plan: Plan, where: string): void {
-  const index = plan.stages.findIndex((stage) => stage.cut !== undefined);
-  if (index < 0) {
-    if (plan.allReduce === undefined) return;
-    throw new InputError(`${where}: allReduce`, 'no stage is cut; remove it, or give the stage a "cut"');
-  }
-  const { cut = [], device, processor, streamed } = plan.stages[index] as Stage;
+export function validateCut(plan: TensorParallelPlan, where: string): void {
+  const { cut, device, processor } = plan.stages[0];
   const fail = (part: string, problem: string): never => {
     throw new InputError(`${where}: ${part}`, problem);
   };
-  const place = `stages[${index}]`;
-  if (plan.stages.length > 1)
-    fail(`${place}.cut`, `there are ${plan.stages.length} stages; a cut one holds all layers`);
+  const place = 'stages[0]';
   if (processor !== 'cpu') fail(`${place}.processor`, 'is "gpu"; tensors are cut among CPUs: use "cpu"');
-  if (streamed !== undefined) fail(`${place}.streamed`, 'cut tensors stay in memory; remove it');
   for (const [other, { share }] of cut.entries()) {
     if (!(share > 0))
       fail(`${place}.cut[${other}].share`, `is ${share}; give a share above 0, or leave the device out`);
@@ -40,6 +32,5 @@ export function validateCut(plan: Plan, where: string): void {
   if (plan.output.processor !== 'cpu') fail('output.processor', 'is "gpu"; beside cut tensors use "cpu"');
   if (plan.kvCache !== 'with-layers')
     fail('kvCache', 'is "host"; the KV cache is cut with its layers: use "with-layers"');
-  if (plan.relays !== undefined) fail('relays', 'devices that share a cut send to each other directly; remove it');
   if (Object.keys(plan.weights).length > 0) fail('weights', 'cut tensors stay in memory; remove all policies');
 }

@@ -3,7 +3,6 @@ import { graphLengths, type SocDevice, socDevice } from '../hardware/soc.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorShape, operatorShapes } from '../model/operators.ts';
-import { isWholeChip } from './is-whole-chip.ts';
 import type { Place, Plan } from './plan.ts';
 import type { OperatorCut, TensorPartition } from './tensor-partition.ts';
 
@@ -24,19 +23,19 @@ interface PartitionedPlace extends Place {
  */
 export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, where: string): void {
   const places: PartitionedPlace[] = plan.stages.map((stage, index) => ({ ...stage, at: `stages[${index}]` }));
-  if (!isWholeChip(plan)) places.push({ ...plan.output, at: 'output' });
+  if (plan.kind !== 'chip') places.push({ ...plan.output, at: 'output' });
   const cutting = places.filter(({ partition }) => partition !== undefined);
   if (cutting.length === 0) return;
   const fail = (part: string, problem: string): never => {
     throw new InputError(`${where}: ${part}`, problem);
   };
   plan.stages.forEach((stage, index) => {
-    if (stage.partition === undefined || (stage.cut === undefined && stage.streamed === undefined)) return;
-    const problem = 'stands beside "cut" or "streamed"; its weights stay in the chip\'s memory: remove those';
+    if (stage.partition === undefined || stage.streamed === undefined) return;
+    const problem = 'stands beside "streamed"; its weights stay in the chip\'s memory: remove that';
     fail(`stages[${index}].partition`, problem);
   });
   if (plan.kvCache !== 'with-layers') fail('kvCache', 'is "host"; the memory is shared: use "with-layers"');
-  if (isWholeChip(plan) && (plan.output.processor !== 'gpu' || plan.output.device !== plan.stages[0]?.device)) {
+  if (plan.kind === 'chip' && (plan.output.processor !== 'gpu' || plan.output.device !== plan.stages[0]?.device)) {
     fail('output', `is elsewhere; with a partition it is on the GPU of "${plan.stages[0]?.device}"`);
   }
   const checked = new Map<string, string>();
@@ -51,7 +50,7 @@ export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, wh
     if (device !== undefined) {
       checkCuts(partition as TensorPartition, socDevice(device), model, `${where}: ${at}.partition`);
     }
-    if (partition?.graphs === 'online' && !isWholeChip(plan)) {
+    if (partition?.graphs === 'online' && plan.kind !== 'chip') {
       fail(`${at}.partition.graphs`, 'is "online"; a chip that is one of several stages runs "prepared" graphs');
     }
   }

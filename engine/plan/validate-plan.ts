@@ -1,7 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type Place, type Plan, planShares, type Stage } from './plan.ts';
+import { type Place, type Plan, planShares, type RingPlan, type Stage } from './plan.ts';
 import { validateCut } from './validate-cut.ts';
 import { validatePartition } from './validate-partition.ts';
 
@@ -36,9 +36,6 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
     const place = `stages[${index}]`;
     checkPlace(stage, place);
     checkStreaming(stage, cluster, `${where}: ${place}`);
-    for (const [part, { device }] of (stage.cut ?? []).entries()) {
-      checkPlace({ device, processor: 'cpu' }, `${place}.cut[${part}]`);
-    }
     if (stage.from !== next) {
       const problem =
         stage.from > next ? `layers ${next} to ${stage.from - 1} run nowhere` : `layer ${stage.from} runs twice`;
@@ -60,7 +57,11 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
       `is "${plan.output.device}"; the head "${plan.embedding.device}" embeds and outputs`,
     );
   }
-  validateCut(plan, where);
+  if (plan.kind === 'tensor-parallel') {
+    for (const [part, { device }] of plan.stages[0].cut.entries())
+      checkPlace({ device, processor: 'cpu' }, `stages[0].cut[${part}]`);
+    validateCut(plan, where);
+  }
   validatePartition(plan, cluster, model, where);
   const visits = Math.max(...planShares(plan).map((share) => share.windows));
   if (visits !== plan.rounds) {
@@ -73,7 +74,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
     if (!names.includes(device))
       throw new InputError(`${where}: weights`, `names "${device}"${suggestion(device, names)}`);
   }
-  checkRelays(plan, names, `${where}: relays`);
+  if (plan.kind === 'ring') checkRelays(plan, names, `${where}: relays`);
 }
 
 function checkStreaming({ device, processor, streamed }: Stage, { devices }: Cluster, where: string): void {
@@ -84,7 +85,7 @@ function checkStreaming({ device, processor, streamed }: Stage, { devices }: Clu
   throw new InputError(`${where}.streamed`, `${found} find their weights in RAM; stream to a cuda GPU, or remove it`);
 }
 
-function checkRelays({ relays = [], stages, embedding }: Plan, names: readonly string[], where: string): void {
+function checkRelays({ relays = [], stages, embedding }: RingPlan, names: readonly string[], where: string): void {
   for (const [index, relay] of relays.entries()) {
     if (!names.includes(relay)) throw new InputError(where, `names "${relay}"${suggestion(relay, names)}`);
     if (relays.indexOf(relay) !== index) throw new InputError(where, `"${relay}" is there twice; remove one`);

@@ -1,4 +1,4 @@
-import { predictSoc, type SocCase, socCase } from '../../engine/cost/chip/predict-chip.ts';
+import { predictSoc, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { graphLengths, socDevice } from '../../engine/hardware/soc.ts';
@@ -42,7 +42,7 @@ export function cutPrompt(cluster: Cluster, model: Model, tokens: number): CutPr
       system,
       plan,
       decisions: 'decisions' in scheduled ? scheduled.decisions : [],
-      predictedSeconds: predictSoc(socCase(plan, cluster, model) as SocCase, tokens).prefill.seconds,
+      predictedSeconds: predictSoc(socCase(plan, cluster, model), tokens).prefill.seconds,
       simulatedSeconds: metrics(trace).firstTokenSeconds ?? Number.NaN,
     };
   });

@@ -3,8 +3,8 @@ import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
-import type { FittedPlan } from '../../engine/plan/plan.ts';
-import { stopsBetween } from '../../engine/plan/relays.ts';
+import type { FittedPlan, RingPlan, SplitPlan } from '../../engine/plan/plan.ts';
+import { relaysOf, stopsBetween } from '../../engine/plan/relays.ts';
 import { stagesByDevice } from '../../engine/plan/stages-by-device.ts';
 import { createRecorder, type Recorder } from '../../engine/trace/recorder.ts';
 import type { Lane, TracedDevice } from '../../engine/trace/trace.ts';
@@ -35,7 +35,10 @@ const CHUNKS_PER_LAYER = 8;
  * to a GPU.
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
-export function simulateRing(parts: SimulationParts, contextOf: (index: number) => number): SimulationResult {
+export function simulateRing(
+  parts: SimulationParts & { readonly plan: RingPlan | SplitPlan },
+  contextOf: (index: number) => number,
+): SimulationResult {
   const { cluster, model, workload, seed = DEFAULT_SEED, paging } = parts;
   const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(parts.plan) };
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
@@ -143,7 +146,7 @@ function createDevices(run: DevicesCase): RingDevice[] {
 
 function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
   const holders = new Set([plan.output.device, ...plan.stages.map(({ device }) => device)]);
-  const relays = new Set(plan.relays);
+  const relays = new Set(relaysOf(plan));
   const chips = chipPartitions(plan);
   return cluster.devices.flatMap(({ name, gpu }): TracedDevice[] => {
     if (relays.has(name)) return [{ name, lanes: ['link'] }];
@@ -213,13 +216,13 @@ function* lookUp({ reader, cache, weights }: RingDevice): Steps {
 function* sendActivations(parts: RingParts, pass: Pass, from: RingDevice, to: RingDevice): Steps {
   if (from === to) return;
   const bytes = activationBytes(parts, pass);
-  if ((parts.plan.relays ?? []).length === 0) {
+  if (relaysOf(parts.plan).length === 0) {
     yield* send(parts, from.index, to.index, bytes);
     return;
   }
   const ring = parts.cluster.devices.map(({ name }) => name);
   let at = from.index;
-  for (const stop of stopsBetween(ring, parts.plan, from.name, to.name)) {
+  for (const stop of stopsBetween(ring, relaysOf(parts.plan), from.name, to.name)) {
     const next = ring.indexOf(stop);
     yield* send(parts, at, next, bytes);
     at = next;

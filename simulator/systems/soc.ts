@@ -1,9 +1,10 @@
 import { checkPromptLength } from '../../engine/cost/check-prompt-length.ts';
-import { createSocPredictor, type SocCase } from '../../engine/cost/chip/predict-chip.ts';
+import { createSocPredictor, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import { kvBytesPerToken } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, operatorShapes } from '../../engine/model/operators.ts';
 import type { Workload } from '../../engine/model/workload.ts';
+import type { ChipPlan } from '../../engine/plan/plan.ts';
 import { createRecorder } from '../../engine/trace/recorder.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
@@ -23,11 +24,11 @@ import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
  * @throws InputError for a prompt of another length than the plan's
  */
 export function simulateSoc(
-  parts: SimulationParts,
-  chip: SocCase,
+  parts: SimulationParts & { readonly plan: ChipPlan },
   contextOf: (index: number) => number,
 ): SimulationResult {
   const { cluster, model, plan, workload, runtime = DEFAULT_RUNTIME, seed = DEFAULT_SEED } = parts;
+  const chip = socCase(plan, cluster, model);
   checkPromptLength(workload, chip.partition);
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
   const prediction = createSocPredictor(cluster, model, longest, { runtime })(plan);

@@ -7,11 +7,17 @@ import {
 } from '../../engine/cost/layer-seconds.ts';
 import { createTensorPredictor } from '../../engine/cost/predict-tensor.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
-import { type CutDevice, cutBytes, PARTS_PER_LAYER, partSeconds } from '../../engine/cost/tensor-parallel.ts';
+import {
+  type CutDevice,
+  cutBytes,
+  cutDevices,
+  PARTS_PER_LAYER,
+  partSeconds,
+} from '../../engine/cost/tensor-parallel.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
-import type { Plan } from '../../engine/plan/plan.ts';
+import type { TensorParallelPlan } from '../../engine/plan/plan.ts';
 import { createRecorder } from '../../engine/trace/recorder.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
@@ -31,11 +37,11 @@ import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateTensorParallel(
-  parts: SimulationParts,
-  devices: readonly CutDevice[],
+  parts: SimulationParts & { readonly plan: TensorParallelPlan },
   contextOf: (index: number) => number,
 ): SimulationResult {
   const { cluster, model, plan, workload, runtime = DEFAULT_RUNTIME, seed = DEFAULT_SEED } = parts;
+  const devices = cutDevices(plan, cluster);
   const longest = { ...workload, context: contextOf(workload.outputTokens) };
   const prediction = createTensorPredictor(cluster, model, longest, { runtime })(plan);
   const simulation = createSimulation();
@@ -69,7 +75,7 @@ export function simulateTensorParallel(
       noise: createNoise(seed, parts.noise ?? 0),
       cluster,
       model,
-      allReduce: plan.allReduce ?? 'exchange',
+      allReduce: plan.allReduce,
       workload,
       runtime,
       devices,
@@ -96,7 +102,7 @@ export function simulateTensorParallel(
 
 interface TensorParallelParts extends Computing, Sending {
   readonly model: Model;
-  readonly allReduce: NonNullable<Plan['allReduce']>;
+  readonly allReduce: TensorParallelPlan['allReduce'];
   readonly workload: Workload;
   readonly runtime: Runtime;
   readonly devices: readonly CutDevice[];

@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Device, Gpu } from '../../engine/hardware/device.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { near } from '../support/near.ts';
 import {
@@ -27,7 +28,7 @@ const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan =
     from += layers;
     return { device: 'pc', processor: 'gpu', from: from - layers, to: from, ...(streamed && { streamed }) };
   });
-  return {
+  return createPlan({
     scheduler: 'hand',
     rounds: 1,
     stages,
@@ -35,7 +36,7 @@ const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan =
     output: { device: 'pc', processor: 'gpu' },
     weights: {},
     kvCache: 'with-layers',
-  };
+  });
 };
 
 const predictOn = (given: Plan, device: Device = PC) => {

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { near, relativelyNear } from '../support/near.ts';
@@ -79,7 +80,8 @@ test('a plan that cuts tensors is refused', () => {
     { device: 'b', share: 0.5 },
   ];
   const whole = plan(4);
-  const cutPlan = { ...whole, weights: {}, stages: whole.stages.map((stage) => ({ ...stage, cut })) };
+  const stages = whole.stages.map((stage) => ({ ...stage, cut }));
+  const cutPlan = createPlan({ ...whole, weights: {}, stages });
   const workload = createWorkload({ promptTokens: 10 });
   assert.throws(
     () => predict({ plan: cutPlan, truth, model: TOY_MODEL, workload, phase: 'prefill' }),

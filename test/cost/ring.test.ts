@@ -7,6 +7,7 @@ import { predict } from '../../engine/cost/predict.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { near, relativelyNear } from '../support/near.ts';
@@ -29,15 +30,16 @@ const OLD = toyDevice('old');
 const predictOn = (plan: Plan, ...devices: Parameters<typeof toyCluster>[0]) =>
   predict({ plan, truth: toyCluster(devices), model: TOY_MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME });
 
-const handPlan = (head: string, rounds: number, stages: Stage[]): Plan => ({
-  scheduler: 'hand',
-  rounds,
-  stages,
-  embedding: { device: head, processor: 'cpu' },
-  output: { device: head, processor: 'cpu' },
-  weights: {},
-  kvCache: 'with-layers',
-});
+const handPlan = (head: string, rounds: number, stages: Stage[]): Plan =>
+  createPlan({
+    scheduler: 'hand',
+    rounds,
+    stages,
+    embedding: { device: head, processor: 'cpu' },
+    output: { device: head, processor: 'cpu' },
+    weights: {},
+    kvCache: 'with-layers',
+  });
 
 test('a relay between two devices costs both of its hops, and none on the way back', () => {
   const stages: Stage[] = [

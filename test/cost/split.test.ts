@@ -8,6 +8,7 @@ import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { relativelyNear } from '../support/near.ts';
 import { type Machine, oneMachine, QWEN3_8B } from '../support/one-machine.ts';
@@ -15,7 +16,7 @@ import { type Machine, oneMachine, QWEN3_8B } from '../support/one-machine.ts';
 const model = createModel(QWEN3_8B, 'BF16');
 
 /** HELM 4.1.3 and Table 6.5: embedding and 20 blocks on the CPU, 16 blocks and the head on the GPU. */
-const RUNNING_EXAMPLE: Plan = {
+const RUNNING_EXAMPLE: Plan = createPlan({
   scheduler: 'hand',
   rounds: 1,
   stages: [
@@ -26,12 +27,12 @@ const RUNNING_EXAMPLE: Plan = {
   output: { device: 'PC', processor: 'gpu' },
   weights: {},
   kvCache: 'host',
-};
+});
 
 interface Case {
   readonly machine?: Machine;
   readonly cluster?: Cluster;
-  readonly plan?: Partial<Plan>;
+  readonly plan?: Partial<PlanParts>;
   readonly context?: number;
   readonly batch?: number;
   readonly options?: SplitPredictionOptions;
@@ -39,7 +40,7 @@ interface Case {
 
 function roofline({ machine, cluster, plan, context = 0, batch = 1, options = {} }: Case = {}): Breakdown {
   return predict({
-    plan: { ...RUNNING_EXAMPLE, ...plan },
+    plan: createPlan({ ...RUNNING_EXAMPLE, ...plan }),
     truth: cluster ?? oneMachine(machine),
     model,
     workload: createWorkload({ context, batch }),

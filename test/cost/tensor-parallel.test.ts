@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import { totalSeconds } from '../../engine/cost/breakdown.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Device } from '../../engine/hardware/device.ts';
-import type { Plan } from '../../engine/plan/plan.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
+import type { Plan, TensorParallelPlan } from '../../engine/plan/plan.ts';
 import { traceOfBreakdown } from '../../engine/trace/breakdown-trace.ts';
 import { near } from '../support/near.ts';
 import { TOY_MODEL, TOY_RUNTIME, TOY_WORKLOAD, toyCluster, toyDevice, toyMemory } from '../support/toy-cluster.ts';
@@ -12,16 +13,17 @@ const MODEL = { ...TOY_MODEL, layers: 2 };
 const HEAD = { device: 'a', processor: 'cpu' } as const;
 
 /** Two layers cut among the devices a, b, c …; a message takes 1 s, the output layer 5.2 s. */
-const cutPlan = (shares: readonly number[], allReduce?: Plan['allReduce']): Plan => ({
-  scheduler: 'hand',
-  rounds: 1,
-  stages: [{ ...HEAD, from: 0, to: 2, cut: shares.map((share, index) => ({ device: 'abc'[index] ?? '', share })) }],
-  embedding: HEAD,
-  output: HEAD,
-  weights: {},
-  kvCache: 'with-layers',
-  ...(allReduce && { allReduce }),
-});
+const cutPlan = (shares: readonly number[], allReduce?: TensorParallelPlan['allReduce']): Plan =>
+  createPlan({
+    scheduler: 'hand',
+    rounds: 1,
+    stages: [{ ...HEAD, from: 0, to: 2, cut: shares.map((share, index) => ({ device: 'abc'[index] ?? '', share })) }],
+    embedding: HEAD,
+    output: HEAD,
+    weights: {},
+    kvCache: 'with-layers',
+    ...(allReduce && { allReduce }),
+  });
 
 const predictOn = (plan: Plan, devices: readonly Device[], model = MODEL) =>
   predict({ plan, truth: toyCluster(devices), model, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME });

@@ -20,6 +20,7 @@ const WRITTEN = `{
 
 test('a plan written by hand', () => {
   assert.equal(parsePlan(WRITTEN, 'my.json'), {
+    kind: 'ring',
     scheduler: 'hand',
     rounds: 1,
     stages: [
@@ -38,16 +39,29 @@ test('a plan that no device prefetches for may leave weights out', () => {
   assert.equal(parsePlan(text, 'my.json').weights, {});
 });
 
-test('cut tensors, streamed layers and relays', () => {
-  const stages = [
-    { device: 'pc', processor: 'cpu', from: 0, to: 20, cut: [{ device: 'pc', share: 1 }] },
-    { device: 'pc', processor: 'gpu', from: 20, to: 32, streamed: 'in-turn' },
-  ];
-  const given = { ...JSON.parse(WRITTEN), stages, allReduce: 'star', relays: ['phone'] };
-  const plan = parsePlan(JSON.stringify(given), 'my.json');
-  assert.equal(plan.stages, stages);
-  assert.is(plan.allReduce, 'star');
-  assert.equal(plan.relays, ['phone']);
+test('the stages make the kind of a plan, which may be said', () => {
+  const written = JSON.parse(WRITTEN);
+  const kindOf = (given: object): string => {
+    try {
+      return parsePlan(JSON.stringify({ ...written, ...given }), 'my.json').kind;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const onPc = { device: 'pc', processor: 'cpu', from: 0, to: 32 };
+  const streamed = [{ device: 'pc', processor: 'gpu', from: 0, to: 32, streamed: 'in-turn' }];
+  const cut = [{ ...onPc, cut: [{ device: 'pc', share: 1 }] }];
+  assert.is(kindOf({ kind: 'ring' }), 'ring');
+  assert.is(kindOf({ stages: [onPc] }), 'split');
+  assert.is(kindOf({ stages: streamed }), 'split');
+  assert.is(kindOf({ stages: [onPc], relays: ['phone'] }), 'ring');
+  assert.is(kindOf({ stages: cut, allReduce: 'star' }), 'tensor-parallel');
+  assert.is(
+    kindOf({ kind: 'ring', stages: cut }),
+    'my.json: kind: is "ring"; its stages make it a plan of kind "tensor-parallel": remove it',
+  );
+  assert.match(kindOf({ kind: 'rign' }), /my.json: kind: unknown "rign"; did you mean "ring"/);
+  assert.match(kindOf({ stages: cut, relays: ['phone'] }), /relays: devices that share a cut send to each other/);
 });
 
 test('any plan survives being written and read', () => {

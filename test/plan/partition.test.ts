@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { cutKind, type OperatorCut, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
@@ -15,15 +16,15 @@ const PLAN = tensorPartition({ belief: CLUSTER, model: TOY_CHIP_MODEL, workload:
 const STAGE = PLAN.stages[0] as Stage;
 const PARTITION = STAGE.partition as TensorPartition;
 
-const messageOf = (wrong: Plan): string => {
+const messageOf = (wrong: PlanParts): string => {
   try {
-    validatePlan(wrong, CLUSTER, TOY_CHIP_MODEL, 'my.json');
+    validatePlan(createPlan(wrong, 'my.json'), CLUSTER, TOY_CHIP_MODEL, 'my.json');
   } catch (error) {
     return (error as Error).message;
   }
   return 'valid';
 };
-const withStage = (given: Partial<Stage>, rest: Partial<Plan> = {}): string =>
+const withStage = (given: Partial<Stage>, rest: Partial<PlanParts> = {}): string =>
   messageOf({ ...PLAN, ...rest, stages: [{ ...STAGE, ...given }] });
 const withPartition = (given: Partial<TensorPartition>): string => withStage({ partition: { ...PARTITION, ...given } });
 const withQkv = (qkv: OperatorCut): string => withPartition({ prefill: { ...PARTITION.prefill, qkv } });

@@ -16,6 +16,7 @@ test('every round runs every window once, CPU layers before GPU layers', () => {
     outputProcessor: 'gpu',
   });
   assert.equal(plan, {
+    kind: 'ring',
     scheduler: 'hand',
     rounds: 2,
     stages: [

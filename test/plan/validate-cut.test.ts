@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
@@ -9,7 +9,9 @@ const CLUSTER = toyCluster([toyDevice('pc', { gpu: toyGpu('cuda', 1e6) }), toyDe
 
 const HEAD = { device: 'pc', processor: 'cpu' } as const;
 
-const plan = (stages: readonly Stage[], given: Partial<Plan> = {}): Plan => ({
+type Stages = PlanParts['stages'];
+
+const plan = (stages: Stages, given: Partial<PlanParts> = {}): PlanParts => ({
   scheduler: 'hand',
   rounds: 1,
   stages,
@@ -25,12 +27,12 @@ const HALVES = [
   { device: 'phone', share: 0.5 },
 ];
 
-const cutPlan = (given: Partial<Stage> = {}, rest: Partial<Plan> = {}): Plan =>
+const cutPlan = (given: Partial<Stages[number]> = {}, rest: Partial<PlanParts> = {}): PlanParts =>
   plan([{ ...HEAD, from: 0, to: 4, cut: HALVES, ...given }], rest);
 
-const messageOf = (wrong: Plan): string => {
+const messageOf = (wrong: PlanParts): string => {
   try {
-    validatePlan(wrong, CLUSTER, TOY_MODEL, 'my.json');
+    validatePlan(createPlan(wrong, 'my.json'), CLUSTER, TOY_MODEL, 'my.json');
   } catch (error) {
     return (error as Error).message;
   }

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
+import type { Stage } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
@@ -16,7 +17,7 @@ const stage = (device: string, from: number, to: number, processor: Stage['proce
 });
 
 /** A good plan of the four layers, but for what is given. */
-const plan = (given: Partial<Plan> = {}): Plan => ({
+const plan = (given: Partial<PlanParts> = {}): PlanParts => ({
   scheduler: 'hand',
   rounds: 1,
   stages: [stage('laptop', 0, 3, 'gpu'), stage('phone', 3, 4)],
@@ -27,9 +28,9 @@ const plan = (given: Partial<Plan> = {}): Plan => ({
   ...given,
 });
 
-const messageOf = (wrong: Plan, cluster = CLUSTER): string => {
+const messageOf = (wrong: PlanParts, cluster = CLUSTER): string => {
   try {
-    validatePlan(wrong, cluster, TOY_MODEL, 'my.json');
+    validatePlan(createPlan(wrong, 'my.json'), cluster, TOY_MODEL, 'my.json');
   } catch (error) {
     assert.instance(error, InputError);
     return (error as InputError).message;

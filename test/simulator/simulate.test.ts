@@ -6,6 +6,7 @@ import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import { reloadRate } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { LAB_MODEL, labCluster, labPlan, NO_BUFFERS } from '../support/lab.ts';
@@ -84,7 +85,7 @@ test('a run ends before its last token where it is enough', () => {
   const roomy = labCluster({ limit: '1500 MiB', disk: '400 MB/s' });
   for (const [truth, plan] of [
     [cluster, ring],
-    [roomy, { ...ring, weights: {}, stages: [{ ...whole, cut }] }],
+    [roomy, createPlan({ ...ring, weights: {}, stages: [{ ...whole, cut }] })],
   ] as const) {
     const parts = {
       cluster: truth,

@@ -1,10 +1,10 @@
-import type { Cluster } from '../../hardware/cluster.ts';
+import { type Cluster, deviceIndex } from '../../hardware/cluster.ts';
+import type { Device } from '../../hardware/device.ts';
 import { type SocDevice, socDevice } from '../../hardware/soc.ts';
 import { InputError } from '../../input/input-error.ts';
 import { kvBytesPerToken, type Model } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
-import { isWholeChip } from '../../plan/is-whole-chip.ts';
-import type { Plan } from '../../plan/plan.ts';
+import type { ChipPlan, Plan } from '../../plan/plan.ts';
 import type { TensorPartition } from '../../plan/tensor-partition.ts';
 import {
   type Breakdown,
@@ -26,12 +26,14 @@ export interface SocCase {
   readonly partition: TensorPartition;
 }
 
-/** The chip and the partition of a valid plan that gives it everything; undefined for any other. */
-export function socCase(plan: Plan, cluster: Cluster, model: Model): SocCase | undefined {
-  const [stage] = plan.stages;
-  const device = cluster.devices.find(({ name }) => name === stage?.device);
-  if (!isWholeChip(plan) || stage?.partition === undefined || device === undefined) return undefined;
-  return { device: socDevice(device), model, partition: stage.partition };
+/**
+ * The chip and the partition of a valid plan that gives a chip everything.
+ * @throws RangeError for a plan of another kind
+ */
+export function socCase(plan: Plan, cluster: Cluster, model: Model): SocCase {
+  if (plan.kind !== 'chip') throw new RangeError(`a plan for a chip is needed, not one of kind ${plan.kind}`);
+  const { device, partition } = plan.stages[0];
+  return { device: socDevice(cluster.devices[deviceIndex(cluster, device)] as Device), model, partition };
 }
 
 /** A prompt and a token on a chip, with joules. */
@@ -59,12 +61,12 @@ export function createSocPredictor(
   model: Model,
   workload: Workload,
   { runtime = DEFAULT_RUNTIME }: { readonly runtime?: Runtime } = {},
-): (plan: Plan) => Breakdown {
+): (plan: ChipPlan) => Breakdown {
   if (workload.batch !== 1) {
     throw new InputError('workload.batch', `is ${workload.batch}; a plan for GPU and NPU decodes one request: use 1`);
   }
   return (plan) => {
-    const soc = socCase(plan, cluster, model) as SocCase;
+    const soc = socCase(plan, cluster, model);
     const { device } = soc;
     const { steps, waits } = phaseCost({ ...soc, phase: 'decode', context: workload.context });
     const stages = steps.map((step): StageBreakdown => {

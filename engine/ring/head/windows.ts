@@ -1,6 +1,6 @@
 import { InputError } from '../../input/input-error.ts';
 import type { Plan } from '../../plan/plan.ts';
-import { stopsBetween } from '../../plan/relays.ts';
+import { relaysOf, stopsBetween } from '../../plan/relays.ts';
 
 /** What a token visits: layers `from` up to, not including, `to` of a device; none on a relay. */
 export interface RingWindow {
@@ -17,24 +17,26 @@ export interface RingWindow {
  */
 export function ringWindows(plan: Plan, ring: readonly string[]): RingWindow[] {
   const windows: RingWindow[] = [];
+  if (plan.kind === 'tensor-parallel' || plan.kind === 'chip')
+    throw new InputError('plan: kind', `is "${plan.kind}"; the ring carries out plans of kind "ring" and "split"`);
+  const relays = relaysOf(plan);
   let at = plan.embedding.device;
-  for (const [index, { device, processor, from, to, cut, streamed }] of plan.stages.entries()) {
+  for (const [index, { device, processor, from, to, streamed }] of plan.stages.entries()) {
     const where = `plan: stages[${index}]`;
     if (processor !== 'cpu') throw new InputError(where, 'runs on a GPU; the ring computes on CPUs, use "cpu"');
-    if (cut !== undefined || streamed !== undefined)
-      throw new InputError(where, 'is cut or streamed; the ring runs whole layers where they lie');
+    if (streamed !== undefined) throw new InputError(where, 'is streamed; the ring runs layers where they lie');
     const last = windows.at(-1);
     if (last?.device === device && last.to === from) {
       windows[windows.length - 1] = { device, from: last.from, to };
       continue;
     }
-    for (const relay of stopsBetween(ring, plan, at, device).slice(0, -1))
+    for (const relay of stopsBetween(ring, relays, at, device).slice(0, -1))
       windows.push({ device: relay, from, to: from });
     windows.push({ device, from, to });
     at = device;
   }
   const layers = windows.at(-1)?.to ?? 0;
-  for (const relay of stopsBetween(ring, plan, at, plan.output.device).slice(0, -1))
+  for (const relay of stopsBetween(ring, relays, at, plan.output.device).slice(0, -1))
     windows.push({ device: relay, from: layers, to: layers });
   return windows;
 }

@@ -3,7 +3,8 @@ import { memoryUse } from '../../cost/memory.ts';
 import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
-import type { Plan, Stage } from '../../plan/plan.ts';
+import { createPlan } from '../../plan/create-plan.ts';
+import type { Stage } from '../../plan/plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
 export interface LayerStreamingOptions {
@@ -48,7 +49,7 @@ export function layerStreaming(
     { ...place, from: 0, to: resident },
     { ...place, from: resident, to: model.layers, streamed },
   ];
-  const plan: Plan = {
+  const plan = createPlan({
     scheduler: variant,
     rounds: 1,
     stages: stages.filter((stage) => stage.to > stage.from),
@@ -56,6 +57,6 @@ export function layerStreaming(
     output: place,
     weights: {},
     kvCache: 'with-layers',
-  };
+  });
   return { plan };
 }

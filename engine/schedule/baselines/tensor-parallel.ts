@@ -1,5 +1,6 @@
 import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
-import type { Cut, Plan } from '../../plan/plan.ts';
+import { createPlan } from '../../plan/create-plan.ts';
+import type { Cut, TensorParallelPlan } from '../../plan/plan.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
 import { proportionalShares } from './proportional-shares.ts';
 
@@ -10,7 +11,7 @@ export interface TensorParallelOptions {
    * How partial results are added up. dllama's nodes send theirs to every other node (its `syncNodeSlices`), and the
    * paper counts one link latency per all-reduce (prima.cpp 4.1); through the root it takes two.
    */
-  readonly allReduce?: NonNullable<Plan['allReduce']>;
+  readonly allReduce?: TensorParallelPlan['allReduce'];
 }
 
 /**
@@ -28,7 +29,7 @@ export function tensorParallel(
   const root = devices[0]?.name ?? '';
   const place = { device: root, processor: 'cpu' } as const;
   const cut = shares === 'even' ? evenCut(members) : proportionalCut(members, model.kvHeads);
-  const plan: Plan = {
+  const plan = createPlan({
     scheduler: 'dllama',
     rounds: 1,
     stages: [{ ...place, from: 0, to: model.layers, cut }],
@@ -37,7 +38,7 @@ export function tensorParallel(
     weights: {},
     kvCache: 'with-layers',
     allReduce,
-  };
+  });
   return { plan };
 }
 

@@ -2,8 +2,8 @@ import { reservedKvBytes } from '../../cost/layer-seconds.ts';
 import { DEFAULT_RUNTIME } from '../../cost/runtime.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
+import { createPlan } from '../../plan/create-plan.ts';
 import { gpuWeightBytes } from '../../plan/gpu-weight-bytes.ts';
-import type { Plan } from '../../plan/plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
 export interface VllmOptions {
@@ -23,7 +23,7 @@ export function vllm(problem: SchedulingProblem, { device: name, memoryShare = 0
     return noPlan('needs-gpu', message);
   }
   const place = { device: device.name, processor: 'gpu' } as const;
-  const plan: Plan = {
+  const plan = createPlan({
     scheduler: 'vllm',
     rounds: 1,
     stages: [{ ...place, from: 0, to: model.layers }],
@@ -31,7 +31,7 @@ export function vllm(problem: SchedulingProblem, { device: name, memoryShare = 0
     output: place,
     weights: {},
     kvCache: 'with-layers',
-  };
+  });
   const room = Math.min(gpu.memory.available, memoryShare * gpu.memory.total) - runtime.gpuBufferBytes;
   const needed = gpuWeightBytes(plan, model, device.name) + model.layers * reservedKvBytes(model, workload);
   if (needed <= room) return { plan };

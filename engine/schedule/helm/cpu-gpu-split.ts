@@ -3,6 +3,7 @@ import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/sp
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import type { Shape } from '../../model/architecture.ts';
+import { createPlan } from '../../plan/create-plan.ts';
 import type { Plan, Stage } from '../../plan/plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
@@ -86,7 +87,7 @@ export function splitPlan(device: string, shape: Shape, cpuUnits: number, kvCach
     { ...place('cpu'), from: 0, to: cpuLayers },
     { ...place('gpu'), from: cpuLayers, to: shape.layers },
   ];
-  return {
+  return createPlan({
     scheduler: 'cpu-gpu-split',
     rounds: 1,
     stages: stages.filter((stage) => stage.to > stage.from),
@@ -94,7 +95,7 @@ export function splitPlan(device: string, shape: Shape, cpuUnits: number, kvCach
     output: place(cpuUnits === partitionUnits(shape) ? 'cpu' : 'gpu'),
     weights: { [device]: NO_WEIGHTS_POLICY },
     kvCache,
-  };
+  });
 }
 
 function candidateOf(

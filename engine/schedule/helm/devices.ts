@@ -3,6 +3,7 @@ import { activationBytes, checkEfficiencies, headSeconds, ROOFLINE_RUNTIME } fro
 import { type SplitPredictionOptions, stageSeconds, wayBetween } from '../../cost/split.ts';
 import { splitMemory } from '../../cost/split-memory.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
+import { createPlan } from '../../plan/create-plan.ts';
 import type { Place, Plan } from '../../plan/plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
@@ -110,7 +111,7 @@ export function helmDevices(problem: SchedulingProblem, options: HelmDevicesOpti
     const division = index === 0 ? atHead : (others[index]?.[layers] as Division);
     return { device: devices[index]?.name ?? '', layers, gpuLayers: layers === 0 ? 0 : division.gpuLayers };
   });
-  const plan: Plan = {
+  const plan = createPlan({
     scheduler: 'helm-devices',
     rounds: 1,
     stages: splitStages(parts),
@@ -120,6 +121,6 @@ export function helmDevices(problem: SchedulingProblem, options: HelmDevicesOpti
       parts.filter(({ layers }) => layers > 0).map(({ device }) => [device, NO_WEIGHTS_POLICY]),
     ),
     kvCache,
-  };
+  });
   return { plan };
 }

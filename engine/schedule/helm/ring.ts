@@ -3,7 +3,7 @@ import { type KvPages, type KvPaging, kvPages } from '../../cost/kv-pages.ts';
 import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import { type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
-import type { Plan } from '../../plan/plan.ts';
+import { createPlan } from '../../plan/create-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 import { bestChain, splitStages } from './chain.ts';
 
@@ -91,7 +91,7 @@ export function helmRing(problem: SchedulingProblem, { split = 'search', paging 
     return { device: costs.devices[index]?.name ?? '', layers, gpuLayers };
   });
   const head = costs.devices[0] as DeviceCosts;
-  const plan: Plan = {
+  const plan = createPlan({
     scheduler: 'helm-ring',
     rounds: 1,
     stages: splitStages(parts),
@@ -99,6 +99,6 @@ export function helmRing(problem: SchedulingProblem, { split = 'search', paging 
     output: { device: head.name, processor: divisionOf(0, found.layers[0] as number).output ?? 'cpu' },
     weights: {},
     kvCache: 'host',
-  };
+  });
   return { plan };
 }

@@ -5,6 +5,7 @@ import type { Device } from '../../hardware/device.ts';
 import { type SocDevice, socDevice } from '../../hardware/soc.ts';
 import { InputError } from '../../input/input-error.ts';
 import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '../../model/operators.ts';
+import { createPlan } from '../../plan/create-plan.ts';
 import type { Plan } from '../../plan/plan.ts';
 import {
   type CutKind,
@@ -109,7 +110,7 @@ function fasterOf(phase: SocPhase): TensorPartition {
 
 function partitionedPlan(scheduler: string, device: string, layers: number, partition: TensorPartition): Plan {
   const place = { device, processor: 'gpu' } as const;
-  return {
+  return createPlan({
     scheduler,
     rounds: 1,
     stages: [{ ...place, from: 0, to: layers, partition }],
@@ -117,5 +118,5 @@ function partitionedPlan(scheduler: string, device: string, layers: number, part
     output: place,
     weights: {},
     kvCache: 'with-layers',
-  };
+  });
 }

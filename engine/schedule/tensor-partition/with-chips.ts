@@ -1,5 +1,6 @@
 import { DEFAULT_RUNTIME } from '../../cost/runtime.ts';
-import type { Plan } from '../../plan/plan.ts';
+import { createPlan } from '../../plan/create-plan.ts';
+import type { Plan, Stage } from '../../plan/plan.ts';
 import type { Synchronisation, TensorPartition } from '../../plan/tensor-partition.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
 import type { SocSystemName } from './systems.ts';
@@ -57,5 +58,6 @@ export function withPartitions(plan: Plan, partitions: ReadonlyMap<string, Tenso
     const partition = place.processor === 'gpu' ? partitions.get(place.device) : undefined;
     return partition === undefined ? place : { ...place, partition };
   };
-  return { ...plan, stages: plan.stages.map(cut), output: cut(plan.output) };
+  const stages: readonly Stage[] = plan.stages;
+  return createPlan({ ...plan, stages: stages.map(cut), output: cut(plan.output) });
 }

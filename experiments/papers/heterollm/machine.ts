@@ -1,12 +1,12 @@
-import { predictSoc, type SocCase, socCase } from '../../../engine/cost/chip/predict-chip.ts';
+import { predictSoc, socCase } from '../../../engine/cost/chip/predict-chip.ts';
 import { energyOf } from '../../../engine/cost/energy.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
 import { socDevice } from '../../../engine/hardware/soc.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import type { Plan, Stage } from '../../../engine/plan/plan.ts';
-import type { Synchronisation, TensorPartition } from '../../../engine/plan/tensor-partition.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
+import type { Synchronisation } from '../../../engine/plan/tensor-partition.ts';
 import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { processorStates } from '../../../engine/trace/metrics.ts';
@@ -54,7 +54,7 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
   const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
   if (scheduled.plan === undefined) throw new RangeError('message' in scheduled ? scheduled.message : system);
   const plan = withSynchronisation(scheduled.plan, synchronisation);
-  const { prefill, decode } = predictSoc(socCase(plan, cluster, model) as SocCase, DECODING_PROMPT);
+  const { prefill, decode } = predictSoc(socCase(plan, cluster, model), DECODING_PROMPT);
   if (answer === 'predicted') {
     const { seconds, joules, graphs } = prefill;
     return { prefillSeconds: seconds, prefillJoules: joules, tokenSeconds: decode.seconds, graphSeconds: graphs };
@@ -73,9 +73,9 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
 }
 
 function withSynchronisation(plan: Plan, synchronisation: Synchronisation): Plan {
-  const stage = plan.stages[0] as Stage;
-  const partition: TensorPartition = { ...(stage.partition as TensorPartition), synchronisation };
-  return { ...plan, stages: [{ ...stage, partition }] };
+  if (plan.kind !== 'chip') throw new RangeError(`a plan for a chip is needed, not one of kind ${plan.kind}`);
+  const [stage] = plan.stages;
+  return { ...plan, stages: [{ ...stage, partition: { ...stage.partition, synchronisation } }] };
 }
 
 /** FLOP/s that the NPU reaches according to §1. */

@@ -1,6 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createModel } from '../../../engine/model/model.ts';
+import { createPlan } from '../../../engine/plan/create-plan.ts';
+import type { Stage } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
 import { FIT_POLICY } from '../../../engine/plan/weights-policy.ts';
 import { fittedPlan, planWeights } from '../../../engine/ring/head/plan-weights.ts';
@@ -157,13 +159,14 @@ test('without a scheduler, or room, it says what is missing', async () => {
 });
 
 test('windows: rounds in order, relays between them, nothing that the ring can not do', () => {
-  assert.equal(ringWindows({ ...HAND, relays: ['phone'] }, NAMES)[0], { device: 'phone', from: 0, to: 1 });
+  assert.equal(ringWindows(createPlan({ ...HAND, relays: ['phone'] }), NAMES)[0], { device: 'phone', from: 0, to: 1 });
   const relayed = { ...HAND, stages: [{ device: 'desktop', processor: 'cpu', from: 0, to: 8 } as const], rounds: 1 };
-  assert.equal(ringWindows({ ...relayed, relays: ['phone'] }, NAMES), [
+  assert.equal(ringWindows(createPlan({ ...relayed, relays: ['phone'] }), NAMES), [
     { device: 'phone', from: 0, to: 0 },
     { device: 'desktop', from: 0, to: 8 },
   ]);
-  const onGpu = { ...HAND, stages: HAND.stages.map((stage) => ({ ...stage, processor: 'gpu' as const })) };
+  const stages: readonly Stage[] = HAND.stages;
+  const onGpu = createPlan({ ...HAND, stages: stages.map((stage) => ({ ...stage, processor: 'gpu' as const })) });
   assert.is(
     problem(() => ringWindows(onGpu, NAMES)),
     'plan: stages[0]: runs on a GPU; the ring computes on CPUs, use "cpu"',

@@ -37,7 +37,8 @@ function planOf({ plan }: Scheduled, { belief, model }: SchedulingProblem): Plan
   return plan as Plan;
 }
 
-const cutOf = ({ stages }: Plan) => stages[0]?.cut?.map(({ device, share }) => [device, share]);
+const cutOf = (plan: Plan) =>
+  plan.kind === 'tensor-parallel' ? plan.stages[0].cut.map(({ device, share }) => [device, share]) : undefined;
 
 test('dllama cuts evenly among 2^n devices: the head, and those with the most memory', () => {
   const sizes = { a: 100, b: 5000, c: 7000, d: 6000, e: 9000 };

@@ -6,6 +6,7 @@ import { predict } from '../../../engine/cost/predict.ts';
 import { createCluster } from '../../../engine/hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../../engine/hardware/device.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
+import { createPlan } from '../../../engine/plan/create-plan.ts';
 import { parsePlan } from '../../../engine/plan/parse-plan.ts';
 import type { Plan, Stage } from '../../../engine/plan/plan.ts';
 import { cpuGpuSplit } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
@@ -47,11 +48,11 @@ function* allPlans(devices: readonly Device[], layers: number): Generator<Plan> 
   for (const stages of stagesFrom(0, 0)) {
     for (const embedding of sides) {
       for (const output of sides) {
-        yield {
+        yield createPlan({
           ...{ scheduler: 'hand', rounds: 1, stages, weights: {}, kvCache: 'host' },
           embedding: { device: head.name, processor: embedding },
           output: { device: head.name, processor: output },
-        };
+        });
       }
     }
   }

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Device, Gpu } from '../../../engine/hardware/device.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
+import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Plan, Stage } from '../../../engine/plan/plan.ts';
 import { metrics } from '../../../engine/trace/metrics.ts';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
@@ -21,7 +22,7 @@ const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan =
     from += layers;
     return { device: 'pc', processor: 'gpu', from: from - layers, to: from, ...(streamed && { streamed }) };
   });
-  return {
+  return createPlan({
     scheduler: 'hand',
     rounds: 1,
     stages,
@@ -29,7 +30,7 @@ const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan =
     output: { device: 'pc', processor: 'gpu' },
     weights: {},
     kvCache: 'with-layers',
-  };
+  });
 };
 
 const run = (given: Plan, device: Device = PC) => {

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { KvPaging } from '../../../engine/cost/kv-pages.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
+import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { helmRing } from '../../../engine/schedule/helm/ring.ts';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
@@ -12,7 +13,7 @@ import { near } from '../../support/near.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyGpu, toyMemory } from '../../support/toy-cluster.ts';
 
 /** All layers on the GPU, 19,000 bytes of weights with the output; keys and values in RAM where they don't fit. */
-const PLAN: Plan = {
+const PLAN: Plan = createPlan({
   scheduler: 'hand',
   rounds: 1,
   stages: [{ device: 'pc', processor: 'gpu', from: 0, to: 4 }],
@@ -20,7 +21,7 @@ const PLAN: Plan = {
   output: { device: 'pc', processor: 'gpu' },
   weights: {},
   kvCache: 'host',
-};
+});
 /** A page of two tokens takes 800 bytes, a slice 200, which come in 0.3 s and are attended to in 0.04 s. */
 const PAGING: KvPaging = { pageTokens: 2, watermark: 0.8, passingSlices: 2 };
 

@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue, loadCluster } from '../../../datasets/load.ts';
-import { predictSoc, type SocCase, socCase } from '../../../engine/cost/chip/predict-chip.ts';
+import { predictSoc, socCase } from '../../../engine/cost/chip/predict-chip.ts';
 import { concurrently, type Task } from '../../../engine/cost/chip/shared-memory.ts';
 import { LAYER_OPERATORS, OPERATORS, operatorShapes } from '../../../engine/model/operators.ts';
 import { createW4a16Model } from '../../../engine/model/w4a16.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
+import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Plan, Stage } from '../../../engine/plan/plan.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../../engine/plan/tensor-partition.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
@@ -68,15 +69,16 @@ test('a third task that comes later slows both from then on', () => {
   near(log[3] as number, 3 + 20 / 30);
 });
 
-const chipPlan = (partition: TensorPartition): Plan => ({
-  scheduler: 'hand',
-  rounds: 1,
-  stages: [{ device: 'chip', processor: 'gpu', from: 0, to: TOY_CHIP_MODEL.layers, partition }],
-  embedding: { device: 'chip', processor: 'gpu' },
-  output: { device: 'chip', processor: 'gpu' },
-  weights: {},
-  kvCache: 'with-layers',
-});
+const chipPlan = (partition: TensorPartition): Plan =>
+  createPlan({
+    scheduler: 'hand',
+    rounds: 1,
+    stages: [{ device: 'chip', processor: 'gpu', from: 0, to: TOY_CHIP_MODEL.layers, partition }],
+    embedding: { device: 'chip', processor: 'gpu' },
+    output: { device: 'chip', processor: 'gpu' },
+    weights: {},
+    kvCache: 'with-layers',
+  });
 
 const shapes = operatorShapes(TOY_CHIP_MODEL);
 const cutFor = (rows: number, lengths: fc.Arbitrary<readonly number[]>): fc.Arbitrary<OperatorCut> =>
@@ -104,7 +106,7 @@ test('where submitting and polling take no time, the simulation equals the predi
       const cluster = toyCluster([toyChip()]);
       const plan = chipPlan(partition);
       const workload = createWorkload({ promptTokens: partition.promptTokens, outputTokens: 2, context: 20 });
-      const predicted = predictSoc(socCase(plan, cluster, TOY_CHIP_MODEL) as SocCase, 20);
+      const predicted = predictSoc(socCase(plan, cluster, TOY_CHIP_MODEL), 20);
       const { trace } = simulate({
         cluster,
         model: TOY_CHIP_MODEL,
@@ -146,11 +148,7 @@ test('a chip that sleeps and polls is late by less than a poll, and by more wher
       runtime: TOY_RUNTIME,
     });
     const predicted = predictSoc(
-      socCase(
-        plan,
-        toyCluster([toyChip({ synchronisation: { ...times, sleep: 0, poll: 0 } })]),
-        TOY_CHIP_MODEL,
-      ) as SocCase,
+      socCase(plan, toyCluster([toyChip({ synchronisation: { ...times, sleep: 0, poll: 0 } })]), TOY_CHIP_MODEL),
       20,
     );
     return (metrics(result.trace).tokenSeconds as number) - predicted.decode.seconds;
@@ -173,13 +171,13 @@ test('Llama-8B on the phone: submissions that the prediction counts are hidden; 
     const run = simulate({
       cluster,
       model,
-      plan: { ...plan, stages: [{ ...stage, partition }] },
+      plan: createPlan({ ...plan, stages: [{ ...stage, partition }] }),
       workload,
       context: 'fixed',
     });
     return 1 / (metrics(run.trace).tokenSeconds as number);
   };
-  const predicted = 1 / predictSoc(socCase(plan, cluster, model) as SocCase, 256).decode.seconds;
+  const predicted = 1 / predictSoc(socCase(plan, cluster, model), 256).decode.seconds;
   assert.ok(rate('fast') > predicted);
   assert.ok(rate('fast') < 1.03 * predicted);
   near(rate('fast') / rate('naive') / 4.01, 1, 0.03);

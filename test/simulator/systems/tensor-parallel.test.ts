@@ -6,7 +6,8 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import type { Plan } from '../../../engine/plan/plan.ts';
+import { createPlan } from '../../../engine/plan/create-plan.ts';
+import type { Plan, TensorParallelPlan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { relativelyNear } from '../../support/near.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../../support/toy-cluster.ts';
@@ -15,16 +16,17 @@ const MODEL = { ...TOY_MODEL, layers: 2 };
 const WORKLOAD = createWorkload({ promptTokens: 1, outputTokens: 2, context: 10 });
 const HEAD = { device: 'a', processor: 'cpu' } as const;
 
-const cutPlan = (layers: number, shares: readonly number[], allReduce: NonNullable<Plan['allReduce']>): Plan => ({
-  scheduler: 'hand',
-  rounds: 1,
-  stages: [{ ...HEAD, from: 0, to: layers, cut: shares.map((share, at) => ({ device: 'abcd'[at] ?? '', share })) }],
-  embedding: HEAD,
-  output: HEAD,
-  weights: {},
-  kvCache: 'with-layers',
-  allReduce,
-});
+const cutPlan = (layers: number, shares: readonly number[], allReduce: TensorParallelPlan['allReduce']): Plan =>
+  createPlan({
+    scheduler: 'hand',
+    rounds: 1,
+    stages: [{ ...HEAD, from: 0, to: layers, cut: shares.map((share, at) => ({ device: 'abcd'[at] ?? '', share })) }],
+    embedding: HEAD,
+    output: HEAD,
+    weights: {},
+    kvCache: 'with-layers',
+    allReduce,
+  });
 
 const run = (plan: Plan, cluster: Cluster, given: Partial<Parameters<typeof simulate>[0]> = {}) => {
   const parts = { plan, cluster, model: MODEL, workload: WORKLOAD, runtime: TOY_RUNTIME, context: 'fixed' } as const;
