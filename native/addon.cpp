@@ -16,8 +16,8 @@
 #include "probes/limits.hpp"
 
 /**
- * What JavaScript sees. Arguments come from engine/kernels/native, which has checked them for people; here they are
- * checked again for memory's sake. Every C++ exception becomes a JavaScript error.
+ * The addon's exports. Arguments come from engine/kernels/native, which has checked them and explains mistakes; here
+ * they are checked again, for memory safety. Every C++ exception becomes a JavaScript error.
  */
 namespace {
 
@@ -74,7 +74,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return result;
   }
 
-  /** (mapping) → its FilePages, which keep the mapping as long as they live */
+  /** (mapping) → its FilePages, which keep the mapping alive */
   Napi::Value pages(const Napi::CallbackInfo& info) {
     return hearth::newFilePages(info.Env(), engine().mapping(wholeNumber(info, 0)));
   }
@@ -85,7 +85,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                                                    wholeNumber(info, 3), wholeNumber(info, 4)));
   }
 
-  /** (bytes, format, rows, columns) → matrix; the bytes stay where they are and must not be transferred. */
+  /** (bytes, format, rows, columns) → matrix; the bytes are used in place and must not be transferred. */
   Napi::Value matrix(const Napi::CallbackInfo& info) {
     const auto bytes = info[0].As<Napi::Uint8Array>();
     if (!bytes.IsTypedArray() || !bytes.ArrayBuffer().IsArrayBuffer()) {
@@ -93,7 +93,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     }
     const std::size_t number = engine().addMatrix({bytes.Data(), bytes.ByteLength()}, typeArgument(info, 1),
                                                   wholeNumber(info, 2), wholeNumber(info, 3));
-    // Matrices often share one buffer: it is held, and looked at before each run, once.
+    // Matrices often share one buffer, which is held and checked only once.
     if (held_.empty() || !held_.back().Value().StrictEquals(bytes.ArrayBuffer())) {
       held_.push_back(Napi::Reference<Napi::ArrayBuffer>::New(bytes.ArrayBuffer(), 1));
     }
@@ -106,7 +106,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     const std::size_t number = engine().addVector(length);
     auto owner = std::make_unique<std::shared_ptr<hearth::Buffer>>(engine().vector(number));
     std::byte* data = (*owner)->data();
-    // The array keeps the memory alive, also when the engine is closed before.
+    // The array keeps the memory alive, even after the engine is closed.
     const auto buffer = Napi::ArrayBuffer::New(
         info.Env(), data, length * sizeof(float),
         [](Napi::Env, void*, std::shared_ptr<hearth::Buffer>* shared) { delete shared; }, owner.get());
@@ -126,7 +126,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   /** (cache) */
   void freeCache(const Napi::CallbackInfo& info) { engine().freeCache(wholeNumber(info, 0)); }
 
-  /** (folder, a cache: all that go there have its shape) → its CacheFile */
+  /** (folder, a cache of the shape that all caches in the file have) → a CacheFile */
   Napi::Value cacheFile(const Napi::CallbackInfo& info) {
     const std::string folder = info[0].As<Napi::String>().Utf8Value();
     const std::size_t bytes = engine().cacheMemory(wholeNumber(info, 1))->keys.size();
@@ -138,7 +138,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return hearth::newCacheFile(info.Env(), std::make_unique<hearth::CacheFile>(folder, bytes), memoryOf);
   }
 
-  /** (commands, how many numbers of them count) */
+  /** (commands, how many of their numbers are used) */
   void run(const Napi::CallbackInfo& info) {
     const auto commands = info[0].As<Napi::Float64Array>();
     const std::size_t count = wholeNumber(info, 1);
@@ -151,7 +151,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     engine().run({commands.Data(), count});
   }
 
-  /** (vector, first byte, bytes) → bytes per second of reading them once */
+  /** (vector, first byte, bytes) → bytes per second at which they are read once */
   Napi::Value readBandwidth(const Napi::CallbackInfo& info) {
     const auto buffer = engine().vector(wholeNumber(info, 0));
     const std::size_t begin = wholeNumber(info, 1);

@@ -7,18 +7,18 @@ import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 
 /**
- * Compiles native/ to an addon: `tsx native/build.ts`. Kernels are compiled once per instruction set, each file with flags
- * of its own, which is why this is a script. Node's C interface comes from npm (node-api-headers), so that nothing but a
+ * Compiles native/ to an addon: `tsx native/build.ts`. Kernels are compiled once per instruction set, each file with
+ * its own flags, which is why this is a script. Node's C headers come from npm (node-api-headers), so that only a
  * compiler is needed.
  *
- * --sanitize  with AddressSanitizer and UndefinedBehaviorSanitizer, to a folder of its own
- * --optional  a missing compiler or a failed compilation is a message and no error: the engine runs without the addon
+ * --sanitize  builds with AddressSanitizer and UndefinedBehaviorSanitizer, in a separate folder
+ * --optional  reports a missing compiler or a failed compilation without failing: the engine runs without the addon
  */
 const root = import.meta.dirname;
 const run = promisify(execFile);
 
 const WARNINGS = ['-Wall', '-Wextra', '-Werror'];
-/** Products must not be fused with sums where ggml rounds them one after the other; where it pays kernels ask for it. */
+/** Products and sums must not be fused where ggml rounds each; kernels ask for fused operations where they help. */
 const COMMON = ['-std=c++20', '-fPIC', '-fvisibility=hidden', '-ffp-contract=off', '-fno-math-errno', '-pthread'];
 const SANITIZE = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer', '-g'];
 
@@ -32,7 +32,7 @@ const INSTRUCTION_SETS: Readonly<Record<string, Readonly<Record<string, readonly
     'kernels/amx.cpp': [...AVX512, '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],
   },
   arm64: {
-    // Apple's compiler takes its own processors, which have these instructions, for granted.
+    // Apple's compiler targets Apple's processors, which have these instructions, by default.
     'kernels/neon.cpp': process.platform === 'darwin' ? [] : ['-march=armv8.2-a+dotprod+fp16'],
   },
 };
@@ -54,7 +54,7 @@ async function findCompiler(): Promise<Compiler> {
 }
 
 function flagsFor(source: string, compiler: Compiler, sanitize: boolean): string[] {
-  // GCC's own header of these instructions sets off its warning about uninitialized variables (GCC bug 105593).
+  // GCC's own header for these instructions triggers its warning about uninitialized variables (GCC bug 105593).
   const quiet = /^kernels\/(avx512|avx512bf16|amx)\.cpp$/.test(source) && !/clang/i.test(compiler.version);
   const tuned = source.startsWith('kernels/') ? '-O3' : '-O2';
   return [
@@ -67,7 +67,7 @@ function flagsFor(source: string, compiler: Compiler, sanitize: boolean): string
   ];
 }
 
-/** As system headers, so that our warnings don't judge them. */
+/** As system headers, to which warnings don't apply. */
 function includeFlags(): string[] {
   const resolve = createRequire(import.meta.url).resolve;
   const folders = [
@@ -87,7 +87,7 @@ function filesWithEnd(end: string): string[] {
     .sort();
 }
 
-/** Changes with every source, flag and compiler version, so that an addon that is there and current is kept. */
+/** Changes with every source, flag and compiler version; an addon with the current fingerprint isn't rebuilt. */
 function fingerprint(compiler: Compiler, sanitize: boolean): string {
   const hash = createHash('sha256').update(compiler.version).update(process.arch);
   for (const file of [...filesWithEnd('.cpp'), ...filesWithEnd('.hpp')]) {
@@ -134,7 +134,7 @@ async function build(sanitize: boolean): Promise<string> {
     process.platform === 'darwin'
       ? ['-bundle', '-undefined', 'dynamic_lookup']
       : ['-shared', '-Wl,--no-undefined-version'];
-  // A new file takes the place of the old one, which a running process may have mapped.
+  // Replaced by a rename, since a running process may have mapped the old file.
   const fresh = `${addon}.${process.pid}.tmp`;
   await run(compiler.command, [
     ...link,
@@ -157,7 +157,7 @@ try {
   console.error(
     `native kernels: ${stderr === undefined || stderr === '' ? message : stderr.trim().split('\n').slice(0, 20).join('\n')}`,
   );
-  // One of other sources might be there; its commands could mean something else.
+  // An addon built from other sources may exist; its commands could mean something else.
   rmSync(addonOf(values.sanitize === true), { force: true });
   console.error('native kernels: not built; the engine runs on its plain TypeScript kernels, which are slow');
   process.exitCode = values.optional === true ? 0 : 1;

@@ -9,7 +9,7 @@
 namespace hearth {
 namespace {
 
-/** a·b, or an error where it doesn't fit. */
+/** a·b. Throws if it overflows. */
 std::size_t product(std::size_t a, std::size_t b) {
   if (a != 0 && b > std::numeric_limits<std::ptrdiff_t>::max() / a) throw std::length_error("too large");
   return a * b;
@@ -47,7 +47,7 @@ std::size_t Engine::addMatrix(std::span<const std::uint8_t> bytes, Type type, st
 
 std::size_t Engine::addVector(std::size_t length) {
   operands_.vectors.push_back(std::make_shared<Buffer>(product(length, sizeof(float))));
-  // Touched now: whoever first writes to it shouldn't have to wait for pages.
+  // Touched now, so that the first operation that writes to it doesn't wait for pages.
   std::memset(operands_.vectors.back()->data(), 0, operands_.vectors.back()->size());
   return operands_.vectors.size() - 1;
 }

@@ -13,8 +13,8 @@
 namespace hearth {
 
 /**
- * What an open engine owns: threads, mapped files, matrices in them, float vectors and KV caches, each known by its
- * number. Everything lives as long as the engine; vectors that JavaScript still sees live on after it.
+ * Owns threads, mapped files, matrices, float vectors and KV caches, each known by its number. Everything lives as long
+ * as the engine; the memory of vectors lives longer if JavaScript still uses it.
  */
 class Engine {
  public:
@@ -22,20 +22,20 @@ class Engine {
 
   std::size_t addMapping(const std::string& path);
   [[nodiscard]] std::shared_ptr<const FileMapping> mapping(std::size_t number) const;
-  /** A matrix whose bytes lie in a mapping. Throws where they reach beyond its end. */
+  /** A matrix whose bytes are in a mapping. Throws if they reach beyond its end. */
   std::size_t addMappedMatrix(std::size_t mapping, std::size_t offset, Type type, std::size_t rows,
                               std::size_t columns);
-  /** A matrix whose bytes the caller keeps in place as long as the engine lives. */
+  /** A matrix whose bytes the caller keeps in place while the engine lives. */
   std::size_t addMatrix(std::span<const std::uint8_t> bytes, Type type, std::size_t rows, std::size_t columns);
   std::size_t addVector(std::size_t length);
   [[nodiscard]] std::shared_ptr<Buffer> vector(std::size_t number) const;
   std::size_t addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize);
-  /** Keeps its memory as long as it is held. */
+  /** A cache's memory, which lives as long as the pointer. */
   [[nodiscard]] std::shared_ptr<CacheMemory> cacheMemory(std::size_t cache) const;
-  /** Frees the cache's memory; its number is not given again. */
+  /** Frees the cache's memory; its number isn't reused. */
   void freeCache(std::size_t cache);
 
-  /** Runs commands encoded as engine/kernels/native/encode.ts does. Throws, before running any, where one is invalid. */
+  /** Runs commands encoded as engine/kernels/native/commands.ts does. Throws, before running any, if one is invalid. */
   void run(std::span<const double> commands);
 
   [[nodiscard]] const KernelTable& table() const { return table_; }

@@ -7,7 +7,7 @@ namespace hearth {
 
 /**
  * The number formats of weights, one row each:
- *   name, number in a GGUF file (ggml_type), weights per block, bytes per block, weights per scale, whether a minimum is
+ * name, number in a GGUF file (ggml_type), weights per block, bytes per block, weights per scale, whether a minimum is
  *   subtracted, zero point (the number that stands for zero where a block's quants are read as unsigned), whether
  *   products with one token's activations are limited by arithmetic rather than by memory.
  * Everything that depends on the format follows from this table; `unpack` (unpack.hpp) gives the layout of a block.
@@ -56,7 +56,9 @@ inline constexpr std::size_t typeCount = sizeof formats / sizeof formats[0];
 
 constexpr const Format& formatOf(Type type) { return formats[static_cast<std::size_t>(type)]; }
 
-/** Plain floating point, multiplied with exact activations; the others may round activations (shared/activations.hpp). */
+/**
+ * Plain floating point, multiplied with exact activations; the others may round activations (shared/activations.hpp).
+ */
 constexpr bool isFloat(Type type) { return formatOf(type).block == 1; }
 
 /** Blocks of 256 weights (the K-quants); their activations share one scale per 256 instead of one per 32. */

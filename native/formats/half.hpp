@@ -17,11 +17,11 @@ inline float halfToFloat(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
   const std::uint32_t rest = half & 0x7fffu;
   if (rest >= 0x7c00u) {
-    // Hardware makes a signalling NaN quiet; so does this.
+    // Like the hardware, this makes a signalling NaN quiet.
     const std::uint32_t quiet = rest > 0x7c00u ? 0x00400000u : 0u;
     return bitsToFloat(sign | 0x7f800000u | (rest & 0x3ffu) << 13 | quiet);
   }
-  // A half is its bits, moved to single precision's place, times 2^112: the multiplication normalises subnormals.
+  // The bits, shifted to their place in single precision, times 2^112: the multiplication normalises subnormals.
   return bitsToFloat(sign | floatToBits(bitsToFloat(rest << 13) * 0x1p112f));
 }
 
@@ -33,7 +33,7 @@ inline std::uint16_t floatToHalf(float value) {
   if (rest > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u | (rest >> 13 & 0x1ffu));
   if (rest >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
   if (rest < 0x38800000u) {
-    // Subnormal: adding 0.5 leaves the half's bits, rounded by the addition, at the end of the mantissa.
+    // Subnormal: adding 0.5 rounds, and leaves the half's bits at the end of the mantissa.
     const float shifted = bitsToFloat(rest) + 0.5f;
     return static_cast<std::uint16_t>(sign | (floatToBits(shifted) - 0x3f000000u));
   }

@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-/** Products of tiles as fast as they go: what quantized matrices could reach (see shared/limits.hpp). */
+/** Products of tiles at full speed: the limit of quantized products (see shared/limits.hpp). */
 double tileProducts(std::size_t rounds, float& result) {
   alignas(64) std::byte zeros[1024]{};
   const TileSession session;
@@ -32,7 +32,7 @@ double tileProducts(std::size_t rounds, float& result) {
 KernelTable makeAmxTable() {
   KernelTable table = *avx512Table();
   table.name = "amx";
-  // Whole tiles of these products and of those with floats.
+  // A multiple of the tiles of these products and of those of float matrices.
   table.tileRows = 48;
   setAllBf16<TileMultiplier>(table);
   table.byteDots = tileProducts;

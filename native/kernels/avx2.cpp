@@ -63,7 +63,7 @@ struct Avx2 {
                           const std::int8_t* scales, std::size_t count) {
     __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (std::size_t i = 0; i < count; i += 32) {
-      // Halves, as they may have been written just before: a wider load would wait for both stores.
+      // Two half loads, as the halves may just have been stored: a wider load would wait for both stores.
       const __m256i w = _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(weights + i + 16),
                                             reinterpret_cast<const __m128i*>(weights + i));
       const __m256i size = _mm256_abs_epi8(w);

@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-/** Products as fast as they go: what quantized matrices could reach (see shared/limits.hpp). */
+/** Products at full speed: the limit of quantized products (see shared/limits.hpp). */
 double bf16Products(std::size_t rounds, float& result) {
   constexpr std::size_t chains = 12;
   __m512 sums[chains];
@@ -24,7 +24,7 @@ double bf16Products(std::size_t rounds, float& result) {
 KernelTable makeAvx512Bf16Table() {
   KernelTable table = *avx512Table();
   table.name = "avx512bf16";
-  // Whole blocks of these products and of those with floats.
+  // A multiple of the blocks of these products and of those of float matrices.
   table.tileRows = 48;
   setAllBf16<VectorMultiplier>(table);
   table.byteDots = bf16Products;

@@ -19,13 +19,15 @@ namespace hearth {
 namespace {
 
 #if defined(__x86_64__) && defined(__linux__)
-/** The tiles' registers are large: Linux has a process ask for them, once (Documentation/arch/x86/xstate.rst). */
+/**
+ * Because tile registers are large, Linux requires a process to request them once (Documentation/arch/x86/xstate.rst).
+ */
 bool mayUseTiles() {
   constexpr int requestPermission = 0x1023;
   constexpr int tileData = 18;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
 }
-/** CPUID leaf 7: tiles, and products of bfloat16 by them. */
+/** CPUID leaf 7: tiles, and their products of bfloat16. */
 bool hasAmx() {
   unsigned a = 0;
   unsigned b = 0;

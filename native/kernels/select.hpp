@@ -7,10 +7,10 @@
 
 namespace hearth {
 
-/** The instruction sets compiled in that this processor has, the fastest first; "scalar" is always the last. */
+/** The compiled instruction sets that this processor has, the fastest first; "scalar" is always the last. */
 std::vector<const KernelTable*> availableTables();
 
-/** The named one, or the fastest for "auto". Throws std::invalid_argument that lists what there is. */
+/** The named table, or the fastest for "auto". Throws std::invalid_argument that lists the available ones. */
 const KernelTable& selectTable(std::string_view name);
 
 }  // namespace hearth

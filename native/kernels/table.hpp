@@ -6,7 +6,7 @@
 
 namespace hearth {
 
-/** Positions whose keys lie together, and that attention takes at a time. */
+/** Positions whose keys are stored together, and that attention processes at a time. */
 inline constexpr std::size_t positionBlock = 64;
 
 /**
@@ -21,7 +21,9 @@ struct CacheView {
   std::size_t capacity;
   std::size_t headSize;
 
-  /** Index of a position's first dimension; the next ones follow positionBlock apart in keys, side by side in values. */
+  /**
+   * Index of a position's first dimension; the others follow at a distance of positionBlock in keys, of 1 in values.
+   */
   [[nodiscard]] std::size_t keyIndex(std::size_t kvHead, std::size_t position) const {
     const std::size_t block = position / positionBlock * positionBlock;
     return (kvHead * capacity + block) * headSize + position % positionBlock;
@@ -47,8 +49,8 @@ struct HeadGroup {
 };
 
 /**
- * What heads have seen of a context so far: the largest score m, the sum s of all e^(score − m), and the values weighted
- * so, of [group][headSize] (HELM Eqs. 4.18–4.20).
+ * What heads have seen of a context so far: the largest score m, the sum s of e^(score − m), and the sum of values
+ * weighted with e^(score − m), [heads][headSize] (HELM Eqs. 4.18–4.20).
  */
 struct SeenHeads {
   float* largest;
@@ -56,10 +58,12 @@ struct SeenHeads {
   float* sums;
 };
 
-/** How activations are rounded for a quantized product: to 15 bits, or to a byte, which takes one dot product of two. */
+/**
+ * How activations are rounded for a quantized product: to 15 bits, or to a byte, which saves one of two dot products.
+ */
 enum class Rounding : std::uint8_t { word, byte };
 
-/** Rows of a weight matrix that lie one after another, each `columns` weights of the kernel's format. */
+/** Contiguous rows of a weight matrix, each `columns` weights of the kernel's format. */
 struct Rows {
   const std::uint8_t* data;
   std::size_t count;
@@ -69,46 +73,48 @@ struct Rows {
 /** The product of rows and many tokens: out[token·outStride + row]. */
 struct Product {
   Rows rows;
-  /** Tokens packed `tokenLanes` at a time, each pack packBytes(type, columns) long; aligned to 64. */
+  /** Tokens packed `tokenLanes` at a time, each pack packBytes(columns) long; aligned to 64. */
   const std::byte* packs;
   std::size_t tokens;
   float* out;
   std::size_t outStride;
-  /** scratchBytes(rows.count, rows.columns, tokens) of it, aligned to 64. */
+  /** scratchBytes(rows.count, rows.columns, tokens) bytes, aligned to 64. */
   std::byte* scratch;
 };
 
 /** How one format is multiplied with many tokens. */
 struct ManyTokens {
   std::size_t (*packBytes)(std::size_t columns);
-  /** Packs up to `tokenLanes` tokens of x, [tokens][columns]; missing ones count as zeros. */
+  /** Packs up to `tokenLanes` tokens of x, [tokens][columns]; missing tokens are zeros. */
   void (*pack)(const float* x, std::size_t tokens, std::size_t columns, std::byte* packed);
   std::size_t (*scratchBytes)(std::size_t rows, std::size_t columns, std::size_t tokens);
   void (*multiply)(const Product& product);
 };
 
 /**
- * What one instruction set offers. Pointers may be unaligned unless said otherwise; nothing allocates or throws.
- * Formats are indexes into the arrays.
+ * The kernels of one instruction set. Pointers may be unaligned unless stated otherwise; nothing allocates or throws.
+ * Arrays are indexed by Type. Dot products: shared/dot_quantized.hpp for every instruction set, replaced by
+ * avx512/dot_k_quants.hpp and avx512/dot_blocks.hpp; products with many tokens: shared/matmul_float.hpp, replaced by
+ * avx512/matmul.hpp and bf16/matmul.hpp.
  */
 struct KernelTable {
   const char* name;
 
-  /** Bytes of one token's activations, a multiple of 64, as `activate` lays them out for this format. */
+  /** Bytes of one token's activations as `activate` lays them out for a format; a multiple of 64. */
   std::size_t (*activationBytes)(Type type, std::size_t columns);
-  /** Prepares one token's x for products with this format: rounds it where the format is quantized. */
+  /** Prepares one token's x for products with a format: rounds it if the format is quantized. */
   void (*activate)(Type type, Rounding rounding, const float* x, std::size_t columns, std::byte* activations);
   /** y[r] = Σ rows[r][c]·x[c]. `activations` is aligned to 64. */
   void (*matvec[typeCount])(const Rows& rows, const std::byte* activations, float* y);
   /** The same for activations that were rounded to bytes. */
   void (*matvecBytes[typeCount])(const Rows& rows, const std::byte* activations, float* y);
-  /** Tokens that lie side by side in a vector when many are multiplied at once. */
+  /** Tokens in the lanes of a vector when many are multiplied at once. */
   std::size_t tokenLanes;
-  /** Rows of the register tile: chunks of rows are best a multiple of it. */
+  /** Rows of the register tile: runs of rows should be a multiple of it. */
   std::size_t tileRows;
   ManyTokens manyTokens[typeCount];
 
-  /** One row as floats, bit by bit what ggml's dequantization gives. */
+  /** Converts one row to floats, bit by bit as ggml's dequantization does. */
   void (*dequantize[typeCount])(const std::uint8_t* row, std::size_t columns, float* out);
 
   /** y = x/√(mean x² + epsilon)·weight. */
@@ -128,10 +134,10 @@ struct KernelTable {
    * first. The sums are not divided by the totals.
    */
   void (*attendPage)(const HeadGroup& group, const SeenHeads& seen, bool begins);
-  /** Every row of y, `width` long, divided by its divisor. */
+  /** Divides every row of y, `width` long, by its divisor. */
   void (*divideRows)(const float* divisors, std::size_t rows, std::size_t width, float* y);
 
-  /** What the instruction set could reach: see shared/limits.hpp. */
+  /** Limits of the instruction set: see shared/limits.hpp. */
   std::uint64_t (*readLines)(const std::byte* data, std::size_t bytes);
   double (*multiplyAdds)(std::size_t rounds, float& result);
   double (*byteDots)(std::size_t rounds, float& result);

@@ -3,7 +3,7 @@
 
 namespace hearth {
 
-/** Each returns its table where the program was compiled for such a processor family, else null. */
+/** Each returns its table, or null if the addon wasn't compiled for its processor family. */
 const KernelTable* scalarTable();
 const KernelTable* avx2Table();
 const KernelTable* avx512Table();

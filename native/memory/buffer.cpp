@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t hugePage = std::size_t{2} << 20;
 
-/** Of what isn't mapped. */
+/** Alignment of memory from the heap. */
 constexpr std::align_val_t alignmentOf(std::size_t bytes) { return std::align_val_t{bytes >= page ? page : 64}; }
 
 constexpr std::size_t roundUp(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
-/** Fresh pages, which are zero once they are touched and take no memory before. Null where there is no room. */
+/** Fresh pages, which are zero and take no memory until they are touched. Null if the system has no room. */
 std::byte* reserve(std::size_t bytes) {
   const std::size_t whole = bytes + hugePage;
   void* address = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -29,7 +29,7 @@ std::byte* reserve(std::size_t bytes) {
   if (before > 0) munmap(first, before);
   if (before < hugePage) munmap(first + before + bytes, hugePage - before);
 #ifdef MADV_HUGEPAGE
-  // Only advice: without it the memory is the same on small pages.
+  // Advice only: without huge pages the memory works the same.
   madvise(first + before, bytes / hugePage * hugePage, MADV_HUGEPAGE);
 #endif
   return first + before;
@@ -40,7 +40,7 @@ std::byte* reserve(std::size_t bytes) {
 OutOfMemory::OutOfMemory(std::size_t bytes) : std::runtime_error("out of memory: " + std::to_string(bytes) + " bytes") {}
 
 Buffer::Buffer(std::size_t bytes) : data_(nullptr), size_(bytes), isMapped_(bytes >= hugePage) {
-  // A size that rounding or alignment would carry beyond all addresses.
+  // Rounding or aligning a larger size could overflow.
   if (bytes > SIZE_MAX / 4) throw OutOfMemory(bytes);
   if (isMapped_) {
     data_ = reserve(roundUp(bytes, hugePage));

@@ -4,15 +4,15 @@
 
 namespace hearth {
 
-/** The system grants no more memory. engine/kernels/native reads the message. */
+/** The operating system grants no more memory. engine/kernels/native/addon.ts parses the message. */
 class OutOfMemory : public std::runtime_error {
  public:
   explicit OutOfMemory(std::size_t bytes);
 };
 
 /**
- * Zeroed memory aligned to 64 bytes, from a page on to pages of 4 KiB. Where it is large it takes no room before it is
- * touched, and lies on huge pages where the system offers them.
+ * Zeroed memory, aligned to 64 bytes, or to pages of 4 KiB from one page on. Large buffers occupy no memory until they
+ * are touched, and use huge pages where the system offers them.
  */
 class Buffer {
  public:

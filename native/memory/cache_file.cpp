@@ -17,7 +17,9 @@ namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-/** A file that is removed from its folder at once, so that the system frees it when the process ends, however it ends. */
+/**
+ * A file that is removed from its folder at once, so that the system frees it when the process ends, however it ends.
+ */
 Descriptor openWithoutName(const std::string& folder, bool whole) {
   const std::string pattern = folder + "/hearth-kv-XXXXXX";
   std::vector<char> path(pattern.c_str(), pattern.c_str() + pattern.size() + 1);

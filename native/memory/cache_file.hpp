@@ -19,9 +19,9 @@ struct CacheJob {
 };
 
 /**
- * A file without a name to which KV caches are written and from which they are read back by a thread of its own, past the
- * page cache where the file system allows it. Reads go before writes: a read is awaited soon, while a cache that is being
- * written is still in memory. Callers must wait until a place is written before they read it.
+ * A file without a name to which KV caches are written and from which they are read back by a thread of its own, past
+ * the page cache where the file system allows it. Reads go before writes: a read is awaited soon, while a cache that is
+ * being written is still in memory. Callers must wait until a place is written before they read it.
  */
 class CacheFile {
  public:

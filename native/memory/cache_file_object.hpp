@@ -9,8 +9,8 @@
 namespace hearth {
 
 /**
- * What JavaScript sees of a file of caches: NativeCacheFile of engine/kernels/native/addon.ts.
- * @param memoryOf the memory of a cache by its number
+ * The JavaScript object of a file of caches: NativeCacheFile of engine/kernels/native/addon.ts.
+ * @param memoryOf the memory of the cache with a number
  */
 Napi::Value newCacheFile(Napi::Env env, std::unique_ptr<CacheFile> file,
                          std::function<std::shared_ptr<CacheMemory>(std::size_t)> memoryOf);

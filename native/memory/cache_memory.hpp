@@ -5,7 +5,7 @@ namespace hearth {
 
 /** The memory of one layer's KV cache, or of a page of it. */
 struct CacheMemory {
-  /** @param bytes of the keys, and as many of the values */
+  /** @param bytes of the keys, and also of the values */
   explicit CacheMemory(std::size_t bytes) : keys(bytes), values(bytes) {}
   Buffer keys;
   Buffer values;

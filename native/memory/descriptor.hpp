@@ -5,7 +5,7 @@
 
 namespace hearth {
 
-/** An open file, closed at the end; −1: none. */
+/** An open file, closed on destruction; −1: none. */
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}

@@ -13,7 +13,7 @@
 namespace hearth {
 namespace {
 
-/** The same file once more, by a descriptor of its own where the way of reading belongs to that. */
+/** Opens the file again: direct reading is a property of the descriptor. */
 int openDirect(const FileMapping& mapping) {
 #if defined(__linux__)
   const std::string path = "/proc/self/fd/" + std::to_string(mapping.descriptor());
@@ -49,7 +49,7 @@ void DirectReader::read(FileRange range, Buffer& target, std::size_t offset) {
   while (range.from < range.to) {
     const bool direct = direct_.number() >= 0;
     const std::size_t wanted = range.to - range.from;
-    // A direct read asks for whole blocks, also beyond the end of the file.
+    // A direct read must ask for whole blocks, even beyond the end of the file.
     const ssize_t count = pread(direct ? direct_.number() : mapping_.descriptor(), target.data() + offset,
                                 direct ? roundUp(wanted) : wanted, static_cast<off_t>(range.from));
     if (count < 0 && errno == EINTR) continue;

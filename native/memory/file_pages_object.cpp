@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-/** The class belongs to the environment: a worker thread of Node has its own. */
+/** The class of an environment; each worker thread of Node has its own environment. */
 struct Constructors {
   Napi::FunctionReference filePages;
 };
@@ -33,7 +33,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
                         InstanceMethod<&FilePagesObject::close>("close")});
   }
 
-  /** (mapping, as an external value: only newFilePages has one) */
+  /** (mapping, as an external value, which only newFilePages can pass) */
   explicit FilePagesObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FilePagesObject>(info) {
     if (!info[0].IsExternal()) throw std::invalid_argument("FilePages are made by an engine");
     const auto mapping = info[0].As<Napi::External<std::shared_ptr<const FileMapping>>>();
@@ -51,7 +51,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
     return toNumber(info, residentBytes(worker().mapping(), {wholeNumber(info, 0), wholeNumber(info, 1)}));
   }
 
-  /** (whether page faults read nothing ahead) */
+  /** (whether page faults read only the missing page) */
   void random(const Napi::CallbackInfo& info) {
     adviseRandom(worker().mapping(), info[0].As<Napi::Boolean>().Value());
   }
@@ -70,7 +70,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
     const std::size_t bytes = wholeNumber(info, 0);
     auto owner = std::make_unique<std::shared_ptr<Buffer>>(std::make_shared<Buffer>(bytes));
     buffers_.push_back(*owner);
-    // The array keeps the memory alive, also when the pages are closed before.
+    // The array keeps the memory alive, even after the pages are closed.
     const auto array = Napi::ArrayBuffer::New(
         info.Env(), (*owner)->data(), bytes, [](Napi::Env, void*, std::shared_ptr<Buffer>* shared) { delete shared; },
         owner.get());
@@ -111,7 +111,7 @@ class FilePagesObject : public Napi::ObjectWrap<FilePagesObject> {
 
   void cancel(const Napi::CallbackInfo& info) { worker().cancel(wholeNumber(info, 0)); }
 
-  /** () → bytes that the helper thread has made the disk read, or undefined */
+  /** () → bytes that the thread has caused to be read from disk, or undefined */
   Napi::Value readBytes(const Napi::CallbackInfo& info) {
     const auto bytes = worker().readBytes();
     return bytes ? toNumber(info, *bytes) : info.Env().Undefined();

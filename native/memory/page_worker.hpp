@@ -12,8 +12,8 @@
 namespace hearth {
 
 /**
- * The jobs on pages; a job's code is its place in this list. engine/kernels/native/file-pages.ts has the same list, and a
- * test compares the two. `Read` has a function of its own there, and comes last.
+ * The jobs on pages; a job's code is its place in this list. engine/kernels/native/file-pages.ts has the same list, and
+ * a test compares the two. `Read` has a function of its own there, and comes last.
  */
 #define HEARTH_PAGE_JOBS(X)      \
   X(WillNeed, "willneed")        \
@@ -52,8 +52,8 @@ struct PageOutcome : JobOutcome {
 };
 
 /**
- * Does jobs on the pages of one file on a thread of its own, a few megabytes at a time. A Drop goes before all others: it
- * frees the memory that reads need.
+ * Does jobs on the pages of one file on a thread of its own, a few megabytes at a time. A Drop goes before all others:
+ * it frees the memory that reads need.
  */
 class PageWorker {
  public:

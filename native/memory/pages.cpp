@@ -28,7 +28,7 @@ void check(const FileMapping& mapping, FileRange range) {
   if (range.from >= range.to || range.to > mapping.bytes().size()) throw std::out_of_range("no such part of the file");
 }
 
-/** All pages that the range touches. */
+/** The range extended to whole pages. */
 FileRange outward(const FileMapping& mapping, FileRange range) {
   check(mapping, range);
   return {pageOf(range.from), range.to};
@@ -40,7 +40,7 @@ void advise(const FileMapping& mapping, FileRange range, int advice, const char*
   if (madvise(addressOf(mapping, range.from), range.to - range.from, advice) != 0) fail(call);
 }
 
-/** As old kernels and other systems do it: a byte of every page is read. */
+/** For systems without MADV_POPULATE_READ: reads a byte of every page. */
 void touch(const FileMapping& mapping, FileRange range) {
   const volatile std::uint8_t* bytes = mapping.bytes().data();
   for (std::size_t byte = range.from; byte < range.to; byte += pageBytes()) static_cast<void>(bytes[byte]);
@@ -98,7 +98,7 @@ void drop(const FileMapping& mapping, FileRange range, [[maybe_unused]] std::siz
                                   POSIX_FADV_DONTNEED);
   if (error != 0) throw std::system_error(error, std::generic_category(), "POSIX_FADV_DONTNEED");
 #else
-  // Nothing else takes pages out of the cache here; unmapped ones are the first that the system reclaims.
+  // There is no other way to drop pages here; the operating system reclaims unmapped pages first.
 #endif
 }
 

@@ -3,30 +3,30 @@
 
 #include "file_mapping.hpp"
 
-/** What can be asked of the page cache about a mapped file. A platform that lacks a call says so by an exception. */
+/** Requests to the page cache about a mapped file. Each throws std::system_error if the operating system refuses. */
 namespace hearth {
 
-/** From byte `from` of the file up to, not including, `to`. */
+/** Bytes of the file from `from` up to, but not including, `to`. */
 struct FileRange {
   std::size_t from;
   std::size_t to;
 };
 
-/** Bytes of the range that are in memory and ready (mincore): 12 to 30 ms for a GiB. */
+/** Bytes of the range that are in memory (mincore); takes 12 to 30 ms per GiB. */
 std::size_t residentBytes(const FileMapping& mapping, FileRange range);
-/** Asks for the range without waiting. The kernel silently caps a call at its readahead: ask for 4 MiB at most. */
+/** Asks for the range without waiting. Linux silently limits each call to its readahead: ask for at most 4 MiB. */
 void adviseWillNeed(const FileMapping& mapping, FileRange range);
-/** Reads the range and maps it, and waits until that is done. */
+/** Reads and maps the range, and waits until that is done. */
 void populate(const FileMapping& mapping, FileRange range);
-/** Whether page faults in the whole mapping read what they need and nothing ahead of it. */
+/** Sets whether page faults in the mapping read only the missing page (`random`), or read ahead. */
 void adviseRandom(const FileMapping& mapping, bool random);
 /**
- * Gives the whole pages of the range back: unmaps them, then drops them from the page cache; either alone does nothing.
- * A large folio that reaches beyond the range stays: `lookBack` bytes before it, which are no longer mapped, are tried
- * again.
+ * Releases the whole pages of the range: unmaps them, then drops them from the page cache; either alone has no effect.
+ * A large folio that reaches beyond the range stays in memory, so `lookBack` bytes before the range, which are no
+ * longer mapped, are dropped again.
  */
 void drop(const FileMapping& mapping, FileRange range, std::size_t lookBack);
-/** Reads the range and keeps it in memory. Returns false where the system doesn't allow it so much (RLIMIT_MEMLOCK). */
+/** Reads the range and keeps it in memory. Returns false if the limit of locked memory is reached (RLIMIT_MEMLOCK). */
 bool lock(const FileMapping& mapping, FileRange range);
 void unlock(const FileMapping& mapping, FileRange range);
 

@@ -4,8 +4,8 @@
 namespace hearth {
 
 /**
- * The commands that JavaScript sends, one row each: name, operands. A command is an array of numbers: its code, which is
- * its place in this list, then its operands:
+ * The commands that JavaScript sends, one row each: name, operands. A command is an array of numbers: its code, which
+ * is its place in this list, then its operands:
  *   matrix, cache: its number; vector: number, offset and length; vector?: the same, number −1 if there is none;
  *   number, count, flag: one number; tokens: how many, then each; pages: how many, then cache, first and count of each.
  * engine/kernels/native/commands.ts has the same list for TypeScript, and a test compares the two.

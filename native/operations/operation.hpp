@@ -9,7 +9,7 @@
 
 namespace hearth {
 
-/** A weight matrix: rows one after another, each a whole number of blocks. */
+/** A weight matrix: contiguous rows, each a whole number of blocks. */
 struct MatrixView {
   const std::uint8_t* data;
   Type type;
@@ -29,20 +29,20 @@ struct Multiplication {
   Rounding rounding;
 };
 
-/** What a thread has to itself while a program runs. */
+/** A thread's own memory while a program runs. */
 struct ThreadScratch {
   /** Aligned to 64, `scratchBytes` of the largest operation. */
   std::byte* bytes;
-  /** Which activations lie at `bytes`, as numbered by MatvecOperation::source; 0: none. */
+  /** Which prepared activations are at `bytes` (MatvecOperation::source); 0: none. */
   std::size_t source = 0;
 };
 
-/** Memory that an operation reads or writes, to find which operations must wait for which. */
+/** Memory that an operation reads or writes; overlaps tell which operations must wait for others. */
 using Range = std::span<const std::byte>;
 
 /**
- * Each operation is cut into `units` that any thread may do in any order; `perform` does one.
- * Shapes are rows first: x [tokens][columns].
+ * Each operation is cut into units that any thread may do in any order; `performUnit` does one. Shapes are row-major:
+ * x [tokens][columns].
  */
 struct EmbedOperation {
   MatrixView table;
@@ -66,11 +66,11 @@ struct MatvecOperation {
   bool accumulate;
   Rounding rounding;
   std::size_t unitRows;
-  /** Products with the same source share the rounded activations that a thread has made. */
+  /** Products with the same source share the activations that a thread has rounded. */
   std::size_t source;
 };
 
-/** Packs x of many tokens into memory that all threads share; a unit is one pack. */
+/** Packs the activations of many tokens into memory that all threads share; a unit is one pack. */
 struct PackOperation {
   Type type;
   std::size_t columns;
@@ -78,7 +78,7 @@ struct PackOperation {
   std::span<std::byte> packs;
 };
 
-/** Y (+)= X·Wᵀ + bias for many tokens: from packs, or, for few tokens, one after another. */
+/** Y (+)= X·Wᵀ + bias for many tokens: from packs or, if tokens are few, one token after another. */
 struct MatmulOperation {
   MatrixView matrix;
   std::size_t tokens;
@@ -119,7 +119,7 @@ struct AttentionOperation {
   float scale;
 };
 
-/** The first `count` positions of a cache, which are those of a context from `first` on. */
+/** The first `count` positions of a cache, which hold a context's positions from `first` on. */
 struct CachePage {
   CacheView cache;
   std::size_t first;
@@ -127,8 +127,8 @@ struct CachePage {
 };
 
 /**
- * Merges pages, caches of one shape but for their capacity, into what the tokens' heads have seen of others: largest and
- * totals [token][head], sums [token][head][headSize].
+ * Merges pages, caches of the same shape except for their capacity, into what the tokens' heads have seen of other
+ * pages: largest and totals [token][head], sums [token][head][headSize].
  */
 struct AttendPagesOperation {
   std::vector<CachePage> pages;
@@ -137,13 +137,13 @@ struct AttendPagesOperation {
   std::span<float> largest;
   std::span<float> totals;
   std::size_t heads;
-  /** Of the first token. */
+  /** Position of the first token. */
   std::size_t position;
   float scale;
   bool begins;
 };
 
-/** Every row of y divided by its divisor. */
+/** Divides every row of y by its divisor. */
 struct DivideRowsOperation {
   std::span<const float> divisors;
   std::span<float> y;

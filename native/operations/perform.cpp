@@ -5,7 +5,7 @@
 namespace hearth {
 namespace {
 
-/** Elements of an elementwise operation's unit: some microseconds of work. */
+/** Elements of a unit of an elementwise operation: some microseconds of work. */
 constexpr std::size_t unitElements = 8192;
 
 constexpr std::size_t ceilDivide(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
@@ -17,7 +17,7 @@ const CacheView& cacheOf(const AttendPagesOperation& o) { return o.pages.front()
 
 std::size_t tokensOf(const auto& o) { return o.queries.size() / (o.heads * cacheOf(o).headSize); }
 
-/** Rows of a unit of divisions. */
+/** Rows of a unit of a division. */
 std::size_t unitRows(const DivideRowsOperation& o) {
   return std::max<std::size_t>(1, unitElements / (o.y.size() / o.divisors.size()));
 }
@@ -139,7 +139,7 @@ struct Perform {
     const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
     const Rows rows = rowsOf(o.matrix, begin, count);
     const auto matvec = matvecOf(o);
-    // Straight to y where nothing is to be added.
+    // Straight to y if nothing is added.
     const bool direct = o.bias.empty() && !o.accumulate;
     auto* sums = reinterpret_cast<float*>(scratch.bytes);
     std::byte* rest = scratch.bytes + roundUp64(o.tokens * o.unitRows * sizeof(float));
@@ -185,7 +185,7 @@ struct Perform {
   void operator()(const AttentionOperation& o) const {
     scratch.source = 0;
     const std::size_t group = o.heads / o.cache.kvHeads;
-    // The last tokens see the most positions: they go first, so that threads end together.
+    // The last tokens see the most positions: they go first, so that threads finish together.
     const std::size_t token = tokensOf(o) - 1 - unit / o.cache.kvHeads;
     const std::size_t kvHead = unit % o.cache.kvHeads;
     const std::size_t at = (token * o.heads + kvHead * group) * o.cache.headSize;

@@ -12,11 +12,15 @@ namespace {
 
 /** Weights of a unit of a matrix–vector product: enough to be read at full speed, small enough to share out evenly. */
 constexpr std::size_t unitBytes = 256 << 10;
-/** Rows of such a unit are a multiple of it, as it is of what any kernel multiplies side by side. */
+/**
+ * Rows of such a unit are a multiple of this, which is a multiple of the rows that any kernel multiplies side by side.
+ */
 constexpr std::size_t rowsSideBySide = 8;
-/** Widened or unpacked weights of a unit of a matrix product: a part of the second-level cache. */
+/** Unpacked weights of a unit of a matrix product: a part of the second-level cache. */
 constexpr std::size_t unitWeights = 128 << 10;
-/** From so many tokens on packing pays: fewer are multiplied one after another, while their weights are in the cache. */
+/**
+ * Least number of tokens that are packed; fewer are multiplied one after another, while the weights are in the cache.
+ */
 constexpr std::size_t packTokensFloat = 8;
 constexpr std::size_t packTokensQuantized = 4;
 
@@ -33,7 +37,7 @@ bool anyOverlap(const std::vector<Range>& a, const std::vector<Range>& b) {
   });
 }
 
-/** Rows of a unit: `rows` if that leaves every thread several units, fewer otherwise; a multiple of `step`. */
+/** Rows of a unit: `wanted` if that leaves every thread several units, fewer otherwise; a multiple of `step`. */
 std::size_t shareRows(std::size_t wanted, std::size_t rows, std::size_t threads, std::size_t step) {
   const std::size_t fair = rows / (threads * 4) + 1;
   return roundUp(std::max<std::size_t>(1, std::min(wanted, fair)), step);

@@ -11,11 +11,11 @@
 namespace hearth {
 
 /**
- * Operations in order, run by the threads of a pool. Of an operation's units each thread has a share that follow each
- * other, so that what a kernel asks of memory ahead is its own; once they are done it takes the others' units. Threads go on
- * to the next operation without waiting, except where it touches memory that one since the last such place writes (or
- * writes memory that one reads): there they wait until all units before are done. Nobody waits for a thread that has no
- * unit.
+ * Operations in order, run by the threads of a pool. Each thread has a contiguous share of an operation's units, so
+ * that what a kernel prefetches is its own; when the share is done, the thread takes units of other shares. Threads go
+ * on to the next operation without waiting, unless it reads memory that an operation since the last wait writes, or
+ * writes memory that one reads or writes: then they wait until all earlier units are done. A thread without a unit is
+ * never waited for.
  */
 class Program {
  public:
@@ -25,19 +25,19 @@ class Program {
   /** y (+)= x·Wᵀ + bias, for as many tokens as x has: one is a matrix–vector product, several are packed first. */
   void multiply(const Multiplication& product);
   void append(Operation operation);
-  /** May allocate scratch (and throw for lack of memory) before anything is run. */
+  /** May allocate scratch memory, and throw if there is none, before anything is run. */
   void run(ThreadPool& pool);
 
  private:
   struct Step {
     Operation operation;
     int units;
-    /** Units of all operations before, if they must be done before this one begins; else 0. */
+    /** Units of all earlier operations if they must be done before this one begins, otherwise 0. */
     int waitFor;
-    /** The count of finished units, of all operations, that somebody waits for once this operation is done. */
+    /** Number of finished units, of all operations, at which waiting threads are woken once this operation is done. */
     int target;
   };
-  /** Activations of x prepared for a format: by every thread for itself (number), or packed for all (packs). */
+  /** Activations x prepared for a format: by every thread for itself (number), or packed for all threads (packs). */
   struct Source {
     std::span<const float> x;
     Type type;
@@ -51,7 +51,7 @@ class Program {
   std::span<const std::byte> packsOf(const MatrixView& matrix, std::span<const float> x);
   /** The first unit of a thread's share of a step. */
   int beginOf(std::size_t step, std::size_t thread) const;
-  /** The next unit of a thread's share, for whoever takes one. */
+  /** The next unit of a thread's share, which any thread may take. */
   std::atomic<int>& nextOf(std::size_t step, std::size_t thread);
   void work(std::size_t thread) noexcept;
 
@@ -63,10 +63,10 @@ class Program {
   std::vector<Range> writes_;
   std::vector<Source> sources_;
   std::size_t nextSource_ = 1;
-  /** Packs of the multiplications of this program; replaced ones stay until the program has run. */
+  /** Packs of this program's multiplications; replaced ones stay until the program has run. */
   std::vector<std::unique_ptr<Buffer>> packs_;
   int units_ = 0;
-  /** Of each thread and step: what threads write often lies apart. */
+  /** For each thread and step: memory that different threads write often is kept apart. */
   std::unique_ptr<std::atomic<int>[]> next_;
   std::size_t nextSize_ = 0;
   alignas(64) std::atomic<int> done_{0};

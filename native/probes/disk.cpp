@@ -17,7 +17,7 @@
 namespace hearth {
 namespace {
 
-/** What the kernel's own readers ask for at most, and enough for any disk to be at full speed. */
+/** The largest request of the operating system's own readers, and enough for full speed on any disk. */
 constexpr std::size_t readBytes = std::size_t{4} << 20;
 
 using Clock = std::chrono::steady_clock;
@@ -65,7 +65,7 @@ double dropFromMemory(const std::string& path) {
   const FileMapping mapping(path);
   msync(const_cast<std::uint8_t*>(mapping.bytes().data()), mapping.bytes().size(), MS_INVALIDATE);
 #else
-  // Pages that are mapped stay: nothing may map the file yet.
+  // Mapped pages would stay, so the file isn't mapped yet.
   const int refused = posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED);
   if (refused != 0) throw std::system_error(refused, std::generic_category(), "can't be dropped from memory");
   const FileMapping mapping(path);
@@ -93,7 +93,7 @@ double readInOrder(const std::string& path, std::size_t begin, std::size_t bytes
 double faultPages(const std::string& path, std::size_t pages, std::uint64_t seed) {
   const FileMapping mapping(path);
   const auto bytes = mapping.bytes();
-  // Neighbours must not be read along: the next fault is meant to find nothing.
+  // Without readahead, so that every touched page is read from disk.
   madvise(const_cast<std::uint8_t*>(bytes.data()), bytes.size(), MADV_RANDOM);
   const std::size_t all = bytes.size() / pageBytes();
   if (pages == 0 || pages > all) throw std::out_of_range("more pages than the file has");

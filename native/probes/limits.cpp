@@ -7,7 +7,7 @@ namespace hearth {
 namespace {
 
 constexpr std::size_t chunkBytes = std::size_t{1} << 20;
-/** Some milliseconds: long enough to time, shorter than a scheduler's time slice. */
+/** A few milliseconds: long enough to measure, shorter than a time slice of the operating system's scheduler. */
 constexpr std::size_t peakRounds = 1 << 20;
 
 using Clock = std::chrono::steady_clock;

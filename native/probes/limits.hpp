@@ -5,11 +5,11 @@
 namespace hearth {
 
 /**
- * What this machine could do just now, with all threads of the pool at once: what kernels are held against. Seconds are
- * wall-clock time; on a busy machine the best of several calls counts.
+ * The machine's limits at this moment, with all threads of the pool: kernels are compared with them. They are measured
+ * in wall-clock time; on a busy machine use the best of several calls.
  */
 
-/** Bytes per second of reading memory once. */
+/** Bytes per second at which memory is read once. */
 double readBandwidth(ThreadPool& pool, const KernelTable& table, const std::byte* data, std::size_t bytes);
 
 /** Operations (multiplications and additions) per second in single precision, and in bytes with 32-bit sums. */

@@ -9,8 +9,8 @@ namespace hearth {
 namespace {
 
 /**
- * A pause lasts 10 to 50 ns by processor. Within a run others are a unit's few microseconds behind, if they have a
- * processor at all; between runs JavaScript chooses a token.
+ * A pause takes 10 to 50 ns, depending on the processor. Within a run other threads are at most a unit, some
+ * microseconds, behind, if they have a processor at all; between runs JavaScript selects a token.
  */
 constexpr int waitSpins = 500;
 constexpr int runSpins = 4000;
@@ -78,7 +78,8 @@ void ThreadPool::serve(std::size_t thread) noexcept {
     epoch_.wait(seen, std::memory_order_acquire);
     seen = epoch_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_acquire)) return;
-    // Announced before looking: either the run is seen closed here, or `run` sees this thread and waits for it.
+    // Announced before `open_` is read: either this thread sees the run closed, or `run` sees this thread and waits for
+    // it.
     absent_.fetch_sub(1);
     if (open_.load()) work_(context_, thread);
     if (absent_.fetch_add(1) == -1) absent_.notify_all();

@@ -5,7 +5,10 @@
 #include "../table.hpp"
 #include "simd.hpp"
 
-/** Formats of 32 weights per block: two blocks fill a register. Matrix–vector products are of those without a minimum. */
+/**
+ * Dot products of the formats of 32 weights per block, two blocks to a register. Matrix–vector products support formats
+ * without a minimum; those with one use shared/dot_quantized.hpp.
+ */
 namespace hearth {
 namespace {
 
@@ -62,7 +65,7 @@ inline __m512 blockScales(const std::uint8_t* first, const std::uint8_t* second)
   return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
 }
 
-/** y of `Count` rows: what belongs to the activations is loaded once for all. */
+/** y of `Count` rows; activations are loaded once for all of them. */
 template <Type T, std::size_t Count>
 inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t ahead, const Activations& x,
                       std::size_t columns, float* y) {
@@ -103,7 +106,7 @@ inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t 
   for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
 }
 
-/** Fewer leave the processor waiting for its own sums: with one it is a third slower (Q8_0). */
+/** With fewer rows the processor waits for its own sums: with one it is a third slower (Q8_0). */
 inline constexpr std::size_t blockStreams = 4;
 
 template <Type T>

@@ -6,8 +6,8 @@
 #include "simd.hpp"
 
 /**
- * Superblocks of 256 weights (the K formats) in four registers. Chunks of 32 weights lie in the registers in the order in
- * which they come cheapest out of the packed bytes; activations are laid in the same order (chunkOrder).
+ * Dot products of the K-quants: superblocks of 256 weights in four registers. Chunks of 32 weights are in the order in
+ * which they are cheapest to unpack, and activations are stored in the same order (chunkOrder).
  */
 namespace hearth {
 namespace {
@@ -19,7 +19,7 @@ struct ChunkOrder {
   std::uint8_t chunk[8];
 };
 
-/** Which chunk of a superblock is the i-th half of a register. */
+/** The chunk of a superblock in the i-th half register. */
 constexpr ChunkOrder chunkOrder(Type type) {
   switch (type) {
     case Type::Q4_K:
@@ -100,7 +100,7 @@ inline void decodeSuperblock<Type::Q6_K>(const std::uint8_t* block, __m512i (&ou
   const __m512i right = join(_mm256_setzero_si256(), _mm256_set1_epi16(2));
   for (int half = 0; half < 2; half++) {
     const __m512i nibbles = load512(block + 64 * half);
-    // Two bits of each weight, moved to bits 4 and 5; the low nibble from one, the rest from the other, cut to six bits.
+    // Two bits of each weight are moved to bits 4 and 5 and merged with the low nibble, then cut to six bits.
     const __m512i two = _mm512_broadcast_i64x4(load256(block + 128 + 32 * half));
     const __m512i first = _mm512_ternarylogic_epi32(nibbles, _mm512_sllv_epi16(two, left), low, 0xe4);
     const __m512i second =
@@ -112,7 +112,7 @@ inline void decodeSuperblock<Type::Q6_K>(const std::uint8_t* block, __m512i (&ou
 
 /** Eight scales and then eight minimums of six bits each, from the twelve bytes of Q4_K and Q5_K. */
 inline __m128i sixBitScales(const std::uint8_t* packed) {
-  // Sixteen bytes from four before on: the header's bytes are there, and nothing beyond the scales is needed.
+  // Sixteen bytes from four bytes before the scales: the block's header is there, so nothing outside the block is read.
   const __m128i all = load128(packed - 4);
   const __m128i low = _mm_shuffle_epi8(all, _mm_setr_epi8(4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
   const __m128i high = _mm_shuffle_epi8(all, _mm_setr_epi8(-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
@@ -150,7 +150,7 @@ inline __m128 scaleAndMinimum(const std::uint8_t* block) {
   return _mm_cvtph_ps(_mm_cvtsi32_si128(load16(block + (T == Type::Q3_K ? 108 : 208))));
 }
 
-/** For the 32 words that packing registers 2·pair and 2·pair + 1 gives: which scale belongs to each. */
+/** The scale of each of the 32 words that result from packing registers 2·pair and 2·pair + 1. */
 struct ScaleIndex {
   alignas(64) std::uint16_t words[32];
 };
@@ -176,7 +176,10 @@ inline __m512i addProducts(__m512i sums, const __m512i (&weights)[4], const std:
   return _mm512_dpwssd_epi32(sums, _mm512_packs_epi32(first, second), scales);
 }
 
-/** Σ over a superblock of scale·weights·(128·high + low), weights zeroPoint above zero; low is 0 where bytes are rounded to. */
+/**
+ * Σ over a superblock of scale·weights·(128·high + low); weights are the zero point above zero, and low is 0 if
+ * activations are rounded to bytes.
+ */
 template <Type T, Rounding R>
 inline __m512 dotSuperblock(const __m512i (&weights)[4], const std::int8_t* high, const std::int8_t* low,
                             __m512i scales) {
@@ -189,7 +192,7 @@ inline __m512 dotSuperblock(const __m512i (&weights)[4], const std::int8_t* high
   return _mm512_fmadd_ps(_mm512_cvtepi32_ps(highs), _mm512_set1_ps(128), _mm512_cvtepi32_ps(lows));
 }
 
-/** What is to be taken off in units of the superblock's minimum, or of its scale where weights stand above zero. */
+/** What must be subtracted, in units of the superblock's minimum, or of its scale if weights are above zero. */
 template <Type T>
 inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activations& x, std::size_t superblock) {
   if constexpr (scaleWeights(T) == 32) {
@@ -245,7 +248,7 @@ void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y)
   });
 }
 
-/** Activations of one token for these kernels: chunks of each superblock in the order of its registers. */
+/** Puts one token's activations in the order of these kernels' registers. */
 inline void orderChunks(Type type, const Activations& x, std::size_t columns) {
   const ChunkOrder order = chunkOrder(type);
   std::int8_t* const terms[2] = {x.high, x.low};

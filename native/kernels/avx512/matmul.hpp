@@ -4,11 +4,11 @@
 #include "dot_k_quants.hpp"
 
 /**
- * Quantized rows times many tokens by the byte dot product. Tokens lie in the lanes, sixteen to a pack; each pack holds its
+ * Quantized rows times many tokens by the byte dot product. Lanes are tokens, sixteen to a pack; a pack holds its
  * rounded activations four columns at a time, so that four weights of a row, broadcast, are multiplied with sixteen
- * tokens. A unit's weights are unpacked once, with one scale (and minimum) per group in single precision. A tile of
- * 6 rows by two packs keeps its 12 integer and 12 float sums in registers. High and low bytes go into the same integer
- * sums, one group of high ones, then a shift, then of low ones: more registers there are none.
+ * tokens. A unit's weights are unpacked once, with one scale (and minimum) per group in single precision. A tile of 6
+ * rows by two packs keeps its 12 integer and 12 float sums in registers. High and low bytes share the integer sums, as
+ * no registers are left: the high bytes of a group are added, the sums shifted, then the low bytes added.
  */
 namespace hearth {
 namespace {
@@ -20,20 +20,22 @@ concept HasDecoder = requires(const std::uint8_t* block, __m512i (&out)[4]) { de
 
 inline constexpr std::size_t packLanes = 16;
 inline constexpr std::size_t quantTileRows = 6;
-/** Columns per pass: both packs' bytes of so many, 16 KiB, stay in the first-level cache for all rows of a unit. */
+/** Columns per pass: the bytes of both packs, 16 KiB, stay in the first-level cache for all rows of a unit. */
 inline constexpr std::size_t quantColumns = 256;
-/** From one unpacked row's bytes to the next: not a power of two, so that a tile's rows fall into different cache sets. */
+/**
+ * Distance of unpacked rows: not a power of two, so that a tile's rows are in different cache sets.
+ */
 constexpr std::size_t quantStride(std::size_t columns) { return columns + 64; }
 
-/** Where the parts of a pack of sixteen tokens lie. */
+/** The parts of a pack of sixteen tokens. */
 struct QuantPack {
   /** [columns/group][high, low][group/4][16][4] */
   std::int8_t* quants;
   /** [columns/group][16]: the activations' scales. */
   float* scales;
-  /** [columns/group][16]: −zeroPoint·Σ quants, what the integer sums start from. */
+  /** [columns/group][16]: −zeroPoint·Σ quants, the initial values of the integer sums. */
   std::int32_t* starts;
-  /** [columns/group][16]: scale·Σ quants, which minimums are multiplied with. */
+  /** [columns/group][16]: scale·Σ quants, the factors of the minimums. */
   float* sums;
 };
 
@@ -55,7 +57,7 @@ QuantPack quantPackAt(const std::byte* base, std::size_t columns) {
   return pack;
 }
 
-/** Column of the natural order that stands at `column` of the registers' order. */
+/** The column, in natural order, at `column` of the registers' order. */
 template <Type T>
 constexpr std::size_t orderedColumn(std::size_t column) {
   if constexpr (!isSuperblock(T)) return column;
@@ -89,7 +91,7 @@ void packQuants(const float* x, std::size_t tokens, std::size_t columns, std::by
   }
 }
 
-/** A unit's weights, row by row: bytes above zero and one scale and minimum per group. */
+/** A unit's unpacked weights, row by row: unsigned bytes, and one scale and minimum per group. */
 struct QuantRows {
   std::uint8_t* quants;
   float* scales;
@@ -151,7 +153,7 @@ inline void addDots(const std::uint8_t* weights, std::size_t stride, const std::
   }
 }
 
-/** Which columns of the unit's rows and the packs a tile takes, in groups. */
+/** The columns of the rows and packs that a tile multiplies, in groups. */
 struct QuantPass {
   std::size_t columns;
   std::size_t firstGroup;

@@ -15,9 +15,9 @@ struct Avx512 {
   /** 12·2 sums, 2 vectors of x and one weight of 32 registers. */
   static constexpr std::size_t tileRows = 12;
   /**
-   * Rows of floating-point weights at once. One row waits for its sum, 8 cycles a line, which is as fast as a core reads;
-   * where products run ahead, their own reads keep those for the rows to come from being asked for: F16 with one row is
-   * 9 % faster than with four on one core, 2 % on two.
+   * Rows of floating-point weights multiplied at once. A single row is limited by the latency of its sum, 8 cycles per
+   * line, which is as fast as a core reads memory. With more rows the products' own reads delay the prefetches for
+   * later rows: F16 with one row is 9 % faster than with four on one core, 2 % on two.
    */
   static constexpr std::size_t floatStreams = 1;
 
@@ -39,7 +39,7 @@ struct Avx512 {
     requires(T == Type::F16 || T == Type::BF16)
   static Pair<Avx512> loadPair(const std::uint8_t* p) {
     __m512i both = _mm512_loadu_si512(p);
-    // Else the compiler makes two loads of it.
+    // Otherwise the compiler splits this into two loads.
     asm("" : "+v"(both));
     const __m256i halves[2] = {_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64(both, 1)};
     if constexpr (T == Type::F16) return {_mm512_cvtph_ps(halves[0]), _mm512_cvtph_ps(halves[1])};
@@ -70,8 +70,8 @@ struct Avx512 {
     const __m256i flip = _mm256_set1_epi8(-128);
     __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (std::size_t i = 0; i < count; i += 32) {
-      // w + 128 is unsigned; the 128·Σx too much is taken off again.
-      // Read by halves, as they may have been written just before: a wider load would wait for both stores.
+      // w + 128 is unsigned; the excess of 128·Σx is subtracted again.
+      // Two half loads, as the halves may just have been stored: a wider load would wait for both stores.
       const __m256i w = _mm256_xor_si256(_mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(weights + i + 16),
                                                              reinterpret_cast<const __m128i*>(weights + i)),
                                          flip);

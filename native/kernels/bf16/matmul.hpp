@@ -2,13 +2,14 @@
 #include "../avx512/matmul.hpp"
 
 /**
- * Quantized rows times many tokens in bfloat16, by tiles (AMX) or by vectors (AVX-512). A unit's weights, scaled, and the
- * tokens' activations are rounded to bfloat16 once; sums are in single precision. Both roundings together cost an NMSE of
- * 3.7e-4 at most in the logits of five quantized models (llama.cpp's rounding of activations to 8 bits: 3.2e-3). Integer
- * products of 8 bits have twice the arithmetic, but a scale for every 32 weights, at which sums must be converted: with
- * AMX they would have to leave their tile after every product, with vectors and 15-bit activations they come to the same.
+ * Quantized rows times many tokens in bfloat16, by tiles (AMX) or by vectors (AVX-512). A unit's scaled weights and the
+ * tokens' activations are rounded to bfloat16 once; sums are in single precision. Both roundings together cost an NMSE
+ * of at most 3.7e-4 in the logits of five quantized models (llama.cpp's rounding of activations to 8 bits: 3.2e-3).
+ * Integer products of 8 bits have twice the throughput, but there is a scale for every 32 weights, at which sums must
+ * be converted: with AMX they would have to leave their tile after every product, and with vectors and 15-bit
+ * activations the gain is lost.
  *
- * A block is 16 by 32 numbers, 1 KiB, what one tile holds: of weights [16 rows][32 columns], of activations
+ * A block is 16 by 32 numbers, 1 KiB, which is one tile: of weights [16 rows][32 columns], of activations
  * [16 pairs of columns][16 tokens][2].
  */
 namespace hearth {
@@ -17,13 +18,13 @@ namespace {
 inline constexpr std::size_t tileRowCount = 16;
 inline constexpr std::size_t tileColumns = 32;
 inline constexpr std::size_t tileBytes = 1024;
-/** Columns per pass: both packs' blocks of so many, 16 KiB, stay in the first-level cache for all rows of a unit. */
+/** Columns per pass: the blocks of both packs, 16 KiB, stay in the first-level cache for all rows of a unit. */
 inline constexpr std::size_t bf16Columns = 256;
 
 constexpr std::size_t rowTiles(std::size_t rows) { return (rows + tileRowCount - 1) / tileRowCount; }
 constexpr std::size_t bf16Bytes(std::size_t columns) { return columns / tileColumns * tileBytes; }
 
-/** Sixteen tokens' activations, [columns/32] blocks. */
+/** Packs the activations of sixteen tokens into [columns/32] blocks. */
 inline void packBf16(const float* x, std::size_t tokens, std::size_t columns, std::byte* packed) {
   if (tokens < packLanes) __builtin_memset(packed, 0, bf16Bytes(columns));
   for (std::size_t t = 0; t < tokens; t++) {
@@ -39,7 +40,7 @@ inline void packBf16(const float* x, std::size_t tokens, std::size_t columns, st
   }
 }
 
-/** One unpacked row to its places in the blocks of its tile, in the natural order of columns. */
+/** Rounds one unpacked row to its places in the blocks of its tile, in the natural order of columns. */
 template <Type T>
 void roundRow(const QuantRows& row, std::size_t columns, std::byte* out) {
   constexpr std::size_t group = scaleWeights(T);
@@ -51,7 +52,7 @@ void roundRow(const QuantRows& row, std::size_t columns, std::byte* out) {
       const __m512 quants = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(load128(row.quants + at)));
       const __m512 above = _mm512_sub_ps(quants, _mm512_set1_ps(static_cast<float>(formatOf(T).zeroPoint)));
       const __m512 minimum = formatOf(T).hasMinimum ? _mm512_set1_ps(row.minimums[at / group]) : _mm512_setzero_ps();
-      // Rounded one after the other, as the dequantization rounds.
+      // Each operation is rounded, as in dequantization.
       values[half] = _mm512_sub_ps(_mm512_mul_ps(above, scale), minimum);
     }
     const __m512bh rounded = _mm512_cvtne2ps_pbh(values[1], values[0]);
@@ -59,13 +60,13 @@ void roundRow(const QuantRows& row, std::size_t columns, std::byte* out) {
   }
 }
 
-/** Where the parts of a unit's scratch lie. */
+/** The parts of a unit's scratch memory. */
 struct Bf16Scratch {
   /** [row tiles][columns/32] blocks */
   std::byte* weights;
   /** [rows, whole tiles][2 packs of tokens] */
   float* sums;
-  /** Of one row. */
+  /** One unpacked row. */
   QuantRows row;
 };
 
@@ -91,8 +92,8 @@ Bf16Scratch bf16ScratchAt(std::byte* bytes, std::size_t rows, std::size_t column
 }
 
 /**
- * @tparam Multiplier `Session`, which lives as long as products are made, and `multiply<V>(weights, row tiles, stride,
- * packs, blocks, sums)`: sums[16·row tiles][2·16] += weights times V packs over `blocks` blocks of columns
+ * @tparam Multiplier has `Session`, which lives while products are computed, and `multiply<V>(weights, row tiles,
+ * stride, packs, blocks, sums)`: sums[16·row tiles][2·16] += weights times V packs over `blocks` blocks of columns
  */
 template <class Multiplier, Type T>
 void matmulBf16(const Product& p) {

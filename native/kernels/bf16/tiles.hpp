@@ -4,15 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-/** The tile registers: eight of 16 rows of 64 bytes. 0 to 3 hold sums, 4 and 5 weights, 6 and 7 activations. */
+/** The eight tile registers, each of 16 rows of 64 bytes: 0 to 3 hold sums, 4 and 5 weights, 6 and 7 activations. */
 namespace hearth {
 namespace {
 
-/** Sets the tiles up, and gives them back at its end: the system saves them at every switch of threads until then. */
+/** Configures the tiles, and releases them on destruction: until then they are saved at every thread switch. */
 class TileSession {
  public:
   TileSession() {
-    // The layout of the configuration is Intel's (Software Developer's Manual, LDTILECFG): palette 1, row lengths, rows.
+    // Layout: Intel's Software Developer's Manual, LDTILECFG; palette 1, row lengths, rows.
     struct alignas(64) Configuration {
       std::uint8_t palette;
       std::uint8_t startRow;
@@ -62,7 +62,7 @@ inline void addTiles(const std::byte* const (&weights)[2], const std::byte* cons
   if constexpr (R == 2 && V == 2) _tile_stored(3, below + 16, sumStride);
 }
 
-/** For matmulBf16: two tiles of rows at a time. */
+/** Multiplier of matmulBf16: two tiles of rows at a time. */
 struct TileMultiplier {
   using Session = TileSession;
 

@@ -25,7 +25,7 @@ inline void addRows(const std::byte* rows, const std::byte* const (&packs)[2], s
   for (std::size_t at = 0; at < 1024 * blocks; at += 64) {
     __m512bh tokens[V];
     for (std::size_t v = 0; v < V; v++) tokens[v] = bf16Of(_mm512_loadu_si512(packs[v] + at));
-    // 64 bytes of a pack are a pair of columns of sixteen tokens; of the rows that pair is four bytes of each.
+    // 64 bytes of a pack are a pair of columns of sixteen tokens; in each row that pair takes four bytes.
     const auto* pair = reinterpret_cast<const std::uint8_t*>(rows) + at / 1024 * 1024 + at % 1024 / 16;
     for (std::size_t r = 0; r < R; r++) {
       const __m512bh two = bf16Of(_mm512_set1_epi32(static_cast<int>(load32(pair + 64 * r))));
@@ -37,7 +37,7 @@ inline void addRows(const std::byte* rows, const std::byte* const (&packs)[2], s
   }
 }
 
-/** For matmulBf16: eight rows at a time, whose sums fill half of the registers. */
+/** Multiplier of matmulBf16: eight rows at a time, whose sums take half of the registers. */
 struct VectorMultiplier {
   struct Session {};
 

@@ -4,19 +4,19 @@
 #include "../table.hpp"
 
 /**
- * Activations rounded to 15 bits and kept as two bytes each: x = scale·(128·high + low), low from −64 to 63. 32 of them
- * share a scale for formats of 32 weights per block, 256 for superblocks: max|x|/16256 (127·128) in single precision.
- * Ties go to even. A NaN or infinity makes the scale NaN or infinite, and so the result.
+ * Activations rounded to 15 bits and stored as two bytes each: x = scale·(128·high + low), low from −64 to 63. 32 of
+ * them share a scale for formats of 32 weights per block, 256 for superblocks: max|x|/16256 (127·128) in single
+ * precision. Ties round to even. A NaN or infinity makes the scale, and so the result, NaN or infinite.
  *
- * llama.cpp rounds to 8 bits. The second byte costs a second dot product, mostly hidden while memory is waited for, and
- * takes the rounding out of the result. NMSE of the logits against double precision, the largest of five quantized models and
- * two prompts, with a KV cache in F16: as llama.cpp rounds 3.1e-3; 8 bits with a scale for every 32 values 1.5e-3, for
- * every 16 1.9e-3, for every 8 1.1e-3; 15 bits for queries, keys and values, 8 for the rest, 5.2e-4; 15 bits 3.3e-6, of
- * which the cache is the most: with one in F32 2.2e-7.
+ * llama.cpp rounds to 8 bits. The second byte costs a second dot product, which is mostly hidden by waiting for memory,
+ * and removes the rounding error from the result. NMSE of the logits against double precision, the largest of five
+ * quantized models and two prompts, with a KV cache in F16: llama.cpp's rounding 3.1e-3; 8 bits with a scale for every
+ * 32 values 1.5e-3, for every 16 1.9e-3, for every 8 1.1e-3; 15 bits for queries, keys and values and 8 for the rest
+ * 5.2e-4; 15 bits 3.3e-6, most of it from the cache: with a cache in F32 2.2e-7.
  *
- * Where arithmetic is what is waited for (Format::isArithmeticBound), products that ask for it (Rounding::byte) have the high byte
- * alone, low is zero. Asked for by the feed-forward's gate and up, whose rounding costs least (NMSE 1.8e-4 at most; of
- * its down, 1.7e-3) and whose weights are the most: 1.2 times as fast (Q4_K, Zen 4).
+ * Where arithmetic is the bottleneck (Format::isArithmeticBound), products that request Rounding::byte use only the
+ * high byte; low is zero. The feed-forward's gate and up request it: their rounding costs least (NMSE at most 1.8e-4;
+ * that of down 1.7e-3) and they have most of the weights. It is 1.2 times as fast (Q4_K, Zen 4).
  */
 namespace hearth {
 namespace {
@@ -24,19 +24,19 @@ namespace {
 constexpr std::size_t roundUp64(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr std::size_t scaleGroup(Type type) { return isSuperblock(type) ? 256 : 32; }
 
-/** What a step of the high byte is worth, and the largest number of both together. */
+/** The value of one step of the high byte, and the largest number that both bytes represent. */
 inline constexpr std::int32_t highStep = 128;
 inline constexpr std::int32_t largestQuant = 127 * highStep;
-/** Activations below it count as zero: their inverse would overflow. */
+/** Activations below this count as zero: their inverse would overflow. */
 inline constexpr float leastActivation = 1e-30f;
 
-/** Where one token's rounded activations lie. */
+/** One token's rounded activations. */
 struct Activations {
   std::int8_t* high;
   std::int8_t* low;
   /** One per scaleGroup. */
   float* scales;
-  /** scale·Σ quants of every 16: what minimums and offsets are multiplied with. */
+  /** scale·Σ quants of every 16: the factors of minimums and zero points. */
   float* sums;
   /** scale·Σ quants of every 32. */
   float* pairSums;
@@ -71,9 +71,9 @@ inline std::int32_t roundToEven(float value) {
   return static_cast<std::int32_t>((floatToBits(value + 12582912.0f) & 0x007fffffu)) - 0x00400000;
 }
 
-/** Rounds `count` values that share a scale, which it returns. */
+/** Rounds `count` values that share a scale. Returns the scale. */
 inline float quantizeGroup(const float* x, std::size_t count, std::int16_t* quants, Rounding rounding) {
-  // The largest absolute value as an integer: among bits without sign NaN is above infinity, and so isn't lost.
+  // The largest absolute value is found by its bits, among which NaN is above infinity and so isn't lost.
   std::int32_t largestBits = 0;
   for (std::size_t i = 0; i < count; i++) {
     const auto bits = static_cast<std::int32_t>(floatToBits(x[i]) & 0x7fffffffu);
@@ -92,7 +92,7 @@ inline float quantizeGroup(const float* x, std::size_t count, std::int16_t* quan
   return zero ? 0 : largest / static_cast<float>(largestQuant);
 }
 
-/** Takes quants apart: 128·high + low. */
+/** Splits quants into 128·high + low. */
 inline void splitQuants(const std::int16_t* quants, std::size_t count, std::int8_t* high, std::int8_t* low) {
   for (std::size_t i = 0; i < count; i++) {
     const int upper = (quants[i] + highStep / 2) >> 7;

@@ -3,10 +3,11 @@
 #include "rows.hpp"
 
 /**
- * Attention of the query heads of one KV head, 64 positions at a time. The softmax streams: when a block brings a larger
- * score, what was summed before is scaled by e^(old maximum − new maximum) (Milakov and Gimelshein 2018, Algorithm 3).
- * Keys lie by dimension within a block, values by position, so that positions, and then dimensions, fill the vectors and
- * nothing is summed across one; each is widened once for four queries.
+ * Attention of the query heads of one KV head, 64 positions at a time, with a streaming softmax: when a block has a
+ * larger score, the earlier sums are multiplied by e^(old maximum − new maximum) (Milakov and Gimelshein 2018,
+ * Algorithm 3). Keys are stored by dimension within a block and values by position, so that vectors hold positions for
+ * scores and dimensions for output, and no vector is summed across its lanes. Each vector is widened once for four
+ * queries.
  */
 namespace hearth {
 namespace {
@@ -76,7 +77,7 @@ void scaleRow(float factor, std::size_t count, float* y) {
   mapPairs<S>(y, y, count, y, [f](auto a, auto) { return S::multiply(a, f); });
 }
 
-/** Merges the first `length` positions of a cache into what the heads of a group have seen of others. */
+/** Merges the first `length` positions of a cache into what the heads of a group have seen of other positions. */
 template <class S, Type T>
 void mergeRows(const HeadGroup& group, const SeenHeads& seen) {
   const auto& [cache, kvHead, length, queries, heads, scale, scores] = group;
@@ -108,7 +109,7 @@ void mergeRows(const HeadGroup& group, const SeenHeads& seen) {
   }
 }
 
-/** Before anything is merged: nothing has been seen. */
+/** Sets the heads to the state in which nothing has been seen. */
 inline void forgetAll(std::size_t heads, std::size_t size, const SeenHeads& seen) {
   for (std::size_t h = 0; h < heads; h++) {
     seen.largest[h] = -__builtin_inff();

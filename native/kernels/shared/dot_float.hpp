@@ -3,11 +3,13 @@
 #include "streams.hpp"
 #include "vector_math.hpp"
 
-/** F32, F16 and BF16 rows times exact activations. */
+/** Dot products of F32, F16 and BF16 rows with exact activations. */
 namespace hearth {
 namespace {
 
-/** y of `Count` rows, which asks for those `ahead` bytes on; a row's sum is the same however many it is computed with. */
+/**
+ * y of `Count` rows, prefetching the rows `ahead` bytes further on; a row's sum doesn't depend on `Count`.
+ */
 template <class S, Type T, std::size_t Count>
 void dotFloatRows(const std::uint8_t* rows, std::size_t ahead, std::size_t columns, const float* x, float* y) {
   constexpr std::size_t bytes = formatOf(T).bytes;

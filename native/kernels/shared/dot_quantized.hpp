@@ -3,7 +3,10 @@
 #include "../table.hpp"
 #include "activations.hpp"
 
-/** Quantized rows times rounded activations: each block is unpacked to bytes, then multiplied by S::dotGroups. */
+/**
+ * Dot products of quantized rows of every format with rounded activations: each block is unpacked to bytes, then
+ * multiplied by S::dotGroups.
+ */
 namespace hearth {
 namespace {
 

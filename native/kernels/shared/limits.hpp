@@ -3,18 +3,18 @@
 #include "streams.hpp"
 #include "vector_math.hpp"
 
-/** Loops that do nothing but read or compute, with an instruction set's widest instructions: what it could reach. */
+/** Loops that only read or only compute, with an instruction set's widest instructions: its limits. */
 namespace hearth {
 namespace {
 
 using Line = std::uint64_t __attribute__((vector_size(64)));
 
-/** Bytes of a stream before the next ones: a page. */
+/** Bytes of a stream: a page. */
 inline constexpr std::size_t streamBytes = 4096;
-/** From huge pages: GB/s of one core as one, four and eight streams: 8, 18 and 23 (Zen 4). */
+/** GB/s of one core from huge pages with one, four and eight streams: 8, 18 and 23 (Zen 4). */
 inline constexpr std::size_t probeStreams = 8;
 
-/** Reads whole lines of 64 bytes, as kernels read rows; the result only keeps the reads from being left out. */
+/** Reads whole lines of 64 bytes, as kernels read rows; the result only keeps the reads from being optimised away. */
 inline std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
   constexpr std::size_t block = probeStreams * streamBytes;
   const auto* lines = reinterpret_cast<const std::uint8_t*>(data);
@@ -36,10 +36,13 @@ inline std::uint64_t readLines(const std::byte* data, std::size_t bytes) {
   return result;
 }
 
-/** Independent sums: more than latency times instructions per cycle of any processor at hand. */
+/** Independent sums: more than latency times instructions per cycle of any processor tested. */
 inline constexpr std::size_t independentSums = 12;
 
-/** Multiplications and additions in single precision; `result` keeps them from being left out. Returns how many. */
+/**
+ * Multiplications and additions in single precision; `result` keeps them from being optimised away. Returns their
+ * number.
+ */
 template <class S>
 double multiplyAdds(std::size_t rounds, float& result) {
   typename S::Floats sums[independentSums];
@@ -52,7 +55,7 @@ double multiplyAdds(std::size_t rounds, float& result) {
   return 2.0 * static_cast<double>(rounds * independentSums * S::width);
 }
 
-/** The same in bytes with sums of 32 bits. */
+/** The same with bytes and 32-bit sums. */
 template <class S>
 double byteDots(std::size_t rounds, float& result) {
   typename S::Integers sums[independentSums];

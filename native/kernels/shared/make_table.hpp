@@ -6,7 +6,9 @@
 #include "dot_float.hpp"
 #include "dot_quantized.hpp"
 
-/** Fills a table with the shared kernels over the primitives S; an instruction set then replaces what it does better. */
+/**
+ * Fills a table with the shared kernels over the primitives S; an instruction set then replaces those that it improves.
+ */
 namespace hearth {
 namespace {
 

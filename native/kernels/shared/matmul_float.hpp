@@ -3,16 +3,16 @@
 #include "rows.hpp"
 
 /**
- * Rows of any format, widened to single precision, times many tokens, exact. Tokens lie in the lanes: x is packed [column][lane] once for all rows,
- * so that a weight, widened to single precision, is broadcast against it and the weights need no transposition. A tile of
- * tileRows rows by two vectors of tokens stays in registers over a block of columns.
+ * Rows of any format, widened to single precision, times many tokens, exactly. Lanes are tokens: x is packed
+ * [column][lane] once for all rows, so that a widened weight is broadcast against it and weights needn't be transposed.
+ * A tile of tileRows rows by two vectors of tokens stays in registers over a block of columns.
  */
 namespace hearth {
 namespace {
 
-/** Columns per pass: their x (two packs) and the widened weights of a chunk stay in the second-level cache. */
+/** Columns per pass: two packs of x and a unit's widened weights stay in the second-level cache. */
 inline constexpr std::size_t columnBlock = 512;
-/** Beyond a row's end: rows a power of two apart would fall into the same cache sets, and a tile has more than fit. */
+/** Padding of a row: rows at a distance of a power of two would share cache sets, which can't hold a tile's rows. */
 inline constexpr std::size_t rowPadding = 16;
 
 template <class S>
@@ -62,7 +62,7 @@ void floatTile(const float* weights, std::size_t stride, std::size_t columns, co
   }
 }
 
-/** Tiles of R rows as long as they last, then of half as many: a remainder never computes rows that aren't there. */
+/** Tiles of R rows, then of half as many for the remainder, so that no missing rows are computed. */
 template <class S, std::size_t R, std::size_t V>
 void floatTiles(const float* weights, std::size_t rows, std::size_t stride, std::size_t columns, const float* x0,
                 const float* x1, float* sums) {
@@ -75,7 +75,7 @@ void floatTiles(const float* weights, std::size_t rows, std::size_t stride, std:
   }
 }
 
-/** Sums of up to two packs, [row][2·width], to their places [token][row]. */
+/** Copies the sums of up to two packs, [row][2·width], to their places [token][row]. */
 inline void scatterSums(const float* sums, std::size_t rows, std::size_t lanes, std::size_t tokens, float* out,
                         std::size_t outStride) {
   for (std::size_t t = 0; t < tokens; t++) {
@@ -91,7 +91,7 @@ void matmulFloat(const Product& p) {
   const std::size_t stride = block + rowPadding;
   const std::size_t lanes = 2 * S::width;
   auto* weights = reinterpret_cast<float*>(p.scratch);
-  // Of all tokens, [two packs of tokens][row][lane]: to their places, far apart, they go once.
+  // Sums of all tokens, [two packs of tokens][row][lane], which are copied once to their places, which are far apart.
   auto* sums = reinterpret_cast<float*>(p.scratch + roundUp64(rows * stride * sizeof(float)));
   __builtin_memset(sums, 0, rows * ((p.tokens + lanes - 1) / lanes * lanes) * sizeof(float));
   for (std::size_t begin = 0; begin < columns; begin += block) {

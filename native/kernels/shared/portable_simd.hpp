@@ -1,7 +1,7 @@
 #pragma once
 #include "../../formats/half.hpp"
 
-/** One float at a time: the primitives that the shared kernels are written in, without vector instructions. */
+/** The primitives of the shared kernels, one float at a time, without vector instructions. */
 namespace hearth {
 namespace {
 
@@ -12,7 +12,7 @@ struct PortableSimd {
   static constexpr std::size_t floatStreams = 4;
 
   static Floats load(const float* p) {
-    // Weights of a file may lie anywhere.
+    // Weights of a file may be unaligned.
     Floats v;
     __builtin_memcpy(&v, p, sizeof v);
     return v;
@@ -40,18 +40,20 @@ struct PortableSimd {
   static float sum(Floats v) { return v; }
   static float largest(Floats v) { return v; }
 
-  /** Four bytes' products with four bytes, added up: here one by one. */
+  /** The sum of the products of four bytes with four bytes. */
   using Integers = std::int32_t;
   static Integers setBytes(int value) { return value * 0x01010101; }
   static Integers dotBytes(Integers sum, Integers a, Integers b) {
     for (int byte = 0; byte < 32; byte += 8) sum += (a >> byte & 127) * (b >> byte & 127);
-    // Or the compiler would see through the loop that measures this.
+    // Otherwise the compiler would optimise away the loop that measures this.
     asm volatile("" : "+r"(sum));
     return sum;
   }
   static std::int32_t anyLane(Integers sum) { return sum; }
 
-  /** Lanes whose sum is Σ over groups of 16 of scales[group]·Σ weights·(128·high + low); `count` is a multiple of 32. */
+  /**
+   * Lanes whose sum is Σ over groups of 16 of scales[group]·Σ weights·(128·high + low); `count` is a multiple of 32.
+   */
   static Floats dotGroups(const std::int8_t* weights, const std::int8_t* high, const std::int8_t* low,
                           const std::int8_t* scales, std::size_t count) {
     std::int32_t sums[2]{};

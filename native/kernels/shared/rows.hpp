@@ -3,7 +3,7 @@
 #include "../table.hpp"
 #include "vector_math.hpp"
 
-/** Kernels on single rows of floats: norm, activation function, softmax, addition, conversion. */
+/** Kernels for single rows of floats: norm, activation function, softmax, addition, conversion. */
 namespace hearth {
 namespace {
 

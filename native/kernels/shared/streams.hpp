@@ -5,28 +5,28 @@
 #include "vector_math.hpp"
 
 /**
- * Rows are multiplied side by side, so that activations are loaded once for several, and are asked for ahead into the
- * second-level cache: the hardware looks ahead within a page only. How many at once is each kernel's own; figures are those
- * of decoding a 1.1B model (Zen 4).
+ * Several rows are multiplied side by side, so that activations are loaded once for all of them, and rows are
+ * prefetched into the second-level cache, since the hardware prefetches only within a page. Each kernel chooses its
+ * number of rows; figures are from decoding with a 1.1B model (Zen 4).
  */
 namespace hearth {
 namespace {
 
 /**
- * Bytes by which reading is ahead of computing, at least. One group of rows is too near where rows are short: with 8 KiB
- * Q4_K_M is 5 to 12 % faster, with 32 KiB no faster than with one group of four rows.
+ * Least distance in bytes of prefetching ahead of computing. One group of rows is too little where rows are short: with
+ * 8 KiB Q4_K_M is 5 to 12 % faster, with 32 KiB no faster than with one group of four rows.
  */
 inline constexpr std::size_t leastAhead = 8 << 10;
 
-/** Asks for the lines of `bytes` at `at`. */
+/** Prefetches the lines of `bytes` bytes at `at`. */
 inline void prefetchLines(const std::uint8_t* at, std::size_t bytes) {
   for (std::size_t line = 0; line < bytes; line += 64) prefetch(at + line);
 }
 
 /**
- * y of all rows, `Streams` at a time, what is left one by one.
- * @param dotRows (rows, bytes to the rows to ask for meanwhile, y, std::integral_constant of how many): whole groups
- * ahead, so that all are asked for once
+ * y of all rows, `Streams` at a time, and the remaining ones one by one.
+ * @param dotRows (rows, distance in bytes of the rows to prefetch, y, std::integral_constant of the number of rows);
+ * the distance is whole groups of rows, so that each row is prefetched once
  */
 template <std::size_t Streams, class DotRows>
 inline void inGroups(const Rows& rows, std::size_t stride, float* y, const DotRows& dotRows) {

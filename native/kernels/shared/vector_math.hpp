@@ -2,11 +2,11 @@
 #include "../../formats/half.hpp"
 #include "../../formats/formats.hpp"
 
-/** What the shared kernels have in common: loads by format, partial vectors, the exponential. */
+/** Common parts of the shared kernels: loads by format, partial vectors, the exponential. */
 namespace hearth {
 namespace {
 
-/** Asks for a line, into the second-level cache: in the first, it would push out the activations. */
+/** Prefetches a line into the second-level cache; in the first it would evict the activations. */
 inline void prefetch(const std::uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
 template <class S, Type T>
@@ -22,7 +22,7 @@ struct Pair {
   typename S::Floats second;
 };
 
-/** Two vectors of weights; where the primitives can, 16-bit ones by one load, since loads of half a line are slower. */
+/** Two vectors of weights, with one load if the primitives support it, since loads of half a line are slower. */
 template <class S, Type T>
 inline Pair<S> loadPair(const std::uint8_t* at) {
   if constexpr (requires { S::template loadPair<T>(at); }) {
@@ -39,7 +39,7 @@ inline float weightAt(const std::uint8_t* at) {
   if constexpr (T == Type::BF16) return bf16ToFloat(load16(at));
 }
 
-/** The first `count` < width floats, the rest `filling`. */
+/** The first `count` < width floats; the other lanes are `filling`. */
 template <class S>
 inline typename S::Floats loadPart(const float* from, std::size_t count, float filling) {
   float part[S::width];
@@ -65,12 +65,12 @@ inline void mapPairs(const float* a, const float* b, std::size_t count, float* y
 
 /**
  * e^x within 2 units in the last place: x = n·ln 2 + r, |r| ≤ ln 2 / 2, e^r by its Taylor polynomial of degree 7.
- * Below −87.3 it gives e^−87.3 ≈ 1e−38 (zero for our purposes), above 88 e^88. NaN stays NaN.
+ * Below −87.3 the result is e^−87.3 ≈ 1e−38 (zero for all purposes here), above 88 it is e^88. NaN stays NaN.
  */
 template <class S>
 inline typename S::Floats exponential(typename S::Floats x) {
   using F = typename S::Floats;
-  // The bound goes first: minimum and maximum return their second argument where one is NaN.
+  // The bound is the first argument: minimum and maximum return the second if one is NaN.
   x = S::maximum(S::set(-87.3f), S::minimum(S::set(88.0f), x));
   const F magic = S::set(12582912.0f);
   const F n = S::subtract(S::multiplyAdd(x, S::set(1.44269504f), magic), magic);
