@@ -8,10 +8,10 @@ import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { Cell, Times } from './cell.ts';
 
-/** Bytes per second of a disk that takes no time: measured models lie in memory already. */
+/** Bytes per second of a disk that takes no time: measured models are in memory before they run. */
 const NO_DISK = 1e14;
 
-/** Two of the three answers for a model on the first device of a cluster, all layers on its CPU. */
+/** Prediction and simulation of a model on the first device of a cluster, with all layers on its CPU. */
 export function answersOf(
   cluster: Cluster,
   { model, promptTokens }: Cell,

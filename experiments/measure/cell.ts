@@ -1,7 +1,7 @@
 import type { Model } from '../../engine/model/model.ts';
 import type { Sample } from '../../engine/profile/sample.ts';
 
-/** What is judged: a model on so many threads, with so many tokens of prompt. */
+/** One case: a model on a number of threads, after a prompt of a number of tokens. */
 export interface Cell {
   readonly model: Model;
   readonly threads: number;
@@ -14,12 +14,13 @@ export interface Times {
   readonly tpot: number;
 }
 
-/** By the processor's clock (Timing.own), which is judged, and by the wall's. */
+/** Times by the processor's clock (Timing.own), which answers are held against, and by wall time. */
 export interface MeasuredCell {
   readonly own: { readonly ttft: Sample; readonly tpot: Sample };
   readonly wall: { readonly ttft: Sample; readonly tpot: Sample };
 }
 
+/** A cell with its three answers. */
 export interface CellAnswers extends Cell {
   readonly predicted: Times;
   readonly simulated: Times;
@@ -32,7 +33,7 @@ export type Phase = (typeof PHASES)[number];
 export const ANSWERS = ['predicted', 'simulated'] as const;
 export type Answer = (typeof ANSWERS)[number];
 
-/** How far an answer is from the measured median: 0.05 is 5 % too slow. */
+/** Relative deviation of an answer from the measured median: 0.05 is 5 % too slow. */
 export function deviation(cell: CellAnswers, answer: Answer, phase: Phase): number {
   return cell[answer][phase] / cell.measured.own[phase].median - 1;
 }

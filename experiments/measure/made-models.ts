@@ -6,7 +6,7 @@ import type { Shape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 
-/** Half a billion weights, with wider heads and fewer of them than TinyLlama has. */
+/** Half a billion weights, with fewer and wider heads than TinyLlama. */
 const HALF_BILLION: Shape = {
   name: 'Random-0.5B',
   architecture: 'llama',
@@ -22,7 +22,7 @@ const HALF_BILLION: Shape = {
 };
 const MIXES: readonly Mix[] = ['F16', 'Q8_0', 'Q4_K_M'];
 
-/** Models with random weights in two sizes and three mixes: made where they aren't in `folder` yet. @returns their files */
+/** Models with random weights in two sizes and three mixes, made unless they are in `folder`. @returns their files */
 export async function madeModels(folder: string, seed: number): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   const billion = loadCatalogue().find(({ shape }) => shape.name === 'TinyLlama-1.1B')?.shape as Shape;

@@ -1,16 +1,20 @@
 import { clusterStatements } from '../../datasets/statements.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Block, Report, Section } from '../lib/report.ts';
-import { ANSWERS, type CellAnswers, type Phase } from './cell.ts';
-import { CELL_COLUMNS, cellRow, cellTones } from './cell-table.ts';
+import { formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
+import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
+import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
+import { tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { Block, Section } from '../report/page/page.ts';
+import { provenanceSentence, statementsTable } from '../report/provenance.ts';
+import { ANSWERS, type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
+import { phaseTable } from './columns.ts';
 import type { CellsRun } from './run-cells.ts';
-import { scatter } from './scatter.ts';
-import { AIMS, findings } from './summary.ts';
+import { AIMS, cellName } from './summary.ts';
 
 const CLOCK =
-  'Measured is the time that the model’s threads had for themselves: the clock on the wall less the time for which the ' +
-  'system kept them waiting for a processor while other programs ran. On an idle machine the two are equal; the column ' +
-  '“wall” has the clock’s. Spread is half the range of the middle half of the runs.';
+  'Measured is the time that the model’s threads had for themselves: wall time less the time for which the system kept ' +
+  'them waiting for a processor while other programs ran. On an idle machine the two are equal; the column “wall” has ' +
+  'wall time. Spread is half the range of the middle half of the runs.';
 const CALIBRATION =
   'Predicted and simulated know this machine from probes alone, which ran in turn with the cells: products of each format ' +
   'with one token and with a prompt, attention over a KV cache in memory and in a cache, appending to it, a layer with ' +
@@ -18,11 +22,9 @@ const CALIBRATION =
   'memory before the first run that counts.';
 
 /** Three answers side by side. */
-export function measureReport({ cells, profiles }: CellsRun, subtitle: string): Report {
+export function measurePage({ cells, profiles }: CellsRun): NonNullable<Results['page']> {
   return {
     title: 'Three answers: predicted, simulated, measured',
-    subtitle,
-    summary: findings(cells),
     sections: [
       phaseSection(cells, 'tpot', 'Decode: seconds per token (TPOT)'),
       phaseSection(cells, 'ttft', 'Prefill: seconds to the first token (TTFT)'),
@@ -46,14 +48,7 @@ function phaseSection(cells: readonly CellAnswers[], phase: Phase, title: string
         choose: 'Answer',
         variants,
       },
-      {
-        kind: 'table',
-        title: 'Every cell',
-        columns: CELL_COLUMNS.map((column, index) => (index === 0 ? { ...column, label: true } : column)),
-        rows: cells.map((cell) => cellRow(cell, phase)),
-        tones: cells.map((cell) => cellTones(cell, phase)),
-        groups: true,
-      },
+      tableBlock(phaseTable(cells, phase), { title: 'Every cell' }),
     ],
   };
 }
@@ -66,4 +61,33 @@ function profileBlocks({ threads, text: profile }: CellsRun['profiles'][number])
 
 function text(words: string): Block {
   return { kind: 'text', text: words };
+}
+
+const NAMES: Readonly<Record<Phase, string>> = { tpot: 'TPOT', ttft: 'TTFT' };
+
+/** Measured against predicted or simulated: a colour per mix, a mark per number of threads. */
+function scatter(cells: readonly CellAnswers[], answer: Answer, phase: Phase): Figure {
+  const mixes = [...new Set(cells.map(({ model }) => model.mix))];
+  const threads = [...new Set(cells.map((cell) => cell.threads))];
+  const series = mixes.flatMap((mix, mixIndex) =>
+    threads.map((count, threadIndex): DiagonalSeries => {
+      const own = cells.filter((cell) => cell.model.mix === mix && cell.threads === count);
+      return {
+        name: `${mix}, ${count === 1 ? '1 thread' : `${count} threads`}`,
+        colour: colour(mixIndex),
+        symbol: SYMBOLS[threadIndex % SYMBOLS.length] as (typeof SYMBOLS)[number],
+        measured: own.map((cell) => 1000 * cell.measured.own[phase].median),
+        found: own.map((cell) => 1000 * cell[answer][phase]),
+        hover: own.map((cell) => hoverText(cell, answer, phase)),
+      };
+    }),
+  );
+  const [measuredTitle, foundTitle] = [`measured ${NAMES[phase]} (ms)`, `${answer} ${NAMES[phase]} (ms)`];
+  return diagonalChart({ measuredTitle, foundTitle, aim: AIMS[phase], series });
+}
+
+function hoverText(cell: CellAnswers, answer: Answer, phase: Phase): string {
+  const seconds = formatSeconds(cell.measured.own[phase].median);
+  const error = formatDeviation(1 + deviation(cell, answer, phase));
+  return `${cellName(cell)}<br>measured ${seconds}, ${answer} ${formatSeconds(cell[answer][phase])} (${error})`;
 }

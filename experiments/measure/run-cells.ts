@@ -10,11 +10,11 @@ import { createRunner, type Runner, type RunnerParts } from './runner.ts';
 
 export interface CellsToRun extends Omit<RunnerParts, 'threads'> {
   readonly threads: readonly number[];
-  /** Runs of each cell that count. */
+  /** Runs of each cell that count; one more comes before them. */
   readonly repeats: number;
-  /** A machine that was profiled before, in place of probes. */
+  /** A profile made before, in place of probes. */
   readonly profile: { readonly cluster: Cluster; readonly text: string } | undefined;
-  /** What else a cluster file states of this machine. */
+  /** What a profile states besides the CPU. */
   readonly memory: MemoryFacts;
   readonly disk: DiskMeasures | undefined;
   readonly progress: Progress;
@@ -32,8 +32,8 @@ export function stepsOf({ threads, models, contexts, repeats }: Omit<CellsToRun,
 }
 
 /**
- * Runs all cells in turn, again and again, with a round of probes before each, so that both meet the same moods of the
- * machine. Probes alone make the device that is predicted and simulated: no cell is fitted to.
+ * Runs all cells in turn, repeatedly, with a round of probes before each model, so that both see the same state of the
+ * machine. The device that is predicted and simulated is made from probes alone; nothing is fitted to a cell.
  */
 export function runCells(parts: CellsToRun): CellsRun {
   const { repeats, contexts, progress } = parts;

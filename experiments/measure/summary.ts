@@ -1,5 +1,5 @@
 import { formatPercent } from '../../engine/terminal/format.ts';
-import { median } from '../lib/median.ts';
+import { median } from '../report/median.ts';
 import { type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
 
 /** Errors of one answer in one phase over all cells. */
@@ -9,7 +9,7 @@ export interface Errors {
   readonly worstCell: CellAnswers;
 }
 
-/** Median errors that are aimed at: decode, prefill. */
+/** Median error that is aimed at in each phase. */
 export const AIMS: Readonly<Record<Phase, number>> = { tpot: 0.05, ttft: 0.1 };
 
 /** @param cells at least one */
@@ -24,8 +24,8 @@ export function cellName({ model, threads, promptTokens }: CellAnswers): string 
   return `${model.name} ${model.mix}, ${threads === 1 ? '1 thread' : `${threads} threads`}, prompt of ${promptTokens}`;
 }
 
-/** What came out, in a paragraph. */
-export function findings(cells: readonly CellAnswers[]): string {
+/** Errors of both answers in both phases, in sentences. */
+export function findings(cells: readonly CellAnswers[]): string[] {
   const sentence = (phase: Phase, name: string): string => {
     const [predicted, simulated] = [errorsOf(cells, 'predicted', phase), errorsOf(cells, 'simulated', phase)];
     const spread = median(cells.map(({ measured }) => measured.own[phase].spread));
@@ -36,5 +36,5 @@ export function findings(cells: readonly CellAnswers[]): string {
       `themselves spread by ± ${formatPercent(spread)}; the aim is ${formatPercent(AIMS[phase])}.`
     );
   };
-  return `${cells.length} cells. ${sentence('tpot', 'Decode (TPOT)')} ${sentence('ttft', 'Prefill (TTFT)')}`;
+  return [`${cells.length} cells.`, sentence('tpot', 'Decode (TPOT)'), sentence('ttft', 'Prefill (TTFT)')];
 }

@@ -6,6 +6,9 @@ import { readChoice, readChoices, readCount, readList, readNumber } from '../../
 /** Reads the text given for a flag. @throws InputError that names the flag */
 export type Reader<Value> = (flag: string, text: string) => Value;
 
+/** What a parsed command line holds of an option: text, texts for `<file...>`, `true` or `false` for a flag, or nothing. */
+export type Given = string | readonly string[] | boolean | undefined;
+
 export interface OptionSpec<Value> {
   /** `--models <list>`, `--trace`; `<paper>` for an argument, which is required. */
   readonly flags: string;
@@ -16,8 +19,7 @@ export interface OptionSpec<Value> {
   readonly default?: string;
   /** What `--no-name` means, where there is such a form. */
   readonly negative?: string;
-  /** Value from what the command line holds: text, `true` or `false` for a flag without a value, or nothing. */
-  readonly read: (given: string | boolean | undefined) => Value;
+  readonly read: (given: Given) => Value;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
@@ -85,6 +87,11 @@ export function choices<Name extends string>(
   return option(flags, help, (flag, given) => readChoices(flag, given, allowed), { default: standard.join(',') });
 }
 
+/** `--model <file...>`: several values; undefined unless given. */
+export function texts(flags: string, help: string): OptionSpec<readonly string[] | undefined> {
+  return { flags, help, read: (given) => (typeof given === 'object' ? given : undefined) };
+}
+
 /** An argument, `<paper>`: one of `allowed`. */
 export function argument<Name extends string>(flags: string, help: string, allowed: readonly Name[]): OptionSpec<Name> {
   const name = flags.replace(/[<>]/g, '');
@@ -141,7 +148,7 @@ export function declareOptions(command: Command, specs: OptionSpecs): void {
 
 /** Reads what a parsed command holds, in the order of `specs`. @throws InputError that names the option */
 export function readOptions<Specs extends OptionSpecs>(command: Command, specs: Specs): OptionValues<Specs> {
-  const given = command.opts() as Readonly<Record<string, string | boolean | undefined>>;
+  const given = command.opts() as Readonly<Record<string, Given>>;
   const args = [...command.args];
   return Object.fromEntries(
     Object.entries(specs).map(([name, { flags, read }]) => [

@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { clusterFile } from '../../../engine/profile/cluster-file.ts';
-import { renderReport } from '../../../experiments/lib/report.ts';
-import { deviation } from '../../../experiments/measure/cell.ts';
-import { cellRow, cellTones } from '../../../experiments/measure/cell-table.ts';
-import { measureCsv } from '../../../experiments/measure/measure-csv.ts';
-import { measureReport } from '../../../experiments/measure/report.ts';
+import { deviation, type Phase } from '../../../experiments/measure/cell.ts';
+import { cellsTable, phaseTable } from '../../../experiments/measure/columns.ts';
+import { measurePage } from '../../../experiments/measure/report.ts';
 import { errorsOf, findings } from '../../../experiments/measure/summary.ts';
+import { tableBlock, tableCsv } from '../../../experiments/report/columns.ts';
+import { renderPage } from '../../../experiments/report/page/page.ts';
 import { PROFILE } from '../../profile/measures.ts';
 import { near } from '../../support/near.ts';
 import { cellOf } from './answers.ts';
@@ -27,7 +27,7 @@ test('median and worst, whatever their sign', () => {
 });
 
 test('findings name the worst cell and the aim', () => {
-  const text = findings(CELLS);
+  const text = findings(CELLS).join(' ');
   assert.match(
     text,
     /^3 cells\. Decode \(TPOT\): predicted with a median error of 7\.0 % \(worst 20 %: toy Q4_K_M, 2 threads/,
@@ -36,7 +36,7 @@ test('findings name the worst cell and the aim', () => {
 });
 
 test('a row: measured alone and on the wall, then both answers with their errors', () => {
-  const row = cellRow(cellOf(0.0104, 0.85), 'tpot');
+  const [row] = tableBlock(phaseTable([cellOf(0.0104, 0.85)], 'tpot')).rows;
   assert.equal(row, [
     'toy Q4_K_M',
     '1',
@@ -52,14 +52,16 @@ test('a row: measured alone and on the wall, then both answers with their errors
 });
 
 test('errors are coloured by the aim of their phase: 5 % and twice that for decode, 10 % for prefill', () => {
-  const tones = (tpot: number) => cellTones(cellOf(tpot, 0.85), 'tpot').slice(-4);
+  const colours = (cell: ReturnType<typeof cellOf>, phase: Phase) =>
+    tableBlock(phaseTable([cell], phase)).tones?.[0] ?? [];
+  const tones = (tpot: number) => colours(cellOf(tpot, 0.85), 'tpot').slice(-4);
   assert.equal(tones(0.0104), [undefined, 'good', undefined, 'good']);
   assert.equal([tones(0.0107)[1], tones(0.012)[1]], ['fair', 'bad']);
-  assert.is(cellTones(cellOf(0.01, 0.85), 'ttft').at(-3), 'fair');
+  assert.is(colours(cellOf(0.01, 0.85), 'ttft').at(-3), 'fair');
 });
 
 test('CSV: two rows a cell, numbers in full', () => {
-  const [header, ...rows] = measureCsv(CELLS).trimEnd().split('\n');
+  const [header, ...rows] = tableCsv(cellsTable(CELLS)).trimEnd().split('\n');
   assert.is(rows.length, 6);
   assert.is(header?.split(',').length, rows[0]?.split(',').length);
   assert.match(rows[0] ?? '', /^toy,Q4_K_M,1,64,tpot,0\.01,0\.01,5,0\.02,0\.01,0\.0104,/);
@@ -67,7 +69,7 @@ test('CSV: two rows a cell, numbers in full', () => {
 
 test('the report has both phases, every cell, and where each fact of the machine comes from', () => {
   const profiles = [{ threads: 2, text: clusterFile(PROFILE) }];
-  const html = renderReport(measureReport({ cells: CELLS, profiles }, 'here'));
+  const html = renderPage({ subtitle: 'here', summary: findings(CELLS), ...measurePage({ cells: CELLS, profiles }) });
   for (const part of ['Decode: seconds per token', 'Prefill: seconds to the first token', 'median of 7', '+20'])
     assert.ok(html.includes(part), part);
 });
