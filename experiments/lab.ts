@@ -53,7 +53,7 @@ await runExperiment({
       ]);
       return {
         subtitle: probesLine(session),
-        findings: [`${checks.text}.`],
+        findings: [`The limits: ${checks.text}.`],
         text: [terminalTable(resultTable(results))],
         data: resultsData(session, results, { cluster: cluster.name, size, rounds, policies, tokens, seed, checks }),
         page: {

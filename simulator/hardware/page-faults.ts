@@ -55,20 +55,21 @@ export function* pageFaults(weights: WeightsReader, { range, seconds = 0, layers
   };
   while (progress.from < range.to) {
     const rest = { from: progress.from, to: range.to };
+    // What arrived earlier is used while reclaim makes room.
+    const start = simulation.now;
     const segment = reclaimTakesTime ? yield* nextSegment(weights, rest) : cache.next(rest);
     switch (segment.state) {
       case 'resident': {
-        const start = simulation.now;
         const mapping = cache.touch(segment) / faults.osRates.mapped;
         if (cache.readsAhead(segment)) yield* readAndWait(weights, segment, 'demand');
         advance(weights, progress, segment.to, start, mapping);
         break;
       }
       case 'missing':
-        yield* readMissing(weights, progress, segment);
+        yield* readMissing(weights, progress, segment, start);
         break;
       case 'reading':
-        yield* awaitRead(weights, progress, segment);
+        yield* awaitRead(weights, progress, segment, start);
         break;
     }
   }
@@ -80,10 +81,9 @@ export function* pageFaults(weights: WeightsReader, { range, seconds = 0, layers
 }
 
 /** A page fault. Layers after the first are read once those before them are computed. */
-function* readMissing(weights: WeightsReader, progress: Progress, segment: Segment): Steps {
-  const { simulation, cache, faults, faultsOnly } = weights;
+function* readMissing(weights: WeightsReader, progress: Progress, segment: Segment, start: number): Steps {
+  const { cache, faults, faultsOnly } = weights;
   const { range, layers, layerBytes, perByte, from, used } = progress;
-  const start = simulation.now;
   let end = segment.to;
   if (layers > 1 && faults.usesPagesAsTheyCome && used > start) {
     const layer = range.from + Math.floor((from - range.from) / layerBytes + ROUNDING) * layerBytes;
@@ -104,10 +104,9 @@ function* readMissing(weights: WeightsReader, progress: Progress, segment: Segme
 }
 
 /** Somebody else is reading the segment: a prefetcher, or the operating system ahead of a page fault. */
-function* awaitRead(weights: WeightsReader, progress: Progress, segment: Segment): Steps {
-  const { simulation, cache, faults, reads } = weights;
+function* awaitRead(weights: WeightsReader, progress: Progress, segment: Segment, start: number): Steps {
+  const { cache, faults, reads } = weights;
   const { from } = progress;
-  const start = simulation.now;
   if (cache.readsAhead(segment)) {
     yield* readAndWait(weights, segment, 'demand');
     advance(weights, progress, from, start, 0);

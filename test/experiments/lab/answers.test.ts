@@ -1,0 +1,51 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadClusterFile } from '../../../datasets/load.ts';
+import type { Device } from '../../../engine/hardware/device.ts';
+import { createModel } from '../../../engine/model/model.ts';
+import { answersOf } from '../../../experiments/lab/answers.ts';
+import { equalCell } from '../../../experiments/lab/cell.ts';
+import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
+import type { LabPolicy } from '../../../experiments/lab/policies.ts';
+import { near } from '../../support/near.ts';
+
+const MODEL = createModel(LAB_SHAPES.small, 'F16');
+const MIB = 2 ** 20;
+const { cluster } = loadClusterFile('four-small');
+const FACTS = {
+  cpu: (cluster.devices[0] as Device).cpu,
+  wholeDiskRate: 2e9,
+  randomRate: 1e8,
+  ownBytes: [8e7, 8e7, 8e7, 8e7],
+  hopSeconds: 0.003,
+  linkBandwidth: 1e8,
+  tokenSeconds: 0.04,
+  readAhead: 8 * MIB,
+};
+
+function answers(policy: LabPolicy, rounds: number) {
+  const cell = equalCell({ policy, rounds, memoryShare: 0.62, diskRate: 109e6 });
+  const devices = cluster.devices.map(({ name }) => name);
+  return answersOf({ facts: FACTS, model: MODEL, devices, cell, diskRates: cell.diskRates, tokens: 5 });
+}
+
+test('without prefetching more is read again than Eq. 15 says; a pinned prefix reads what it says, in a quarter of the time', () => {
+  const [none, pinned] = [answers('none', 4), answers('pinned', 4)];
+  // 38 % of the weights that devices map, the output layer among them.
+  near(none.predicted.bytes, 0.38 * (32 * MODEL.layer.bytes + MODEL.output.bytes), 0.002);
+  assert.ok(none.simulated.bytes > 2 * none.predicted.bytes);
+  near(pinned.simulated.bytes, pinned.predicted.bytes, 0.05);
+  near(pinned.simulated.seconds, pinned.predicted.seconds / 4, 0.05);
+  assert.ok(pinned.simulated.seconds < none.simulated.seconds / 4);
+});
+
+test('one willneed call for a whole window is simulated as no prefetching', () => {
+  assert.equal(answers('willneed-whole', 4).simulated, answers('none', 4).simulated);
+});
+
+test('what arrived earlier is used while reclaim makes room: seconds and bytes of a token, exactly', () => {
+  const { simulated } = answers('none', 4);
+  assert.equal([simulated.seconds.toFixed(6), simulated.bytes], ['4.703230', 656_152_576]);
+});
+
+test.run();
