@@ -1,10 +1,8 @@
-import type { LoadedCluster } from '../../datasets/load.ts';
-import type { Device } from '../../engine/hardware/device.ts';
-import { type SocDevice, socDevice } from '../../engine/hardware/soc.ts';
+import type { SocDevice } from '../../engine/hardware/soc.ts';
 import { threeDigits } from '../../engine/terminal/format.ts';
-import { barChart, colour, type Figure, lineChart } from '../lib/chart.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Report } from '../lib/report.ts';
+import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
 import type { BandwidthBar } from './bandwidth.ts';
 import {
   type Curve,
@@ -17,7 +15,39 @@ import {
   stageCurve,
 } from './figures.ts';
 
-/** What the paper says of its Figs. 2, 4, 5, 6 and 9, beside the models. */
+export const SUMMARY =
+  'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; it wants many rows over few tiles, so that the order of a product decides; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.';
+
+export const STATED: readonly Column<StatedPoint>[] = [
+  { title: 'figure', value: ({ figure }) => figure, label: true },
+  { title: 'what', value: ({ what }) => what },
+  { title: 'published', value: ({ published }) => published },
+  { title: 'model', value: ({ model }) => model, wraps: true },
+];
+
+/** A point of a curve. */
+interface CurveRow {
+  readonly figure: string;
+  readonly name: string;
+  readonly x: number;
+  readonly y: number | undefined;
+}
+
+export const CURVES: readonly Column<CurveRow>[] = [
+  { key: 'figure', value: ({ figure }) => figure },
+  { key: 'curve', value: ({ name }) => name },
+  { key: 'x', value: ({ x }) => x },
+  { key: 'y', value: ({ y }) => y },
+];
+
+/** @param figures curves by figure */
+export function curveRows(figures: Readonly<Record<string, readonly Curve[]>>): CurveRow[] {
+  return Object.entries(figures).flatMap(([figure, curves]) =>
+    curves.flatMap(({ name, x, y }) => x.map((size, index) => ({ figure, name, x: size, y: y[index] }))),
+  );
+}
+
+/** What the paper states about its Figs. 2, 4, 5, 6 and 9, beside the models. */
 export function statedPoints(device: SocDevice, bars: readonly BandwidthBar[]): StatedPoint[] {
   const stage = stageCurve(device);
   const at = (n: number): number => stage.y[stage.x.indexOf(n)] as number;
@@ -81,12 +111,11 @@ function graphCurvesAt(device: SocDevice, tokens: number): number {
   return graphCurves(device, [tokens]).reduce((sum, { y }) => sum + (y[0] as number), 0);
 }
 
-export function stagesReport(
-  { cluster, statements }: LoadedCluster,
+export function stagesPage(
+  device: SocDevice,
   bars: readonly BandwidthBar[],
   points: readonly StatedPoint[],
-): Report {
-  const device = socDevice(cluster.devices[0] as Device);
+): NonNullable<Results['page']> {
   const block = (title: string, note: string, figure: Figure) => ({
     kind: 'chart' as const,
     title,
@@ -95,9 +124,6 @@ export function stagesReport(
   });
   return {
     title: 'What a mobile chip’s processors do with tensors',
-    subtitle: `${cluster.name} · models of HeteroLLM §3 beside the points that its text states; the figures themselves print no numbers`,
-    summary:
-      'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; it wants many rows over few tiles, so that the order of a product decides; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.',
     sections: [
       {
         title: 'Figures',
@@ -140,21 +166,7 @@ export function stagesReport(
       },
       {
         title: 'Points that the text states',
-        blocks: [
-          {
-            kind: 'table',
-            columns: [{ title: 'figure', label: true }, { title: 'what' }, { title: 'published' }, { title: 'model' }],
-            rows: points.map(({ figure, what, published, model }) => [figure, what, published, model]),
-            groups: true,
-          },
-        ],
-      },
-      {
-        title: 'Where the inputs come from',
-        blocks: [
-          { kind: 'text', text: provenanceSentence(cluster.name, statements) },
-          statementsTable(cluster.name, statements),
-        ],
+        blocks: [tableBlock({ columns: STATED, rows: points, groups: true })],
       },
     ],
   };

@@ -13,7 +13,7 @@ import { type OperatorDecision, tensorPartition } from '../../engine/schedule/te
 import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
-/** A system with what it makes of a prompt. */
+/** How a system runs a prompt. */
 export interface SystemResult {
   readonly system: SocSystemName;
   readonly plan: Plan;

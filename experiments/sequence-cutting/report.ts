@@ -1,52 +1,55 @@
-import type { LoadedCluster } from '../../datasets/load.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { SOC_SYSTEMS } from '../../engine/schedule/tensor-partition/systems.ts';
+import { SOC_SYSTEMS, type SocSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
+import type { OperatorDecision } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { formatSeconds } from '../../engine/terminal/format.ts';
-import { barChart, colour, lineChart } from '../lib/chart.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Block, Report, ReportColumn } from '../lib/report.ts';
+import { barChart, colour, lineChart } from '../report/charts/chart.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
 import { type CutPrompt, cutText, reasonText, rowsOf, type SystemResult } from './cuts.ts';
 import { SWEPT_SYSTEMS, type SweepPoint } from './sweep.ts';
 
-export const SYSTEM_COLUMNS: readonly ReportColumn[] = [
-  { title: 'system', label: true },
-  { title: 'predicted', align: 'right' },
-  { title: 'simulated', align: 'right' },
-  { title: 'tok/s', align: 'right' },
-  { title: 'over Hetero-tensor', align: 'right' },
-  { title: 'how it cuts' },
-];
-
-export function systemCells({ systems, tokens }: CutPrompt): string[][] {
+/** Every system's time for the prompt. */
+export function systemsTable({ systems, tokens }: CutPrompt): Table<SystemResult> {
   const own = systems.find(({ system }) => system === 'hetero-tensor') as SystemResult;
-  return systems.map(({ system, predictedSeconds, simulatedSeconds }) => [
-    system,
-    formatSeconds(predictedSeconds),
-    formatSeconds(simulatedSeconds),
-    (tokens / predictedSeconds).toFixed(1),
-    `${(predictedSeconds / own.predictedSeconds).toFixed(2)} ×`,
-    SOC_SYSTEMS[system].description,
-  ]);
+  return {
+    columns: [
+      { title: 'system', value: ({ system }) => system, label: true },
+      { title: 'predicted', value: ({ predictedSeconds }) => predictedSeconds, unit: 'seconds' },
+      { title: 'simulated', value: ({ simulatedSeconds }) => simulatedSeconds, unit: 'seconds' },
+      { title: 'tok/s', value: ({ predictedSeconds }) => (tokens / predictedSeconds).toFixed(1), align: 'right' },
+      {
+        title: 'over Hetero-tensor',
+        value: ({ predictedSeconds }) => `${(predictedSeconds / own.predictedSeconds).toFixed(2)} ×`,
+        align: 'right',
+      },
+      { title: 'how it cuts', value: ({ system }) => SOC_SYSTEMS[system].description, wraps: true },
+    ],
+    rows: systems,
+  };
 }
-
-export const DECISION_COLUMNS: readonly ReportColumn[] = [
-  { title: 'operator', label: true },
-  { title: 'cut', label: true },
-  { title: 'who has what' },
-  { title: 'why' },
-];
 
 /** The operators of the prompt as a system cuts them, with the reason. */
-export function decisionCells(model: Model, { decisions }: SystemResult): string[][] {
-  return decisions
-    .filter(({ phase }) => phase === 'prefill')
-    .map((decision) => [
-      decision.operator,
-      decision.best.kind,
-      cutText(decision.best.cut, rowsOf(model, decision), decision.tokens),
-      reasonText(decision),
-    ]);
+export function decisionsTable(model: Model, prompt: CutPrompt, system: SocSystemName): Table<OperatorDecision> {
+  const { decisions } = prompt.systems.find((one) => one.system === system) as SystemResult;
+  return {
+    columns: [
+      { title: 'operator', value: ({ operator }) => operator, label: true },
+      { title: 'cut', value: ({ best }) => best.kind, label: true },
+      {
+        title: 'who has what',
+        value: (decision) => cutText(decision.best.cut, rowsOf(model, decision), decision.tokens),
+      },
+      { title: 'why', value: reasonText, wraps: true },
+    ],
+    rows: decisions.filter(({ phase }) => phase === 'prefill'),
+  };
 }
+
+/** Predicted seconds by length of the prompt. */
+export const SWEEP: readonly Column<SweepPoint>[] = [
+  { key: 'tokens', value: ({ tokens }) => tokens },
+  ...SWEPT_SYSTEMS.map((name): Column<SweepPoint> => ({ key: name, value: ({ seconds }) => seconds[name] })),
+];
 
 export function cuttingSummary({ tokens, published, systems }: CutPrompt): string {
   const seconds = (name: SystemResult['system']): number =>
@@ -55,26 +58,17 @@ export function cuttingSummary({ tokens, published, systems }: CutPrompt): strin
   return `${tokens} = ${published} by the rule of the text (graphs on the NPU, the margin on the GPU): ${formatSeconds(seconds('sequence-cutting'))}. Cutting rows as well, each operator for itself, takes ${formatSeconds(own)}; padding ${formatSeconds(seconds('padding'))}, several graphs in turn ${formatSeconds(seconds('pipe'))}, a graph generated on the spot ${formatSeconds(seconds('online-prepare'))}.`;
 }
 
-export function cuttingReport(
+export function cuttingPage(
   prompt: CutPrompt,
   sweep: readonly SweepPoint[],
   model: Model,
-  { cluster, statements }: LoadedCluster,
-): Report {
+): NonNullable<Results['page']> {
   const { systems, tokens } = prompt;
-  const tables = (['hetero-tensor', 'sequence-cutting'] as const).map((name): Block => {
-    const result = systems.find(({ system }) => system === name) as SystemResult;
-    return {
-      kind: 'table',
-      title: `${name}: ${SOC_SYSTEMS[name].description}`,
-      columns: DECISION_COLUMNS,
-      rows: decisionCells(model, result),
-    };
-  });
+  const tables = (['hetero-tensor', 'sequence-cutting'] as const).map((name) =>
+    tableBlock(decisionsTable(model, prompt, name), { title: `${name}: ${SOC_SYSTEMS[name].description}` }),
+  );
   return {
     title: `A prompt of ${tokens} tokens on GPU and NPU`,
-    subtitle: `${model.name} in W4A16 on ${cluster.name} · HeteroLLM §4.1, §5.2.2`,
-    summary: cuttingSummary(prompt),
     sections: [
       {
         title: 'Who is how fast',
@@ -107,7 +101,7 @@ export function cuttingReport(
               },
             ],
           },
-          { kind: 'table', columns: SYSTEM_COLUMNS, rows: systemCells(prompt) },
+          tableBlock(systemsTable(prompt)),
         ],
       },
       { title: 'Which operator is cut how, and why', blocks: tables },
@@ -117,7 +111,7 @@ export function cuttingReport(
           {
             kind: 'chart',
             title: 'Time to first token by length (HeteroLLM Fig. 14)',
-            note: 'Padding climbs in steps, Pipe in small ones; Hetero-tensor has none to speak of.',
+            note: 'Padding rises in steps, Pipe in small ones; Hetero-tensor has hardly any.',
             variants: [
               {
                 label: 'predicted',
@@ -135,13 +129,6 @@ export function cuttingReport(
               },
             ],
           },
-        ],
-      },
-      {
-        title: 'Where the inputs come from',
-        blocks: [
-          { kind: 'text', text: provenanceSentence(cluster.name, statements) },
-          statementsTable(cluster.name, statements),
         ],
       },
     ],

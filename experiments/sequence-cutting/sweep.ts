@@ -14,7 +14,7 @@ export interface SweepPoint {
   readonly seconds: Readonly<Record<SweptSystem, number>>;
 }
 
-/** Predicted prefill at every length. @param step is told of each */
+/** Predicted prefill at every length. @param step called before each length */
 export function sweepLengths(
   cluster: Cluster,
   model: Model,
