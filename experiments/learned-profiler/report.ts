@@ -1,71 +1,88 @@
-import type { LoadedCluster } from '../../datasets/load.ts';
-import type { Model } from '../../engine/model/model.ts';
 import { LATENCY_MODELS, type LatencyModelKind } from '../../engine/profile/predicted/latency-model.ts';
-import { formatPercent } from '../../engine/terminal/format.ts';
-import { colour, type Figure, lineChart } from '../lib/chart.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Block, Report, ReportColumn, Section } from '../lib/report.ts';
+import { colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { Block, Section } from '../report/page/page.ts';
 import type { BackendStudy } from './backend.ts';
 import type { Staircase } from './staircase.ts';
 import { type Lesson, meanRegret, type Study } from './study.ts';
 
 const COLOURS: Readonly<Record<LatencyModelKind, string>> = { tree: colour(1), network: colour(2) };
 
-export const LESSON_COLUMNS: readonly ReportColumn[] = [
-  { title: 'samples', align: 'right' },
-  { title: 'of', label: true },
-  { title: 'regression', label: true },
-  { title: 'GPU: median', align: 'right' },
-  { title: 'worst', align: 'right' },
-  { title: 'NPU: median', align: 'right' },
-  { title: 'worst', align: 'right' },
-  { title: 'kept for', label: true },
-  { title: 'TPOT regret', align: 'right' },
-  { title: 'TTFT regret, mean', align: 'right' },
-  { title: 'shapes extrapolated', align: 'right' },
+/** What one regression learned in a lesson. */
+interface LessonRow {
+  readonly lesson: Lesson;
+  readonly kind: LatencyModelKind;
+}
+
+const PROCESSORS = ['gpu', 'npu'] as const;
+
+export const LESSONS: readonly Column<LessonRow>[] = [
+  { title: 'samples', value: ({ lesson }) => lesson.samples, unit: 'count' },
+  { title: 'of', value: ({ lesson }) => lesson.coverage, label: true },
+  { title: 'regression', value: ({ kind }) => kind, label: true },
+  ...PROCESSORS.flatMap((processor): Column<LessonRow>[] => [
+    {
+      title: `${processor.toUpperCase()}:\nmedian`,
+      value: ({ lesson, kind }) => lesson.errors[processor][kind].median,
+      unit: 'share',
+    },
+    { title: 'worst', value: ({ lesson, kind }) => lesson.errors[processor][kind].worst, unit: 'share' },
+  ]),
+  {
+    title: 'kept for',
+    value: ({ lesson, kind }) =>
+      PROCESSORS.filter((processor) => lesson.kept[processor] === kind)
+        .map((processor) => processor.toUpperCase())
+        .join(', '),
+    label: true,
+  },
+  { title: 'TPOT regret', value: ({ lesson, kind }) => meanRegret(lesson, kind, 'tpot'), unit: 'share' },
+  { title: 'TTFT regret,\nmean', value: ({ lesson, kind }) => meanRegret(lesson, kind, 'ttft'), unit: 'share' },
+  { title: 'shapes\nextrapolated', value: extrapolatedShapes, unit: 'count' },
 ];
 
-export function lessonCells(lessons: readonly Lesson[]): string[][] {
-  return lessons.flatMap((lesson) =>
-    LATENCY_MODELS.map((kind) => {
-      const { errors, kept, regrets, samples, coverage } = lesson;
-      const processors = (['gpu', 'npu'] as const).filter((processor) => kept[processor] === kind);
-      const shapes = new Set(regrets.filter((regret) => regret.kind === kind).flatMap(({ warnings }) => warnings));
-      return [
-        String(samples),
-        coverage,
-        kind,
-        ...[errors.gpu[kind], errors.npu[kind]].flatMap(({ median, worst }) => [
-          formatPercent(median),
-          formatPercent(worst),
-        ]),
-        processors.map((processor) => processor.toUpperCase()).join(', '),
-        formatPercent(meanRegret(lesson, kind, 'tpot')),
-        formatPercent(meanRegret(lesson, kind, 'ttft')),
-        String(shapes.size),
-      ];
-    }),
-  );
+export function lessonRows(lessons: readonly Lesson[]): LessonRow[] {
+  return lessons.flatMap((lesson) => LATENCY_MODELS.map((kind) => ({ lesson, kind })));
 }
 
-export interface LearnedReport {
-  readonly study: Study;
-  readonly backend: BackendStudy | undefined;
-  readonly model: Model;
-  readonly finding: string;
-  readonly subtitle: string;
-  readonly loaded: LoadedCluster;
+function extrapolatedShapes({ lesson, kind }: LessonRow): number {
+  const own = lesson.regrets.filter((regret) => regret.kind === kind);
+  return new Set(own.flatMap(({ warnings }) => warnings)).size;
 }
 
-export function learnedReport({ study, backend, finding, subtitle, loaded }: LearnedReport): Report {
-  const { cluster, statements } = loaded;
-  const { stages, lessons } = study;
+/** Seconds at one length. */
+interface StaircaseRow {
+  readonly tokens: number;
+  readonly real: number | undefined;
+  readonly tree: number | undefined;
+  readonly network: number | undefined;
+}
+
+export const STAIRCASE: readonly Column<StaircaseRow>[] = [
+  { key: 'tokens', value: ({ tokens }) => tokens },
+  { key: 'run_s', value: ({ real }) => real },
+  { key: 'tree_s', value: ({ tree }) => tree },
+  { key: 'network_s', value: ({ network }) => network },
+];
+
+export function staircaseRows({ tokens, real, tree, network }: Staircase): StaircaseRow[] {
+  return tokens.map((length, index) => ({
+    tokens: length,
+    real: real[index],
+    tree: tree[index],
+    network: network[index],
+  }));
+}
+
+export function learnedPage(
+  { stages, lessons }: Study,
+  backend: BackendStudy | undefined,
+): NonNullable<Results['page']> {
   const outside = lessons.at(-1) as Lesson;
   const lines = [...new Set(outside.regrets.flatMap(({ warnings }) => warnings))];
   return {
     title: 'What a learned profiler gets, and misses',
-    subtitle,
-    summary: finding,
     sections: [
       {
         title: 'Stages',
@@ -91,7 +108,7 @@ export function learnedReport({ study, backend, finding, subtitle, loaded }: Lea
             'A plan made by predicted times beside one made by the true ones, both with the times that the chip takes; TTFT is the mean over prompts.',
             regretFigure(lessons),
           ),
-          { kind: 'table', columns: LESSON_COLUMNS, rows: lessonCells(lessons) },
+          tableBlock({ columns: LESSONS, rows: lessonRows(lessons) }),
         ],
       },
       {
@@ -101,22 +118,19 @@ export function learnedReport({ study, backend, finding, subtitle, loaded }: Lea
             kind: 'text',
             text: `Learned from the operators of layers alone, a profile is asked for the output layer as well, and for rows and tokens that no sample reached: ${lines.length} shapes, each of which is reported as extrapolated.`,
           },
-          {
-            kind: 'table',
-            fold: 'The first twenty of them',
-            columns: [{ title: 'warning' }],
-            rows: lines.slice(0, 20).map((line) => [line]),
-          },
+          tableBlock(
+            { columns: [{ title: 'warning', value: (line: string) => line }], rows: lines.slice(0, 20) },
+            { fold: 'The first twenty of them' },
+          ),
         ],
       },
       {
-        title: 'What this rests on',
+        title: 'What was profiled',
         blocks: [
           {
             kind: 'text',
-            text: `${provenanceSentence(cluster.name, statements)} The chip that is profiled is the simulated one, so that the true times are known. Regressions see the logarithms of rows, columns and tokens, nothing of tiles or bandwidths.`,
+            text: 'The chip that is profiled is the simulated one, so that the true times are known. Regressions see the logarithms of rows, columns and tokens, nothing of tiles or bandwidths.',
           },
-          statementsTable(cluster.name, statements),
         ],
       },
     ],
@@ -124,31 +138,19 @@ export function learnedReport({ study, backend, finding, subtitle, loaded }: Lea
 }
 
 function backendSection({ backend, instructionSet, stages, learned }: BackendStudy): Section {
-  const rows = LATENCY_MODELS.map((kind) => {
-    const { median, worst, samples } = learned.errors[kind];
-    return [
-      kind,
-      formatPercent(median),
-      formatPercent(worst),
-      String(samples),
-      learned.better.kind === kind ? 'yes' : '',
-    ];
-  });
+  const { errors, better } = learned;
+  const columns: readonly Column<LatencyModelKind>[] = [
+    { title: 'regression', value: (kind) => kind, label: true },
+    { title: 'held-out median', value: (kind) => errors[kind].median, unit: 'share' },
+    { title: 'worst', value: (kind) => errors[kind].worst, unit: 'share' },
+    { title: 'samples held out', value: (kind) => errors[kind].samples, unit: 'count' },
+    { title: 'kept', value: (kind) => (better.kind === kind ? 'yes' : '') },
+  ];
   return {
     title: `This machine’s ${backend} kernels (${instructionSet}), one thread`,
     blocks: [
-      chart('Time by tokens', 'As measured, with what else the machine did at the time.', staircaseFigure(stages)),
-      {
-        kind: 'table',
-        columns: [
-          { title: 'regression', label: true },
-          { title: 'held-out median', align: 'right' },
-          { title: 'worst', align: 'right' },
-          { title: 'samples held out', align: 'right' },
-          { title: 'kept' },
-        ],
-        rows,
-      },
+      chart('Time by tokens', 'As measured, with whatever else the machine did at the time.', staircaseFigure(stages)),
+      tableBlock({ columns, rows: LATENCY_MODELS }),
     ],
   };
 }
