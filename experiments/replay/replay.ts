@@ -22,7 +22,7 @@ export interface Replay {
   readonly predicted: Breakdown;
   readonly simulated: SimulationResult;
   readonly metrics: Metrics;
-  /** Bytes read from all disks per token, over the second half of the tokens: the first ones find memories empty. */
+  /** Bytes read from all disks per token, over the second half of the tokens, since the first tokens find memories empty. */
   readonly readPerToken: number;
 }
 
@@ -47,7 +47,7 @@ function readPerToken(trace: Trace, tokens: number): number {
   return bytes / (tokens - first);
 }
 
-/** The closed form's policy that comes nearest. */
+/** The nearest policy of the closed forms. */
 export function closedForm(reclaim: SimulatedReclaim): 'overflow' | 'lru' {
   return reclaim === 'overflow' ? 'overflow' : 'lru';
 }

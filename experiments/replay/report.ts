@@ -1,42 +1,108 @@
-import type { Statement } from '../../datasets/statements.ts';
-import { formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
-import type { TableColumn } from '../../engine/terminal/table.ts';
+import { planShares } from '../../engine/plan/plan.ts';
+import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
 import { decodedTokens } from '../../engine/trace/excerpt.ts';
-import { provenanceSentence, statementsTable } from '../lib/provenance.ts';
-import type { Report, ReportColumn } from '../lib/report.ts';
+import type { DeviceMetrics } from '../../engine/trace/metrics.ts';
+import type { SimulatedDevice } from '../../simulator/result.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
 import { HOW_TO_READ, timelineBlocks } from '../timeline/blocks.ts';
 import type { Replay } from './replay.ts';
-import { DEVICE_COLUMNS, deviceRows, SUMMARY_COLUMNS, summaryRows } from './table.ts';
 
-export interface ReplayReport {
-  readonly run: Replay;
-  readonly subtitle: string;
-  readonly statements: readonly Statement[];
-  /** Tokens that the timeline shows, the last ones. */
-  readonly show: number;
+/** One of the two answers. */
+interface Answer {
+  readonly name: string;
+  readonly tokenSeconds: number | undefined;
+  readonly p50?: number | undefined;
+  readonly p95?: number | undefined;
+  readonly firstTokenSeconds?: number | undefined;
+  readonly readPerToken: number;
 }
 
-/** The page of a replay: what the tokens took, what each device did, and when. */
-export function replayReport({ run, subtitle, statements, show }: ReplayReport): Report {
+const ANSWERS: readonly Column<Answer>[] = [
+  { title: '', value: ({ name }) => name },
+  { title: 'TPOT', value: ({ tokenSeconds }) => tokenSeconds, unit: 'seconds' },
+  { title: 'p50', value: ({ p50 }) => p50, unit: 'seconds' },
+  { title: 'p95', value: ({ p95 }) => p95, unit: 'seconds' },
+  { title: 'TTFT', value: ({ firstTokenSeconds }) => firstTokenSeconds, unit: 'seconds' },
+  { title: 'read per token', value: ({ readPerToken }) => readPerToken, unit: 'bytes' },
+];
+
+/** Predicted and simulated, one row each. */
+export function summaryTable({ predicted, metrics, readPerToken }: Replay): Table<Answer> {
+  const { tokenSeconds, tokenSecondsP50: p50, tokenSecondsP95: p95, firstTokenSeconds } = metrics;
+  return {
+    columns: ANSWERS,
+    rows: [
+      { name: 'predicted', tokenSeconds: predicted.tokenSeconds, readPerToken: predicted.reloadedBytes },
+      { name: 'simulated', tokenSeconds, p50, p95, firstTokenSeconds, readPerToken },
+    ],
+  };
+}
+
+/** What every device of the simulation did, over the whole run. */
+export function devicesTable({ plan, metrics, simulated }: Replay): Table<SimulatedDevice> {
+  const shares = new Map(planShares(plan).map((share) => [share.device, share]));
+  const own = ({ device }: SimulatedDevice): DeviceMetrics =>
+    metrics.devices.find((one) => one.device === device) as DeviceMetrics;
+  const layers = ({ device }: SimulatedDevice): string => {
+    const share = shares.get(device);
+    return share === undefined ? '0' : `${share.cpuLayers}+${share.gpuLayers}`;
+  };
+  const busy = (title: string, lane: string): Column<SimulatedDevice> => ({
+    title: `${title}\nbusy`,
+    value: ({ device }) => {
+      const found = metrics.lanes.find((one) => one.device === device && one.lane === lane);
+      return found === undefined ? '–' : found.utilisation;
+    },
+    unit: 'share',
+  });
+  return {
+    columns: [
+      { title: 'device', value: ({ device }) => device },
+      { title: 'layers\nCPU+GPU', value: layers, align: 'right' },
+      { title: 'weights policy', value: ({ device }) => policyText(plan.weights[device]) },
+      busy('CPU', 'cpu'),
+      busy('GPU', 'gpu'),
+      busy('disk', 'disk'),
+      busy('link', 'link'),
+      { title: 'waits for\nthe disk', value: (device) => own(device).stallSeconds, unit: 'seconds' },
+      { title: 'waits for\nothers', value: (device) => own(device).bubbleSeconds, unit: 'seconds' },
+      { title: 'read by\nfaults', value: ({ faultedBytes }) => faultedBytes, unit: 'bytes' },
+      { title: 'by pre-\nfetching', value: ({ prefetchedBytes }) => prefetchedBytes, unit: 'bytes' },
+      { title: 'reloaded', value: ({ counters }) => counters.reloaded, unit: 'bytes' },
+      { title: 'memory\npressure', value: pressure, unit: 'share' },
+    ],
+    rows: simulated.devices,
+  };
+}
+
+/** Memory that can't be reclaimed over the memory installed (prima.cpp 4.3). */
+export function pressure({ nonReclaimableBytes, memoryTotal }: SimulatedDevice): number {
+  return nonReclaimableBytes / memoryTotal;
+}
+
+function policyText(policy: Replay['plan']['weights'][string] | undefined): string {
+  if (policy === undefined) return '–';
+  const { prefetch, release } = policy;
+  if (prefetch === 'none' && release === 'none') return 'left to the OS';
+  if (policy.release !== 'pinned') return `${prefetch}, ${release}`;
+  return `${prefetch}, ${policy.pinned === 'fit' ? 'as much pinned as fits' : `${formatBytes(policy.pinned)} pinned`}`;
+}
+
+/** The page of a replay. @param show tokens that the timeline shows, the last ones */
+export function replayPage(run: Replay, show: number): NonNullable<Results['page']> {
   const { simulated, workload } = run;
   const first = Math.max(0, workload.outputTokens - show);
   const title =
     first === workload.outputTokens - 1 ? 'The last token' : `The last ${workload.outputTokens - first} tokens`;
   return {
     title: `${run.model.name} on ${run.cluster.name}, event by event`,
-    subtitle,
-    summary: findings(run),
     sections: [
       {
         title: 'Predicted and simulated',
         blocks: [
-          { kind: 'table', columns: SUMMARY_COLUMNS.map(reportColumn), rows: summaryRows(run) },
-          {
-            kind: 'table',
-            title: 'Devices, over the whole run',
-            columns: DEVICE_COLUMNS.map(reportColumn),
-            rows: deviceRows(run),
-          },
+          tableBlock(summaryTable(run)),
+          tableBlock(devicesTable(run), { title: 'Devices, over the whole run' }),
         ],
       },
       {
@@ -46,32 +112,17 @@ export function replayReport({ run, subtitle, statements, show }: ReplayReport):
           ...timelineBlocks([{ title, trace: decodedTokens(simulated.trace, first, show) }]),
         ],
       },
-      {
-        title: 'What this rests on',
-        blocks: [
-          { kind: 'text', text: provenanceSentence(run.cluster.name, statements) },
-          statementsTable(run.cluster.name, statements),
-        ],
-      },
     ],
   };
 }
 
-/** What the simulation adds to the prediction, in a sentence or two. */
-export function findings({ predicted, simulated, metrics }: Replay): string {
+/** What the simulation adds to the prediction. */
+export function finding({ predicted, simulated, metrics }: Replay): string {
   const { tokenSeconds = Number.NaN } = metrics;
   const stalls = metrics.devices.reduce((sum, { stallSeconds }) => sum + stallSeconds, 0);
   const disk = simulated.devices.reduce((sum, { diskSeconds }) => sum + diskSeconds, 0);
   const token = `A simulated token takes ${formatSeconds(tokenSeconds)}, ${formatDeviation(tokenSeconds / predicted.tokenSeconds)} against the closed forms, in which nothing overlaps.`;
   if (disk === 0) return `${token} Nothing is read from a disk.`;
-  const hidden = percent(Math.max(0, 1 - stalls / disk));
-  return `${token} Of the time in which disks read, ${hidden} are hidden behind other work; ${percent(stalls / metrics.seconds)} of the run, computations wait for a disk.`;
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(0)} %`;
-}
-
-function reportColumn({ title, align }: TableColumn): ReportColumn {
-  return { title: title.replace('-\n', '').replaceAll('\n', ' '), ...(align !== undefined && { align }) };
+  const hidden = formatPercent(Math.max(0, 1 - stalls / disk));
+  return `${token} Of the time in which disks read, ${hidden} is hidden behind other work; for ${formatPercent(stalls / metrics.seconds)} of the run, computations wait for a disk.`;
 }
