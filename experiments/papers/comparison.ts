@@ -31,12 +31,12 @@ export function isTest({ use }: { readonly use: Use }): boolean {
   return USES[use].isTest;
 }
 
-/** The use of a cell by its file. */
+/** The use of a cell as its file states it. */
 export function useOf(cell: PublishedCell): Use {
   return cell.use === 'fit' ? 'fit' : 'held-out';
 }
 
-/** What comes out here for a cell; undefined where an answer has no word for it. */
+/** The answers for a cell; one is undefined where it doesn't cover the cell. */
 export interface Answers<Detail> {
   readonly predicted: Quantity | undefined;
   readonly simulated: Quantity | undefined;
@@ -52,10 +52,10 @@ export interface Rule<Detail> {
   readonly cell: PublishedCell;
   /** Which of several readings of one system; '' where there is one. */
   readonly policy: string;
-  /** Of the values; the errors of a `share` are differences, of anything else shares of the published value. */
+  /** Unit of the values. Errors of a `share` are differences; all others are relative to the published value. */
   readonly unit: string;
   readonly published: Quantity;
-  /** Half-width of what the cell can tell, in the terms of the errors; undefined for outcomes. */
+  /** Half-width of the cell's uncertainty, in the terms of the errors; undefined for outcomes. */
   readonly noise: number | undefined;
   readonly use: Use;
   readonly answer: () => Answers<Detail>;
@@ -84,8 +84,8 @@ export function compare<Detail>(rules: readonly Rule<Detail>[], step: (label: st
 }
 
 /**
- * How far a result lies from the cell, with its sign: for shares the difference (0.01 is a point), for everything else
- * the share of the published value. What keeps an upper bound has no error; undefined where a side is no number.
+ * Error of a result with its sign: for shares the difference (0.01 is a point), otherwise relative to the published
+ * value. A result below an upper bound has error 0. Undefined where either side isn't a number.
  */
 export function errorOf(
   found: Quantity | undefined,
@@ -101,7 +101,7 @@ export function isUpperBound({ note }: PublishedCell): boolean {
   return note.startsWith('upper bound');
 }
 
-/** Whether both sides say that it runs, or both that it doesn't; undefined where nothing is modelled. */
+/** Whether published and predicted agree on what runs; undefined where nothing is modelled. */
 export function outcomeAgrees({ published, predicted }: Comparison): boolean | undefined {
   return predicted === undefined ? undefined : (typeof published === 'number') === (typeof predicted === 'number');
 }
@@ -116,7 +116,7 @@ export function cellAt(
   return found;
 }
 
-/** Where two prints or two statements of a paper exclude each other. */
+/** Two prints or statements of a paper that exclude each other. */
 export interface Conflict {
   readonly subject: string;
   readonly printed: string;

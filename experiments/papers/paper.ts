@@ -3,7 +3,7 @@ import type { Page } from '../report/page/page.ts';
 import type { Comparison } from './comparison.ts';
 import type { SummaryRow } from './summary.ts';
 
-/** What a paper comes to: its cells and their summary, and what the command writes and prints of it. */
+/** A reproduced paper: its cells, their summary, and what the command writes and prints. */
 export interface Reproduced {
   /** Every cell that is modelled, under every policy. */
   readonly comparisons: readonly Comparison[];

@@ -16,7 +16,7 @@ interface Asked {
 }
 
 interface Paper {
-  /** Cells, about: what progress counts. */
+  /** About how many cells there are, for the progress bar. */
   readonly steps: number;
   readonly reproduce: (asked: Asked, step: (label: string) => void) => Promise<Reproduced>;
 }

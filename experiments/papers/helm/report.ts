@@ -16,11 +16,12 @@ import {
 import { errorText } from '../text.ts';
 import { FITTED_CELLS, type HelmConstants } from './constants.ts';
 import { constantsSection } from './constants-section.ts';
+import { helmFindings } from './findings.ts';
 import { helmSystemName, secondsOf } from './quantities.ts';
 import type { Scaling } from './ratios.ts';
 import { type HelmComparison, verdictOn } from './rules.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
-import { type HelmResults, helmFindings } from './summary.ts';
+import type { HelmResults } from './summary.ts';
 import { HELM_TABLES, type HelmTable } from './tables.ts';
 
 /** Half-width of the band in the chart. */

@@ -8,13 +8,14 @@ import { againstPublished } from '../charts.ts';
 import { ANSWERS, type Answer, isUpperBound } from '../comparison.ts';
 import { bothAnswers, type ValueText } from '../tables.ts';
 import { halfWidthText, quantityText, relativeErrorText } from '../text.ts';
+import { primaFindings } from './findings.ts';
 import type { PrimaOptions } from './options.ts';
 import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
 import { METRIC_NAMES, metricOf, systemName } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';
 import { contradictionsSection, policiesSection, sensitivitySection } from './sections.ts';
 import type { Sensitivity } from './sensitivity.ts';
-import { primaFindings, primaSummaryTable, type Summary } from './summary.ts';
+import { primaSummaryTable, type Summary } from './summary.ts';
 import type { PaperTable } from './tables.ts';
 
 export interface PrimaReport {

@@ -12,7 +12,7 @@ import { type Sensitivity, UNCERTAIN_INPUTS } from './sensitivity.ts';
 
 const valueText: ValueText<PrimaComparison> = (quantity, { unit }) => quantityText(unit, quantity);
 
-/** Cells that other numbers of the paper exclude, with the arithmetic; no section where none is among the comparisons. */
+/** Cells that other numbers of the paper exclude, with the arithmetic; no section without such a cell. */
 export function contradictionsSection(comparisons: readonly PrimaComparison[]): Section[] {
   const rows = comparisons.filter(({ detail }) => detail.contradiction !== undefined);
   if (rows.length === 0) return [];

@@ -1,9 +1,8 @@
-import { enumerate, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
 import { type Column, type Table, terminalTable } from '../../report/columns.ts';
 import { type Accuracy, accuracyOn, within } from '../accuracy.ts';
 import { ANSWERS, type Answer, type Use } from '../comparison.ts';
 import type { SummaryRow } from '../summary.ts';
-import { errorText, medianText, relativeErrorText } from '../text.ts';
+import { errorText, medianText } from '../text.ts';
 import { METRIC_NAMES, type Metric, metricOf, systemName, unitOf } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';
 import type { Target } from './tables.ts';
@@ -22,18 +21,18 @@ export interface Summary {
   readonly heldOut: Errors;
   /** Cells that constants may be fitted to; none are here. */
   readonly fit: Errors;
-  /** Cells in which either side has an outcome (OOM), and those of them that agree: by prediction. */
+  /** Cells with an outcome (OOM) on either side, and how many of them the prediction agrees with. */
   readonly outcomes: { readonly cells: number; readonly agree: number };
 }
 
 type Errors = Readonly<Record<Answer, Accuracy | undefined>>;
 
 /** The errors of what is claimed on cells held out. */
-function claimedAccuracy({ heldOut, answer }: Summary): Accuracy | undefined {
+export function claimedAccuracy({ heldOut, answer }: Summary): Accuracy | undefined {
   return answer && heldOut[answer];
 }
 
-/** Whether the answer that is claimed keeps the target in every cell held out; undefined without target or cells. */
+/** Whether the claimed answer keeps the target in every cell held out; undefined without target or cells. */
 export function isMet(summary: Summary): boolean | undefined {
   const accuracy = claimedAccuracy(summary);
   return summary.target && accuracy && within(accuracy, summary.target.limit);
@@ -141,7 +140,7 @@ export function primaSummaryText(summaries: readonly Summary[]): string {
   return terminalTable(primaSummaryTable(summaries));
 }
 
-/** The system, its metric where that isn't the time of a token, and which models where it isn't all. */
+/** The system, with its metric unless that is TPOT, and with the models unless it is all. */
 function systemText({ summary, use }: Line): string {
   const { system, metric, target, models } = summary;
   const name = metric === 'tpot' ? systemName(system) : `${systemName(system)}, ${METRIC_NAMES[metric]}`;
@@ -201,59 +200,4 @@ function summaryLine(summary: Summary): SummaryRow {
     note: outcomes.cells === 0 ? '' : `OOM: ${outcomes.agree} of ${outcomes.cells} agree`,
     points: metric === 'memory-pressure',
   };
-}
-
-/** What the comparisons say about the targets, sentence by sentence; every number is computed from them. */
-export function primaFindings(comparisons: readonly PrimaComparison[], summaries: readonly Summary[]): string[] {
-  const cells = new Set(comparisons.map(({ cell }) => cell)).size;
-  const aimed = aimedColumns(summaries);
-  const every = aimed.filter(({ policies }) => policies.every(isMet));
-  const none = aimed.filter(({ policies }) => !policies.some(isMet));
-  const some = aimed.filter((column) => !every.includes(column) && !none.includes(column));
-  return [
-    `${cells} cells; no constant was fitted to any time.`,
-    ...targetsSentence('Targets that are kept', every),
-    ...targetsSentence('Kept under one policy and not under another', some),
-    ...targetsSentence('Missed', none),
-    ...contradictedSentence(comparisons),
-  ];
-}
-
-/** `Contradicted by the paper itself, and not counted: Table 9 prima.cpp at 72B (867 ms, where no plan …)`. */
-function contradictedSentence(comparisons: readonly PrimaComparison[]): string[] {
-  const found = new Set(comparisons.flatMap(({ detail }) => detail.contradiction ?? []));
-  if (found.size === 0) return [];
-  const texts = [...found].map(
-    ({ table, system, row, published, bound }) =>
-      `Table ${table} ${systemName(system)} at ${row} (${formatSeconds(published)}, where with the memory that is stated no plan takes less than ${formatSeconds(bound)})`,
-  );
-  return [`Contradicted by the paper itself, and not counted: ${texts.join('; ')}.`];
-}
-
-/** A column of a table with a target, under its claimed policies. */
-interface AimedColumn {
-  readonly name: string;
-  readonly policies: readonly Summary[];
-}
-
-function aimedColumns(summaries: readonly Summary[]): AimedColumn[] {
-  const columns = new Map<string, Summary[]>();
-  for (const summary of summaries) {
-    if (summary.target === undefined || isMet(summary) === undefined) continue;
-    const name = `Table ${summary.table} ${systemName(summary.system)} (${formatPercent(summary.target.limit)})`;
-    columns.set(name, [...(columns.get(name) ?? []), summary]);
-  }
-  return [...columns].map(([name, policies]) => ({ name, policies }));
-}
-
-/** `Missed: Table 8 llama.cpp (5.0 %): at worst +9.1 % under "lru" and −3.8 % under "lru, read ahead", predicted.` */
-function targetsSentence(start: string, columns: readonly AimedColumn[]): string[] {
-  if (columns.length === 0) return [];
-  const texts = columns.map(({ name, policies }) => {
-    const errors = policies.map(
-      (one) => `${relativeErrorText(claimedAccuracy(one)?.worst ?? 0)} under "${one.policy}"`,
-    );
-    return `${name}: at worst ${enumerate(errors)}, ${policies[0]?.answer}`;
-  });
-  return [`${start}: ${texts.join('; ')}.`];
 }
