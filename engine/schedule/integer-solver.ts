@@ -1,6 +1,9 @@
 import loadHighs, { type ModelData } from 'highs';
 
-/** minimise cost·x, lower ≤ x ≤ upper, and for each row lower ≤ Σ coefficient·x ≤ upper. */
+/**
+ * A mixed-integer linear program: minimise Σ cost·x, where lower ≤ x ≤ upper for each column, and
+ * lower ≤ Σ coefficient·x ≤ upper for each row.
+ */
 export interface IntegerProgram {
   readonly columns: readonly ProgramColumn[];
   readonly rows: readonly ProgramRow[];
@@ -20,7 +23,7 @@ export interface ProgramRow {
   readonly entries: readonly (readonly [column: number, coefficient: number])[];
 }
 
-/** Values of the columns, integers rounded; or why there are none. */
+/** The values of the columns, integer columns rounded; or why there are none. */
 export type ProgramSolution =
   | { readonly status: 'optimal'; readonly values: Float64Array }
   | { readonly status: 'infeasible' }
@@ -33,12 +36,12 @@ export interface IntegerSolver {
   dispose(): void;
 }
 
-/** HiGHS calls a value whole within 1e-6; so do we. */
+/** How far an integer column's value may lie from a whole number; HiGHS uses the same tolerance. */
 const INTEGRALITY = 1e-6;
 
 /**
- * Loads HiGHS (about 0.1 s). A program is first solved without integrality: where that gives whole numbers, as it does
- * for totally unimodular programs such as Halda's, they are the answer in a tenth of the time.
+ * Loads HiGHS (about 0.1 s). A program is first solved without integrality. If the solution is whole, as it is for
+ * totally unimodular programs such as Halda's, it is the answer, in a tenth of the time.
  * @param timeLimit seconds that one program may take; then its status is `failed`
  */
 export async function loadIntegerSolver(timeLimit = 60): Promise<IntegerSolver> {
@@ -95,7 +98,7 @@ function rounded({ columns }: IntegerProgram, solution: ProgramSolution): Progra
   };
 }
 
-/** Compressed rows, as HiGHS takes them. */
+/** The program in compressed rows, the form that HiGHS reads. */
 function modelData({ columns, rows }: IntegerProgram, infinity: number): ModelData {
   const starts = new Int32Array(rows.length + 1);
   const indices: number[] = [];

@@ -20,8 +20,8 @@ import { tensorPartition } from './tensor-partition/tensor-partition.ts';
 import { withChips } from './tensor-partition/with-chips.ts';
 
 /**
- * A scheduler with its default options, as experiments list it. Those that plan a ring by its costs take chips with an
- * NPU for what their best tensor partition makes of them; the rules of other programs, which don't use NPUs, don't.
+ * A scheduler with its default options, as experiments list it. Schedulers that plan a ring by its costs use the best
+ * tensor partition of chips with an NPU (withChips); the rules of other programs, which don't use NPUs, ignore them.
  */
 export interface RegisteredScheduler {
   readonly description: string;
@@ -63,7 +63,7 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     plan: withChips((problem) => optimal(problem)),
   },
   milp: {
-    description: 'the exact optimum again, as one integer program',
+    description: 'the exact optimum, as one integer program',
     plan: (problem, solver) => withChips((given) => milp(given, { solver }))(problem),
   },
   'ring-aware': {
@@ -84,7 +84,7 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
   },
   'cpu-gpu-split': {
     description: 'HELM: the head alone, split between CPU and GPU by its roofline model',
-    // HELM's VRAM_avail is net of all buffers; beside ring plans, which count them, it plans with the same ones.
+    // HELM's VRAM_avail excludes all buffers. To be compared with ring plans, which count them, it plans with theirs.
     plan: (problem) => cpuGpuSplit({ ...problem, runtime: problem.runtime ?? DEFAULT_RUNTIME }),
   },
   exo: {
@@ -104,7 +104,7 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     plan: (problem) => layerStreaming(problem, { variant: 'accelerate' }),
   },
   'tensor-partition': {
-    description: 'HeteroLLM: the head alone, a chip whose GPU and NPU share every operator as is best',
+    description: 'HeteroLLM: the head alone, a chip whose GPU and NPU share every operator in the fastest way',
     plan: (problem) => tensorPartition(problem),
   },
   vllm: {

@@ -6,17 +6,17 @@ import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Prefetch } from '../plan/weights-policy.ts';
 
-/** What a scheduler plans for. `belief` is what devices report; a prediction judges the plan on what they have. */
+/** What a scheduler plans for. `belief` is what devices report; predictions judge the plan on what they really have. */
 export interface SchedulingProblem {
   readonly belief: Cluster;
   readonly model: Model;
   readonly workload: Workload;
-  /** How the scheduler believes the OS reclaims; schedulers of the papers know `overflow` only, and ignore it. */
+  /** How the OS reclaims, as the scheduler believes; the papers' schedulers assume `overflow` and ignore this. */
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
 }
 
-/** Why there is no plan: a kind to branch on. */
+/** Why there is no plan, for callers that branch on it. */
 export type NoPlanReason =
   | 'fits-nowhere'
   | 'more-devices-than-layers'
@@ -29,7 +29,7 @@ export type NoPlanReason =
 export interface NoPlan {
   readonly plan: undefined;
   readonly reason: NoPlanReason;
-  /** One line: what is lacking, and what could be done. */
+  /** One line: what is lacking, and what to do about it. */
   readonly message: string;
 }
 
@@ -41,14 +41,14 @@ export function noPlan(reason: NoPlanReason, message: string): NoPlan {
 }
 
 /**
- * Whether an exact planner lets devices prefetch. In the closed forms prefetching gains nothing, and under `double` it
- * loads what is reclaimed twice: there it is left out. (What it gains by overlap is for the simulator to say.)
+ * The prefetch policy of an exact planner. In the closed forms prefetching gains nothing, and under `double` it loads
+ * reclaimed weights twice, so `double` gets none. (The simulator shows what prefetching gains by overlap.)
  */
 export function worthwhilePrefetch(reclaim: ReclaimPolicy): Prefetch {
   return reclaim === 'double' ? 'none' : 'willneed';
 }
 
-/** Every whole divisor of `layers`, ascending: the rounds k that fill all windows (prima.cpp Eq. 3). */
+/** The divisors of `layers`, ascending: the rounds k for which all rounds have equal windows (prima.cpp Eq. 3). */
 export function divisors(layers: number): number[] {
   return Array.from({ length: layers }, (_, index) => index + 1).filter((k) => layers % k === 0);
 }

@@ -40,7 +40,10 @@ export function traceFiles(rows: readonly SweepRow[]): Record<string, string> {
   );
 }
 
-/** Everything that the sweep found, as results.json has it; planning times, which vary from run to run, are in timing.csv. */
+/**
+ * Everything that the sweep found, as results.json has it; planning times, which vary from run to run, are in
+ * timing.csv.
+ */
 export function resultsData(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]) {
   const clusters = results.map(({ cluster, rows, subsets }) => ({
     cluster,

@@ -134,8 +134,8 @@ function publishedOf({ published, truth }: SweepCase, { model, asPublished }: Sw
 
 /**
  * Checks that a sweep has something to report.
- * @throws InputError if no scheduler found a plan, or if `optimal` found none and no other plan can run; the message gives
- * the reason of `optimal`, or the first reason without it
+ * @throws InputError if no scheduler found a plan, or if `optimal` found none and no other plan can run; the message
+ * gives the reason of `optimal`, or the first reason without it
  */
 export function requirePlan(rows: readonly SweepRow[]): void {
   const reasons = rows.flatMap(({ cluster, scheduler, outcome }) =>

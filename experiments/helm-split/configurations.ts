@@ -88,8 +88,8 @@ export function overheadExceeds({ chosen }: Configuration, { seconds }: Publishe
 }
 
 /**
- * Bytes per second at which the CPU reads its weights if all else is as predicted: what a published latency leaves after
- * T_GPU, T_comm and N δ̄. Undefined where the CPU reads none, or nothing is left.
+ * Bytes per second at which the CPU reads its weights if all else is as predicted: what a published latency leaves
+ * after T_GPU, T_comm and N δ̄. Undefined where the CPU reads none, or nothing is left.
  */
 export function impliedCpuRate({ chosen }: Configuration, { seconds }: PublishedLatency): number | undefined {
   if (chosen === undefined || chosen.cpuReadBytes === 0) return undefined;

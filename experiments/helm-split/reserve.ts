@@ -21,7 +21,9 @@ export interface Reserve {
   readonly atMost: number;
 }
 
-/** The interval of every published split that leaves units on the CPU; splits without any bound VRAM from below only. */
+/**
+ * The interval of every published split that leaves units on the CPU; splits without any bound VRAM from below only.
+ */
 export function vramIntervals(
   configurations: readonly Configuration[],
   cells: readonly PublishedCell[],

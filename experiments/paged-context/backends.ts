@@ -31,7 +31,10 @@ export interface Loaded {
   readonly plan: Plan | undefined;
   /** Paged, where the backend pages. */
   readonly paging: KvPaging | undefined;
-  /** What isn't on a GPU is mapped, and read again for every token where RAM lacks; else it stays in RAM, or nothing fits. */
+  /**
+   * What isn't on a GPU is mapped, and read again for every token where RAM lacks; else it stays in RAM, or nothing
+   * fits.
+   */
   readonly readsAgain: boolean;
   /** What lacks for so many tokens; undefined where they fit. */
   lack(context: number): string | undefined;
@@ -39,8 +42,8 @@ export interface Loaded {
 
 /**
  * Loads a model. Weights are placed before the context is known, as all of these do: so that as much as fits is on the
- * GPU, and the KV cache takes what is left. HELM's lies in pages, of which the oldest are in RAM; the others' on the GPU.
- * In a ring every device has its own pages.
+ * GPU, and the KV cache takes what is left. HELM's lies in pages, of which the oldest are in RAM; the others' on the
+ * GPU. In a ring every device has its own pages.
  */
 export function load(backend: Backend, { cluster, model }: Machine): Loaded {
   const problem = { belief: cluster, model, workload: contextOf(0), runtime: ROOFLINE_RUNTIME };

@@ -6,7 +6,9 @@ import type { Space } from './space.ts';
 /** Lines that are written at once. */
 const LINES = 1000;
 
-/** Writes the points of a sweep as a CSV file, a plan a line in the order of their numbers, without holding them all. */
+/**
+ * Writes the points of a sweep as a CSV file, a plan a line in the order of their numbers, without holding them all.
+ */
 export function writePointsCsv(path: string, points: Iterable<Point>, space: Space, devices: readonly string[]): void {
   const beside = `${path}.${process.pid}.tmp`;
   const file = openSync(beside, 'w');

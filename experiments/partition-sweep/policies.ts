@@ -37,7 +37,9 @@ export function weightsPolicy(
   }
 }
 
-/** The name of what all devices of a plan do: `pinned` where some pin and others need not; undefined for other mixtures. */
+/**
+ * The name of what all devices of a plan do: `pinned` where some pin and others need not; undefined for other mixtures.
+ */
 export function policyOf(plan: Plan): PolicyName | undefined {
   const names = new Set(Object.values(plan.weights).map(nameOf));
   const [first] = names;

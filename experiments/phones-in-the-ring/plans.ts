@@ -95,7 +95,10 @@ interface JudgedCase {
 /** Bytes per second of a disk that takes no time. */
 const NO_DISK = 1e14;
 
-/** What a plan takes. The prompt finds weights in memory, where an earlier one has left them: loading them is not counted. */
+/**
+ * What a plan takes. The prompt finds weights in memory, where an earlier one has left them: loading them is not
+ * counted.
+ */
 function judge(plan: Plan, { cluster, model, workload }: JudgedCase): Judged {
   const warm = createCluster({
     ...cluster,

@@ -10,8 +10,8 @@ import { proportionalShares } from './proportional-shares.ts';
 /**
  * exo: layers in proportion to the installed memory of each device's accelerator, all of them on it: none spills to the
  * CPU beside a GPU, none is mapped, so what exceeds a memory is out of memory. It doesn't run on phones (prima.cpp 4);
- * the first device of the ring that it runs on is the head. The model keeps its format, while exo itself unpacks weights
- * to 16 and 32 bits on Linux (A.8).
+ * the first device of the ring that it runs on is the head. The model keeps its format, while exo itself unpacks
+ * weights to 16 and 32 bits on Linux (A.8).
  */
 export function exo({ belief, model, workload, runtime }: SchedulingProblem): Scheduled {
   const members = belief.devices.filter(({ os }) => os !== 'android');

@@ -16,7 +16,9 @@ export function proportionalShares(total: number, weights: readonly number[]): n
   });
 }
 
-/** The plan of windows that a rule of proportion gave, one round; none if what can't be paged exceeds a device's RAM. */
+/**
+ * The plan of windows that a rule of proportion gave, one round; none if what can't be paged exceeds a device's RAM.
+ */
 export function ratioPlan(scheduler: string, costs: RingCosts, windows: readonly Window[]): Scheduled {
   const full = costs.devices.find((device, index) => {
     const { layers, gpuLayers } = windows[index] as Window;

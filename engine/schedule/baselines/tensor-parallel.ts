@@ -16,8 +16,8 @@ export interface TensorParallelOptions {
 
 /**
  * dllama: every tensor cut among the CPUs of 2^n devices, at most one for every KV head. Of more devices it takes the
- * head and those with the most available memory. It doesn't ask whether they hold it: that is for the prediction to say.
- * The model keeps its format, while dllama itself runs Q4_0.
+ * head and those with the most available memory. It doesn't ask whether they hold it: that is for the prediction to
+ * say. The model keeps its format, while dllama itself runs Q4_0.
  */
 export function tensorParallel(
   problem: SchedulingProblem,

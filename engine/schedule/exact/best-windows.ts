@@ -4,7 +4,9 @@ import { minPlus } from './min-plus.ts';
 export interface BestWindows {
   /** Seconds of all devices and hops for a token. */
   readonly seconds: number;
-  /** The devices of the ring by index, each with the layers of its window; the head comes first, even without layers. */
+  /**
+   * The devices of the ring by index, each with the layers of its window; the head comes first, even without layers.
+   */
   readonly windows: readonly { readonly device: number; readonly layers: number }[];
 }
 

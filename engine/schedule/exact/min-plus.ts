@@ -1,12 +1,12 @@
-/** Slack of the test for convexity: rounding of sums of a few dozen terms, relative to the values. */
+/** Relative slack of the convexity test: the rounding error of sums of a few dozen terms. */
 const CONVEXITY_SLACK = 1e-12;
-/** Pieces shorter than this are tried entry by entry: divide and conquer costs more than it saves. */
+/** Pieces shorter than this are searched entry by entry: divide and conquer costs more than it saves. */
 const SHORT_PIECE = 8;
 
 /**
  * Min-plus product: `least[l]` = min over w ≥ 1 of `before[l − w] + step[w]`, and `argument[l]` the w that attains it.
  * `step` (index 0 is not used) is cut into convex pieces. For a convex piece the best index into `before` grows with l,
- * so each is done by divide and conquer in O(L log L); `before` may be anything.
+ * so divide and conquer finds all entries in O(L log L); `before` may have any values.
  * @param least,argument receive the result; as long as `before`
  */
 export function minPlus(before: Float64Array, step: Float64Array, least: Float64Array, argument: Int32Array): void {
@@ -50,7 +50,7 @@ function tryAll({ before, step, first, last, least, argument }: Piece, low: numb
   }
 }
 
-/** Rows `low` to `high`, whose best indices into `before` lie between `from` and `to`. */
+/** Fills rows `low` to `high`, whose best indices into `before` lie between `from` and `to`. */
 function divide(piece: Piece, low: number, high: number, from: number, to: number): void {
   const { before, step, first, last, least, argument } = piece;
   const row = (low + high) >> 1;
@@ -73,7 +73,7 @@ function divide(piece: Piece, low: number, high: number, from: number, to: numbe
   if (row < high) divide(piece, row + 1, high, at < 0 ? from : at, to);
 }
 
-/** The last window size up to which `step` is finite and convex from `first` on. */
+/** The last window size up to which `step` is finite and convex, from `first`. */
 function endOfConvexPiece(step: Float64Array, first: number): number {
   let last = first;
   while (last + 1 < step.length && step[last + 1] !== Number.POSITIVE_INFINITY) {

@@ -8,9 +8,9 @@ import { type WindowTableOptions, windowSplit, windowTable } from './window-tabl
 export interface OptimalOptions {
   /** `any`: the output layer runs on the head's CPU or GPU; `cpu`: on its CPU (prima.cpp Eq. 12). */
   readonly output?: 'any' | 'cpu';
-  /** `may`: the head can leave all layers to others and only embed and output; `must`: w ≥ 1 for it (Eq. 2). */
+  /** `may`: the head can leave all layers to others and run only embedding and output; `must`: w ≥ 1 for it (Eq. 2). */
   readonly headLayers?: 'may' | 'must';
-  /** Rounds to plan for; `best` unless given. */
+  /** Rounds of the plan; `best` unless given. */
   readonly rounds?: number | 'best';
 }
 
@@ -21,8 +21,8 @@ export interface OptimalOptions {
  * For given rounds the time is a sum of one function per device (windowTable), coupled by Σw = L/k and by the hops
  * between neighbours; bestWindows minimises it.
  *
- * Of all rounds only k = 1 has to be searched: a plan of k rounds with windows w and GPU layers n becomes a plan of one
- * round with k·w and k·n, which holds and reloads the same, and pays each hop and copy once instead of k times.
+ * `best` searches k = 1 only: a plan of k rounds with windows w and GPU layers n becomes a plan of one round with k·w
+ * and k·n, which holds and reloads the same bytes, and takes each hop and copy once instead of k times.
  * @throws InputError if `rounds` doesn't divide the layers
  */
 export function optimal(problem: SchedulingProblem, options: OptimalOptions = {}): Scheduled {

@@ -21,8 +21,9 @@ export interface WindowTableOptions {
 }
 
 /**
- * Seconds per token of one device by window size (index w from 0), without its links, each at its best split between GPU
- * and CPU; infinite where memory is too small. An empty window costs the head its output layer, other devices nothing.
+ * Seconds per token of one device by window size (index w from 0), without its links, each at its best split between
+ * GPU and CPU; infinite where memory is too small. An empty window costs the head its output layer, other devices
+ * nothing.
  */
 export function windowTable(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions): Float64Array {
   const seconds = new Float64Array(costs.layers / choices.rounds + 1).fill(Number.POSITIVE_INFINITY);
@@ -64,8 +65,8 @@ interface Search {
   /** GPU layers per window that the VRAM holds. */
   readonly gpuRoom: number;
   /**
-   * Layers per window in RAM at which the time bends: where reloads begin, where they exceed the head's lookup (which is
-   * read in any case), and where the KV cache fills the RAM.
+   * Layers per window in RAM at which the time bends: where reloads begin, where they exceed the head's lookup (which
+   * is read in any case), and where the KV cache fills the RAM.
    */
   readonly bends: readonly number[];
   readonly load: { -readonly [key in keyof DeviceLoad]: DeviceLoad[key] };
@@ -127,7 +128,9 @@ function splitSeconds({ costs, device, rounds, reclaim, load }: Search, window: 
   return deviceSeconds(costs, device, load, windowsOf(costs, rounds, window), reclaim);
 }
 
-/** How often a token runs the window: once per round, but once in all on a device that holds all layers (see ringPlan). */
+/**
+ * How often a token runs the window: once per round, but once in all on a device that holds all layers (see ringPlan).
+ */
 function windowsOf({ layers }: RingCosts, rounds: number, window: number): number {
   if (window === 0) return 0;
   return window * rounds === layers ? 1 : rounds;

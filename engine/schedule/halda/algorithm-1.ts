@@ -10,21 +10,21 @@ export interface HaldaSolution {
   readonly rounds: number;
   readonly windows: readonly number[];
   readonly gpuLayers: readonly number[];
-  /** k (aᵀw + bᵀn + eᵀc) + κ, seconds; κ apart, since it depends on the sets. */
+  /** k (aᵀw + bᵀn + eᵀc) + κ, seconds; κ is also given by itself, since it depends on the sets. */
   readonly objective: number;
   readonly kappa: number;
 }
 
-/** One pass of Algorithm 1's loop, as a lesson shows it. */
+/** One pass of Algorithm 1's loop. */
 export interface HaldaIteration {
-  /** The devices planned for: fewer after removals. */
+  /** The devices of this pass; fewer after device selection. */
   readonly devices: readonly string[];
-  /** What the sets were assigned from: lines 1 and 17. */
+  /** The windows from which the sets were assigned: lines 1 and 17. */
   readonly windows: readonly number[];
   readonly gpuLayers: readonly number[];
   readonly sets: readonly DeviceSet[];
   readonly vectors: VectorForm;
-  /** Every k tried, with its solution, or undefined where the program is infeasible. */
+  /** Every k that was tried, with its solution; undefined where the program is infeasible. */
   readonly tried: readonly { readonly rounds: number; readonly solution: HaldaSolution | undefined }[];
   /** The best solution of this and all earlier passes. */
   readonly best: HaldaSolution | undefined;
@@ -38,7 +38,7 @@ export interface HaldaAssignment {
   readonly iterations: readonly HaldaIteration[];
 }
 
-/** Algorithm 1 (prima.cpp 3.3) for all devices of a ring; line numbers are the paper's. */
+/** Halda's Algorithm 1 (prima.cpp 3.3) for all devices of a ring; the line numbers in comments are the paper's. */
 export function algorithm1(costs: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
   const devices = costs.devices.map((device) => device.name);
   const iterations: HaldaIteration[] = [];
@@ -81,12 +81,12 @@ export function algorithm1(costs: RingCosts, solver: IntegerSolver, options: Hal
   return { solution: best, failure: undefined, iterations };
 }
 
-/** Line 3: the divisors of L without L itself (but 1), as far as every device can have a layer. */
+/** Line 3: the divisors k of L, without L itself unless it is 1, for which every device can have a layer. */
 function haldaRounds({ layers, devices }: RingCosts): number[] {
   return divisors(layers).filter((rounds) => (rounds === 1 || rounds < layers) && layers / rounds >= devices.length);
 }
 
-/** Line 1: windows in proportion to the memory budgets of footnote 6, together about L. */
+/** Line 1: windows in proportion to the memory budgets of footnote 6; they add up to about L. */
 function initialWindows({ devices, layers }: RingCosts, { initialRounding }: HaldaOptions): number[] {
   const total = sum(devices.map((device) => device.available));
   const least = initialRounding === 'at-least-one' ? 1 : 0;
@@ -98,7 +98,7 @@ interface Windows {
   readonly gpuLayers: readonly number[];
 }
 
-/** Cases 1–4 of Appendix A.3, at k = L / W. */
+/** The sets M1–M4 by the cases of Appendix A.3, at k = L / W. */
 function assignSets(
   costs: RingCosts,
   at: Windows,
@@ -115,14 +115,14 @@ function assignSets(
 }
 
 interface ProgramForm {
-  /** The sets that the program is for: what decides whether another pass could differ. */
+  /** The sets that the program is for; with the same sets another pass would give the same program. */
   readonly sets: readonly DeviceSet[];
   readonly vectors: VectorForm;
   readonly soft: ReadonlySet<number>;
   readonly overloadRows: boolean;
 }
 
-/** The vectors for the sets. With overflow variables all devices but Metal's are in a soft M4, whatever their set. */
+/** The vectors for the sets. With overflow variables all devices except those with Metal are in a soft M4. */
 function programForm(costs: RingCosts, sets: readonly DeviceSet[], { overloadRows }: HaldaOptions): ProgramForm {
   if (overloadRows === 'strict') return { sets, vectors: vectorForm(costs, sets), soft: new Set(), overloadRows: true };
   const soft = new Set(costs.devices.flatMap((device, index) => (overloadSet(device) === 'M2' ? [] : [index])));
@@ -171,8 +171,9 @@ interface Calibration {
 }
 
 /**
- * The device with the slowest disk of those that the program holds overloaded, if a GPU has room left while another
- * device is overloaded: its VRAM full and layers on its CPU, or its RAM exceeded.
+ * Calibration: the device to move into M4^force, if a GPU has room left while another device is overloaded (its VRAM is
+ * full and layers are on its CPU, or its RAM is exceeded). Of the devices that the program keeps overloaded it is the
+ * one with the slowest disk.
  */
 function deviceToForce({ costs, sets, form, best, options }: Calibration): number | undefined {
   if (best === undefined ? options.infeasible === 'stop' : !wastesGpu(costs, form.vectors, best, options))

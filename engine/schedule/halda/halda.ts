@@ -9,15 +9,15 @@ import { ALGORITHM_1, type HaldaOptions } from './options.ts';
 
 export type HaldaResult = Scheduled & { readonly iterations: readonly HaldaIteration[] };
 
-/** The devices of a belief with what Algorithm 1 made of them. */
+/** The devices of a belief, and their assignment by Algorithm 1. */
 interface Candidate {
   readonly belief: Cluster;
   readonly assignment: HaldaAssignment;
 }
 
 /**
- * Halda: Algorithm 1 and device selection (prima.cpp 3.3), with every pass of its loop. With the head alone left it is
- * llama.cpp on that device.
+ * Halda: Algorithm 1 and device selection (prima.cpp 3.3). If selection leaves the head alone, the plan is that of
+ * llama.cpp on it (singleDevice). The result lists every pass of Algorithm 1's loop.
  * @param solver from loadIntegerSolver
  */
 export function halda(
@@ -58,7 +58,7 @@ export function halda(
   return { plan: ringPlan({ scheduler, head, rounds: solution.rounds, windows }), iterations };
 }
 
-/** Device selection: devices with a single layer go, as the option says, and the others are planned anew. */
+/** Device selection: removes devices with a single layer as the option says, and plans the others anew. */
 function removeDevices(start: Candidate, assign: (belief: Cluster) => Candidate, { removal }: HaldaOptions): Candidate {
   let current = start;
   while (removal !== 'none' && current.assignment.solution !== undefined) {
@@ -92,7 +92,7 @@ function objective({ assignment }: Candidate): number {
   return assignment.solution?.objective ?? Number.POSITIVE_INFINITY;
 }
 
-/** The head and the devices with most memory, as many as there are layers. */
+/** The head and the devices with the most memory, at most one device per layer. */
 function withoutSurplus(belief: Cluster, layers: number): Cluster {
   if (belief.devices.length <= layers) return belief;
   const memory = (index: number): number => {

@@ -2,7 +2,7 @@
 export interface HaldaOptions {
   /**
    * Rows that keep M1–M3 overloaded (Eqs. 27–29). `strict`: as written, a device that starts overloaded stays so.
-   * `overflow-variable`: no such row; a variable counts the bytes beyond the RAM, so that such a device may also fit.
+   * `overflow-variable`: no such rows; a variable counts the bytes beyond the RAM, so that such a device may also fit.
    */
   readonly overloadRows: 'strict' | 'overflow-variable';
   /** Rounding of the initial windows. `nearest`: may give 0; `at-least-one`: every device gets a layer. */
@@ -22,8 +22,8 @@ export interface HaldaOptions {
   /** Comparison of solutions between iterations: with κ, which depends on the sets, or without. */
   readonly comparison: 'with-kappa' | 'without-kappa';
   /**
-   * KV cache and buffers, which no OS can reclaim. `reloaded`: as written, Eqs. 15–17 reload them like weights; `pinned`:
-   * a row keeps them within the RAM, so that the plan can run.
+   * KV cache and buffers, which no OS can reclaim. `reloaded`: as written, Eqs. 15–17 reload them like weights;
+   * `pinned`: a row keeps them within the RAM, so that the plan can run.
    */
   readonly kvCache: 'reloaded' | 'pinned';
   /**
@@ -54,7 +54,7 @@ export const ALGORITHM_1: HaldaOptions = {
   slowDisk: 0.1e9,
 };
 
-/** Algorithm 1 with its defects mended; still a search over sets, without a guarantee. */
+/** Algorithm 1 with its defects repaired; it still searches over sets, without a guarantee. */
 export const ALGORITHM_1_REPAIRED: HaldaOptions = {
   ...ALGORITHM_1,
   overloadRows: 'overflow-variable',

@@ -7,7 +7,7 @@ export interface HaldaProgramParts {
   readonly costs: RingCosts;
   readonly vectors: VectorForm;
   readonly rounds: number;
-  /** Devices of M4 whose RAM may be exceeded, at the cost of reloading what exceeds it. */
+  /** Devices of M4 whose RAM may be exceeded; the objective then includes the reloads. */
   readonly soft: ReadonlySet<number>;
   /** Keep the rows that hold M1–M3 overloaded (Eqs. 27–29). */
   readonly overloadRows: boolean;
@@ -16,9 +16,9 @@ export interface HaldaProgramParts {
 }
 
 /**
- * The integer program of one number of rounds (prima.cpp Eqs. 6–10). Columns: w of every device, then n, then two
- * for every soft device: its first layer beyond the RAM, and the further ones. The objective is in milliseconds, without κ. Right-hand sides are
- * rounded to whole layers, which changes no whole solution.
+ * The integer program of Algorithm 1 for one number of rounds (prima.cpp Eqs. 6–10). Columns: w of every device, then
+ * n, then two for every soft device: its first layer beyond the RAM, and the further ones. The objective is in
+ * milliseconds, without κ. Right-hand sides are rounded to whole layers, which changes no whole solution.
  */
 export function haldaProgram({
   costs,
@@ -51,7 +51,7 @@ export function haldaProgram({
     if (sign < 0) {
       if (overloadRows) rows.push({ lower: Math.floor(room) + 1, upper: Number.POSITIVE_INFINITY, entries });
     } else if (soft.has(device)) {
-      // The first layer beyond the RAM may be there in part; both variables have whole bounds, so solutions stay whole.
+      // Only a part of the first layer may be beyond the RAM; both variables have whole bounds, so solutions stay whole.
       const reload = (milliseconds * layerWithKv(costs)) / (costs.devices[device] as DeviceCosts).reloadRate;
       entries.push([columns.length, -1], [columns.length + 1, -1]);
       rows.push(atMost(Math.floor(room), ...entries));
@@ -70,14 +70,14 @@ export function haldaProgram({
   return { columns, rows };
 }
 
-/** Layers per window whose KV cache the RAM holds beside the buffers; −1 if it can't even hold those. */
+/** Layers per window whose KV cache the RAM holds beside the buffers; −1 if it can't hold the buffers. */
 function kvRoom(costs: RingCosts, device: DeviceCosts, rounds: number): number {
   const room = device.available - device.ramBuffers;
   if (room < 0) return -1;
   return costs.kvBytes === 0 ? costs.layers : Math.floor(room / (costs.kvBytes * rounds));
 }
 
-/** The most GPU layers per window: W z^gpu in whole layers, or none where Eq. 36 allows none. */
+/** The most GPU layers per window: W z^gpu in whole layers; 0 where Eq. 36 allows none. */
 export function haldaGpuRoom(costs: RingCosts, { zGpu }: VectorForm, index: number, rounds: number): number {
   if (zGpu[index] === 0) return 0;
   return gpuLayerRoom(costs, costs.devices[index] as DeviceCosts, index === 0 ? 'cpu' : undefined, rounds);

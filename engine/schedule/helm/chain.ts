@@ -1,29 +1,32 @@
 import type { Stage } from '../../plan/plan.ts';
 
-/** Seconds for so many layers on each device of a chain; infinite where they don't fit. */
+/** A chain of devices: seconds for so many layers on each, infinite where they don't fit. */
 export interface ChainCase {
   readonly layers: number;
   readonly devices: number;
-  /** Seconds of the head, device 0, with its own work at both ends; `alone`: with all layers, the token never leaves it. */
+  /**
+   * Seconds of the head, device 0, including embedding and output; `alone`: with all layers, the token never leaves.
+   */
   readonly head: (layers: number) => number;
   readonly alone: number;
-  /** Of another device, at least one layer. */
+  /** Seconds of another device with one layer or more. */
   readonly device: (index: number, layers: number) => number;
-  /** From one device to another. */
+  /** Seconds from one device to another. */
   readonly hop: (from: number, to: number) => number;
 }
 
 /**
- * The layers of every device that take the least time in all: a token visits the devices in order, passes by those without
- * layers, and ends at the head. Exact, by dynamic programming over (last device with layers, layers so far): D² L² steps.
- * @returns layers by device, or undefined where no way fits
+ * The division of layers among the devices of a chain that takes the least time. A token visits the devices in order,
+ * skips those without layers, and ends at the head. Exact, by dynamic programming over (last device with layers, layers
+ * so far): D² L² steps for D devices and L layers.
+ * @returns layers by device, or undefined where no division fits
  */
 export function bestChain(
   parts: ChainCase,
 ): { readonly seconds: number; readonly layers: readonly number[] } | undefined {
   const { layers, devices, head, alone, device, hop } = parts;
   const size = layers + 1;
-  /** Least seconds until `used` layers are done, the last on `last`; and how it came to that. */
+  /** Least seconds until `used` layers are done, the last on a given device; and the state before. */
   const best = new Float64Array(devices * size).fill(Number.POSITIVE_INFINITY);
   const before = new Int32Array(devices * size).fill(-1);
   const costs = Array.from({ length: devices }, (_, index) =>
@@ -62,7 +65,7 @@ export function bestChain(
   return { seconds, layers: counts };
 }
 
-/** Stages in order: of each device first the layers on its CPU, then those on its GPU, as HELM has them. */
+/** The stages of a chain: on each device first the layers on its CPU, then those on its GPU, as in HELM. */
 export function splitStages(
   parts: readonly { readonly device: string; readonly layers: number; readonly gpuLayers: number }[],
 ): Stage[] {

@@ -26,11 +26,11 @@ export interface AssignmentProblem {
 /**
  * The assignment with the least TPOT (ringSeconds over managedWindows) for given rounds: exact.
  *
- * For a given window of the head, the time depends on the other devices by the sum of their seconds and by the longest of
- * their rounds, which is one of finitely many values. Under a bound on it every device keeps the windows within, and a
- * dynamic program finds the least sum (bestWindows). The sum falls as the bound rises: a binary search over the values
- * finds the few bounds at which the time can be least. Windows of the head are tried by rising lower bound, until none
- * can be better.
+ * For a given window of the head, the time depends on the other devices by the sum of their seconds and by the longest
+ * of their rounds, which is one of finitely many values. Under a bound on it every device keeps the windows within, and
+ * a dynamic program finds the least sum (bestWindows). The sum falls as the bound rises: a binary search over the
+ * values finds the few bounds at which the time can be least. Windows of the head are tried by rising lower bound,
+ * until none can be better.
  * @returns undefined if no assignment fits
  */
 export function assignWindows(problem: AssignmentProblem): RingAwareAssignment | undefined {
@@ -110,7 +110,10 @@ function boundsWith(
   return { rounds, seconds: head.seconds + rest.seconds, outputSeconds: head.outputSeconds, roundSeconds };
 }
 
-/** TPOT with a window of the head, the others' rounds within a bound. @param roundSeconds used in place of the longest round */
+/**
+ * TPOT with a window of the head, the others' rounds within a bound.
+ * @param roundSeconds in place of the longest round
+ */
 function timeWith(
   problem: AssignmentProblem,
   others: Others,
@@ -158,7 +161,9 @@ function headWindows(problem: AssignmentProblem): ManagedWindow[] {
   return possibleLayers(problem).flatMap((layers) => windowsOf(problem, 0, layers));
 }
 
-/** By number of layers, the windows of another device that no other beats in both times, by rising round, falling sum. */
+/**
+ * By number of layers, the windows of another device that no other beats in both times, by rising round, falling sum.
+ */
 function windowsByLayers(problem: AssignmentProblem, index: number): ManagedWindow[][] {
   const found = Array.from({ length: problem.costs.layers / problem.rounds + 1 }, (): ManagedWindow[] => []);
   for (const layers of possibleLayers(problem)) {
@@ -194,7 +199,9 @@ function windowsOf(problem: AssignmentProblem, index: number, layers: number): M
   return all;
 }
 
-/** Whether every layer moved to the GPU shortens all times: the GPU computes faster, and faster than a layer is read. */
+/**
+ * Whether every layer moved to the GPU shortens all times: the GPU computes faster, and faster than a layer is read.
+ */
 function gpuIsBetter(costs: RingCosts, device: DeviceCosts): boolean {
   if (device.gpuLayer > device.cpuLayer) return false;
   return device.unified || device.gpuLayer * device.reloadRate <= costs.layerBytes;

@@ -36,13 +36,13 @@ const EXTENT_FACTORS = [0, 0.5, 2, 8];
 /**
  * Rounds, devices, windows, GPU layers and pinned bytes for a ring whose devices manage their memory themselves: they
  * read the next window while others compute, keep a fixed part of their weights and give the rest back. prima.cpp's
- * objective (Eq. 1) leaves out this overlap, which is what makes more than one round worthwhile. Every round has the same
- * windows, as in Eq. 3.
+ * objective (Eq. 1) leaves out this overlap, which is what makes more than one round worthwhile. Every round has the
+ * same windows, as in Eq. 3.
  *
- * For every k, assignWindows finds the exact optimum of a closed form. With `simulated`, the best of these, the very best
- * with more and with less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated time, so
- * that the result is never slower than `optimal`. The problem's reclaim policy matters to `optimal` only: plans of this
- * scheduler leave nothing to reclaim.
+ * For every k, assignWindows finds the exact optimum of a closed form. With `simulated`, the best of these, the very
+ * best with more and with less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated
+ * time, so that the result is never slower than `optimal`. The problem's reclaim policy matters to `optimal` only:
+ * plans of this scheduler leave nothing to reclaim.
  */
 export function ringAware(problem: SchedulingProblem, options: RingAwareOptions = {}): RingAwareResult {
   const { simulated, candidates = DEFAULT_CANDIDATES, extentBytes = DEFAULT_EXTENT_BYTES } = options;

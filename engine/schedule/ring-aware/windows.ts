@@ -42,8 +42,8 @@ export interface WindowLoad {
 const IN_FLIGHT_EXTENTS = 4;
 
 /**
- * The window under every residence that its memory allows, each with its best policy. With S bytes of mapped weights, of
- * which O are the head's output layer, and A bytes of memory for them:
+ * The window under every residence that its memory allows, each with its best policy. With S bytes of mapped weights,
+ * of which O are the head's output layer, and A bytes of memory for them:
  * - `resident`, if S ≤ A: nothing is read.
  * - `prefetched`, if k > 1 and one window with the output layer fits in A: P bytes stay for good (largestPinnedBytes),
  *   the output layer among them; the rest of a window is given back after it has run, and the rest of the next is read.

@@ -1,7 +1,7 @@
 /**
- * The fewest graphs that add up to `tokens`, the longest first. Each graph is twice as long as the one before, so taking
- * the longest that fits is best: two equal graphs never take less time than one of twice the length, which reads the
- * weights once.
+ * The fewest graphs that add up to `tokens`, the longest first. Each graph is twice as long as the one before, so
+ * taking the longest that fits is best: two equal graphs never take less time than one of twice the length, which reads
+ * the weights once.
  * @param tokens a multiple of the shortest graph
  * @param lengths of the graphs that are prepared, the longest first
  * @throws RangeError if the tokens are no multiple of the shortest

@@ -3,7 +3,9 @@ import type { CutKind, TensorPartition } from '../../plan/tensor-partition.ts';
 import { paddedGraphs, pipedGraphs } from './graph-lists.ts';
 import { publishedLengths } from './published-lengths.ts';
 
-/** How a system cuts an operator of a prompt: which kinds, over which lists of graphs (all worth trying unless given). */
+/**
+ * How a system cuts an operator of a prompt: which kinds, over which lists of graphs (all worth trying unless given).
+ */
 interface PrefillRule {
   readonly kinds?: readonly CutKind[];
   readonly lists?: (tokens: number, device: SocDevice) => number[][];

@@ -2,11 +2,11 @@ import { type DeviceMemoryUse, memoryUse } from '../../../cost/memory.ts';
 import type { DeviceCosts, RingCosts } from '../../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../../hardware/device.ts';
 
-/** How many layers a device's memories hold, over all rounds; −1 where they hold not even what goes without layers. */
+/** How many layers a device's memories hold, over all rounds; −1 where they can't hold the buffers alone. */
 export interface LayerLimits {
   /** On the GPU (prima.cpp Eqs. 34, 35). */
   readonly gpu: number;
-  /** In RAM, of which KV cache and buffers must stay. */
+  /** In RAM, with KV cache and buffers, which must stay there. */
   readonly pinned: number;
   /** In RAM without reloads (Eqs. 30–32). */
   readonly resident: number;

@@ -16,13 +16,13 @@ export interface MilpOptions {
   readonly headLayers?: 'may' | 'must';
 }
 
-/** How far, relatively, the program's objective may lie from the plan's prediction: the solver's tolerance and more. */
+/** Largest relative difference of the program's objective from the plan's prediction; above the solver's tolerance. */
 const AGREEMENT = 1e-5;
 
 /**
- * The exact optimum of the layer-to-device assignment (prima.cpp Eqs. 1–5, 11–19) as one mixed-integer program: the
- * independent certificate of `optimal`, with which it shares the coefficients and nothing of the search. The plan is
- * built from the rounded integers and predicted again; if the prediction disagrees with the program, there is no plan.
+ * The exact optimum of the layer-to-device assignment (prima.cpp Eqs. 1–5, 11–19) as one mixed-integer program. It is
+ * an independent certificate of `optimal`: it shares the coefficients with it, but not the search. The plan is built
+ * from the rounded integers and predicted again; if the prediction disagrees with the program, there is no plan.
  */
 export function milp(
   problem: SchedulingProblem,

@@ -18,7 +18,7 @@ export function minus(terms: readonly Term[]): Term[] {
   return terms.map(({ column, coefficient }) => times(-coefficient, column));
 }
 
-/** Collects the columns and rows of an integer program; sums are lists of terms, equal columns are added up. */
+/** Collects the columns and rows of an integer program. Sums are lists of terms; terms of one column are added up. */
 export interface ProgramBuilder {
   /** A column that is 0 or 1. */
   binary(cost: number): Column;
@@ -26,7 +26,7 @@ export interface ProgramBuilder {
   whole(cost: number, upper: number): Column;
   /** A column from 0 to 1 that need not be whole. */
   share(cost: number): Column;
-  /** The larger of 0 and `sum`, as a column that minimising pushes down to it: the cost must not be negative. */
+  /** The larger of 0 and `sum`, as a column that minimising pushes down to it; the cost must not be negative. */
   positivePart(cost: number, sum: readonly Term[]): Column;
   /** left ≤ right */
   atMost(left: readonly Term[], right: readonly Term[]): void;

@@ -23,13 +23,13 @@ export interface MilpProgram {
 }
 
 /**
- * The layer-to-device assignment as one mixed-integer program (prima.cpp Eqs. 1–5 with Eqs. 11–19 as they stand,
- * maxima included).
+ * The layer-to-device assignment as one mixed-integer program (prima.cpp Eqs. 1–5 with Eqs. 11–19 as they stand, maxima
+ * included).
  *
- * Every number of rounds has columns of its own, switched on by one binary: with k fixed the ring is linear, and with
- * every right-hand side multiplied by the switch, the relaxation of the whole is as tight as those of the parts
- * (Balas's disjunctive programming). Memory limits are whole layers and the unit of time is the fastest layer's, so
- * that the solver's tolerance of 1e-6 decides nothing.
+ * Every number of rounds has its own columns, switched on by one binary. With k fixed the ring is linear, and with
+ * every right-hand side multiplied by the switch the relaxation of the whole is as tight as those of the parts (Balas's
+ * disjunctive programming). Memory limits are whole layers, and the unit of time is the time of the fastest layer, so
+ * that the solver's tolerance of 1e-6 never decides between plans.
  */
 export function milpProgram(costs: RingCosts, choices: MilpChoices): MilpProgram {
   const unit = Math.min(...costs.devices.flatMap(({ cpuLayer, gpuLayer }) => [cpuLayer, gpuLayer]));
@@ -61,7 +61,7 @@ function addRounds(builder: ProgramBuilder, given: Block): RoundsColumns {
   return { rounds, chosen, outputOnGpu, windows: members };
 }
 
-/** A device: 1 ≤ w ≤ L/k if it holds layers, 0 ≤ n ≤ w, and what VRAM and RAM can hold at all (prima.cpp Eqs. 2, 5). */
+/** Adds a device: 1 ≤ w ≤ L/k if it holds layers, 0 ≤ n ≤ w, and the limits of VRAM and RAM (prima.cpp Eqs. 2, 5). */
 function addMember(block: RoundsBlock, device: DeviceCosts, isHead: boolean): Member {
   const { builder, costs, choices, rounds, unit, chosen, outputOnGpu } = block;
   const limits = layerLimits(costs, device, isHead ? 'cpu' : undefined);
@@ -72,7 +72,7 @@ function addMember(block: RoundsBlock, device: DeviceCosts, isHead: boolean): Me
   builder.atMost([times(1, inRing)], [times(1, layers)]);
   builder.atMost([times(1, layers)], [times(largest, inRing)]);
   if (isHead && choices.headLayers === 'must') builder.atMost([times(1, chosen)], [times(1, inRing)]);
-  // Without room for its buffers a device is left out; without the head there is no ring.
+  // A device without room for its buffers is omitted; if it is the head, there is no ring.
   if (limits.pinned < 0) builder.equal([times(1, isHead ? chosen : inRing)], 0);
 
   const gpuRoom = Math.min(largest, Math.floor(limits.gpu / rounds));
@@ -95,8 +95,8 @@ function addMember(block: RoundsBlock, device: DeviceCosts, isHead: boolean): Me
 }
 
 /**
- * The hops of a round: a path from the head through the devices that hold layers, in ring order, and back (Eq. 19). The
- * head alone has none. Arcs need not be declared whole: which devices the path visits fixes them.
+ * Adds the hops of a round: a path from the head through the devices that hold layers, in ring order, and back (Eq.
+ * 19). The head alone has none. Arcs need no integrality: the devices on the path determine them.
  */
 function addHops({ builder, costs, rounds, unit, chosen }: RoundsBlock, members: readonly Member[]): void {
   const into = members.map((): Column[] => []);

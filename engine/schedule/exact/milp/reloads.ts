@@ -9,7 +9,7 @@ export interface MilpChoices {
   readonly headLayers: 'may' | 'must';
 }
 
-/** What the parts of one number of rounds share. */
+/** What the devices of one number of rounds share in the program. */
 export interface RoundsBlock {
   readonly builder: ProgramBuilder;
   readonly costs: RingCosts;
@@ -31,12 +31,12 @@ export interface Member {
   readonly inRing: Column;
   readonly layers: Column;
   readonly gpuLayers: Column | undefined;
-  /** Layers of the window in RAM: w − n, or w where the GPU shares the RAM; and how many its KV cache allows. */
+  /** Layers of the window in RAM: w − n, or w where the GPU shares the RAM; and the most that KV caches allow. */
   readonly ramLayers: readonly Term[];
   readonly mostInRam: number;
 }
 
-/** Disk seconds of a device beyond the head's lookup, which the objective holds as a constant (Eqs. 15–17). */
+/** Adds the disk seconds of a device (Eqs. 15–17) without the head's lookup, which is a constant in the objective. */
 export function addReloads(block: RoundsBlock, member: Member): void {
   const gradual = block.choices.reclaim === 'overflow' && member.device.kind !== 'macos-metal';
   if (gradual) addOverflow(block, member);
@@ -44,8 +44,8 @@ export function addReloads(block: RoundsBlock, member: Member): void {
 }
 
 /**
- * The bytes beyond the RAM, in layers. For the head the lookup cancels: max(o + b_i/V, b_i/V) = b_i/V + max(o, 0),
- * where o is the overflow without it.
+ * Adds the bytes beyond the RAM, in layers. For the head the lookup cancels: max(o + b_i/V, b_i/V) = b_i/V + max(o, 0),
+ * where o is the overflow without the lookup.
  */
 function addOverflow(block: RoundsBlock, member: Member): void {
   const { builder, costs, rounds, unit } = block;
@@ -58,7 +58,9 @@ function addOverflow(block: RoundsBlock, member: Member): void {
   ]);
 }
 
-/** Everything mapped is reloaded as soon as it exceeds the RAM (Eq. 16, `lru`; `double` without prefetch is the same). */
+/**
+ * Adds a reload of all mapped weights if they exceed the RAM (Eq. 16, `lru`; `double` without prefetch is the same).
+ */
 function addFullReload(block: RoundsBlock, member: Member): void {
   const { builder, costs, rounds, unit, chosen } = block;
   const { device, isHead, mostInRam, ramLayers } = member;
@@ -68,7 +70,7 @@ function addFullReload(block: RoundsBlock, member: Member): void {
   addResidentLimit(block, member, reloads);
 
   const secondsPerByte = 1 / device.reloadRate / unit;
-  // A product of 0–1 values is the positive part of their sum less all but one; of layers, likewise with their limit.
+  // A product of 0–1 values is the positive part of their sum minus (their number − 1); layers are scaled by their limit.
   const unlessReloaded = [times(mostInRam, reloads), ...minus([times(mostInRam, on.column)])];
   builder.positivePart(rounds * costs.layerBytes * secondsPerByte, [...ramLayers, ...unlessReloaded]);
   if (!isHead) return;
@@ -76,7 +78,7 @@ function addFullReload(block: RoundsBlock, member: Member): void {
   builder.positivePart(costs.outputBytes * secondsPerByte, [times(1, reloads), ...output, times(-1, chosen)]);
 }
 
-/** Unless the device reloads, its layers in RAM are at most those that fit with everything else. */
+/** Limits a device that doesn't reload to the layers that fit in RAM beside everything else. */
 function addResidentLimit(block: RoundsBlock, member: Member, reloads: Column): void {
   const { builder, costs, rounds, outputOnGpu } = block;
   const { device, isHead, mostInRam, ramLayers } = member;
@@ -93,12 +95,12 @@ function addResidentLimit(block: RoundsBlock, member: Member, reloads: Column): 
   ]);
 }
 
-/** 1 where the device's memory matters: the head's always, others' if they hold layers. */
+/** 1 where the device's memory counts: always on the head, on others if they hold layers. */
 function takesPart({ chosen }: RoundsBlock, { isHead, inRing }: Member): Column {
   return isHead ? chosen : inRing;
 }
 
-/** 1 if the output layer takes up this device's RAM: on the head's CPU, or on a GPU that shares the RAM. */
+/** 1 if the output layer is in this device's RAM: on the head's CPU, or on a GPU that shares the RAM. */
 function outputInRam({ chosen, outputOnGpu }: RoundsBlock, { isHead, device }: Member): Term[] {
   if (!isHead) return [];
   const onGpu = outputOnGpu === undefined || device.unified ? [] : [times(-1, outputOnGpu)];
