@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Ended, runCommand, runScript } from '../support/run-script.ts';
+import { type Ended, hearthHere, runCommand, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth generate and tokenize');
 let folder = '';
@@ -12,14 +12,14 @@ let model = '';
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-'));
   model = join(folder, 'tiny.gguf');
-  await runScript('bin/hearth.js', 'make-model', '--shape', 'tiny', '--out', model);
+  await hearthHere('make-model', '--shape', 'tiny', '--out', model);
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
 const hearth = (command: string, ...options: readonly string[]): Promise<Ended> =>
-  runScript('bin/hearth.js', command, '--model', model, ...options);
-const generate = (...options: readonly string[]): Promise<Ended> =>
-  hearth('generate', '--prompt', 'The weights of a layer', '--kernels', 'reference', ...options);
+  hearthHere(command, '--model', model, ...options);
+const PROMPT = ['--prompt', 'The weights of a layer', '--kernels', 'reference'] as const;
+const generate = (...options: readonly string[]): Promise<Ended> => hearth('generate', ...PROMPT, ...options);
 
 test('tokenize: ids as JSON, or with their spelling', async () => {
   const file = join(folder, 'text.txt');
@@ -38,7 +38,8 @@ const GREEDY_TOKENS = [539, 524, 281, 437, 991, 561, 154, 158];
 const GREEDY_TEXT = '[unused_78][unused_63] is device[unused_530][unused_100]\ufffd\ufffd';
 
 test('generate: the text of the reference kernels, to the letter', async () => {
-  const ended = await generate('--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json');
+  const greedy = ['--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
+  const ended = await runScript('bin/hearth.js', 'generate', '--model', model, ...PROMPT, ...greedy);
   assert.is(ended.code, 0, ended.stderr);
   const found = JSON.parse(ended.stdout);
   assert.equal(found.tokens, GREEDY_TOKENS);

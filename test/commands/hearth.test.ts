@@ -7,7 +7,7 @@ import { loadCatalogue } from '../../datasets/load.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { dequantize } from '../../engine/gguf/formats/formats.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
-import { type Ended, runScript } from '../support/run-script.ts';
+import { type Ended, hearthHere, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth');
 let folder = '';
@@ -16,12 +16,13 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
+/** In a process of its own, as a user runs it. */
 const hearth = (...options: readonly string[]): Promise<Ended> => runScript('bin/hearth.js', ...options);
 const make = (name: string, ...options: readonly string[]): Promise<Ended> =>
-  hearth('make-model', '--shape', 'tiny', '--out', join(folder, name), ...options);
+  hearthHere('make-model', '--shape', 'tiny', '--out', join(folder, name), ...options);
 
 test('make-model and inspect: a tiny model', async () => {
-  const ended = await make('tiny.gguf');
+  const ended = await hearth('make-model', '--shape', 'tiny', '--out', join(folder, 'tiny.gguf'));
   assert.is(ended.code, 0, ended.stderr);
   assert.match(ended.stderr, /tiny\.gguf: tiny, Q4_K_M, 1\.0\d MiB, /);
   const inspected = await hearth('inspect', '--model', join(folder, 'tiny.gguf'));
@@ -40,7 +41,7 @@ test('make-model and inspect: a tiny model', async () => {
 
 test('inspect --json: every size in bytes', async () => {
   await make('json.gguf', '--mix', 'Q8_0');
-  const ended = await hearth('inspect', '--model', join(folder, 'json.gguf'), '--json');
+  const ended = await hearthHere('inspect', '--model', join(folder, 'json.gguf'), '--json');
   const found = JSON.parse(ended.stdout);
   // 557,056 elements of a layer's matrices in blocks of 34 bytes for 32, and two norms
   assert.equal(found.layerBytes, [591_872 + 2048, 591_872 + 2048]);
@@ -85,9 +86,9 @@ test('1b is the shape of TinyLlama, which the catalogue has', () => {
 test('--help everywhere', async () => {
   const [plain, bare, inspect, makeModel] = await Promise.all([
     hearth('--help'),
-    hearth(),
-    hearth('inspect', '--help'),
-    hearth('make-model', '--help'),
+    hearthHere(),
+    hearthHere('inspect', '--help'),
+    hearthHere('make-model', '--help'),
   ]);
   assert.equal([plain.code, bare.code, inspect.code, makeModel.code], [0, 0, 0, 0]);
   assert.is(bare.stdout, plain.stdout);
@@ -139,7 +140,7 @@ const MISTAKES: readonly [string, readonly string[], string | RegExp][] = [
 
 for (const [what, options, expected] of MISTAKES) {
   test(`${what} is one line and exit code 2`, async () => {
-    const ended = await hearth(...options);
+    const ended = await hearthHere(...options);
     assert.is(ended.code, 2);
     if (typeof expected === 'string') assert.is(ended.stderr, expected);
     else assert.match(ended.stderr, expected);
@@ -151,7 +152,7 @@ test('a truncated file says where, and that it is truncated', async () => {
   const path = join(folder, 'cut.gguf');
   await make('whole.gguf');
   writeFileSync(path, readFileSync(join(folder, 'whole.gguf')).subarray(0, 500_000));
-  const ended = await hearth('inspect', '--model', path);
+  const ended = await hearthHere('inspect', '--model', path);
   assert.is(ended.code, 2);
   assert.match(
     ended.stderr,

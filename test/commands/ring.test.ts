@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import { type Running, startWorkerProcess } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { type Ended, runScript } from '../support/run-script.ts';
+import { type Ended, hearthHere, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth keygen, worker, run and split');
 let [folder, model] = ['', ''];
@@ -131,7 +131,7 @@ test('mistakes are one line and exit code 2', async () => {
   ];
   await Promise.all(
     cases.map(async ([options, expected]) => {
-      const ended = await hearth(...options);
+      const ended = await hearthHere(...options);
       if (typeof expected === 'string') assert.is(ended.stderr, expected);
       else assert.match(ended.stderr, expected);
       assert.is(ended.code, 2);

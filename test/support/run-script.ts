@@ -28,11 +28,16 @@ export function runCommand([program, ...options]: readonly string[]): Promise<En
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
 }
 
+/** `hearth` with these options, in this process as runHere does it; bin/hearth.js only loads the same module. */
+export function hearthHere(...options: readonly string[]): Promise<Ended> {
+  return runHere('engine/cli.ts', ...options);
+}
+
 let runs = 0;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a script of experiments/ in this process, which has loaded most of what it needs: a tenth of the time of
+ * Runs a script that works where it is imported in this process, which has loaded most of what it needs: a tenth of the time of
  * runScript, for cases beside the one that runs as a process. Runs wait for one another, since a process has one
  * command line and one stdout.
  */
