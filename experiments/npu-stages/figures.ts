@@ -1,6 +1,5 @@
 import { gpuTask } from '../../engine/cost/chip/gpu.ts';
-import { npuProductSeconds } from '../../engine/cost/chip/npu.ts';
-import { graphSeconds } from '../../engine/cost/npu-graph.ts';
+import { graphSeconds, npuProductSeconds } from '../../engine/cost/chip/npu.ts';
 import type { SocDevice } from '../../engine/hardware/soc.ts';
 
 /** A line of a figure: values over sizes. */

@@ -1,4 +1,4 @@
-import { gpuLayerRoom } from '../../engine/cost/gpu-layer-room.ts';
+import { gpuLayerRoom } from '../../engine/cost/memory.ts';
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { ProcessorKind } from '../../engine/hardware/device.ts';
 import { InputError } from '../../engine/input/input-error.ts';

@@ -1,5 +1,5 @@
+import { graphSeconds } from '../../engine/cost/chip/npu.ts';
 import type { Task } from '../../engine/cost/chip/shared-memory.ts';
-import { graphSeconds } from '../../engine/cost/npu-graph.ts';
 import type { NpuArray } from '../../engine/hardware/device.ts';
 import type { OperatorShape } from '../../engine/model/operators.ts';
 import type { Steps } from '../event-loop/effect.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue } from '../../datasets/load.ts';
-import { computeBufferBytes } from '../../engine/cost/compute-buffers.ts';
+import { computeBufferBytes } from '../../engine/cost/runtime.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 
 const MIB = 2 ** 20;

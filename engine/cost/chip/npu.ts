@@ -1,4 +1,5 @@
 import type { NpuArray } from '../../hardware/device.ts';
+import type { Operator } from '../../model/operators.ts';
 
 /** A product [M, N] × [N, K]: rows M, inner N, columns K. On an NPU the right operand stands still in the array. */
 export interface MatrixProduct {
@@ -26,4 +27,17 @@ export interface NpuSpeed {
 export function npuProductSeconds(product: MatrixProduct, { flops, array: { tile, tileLoad } }: NpuSpeed): number {
   const tiles = Math.ceil(product.inner / tile) * Math.ceil(product.columns / tile);
   return tiles * (tileLoad + (Math.ceil(product.rows / tile) * tile * 2 * tile ** 2) / flops);
+}
+
+/**
+ * Seconds to generate the graph of an operator for so many tokens: the larger the tensor, the larger the space that the
+ * compiler searches (HeteroLLM 4.1.1, Fig. 9). Linear in the FLOPs of the padded graph, from a base.
+ */
+export function graphSeconds(
+  { rows, columns }: Pick<Operator, 'rows' | 'columns'>,
+  tokens: number,
+  { tile, graphBase, graphRate }: NpuArray,
+): number {
+  const pad = (size: number): number => Math.ceil(size / tile) * tile;
+  return graphBase + (2 * pad(rows) * pad(columns) * pad(tokens)) / graphRate;
 }

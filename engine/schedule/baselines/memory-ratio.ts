@@ -1,4 +1,4 @@
-import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
+import { gpuLayerRoom } from '../../cost/memory.ts';
 import { createRingCosts } from '../../cost/ring-costs.ts';
 import { type Device, hasUnifiedGpu } from '../../hardware/device.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';

@@ -1,5 +1,5 @@
 import { deviceSeconds } from '../../cost/device-seconds.ts';
-import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
+import { gpuLayerRoom } from '../../cost/memory.ts';
 import { createRingCosts, type DeviceCosts } from '../../cost/ring-costs.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Plan } from '../../plan/plan.ts';

@@ -1,6 +1,5 @@
 import { deviceSeconds } from '../../cost/device-seconds.ts';
-import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
-import type { DeviceLoad } from '../../cost/memory.ts';
+import { type DeviceLoad, gpuLayerRoom } from '../../cost/memory.ts';
 import type { ReclaimPolicy } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';

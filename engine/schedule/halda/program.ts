@@ -1,4 +1,4 @@
-import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
+import { gpuLayerRoom } from '../../cost/memory.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { IntegerProgram, ProgramColumn, ProgramRow } from '../integer-solver.ts';
 import { layerWithKv, type VectorForm } from './lda.ts';

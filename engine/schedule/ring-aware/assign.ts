@@ -1,4 +1,4 @@
-import { gpuLayerRoom } from '../../cost/gpu-layer-room.ts';
+import { gpuLayerRoom } from '../../cost/memory.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import { type BestWindows, bestWindows } from '../exact/best-windows.ts';

@@ -1,5 +1,4 @@
-import { computeBufferBytes } from '../../../engine/cost/compute-buffers.ts';
-import { DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
+import { computeBufferBytes, DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import type { PrimaOptions } from './options.ts';

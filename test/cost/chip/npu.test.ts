@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCluster } from '../../../datasets/load.ts';
-import { npuProductSeconds } from '../../../engine/cost/chip/npu.ts';
-import { graphSeconds } from '../../../engine/cost/npu-graph.ts';
+import { graphSeconds, npuProductSeconds } from '../../../engine/cost/chip/npu.ts';
 import { socDevice } from '../../../engine/hardware/soc.ts';
 import { near } from '../../support/near.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { gpuLayerRoom } from '../../../engine/cost/gpu-layer-room.ts';
+import { gpuLayerRoom } from '../../../engine/cost/memory.ts';
 import { createRingCosts, type DeviceCosts } from '../../../engine/cost/ring-costs.ts';
 import { type AssignmentProblem, assignWindows } from '../../../engine/schedule/ring-aware/assign.ts';
 import { ringSeconds } from '../../../engine/schedule/ring-aware/ring-seconds.ts';
