@@ -2,16 +2,16 @@ import { InputError, suggestion } from '../input/input-error.ts';
 import type { Provenance } from '../input/quantity.ts';
 import type { Device, NetworkLink } from './device.ts';
 
-/** Devices in ring order, the head first: it embeds the token, and computes the output layer. */
+/** Devices in ring order. The first is the head, which embeds the token and computes the output layer. */
 export interface Cluster {
   readonly name: string;
   readonly description: string;
   readonly devices: readonly Device[];
   /** The link from device `from` to device `to` (indices into `devices`). */
   readonly link: (from: number, to: number) => NetworkLink;
-  /** The link of all pairs that have none of their own, and the pairs that have: the planner's fast path. */
+  /** The default link and the links of single pairs, as data: planners treat a ring with one link for all pairs faster. */
   readonly links: Links;
-  /** Where each number comes from, by its path in the cluster's file. */
+  /** The source of each number, by its path in the cluster's file. */
   readonly provenance: Readonly<Record<string, Provenance>>;
 }
 
@@ -21,7 +21,7 @@ export type Medium = (typeof MEDIA)[number];
 export interface Links {
   readonly default: NetworkLink;
   readonly pairs: ReadonlyMap<string, NetworkLink>;
-  /** `shared`: one message at a time on the air, as on Wi-Fi; `switched`, unless given: each link by itself. */
+  /** `shared`: one message at a time on the whole network, as on Wi-Fi; `switched` (the default): each link by itself. */
   readonly medium?: Medium;
 }
 
@@ -33,20 +33,20 @@ interface ClusterParts {
   readonly provenance?: Readonly<Record<string, Provenance>>;
 }
 
-/** Key of a pair of devices in Links.pairs; a link is the same both ways. */
+/** Key of a pair of devices in Links.pairs, the same in both directions. */
 export function pairKey(a: string, b: string): string {
   return a < b ? `${a}\n${b}` : `${b}\n${a}`;
 }
 
 /**
- * Makes a cluster of devices that are in ring order already, head first.
+ * Makes a cluster of devices in ring order, the head first.
  * @throws InputError if there is no device or a name occurs twice
  */
 export function createCluster({ name, description = '', devices, links, provenance = {} }: ClusterParts): Cluster {
   if (devices.length === 0) throw new InputError(`cluster ${name}`, 'has no device; give at least one');
   const names = devices.map((device) => device.name);
   const twice = names.find((device, index) => names.indexOf(device) !== index);
-  if (twice !== undefined) throw new InputError(`cluster ${name}`, `device "${twice}" is there twice; rename one`);
+  if (twice !== undefined) throw new InputError(`cluster ${name}`, `device "${twice}" occurs twice; rename one`);
   const link = (from: number, to: number): NetworkLink => {
     if (links.pairs.size === 0) return links.default;
     return links.pairs.get(pairKey(names[from] ?? '', names[to] ?? '')) ?? links.default;
@@ -54,7 +54,7 @@ export function createCluster({ name, description = '', devices, links, provenan
   return { name, description, devices, link, links, provenance };
 }
 
-/** Position of the device called `name`. @throws InputError with the names there are */
+/** Index of the device called `name`. @throws InputError that suggests a name */
 export function deviceIndex(cluster: Cluster, name: string): number {
   const index = cluster.devices.findIndex((device) => device.name === name);
   if (index < 0) {
@@ -64,7 +64,7 @@ export function deviceIndex(cluster: Cluster, name: string): number {
   return index;
 }
 
-/** The same ring without some devices; the head is the first that is left. */
+/** The ring with the named devices only, in ring order; the first of them is the head. */
 export function withDevices(cluster: Cluster, names: readonly string[]): Cluster {
   const kept = new Set(names.map((name) => deviceIndex(cluster, name)));
   return createCluster({ ...cluster, devices: cluster.devices.filter((_, index) => kept.has(index)) });

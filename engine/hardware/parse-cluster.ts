@@ -19,9 +19,9 @@ import {
 } from './device.ts';
 import { readSoc } from './parse-soc.ts';
 
-/** KV copies cost a kernel launch on a GPU and next to nothing on a CPU; assumed where a file states no `kvCopy`. */
+/** Assumed where a file has no `kvCopy`: a KV copy costs a kernel launch on a GPU and almost nothing on a CPU. */
 const KV_COPY = { cpu: '1 us', gpu: '5 us' };
-/** PCIe 3.0 × 16 as frameworks reach it; assumed where a file states no `hostLink`. */
+/** Assumed where a file has no `hostLink`: PCIe 3.0 × 16 at the rate that frameworks reach. */
 const HOST_LINK = { latency: '10 us', bandwidth: '12 GB/s' };
 
 /**
@@ -40,8 +40,7 @@ export function parseCluster(text: string, file: string): Cluster {
   if (devices.length === 0) throw new InputError(`${file}: devices`, 'is empty; give at least one device');
   const names = devices.map((device) => device.name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (twice >= 0)
-    throw new InputError(`${file}: devices[${twice}].name`, `"${names[twice]}" is there twice; rename one`);
+  if (twice >= 0) throw new InputError(`${file}: devices[${twice}].name`, `"${names[twice]}" occurs twice; rename one`);
   const head = root.optionalText('head') ?? names[0] ?? '';
   if (!names.includes(head))
     throw new InputError(`${file}: head`, `no device is called "${head}"${suggestion(head, names)}`);
@@ -74,7 +73,7 @@ function readDevice(fields: Fields): Device {
   if (device.gpu?.api === 'cuda' && device.os !== 'linux') {
     throw new InputError(fields.place('gpu.api'), `cuda needs os "linux", not "${device.os}"`);
   }
-  // Where a ring finds it (engine/ring/parse-ring.ts): one file serves planning and running.
+  // Read by engine/ring/parse-ring.ts; accepted here so that one file serves planning and running.
   for (const key of ['address', 'publicKey']) fields.optionalText(key);
   fields.end();
   return device;
@@ -110,7 +109,7 @@ function readCpu(fields: Fields): Cpu {
   return cpu;
 }
 
-/** What `hearth profile` adds to the papers' facts. */
+/** Rates that `hearth profile` measures and the papers' formulas don't need. */
 function readMeasured(fields: Fields): Partial<Cpu> {
   const prompt = fields.isPresent('promptCompute') ? readFlops(fields, 'promptCompute') : undefined;
   const attention = fields.optionalObject('attention');
@@ -166,7 +165,7 @@ function readDisk(fields: Fields): Disk {
   return { sequential, random };
 }
 
-/** `"compute": "400 GFLOPS"` for all formats, or an object with `default` and formats of their own. */
+/** `"compute": "400 GFLOPS"` for all formats, or an object with a `default` and rates of single formats. */
 function readFlops(fields: Fields, key = 'compute'): FlopRates {
   if (!fields.isPlainObject(key)) {
     const rate = fields.quantity(key, 'compute');
@@ -188,9 +187,9 @@ function readLinks(fields: Fields, names: readonly string[]): Links {
         throw new InputError(pair.place('between'), `no device is called "${name}"${suggestion(name ?? '', names)}`);
       }
     }
-    if (a === b) throw new InputError(pair.place('between'), `"${a}" is there twice; a link joins two devices`);
+    if (a === b) throw new InputError(pair.place('between'), `"${a}" occurs twice; a link joins two devices`);
     const key = pairKey(a ?? '', b ?? '');
-    if (pairs.has(key)) throw new InputError(pair.place('between'), `the link ${a}–${b} is there twice; remove one`);
+    if (pairs.has(key)) throw new InputError(pair.place('between'), `the link ${a}–${b} occurs twice; remove one`);
     pairs.set(key, readNetworkLink(pair));
   }
   const medium = fields.optionalOneOf('medium', MEDIA) ?? 'switched';

@@ -2,7 +2,7 @@ import { InputError } from '../input/input-error.ts';
 import type { Fields } from '../input/read-fields.ts';
 import type { NpuArray, Soc } from './device.ts';
 
-/** Reads `soc` of a device. @throws InputError with file and place */
+/** Reads a device's `soc`. @throws InputError with file and place */
 export function readSoc(fields: Fields): Soc {
   const gpu = fields.object('gpu');
   const synchronisation = fields.object('synchronisation');

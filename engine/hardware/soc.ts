@@ -8,7 +8,7 @@ export interface SocDevice extends Device {
   readonly soc: Soc;
 }
 
-/** @throws InputError that says what the device lacks, or where its bandwidths disagree */
+/** The device, if GPU and NPU can share operators. @throws InputError that says what it lacks, or which bandwidths disagree */
 export function socDevice(device: Device): SocDevice {
   const { name, gpu, npu, soc } = device;
   const lacks = (what: string): never => {
@@ -25,7 +25,7 @@ export function socDevice(device: Device): SocDevice {
   return { ...device, gpu, npu, soc };
 }
 
-/** Tokens of the graphs that are prepared beforehand, the longest first. */
+/** Lengths in tokens of the graphs that are prepared in advance, the longest first. */
 export function graphLengths({ shortestGraph, longestGraph }: NpuArray): number[] {
   const lengths: number[] = [];
   for (let length = longestGraph; length >= shortestGraph; length /= 2) lengths.push(length);

@@ -1,6 +1,6 @@
 /**
- * Bad input: a file, an option or a value that a user gave. The message is one line that says where, what was found,
- * what is allowed and what to do; command lines print it and exit with code 2.
+ * An error in a user's file, option or value. The message is one line that says where the error is, what was found, what
+ * is allowed and what to do. Commands print it and exit with code 2.
  */
 export class InputError extends Error {
   override readonly name = 'InputError';
@@ -14,14 +14,14 @@ export class InputError extends Error {
   }
 }
 
-/** The known name closest to `name` by edit distance, if it is close enough to be a misspelling; else undefined. */
+/** The known name closest to `name` by edit distance; `undefined` if none is close enough for a misspelling. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const distances = known.map((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()));
   const best = Math.min(...distances, Number.POSITIVE_INFINITY);
   return best <= Math.max(2, Math.floor(name.length / 3)) ? known[distances.indexOf(best)] : undefined;
 }
 
-/** ` (did you mean "x"?)` or the list of what is allowed: the tail of every "unknown name" message. */
+/** The end of an "unknown name" message: `; did you mean "x"?`, or the list of allowed names. */
 export function suggestion(name: string, known: readonly string[]): string {
   const guess = nearest(name, known);
   return guess === undefined ? `; allowed: ${known.join(', ')}` : `; did you mean "${guess}"?`;

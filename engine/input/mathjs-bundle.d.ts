@@ -1,4 +1,4 @@
-/** mathjs as one file: it loads in a tenth of the time that its hundreds of modules take. */
+/** mathjs as one file, which loads ten times faster than its hundreds of modules. */
 declare module 'mathjs/lib/browser/math.js' {
   const math: typeof import('mathjs');
   export default math;

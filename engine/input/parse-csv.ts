@@ -3,17 +3,17 @@ import { InputError, suggestion } from './input-error.ts';
 
 /** One row of a CSV file with known columns. */
 export interface CsvRow<Column extends string> {
-  /** Text of a cell; '' where it is empty. */
+  /** Text of a cell, '' if it is empty. */
   cell(column: Column): string;
-  /** Place of a cell, for messages. */
+  /** File, row and column of a cell, for messages. */
   where(column: Column): string;
-  /** One of a closed list. @throws InputError with the nearest */
+  /** The cell's text, which must be one of `allowed`. @throws InputError that suggests a name */
   oneOf<T extends string>(column: Column, allowed: readonly T[]): T;
 }
 
 /**
- * Reads CSV whose first row names its columns, in any order.
- * @param file name for messages
+ * Reads CSV whose first row names the columns, in any order.
+ * @param file name of the file, for messages
  * @throws InputError with file and row for malformed CSV, unknown or missing columns
  */
 export function parseCsv<Column extends string>(

@@ -1,9 +1,9 @@
 import { InputError } from './input-error.ts';
 
-/** JSON.parse with the file, line and column of a mistake. @throws InputError */
+/** Parses JSON. @throws InputError with the file, line and column of a syntax error */
 export function parseJson(given: string, file: string): unknown {
   const text = given.replace(/^\uFEFF/, '');
-  const message = mistake(text);
+  const message = syntaxError(text);
   if (message === undefined) return JSON.parse(text);
   const before = text.slice(0, positionOf(message, text)).split('\n');
   const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
@@ -11,8 +11,8 @@ export function parseJson(given: string, file: string): unknown {
   throw new InputError(`${file}: ${place}`, `is not valid JSON (${reason})`);
 }
 
-/** What JSON.parse says about `text`, or undefined if it has nothing to say. */
-function mistake(text: string): string | undefined {
+/** The message of JSON.parse about `text`; `undefined` if the text is valid. */
+function syntaxError(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;
@@ -22,19 +22,19 @@ function mistake(text: string): string | undefined {
 }
 
 /**
- * Where the mistake is. V8 leaves the position out for unexpected tokens; it is then the last character of the shortest
- * beginning of the text that has such a token, found by bisection.
+ * Index of the syntax error. V8 omits the position of an unexpected token; the token then ends the shortest prefix of the
+ * text that has the same error, which is found by bisection.
  */
 function positionOf(message: string, text: string): number {
   const position = /position (\d+)/.exec(message)?.[1];
   if (position !== undefined) return Number(position);
   if (!isToken(message)) return text.length;
-  let sound = 0;
+  let valid = 0;
   let faulty = text.length;
-  while (faulty - sound > 1) {
-    const middle = Math.floor((sound + faulty) / 2);
-    if (isToken(mistake(text.slice(0, middle)))) faulty = middle;
-    else sound = middle;
+  while (faulty - valid > 1) {
+    const middle = Math.floor((valid + faulty) / 2);
+    if (isToken(syntaxError(text.slice(0, middle)))) faulty = middle;
+    else valid = middle;
   }
   return faulty - 1;
 }

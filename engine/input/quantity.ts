@@ -2,18 +2,18 @@ import type { FactoryFunctionMap } from 'mathjs';
 import mathjs from 'mathjs/lib/browser/math.js';
 import { InputError } from './input-error.ts';
 
-/** What a quantity measures, with its SI unit: bytes, bytes per second, seconds, FLOP per second, watts. */
+/** What a quantity measures; in SI: bytes, bytes per second, seconds, FLOP per second, watts. */
 export type Dimension = 'size' | 'rate' | 'time' | 'compute' | 'power';
 
-/** Where a number comes from; reports show it. */
+/** The source of a number, which reports show. */
 export interface Provenance {
   /** As written: `published: …`, `specification: …`, `measured: …`, `calibrated: …` or `assumed: …`. */
   readonly source: string;
-  /** Share of a specification's peak that software reaches; 1 where the number is used as it stands. */
+  /** Share of a specification's peak that software reaches; 1 if the number is used unchanged. */
   readonly efficiency: number;
 }
 
-/** A number in SI units with where it comes from. */
+/** A number in SI units and its source. */
 export interface Quantity {
   readonly value: number;
   readonly provenance: Provenance | undefined;
@@ -26,7 +26,7 @@ interface DimensionRule {
   readonly max: number;
 }
 
-/** Bounds are an order of magnitude beyond any hardware on sale: what lies outside is a slip of unit or prefix. */
+/** Bounds lie an order of magnitude beyond any hardware on sale: a value outside has a wrong unit or prefix. */
 const RULES: Readonly<Record<Dimension, DimensionRule>> = {
   size: { unit: 'B', example: '"4.1 GiB" or "512 MB"', min: 1024, max: 1e15 },
   rate: { unit: 'B/s', example: '"3.0 GB/s" or "450 Mbps"', min: 1e3, max: 1e14 },
@@ -52,8 +52,8 @@ math.createUnit('FLOPS', { definition: '1 FLOP/s', prefixes: 'short' });
 math.createUnit('bps', { definition: '1 b/s', prefixes: 'short' });
 
 /**
- * Parses text such as "4.1 GiB" into SI. GB is 10⁹ bytes, GiB is 2³⁰; Mbps is 10⁶ bits per second.
- * @throws InputError naming `where` if the text has no number, no unit, a unit of another dimension, or an absurd value
+ * The SI value of a text such as "4.1 GiB". GB is 10⁹ bytes, GiB is 2³⁰ bytes, Mbps is 10⁶ bits per second.
+ * @throws InputError for `where` if the text lacks a number or unit, has a unit of another dimension, or is out of bounds
  */
 export function parseQuantity(text: string, dimension: Dimension, where: string): number {
   const rule = RULES[dimension];

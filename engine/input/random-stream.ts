@@ -4,7 +4,7 @@ export interface RandomStream {
   next(): number;
   /** Uniform in [low, high). */
   uniform(low: number, high: number): number;
-  /** Log-uniform in [low, high): every factor of two equally likely. */
+  /** Log-uniform in [low, high): every factor of two is equally likely. */
   logUniform(low: number, high: number): number;
   /** Normal, mean 0 and variance 1 (Box and Muller 1958). */
   normal(): number;
@@ -17,8 +17,8 @@ export interface RandomStream {
 }
 
 /**
- * The stream called `name` under `seed`: independent of all other names, so that drawing more from one leaves the
- * others as they are. Generator: splitmix32 (32-bit variant of Steele, Lea, Flood 2014) from an FNV-1a hash of the name.
+ * The stream called `name` under `seed`. Streams of different names are independent: drawing more from one doesn't
+ * change the others. Generator: splitmix32 (32-bit variant of Steele, Lea, Flood 2014) from an FNV-1a hash of the name.
  */
 export function randomStream(seed: number, name: string): RandomStream {
   let state = hash(`${seed}/${name}`);

@@ -2,8 +2,8 @@ import { InputError, nearest, suggestion } from './input-error.ts';
 import { type Dimension, type Quantity, readQuantity } from './quantity.ts';
 
 /**
- * Reads an object of a configuration file key by key. Every reader names file and path in its errors; `end` rejects
- * keys that no reader asked for, with the nearest that one did.
+ * Reads an object of a configuration file key by key. Errors name file and path. `end` rejects keys that were never
+ * read and suggests the nearest one that was.
  */
 export interface Fields {
   place(key: string): string;
@@ -11,7 +11,7 @@ export interface Fields {
   optionalText(key: string): string | undefined;
   texts(key: string, length: number): string[];
   optionalTexts(key: string): string[] | undefined;
-  /** A whole number from `least` (1 unless told) to 4096. */
+  /** A whole number from `least` (1 by default) to 4096. */
   count(key: string, least?: number): number;
   /** Whole numbers of at least 1. */
   counts(key: string): number[];
@@ -23,7 +23,7 @@ export interface Fields {
   keys(): string[];
   oneOf<T extends string>(key: string, allowed: readonly T[]): T;
   optionalOneOf<T extends string>(key: string, allowed: readonly T[]): T | undefined;
-  /** SI value of a quantity; `fallback` stands in for a missing one. */
+  /** SI value of a quantity; a missing one is read from `fallback`. */
   quantity(key: string, dimension: Dimension, fallback?: string): number;
   optionalQuantity(key: string, dimension: Dimension): number | undefined;
   isPresent(key: string): boolean;
@@ -32,7 +32,7 @@ export interface Fields {
   optionalObject(key: string): Fields | undefined;
   list(key: string): Fields[];
   optionalList(key: string): Fields[] | undefined;
-  /** Fields of a value that stands in for a missing key. */
+  /** Fields of `value`, used in place of a missing key. */
   sub(key: string, value: unknown): Fields;
   end(): void;
 }
@@ -51,9 +51,9 @@ export function readFields(
   const place = (key: string): string => `${file}: ${join(key)}`;
   if (!isObject(raw))
     throw new InputError(path === '' ? file : `${file}: ${path}`, `an object { … } is needed, not ${describe(raw)}`);
-  const asked = new Set<string>();
+  const read = new Set<string>();
   const get = (key: string): unknown => {
-    asked.add(key);
+    read.add(key);
     return raw[key];
   };
   const fail = (key: string, needed: string): never => {
@@ -61,7 +61,7 @@ export function readFields(
     if (value !== undefined) throw new InputError(place(key), `${needed} is needed, not ${describe(value)}`);
     const misspelt = nearest(
       key,
-      Object.keys(raw).filter((name) => !asked.has(name)),
+      Object.keys(raw).filter((name) => !read.has(name)),
     );
     const hint = misspelt === undefined ? '' : ` (found "${misspelt}")`;
     throw new InputError(place(key), `is missing; ${needed} is needed${hint}`);
@@ -139,8 +139,8 @@ export function readFields(
     optionalList: (key) => (get(key) === undefined ? undefined : fields.list(key)),
     sub: (key, value) => readFields(value, file, join(key), note),
     end() {
-      const unknown = Object.keys(raw).find((key) => !asked.has(key));
-      if (unknown !== undefined) throw new InputError(place(unknown), `unknown key${suggestion(unknown, [...asked])}`);
+      const unknown = Object.keys(raw).find((key) => !read.has(key));
+      if (unknown !== undefined) throw new InputError(place(unknown), `unknown key${suggestion(unknown, [...read])}`);
     },
   };
   return fields;

@@ -1,8 +1,8 @@
-/** Transformer families that the papers run; they differ in biases and norms, not in the block's shape. */
+/** Transformer families that the papers run. They differ in biases and norms, not in the shape of a block. */
 export const ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
 export type Architecture = (typeof ARCHITECTURES)[number];
 
-/** The numbers that fix every tensor's shape. */
+/** The numbers that determine every tensor's shape. */
 export interface Shape {
   readonly name: string;
   readonly architecture: Architecture;
@@ -25,7 +25,7 @@ export interface Shape {
   readonly qkvBias: boolean;
 }
 
-/** What a tensor does; decides its quantization in a mix. */
+/** The purpose of a tensor, which decides its quantization in a mix. */
 export type TensorRole =
   | 'token_embd'
   | 'output'
@@ -34,7 +34,7 @@ export type TensorRole =
   | 'attn_q'
   | 'attn_k'
   | 'attn_v'
-  /** Q, K and V in one matrix: some GGUF files have it in place of the three. */
+  /** Q, K and V in one matrix, which some GGUF files have in place of the three. */
   | 'attn_qkv'
   | 'attn_output'
   | 'attn_bias'
@@ -55,7 +55,7 @@ export interface TensorShape {
   readonly columns: number;
 }
 
-/** Every weight tensor of a model, layer by layer, embedding first and output last. */
+/** Every weight tensor of a model: the embedding, layer after layer, and the output. */
 export function tensorShapes(shape: Shape): TensorShape[] {
   const { hiddenSize, vocabularySize } = shape;
   const outer = (role: TensorRole, rows: number, columns: number): TensorShape => ({

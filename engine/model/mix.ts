@@ -8,7 +8,7 @@ import { QUANTIZATIONS, type Quantization } from './quantization.ts';
 export const MIXES = ['Q4_K_M', 'Q4_K_S', 'Q8_0', 'F16', 'BF16'] as const;
 export type Mix = (typeof MIXES)[number];
 
-/** Formats that take over when a row is no whole number of 256-value blocks (e.g. Qwen2.5-72B's ffn_down). */
+/** Formats used instead where a row is not a whole number of 256-value blocks (e.g. Qwen2.5-72B's ffn_down). */
 const FALLBACK: Partial<Record<Quantization, Quantization>> = {
   Q2_K: 'IQ4_NL',
   Q3_K: 'IQ4_NL',
@@ -27,8 +27,8 @@ const VECTOR_ROLES: ReadonlySet<TensorRole> = new Set([
 ]);
 
 /**
- * The quantization of one tensor in a mix, by the rules of llama.cpp's quantizer, whose outcome is confirmed by the
- * published sizes of GGUF files (test/model/sizes.test.ts).
+ * The quantization of one tensor in a mix, by the rules of llama.cpp's quantizer; test/model/sizes.test.ts compares the
+ * resulting sizes with published GGUF files.
  */
 export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: Mix): Quantization {
   if (mix === 'BF16') return 'BF16';
@@ -37,7 +37,7 @@ export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: Mix):
   return fittingQuantization(tensor, kMixQuantization(tensor, shape, mix));
 }
 
-/** The quantization of one tensor where every matrix is `wanted`, and vectors are F32. */
+/** The quantization of one tensor in a model whose matrices are `wanted` and whose vectors are F32. */
 export function uniformQuantization(tensor: TensorShape, wanted: Quantization): Quantization {
   return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, wanted);
 }
@@ -66,13 +66,13 @@ function kMixQuantization({ role, layer }: TensorShape, shape: Shape, mix: 'Q4_K
   }
 }
 
-/** The first and last eighth of the layers, and every third one between. */
+/** Whether the layer is in the first or last eighth, or is every third one between. */
 function getsMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
   return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;
 }
 
-/** The 70B class: 80 layers, eight query heads to a value head, so a finer attn_v costs little. */
+/** Whether the model is of the 70B class: eight query heads share a value head, so a finer attn_v costs little. */
 function sharesValuesAmongEight(shape: Shape): boolean {
   return shape.layers === 80 && shape.heads !== shape.kvHeads;
 }

@@ -8,29 +8,29 @@ export interface Tensor extends TensorShape {
   readonly bytes: number;
 }
 
-/** Bytes of a group of weights, and the multiplications by format that one token needs with them. */
+/** Bytes of a group of weights, and the FLOPs by format that one token needs with them. */
 export interface WeightGroup {
   readonly bytes: number;
   /** f^q: FLOPs per token by format, 2 per matrix element (prima.cpp A.3, before Eq. 12). */
   readonly flops: ReadonlyMap<Quantization, number>;
 }
 
-/** A model with its weights counted: what every cost model, scheduler and engine takes. */
+/** A model with the sizes of its weights, as cost models, schedulers and the engine take it. */
 export interface Model extends Shape {
-  /** How it is quantized: a mix, or what a file calls its own. */
+  /** How the model is quantized: a mix, or the name that a file gives. */
   readonly mix: string;
   readonly tensors: readonly Tensor[];
-  /** b: the mean layer. Mixes vary between layers; the papers' formulas take all layers as equal. */
+  /** b: the mean layer. Formats vary between layers, but the papers' formulas treat all layers alike. */
   readonly layer: WeightGroup;
-  /** b_i: the embedding matrix, of which a token reads one row (b_i / V). */
+  /** b_i: the embedding matrix. A token reads one row of it (b_i / V). */
   readonly embedding: WeightGroup;
   /** b_o: output norm and output matrix (the embedding matrix again where it is tied). */
   readonly output: WeightGroup;
-  /** All weights as stored, tied matrices once; a GGUF file adds its header. */
+  /** Bytes of all weights as stored, tied matrices counted once, without a GGUF file's header. */
   readonly bytes: number;
 }
 
-/** Every tensor of `shape` quantized as `mix`. */
+/** The tensors of `shape`, quantized as in `mix`. */
 export function modelTensors(shape: Shape, mix: Mix): Tensor[] {
   return tensorShapes(shape).map((tensor) => {
     const quantization = tensorQuantization(tensor, shape, mix);
@@ -38,12 +38,12 @@ export function modelTensors(shape: Shape, mix: Mix): Tensor[] {
   });
 }
 
-/** A model of `shape`, every tensor quantized as `mix`. */
+/** A model of `shape`, quantized as in `mix`. */
 export function createModel(shape: Shape, mix: Mix): Model {
   return countModel(shape, mix, modelTensors(shape, mix));
 }
 
-/** Counts a model's weights tensor by tensor. */
+/** A model with the given tensors, whose bytes and FLOPs are summed up. */
 export function countModel(shape: Shape, mix: string, tensors: readonly Tensor[]): Model {
   const embedding = tensors.filter((tensor) => tensor.role === 'token_embd');
   const outputRoles = shape.tiedEmbeddings ? ['output_norm', 'token_embd'] : ['output_norm', 'output'];

@@ -3,15 +3,15 @@ import type { Shape, TensorRole } from './architecture.ts';
 import type { Model } from './model.ts';
 
 /**
- * The multiplications of a transformer as an inference engine runs them: Q, K and V in one, gate and up in one. Four
- * per layer, for which an NPU has four graphs (HeteroLLM 5.2.2: "typically 4 graphs"), and the output layer.
+ * The matrix products of a transformer as an inference engine runs them, with Q, K and V in one and gate and up in one:
+ * four per layer, for which an NPU has four graphs (HeteroLLM 5.2.2: "typically 4 graphs"), and the output layer.
  */
 export const LAYER_OPERATORS = ['qkv', 'attention-output', 'gate-up', 'down'] as const;
 export const OPERATORS = [...LAYER_OPERATORS, 'output'] as const;
 export type LayerOperatorName = (typeof LAYER_OPERATORS)[number];
 export type OperatorName = (typeof OPERATORS)[number];
 
-/** A weight matrix of `rows` × `columns`, multiplied with `columns` values of every token. */
+/** A weight matrix of `rows` × `columns`, which multiplies `columns` values of each token. */
 export interface OperatorShape {
   readonly name: OperatorName;
   readonly rows: number;
@@ -19,7 +19,7 @@ export interface OperatorShape {
 }
 
 export interface Operator extends OperatorShape {
-  /** Weights as stored; the mean over layers. */
+  /** Bytes of the weights as stored, the mean over layers. */
   readonly bytes: number;
 }
 
@@ -47,7 +47,7 @@ export function operatorShapes(shape: Shape): Readonly<Record<OperatorName, Oper
   };
 }
 
-/** Every operator of a model with its weights. @throws InputError if the model's tensors lack one */
+/** A model's operators with the bytes of their weights. @throws InputError if the tensors of an operator are missing */
 export function modelOperators(model: Model): Readonly<Record<OperatorName, Operator>> {
   const shapes = operatorShapes(model);
   const bytes = weightBytes(model);
@@ -59,7 +59,7 @@ export function modelOperators(model: Model): Readonly<Record<OperatorName, Oper
   return Object.fromEntries(entries) as Record<OperatorName, Operator>;
 }
 
-/** Bytes of all tensors of each operator. */
+/** Bytes of each operator's tensors, over all layers. */
 function weightBytes({ tensors, tiedEmbeddings }: Model): Record<OperatorName, number> {
   const bytes = { qkv: 0, 'attention-output': 0, 'gate-up': 0, down: 0, output: 0 };
   for (const tensor of tensors) {

@@ -3,7 +3,7 @@ import { type CsvRow, parseCsv } from '../input/parse-csv.ts';
 import { ARCHITECTURES, type Architecture, type Shape } from './architecture.ts';
 import { MIXES, type Mix } from './mix.ts';
 
-/** A row of a models file: a shape, and the mix that is meant where none is named. */
+/** A row of a models file: a shape, and the mix used where none is named. */
 export interface CatalogueModel {
   readonly shape: Shape;
   readonly defaultMix: Mix;
@@ -15,13 +15,13 @@ const FLAGS = ['tied_embeddings', 'qkv_bias'] as const;
 const COLUMNS = ['name', 'architecture', ...COUNTS, ...FLAGS, 'default_mix', 'provenance'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** Largest value of any count: beyond every published model by an order of magnitude. */
+/** Largest count, an order of magnitude above every published model. */
 const COUNT_LIMIT = 10_000_000;
 const LAYER_LIMIT = 1000;
 
 /**
  * Parses a models file (CSV; columns in datasets/README.md).
- * @param file name for messages
+ * @param file name of the file, for messages
  * @throws InputError with file, row and column
  */
 export function parseModels(text: string, file: string): CatalogueModel[] {
@@ -30,7 +30,7 @@ export function parseModels(text: string, file: string): CatalogueModel[] {
   const names = models.map((model) => model.shape.name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (twice >= 0)
-    throw new InputError(`${file}: row ${twice + 2}, column name`, `"${names[twice]}" is there twice; rename one`);
+    throw new InputError(`${file}: row ${twice + 2}, column name`, `"${names[twice]}" occurs twice; rename one`);
   return models;
 }
 

@@ -2,13 +2,13 @@ import type { Shape, TensorShape } from './architecture.ts';
 import { tensorShapes } from './architecture.ts';
 import { countModel, type Model, type Tensor } from './model.ts';
 
-/** A scale of 16 bits for every row. Assumed: as QNN, which HeteroLLM's NPU runs on (5.1), has its 4-bit weights. */
+/** A 16-bit scale for every row. Assumed: the layout of 4-bit weights in QNN, which HeteroLLM's NPU uses (5.1). */
 const SCALE_BYTES = 2;
 
 /**
- * A model as HeteroLLM stores it: W4A16, matrices in 4 bits, all arithmetic in FP16; the embedding, of which a token
- * reads a row, and vectors in FP16 (HeteroLLM 5.1 says only what it does to weights that are multiplied). No GGUF file
- * has this layout; Q4_0 stands for it where rates go by format.
+ * A model as HeteroLLM stores it (W4A16): matrices in 4 bits, all arithmetic in FP16. The embedding, of which a token
+ * reads one row, and vectors are FP16, since HeteroLLM 5.1 describes only the weights of products. No GGUF file has this
+ * layout; rates that depend on the format are those of Q4_0.
  */
 export function createW4a16Model(shape: Shape): Model {
   const tensors = tensorShapes(shape).map((tensor): Tensor => {

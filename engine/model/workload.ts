@@ -1,17 +1,17 @@
 import { InputError } from '../input/input-error.ts';
 
-/** What is asked of the model. */
+/** The request that a model answers: its tokens, batch and context. */
 export interface Workload {
-  /** Tokens of the prompt, processed at once in prefill. */
+  /** Tokens of the prompt, processed together in prefill. */
   readonly promptTokens: number;
   readonly outputTokens: number;
   /** B: requests decoded together. */
   readonly batch: number;
-  /** n_kv (prima.cpp), c (HELM): tokens held in the KV cache while a token is decoded. */
+  /** n_kv (prima.cpp), c (HELM): tokens in the KV cache while a token is decoded. */
   readonly context: number;
   /**
-   * n_ctx: tokens that the KV cache has room for. Its memory is taken from the start, while only the `context` is read;
-   * as many as the context unless given.
+   * n_ctx: tokens that the KV cache has room for; equal to `context` by default. The memory is reserved from the start,
+   * while only `context` tokens are read.
    */
   readonly reservedContext?: number;
 }
@@ -19,8 +19,9 @@ export interface Workload {
 export const DEFAULT_WORKLOAD: Workload = { promptTokens: 128, outputTokens: 128, batch: 1, context: 1024 };
 
 /**
- * @throws InputError unless every count is a whole number of at least 1 (the contexts may be 0) and up to ten million,
- * and the context has room in what is reserved for it
+ * A workload with defaults for what is not given.
+ * @throws InputError unless every count is a whole number from 1 (contexts: 0) to ten million, and the reserved context
+ *   is at least the context
  */
 export function createWorkload(given: Partial<Workload> = {}): Workload {
   const workload = { ...DEFAULT_WORKLOAD, ...given };

@@ -22,7 +22,7 @@ export function validateCut(plan: TensorParallelPlan, where: string): void {
   }
   const devices = cut.map((part) => part.device);
   const twice = devices.find((name, other) => devices.indexOf(name) !== other);
-  if (twice !== undefined) fail(`${place}.cut`, `"${twice}" is there twice; give it one share`);
+  if (twice !== undefined) fail(`${place}.cut`, `"${twice}" occurs twice; give it one share`);
   if (!devices.includes(device)) fail(`${place}.cut`, `lacks the stage's own device "${device}"; give it a share`);
   const sum = cut.reduce((total, { share }) => total + share, 0);
   if (Math.abs(sum - 1) > TOLERANCE) fail(`${place}.cut`, `shares add up to ${sum}, not 1`);

@@ -88,7 +88,7 @@ function checkStreaming({ device, processor, streamed }: Stage, { devices }: Clu
 function checkRelays({ relays = [], stages, embedding }: RingPlan, names: readonly string[], where: string): void {
   for (const [index, relay] of relays.entries()) {
     if (!names.includes(relay)) throw new InputError(where, `names "${relay}"${suggestion(relay, names)}`);
-    if (relays.indexOf(relay) !== index) throw new InputError(where, `"${relay}" is there twice; remove one`);
+    if (relays.indexOf(relay) !== index) throw new InputError(where, `"${relay}" occurs twice; remove one`);
     if (relay === embedding.device || stages.some(({ device }) => device === relay)) {
       throw new InputError(where, `"${relay}" has work of its own; a relay holds no layers and isn't the head`);
     }

@@ -5,7 +5,7 @@ export function readList(flag: string, text: string): string[] {
   const items = text.split(',').map((item) => item.trim());
   if (items.includes('')) throw new InputError(flag, `"${text}" has an empty entry; separate entries by one comma`);
   const twice = items.find((item, index) => items.indexOf(item) !== index);
-  if (twice !== undefined) throw new InputError(flag, `"${twice}" is there twice; name it once`);
+  if (twice !== undefined) throw new InputError(flag, `"${twice}" occurs twice; name it once`);
   return items;
 }
 

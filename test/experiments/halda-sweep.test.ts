@@ -182,10 +182,7 @@ test('bad input ends with code 2 and one line, and writes nothing', async () => 
       ['--cluster', cluster('negative', ['pc'], { memory: { total: '-4 GiB' } })],
       /negative\.json: devices\[0\]\.memory\.total: "-4 GiB" is -4294967296 B; a size between/,
     ],
-    [
-      ['--cluster', cluster('twins', ['pc', 'pc'])],
-      /twins\.json: devices\[1\]\.name: "pc" is there twice; rename one$/,
-    ],
+    [['--cluster', cluster('twins', ['pc', 'pc'])], /twins\.json: devices\[1\]\.name: "pc" occurs twice; rename one$/],
     [
       ['--cluster', bad('headless.json', { head: 'pd' })],
       /headless\.json: head: no device is called "pd"; did you mean "pc"\?$/,

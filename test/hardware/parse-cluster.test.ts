@@ -105,7 +105,7 @@ const MISTAKES: readonly [string, string, string, string][] = [
     '"head": "pd"',
     'x.json: head: no device is called "pd"; did you mean "pc"?',
   ],
-  ['a name twice', '"name": "pc"', '"name": "mac"', 'x.json: devices[1].name: "mac" is there twice; rename one'],
+  ['a name twice', '"name": "pc"', '"name": "mac"', 'x.json: devices[1].name: "mac" occurs twice; rename one'],
   ['an unknown OS', '"linux"', '"linus"', 'x.json: devices[1].os: unknown "linus"; did you mean "linux"?'],
   [
     'an unknown key',

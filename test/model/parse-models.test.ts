@@ -63,7 +63,7 @@ const MISTAKES: readonly [string, string, string][] = [
     `${HEADER.replace('qkv_bias,', '')}\n${ROW.replace('false,F16', 'F16')}`,
     'm.csv: row 1: column "qkv_bias" is missing',
   ],
-  ['the same name twice', `${HEADER}\n${ROW}\n${ROW}`, 'm.csv: row 3, column name: "Tiny" is there twice; rename one'],
+  ['the same name twice', `${HEADER}\n${ROW}\n${ROW}`, 'm.csv: row 3, column name: "Tiny" occurs twice; rename one'],
   [
     'heads that do not divide',
     `${HEADER}\n${ROW.replace(',4,2,', ',4,3,')}`,

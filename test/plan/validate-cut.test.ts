@@ -63,7 +63,7 @@ test('devices of a cut: known, once each, the root among them, which is the head
   const cut = (...devices: string[]) =>
     messageOf(cutPlan({ cut: devices.map((device) => ({ device, share: 1 / devices.length })) }));
   assert.is(cut('pc', 'phnoe'), 'my.json: stages[0].cut[1].device: cluster toy has no "phnoe"; did you mean "phone"?');
-  assert.is(cut('pc', 'phone', 'pc'), 'my.json: stages[0].cut: "pc" is there twice; give it one share');
+  assert.is(cut('pc', 'phone', 'pc'), 'my.json: stages[0].cut: "pc" occurs twice; give it one share');
   assert.is(cut('mac', 'phone'), `my.json: stages[0].cut: lacks the stage's own device "pc"; give it a share`);
   assert.is(
     messageOf(cutPlan({ device: 'phone' })),

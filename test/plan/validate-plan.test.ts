@@ -130,7 +130,7 @@ test('relays are known, named once, and have no work of their own', () => {
   const relays = (...names: string[]) => messageOf(plan({ stages: [stage('phone', 0, 4)], relays: names }), THREE);
   assert.is(relays('mac'), 'valid');
   assert.is(relays('macc'), 'my.json: relays: names "macc"; did you mean "mac"?');
-  assert.is(relays('mac', 'mac'), 'my.json: relays: "mac" is there twice; remove one');
+  assert.is(relays('mac', 'mac'), 'my.json: relays: "mac" occurs twice; remove one');
   const idle = `has work of its own; a relay holds no layers and isn't the head`;
   assert.is(relays('phone'), `my.json: relays: "phone" ${idle}`);
   assert.is(relays('laptop'), `my.json: relays: "laptop" ${idle}`);

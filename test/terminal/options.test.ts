@@ -19,7 +19,7 @@ test('lists are separated by commas', () => {
   );
   assert.is(
     message(() => readList('--devices', 'D1,D2,D1')),
-    '--devices: "D1" is there twice; name it once',
+    '--devices: "D1" occurs twice; name it once',
   );
 });
 

@@ -32,8 +32,7 @@ export function parseRing(text: string, file: string, plain: boolean): RingFile 
   const head = root.optionalText('head') ?? (names[0] as string);
   const addresses = devices.map((device, index): MemberAddress | undefined => {
     const name = names[index] as string;
-    if (names.indexOf(name) !== index)
-      throw new InputError(device.place('name'), `"${name}" is there twice; rename one`);
+    if (names.indexOf(name) !== index) throw new InputError(device.place('name'), `"${name}" occurs twice; rename one`);
     const key = device.optionalText('publicKey');
     if (key !== undefined) readPublicKey(device.place('publicKey'), key);
     if (name === head) return undefined;
