@@ -96,31 +96,9 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
   const enter = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 0, run);
   const leave = (run: Run): void => void all.splice(firstEndingAfter(all, run.from), 1);
 
-  /** Links a run into a list behind another one; `undefined`: as the oldest. */
-  const link = (run: Run, list: RunList, older: Run | undefined): void => {
-    const newer = older === undefined ? list.oldest : older.newer;
-    run.list = list;
-    run.older = older;
-    run.newer = newer;
-    if (older === undefined) list.oldest = run;
-    else older.newer = run;
-    if (newer === undefined) list.newest = run;
-    else newer.older = run;
-  };
-
-  const unlink = ({ list, older, newer }: Run): void => {
-    if (older === undefined) list.oldest = newer;
-    else older.newer = newer;
-    if (newer === undefined) list.newest = older;
-    else newer.older = older;
-  };
-
   /** Joins two neighbours in a list if they are neighbours in position as well, with equal marks. */
   const joinPair = (low: Run | undefined, high: Run | undefined): void => {
-    if (low === undefined || high === undefined || low.to !== high.from) return;
-    if (low.young !== high.young || low.referenced !== high.referenced) return;
-    if (low.order !== high.order) return;
-    if (low.promoted !== high.promoted || low.unmapped !== high.unmapped || low.folios !== high.folios) return;
+    if (low === undefined || high === undefined || low.to !== high.from || !areAlike(low, high)) return;
     leave(high);
     unlink(high);
     low.to = high.to;
@@ -167,16 +145,7 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
       const run = at(extent);
       return run !== undefined && run.from <= extent;
     },
-    missing: ({ from, to }) => {
-      const missing: Span[] = [];
-      for (let position = from; position < to; ) {
-        const run = at(position);
-        const start = Math.min(to, run?.from ?? to);
-        if (position < start) missing.push({ from: position, to: start });
-        position = run === undefined ? to : run.to;
-      }
-      return missing;
-    },
+    missing: (span) => missingIn(all, span),
     add: ({ from, to }, list, marks, order = 0) => {
       const run = createRun(from, to, marks, list, order);
       enter(run);
@@ -218,6 +187,49 @@ export function createRunMap(bytesOf: (from: number, to: number) => number): Run
       }
     },
   };
+}
+
+/** Links a run into a list behind another one; `undefined`: as the oldest. */
+function link(run: Run, list: RunList, older: Run | undefined): void {
+  const newer = older === undefined ? list.oldest : older.newer;
+  run.list = list;
+  run.older = older;
+  run.newer = newer;
+  if (older === undefined) list.oldest = run;
+  else older.newer = run;
+  if (newer === undefined) list.newest = run;
+  else newer.older = run;
+}
+
+function unlink({ list, older, newer }: Run): void {
+  if (older === undefined) list.oldest = newer;
+  else older.newer = newer;
+  if (newer === undefined) list.newest = older;
+  else newer.older = older;
+}
+
+/** The parts of a span that no run covers, in order. */
+function missingIn(runs: readonly Run[], { from, to }: Span): Span[] {
+  const missing: Span[] = [];
+  for (let position = from; position < to; ) {
+    const run = runs[firstEndingAfter(runs, position)];
+    const start = Math.min(to, run?.from ?? to);
+    if (position < start) missing.push({ from: position, to: start });
+    position = run === undefined ? to : run.to;
+  }
+  return missing;
+}
+
+/** Whether two runs have the same order and the same marks. */
+function areAlike(one: Run, other: Run): boolean {
+  return (
+    one.order === other.order &&
+    one.young === other.young &&
+    one.referenced === other.referenced &&
+    one.promoted === other.promoted &&
+    one.unmapped === other.unmapped &&
+    one.folios === other.folios
+  );
 }
 
 /** Whether the first of two runs is the older one, by their order and then their position. */

@@ -1,11 +1,12 @@
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Steps } from '../../../simulator/event-loop/effect.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
-import type { DiskThrottle } from '../../../simulator/hardware/disk.ts';
-import { createDisk } from '../../../simulator/hardware/disk.ts';
+import { createDisk, createThrottledReads, type DiskThrottle } from '../../../simulator/hardware/disk.ts';
 import { labCluster } from '../../support/lab.ts';
+import { near } from '../../support/near.ts';
 
 const [DEVICE] = labCluster({ limit: '1 GiB', disk: '100 MB/s' }).devices;
 const MB = 1e6;
@@ -65,6 +66,60 @@ test('a random read goes at the disk’s random rate, throttled or not', () => {
     assert.ok(Math.abs(simulation.now - start - 0.1) < 1e-9);
     assert.ok(Math.abs(disk.busySeconds() - 0.1) < 1e-9);
   }
+});
+
+test('a slice’s bytes come at once, the rest at the beginning of the next slices', () => {
+  const reads = createThrottledReads(100 * MB, 0.1);
+  near(reads.end(0, 10 * MB, 1000 * MB), 0.01);
+  near(reads.end(0.01, 5 * MB, 1000 * MB), 0.105);
+  near(reads.end(0.105, 25 * MB, 1000 * MB), 0.31);
+});
+
+test('reads are served in the order in which they are asked for', () => {
+  const reads = createThrottledReads(100 * MB, 0.1);
+  near(reads.end(0, 40 * MB, 1000 * MB), 0.31);
+  near(reads.end(0, 1 * MB, 1000 * MB), 0.401);
+});
+
+test('a pause begins a slice anew; what a slice had left is kept for the next alone', () => {
+  const reads = createThrottledReads(100 * MB, 0.1);
+  near(reads.end(0, 10 * MB, 1000 * MB), 0.01);
+  near(reads.end(0.09, 1 * MB, 1000 * MB), 0.101);
+  near(reads.end(0.195, 19 * MB, 1000 * MB), 0.214); // 9 MB that are left of two slices, and 10 of the third
+  near(reads.end(5, 20 * MB, 1000 * MB), 5.11);
+});
+
+test('a disk that is slower than its throttle decides', () => {
+  const reads = createThrottledReads(100 * MB, 0.1);
+  near(reads.end(0, 40 * MB, 50 * MB), 0.8);
+});
+
+test('busy until what was asked for has been read', () => {
+  const reads = createThrottledReads(100 * MB, 0.1);
+  reads.end(0, 15 * MB, 1000 * MB);
+  near(reads.busySeconds(0.05), 0.05);
+  near(reads.busySeconds(2), 0.105);
+});
+
+const asked = fc.array(
+  fc.record({ pause: fc.double({ min: 0, max: 0.5, noNaN: true }), bytes: fc.integer({ min: 1, max: 50 * MB }) }),
+  { minLength: 1, maxLength: 20 },
+);
+
+test('at most a slice later than at the rate itself, and never faster than the disk', () => {
+  fc.assert(
+    fc.property(asked, (steps) => {
+      const reads = createThrottledReads(100 * MB, 0.1);
+      let [now, plain] = [0, 0];
+      for (const { pause, bytes } of steps) {
+        now += pause;
+        const end = reads.end(now, bytes, 1000 * MB);
+        plain = Math.max(now, plain) + bytes / (100 * MB);
+        assert.ok(end >= now + bytes / (1000 * MB) - 1e-9, `${bytes} bytes at ${now} s: ${end}`);
+        assert.ok(end <= plain + 0.1 + 1e-9, `${bytes} bytes at ${now} s: ${end}, at the rate ${plain}`);
+      }
+    }),
+  );
 });
 
 test.run();
