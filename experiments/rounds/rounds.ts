@@ -12,8 +12,7 @@ import {
 } from '../../engine/plan/weights-policy.ts';
 import { managedWindows } from '../../engine/schedule/ring-aware/windows.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
-import type { SimulationOptions } from '../../simulator/options.ts';
-import { simulatedReclaim } from '../../simulator/options.ts';
+import { type SimulationOptions, simulatedReclaim } from '../../simulator/options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
@@ -40,7 +39,7 @@ export interface RoundsRow {
   readonly policy: string;
   readonly reclaim: Reclaim;
   readonly rounds: number;
-  /** Mean TPOT after the first token, seconds; undefined where it can't run. */
+  /** Mean TPOT after the first token, seconds; `undefined` if it can't run. */
   readonly seconds: number | undefined;
   /** Bytes that all devices read again per token. */
   readonly readBytes: number;
@@ -86,7 +85,7 @@ export function simulateRounds(model: Model, policy: Policy, rounds: number, set
   };
 }
 
-/** The same policy on every device, with as much pinned as each has room for beside a window that comes and goes. */
+/** The same policy on every device; each pins as much as it has room for beside a window that is read and released. */
 function weightsPolicies(
   model: Model,
   { prefetch, release }: Policy,

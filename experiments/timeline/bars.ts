@@ -1,6 +1,8 @@
-import { coveredSeconds } from '../../engine/trace/intervals.ts';
-import type { Lane, Trace } from '../../engine/trace/trace.ts';
-import { type DrawnKind, type DrawnSpan, drawnSpans } from './drawn-spans.ts';
+import { coveredSeconds, type Interval, unite, within } from '../../engine/trace/intervals.ts';
+import { type Lane, type Span, type SpanKind, spanKind, type Trace } from '../../engine/trace/trace.ts';
+
+/** How a span is drawn; `awaited` is the late part of a prefetch, for which a computation waits. */
+export type DrawnKind = SpanKind | 'awaited';
 
 /** One or more spans of one kind on one lane, drawn as one. */
 export interface TimelineBar {
@@ -9,7 +11,7 @@ export interface TimelineBar {
   readonly kind: DrawnKind;
   readonly start: number;
   readonly end: number;
-  /** Less than from start to end where there are gaps too short to be seen. */
+  /** Less than `end - start` if there are gaps too short to be seen. */
   readonly busySeconds: number;
   readonly bytes: number;
   /** Names of the first and the last span. */
@@ -17,8 +19,8 @@ export interface TimelineBar {
 }
 
 /**
- * A trace's spans as bars, by time: spans of one lane and kind that touch, or are less than `resolution` seconds apart,
- * make one, so that there are no more bars than can be told apart however many spans there are.
+ * A trace's spans as bars, by time. Spans of one lane and kind that touch, or are less than `resolution` seconds apart,
+ * make one bar, so that the number of bars is limited however many spans there are.
  */
 export function timelineBars(trace: Trace, resolution: number): TimelineBar[] {
   const groups = new Map<string, DrawnSpan[]>();
@@ -31,7 +33,7 @@ export function timelineBars(trace: Trace, resolution: number): TimelineBar[] {
   return [...groups.values()].flatMap((spans) => runs(spans, resolution).map(barOf)).sort((a, b) => a.start - b.start);
 }
 
-/** Spans in order of time, cut where a gap can be seen. */
+/** Groups spans in order of time, separated by gaps that can be seen. */
 function runs(spans: readonly DrawnSpan[], resolution: number): DrawnSpan[][] {
   const found: DrawnSpan[][] = [];
   let end = Number.NEGATIVE_INFINITY;
@@ -56,4 +58,44 @@ function barOf(spans: readonly DrawnSpan[]): TimelineBar {
     bytes: spans.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0),
     names: [first.name, last.name],
   };
+}
+
+interface DrawnSpan extends Span {
+  readonly kind: DrawnKind;
+}
+
+/** A trace's spans by kind, each prefetch cut where a computation of its device begins or ends to wait for the disk. */
+function drawnSpans({ devices, spans }: Trace): DrawnSpan[] {
+  return devices.flatMap(({ name }) => {
+    const own = spans.filter(({ device }) => device === name);
+    const stalls = unite(own.filter((span) => spanKind(span) === 'stall'));
+    return own.flatMap((span): DrawnSpan[] => {
+      const kind = spanKind(span);
+      if (kind !== 'prefetch' || stalls.length === 0) return [{ ...span, kind }];
+      const awaited = within([span], stalls);
+      const overlapped = without(span, awaited);
+      return [
+        ...awaited.map((part): DrawnSpan => ({ ...cut(span, part), kind: 'awaited' })),
+        ...overlapped.map((part): DrawnSpan => ({ ...cut(span, part), kind })),
+      ];
+    });
+  });
+}
+
+/** What is left of an interval, given parts of it in order of time. */
+function without({ start, end }: Interval, parts: readonly Interval[]): Interval[] {
+  const edges = [start, ...parts.flatMap((part) => [part.start, part.end]), end];
+  const left: Interval[] = [];
+  for (let index = 0; index < edges.length; index += 2) {
+    const part = { start: edges[index] as number, end: edges[index + 1] as number };
+    if (part.end > part.start) left.push(part);
+  }
+  return left;
+}
+
+/** A part of a span, with its bytes in proportion. */
+function cut(span: Span, { start, end }: Interval): Span {
+  const { bytes } = span.args;
+  if (bytes === undefined) return { ...span, start, end };
+  return { ...span, start, end, args: { ...span.args, bytes: (bytes * (end - start)) / (span.end - span.start) } };
 }

@@ -2,21 +2,23 @@ import type { Annotation, Data, Shape } from 'plotly.js-dist-min';
 import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { type Figure, INK, layoutOf, PALETTE } from '../report/charts/chart.ts';
-import { type TimelineBar, timelineBars } from './bars.ts';
-import type { DrawnKind } from './drawn-spans.ts';
+import { type DrawnKind, type TimelineBar, timelineBars } from './bars.ts';
 import { memoryLines } from './memory.ts';
 import { type TimelineRow, timelineRows } from './rows.ts';
 
 interface KindStyle {
   readonly label: string;
   readonly colour: string;
-  /** Waiting is no work: it is drawn hatched. */
+  /** Waiting is drawn hatched, since it is not work. */
   readonly hatched?: boolean;
-  /** Of a row's height: a page fault and a prefetch may share the disk at once, and both are to be seen. */
+  /** Share of a row's height; lower for page faults, so that a prefetch at the same time stays visible. */
   readonly height: number;
 }
 
-/** In the order of the legend. As in prima.cpp's Fig. 6, green is reading that is overlapped, orange (of two kinds) reading that isn't. */
+/**
+ * In the order of the legend. As in prima.cpp's Fig. 6, green is reading that is overlapped, and two kinds of orange are
+ * reading that is not.
+ */
 const STYLES: Readonly<Record<DrawnKind, KindStyle>> = {
   computing: { label: 'computing', colour: PALETTE[0], height: 0.84 },
   copy: { label: 'copy between memories', colour: PALETTE[5], height: 0.84 },
@@ -31,13 +33,13 @@ const STYLES: Readonly<Record<DrawnKind, KindStyle>> = {
 const RESOLUTION = 1 / 1000;
 const ROW_PIXELS = 17;
 const MARGIN = { l: 70, r: 76, t: 30, b: 44 };
-/** Height above the first row for what tokens took. */
+/** Height above the first row for the tokens' times. */
 const HEAD = 1.6;
 
 /**
  * A trace as a picture in the manner of prima.cpp's Fig. 6: time runs to the right, each device has a band with a row for
  * every processor, its disk, its link, and what is in its memory. Rules mark where tokens end.
- * @param seconds where the time axis ends; give several timelines the same to compare them by eye
+ * @param seconds end of the time axis; timelines with the same end can be compared by eye
  */
 export function timelineFigure(trace: Trace, seconds: number): Figure {
   const rows = timelineRows(trace);
@@ -109,7 +111,7 @@ function hoverText({ device, lane, start, end, busySeconds, bytes, names }: Time
   return `<b>${device}</b> ${lane}: ${name}<br>at ${formatSeconds(start)} for ${took}${read}`;
 }
 
-/** The device's name stands at its first row. */
+/** The first row of a device shows its name. */
 function rowLabels(rows: readonly TimelineRow[]): string[] {
   return rows.map(({ device, lane }, index) =>
     rows[index - 1]?.device === device ? lane : `<b>${device}</b>\u2002${lane}`,

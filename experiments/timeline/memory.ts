@@ -4,7 +4,7 @@ import type { Counter, Trace } from '../../engine/trace/trace.ts';
 import { RESIDENT, type TimelineRow } from './rows.ts';
 
 const COLOUR = '#7F7F7F';
-/** Half of the height that the largest value takes of a row. */
+/** Half the height of the largest value, as a share of a row. */
 const HALF = 0.42;
 
 interface Point {
@@ -12,7 +12,7 @@ interface Point {
   readonly value: number;
 }
 
-/** What is in memory over time, as small areas in rows of their own, the device's largest value at full height. */
+/** Resident weights over time, as areas in rows of their own; a device's largest value has full height. */
 export function memoryLines(
   { counters, spans }: Trace,
   rows: readonly TimelineRow[],
@@ -57,7 +57,7 @@ export function memoryLines(
   };
 }
 
-/** The last of all samples that can't be told apart. */
+/** Of samples too close to be told apart, keeps the last. */
 function thin({ samples }: Counter, resolution: number): Point[] {
   return samples.filter(({ time }, index) => {
     const next = samples[index + 1];

@@ -4,17 +4,17 @@ import { isProcessorLane, type Lane, type Trace } from '../../engine/trace/trace
 export interface TimelineRow {
   readonly device: string;
   readonly lane: Lane | 'memory';
-  /** Of its middle, from the top down; a row is 1 high. */
+  /** Position of the row's middle, from the top down; a row is 1 high. */
   readonly y: number;
 }
 
-/** The counter that is drawn as a row, where a device has it. */
+/** The counter that is drawn as a row, for devices that have it. */
 export const RESIDENT = 'resident weights (bytes)';
 
 /** Free height between two devices. */
 const GAP = 0.5;
 
-/** One band per device: its processors, disk and link, then its memory. GPUs and NPUs that do nothing are left out. */
+/** One band per device: its processors, disk and link, then its memory. GPUs and NPUs without spans are omitted. */
 export function timelineRows({ devices, spans, counters }: Trace): TimelineRow[] {
   let y = -1;
   return devices.flatMap(({ name, lanes }, index) => {

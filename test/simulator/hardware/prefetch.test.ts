@@ -2,46 +2,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Steps } from '../../../simulator/event-loop/effect.ts';
 import { hold } from '../../../simulator/event-loop/hold.ts';
-import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
-import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { pageFaults } from '../../../simulator/hardware/page-faults.ts';
-import { prefetchWillneed } from '../../../simulator/hardware/prefetch.ts';
-import { createWeightsReader } from '../../../simulator/hardware/weights-reader.ts';
-import { createPageCache } from '../../../simulator/page-cache/page-cache.ts';
-import { MEASURED_OS_RATES, type PagePolicy } from '../../../simulator/page-cache/policies.ts';
+import { prefetchPopulate, prefetchWillneed } from '../../../simulator/hardware/prefetch.ts';
 import { near } from '../../support/near.ts';
-
-const MB = 1e6;
-const TWO_LISTS = { name: 'linux-two-list', readAhead: 0, overhead: 0 } as const;
-
-/** A file of 330 MB in extents of 1 MB, read in chunks of 33 MB from a disk of 100 MB/s. */
-function lab(policy: PagePolicy, limit = Number.POSITIVE_INFINITY) {
-  const simulation = createSimulation();
-  const cache = createPageCache({ size: 330 * MB, limit, extentBytes: MB, policy });
-  const rate = createSharedRate(simulation, { name: 'disk', rate: 100 * MB });
-  const disk = {
-    name: 'disk',
-    read: (bytes: number) => rate.transfer(bytes),
-    busySeconds: () => rate.usage().busySeconds,
-  };
-  const ends: number[] = [];
-  const reader = createWeightsReader({
-    simulation,
-    cache,
-    disk,
-    faults: {
-      access: 'sequential',
-      usesPagesAsTheyCome: false,
-      readsInOneGo: false,
-      osRates: MEASURED_OS_RATES,
-      readAhead: 0,
-    },
-    chunkBytes: 33 * MB,
-    faultsOnly: false,
-    onRead: ({ end }) => ends.push(end),
-  });
-  return { simulation, cache, reader, ends };
-}
+import { lab, MB, TWO_LISTS } from './weights-lab.ts';
 
 test('MADV_WILLNEED submits as fast as the processor goes (1.65 GB/s), and the disk brings it in order', () => {
   const { simulation, cache, reader, ends } = lab(TWO_LISTS);
@@ -89,13 +53,20 @@ test('what MADV_WILLNEED brought is mapped by its first use, at 11 GB/s; what fa
   }
 });
 
-test('nobody waits for what the operating system reads ahead', () => {
-  const { simulation, reader, ends } = lab({ name: 'linux', readAhead: 2 * MB, overhead: 0 });
-  simulation.run(simulation.spawn('use', pageFaults(reader, { range: { from: 0, to: 4 * MB } })));
-  near(simulation.now, 0.04);
-  simulation.run();
-  near(simulation.now, 0.06);
-  assert.is(ends.length, 2);
+test('MADV_POPULATE_READ reads chunk by chunk, at the pace of the disk, and leaves nothing to be read', () => {
+  const { simulation, cache, reader, ends } = lab({ name: 'linux', readAhead: 0, overhead: 0 });
+  simulation.run(simulation.spawn('prefetch', prefetchPopulate(reader, { from: 0, to: 330 * MB })));
+  near(simulation.now, 3.3);
+  assert.equal([ends.length, cache.usage().reading, cache.usage().resident], [10, 0, 330 * MB]);
+  assert.equal([reader.totals.faultedBytes, reader.totals.prefetchedBytes], [0, 330 * MB]);
+});
+
+test('MADV_POPULATE_READ waits for what others read', () => {
+  const { simulation, reader, ends } = lab({ name: 'linux', readAhead: 0, overhead: 0 });
+  simulation.spawn('fault', pageFaults(reader, { range: { from: 0, to: 30 * MB } }));
+  simulation.run(simulation.spawn('prefetch', prefetchPopulate(reader, { from: 0, to: 30 * MB })));
+  near(simulation.now, 0.3);
+  assert.is(ends.length, 1);
 });
 
 test.run();
