@@ -34,23 +34,24 @@ struct WeightedSums {
 /** For Q queries from `query` on and V vectors of lanes from `lane` on. */
 template <class S, Type T, std::size_t Q, std::size_t V>
 inline void addRows(const WeightedSums& w, std::size_t query, std::size_t lane) {
-  const float* factors = w.factors + query * w.factorStride;
-  const std::uint8_t* rows = w.rows + lane * formatOf(T).bytes;
-  float* sums = w.sums + query * w.sumStride + lane;
+  const auto [allFactors, factorStride, allRows, rowStride, count, allSums, sumStride] = w;
+  const float* factors = allFactors + query * factorStride;
+  const std::uint8_t* rows = allRows + lane * formatOf(T).bytes;
+  float* sums = allSums + query * sumStride + lane;
   typename S::Floats tile[Q][V];
   for (std::size_t q = 0; q < Q; q++) {
-    for (std::size_t v = 0; v < V; v++) tile[q][v] = S::load(sums + q * w.sumStride + v * S::width);
+    for (std::size_t v = 0; v < V; v++) tile[q][v] = S::load(sums + q * sumStride + v * S::width);
   }
-  for (std::size_t i = 0; i < w.count; i++) {
+  for (std::size_t i = 0; i < count; i++) {
     typename S::Floats row[V];
-    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, T>(rows, i * w.rowStride + v * S::width);
+    for (std::size_t v = 0; v < V; v++) row[v] = widened<S, T>(rows, i * rowStride + v * S::width);
     for (std::size_t q = 0; q < Q; q++) {
-      const auto factor = S::set(factors[q * w.factorStride + i]);
+      const auto factor = S::set(factors[q * factorStride + i]);
       for (std::size_t v = 0; v < V; v++) tile[q][v] = S::multiplyAdd(factor, row[v], tile[q][v]);
     }
   }
   for (std::size_t q = 0; q < Q; q++) {
-    for (std::size_t v = 0; v < V; v++) S::store(sums + q * w.sumStride + v * S::width, tile[q][v]);
+    for (std::size_t v = 0; v < V; v++) S::store(sums + q * sumStride + v * S::width, tile[q][v]);
   }
 }
 
