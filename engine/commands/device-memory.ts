@@ -1,7 +1,7 @@
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
+import { PROCESS_GROWTH_BYTES, processBytes } from '../runtime/weights/process-memory.ts';
 import { formatBytes } from '../terminal/format.ts';
-import { PROCESS_GROWTH_BYTES, processBytes } from '../weights/process-memory.ts';
 
 /**
  * Bytes for weights and KV caches on a device of a ring: of `--memory`, all that the process may take, what Node.js

@@ -2,14 +2,14 @@ import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
-import { pagesOf } from '../weights/mapped-weights.ts';
-import { type BudgetPlan, planBudget } from '../weights/memory-budget.ts';
-import { PROCESS_GROWTH_BYTES, processBytes } from '../weights/process-memory.ts';
-import { createWeightsStream } from '../weights/weights-stream.ts';
 import { loadWeights, type WeightsSource } from './load-weights.ts';
 import type { StageHooks } from './stage-hooks.ts';
 import { stagePart } from './stage-part.ts';
 import { activationsBytes } from './transformer-bytes.ts';
+import { pagesOf } from './weights/mapped-weights.ts';
+import { type BudgetPlan, planBudget } from './weights/memory-budget.ts';
+import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-memory.ts';
+import { createWeightsStream } from './weights/weights-stream.ts';
 import type { Weights } from './weights.ts';
 
 export interface BudgetedWeightsCase {

@@ -1,7 +1,7 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import type { PagedCache } from '../kv/paged-cache.ts';
 import type { Activations } from './activations.ts';
+import type { PagedCache } from './kv/paged-cache.ts';
 import { type LayerSettings, layerOperations } from './layer-operations.ts';
 import { type LayerBatches, pagedLayer } from './paged-layer.ts';
 import type { LayerWeights } from './weights.ts';

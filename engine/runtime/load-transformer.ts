@@ -6,22 +6,22 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import { createPagedCache, type PagedCache } from '../kv/paged-cache.ts';
-import { type PagesPlan, planPages } from '../kv/plan-pages.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import { formatBytes } from '../terminal/format.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
-import { mappedWeights } from '../weights/mapped-weights.ts';
-import { weightsLayout } from '../weights/weights-layout.ts';
-import { createWindowWeights } from '../weights/window-weights.ts';
 import { budgetedWeights } from './budgeted-weights.ts';
 import { createTransformer } from './create-transformer.ts';
+import { createPagedCache, type PagedCache } from './kv/paged-cache.ts';
+import { type PagesPlan, planPages } from './kv/plan-pages.ts';
 import { loadWeights, readVector, type WeightsSource } from './load-weights.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { joinHooks, type StageHooks } from './stage-hooks.ts';
 import type { StageTime, Transformer } from './transformer.ts';
 import { kvCachesBytes } from './transformer-bytes.ts';
+import { mappedWeights } from './weights/mapped-weights.ts';
+import { weightsLayout } from './weights/weights-layout.ts';
+import { createWindowWeights } from './weights/window-weights.ts';
 import { equalWindows, windowHooks } from './window-hooks.ts';
 
 export interface LoadOptions {

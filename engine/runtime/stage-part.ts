@@ -1,5 +1,5 @@
-import type { WeightsPart } from '../weights/weights-layout.ts';
 import type { StageTime } from './transformer.ts';
+import type { WeightsPart } from './weights/weights-layout.ts';
 
 /** The weights that a stage of a forward pass uses. */
 export function stagePart(stage: StageTime['name']): WeightsPart {

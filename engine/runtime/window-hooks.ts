@@ -1,7 +1,7 @@
-import type { WeightsPart } from '../weights/weights-layout.ts';
-import type { WindowWeights } from '../weights/window-weights.ts';
 import type { StageHooks } from './stage-hooks.ts';
 import { stagePart } from './stage-part.ts';
+import type { WeightsPart } from './weights/weights-layout.ts';
+import type { WindowWeights } from './weights/window-weights.ts';
 
 /** Carries out a weights policy while a transformer runs: `before` a window's first part, `after` its last. */
 export function windowHooks(windows: readonly (readonly WeightsPart[])[], weights: WindowWeights): StageHooks {

@@ -2,8 +2,8 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { pagesOf } from '../../engine/weights/mapped-weights.ts';
-import { weightsLayout } from '../../engine/weights/weights-layout.ts';
+import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
+import { weightsLayout } from '../../engine/runtime/weights/weights-layout.ts';
 import type { Residency } from './residency.ts';
 
 const SAMPLE_MILLISECONDS = 25;

@@ -1,4 +1,4 @@
-import type { WeightsRecorder } from '../../weights/mapped-weights.ts';
+import type { WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import type { RingSpan } from '../wire/span.ts';
 
 /** Writes what becomes of a device's weights among its other spans. */

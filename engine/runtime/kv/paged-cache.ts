@@ -1,6 +1,6 @@
-import type { Kernels } from '../kernels/kernels.ts';
-import type { CacheFile, CacheJob, KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import type { RunRecorder } from '../trace/run-recorder.ts';
+import type { Kernels } from '../../kernels/kernels.ts';
+import type { CacheFile, CacheJob, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { createPageStream, type PageStream } from './page-stream.ts';
 import { createPageTable, type PageState } from './page-table.ts';
 import type { PagesPlan } from './plan-pages.ts';

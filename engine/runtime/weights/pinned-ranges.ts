@@ -1,4 +1,4 @@
-import type { ByteRange } from '../kernels/file-pages.ts';
+import type { ByteRange } from '../../kernels/file-pages.ts';
 import { totalBytes } from './byte-ranges.ts';
 import type { WeightsLayout, WeightsPart } from './weights-layout.ts';
 

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { GgufTensor } from '../../engine/gguf/gguf.ts';
-import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { pagesOf } from '../../engine/weights/mapped-weights.ts';
-import { planBudget } from '../../engine/weights/memory-budget.ts';
-import { createWeightsStream } from '../../engine/weights/weights-stream.ts';
-import { NATIVE_SETS } from '../kernels/native-sets.ts';
-import { testIf } from '../support/needs.ts';
+import type { GgufTensor } from '../../../engine/gguf/gguf.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { pagesOf } from '../../../engine/runtime/weights/mapped-weights.ts';
+import { planBudget } from '../../../engine/runtime/weights/memory-budget.ts';
+import { createWeightsStream } from '../../../engine/runtime/weights/weights-stream.ts';
+import { NATIVE_SETS } from '../../kernels/native-sets.ts';
+import { testIf } from '../../support/needs.ts';
 
 let [folder, path] = ['', ''];
 test.before(() => {

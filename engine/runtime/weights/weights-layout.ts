@@ -1,6 +1,6 @@
-import type { Gguf } from '../gguf/gguf.ts';
-import type { ByteRange } from '../kernels/file-pages.ts';
-import type { Shape } from '../model/architecture.ts';
+import type { Gguf } from '../../gguf/gguf.ts';
+import type { ByteRange } from '../../kernels/file-pages.ts';
+import type { Shape } from '../../model/architecture.ts';
 import { joinRanges } from './byte-ranges.ts';
 
 /** A part of a model's weights: a layer by its index, or what comes before and after all layers. */

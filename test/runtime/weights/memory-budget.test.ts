@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { GgufTensor } from '../../engine/gguf/gguf.ts';
-import { planBudget } from '../../engine/weights/memory-budget.ts';
+import type { GgufTensor } from '../../../engine/gguf/gguf.ts';
+import { planBudget } from '../../../engine/runtime/weights/memory-budget.ts';
 
 const MIB = 2 ** 20;
 const FIXED = [{ what: 'all else', bytes: 100 * MIB }];

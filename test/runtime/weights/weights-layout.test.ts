@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Gguf, GgufTensor } from '../../engine/gguf/gguf.ts';
-import { TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
-import { pinnedRanges } from '../../engine/weights/pinned-ranges.ts';
-import { describeParts, type WeightsLayout, weightsLayout } from '../../engine/weights/weights-layout.ts';
+import type { Gguf, GgufTensor } from '../../../engine/gguf/gguf.ts';
+import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
+import { pinnedRanges } from '../../../engine/runtime/weights/pinned-ranges.ts';
+import { describeParts, type WeightsLayout, weightsLayout } from '../../../engine/runtime/weights/weights-layout.ts';
 
 const tensor = (name: string, offset: number, bytes: number): GgufTensor => ({
   name,

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { type FittedPolicy, NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
-import { metrics } from '../../engine/trace/metrics.ts';
-import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
-import { mappedWeights } from '../../engine/weights/mapped-weights.ts';
-import type { WeightsLayout, WeightsPart } from '../../engine/weights/weights-layout.ts';
-import { createWindowWeights } from '../../engine/weights/window-weights.ts';
-import { NATIVE_SETS } from '../kernels/native-sets.ts';
-import { testIf } from '../support/needs.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { type FittedPolicy, NO_WEIGHTS_POLICY } from '../../../engine/plan/weights-policy.ts';
+import { mappedWeights } from '../../../engine/runtime/weights/mapped-weights.ts';
+import type { WeightsLayout, WeightsPart } from '../../../engine/runtime/weights/weights-layout.ts';
+import { createWindowWeights } from '../../../engine/runtime/weights/window-weights.ts';
+import { metrics } from '../../../engine/trace/metrics.ts';
+import { createRunRecorder } from '../../../engine/trace/run-recorder.ts';
+import { NATIVE_SETS } from '../../kernels/native-sets.ts';
+import { testIf } from '../../support/needs.ts';
 
 const MIB = 2 ** 20;
 /** Four layers of 4 MiB, and an output of 2 MiB after them. */

@@ -1,6 +1,6 @@
-import type { GgufTensor } from '../gguf/gguf.ts';
-import type { FilePages, PageBuffer, PageJob, PageOutcome } from '../kernels/file-pages.ts';
-import type { RunRecorder } from '../trace/run-recorder.ts';
+import type { GgufTensor } from '../../gguf/gguf.ts';
+import type { FilePages, PageBuffer, PageJob, PageOutcome } from '../../kernels/file-pages.ts';
+import type { RunRecorder } from '../../trace/run-recorder.ts';
 import type { BudgetPlan } from './memory-budget.ts';
 import { type Placement, placeTensors } from './place-tensors.ts';
 import { describeParts, type WeightsPart } from './weights-layout.ts';

@@ -1,4 +1,4 @@
-import type { FilePages } from '../kernels/file-pages.ts';
+import type { FilePages } from '../../kernels/file-pages.ts';
 import { processReadBytes } from './read-bytes.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { FittedPolicy } from '../plan/weights-policy.ts';
+import type { FittedPolicy } from '../../plan/weights-policy.ts';
 import { createBlockedMeter } from './blocked-seconds.ts';
 import { totalBytes, withoutRanges } from './byte-ranges.ts';
 import { createFaultCounter } from './fault-counter.ts';

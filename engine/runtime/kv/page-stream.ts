@@ -1,5 +1,5 @@
-import type { CacheFile, CacheJob, KeyValueCache } from '../kernels/key-value-cache.ts';
-import type { RunRecorder } from '../trace/run-recorder.ts';
+import type { CacheFile, CacheJob, KeyValueCache } from '../../kernels/key-value-cache.ts';
+import type { RunRecorder } from '../../trace/run-recorder.ts';
 
 export interface PageStreamOptions {
   readonly file: CacheFile;

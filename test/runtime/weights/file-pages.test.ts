@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { READ_ALIGNMENT } from '../../engine/kernels/file-pages.ts';
-import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { pagesOf } from '../../engine/weights/mapped-weights.ts';
-import { NATIVE_SETS } from '../kernels/native-sets.ts';
-import { testIf } from '../support/needs.ts';
+import { READ_ALIGNMENT } from '../../../engine/kernels/file-pages.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { pagesOf } from '../../../engine/runtime/weights/mapped-weights.ts';
+import { NATIVE_SETS } from '../../kernels/native-sets.ts';
+import { testIf } from '../../support/needs.ts';
 
 const MIB = 2 ** 20;
 /** Not whole pages. */

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../kernels/file-pages.ts';
+import type { ByteRange } from '../../kernels/file-pages.ts';
 
 /** Bytes of all. */
 export function totalBytes(ranges: readonly ByteRange[]): number {

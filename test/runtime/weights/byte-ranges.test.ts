@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { joinRanges, totalBytes, withoutRanges } from '../../engine/weights/byte-ranges.ts';
+import { joinRanges, totalBytes, withoutRanges } from '../../../engine/runtime/weights/byte-ranges.ts';
 
 const range = (from: number, to: number) => ({ from, to });
 

@@ -1,5 +1,5 @@
-import type { GgufTensor } from '../gguf/gguf.ts';
-import { type ByteRange, READ_ALIGNMENT } from '../kernels/file-pages.ts';
+import type { GgufTensor } from '../../gguf/gguf.ts';
+import { type ByteRange, READ_ALIGNMENT } from '../../kernels/file-pages.ts';
 import { joinRanges } from './byte-ranges.ts';
 
 /** Where tensors of a file go in memory, and what to read for that. */

@@ -1,9 +1,9 @@
-import { InputError } from '../input/input-error.ts';
-import type { ByteRange, FilePages, PageJob, PageOutcome } from '../kernels/file-pages.ts';
-import type { Kernels } from '../kernels/kernels.ts';
-import type { MappedFile } from '../kernels/matrix.ts';
-import type { Prefetch } from '../plan/weights-policy.ts';
-import type { RunRecorder } from '../trace/run-recorder.ts';
+import { InputError } from '../../input/input-error.ts';
+import type { ByteRange, FilePages, PageJob, PageOutcome } from '../../kernels/file-pages.ts';
+import type { Kernels } from '../../kernels/kernels.ts';
+import type { MappedFile } from '../../kernels/matrix.ts';
+import type { Prefetch } from '../../plan/weights-policy.ts';
+import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { totalBytes } from './byte-ranges.ts';
 import { describeParts, type WeightsLayout, type WeightsPart } from './weights-layout.ts';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Kernels } from '../../engine/kernels/kernels.ts';
-import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { createPagedCache, type PagedCache } from '../../engine/kv/paged-cache.ts';
-import { planPages } from '../../engine/kv/plan-pages.ts';
-import { NATIVE_SETS } from '../kernels/native-sets.ts';
+import type { Kernels } from '../../../engine/kernels/kernels.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { createPagedCache, type PagedCache } from '../../../engine/runtime/kv/paged-cache.ts';
+import { planPages } from '../../../engine/runtime/kv/plan-pages.ts';
+import { NATIVE_SETS } from '../../kernels/native-sets.ts';
 
 const test = suite('paged cache');
 const implementations = NATIVE_SETS.length > 0 ? (['reference', 'native'] as const) : (['reference'] as const);

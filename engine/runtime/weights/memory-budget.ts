@@ -1,6 +1,6 @@
-import type { GgufTensor } from '../gguf/gguf.ts';
-import { InputError } from '../input/input-error.ts';
-import { formatBytes } from '../terminal/format.ts';
+import type { GgufTensor } from '../../gguf/gguf.ts';
+import { InputError } from '../../input/input-error.ts';
+import { formatBytes } from '../../terminal/format.ts';
 import { placeTensors } from './place-tensors.ts';
 import { spreadOrder } from './spread-order.ts';
 
