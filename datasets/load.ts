@@ -14,10 +14,10 @@ import { type PublishedCell, parsePublished } from './published.ts';
 import { readText } from './read-text.ts';
 import { clusterStatements, type Statement } from './statements.ts';
 
-/** The papers whose numbers are on file, the newest version of each first: where two print a cell, the first counts. */
+/** The papers whose numbers are on file, the newest version first: if two print the same cell, the first counts. */
 const PAPERS = ['prima-cpp', 'prima-cpp-v1', 'helm', 'heterollm'] as const;
 
-/** What to do about a missing file of ours. */
+/** What to do about a missing file of this project. */
 const RESTORE = 'it belongs to this project; restore it';
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -28,7 +28,7 @@ export function clusterKeys(): string[] {
   return files.map((name) => name.slice(0, -'.json'.length)).sort();
 }
 
-/** A cluster with the quantities of its file as they are written, for reports. */
+/** A cluster, and the quantities of its file as written, for reports. */
 export interface LoadedCluster {
   readonly cluster: Cluster;
   readonly statements: readonly Statement[];
@@ -43,7 +43,7 @@ export function loadCluster(keyOrPath: string, flag = '--cluster'): Cluster {
   return loadClusterFile(keyOrPath, flag).cluster;
 }
 
-/** As loadCluster, with what the file states. @throws InputError */
+/** As loadCluster, with the quantities that the file states. @throws InputError */
 export function loadClusterFile(keyOrPath: string, flag = '--cluster'): LoadedCluster {
   const keys = clusterKeys();
   const known = keys.includes(keyOrPath);
@@ -96,7 +96,7 @@ function catalogueModel(catalogue: readonly CatalogueModel[], name: string, flag
   throw new InputError(flag, `no model is called "${name}"${suggestion(name, names)}`);
 }
 
-/** A plan file, as a sweep writes it or by hand. @throws InputError */
+/** A plan from a file that a sweep or a person wrote. @throws InputError */
 export function loadPlan(file: string): Plan {
   return parsePlan(readText(file, 'give a plan (JSON), such as a sweep writes to plans/'), file);
 }

@@ -1,6 +1,6 @@
 import { findPublished, type PublishedCell, publishedSeconds } from './published.ts';
 
-/** What a plan was made of, as far as it decides what it can be compared with. */
+/** What a plan was made for and by: decides which published cell it can be compared with. */
 export interface PublishedQuery {
   /** Scheduler's name. */
   readonly scheduler: string;
@@ -8,13 +8,13 @@ export interface PublishedQuery {
   readonly model: string;
 }
 
-/** A published TPOT, or the outcome that a paper prints in its place. */
+/** A published TPOT in seconds; undefined where the paper prints an outcome in its place. */
 export interface PublishedTpot {
   readonly cell: PublishedCell;
   readonly seconds: number | undefined;
 }
 
-/** The system of a paper that divides layers as a scheduler does. */
+/** The paper's system that divides layers as a scheduler does. */
 const SYSTEMS: Readonly<Record<string, string>> = {
   halda: 'prima.cpp',
   'halda-repaired': 'prima.cpp',
@@ -30,7 +30,7 @@ const SYSTEMS: Readonly<Record<string, string>> = {
   accelerate: 'accelerate',
 };
 
-/** llama.cpp's cells carry the device that it ran on, which is the head of the cluster here. */
+/** Cells of llama.cpp name the device that it ran on: here the cluster whose head that is. */
 const ONE_DEVICE: Readonly<Record<string, string>> = {
   'prima-home': 'prima-home-d3',
   'prima-a4': 'prima-a4-laptop',
@@ -38,10 +38,10 @@ const ONE_DEVICE: Readonly<Record<string, string>> = {
   'prima-a9': 'prima-a9',
 };
 
-/** Variants of a testbed, for which the paper has the same cells. */
+/** Variants of a testbed, to which the paper's cells apply as well. */
 const SAME_TESTBED: Readonly<Record<string, string>> = { 'prima-home-metal': 'prima-home' };
 
-/** The system whose published TPOT a scheduler's plans are held against; undefined where no paper ran the like. */
+/** The system whose published TPOT a scheduler's plans are compared with; undefined if no paper measured one. */
 export function publishedSystem(scheduler: string): string | undefined {
   return SYSTEMS[scheduler];
 }

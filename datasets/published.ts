@@ -20,14 +20,14 @@ const COLUMNS = [
 ] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** What a paper prints where there is no number: out of memory, failed to start, not reported, not supported. */
+/** What a paper prints in place of a number: out of memory, failed to start, not reported, not supported. */
 export const OUTCOMES = ['OOM', 'failed', 'not-reported', 'unsupported'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 const BASES = ['measured', 'derived', 'quoted'] as const;
 const USES = ['fit', 'held-out', ''] as const;
 
-/** One number that a paper prints, with where it stands and what it is about ('' where a key does not apply). */
+/** One number that a paper prints, with its place and what it is about ('' where a key does not apply). */
 export interface PublishedCell {
   readonly paper: string;
   readonly table: string;
@@ -37,7 +37,10 @@ export interface PublishedCell {
   readonly value: number | Outcome;
   readonly unit: string;
   readonly basis: (typeof BASES)[number];
-  /** Half-width below which no model can be asked to agree, in `unit`; undefined for counts and outcomes. */
+  /**
+   * Half-width of the noise, within which no model can be expected to agree, in `unit`; undefined for counts and
+   * outcomes.
+   */
   readonly noise: number | undefined;
   readonly noiseFrom: string;
   readonly use: (typeof USES)[number];
@@ -48,7 +51,7 @@ export interface PublishedCell {
   readonly note: string;
 }
 
-/** What a cell is about; keys that are left out match anything. */
+/** What a cell is about; omitted keys match anything. */
 export type PublishedKey = Partial<Pick<PublishedCell, 'cluster' | 'model' | 'system' | 'metric'>>;
 
 /**
@@ -67,7 +70,7 @@ export function findPublished(cells: readonly PublishedCell[], key: PublishedKey
   return found.sort((one, other) => BASES.indexOf(one.basis) - BASES.indexOf(other.basis));
 }
 
-/** A cell's time in seconds, or undefined where it is none (another unit, or an outcome). */
+/** A cell's time in seconds, or undefined if it isn't a time (another unit, or an outcome). */
 export function publishedSeconds({ value, unit }: PublishedCell): number | undefined {
   if (typeof value !== 'number') return undefined;
   if (unit === 's') return value;

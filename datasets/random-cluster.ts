@@ -18,13 +18,13 @@ export interface RandomClusterOptions {
   readonly regime: MemoryRegime;
   /** Bytes of the model that the regime refers to. */
   readonly modelBytes: number;
-  /** Kinds to draw from; all unless told. */
+  /** Kinds to draw from; all unless given. */
   readonly kinds?: readonly DeviceKind[];
 }
 
 const KINDS: readonly DeviceKind[] = ['macos', 'macos-metal', 'linux', 'android'];
 const MIB = 2 ** 20;
-/** Beside weights every device needs its buffers; no device gets less. */
+/** The least memory of a device, bytes: every device needs room for its buffers beside weights. */
 const LEAST_MEMORY = 1024 * MIB;
 
 /**

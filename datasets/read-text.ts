@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { InputError } from '../engine/input/input-error.ts';
 
-/** Clusters, models, plans and published results are kilobytes; what is larger is another file, given by mistake. */
+/** Clusters, models, plans and published results take kilobytes; a larger file was probably given by mistake. */
 const LARGEST_BYTES = 5e6;
 
 /**
  * The text of a small input file.
- * @param allowed what could be given instead, for the message about a missing file
+ * @param allowed what to give instead, for the message about a missing file
  * @throws InputError if there is no such file, it can't be read, or has more than 5 MB
  */
 export function readText(path: string, allowed: string): string {

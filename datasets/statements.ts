@@ -1,4 +1,4 @@
-/** A quantity of a cluster file as it is written there, with where it comes from. */
+/** A quantity of a cluster file as it is written there, with its source. */
 export interface Statement {
   /** Device or link, and key: `D2 gpu.bandwidth`, `links.default.latency`. */
   readonly place: string;
@@ -7,14 +7,14 @@ export interface Statement {
   /** Share of the value that the cost model takes. */
   readonly efficiency: number;
   readonly kind: StatementKind;
-  /** What follows the kind; '' for quantities in the short form. */
+  /** The rest of the source after its kind; '' for quantities in the short form. */
   readonly source: string;
 }
 
 export const STATEMENT_KINDS = ['published', 'specification', 'measured', 'calibrated', 'assumed', 'unstated'] as const;
 export type StatementKind = (typeof STATEMENT_KINDS)[number];
 
-/** Keys whose text is no quantity. */
+/** Keys whose text isn't a quantity. */
 const LABELS: ReadonlySet<string> = new Set(['name', 'description', 'head', 'os', 'api', 'between']);
 
 /** Every quantity of a cluster file that parseCluster has accepted, in the order of the file. */

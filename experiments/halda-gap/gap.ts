@@ -10,7 +10,7 @@ import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
 import type { SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 
-/** What one scheduler makes of one random cluster. */
+/** The result of one scheduler on one random cluster. */
 export interface GapRow {
   readonly seed: number;
   readonly devices: number;
@@ -38,7 +38,7 @@ export interface GapSettings {
   readonly reclaim: ReclaimPolicy;
 }
 
-/** A hit: no more than this above the optimum; sums in different orders differ by rounding. */
+/** Relative distance from the optimum that counts as a hit: sums in different orders differ by rounding. */
 export const HIT = 1e-9;
 
 /** Plans one random cluster with every scheduler. Cluster `index` depends on seed and index alone. */
@@ -55,7 +55,7 @@ export function gapOf(index: number, settings: GapSettings, solver: IntegerSolve
   const secondsOf = (plan: Plan | undefined): number =>
     plan === undefined ? Number.POSITIVE_INFINITY : predict(plan).tokenSeconds;
   const optimum = secondsOf(optimal(problem).plan);
-  if (optimum === Number.POSITIVE_INFINITY) return []; // nothing can be planned here, so nothing can be missed
+  if (optimum === Number.POSITIVE_INFINITY) return []; // Without any plan there is no optimum to miss.
   const paperOptimum = secondsOf(optimal(problem, { output: 'cpu', headLayers: 'must' }).plan);
   return settings.schedulers.map((scheduler) => {
     const common = { seed, devices, regime, model: model.name, scheduler, optimum, paperOptimum };
@@ -73,12 +73,12 @@ export interface GapSummary {
   readonly clusters: number;
   /** Clusters for which it found a plan that can run. */
   readonly planned: number;
-  /** Clusters whose optimum it found: of all plans, and of the paper's space or better. */
+  /** Clusters on which it reached the optimum of all plans, and that of the paper's space. */
   readonly hits: number;
   readonly paperHits: number;
-  /** Clusters where it is below the optimum: a defect of the optimum. */
+  /** Clusters where it is below the optimum, which means a defect of the exact planner. */
   readonly beats: number;
-  /** T / optimum − 1 over the clusters that it planned. */
+  /** Quantiles of T / optimum − 1 over the clusters for which it found a plan. */
   readonly median: number;
   readonly p95: number;
   readonly worst: number;

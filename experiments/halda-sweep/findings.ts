@@ -15,7 +15,7 @@ export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
   overhead: 'launch overhead',
 };
 
-/** Times closer than this are called the same. */
+/** Times within this ratio count as the same. */
 const SAME = 1.0005;
 
 /** A row with a plan that runs. */
@@ -63,7 +63,7 @@ function headAlone(planned: readonly Planned[]): string {
     : `. The head alone takes up to ${factor} (${most.model})`;
 }
 
-/** The heuristics against the best plan of all. */
+/** The heuristics compared with the best plan of all. */
 function gapSentence(planned: readonly Planned[]): string | undefined {
   const gaps = ['halda', 'halda-repaired', 'memory-ratio', 'compute-ratio'].flatMap((scheduler) => {
     const ratios = ratiosToBest(planned, scheduler);
@@ -83,7 +83,7 @@ function gapSentence(planned: readonly Planned[]): string | undefined {
   return `The best time of the sweep is reached by ${enumerate(parts)}.`;
 }
 
-/** Held-out cells only: those that constants were fitted to say nothing about accuracy. */
+/** Errors on held-out cells; cells that constants were fitted to say nothing about accuracy. */
 function publishedSentence(planned: readonly Planned[]): string | undefined {
   const parts = ['halda', 'optimal', 'memory-ratio', 'single-device', 'cpu-gpu-split', 'exo', 'dllama'].flatMap(
     (scheduler) => {
@@ -113,7 +113,7 @@ function ratiosToBest(planned: readonly Planned[], scheduler: string): { model: 
   });
 }
 
-/** Among equals the exact optimum has the name. */
+/** The fastest row; `optimal` is preferred among equals. */
 function fastest(rows: readonly Planned[]): Planned {
   const best = rows.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
   return rows.find((row) => row.scheduler === 'optimal' && tpot(row) < SAME * tpot(best)) ?? best;

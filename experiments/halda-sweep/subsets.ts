@@ -5,7 +5,7 @@ import { type Outcome, type SweepCase, type SweptModel, schedule } from './sweep
 /** The schedulers that choose among the devices they are offered: the one of the paper, and the exact one. */
 export const SUBSET_SCHEDULERS = ['optimal', 'halda'] as const;
 
-/** What becomes of a model when only some devices are offered. */
+/** The results for one set of devices. */
 export interface SubsetRow {
   /** In ring order, the head first. */
   readonly devices: readonly string[];
@@ -38,7 +38,7 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return at < 0 ? 0 : (one[at] as number) - (other[at] ?? 0);
 }
 
-/** Within this of the best time a set of devices is as good. */
+/** A set of devices within this ratio of the best time counts as equally good. */
 const AS_GOOD = 1.01;
 
 /** What a paper says in words about adding a device: prima.cpp App. A.7 and Fig. 8, in ring order. */
@@ -72,7 +72,7 @@ export function subsetFindings(rows: readonly SubsetRow[], cluster: string): str
   ];
 }
 
-/** Halda can do better when it is offered less: its device selection isn't exact. */
+/** Halda can be faster when it is offered fewer devices, since its device selection isn't exact. */
 function fewerHelpHalda(rows: readonly SubsetRow[], offeredAll: number): string {
   const better = rows
     .map(({ devices, outcomes }) => ({ devices, seconds: secondsOf(outcomes.halda) ?? Number.POSITIVE_INFINITY }))

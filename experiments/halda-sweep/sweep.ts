@@ -38,7 +38,7 @@ export interface SweepCase {
 
 export type Outcome =
   | { readonly status: 'planned'; readonly plan: Plan; readonly breakdown: Breakdown; readonly memory: MemoryTotal }
-  /** The scheduler's belief was wrong: the devices can't run its plan. */
+  /** The devices can't run the plan, since the scheduler's belief was wrong or it ignores memory. */
   | { readonly status: 'unrunnable'; readonly plan: Plan; readonly reason: string; readonly message: string }
   | { readonly status: 'no-plan' | 'skipped'; readonly reason: string; readonly message: string };
 

@@ -6,8 +6,8 @@ import { proportionalShares, ratioPlan } from './proportional-shares.ts';
 
 /**
  * Galaxy's rule with prima.cpp's fallback (PerfSched, A.10): layers in proportion to the compute rate of each device's
- * fastest processor; layers that exceed its memory move to devices with room, the fastest first; what fits nowhere goes
- * to the CPUs in proportion to their compute rates. One round.
+ * fastest processor. Layers that exceed its memory move to devices with room, the fastest first; layers that fit
+ * nowhere go to the CPUs in proportion to their compute rates. One round.
  */
 export function computeRatio({ belief, model, workload, runtime }: SchedulingProblem): Scheduled {
   const costs = createRingCosts(belief, model, workload, runtime);

@@ -8,9 +8,9 @@ import { acceleratorMemory } from './memory-ratio.ts';
 import { proportionalShares } from './proportional-shares.ts';
 
 /**
- * exo: layers in proportion to the installed memory of each device's accelerator, all of them on it: none spills to the
- * CPU beside a GPU, none is mapped, so what exceeds a memory is out of memory. It doesn't run on phones (prima.cpp 4);
- * the first device of the ring that it runs on is the head. The model keeps its format, while exo itself unpacks
+ * exo: layers in proportion to the installed memory of each device's accelerator. All of a device's layers run on its
+ * accelerator and none are mapped, so that a device runs out of memory where they don't fit. exo doesn't run on phones
+ * (prima.cpp 4); the head is the first other device of the ring. The model keeps its format, while exo itself unpacks
  * weights to 16 and 32 bits on Linux (A.8).
  */
 export function exo({ belief, model, workload, runtime }: SchedulingProblem): Scheduled {

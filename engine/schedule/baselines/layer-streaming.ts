@@ -18,9 +18,9 @@ export interface LayerStreamingOptions {
 }
 
 /**
- * One device whose GPU computes all layers, whatever of their weights it holds (DeepSpeed ZeRO-Inference; Hugging Face
- * Accelerate; HELM 2.3, 5.2). The KV cache and the output layer stay on the GPU. Whether memory suffices is for the
- * prediction to say.
+ * One device whose GPU computes all layers, those in its memory and those streamed to it (DeepSpeed ZeRO-Inference;
+ * Hugging Face Accelerate; HELM 2.3, 5.2). The KV cache and the output layer stay on the GPU. It doesn't check that
+ * memory suffices; the prediction does.
  */
 export function layerStreaming(
   problem: SchedulingProblem,

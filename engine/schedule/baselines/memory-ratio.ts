@@ -15,7 +15,7 @@ export interface MemoryRatioOptions {
 
 /**
  * Layers in proportion to memory, one round. Boundaries are rounded cumulatively, so that 8, 8 and 11 GiB give 9, 10
- * and 13 of 32 layers (prima.cpp 4.1). Devices whose share rounds to nothing are left out.
+ * and 13 of 32 layers (prima.cpp 4.1). Devices whose share rounds to nothing are omitted.
  */
 export function memoryRatio(problem: SchedulingProblem, { memory = 'available' }: MemoryRatioOptions = {}): Scheduled {
   const { belief, model, workload, runtime } = problem;

@@ -17,7 +17,8 @@ export function proportionalShares(total: number, weights: readonly number[]): n
 }
 
 /**
- * The plan of windows that a rule of proportion gave, one round; none if what can't be paged exceeds a device's RAM.
+ * The plan of windows in proportion to memory or compute, one round; no plan if a device's RAM can't hold KV cache and
+ * buffers, which can't be reclaimed.
  */
 export function ratioPlan(scheduler: string, costs: RingCosts, windows: readonly Window[]): Scheduled {
   const full = costs.devices.find((device, index) => {

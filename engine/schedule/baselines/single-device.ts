@@ -7,13 +7,13 @@ import { ringPlan } from '../../plan/ring-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
 export interface SingleDeviceOptions {
-  /** The device to run on; the head unless named. It takes over the head's work. */
+  /** The device to run on, which becomes the head; the cluster's head unless named. */
   readonly device?: string;
   /** `any`: the output layer joins the GPU when all layers and it fit there (llama.cpp); `cpu`: it never does. */
   readonly output?: 'any' | 'cpu';
 }
 
-/** llama.cpp: one device, as many layers on its GPU as fit, the rest mapped for the CPU, no prefetch. */
+/** llama.cpp: one device, with as many layers on its GPU as fit, the others mapped and run by the CPU, no prefetch. */
 export function singleDevice(
   problem: SchedulingProblem,
   { device, output = 'any' }: SingleDeviceOptions = {},

@@ -5,7 +5,7 @@ import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
 import { proportionalShares } from './proportional-shares.ts';
 
 export interface TensorParallelOptions {
-  /** `even`: every device the same part (dllama); `proportional`: whole KV heads in proportion to the CPUs' speed. */
+  /** `even`: equal shares (dllama); `proportional`: whole KV heads in proportion to the CPUs' speed. */
   readonly shares?: 'even' | 'proportional';
   /**
    * How partial results are added up. dllama's nodes send theirs to every other node (its `syncNodeSlices`), and the
@@ -15,9 +15,9 @@ export interface TensorParallelOptions {
 }
 
 /**
- * dllama: every tensor cut among the CPUs of 2^n devices, at most one for every KV head. Of more devices it takes the
- * head and those with the most available memory. It doesn't ask whether they hold it: that is for the prediction to
- * say. The model keeps its format, while dllama itself runs Q4_0.
+ * dllama: every tensor cut among the CPUs of 2^n devices, at most one device per KV head: the head and the others with
+ * the most available memory. It doesn't check that memory suffices; the prediction does. The model keeps its format,
+ * while dllama itself runs Q4_0.
  */
 export function tensorParallel(
   problem: SchedulingProblem,
@@ -53,7 +53,7 @@ function evenCut(members: readonly DeviceCosts[]): Cut[] {
   return members.map(({ name }) => ({ device: name, share: 1 / members.length }));
 }
 
-/** Devices whose part rounds to no head are left out; the root has one at least. */
+/** Whole KV heads in proportion to speed. Devices whose share rounds to none are omitted; the root has at least one. */
 function proportionalCut(members: readonly DeviceCosts[], heads: number): Cut[] {
   const speeds = members.map(({ cpuLayer }) => 1 / cpuLayer);
   const rootHeads = Math.max(1, proportionalShares(heads, speeds)[0] as number);

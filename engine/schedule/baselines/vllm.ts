@@ -13,7 +13,7 @@ export interface VllmOptions {
   readonly memoryShare?: number;
 }
 
-/** vLLM with its defaults: weights, embedding and KV cache in the memory of one GPU, or nothing runs. */
+/** vLLM with its defaults: weights, embedding and KV cache in the memory of one GPU; no plan where they don't fit. */
 export function vllm(problem: SchedulingProblem, { device: name, memoryShare = 0.9 }: VllmOptions = {}): Scheduled {
   const { belief, model, workload, runtime = DEFAULT_RUNTIME } = problem;
   const device = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;

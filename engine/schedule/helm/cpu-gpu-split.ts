@@ -14,8 +14,8 @@ export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtim
   /** `host`: KV offload on, as in all of the thesis's runs but one ablation; `with-layers`: off. */
   readonly kvCache?: Plan['kvCache'];
   /**
-   * `checked`: the CPU part must fit in the RAM; `ignored`: Algorithm 1 as printed, which asks for the VRAM alone, and
-   * so plans for the 14B and 32B on the RTX 4060's 16 GB that Table 6.1 marks as failed.
+   * `checked`: the CPU part must fit in the RAM; `ignored`: Algorithm 1 as printed, which checks the VRAM only, and so
+   * plans the 14B and 32B on the RTX 4060's 16 GB, which Table 6.1 marks as failed.
    */
   readonly ram?: 'checked' | 'ignored';
 }
@@ -32,12 +32,12 @@ export interface SplitCandidate {
   readonly tokenSeconds: number;
   readonly gpuBytes: number;
   readonly ramBytes: number;
-  /** Memories that are too small for it, of those that the search asks about. */
+  /** The memories that are too small for it, among those that the search checks. */
   readonly lacks: readonly Infeasibility['memory'][];
   readonly feasible: boolean;
 }
 
-/** The plan, or why there is none; with it all that was tried, by ascending k (HELM Fig. 4.4), and what was best. */
+/** The plan, or why there is none, with every candidate by ascending k (HELM Fig. 4.4) and the best of them. */
 export type SplitSearch = Scheduled & {
   readonly curve: readonly SplitCandidate[];
   readonly best: SplitCandidate | undefined;

@@ -29,11 +29,11 @@ export interface CuttingProblem {
   readonly synchronisation: Synchronisation;
   /** Kinds of cuts that are allowed; all unless given. */
   readonly kinds?: readonly CutKind[];
-  /** Lists of graphs that the NPU may run; unless given all that are worth trying, and one token's own graph. */
+  /** Lists of graphs that the NPU may run; unless given, graphLists, or the graph of one token for one token. */
   readonly lists?: readonly (readonly number[])[];
   /** ROW_ALIGNMENT unless given. */
   readonly rowAlignment?: number;
-  /** The profile that the solver goes by; the chip's closed forms unless given. */
+  /** The profile that the solver uses; the chip's closed forms unless given. */
   readonly times?: PartTimes;
 }
 
@@ -55,7 +55,7 @@ export interface CutSearch {
  * With more rows the NPU's part alone takes longer and the GPU's shorter, so the search starts where the two meet and
  * goes on, both ways, until one part alone takes longer than the best cut of its kind. The longest lists of graphs come
  * first: they leave the GPU the least.
- * @throws RangeError if no kind of cut is allowed that the operator could have
+ * @throws RangeError if the operator has no cut of the allowed kinds
  */
 export function bestCut(problem: CuttingProblem): CutSearch {
   const { device, operator, tokens, synchronisation, kinds, rowAlignment = ROW_ALIGNMENT, times } = problem;
@@ -63,13 +63,13 @@ export function bestCut(problem: CuttingProblem): CutSearch {
   const best = new Map<CutKind, CutCandidate>();
   const partsOf = (cut: OperatorCut): OperatorParts => operatorParts({ operator, cut, tokens }, device, times);
   const leastOf = (kind: CutKind): number => best.get(kind)?.cost.seconds ?? Number.POSITIVE_INFINITY;
-  /** What handing over takes at least, by how many processors have parts. */
+  /** Least seconds of handing over, by how many processors have parts. */
   const leastHandOver = [0, 1, 2].map((parts) => {
     if (parts === 0) return 0;
     const { sync, copy } = handOverSeconds(synchronisation, { soc: device.soc, parts, npuEndsLast: false });
     return sync + copy;
   });
-  /** @returns which part alone takes longer than the best so far; then there is no gain in making it larger */
+  /** @returns the part that alone takes longer than the best cut so far, so that enlarging it gains nothing */
   const consider = (cut: OperatorCut): 'npu' | 'gpu' | undefined => {
     const kind = cutKind(cut, operator.rows, tokens);
     if (kinds?.includes(kind) === false) return undefined;
@@ -109,7 +109,7 @@ export function bestCut(problem: CuttingProblem): CutSearch {
   return { best: first, byKind };
 }
 
-/** The first step from 1 to `steps` at which `holds`, which stays so from there; `steps` if there is none. */
+/** The first step from 1 to `steps` from which `holds` is true; `steps` if there is none. */
 function firstStep(steps: number, holds: (step: number) => boolean): number {
   let [low, high] = [1, steps];
   while (low < high) {

@@ -41,7 +41,7 @@ const piped = (tokens: number, device: SocDevice): number[][] => [pipedGraphs(to
 
 /** HeteroLLM and what it is compared with (5.2.2). The NPU-only ones decode as Hetero-layer does. */
 export const SOC_SYSTEMS: Readonly<Record<SocSystemName, SocSystem>> = {
-  'hetero-tensor': { description: 'every operator cut as is best, between GPU and NPU', prefill: {} },
+  'hetero-tensor': { description: 'every operator cut between GPU and NPU in the fastest way', prefill: {} },
   'hetero-layer': {
     description: 'every operator whole, on the GPU or on the NPU',
     prefill: { kinds: WHOLE, lists: piped },
@@ -55,12 +55,12 @@ export const SOC_SYSTEMS: Readonly<Record<SocSystemName, SocSystem>> = {
     },
   },
   'online-prepare': {
-    description: 'NPU, a graph of the prompt’s length generated when it comes',
+    description: 'NPU, a graph of the prompt’s length generated when the prompt comes',
     prefill: { kinds: ['npu'], lists: (tokens) => [[tokens]], graphs: 'online' },
     decode: WHOLE,
   },
   padding: {
-    description: 'NPU, the prompt padded to a graph that is prepared',
+    description: 'NPU, the prompt padded to a prepared graph',
     prefill: { kinds: ['npu'], lists: (tokens, device) => [paddedGraphs(tokens, lengthsOf(device))] },
     decode: WHOLE,
   },

@@ -22,15 +22,15 @@ import { SOC_SYSTEMS, type SocSystemName } from './systems.ts';
 export interface TensorPartitionOptions {
   /** `hetero-tensor` unless given. */
   readonly system?: SocSystemName;
-  /** `fast` unless given: what the solver plans for, and the plan runs with. */
+  /** The synchronisation that the solver plans for, and the plan runs with; `fast` unless given. */
   readonly synchronisation?: Synchronisation;
   /** The chip; the head unless named. */
   readonly device?: string;
-  /** The profile that the solver goes by, measured or predicted; the chip's closed forms unless given. */
+  /** The profile that the solver uses, measured or predicted; the chip's closed forms unless given. */
   readonly times?: PartTimes;
 }
 
-/** How one operator came to be cut as it is. */
+/** The search for one operator's cut. */
 export interface OperatorDecision extends CutSearch {
   readonly phase: 'prefill' | 'decode';
   readonly operator: OperatorName;
@@ -43,9 +43,9 @@ export interface PartitionedPlan {
 }
 
 /**
- * HeteroLLM's tensor partition solver (4.3): every operator is cut as its T_total is least, for a prompt of the
+ * HeteroLLM's tensor partition solver (4.3): every operator has the cut with the least T_total, for a prompt of the
  * workload's length and for one token. A phase in which the GPU alone is faster than all these cuts together, since its
- * queue never runs empty, is left to it.
+ * queue never runs empty, runs on the GPU alone.
  * @returns a plan with how each cut was chosen; none where the device has no NPU, or for more than one request
  * @throws InputError for an unknown device, or a prompt that is too long
  */
@@ -100,7 +100,7 @@ export function tensorPartition(
   return { plan, decisions: [...Object.values(ofPrompt), ...Object.values(ofToken)] };
 }
 
-/** The partition, or the same with a phase left to the GPU if that is faster. */
+/** The partition, or the same with a whole phase on the GPU if that is faster. */
 function fasterOf(phase: SocPhase): TensorPartition {
   const { partition } = phase;
   const names = Object.keys(partition[phase.phase]);

@@ -14,7 +14,7 @@ export interface WithChipsOptions {
 }
 
 /**
- * A scheduler of layers that takes every chip with an NPU for what its own best tensor partition makes of it. Each
+ * A scheduler of layers that counts every chip with an NPU by its best tensor partition. Each
  * chip's operators are cut first, by HeteroLLM's solver (4.3), which looks at one layer's operators and so needs no
  * knowledge of how many layers the chip will have. The scheduler then plans with the costs of a cut layer, unchanged,
  * and its plan says how every chip's part is cut. A device with CPU and GPU is split by the schedulers themselves:
