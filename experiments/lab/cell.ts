@@ -4,7 +4,6 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { fitPolicy, type Prefetch, type Release, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import type { DeviceLimits } from './cgroups/limits.ts';
-import type { LabFacts } from './facts.ts';
 import type { Lab } from './lab.ts';
 import { LAB_POLICIES, type LabPolicy } from './policies.ts';
 
@@ -83,15 +82,21 @@ export function shareBytes(plan: Plan, model: Model, device: string): number {
 /** The limits that give each device the cell's share of memory for weights, beside what its process needs. */
 export function cellLimits(
   { cluster, devices }: Pick<Lab, 'cluster' | 'devices'>,
-  { ownBytes }: Pick<LabFacts, 'ownBytes'>,
-  model: Model,
-  { cell, plan }: { readonly cell: LabCell; readonly plan: Plan },
+  { model, plan, cell, ownBytes }: CellOnLab,
 ): DeviceLimits[] {
   return devices.map((device, index) => ({
     memory: (cell.memoryShares[index] as number) * shareBytes(plan, model, device) + (ownBytes[index] as number),
     diskRate: cell.diskRates[index] as number,
     cores: cluster.devices[index]?.cpu.cores ?? 1,
   }));
+}
+
+/** A cell with its model and plan, and what each device's process takes beside weights. */
+interface CellOnLab {
+  readonly cell: LabCell;
+  readonly model: Model;
+  readonly plan: Plan;
+  readonly ownBytes: readonly number[];
 }
 
 /** `k = 4, populate, dropped, 62 % in memory, 400 MB/s`; where devices differ, their values are separated by slashes. */

@@ -54,7 +54,7 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
   const { devices } = lab;
   const diskRates = cell.diskRates.map(session.diskRate);
   const { plan, predicted, simulated, trace } = answersOf({ facts, model, devices, cell, diskRates, tokens });
-  const limits = cellLimits(lab, facts, model, { cell, plan });
+  const limits = cellLimits(lab, { cell, model, plan, ownBytes: facts.ownBytes });
   const run = await runInLab(lab, { model: file, plan, tokens, limits });
   const checks = devices.map((device, index): DeviceCheck => {
     const readings = run.devices[index] as GroupReadings;

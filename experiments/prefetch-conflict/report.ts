@@ -1,7 +1,9 @@
+import type { Data } from 'plotly.js-dist-min';
 import { enumerate, formatBytes, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import type { Column, Table } from '../report/columns.ts';
 import type { ChartBlock, Page, Section } from '../report/page/page.ts';
-import { residencyFigure } from './figure.ts';
+import { residencyGrid } from './residency.ts';
 import type { SceneAnswer, SceneResult } from './run-scene.ts';
 
 /** What the paper says about each figure (prima.cpp A.1 and A.2). */
@@ -60,4 +62,35 @@ function chart(label: string, answer: SceneAnswer): ChartBlock {
   const note = `A token takes ${formatSeconds(seconds)}; all devices read ${formatBytes(bytes)} for it, and wait ${formatSeconds(stall)} for disks. Each layer of this device is loaded ${threeDigits(answer.loads)} times.`;
   const title = `${label}: the second device’s layers in memory, over ${answer.tokens} tokens`;
   return { kind: 'chart', title, note, variants: [{ label, figure: residencyFigure(answer) }] };
+}
+
+const TIME_STEPS = 240;
+const HEIGHT = 300;
+
+/** A heat map of residency over the counted tokens: a row per layer, the first at the top; the greener, the more is in memory. */
+function residencyFigure({ seen, from, to }: SceneAnswer): Figure {
+  const { times, rows } = residencyGrid(seen, { from, to, columns: TIME_STEPS });
+  const layout = layoutOf({ x: { title: 'seconds' }, y: { title: '' }, height: HEIGHT }, [0, to - from], []);
+  const data: Data = {
+    type: 'heatmap',
+    x: times,
+    y: rows.map((_, index) => `layer ${index + 1}`),
+    z: rows.map((row) => row.map((share) => (share === null ? null : 100 * share))),
+    zmin: 0,
+    zmax: 100,
+    colorscale: [
+      [0, '#ffffff'],
+      [1, PALETTE[2]],
+    ],
+    colorbar: { title: { text: 'in memory (%)', side: 'right' }, thickness: 12, len: 0.85 },
+    ygap: 2,
+    hovertemplate: '%{y}: %{z:.0f} % in memory at %{x:.2f} s<extra></extra>',
+  };
+  return {
+    data: [data],
+    layout: {
+      ...layout,
+      yaxis: { autorange: 'reversed', ticks: '', showgrid: false, fixedrange: true, automargin: true },
+    },
+  };
 }

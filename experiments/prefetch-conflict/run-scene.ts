@@ -41,7 +41,7 @@ export async function runScene(session: LabSession, scene: RealScene, tokens: nu
   const diskRates = cell.diskRates.map(session.diskRate);
   const plan = planOf(cell, devices, model);
   const layers = layersOf(plan, name);
-  const limits = cellLimits(lab, facts, model, { cell, plan });
+  const limits = cellLimits(lab, { cell, model, plan, ownBytes: facts.ownBytes });
   let stop: (() => Residency[]) | undefined;
   const onStart = (parts: readonly string[]): void => {
     stop = watchResidency(parts[SEEN] as string, model, layers);

@@ -47,7 +47,7 @@ test('limits are the share of the weights that each device maps, beside what its
   const cell = equalCell({ policy: 'none', rounds: 1, memoryShare: 0.5, diskRate: 3e8 });
   const plan = planOf(cell, DEVICES, MODEL);
   const { cluster } = loadClusterFile('four-small');
-  const limits = cellLimits({ cluster, devices: DEVICES }, { ownBytes: [10, 20, 30, 40] }, MODEL, { cell, plan });
+  const limits = cellLimits({ cluster, devices: DEVICES }, { cell, model: MODEL, plan, ownBytes: [10, 20, 30, 40] });
   const [head, second] = limits;
   assert.is(head?.memory, 0.5 * (8 * MODEL.layer.bytes + MODEL.output.bytes) + 10);
   assert.equal(second, { memory: 4 * MODEL.layer.bytes + 20, diskRate: 3e8, cores: cluster.devices[1]?.cpu.cores });
