@@ -11,7 +11,7 @@ export const HELM_TABLES: readonly HelmTable[] = [
   {
     table: /^Table 6\.1$/,
     title: 'Table 6.1: decoding and TTFT by machine, model and system',
-    note: 'Eager PyTorch (HELM, Accelerate, DeepSpeed) takes about as long for a block whatever its size, as long as the GPU is done with it by then: 20 to 27 tok/s for 4B, 8B and 14B, on both servers. So a block takes the longer of its dispatch and its work. HELM’s TTFT on the L40S is twice its blocks’ dispatch, of which the thesis says nothing; the baselines’ isn’t. Accelerate’s 4B on the RTX 4060 takes 108 ms beyond that dispatch, where copying the six layers that don’t fit here would take 202 ms: more of them fit there than memory as stated allows.',
+    note: 'Eager PyTorch (HELM, Accelerate, DeepSpeed) takes about as long for a block whatever its size, as long as the GPU finishes it in that time: 20 to 27 tok/s for 4B, 8B and 14B, on both servers. So a block takes the longer of its dispatch and its work. HELM’s TTFT on the L40S is twice its blocks’ dispatch, of which the thesis says nothing; the baselines’ isn’t. Accelerate’s 4B on the RTX 4060 takes 108 ms beyond that dispatch, where copying the six layers that don’t fit here would take 202 ms: more of them fit there than memory as stated allows.',
   },
   {
     table: /^Table 6\.2$/,

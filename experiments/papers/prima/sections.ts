@@ -59,11 +59,11 @@ export function policiesSection(comparisons: readonly PrimaComparison[]): Sectio
     blocks: [
       {
         kind: 'text',
-        text: 'No constant was fitted to any time. What was chosen is one policy per system, for the reason beside it; the tokens that prima.cpp’s KV cache has room for are read off Table 5. Where the paper’s own numbers decide between policies, choosing is a use of these numbers all the same: so the alternatives stand beside the choice in the tables above.',
+        text: 'No constant was fitted to any time. One policy was chosen per system, for the reason in the table below; the room of prima.cpp’s KV cache is read off Table 5. Where the paper’s own numbers decide between policies, the choice uses these numbers, so the tables above show the alternatives as well.',
       },
       {
         kind: 'text',
-        text: `"D3 larger" is ${formatBytes(LARGER_D3.middle)} of RAM for D3 instead of the 9.7 GiB that Table 3 states, the middle of ${low} to ${high} GiB: so much must there be for llama.cpp’s 45B to run at memory speed and its 60B to reload. The scheduler still sees the stated 9.7 GiB. Since it comes from these two cells, they test nothing under it.`,
+        text: `"D3 larger" is ${formatBytes(LARGER_D3.middle)} of RAM for D3 instead of the 9.7 GiB that Table 3 states, the middle of ${low} to ${high} GiB: as much as llama.cpp’s 45B needs to run at memory speed and its 60B to reload. The scheduler still sees the stated 9.7 GiB. Since it is derived from these two cells, they are no test of it.`,
       },
       {
         kind: 'text',
@@ -114,7 +114,7 @@ export function sensitivitySection(sensitivities: readonly Sensitivity[]): Secti
     blocks: [
       {
         kind: 'text',
-        text: `Columns with a target only. Each input is set to both ends of what it may be, one at a time; the answer is the one that is claimed for the system. The schedulers see the changed input, but for the RAM of D3. Why each is uncertain: ${reasons}.`,
+        text: `Columns with a target only. One input at a time is set to both ends of its range; the answer is the one claimed for the system. The schedulers see the changed input, except for the RAM of D3. Why each is uncertain: ${reasons}.`,
       },
       tableBlock({ columns, rows: sensitivities, sparse: true }),
     ],
