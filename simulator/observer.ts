@@ -30,12 +30,11 @@ interface ObserverParts {
   readonly device: string;
   readonly cache: PageCache;
   readonly weights: WeightsLayout;
-  readonly observe: ((moment: Moment) => void) | undefined;
+  readonly observe: (moment: Moment) => void;
 }
 
-/** @returns `undefined` if nobody observes the run */
-export function createObserver({ simulation, device, cache, weights, observe }: ObserverParts): Observer | undefined {
-  if (observe === undefined) return undefined;
+/** Reports moments of one device to `observe`. */
+export function createObserver({ simulation, device, cache, weights, observe }: ObserverParts): Observer {
   const residency = (): ReadonlyMap<number, number> => {
     const ranges = cache.residentRanges();
     const share = (layer: number): number => {

@@ -25,7 +25,7 @@ export interface GpuKvPages {
 }
 
 export interface GpuKvPagesCase {
-  readonly paging: KvPaging | undefined;
+  readonly paging: KvPaging;
   readonly device: Device;
   readonly model: Model;
   readonly plan: Plan;
@@ -39,7 +39,7 @@ export interface GpuKvPagesCase {
 export function gpuKvPages(parts: GpuKvPagesCase): GpuKvPages | undefined {
   const { paging, device, model, plan, stages, workload, runtime } = parts;
   const { gpu } = device;
-  if (paging === undefined || plan.kvCache !== 'host' || gpu?.api !== 'cuda') return undefined;
+  if (plan.kvCache !== 'host' || gpu?.api !== 'cuda') return undefined;
   const layers = stages
     .filter(({ processor }) => processor === 'gpu')
     .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));

@@ -111,7 +111,8 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const faults = faultsOf(memory.policy);
   const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
   const prefetcher = PREFETCHERS[policy.prefetch];
-  const observe = createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe });
+  const observe =
+    parts.observe && createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe });
   const reader = createWeightsReader({
     simulation,
     cache,

@@ -21,8 +21,15 @@ import type { SimulationResult } from '../result.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 import { createRingChips } from './ring-chip.ts';
 import { createRingDevice, prefetchWindows, type RingDevice } from './ring-device.ts';
-import { activationBytes, createPass, type Pass, type RingParts } from './ring-pass.ts';
-import { copyActivations, runOutput, runStage } from './ring-stage.ts';
+import {
+  activationBytes,
+  copyActivations,
+  createPass,
+  type Pass,
+  type RingParts,
+  runOutput,
+  runStage,
+} from './ring-pass.ts';
 import { nextWindows, type Window, windowsOf } from './windows.ts';
 
 /** Assumed: what a prefetching thread keeps in flight; Linux takes 4 MiB a call, several at a time. */
@@ -120,7 +127,7 @@ function createDevices(run: DevicesCase): RingDevice[] {
   return cluster.devices.flatMap((device, index) => {
     const own = stages.get(device.name) ?? [];
     if (own.length === 0 && device.name !== plan.output.device) return [];
-    const paged = gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
+    const paged = paging && gpuKvPages({ paging, device, model, plan, stages: own, workload, runtime });
     const deviceCosts = costs.devices[index] as DeviceCosts;
     const sizes = { device, costs, deviceCosts, model, plan, stages: own, workload };
     const nonReclaimableBytes = nonReclaimable.get(device.name) ?? 0;
