@@ -1,18 +1,18 @@
 import type { ProcessorKind } from '../hardware/device.ts';
 
-/** What time goes into. `overhead` is launch and dispatch time per layer, which only the roofline model knows. */
+/** What time goes into. `overhead` is launch and dispatch time per layer. */
 export const CAUSES = ['compute', 'memory', 'kvCopy', 'deviceCopy', 'disk', 'link', 'overhead'] as const;
 export type Cause = (typeof CAUSES)[number];
 
 /** Seconds by cause. */
 export type Seconds = Record<Cause, number>;
 
-/** One stage of the plan, or the output layer (`layers` 0). */
+/** The seconds of one stage of the plan, or of the output layer (`layers` 0). */
 export interface StageBreakdown {
   readonly device: string;
   readonly processor: ProcessorKind;
   readonly layers: number;
-  /** For people, where the number of layers alone doesn't say it: a part of every layer. */
+  /** A text for readers where the number of layers doesn't describe the stage, as with a part of every layer. */
   readonly name?: string;
   readonly output: boolean;
   readonly seconds: Readonly<Seconds>;
@@ -22,12 +22,12 @@ export interface DeviceBreakdown {
   readonly device: string;
   readonly cpuLayers: number;
   readonly gpuLayers: number;
-  /** Visits of a token. */
+  /** Windows that the device runs for a token. */
   readonly windows: number;
   readonly seconds: Readonly<Seconds>;
-  /** Bytes read from disk again for every token. */
+  /** Bytes reloaded from disk for every token. */
   readonly reloadedBytes: number;
-  /** Bytes of weights, KV cache and buffers that belong in RAM (mapped weights beyond `ramAvailable` are reloaded). */
+  /** Bytes of weights, KV cache and buffers that the plan places in RAM; mapped weights beyond `ramAvailable` are reloaded. */
   readonly ramBytes: number;
   readonly ramAvailable: number;
   readonly vramBytes: number;
@@ -36,7 +36,7 @@ export interface DeviceBreakdown {
   readonly nonReclaimableBytes: number;
 }
 
-/** Why a plan can't run: a memory that is too small for what can't be paged. */
+/** A reason why a plan can't run: a memory that is too small for what can't be reclaimed. */
 export interface Infeasibility {
   readonly device: string;
   readonly memory: 'ram' | 'vram';
@@ -45,7 +45,7 @@ export interface Infeasibility {
   readonly reason: string;
 }
 
-/** What `needs` lack on a device, bytes. */
+/** The infeasibility of a device whose `needs` take `neededBytes`. */
 export function infeasibility(
   device: string,
   memory: Infeasibility['memory'],
@@ -61,11 +61,11 @@ function gibibytes(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }
 
-/** A predicted token, taken apart. */
+/** The predicted seconds of a token by device, stage and cause. */
 export interface Breakdown {
-  /** TPOT: sum of all seconds below (prima.cpp Eq. 11, HELM Eq. 4.7). */
+  /** TPOT: the sum of `seconds` (prima.cpp Eq. 11, HELM Eq. 4.7). */
   readonly tokenSeconds: number;
-  /** Empty where the plan can run. */
+  /** Empty if the plan can run. */
   readonly infeasible: readonly Infeasibility[];
   /** By cause, over all devices. */
   readonly seconds: Readonly<Seconds>;

@@ -1,42 +1,42 @@
-/** How a GPU's part of a KV cache is cut into pages, of which the oldest leave for RAM (HELM 4.2.2). */
+/** How a GPU's part of a KV cache is divided into pages, the oldest of which are evicted to RAM (HELM 4.2.2). */
 export interface KvPaging {
-  /** Tokens of a page, in all layers. */
+  /** Tokens per page; a page covers all layers. */
   readonly pageTokens: number;
   /** The share of the GPU's pool above which the oldest page is evicted. */
   readonly watermark: number;
-  /** Slices, one layer's part of a page, that evicted pages pass through: one is attended to while the next is copied. */
+  /** Buffers for slices (one layer's part of a page) of evicted pages: one is read while the next is copied. */
   readonly passingSlices: number;
 }
 
-/** Pages and watermark: published, HELM 4.2.2. Slices: two are what its Algorithm 3 needs. */
+/** Page size and watermark: published, HELM 4.2.2. Two slices: as its Algorithm 3 needs. */
 export const HELM_PAGING: KvPaging = { pageTokens: 512, watermark: 0.8, passingSlices: 2 };
 
 export interface KvPagesCase {
   readonly paging: KvPaging;
   /** Layers on the GPU. */
   readonly layers: number;
-  /** In the context. */
+  /** Tokens in the context. */
   readonly tokens: number;
-  /** Bytes of a token in one layer, for all requests. */
+  /** Bytes of one token in one layer, for all requests. */
   readonly tokenBytes: number;
-  /** VRAM that weights leave. */
+  /** Bytes of VRAM left beside the weights. */
   readonly poolBytes: number;
 }
 
-/** Where the pages of a context are, once what has to leave has left. */
+/** Where the pages of a context are after eviction. */
 export interface KvPages {
   readonly pages: number;
-  /** In RAM, pinned; the others are on the GPU. */
+  /** Pages in RAM, pinned; the others are on the GPU. */
   readonly evicted: number;
   readonly sliceBytes: number;
-  /** Of the pages that a GPU keeps and, where some are evicted, of the slices that pass through. */
+  /** Bytes of the pages on the GPU and, if some are evicted, of the slice buffers. */
   readonly gpuBytes: number;
   readonly ramBytes: number;
 }
 
 /**
- * All pages stay where the pool has room for them below the watermark; else as many as that, at least the one that
- * tokens are written to. `gpuBytes` above `poolBytes`: even that doesn't fit.
+ * The GPU keeps as many pages as fit in the pool below the watermark, and at least the one that tokens are written to.
+ * If even that page doesn't fit, `gpuBytes` exceeds `poolBytes`.
  */
 export function kvPages({ paging, layers, tokens, tokenBytes, poolBytes }: KvPagesCase): KvPages {
   const { pageTokens, watermark, passingSlices } = paging;

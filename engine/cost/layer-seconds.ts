@@ -11,16 +11,16 @@ export interface LayerSeconds {
   readonly kvCopy: number;
   /** b′ / T: reading weights and KV cache (Eq. 14). */
   readonly memory: number;
-  /** What no product and no read explains: dispatch, and work value by value. The papers leave it out. */
+  /** Dispatch and elementwise operations, which the papers omit. */
   readonly overhead: number;
 }
 
-/** All of it, one after the other. */
+/** The sum of all causes: nothing overlaps. */
 export function totalLayerSeconds({ compute, kvCopy, memory, overhead }: LayerSeconds): number {
   return compute + kvCopy + memory + overhead;
 }
 
-/** Bytes that one layer's KV cache takes of the memory: room for all tokens that are reserved, whether they are there or not. */
+/** Bytes of memory that one layer's KV cache takes: room for the reserved context, however much of it is in use. */
 export function reservedKvBytes(model: Model, workload: Workload): number {
   const { context, reservedContext = context } = workload;
   return kvCacheBytes(model, { ...workload, context: Math.max(context, reservedContext) });

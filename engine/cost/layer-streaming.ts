@@ -3,17 +3,17 @@ import { noSeconds, type Seconds } from './breakdown.ts';
 import { type LayerSeconds, totalLayerSeconds } from './layer-seconds.ts';
 import { HOOK_SECONDS } from './runtime.ts';
 
-/** How a stage is streamed, and layers of it that the GPU has room for at once. */
+/** How a stage is streamed, and the number of its layers that the GPU buffers at once. */
 export type Streaming = NonNullable<Stage['streamed']>;
 export const STREAMING_BUFFERS: Readonly<Record<Streaming, number>> = { ahead: 2, 'in-turn': 1 };
 
 /**
- * A stage of n layers whose weights come over the host link for every token, one layer in seconds `copy`:
+ * Seconds of a stage of n layers whose weights are copied over the host link for every token, `copy` seconds per layer:
  * - `ahead`: the first copy, then each copy beside the computing c of the layer before: copy + (n − 1) max(copy, c) + c
  *   (ZeRO-Inference's prefetching, which hides what takes less than computing);
  * - `in-turn`: n (copy + hook + c), the hook being what a framework adds to move a layer.
  *
- * Copying counts as `deviceCopy` where computing waits for it.
+ * Only copying that computing waits for counts, as `deviceCopy`.
  */
 export function streamedSeconds(streamed: Streaming, layers: number, layer: LayerSeconds, copy: number): Seconds {
   const { compute, kvCopy, memory, overhead } = layer;

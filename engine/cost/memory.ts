@@ -1,30 +1,31 @@
 import type { ProcessorKind } from '../hardware/device.ts';
+import type { Model } from '../model/model.ts';
 import type { Plan, Stage } from '../plan/plan.ts';
 import type { Release } from '../plan/weights-policy.ts';
 import { STREAMING_BUFFERS } from './layer-streaming.ts';
 import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
 
-/** What one device holds and does for a token, over all its windows. */
+/** What one device holds, and how it manages its weights, over all its windows. */
 export interface DeviceLoad {
   /** l_m^gpu and l_m − l_m^gpu */
   readonly gpuLayers: number;
   readonly cpuLayers: number;
-  /** The device is the head: it looks up the token, and runs the output layer here. */
+  /** The processor of the output layer on the head, which also looks up the token; `undefined` on other devices. */
   readonly output: 'cpu' | 'gpu' | undefined;
   readonly prefetches: boolean;
-  /** What becomes of a window after its turn, and the bytes of weights that stay for good; the OS decides unless given. */
+  /** What happens to a window after it has run, and bytes of pinned weights; left to the operating system by default. */
   readonly release?: Release;
   readonly pinnedBytes?: number;
-  /** The KV cache of GPU layers lies in RAM (HELM's offload). */
+  /** Whether the KV cache of GPU layers lies in RAM (HELM's offload). */
   readonly kvInRam: boolean;
-  /** Of that offload where it is paged: bytes of pages on the GPU, and in RAM. */
+  /** Bytes of KV pages on the GPU and in RAM, if that offload is paged. */
   readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
-  /** GPU layers whose weights lie in RAM, and layers that the GPU has room for at once to copy them to. */
+  /** GPU layers whose weights lie in RAM, and the number of layers that the GPU buffers at once. */
   readonly streamed?: { readonly layers: number; readonly buffers: number };
 }
 
-/** What stages of one device hold under a plan, without what its weights policy says. */
+/** The load of one device's stages, without its weights policy. */
 export function loadOfStages(
   { kvCache }: Pick<Plan, 'kvCache'>,
   stages: readonly Stage[],
@@ -42,7 +43,7 @@ export function loadOfStages(
   return { cpuLayers: layers.cpu, gpuLayers: layers.gpu, output, prefetches: false, kvInRam, streamed };
 }
 
-/** Memory that a load takes, and what is reloaded for lack of it; bytes. */
+/** Bytes of memory that a load takes, and bytes that are reloaded because memory is short. */
 export interface DeviceMemoryUse {
   readonly ram: number;
   readonly vram: number;
@@ -51,7 +52,7 @@ export interface DeviceMemoryUse {
   readonly reloaded: number;
 }
 
-/** RAM, VRAM and reloads of a load (prima.cpp Eqs. 15–17, 33–35). */
+/** The memory use of a load (prima.cpp Eqs. 15–17, 33–35). */
 export function memoryUse(
   costs: RingCosts,
   device: DeviceCosts,
@@ -66,7 +67,7 @@ export function memoryUse(
   return { ram, vram: vramBytes(costs, device, load), nonReclaimable: fixed + keeps, reloaded };
 }
 
-/** Bytes of weights read for every token: all but the pinned ones where a window is given back, else what is reclaimed. */
+/** Bytes of weights read for every token: all but the pinned ones if windows are released, else those reclaimed. */
 export function loadedBytes(
   device: DeviceCosts,
   load: DeviceLoad,
@@ -79,7 +80,7 @@ export function loadedBytes(
   return reloadedBytes(weights + fixed, weights, device.available, device.kind, policy, load.prefetches);
 }
 
-/** b_lio: mapped weights in RAM: layers, the head's row of the embedding, and its output layer. */
+/** b_lio: bytes of mapped weights in RAM: layers, and on the head a row of the embedding and the output layer. */
 export function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
   const layers = load.cpuLayers + (device.unified ? load.gpuLayers : 0);
   if (load.output === undefined) return layers * costs.layerBytes;
@@ -88,8 +89,8 @@ export function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceL
 }
 
 /**
- * Bytes of RAM that can't be reclaimed whatever is pinned: KV cache, buffers, and weights that are streamed to a GPU.
- * @param costs a layer's weights and its KV cache, bytes
+ * Bytes of RAM that can't be reclaimed even if no weights are pinned: KV cache, buffers, and weights streamed to a GPU.
+ * @param costs bytes of a layer's weights and of its KV cache
  */
 export function fixedBytes(
   costs: Pick<RingCosts, 'layerBytes' | 'kvBytes'>,
@@ -102,7 +103,10 @@ export function fixedBytes(
   return layers * costs.kvBytes + pages + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
 }
 
-/** GPU layers, or room for those that are streamed, with their KV cache, and the output layer there; Eq. 35 reserves b_o on every Metal head. */
+/**
+ * Bytes of VRAM: GPU layers (buffers only for streamed ones), their KV cache, and the output layer if it is there. Eq. 35
+ * reserves b_o on every Metal head.
+ */
 export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
   const { gpuLayers, streamed } = load;
   const held =
@@ -113,7 +117,7 @@ export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoa
   return reserved ? layers + costs.outputBytes : layers;
 }
 
-/** Disk seconds: the reloads, at least the head's row of the embedding (Eqs. 15–17). */
+/** Disk seconds for a token: the reloaded bytes, and on the head at least a row of the embedding (Eqs. 15–17). */
 export function diskSeconds(costs: RingCosts, device: DeviceCosts, load: DeviceLoad, reloaded: number): number {
   const lookup = load.output === undefined ? 0 : costs.embeddingRowBytes;
   return Math.max(reloaded, lookup) / device.reloadRate;
@@ -138,4 +142,15 @@ export function gpuLayerRoom(
   const estimate = Math.max(0, Math.floor((device.gpuRoom - reserved) / (layer * rounds)));
   if (fits(estimate + 1)) return estimate + 1;
   return fits(estimate) ? estimate : Math.max(0, estimate - 1);
+}
+
+/** Bytes of weights that a plan keeps on a device's GPU; a tied matrix counts once if embedding and output are there. */
+export function gpuWeightBytes(plan: Plan, model: Model, device: string): number {
+  const onGpu = (place: { readonly device: string; readonly processor: string }): boolean =>
+    place.device === device && place.processor === 'gpu';
+  const layers = plan.stages.filter(onGpu).reduce((sum, { from, to }) => sum + to - from, 0);
+  const output = onGpu(plan.output) ? model.output.bytes : 0;
+  const shared = model.tiedEmbeddings && output > 0;
+  const embedding = onGpu(plan.embedding) && !shared ? model.embedding.bytes : 0;
+  return layers * model.layer.bytes + embedding + output;
 }

@@ -6,22 +6,21 @@ import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
 import { createSocPredictor } from './chip/predict-chip.ts';
-import { createTensorPredictor } from './predict-tensor.ts';
 import { createRingPredictor, type RingPredictionOptions } from './ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './split.ts';
+import { createTensorPredictor } from './tensor-parallel.ts';
 
 interface PredictedPlan {
   readonly plan: Plan;
-  /** What the devices really have; a scheduler plans on its belief, which may differ. */
+  /** The real devices; a scheduler plans on its belief, which may differ. */
   readonly truth: Cluster;
   readonly model: Model;
   readonly workload: Workload;
 }
 
 /**
- * `ring`: prima.cpp's formulas, any plan, and their like for tensor parallelism, layer
- * streaming and chips with an NPU; `roofline`: HELM's,
- * plans on one device that do neither. Each takes its own options.
+ * `ring`: prima.cpp's formulas, extended to tensor parallelism, layer streaming and chips with an NPU, for every kind of
+ * plan. `roofline`: HELM's formulas, for plans without those. Each has its own options.
  */
 export type Prediction = PredictedPlan &
   (
@@ -30,8 +29,8 @@ export type Prediction = PredictedPlan &
   );
 
 /**
- * The predicted TPOT of a plan, taken apart.
- * @throws InputError if the plan doesn't fit cluster and model, or is none that the formulas or the phase are for
+ * The predicted TPOT of a plan, broken down.
+ * @throws InputError if the plan doesn't fit cluster and model, or the formulas don't cover it or the phase
  */
 export function predict(prediction: Prediction): Breakdown {
   const { plan, truth, model, workload } = prediction;

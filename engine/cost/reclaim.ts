@@ -1,11 +1,11 @@
 import type { DeviceKind } from '../hardware/device.ts';
 
 /**
- * What the OS does with mapped weights when they exceed the memory there is:
+ * What the operating system does with mapped weights that exceed the available memory:
  * - `overflow`: it keeps what fits and reloads the rest (prima.cpp Eqs. 15, 17);
- * - `lru`: reading layers in a cycle, it drops each one just before its turn, so everything is reloaded;
- * - `double`: as `lru`, and a device that prefetches loads everything twice (prefetch-release, prima.cpp A.1).
- * macOS with Metal keeps everything or drops everything, under each of them (Eq. 16).
+ * - `lru`: layers are read in a cycle and each is dropped just before it is needed, so everything is reloaded;
+ * - `double`: like `lru`, and a device that prefetches loads everything twice (prefetch-release, prima.cpp A.1).
+ * Under every policy, macOS with Metal keeps or drops all weights together (Eq. 16).
  */
 export const RECLAIM_POLICIES = ['overflow', 'lru', 'double'] as const;
 export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
@@ -13,19 +13,19 @@ export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number];
 /** Page tables per mapped byte, which count against the memory: 6 MiB per GiB, measured on Linux 6.18. */
 export const PAGE_TABLES = 6 / 1024;
 
-/** What a prefetching thread has under way: two pieces of 4 MiB (native/memory), bytes. */
+/** Bytes that a prefetching thread is reading at a time: two pieces of 4 MiB (native/memory). */
 const READ_AHEAD_BYTES = 2 ** 23;
 
-/** Bytes of `memory` that are left for `mapped` bytes of weights, beside their page tables and what is being read. */
+/** Bytes of `memory` available to `mapped` bytes of weights beside their page tables and reads in progress. */
 export function roomForWeights(memory: number, mapped: number): number {
   return Math.max(0, memory - PAGE_TABLES * mapped - READ_AHEAD_BYTES);
 }
 
 /**
- * Bytes of weights that a device reads from its disk again for every token (prima.cpp Eqs. 15–17).
- * @param needed weights, KV cache and buffers that belong in RAM, bytes
- * @param weights the part of them that is mapped weights and can be reclaimed
- * @param available bytes there are
+ * Bytes of weights that a device reloads from its disk for every token (prima.cpp Eqs. 15–17).
+ * @param needed bytes of weights, KV cache and buffers in RAM
+ * @param weights the part of `needed` that is mapped weights and can be reclaimed
+ * @param available bytes of RAM that the model may use
  */
 export function reloadedBytes(
   needed: number,

@@ -23,7 +23,7 @@ import {
 } from './layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
-/** The numbers of one device that a ring's time is made of; seconds and bytes. */
+/** The coefficients of one device in a ring's time; seconds and bytes. */
 export interface DeviceCosts {
   readonly name: string;
   readonly kind: DeviceKind;
@@ -40,7 +40,7 @@ export interface DeviceCosts {
   readonly outputOnGpu: LayerSeconds | undefined;
   readonly outputOnCpuTotal: number;
   readonly outputOnGpuTotal: number;
-  /** CPU and GPU layers count against the same memory. */
+  /** Whether CPU and GPU layers count against the same memory. */
   readonly unified: boolean;
   /** Bytes for weights, KV cache and buffers in RAM: d^avail, with Android's d^swapout, or d_metal^avail. */
   readonly available: number;
@@ -52,7 +52,7 @@ export interface DeviceCosts {
   readonly reloadRate: number;
 }
 
-/** Everything that the time of a ring depends on: prima.cpp's Appendix A.3, evaluated once for cluster and model. */
+/** The coefficients of a ring's time (prima.cpp Appendix A.3), evaluated once for a cluster, model and workload. */
 export interface RingCosts {
   /** L */
   readonly layers: number;
@@ -66,7 +66,7 @@ export interface RingCosts {
   readonly devices: readonly DeviceCosts[];
   /** Seconds to hand 4e bytes from one device to another (t_m^comm, Eq. 19). */
   readonly hop: (from: number, to: number) => number;
-  /** The hop of all pairs alike, or undefined where pairs have links of their own. */
+  /** Seconds of a hop if all pairs of devices have the same link, else `undefined`. */
   readonly uniformHop: number | undefined;
 }
 
@@ -91,8 +91,8 @@ export function createRingCosts(
 }
 
 /**
- * The same for a prompt's tokens, which go around the ring together: layers do the work of all, links carry the hidden
- * states of all, and the output layer runs for the last. The KV cache holds the prompt.
+ * The coefficients for a prompt, whose tokens go around the ring together: layers process all of them, links carry all
+ * hidden states, and the output layer runs for the last token only. The KV cache holds the prompt.
  */
 export function createPrefillCosts(
   cluster: Cluster,

@@ -2,9 +2,7 @@ import type { Cluster } from '../hardware/cluster.ts';
 import { transferSeconds } from '../hardware/device.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
-import { chipPartitions } from '../plan/chip-partitions.ts';
-import { gpuWeightBytes } from '../plan/gpu-weight-bytes.ts';
-import type { FittedPlan, Plan, Stage } from '../plan/plan.ts';
+import { chipPartitions, type FittedPlan, type Plan, type Stage } from '../plan/plan.ts';
 import { relaysOf, stopsBetween } from '../plan/relays.ts';
 import { NO_WEIGHTS_POLICY, pinnedBytesOf } from '../plan/weights-policy.ts';
 import {
@@ -22,7 +20,7 @@ import { fitWeights } from './fit-weights.ts';
 import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
-import { type DeviceLoad, diskSeconds, memoryUse } from './memory.ts';
+import { type DeviceLoad, diskSeconds, gpuWeightBytes, memoryUse } from './memory.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
@@ -40,7 +38,7 @@ export interface RingPredictionOptions {
   readonly phase?: 'decode' | 'prefill';
 }
 
-/** A device's part of a plan while it is summed up. */
+/** Running sums of a device's part of a plan. */
 interface Tally {
   readonly index: number;
   readonly costs: DeviceCosts;
@@ -48,11 +46,11 @@ interface Tally {
   cpuLayers: number;
   gpuLayers: number;
   windows: number;
-  /** Of the GPU layers. */
+  /** The GPU layers that are streamed, and the number buffered at once. */
   streamed: { layers: number; buffers: number };
 }
 
-/** The devices that a plan names, in the order in which it does. */
+/** The tallies of a plan's devices, in the order in which the plan names them. */
 class Tallies {
   private readonly byName = new Map<string, Tally>();
 
@@ -114,12 +112,12 @@ export function createRingPredictor(
 
 interface PredictedPages extends KvPages {
   readonly poolBytes: number;
-  /** For a slice to come back. */
+  /** Seconds to copy a slice back to the GPU. */
   readonly sliceSeconds: number;
 }
 
 interface PredictionParts {
-  /** Of the devices, by name; and their names, in ring order. */
+  /** Index of each device by name, and the names in ring order. */
   readonly indices: ReadonlyMap<string, number>;
   readonly ring: readonly string[];
   readonly reclaim: ReclaimPolicy;
@@ -243,7 +241,7 @@ function hopSeconds({ plan, parts: { indices, ring }, costs }: RingWalk, from: s
 }
 
 /**
- * Copies to and from the GPU once per window, and the hop that hands a window's result on (Eqs. 13, 19). The last
+ * Adds the copies to and from the GPU once per window, and the hop that sends a window's result on (Eqs. 13, 19). The last
  * window's result goes to the head; a head without layers passes every round's result on. Where a plan made by hand
  * starts elsewhere than on a head that holds layers, the embedded token has to get there. Relays' hops count with the
  * stage whose result they hand on.
@@ -269,7 +267,7 @@ function addWindows(walk: RingWalk): void {
   if (headHoldsLayers) output.seconds.link += hopSeconds(walk, head.costs.name, first); // 0 where the head is first
 }
 
-/** Disk time belongs to the stages whose layers are mapped, in proportion, or to the output for the head's lookup. */
+/** Divides disk time among the stages whose layers are mapped, by layers; the head's lookup counts with the output. */
 function spreadDisk(
   device: DeviceCosts,
   load: DeviceLoad,
@@ -289,7 +287,7 @@ function spreadDisk(
   }
 }
 
-/** Every evicted page comes back for every layer: summed up here, though copies run beside computing. */
+/** Adds the copies of all evicted pages, once per layer, without overlap with computing. */
 function addPageCopies(
   device: DeviceCosts,
   { evicted, sliceSeconds }: PredictedPages,

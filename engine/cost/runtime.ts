@@ -1,7 +1,7 @@
 import type { Shape } from '../model/architecture.ts';
 import type { TensorPartition } from '../plan/tensor-partition.ts';
 
-/** What the running program adds to the weights: sizes that the formulas take as given. */
+/** Sizes that depend on the running program and that the formulas take as given. */
 export interface Runtime {
   /** c^cpu, c^gpu: compute buffers, bytes (prima.cpp Table 6). */
   readonly cpuBufferBytes: number;
@@ -32,7 +32,7 @@ export const DEFAULT_RUNTIME: Runtime = {
  */
 export const HOOK_SECONDS = 1.2e-3;
 
-/** Tokens of a prompt that llama.cpp computes at once unless told otherwise (n_ubatch); its buffers are sized for them. */
+/** Prompt tokens that llama.cpp computes at once by default (n_ubatch), which determine the size of its buffers. */
 const PHYSICAL_BATCH = 512;
 /** Activations are F32. */
 const VALUE_BYTES = 4;

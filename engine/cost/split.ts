@@ -41,10 +41,11 @@ export interface SplitPredictionOptions extends RooflineOptions {
 /**
  * A predictor of TPOT by HELM's roofline formulas (Eqs. 4.7–4.16) for plans on the CPU and GPU of one device, in any
  * order, or, which the thesis leaves to future work (7.1), of several in one round: T_plan is then the sum over all
- * processors, the copies between memories and the links between devices. Plans must be valid (validatePlan). Copies over PCIe count with the stage that waits for them. Infeasible are
- * plans whose GPU part exceeds the VRAM (Eq. 4.16), and, which the thesis leaves out, those whose CPU part exceeds the
- * RAM: HELM reads no weights from disk.
- * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan of several rounds, and for stages that are cut or streamed
+ * processors, the copies between memories and the links between devices. Plans must be valid (validatePlan). Copies over
+ * PCIe count with the stage that waits for them. A plan is infeasible if its GPU part exceeds the VRAM (Eq. 4.16), or its
+ * CPU part the RAM, which the thesis omits: HELM reads no weights from disk.
+ * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan of several rounds, and for stages
+ *   that are cut or streamed
  */
 export function createSplitPredictor(
   cluster: Cluster,

@@ -1,8 +1,153 @@
-import type { Cluster } from '../hardware/cluster.ts';
-import { deviceIndex } from '../hardware/cluster.ts';
+import { type Cluster, deviceIndex } from '../hardware/cluster.ts';
+import type { Device } from '../hardware/device.ts';
 import type { Model } from '../model/model.ts';
+import type { Workload } from '../model/workload.ts';
 import type { TensorParallelPlan } from '../plan/plan.ts';
+import {
+  addSeconds,
+  type Breakdown,
+  type DeviceBreakdown,
+  infeasibility,
+  noSeconds,
+  type Seconds,
+  totalSeconds,
+} from './breakdown.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
+import { createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
+import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
+
+export interface TensorPredictionOptions {
+  readonly runtime?: Runtime;
+}
+
+/**
+ * A predictor of TPOT for plans that cut tensors. The root looks up the token and sends the hidden state e to all; then
+ * part after part, two for every layer, each device works on its share from when it has all that the part before gave:
+ *
+ *   start(p + 1, j) = max over i of start(p, i) + seconds(i) + delay(i, j)
+ *
+ * where delay is a message of e between the two (`exchange`), or two, over the root (`star`); the root runs the output
+ * layer on the last sum. With more than two equal devices, a part in t and a message in c, that is c + 2L (t + c) for an
+ * exchange and 2L (t + 2c) for a star. Messages don't contend: that is for the simulator to say.
+ *
+ * The seconds of devices and stages are those of the critical path, so that they add up to the token: a device that the
+ * others never wait for has none. Nothing is read from disk: a device whose part exceeds its memory can't run it.
+ */
+export function createTensorPredictor(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  { runtime = DEFAULT_RUNTIME }: TensorPredictionOptions = {},
+): (plan: TensorParallelPlan) => Breakdown {
+  const costs = createRingCosts(cluster, model, workload, runtime);
+  return (plan) => {
+    const members = cutDevices(plan, cluster).map((cut): Member => {
+      const { cpu, memory } = cluster.devices[cut.index] as Device;
+      const device = costs.devices[cut.index] as DeviceCosts;
+      const part = { ...noSeconds(), ...partSeconds(device.cpu, cut.share, cpu.kvCopyLatency) };
+      const available = device.kind === 'android' ? device.available : memory.available;
+      return { ...cut, device, part, available, seconds: noSeconds() };
+    });
+    addCriticalPath(members, costs, plan.allReduce);
+    return breakdown(plan, members, costs, { model, runtime });
+  };
+}
+
+interface Member extends CutDevice {
+  readonly device: DeviceCosts;
+  /** Of one part. */
+  readonly part: Seconds;
+  /** Bytes of RAM. */
+  readonly available: number;
+  /** On the critical path. */
+  readonly seconds: Seconds;
+}
+
+/** Walks forward for the start of every part on every device, then back along what each waited for. */
+function addCriticalPath(members: readonly Member[], costs: RingCosts, allReduce: 'exchange' | 'star'): void {
+  const root = members.findIndex(({ isRoot }) => isRoot);
+  const hop = (from: number, to: number): number =>
+    costs.hop((members[from] as Member).index, (members[to] as Member).index);
+  const delay = (from: number, to: number): number =>
+    allReduce === 'exchange' ? hop(from, to) : hop(from, root) + hop(root, to);
+  const work = members.map(({ part }) => totalSeconds(part));
+  let starts = members.map((_, member) => hop(root, member));
+  const lastOf: number[][] = [];
+  const parts = PARTS_PER_LAYER * costs.layers;
+  for (let part = 0; part < parts; part++) {
+    const from = members.map((_, to) => latest(members, (member) => arrival(member, to)));
+    lastOf.push(from);
+    starts = from.map((member, to) => arrival(member, to));
+  }
+  let at = root;
+  for (const from of lastOf.toReversed()) {
+    const member = from[at] as number;
+    const { seconds, part } = members[member] as Member;
+    addSeconds(seconds, part);
+    seconds.link += delay(member, at);
+    at = member;
+  }
+  (members[root] as Member).seconds.link += hop(root, at);
+
+  function arrival(from: number, to: number): number {
+    return (starts[from] as number) + (work[from] as number) + delay(from, to);
+  }
+}
+
+/** The first of those with the greatest value. */
+function latest<Item>(items: readonly Item[], value: (index: number) => number): number {
+  return items.reduce((best, _, index) => (value(index) > value(best) ? index : best), 0);
+}
+
+function breakdown(
+  plan: TensorParallelPlan,
+  members: readonly Member[],
+  costs: RingCosts,
+  { model, runtime }: { readonly model: Model; readonly runtime: Runtime },
+): Breakdown {
+  const { layers } = model;
+  const root = members.find(({ isRoot }) => isRoot) as Member;
+  const stages = members.map(({ name, share, seconds }) => ({
+    device: name,
+    processor: 'cpu' as const,
+    layers: layers * share,
+    name: `${Number((100 * share).toPrecision(3))} % of layers 0–${layers - 1}`,
+    output: false,
+    seconds: { ...seconds },
+  }));
+  const output = { ...noSeconds(), ...root.device.outputOnCpu };
+  addSeconds(root.seconds, output);
+  const devices = members.map((member): DeviceBreakdown => {
+    const bytes = cutBytes(member, model, { kvBytes: costs.kvBytes, cpuBufferBytes: runtime.cpuBufferBytes });
+    return {
+      device: member.name,
+      cpuLayers: layers * member.share,
+      gpuLayers: 0,
+      windows: 1,
+      seconds: member.seconds,
+      reloadedBytes: 0,
+      ramBytes: bytes,
+      ramAvailable: member.available,
+      vramBytes: 0,
+      vramAvailable: member.device.gpuRoom,
+      nonReclaimableBytes: bytes,
+    };
+  });
+  const seconds = noSeconds();
+  for (const device of devices) addSeconds(seconds, device.seconds);
+  const infeasible = devices.flatMap(({ device, ramBytes, ramAvailable }) => {
+    if (ramBytes <= ramAvailable) return [];
+    return [infeasibility(device, 'ram', 'parts of the weights, KV cache and buffers', ramBytes, ramAvailable)];
+  });
+  return {
+    tokenSeconds: totalSeconds(seconds),
+    infeasible,
+    seconds,
+    devices,
+    stages: [...stages, { ...plan.output, layers: 0, output: true, seconds: output }],
+    reloadedBytes: 0,
+  };
+}
 
 /** A layer's attention and its feed-forward part: each ends in an all-reduce (Megatron-LM 3; dllama). */
 export const PARTS_PER_LAYER = 2;
@@ -10,7 +155,7 @@ export const PARTS_PER_LAYER = 2;
 /** A device that holds its share of every tensor. */
 export interface CutDevice {
   readonly name: string;
-  /** In the cluster. */
+  /** Index in the cluster. */
   readonly index: number;
   readonly share: number;
   readonly isRoot: boolean;
@@ -41,7 +186,7 @@ export function partSeconds(layer: LayerSeconds, share: number, kvCopyLatency: n
   };
 }
 
-/** Bytes in the memory of a device: its share of layers and KV cache, buffers, and at the root the outer layers whole. */
+/** Bytes of RAM that a device needs: its share of layers and KV cache, buffers, and on the root embedding and output. */
 export function cutBytes(
   { share, isRoot }: CutDevice,
   model: Model,

@@ -1,7 +1,7 @@
 import { createPlan } from './create-plan.ts';
 import type { Plan, Stage } from './plan.ts';
 
-/** The same plan, asking for its layers one by one: what is in memory can be looked at after each. */
+/** The same plan with a stage for each layer, so that a trace shows memory after each layer. */
 export function layerByLayer(plan: Plan): Plan {
   const whole: readonly Stage[] = plan.stages;
   const stages = whole.flatMap((stage) =>

@@ -1,9 +1,10 @@
 import { InputError } from '../input/input-error.ts';
 import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
+import { LAYER_OPERATORS, OPERATORS } from '../model/operators.ts';
 import { createPlan, type PlanParts } from './create-plan.ts';
-import { readPartition } from './parse-partition.ts';
 import { type Cut, type OutputPlace, PLAN_KINDS, type Place, type Plan } from './plan.ts';
+import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from './tensor-partition.ts';
 import { PREFETCHES, RELEASES, type WeightsPolicy } from './weights-policy.ts';
 
 const PROCESSORS = ['cpu', 'gpu'] as const;
@@ -82,4 +83,33 @@ function readWeights(weights: Fields, name: string): WeightsPolicy {
     release === 'pinned' ? { prefetch, release, pinned: fields.amountOr('pinned', 'fit') } : { prefetch, release };
   fields.end();
   return policy;
+}
+
+/** Reads the `partition` of a stage; only its form is checked. @throws InputError with file and place */
+function readPartition(fields: Fields): TensorPartition {
+  const partition: TensorPartition = {
+    synchronisation: fields.oneOf('synchronisation', SYNCHRONISATIONS),
+    graphs: fields.optionalOneOf('graphs', ['prepared', 'online']) ?? 'prepared',
+    promptTokens: fields.amount('promptTokens'),
+    prefill: readOperatorCuts(fields.object('prefill'), LAYER_OPERATORS),
+    decode: readOperatorCuts(fields.object('decode'), OPERATORS),
+  };
+  fields.end();
+  return partition;
+}
+
+function readOperatorCuts<Name extends string>(fields: Fields, names: readonly Name[]): Record<Name, OperatorCut> {
+  const cuts = Object.fromEntries(names.map((name) => [name, readOperatorCut(fields.object(name))]));
+  fields.end();
+  return cuts as Record<Name, OperatorCut>;
+}
+
+function readOperatorCut(fields: Fields): OperatorCut {
+  const npuRows = fields.amount('npuRows');
+  const cut = {
+    npuRows,
+    npuLengths: npuRows === 0 && !fields.keys().includes('npuLengths') ? [] : fields.counts('npuLengths'),
+  };
+  fields.end();
+  return cut;
 }

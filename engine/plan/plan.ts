@@ -138,3 +138,11 @@ export function planShares(plan: Plan): Share[] {
 function partsOf(stage: Stage | CutStage): readonly Cut[] {
   return 'cut' in stage ? stage.cut : [{ device: stage.device, share: 1 }];
 }
+
+/** How each chip of a valid plan cuts its operators between GPU and NPU, by device; empty if none does. */
+export function chipPartitions({ stages, output }: Plan): ReadonlyMap<string, TensorPartition> {
+  const partitions = new Map<string, TensorPartition>();
+  for (const { device, partition } of stages) if (partition !== undefined) partitions.set(device, partition);
+  if (output.partition !== undefined) partitions.set(output.device, output.partition);
+  return partitions;
+}

@@ -3,8 +3,8 @@ import { createPlan } from './create-plan.ts';
 import type { Plan, Stage } from './plan.ts';
 import type { Prefetch } from './weights-policy.ts';
 
-/** A device's window in every round: `layers` of them (w), of which the last `gpuLayers` (n) run on the GPU. */
-export interface Window {
+/** The size of a device's window, the same in every round: `layers` (w), of which the last `gpuLayers` (n) run on the GPU. */
+export interface WindowSize {
   readonly device: string;
   readonly layers: number;
   readonly gpuLayers: number;
@@ -14,10 +14,10 @@ interface RingPlanParts {
   readonly scheduler: string;
   readonly head: string;
   readonly rounds: number;
-  /** In ring order; windows without layers are left out of the plan. */
-  readonly windows: readonly Window[];
+  /** In ring order; windows without layers are omitted from the plan. */
+  readonly windows: readonly WindowSize[];
   readonly outputProcessor?: ProcessorKind;
-  /** What every device does ahead of its windows; all leave the release to their operating systems. */
+  /** How every device prefetches its windows; all leave releasing to their operating systems. */
   readonly prefetch?: Prefetch;
 }
 
@@ -54,7 +54,7 @@ export function ringPlan({
   });
 }
 
-/** A single device has no ring to go around: its rounds are one. */
+/** Stages of a single device, whose rounds are merged into one, since there is no ring to go around. */
 function mergeRounds(stages: readonly Stage[]): Stage[] {
   const total = (processor: ProcessorKind): number =>
     stages.filter((stage) => stage.processor === processor).reduce((sum, stage) => sum + stage.to - stage.from, 0);

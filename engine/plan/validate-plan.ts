@@ -1,8 +1,7 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type Place, type Plan, planShares, type RingPlan, type Stage } from './plan.ts';
-import { validateCut } from './validate-cut.ts';
+import { type Place, type Plan, planShares, type RingPlan, type Stage, type TensorParallelPlan } from './plan.ts';
 import { validatePartition } from './validate-partition.ts';
 
 /**
@@ -93,4 +92,38 @@ function checkRelays({ relays = [], stages, embedding }: RingPlan, names: readon
       throw new InputError(where, `"${relay}" has work of its own; a relay holds no layers and isn't the head`);
     }
   }
+}
+
+/** Sums of shares such as ten times 0.1 are off by a few units in the last place. */
+const TOLERANCE = 1e-9;
+
+/**
+ * Checks what a plan says about cut tensors: all layers on CPUs, cut among devices, once each, the root among them, with
+ * shares that add up to 1; nothing that tensor parallelism has no use for.
+ * @throws InputError that says which part is wrong and what it should be
+ */
+function validateCut(plan: TensorParallelPlan, where: string): void {
+  const { cut, device, processor } = plan.stages[0];
+  const fail = (part: string, problem: string): never => {
+    throw new InputError(`${where}: ${part}`, problem);
+  };
+  const place = 'stages[0]';
+  if (processor !== 'cpu') fail(`${place}.processor`, 'is "gpu"; tensors are cut among CPUs: use "cpu"');
+  for (const [other, { share }] of cut.entries()) {
+    if (!(share > 0))
+      fail(`${place}.cut[${other}].share`, `is ${share}; give a share above 0, or leave the device out`);
+  }
+  const devices = cut.map((part) => part.device);
+  const twice = devices.find((name, other) => devices.indexOf(name) !== other);
+  if (twice !== undefined) fail(`${place}.cut`, `"${twice}" occurs twice; give it one share`);
+  if (!devices.includes(device)) fail(`${place}.cut`, `lacks the stage's own device "${device}"; give it a share`);
+  const sum = cut.reduce((total, { share }) => total + share, 0);
+  if (Math.abs(sum - 1) > TOLERANCE) fail(`${place}.cut`, `shares add up to ${sum}, not 1`);
+  if (device !== plan.embedding.device) {
+    fail(`${place}.device`, `is "${device}"; the head "${plan.embedding.device}" is the root of a cut`);
+  }
+  if (plan.output.processor !== 'cpu') fail('output.processor', 'is "gpu"; beside cut tensors use "cpu"');
+  if (plan.kvCache !== 'with-layers')
+    fail('kvCache', 'is "host"; the KV cache is cut with its layers: use "with-layers"');
+  if (Object.keys(plan.weights).length > 0) fail('weights', 'cut tensors stay in memory; remove all policies');
 }

@@ -9,7 +9,7 @@ export interface Window {
   readonly stages: readonly Stage[];
 }
 
-/** The windows of a plan, in the order in which a token visits them: stages of one device that follow each other are one. */
+/** A plan's windows in the order in which a token visits them: consecutive stages of one device form a window. */
 export function windowsOf({ stages }: Pick<Plan, 'stages'>): Window[] {
   const windows: { device: string; from: number; to: number; stages: Stage[] }[] = [];
   for (const stage of stages) {
@@ -20,4 +20,15 @@ export function windowsOf({ stages }: Pick<Plan, 'stages'>): Window[] {
     } else windows.push({ device: stage.device, from: stage.from, to: stage.to, stages: [stage] });
   }
   return windows;
+}
+
+/** The stages of each device that has any, in the plan's order. */
+export function stagesByDevice({ stages }: Plan): ReadonlyMap<string, readonly Stage[]> {
+  const byDevice = new Map<string, Stage[]>();
+  for (const stage of stages) {
+    const own = byDevice.get(stage.device);
+    if (own === undefined) byDevice.set(stage.device, [stage]);
+    else own.push(stage);
+  }
+  return byDevice;
 }

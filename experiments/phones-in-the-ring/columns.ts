@@ -1,6 +1,6 @@
 import type { Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorName, operatorShapes } from '../../engine/model/operators.ts';
-import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
+import { chipPartitions } from '../../engine/plan/plan.ts';
 import { cutKind, type OperatorCut } from '../../engine/plan/tensor-partition.ts';
 import { formatSeconds } from '../../engine/terminal/format.ts';
 import type { Column, Table } from '../report/columns.ts';

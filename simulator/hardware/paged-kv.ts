@@ -1,9 +1,9 @@
 import { type KvPages, type KvPaging, kvPages } from '../../engine/cost/kv-pages.ts';
+import { gpuWeightBytes } from '../../engine/cost/memory.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Device, type Link, transferSeconds } from '../../engine/hardware/device.ts';
 import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
-import { gpuWeightBytes } from '../../engine/plan/gpu-weight-bytes.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import type { Steps } from '../event-loop/effect.ts';

@@ -1,12 +1,11 @@
-import { checkPromptLength } from '../../engine/cost/check-prompt-length.ts';
+import { checkPromptLength } from '../../engine/cost/chip/phase.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { deviceIndex } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { socDevice } from '../../engine/hardware/soc.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
-import { chipPartitions } from '../../engine/plan/chip-partitions.ts';
-import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import { chipPartitions, type Plan, type Stage } from '../../engine/plan/plan.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { hold } from '../event-loop/hold.ts';
 import { pageFaults } from '../hardware/page-faults.ts';

@@ -1,4 +1,4 @@
-import { checkPromptLength } from '../../engine/cost/check-prompt-length.ts';
+import { checkPromptLength } from '../../engine/cost/chip/phase.ts';
 import { createSocPredictor, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import { kvBytesPerToken } from '../../engine/model/model.ts';

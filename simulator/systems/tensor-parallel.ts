@@ -5,10 +5,10 @@ import {
   prefillLayerSeconds,
   reservedKvBytes,
 } from '../../engine/cost/layer-seconds.ts';
-import { createTensorPredictor } from '../../engine/cost/predict-tensor.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import {
   type CutDevice,
+  createTensorPredictor,
   cutBytes,
   cutDevices,
   PARTS_PER_LAYER,

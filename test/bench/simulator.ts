@@ -4,7 +4,7 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { ringPlan, type Window } from '../../engine/plan/ring-plan.ts';
+import { ringPlan, type WindowSize } from '../../engine/plan/ring-plan.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { summarise } from './measure.ts';
 import type { Result } from './planner.ts';
@@ -34,7 +34,7 @@ function homeCases(): { name: string; one: Case }[] {
     D2: [24, 12],
   };
   return [1, 2, 4].map((rounds) => {
-    const windows = Object.entries(shares).map(([device, [layers, gpuLayers]]): Window => {
+    const windows = Object.entries(shares).map(([device, [layers, gpuLayers]]): WindowSize => {
       return { device, layers: layers / rounds, gpuLayers: gpuLayers / rounds };
     });
     const plan = ringPlan({ scheduler: 'hand', head: 'D3', rounds, windows, prefetch: 'willneed' });

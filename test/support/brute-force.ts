@@ -2,7 +2,7 @@ import { createRingPredictor } from '../../engine/cost/ring.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../engine/hardware/device.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
-import { ringPlan, type Window } from '../../engine/plan/ring-plan.ts';
+import { ringPlan, type WindowSize } from '../../engine/plan/ring-plan.ts';
 import type { Prefetch } from '../../engine/plan/weights-policy.ts';
 import type { OptimalOptions } from '../../engine/schedule/exact/optimal.ts';
 import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
@@ -29,7 +29,7 @@ export function bruteForce(
 }
 
 /** Every way to cut `layers` into a window per device, empty ones included, and each window between CPU and GPU. */
-function* allWindows([device, ...others]: readonly Device[], layers: number): Generator<Window[]> {
+function* allWindows([device, ...others]: readonly Device[], layers: number): Generator<WindowSize[]> {
   if (device === undefined) {
     if (layers === 0) yield [];
     return;
@@ -51,7 +51,7 @@ function outputProcessors({ devices }: Cluster, output: 'any' | 'cpu'): Processo
 function plan(
   cluster: Cluster,
   rounds: number,
-  windows: readonly Window[],
+  windows: readonly WindowSize[],
   outputProcessor: ProcessorKind,
   prefetch: Prefetch,
 ): Plan {

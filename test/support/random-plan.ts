@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import type { ProcessorKind } from '../../engine/hardware/device.ts';
-import type { Window } from '../../engine/plan/ring-plan.ts';
+import type { WindowSize } from '../../engine/plan/ring-plan.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
 import { type RandomRing, randomRings } from './random-ring.ts';
 
 export interface RandomPlan extends RandomRing {
   readonly rounds: number;
   /** A window for every device, some without layers. */
-  readonly windows: readonly Window[];
+  readonly windows: readonly WindowSize[];
   readonly outputProcessor: ProcessorKind;
 }
 

@@ -8,8 +8,8 @@ export interface KernelWork {
 }
 
 /**
- * A kernel on a GPU: as long as its arithmetic, or as its memory traffic, whichever is longer. So its FLOP rate grows in
- * proportion to FLOPs per byte up to a threshold, and is level from there (HeteroLLM 3.1, Fig. 2).
+ * A kernel on a GPU, which takes as long as its arithmetic or its memory traffic, whichever is longer: its FLOP rate is
+ * proportional to FLOPs per byte up to a threshold, and constant above (HeteroLLM 3.1, Fig. 2).
  * @param rates FLOP and bytes per second
  */
 export function gpuTask(
@@ -20,8 +20,8 @@ export function gpuTask(
 }
 
 /**
- * Seconds of kernels that are submitted one after the other without waiting for any: a kernel starts when it is
- * submitted and the one before has ended. Submitting is hidden where kernels are longer (HeteroLLM 3.1).
+ * Seconds of kernels that are submitted one after the other without waiting: a kernel starts when it has been submitted
+ * and the previous one has ended. Submission is hidden if kernels take longer (HeteroLLM 3.1).
  */
 export function queuedSeconds(kernels: readonly Task[], { queued }: Pick<GpuQueue, 'queued'>): number {
   let end = 0;

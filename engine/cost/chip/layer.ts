@@ -1,21 +1,18 @@
 import { InputError } from '../../input/input-error.ts';
 import type { Workload } from '../../model/workload.ts';
-import { checkPromptLength } from '../check-prompt-length.ts';
 import type { LayerSeconds } from '../layer-seconds.ts';
-import { stepBound } from '../step-bound.ts';
-import { phaseCost, type SocPhase, type StepCost } from './phase.ts';
+import { checkPromptLength, phaseCost, type SocPhase, type StepCost, stepBound } from './phase.ts';
 
-/** A chip among the devices of a ring: seconds of a layer, and of the output layer, as they are cut. */
+/** Seconds of a layer and of the output layer on a chip in a ring, as its operators are cut. */
 export interface ChipSeconds {
   readonly layer: LayerSeconds;
   readonly output: LayerSeconds;
 }
 
 /**
- * What one layer takes a chip that cuts its operators between GPU and NPU: the sum over its steps of T_total (HeteroLLM
- * 4.3), so that a ring's planners can take the chip as they take any device. Copies and hand-overs are overhead, and so
- * is what submissions hold up: where the NPU has parts, of kernels that are shorter; where the GPU has all, what a
- * layer's submissions take beyond its kernels.
+ * Seconds of one layer on a chip that cuts its operators between GPU and NPU: the sum of T_total over its steps (HeteroLLM
+ * 4.3), so that planners treat the chip like any other device. Copies and hand-overs count as overhead, and so does
+ * waiting for submissions: per kernel if the NPU has parts, else the excess of a layer's submissions over its kernels.
  * @throws InputError for more than one request, or for a prompt of another length than was cut
  */
 export function chipSeconds(parts: Omit<SocPhase, 'context'>, workload: Workload): ChipSeconds {

@@ -1,14 +1,14 @@
 import type { NpuArray } from '../../hardware/device.ts';
 import type { Operator } from '../../model/operators.ts';
 
-/** A product [M, N] × [N, K]: rows M, inner N, columns K. On an NPU the right operand stands still in the array. */
+/** A product [M, N] × [N, K]: rows M, inner N, columns K. On an NPU the right operand is stationary in the array. */
 export interface MatrixProduct {
   readonly rows: number;
   readonly inner: number;
   readonly columns: number;
 }
 
-/** What a product's time on an NPU depends on, its memory apart. */
+/** The properties of an NPU that a product's compute time depends on. */
 export interface NpuSpeed {
   /** FLOP per second of the whole array. */
   readonly flops: number;
@@ -16,7 +16,7 @@ export interface NpuSpeed {
 }
 
 /**
- * Seconds of a product on a systolic array of T × T (HeteroLLM 3.2), its memory apart: the right operand is cut into
+ * Compute seconds of a product on a systolic array of T × T (HeteroLLM 3.2): the right operand is cut into
  * ⌈N/T⌉ ⌈K/T⌉ tiles; each is loaded, then all rows of the left operand, padded to ⌈M/T⌉ T, pass through it:
  *
  *   ⌈N/T⌉ ⌈K/T⌉ (load + ⌈M/T⌉ T · 2T² / flops)
@@ -30,8 +30,8 @@ export function npuProductSeconds(product: MatrixProduct, { flops, array: { tile
 }
 
 /**
- * Seconds to generate the graph of an operator for so many tokens: the larger the tensor, the larger the space that the
- * compiler searches (HeteroLLM 4.1.1, Fig. 9). Linear in the FLOPs of the padded graph, from a base.
+ * Seconds to generate an operator's graph for a number of tokens: a base, plus a time proportional to the FLOPs of the
+ * padded graph, since the compiler's search space grows with the tensor (HeteroLLM 4.1.1, Fig. 9).
  */
 export function graphSeconds(
   { rows, columns }: Pick<Operator, 'rows' | 'columns'>,

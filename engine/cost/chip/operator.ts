@@ -8,13 +8,13 @@ import { concurrently, type Ends, NO_TASK, ROUNDING, type Task } from './shared-
 import { partBytes } from './steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
 
-/** The parts of a cut operator, each as it goes alone. */
+/** The two parts of a cut operator, each as if it ran alone. */
 export interface OperatorParts {
   readonly gpu: Task;
   readonly npu: Task;
 }
 
-/** An operator as it is cut, for so many tokens. */
+/** An operator, its cut, and the number of tokens that it multiplies. */
 export interface CutOperator {
   readonly operator: Operator;
   readonly cut: OperatorCut;
@@ -22,7 +22,7 @@ export interface CutOperator {
 }
 
 /**
- * The NPU's part: graph after graph, the weights' rows passing through the array in which the activations stand still:
+ * The NPU's part, graph after graph. Activations are stationary in the array and rows of the weights pass through it:
  * [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2, Fig. 5).
  */
 export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice, times?: PartTimes): Task {
@@ -37,7 +37,7 @@ export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: 
   return { seconds, bytes };
 }
 
-/** A graph as long as its arithmetic, or its memory traffic. */
+/** Seconds of one graph: its arithmetic or its memory traffic, whichever is longer. */
 function graphRunSeconds(operator: Operator, rows: number, length: number, bytes: number, device: SocDevice): number {
   const product = { rows, inner: operator.columns, columns: length };
   const computing = npuProductSeconds(product, { flops: npuFlops(device, length), array: device.soc.npu });
@@ -52,7 +52,7 @@ function npuFlops({ npu }: SocDevice, length: number): number {
   return length === 1 ? npu.flops.Q8_0 : npu.flops.F16;
 }
 
-/** The GPU's part: the rows that the NPU leaves of its tokens, then all rows of the tokens that it leaves. */
+/** The GPU's part: the remaining rows for the NPU's tokens, then all rows for the remaining tokens. */
 export function gpuPart({ operator, cut, tokens }: CutOperator, device: SocDevice, times?: PartTimes): Task {
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
   const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device, times);
@@ -75,14 +75,14 @@ function gpuProduct(
   return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
 }
 
-/** @param times what products take, where a profile says it */
+/** @param times seconds of products from a profile; closed forms by default */
 export function operatorParts(operator: CutOperator, device: SocDevice, times?: PartTimes): OperatorParts {
   return { gpu: gpuPart(operator, device, times), npu: npuPart(operator, device, times) };
 }
 
-/** Seconds of a cut operator and where they go. */
+/** Seconds of a cut operator, by cause. */
 export interface OperatorCost extends OperatorParts {
-  /** When GPU (first) and NPU (second) end, both on one memory, from their start. */
+  /** Seconds from the common start until GPU (first) and NPU (second) end, sharing one memory. */
   readonly ends: Ends;
   /** T_sync, T_copy. */
   readonly sync: number;

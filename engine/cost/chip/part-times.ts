@@ -2,13 +2,13 @@ import { InputError } from '../../input/input-error.ts';
 import type { Operator } from '../../model/operators.ts';
 
 /**
- * Seconds of a processor's part of an operator, alone on the chip: the profiler of HeteroLLM's solver (4.3). Where none is
- * given, the closed forms of GPU and NPU stand for it.
+ * Seconds of a processor's part of an operator, alone on the chip, from the profiler of HeteroLLM's solver (4.3). Without
+ * a profile, the closed forms of GPU and NPU are used.
  */
 export interface PartTimes {
-  /** The first `rows` rows of an operator for so many tokens: one kernel. */
+  /** Seconds of one kernel: the first `rows` rows of an operator for `tokens` tokens. */
   readonly gpu: (operator: Operator, rows: number, tokens: number) => number;
-  /** The same in one graph of `tokens` tokens. */
+  /** Seconds of the same product in one graph of `tokens` tokens. */
   readonly npu: (operator: Operator, rows: number, tokens: number) => number;
 }
 
@@ -19,7 +19,7 @@ export interface PartShape {
   readonly tokens: number;
 }
 
-/** The most of each size. Assumed: no vocabulary, inner size or prompt comes near it. */
+/** The largest value of each size. Assumed: far above any vocabulary, inner size or prompt. */
 export const LARGEST_SIZE = 2 ** 24;
 
 /** @throws InputError for a size that is not a whole number between 1 and 2²⁴ */

@@ -1,23 +1,25 @@
 import type { SocDevice } from '../../hardware/soc.ts';
+import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/operators.ts';
+import type { Workload } from '../../model/workload.ts';
 import type { OperatorCut, TensorPartition } from '../../plan/tensor-partition.ts';
 import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } from '../energy.ts';
 import { gpuTask, queuedSeconds } from './gpu.ts';
 import { graphSeconds } from './npu.ts';
 import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
-import type { Ends, Task } from './shared-memory.ts';
+import { demandOf, type Ends, type Task } from './shared-memory.ts';
 import { type SocStep, socSteps } from './steps.ts';
 
-/** One step, as often as it is there. */
+/** The cost of one step, and how often it runs. */
 export interface StepCost {
   readonly name: string;
   readonly kind: SocStep['kind'];
-  /** How often: once per layer, or once, after the last. */
+  /** Number of executions: one per layer, or one after the last layer. */
   readonly times: number;
   readonly afterLayers: boolean;
-  /** Each time. */
+  /** Seconds of one execution. */
   readonly seconds: number;
   readonly ends: Ends;
   readonly sync: number;
@@ -26,7 +28,7 @@ export interface StepCost {
   readonly npu: Task;
 }
 
-/** A prompt, or one token. */
+/** The cost of a prompt, or of one token. */
 export interface PhaseCost {
   /** Seconds of all steps, and of `graphs` and `waits`. */
   readonly seconds: number;
@@ -43,9 +45,9 @@ export interface SocPhase {
   readonly model: Model;
   readonly partition: TensorPartition;
   readonly phase: 'prefill' | 'decode';
-  /** Tokens in the KV cache while a token is decoded; of no account in prefill. */
+  /** Tokens in the KV cache while a token is decoded; ignored in prefill. */
   readonly context: number;
-  /** What products take, where a profile says it; the chip's closed forms unless given. */
+  /** Seconds of products from a profile; the chip's closed forms by default. */
   readonly times?: PartTimes;
 }
 
@@ -122,7 +124,7 @@ function stepCost(step: SocStep, times: number, parts: SocPhase): StepCost {
   };
 }
 
-/** Graphs that no one has prepared: one for every operator and length that the prompt needs (Online-prepare, 5.2.2). */
+/** Seconds to generate graphs that aren't prepared: one for each operator and length of the prompt (Online-prepare, 5.2.2). */
 function onlineGraphSeconds({ device, model, partition }: SocPhase): number {
   if (partition.graphs === 'prepared') return 0;
   const operators = modelOperators(model);
@@ -130,4 +132,18 @@ function onlineGraphSeconds({ device, model, partition }: SocPhase): number {
     const lengths = new Set(partition.prefill[name].npuLengths);
     return [...lengths].reduce((inner, length) => inner + graphSeconds(operators[name], length, device.soc.npu), sum);
   }, 0);
+}
+
+/** Whether arithmetic or memory bounds a step: that of the part, the GPU's or the NPU's, which ends last. */
+export function stepBound({ ends, gpu, npu }: StepCost, device: SocDevice): 'compute' | 'memory' {
+  const work = Math.max(ends.first, ends.second);
+  const [last, bandwidth] = ends.second > ends.first ? [npu, device.npu.bandwidth] : [gpu, device.gpu.bandwidth];
+  return work > last.seconds || demandOf(last) >= bandwidth * (1 - 1e-12) ? 'memory' : 'compute';
+}
+
+/** @throws InputError if the prompt's length differs from the one that operators are cut for */
+export function checkPromptLength(workload: Workload, { promptTokens }: TensorPartition): void {
+  if (workload.promptTokens === promptTokens) return;
+  const found = `is ${workload.promptTokens}, but the plan cuts a prompt of ${promptTokens}`;
+  throw new InputError('workload.promptTokens', `${found}; make a plan for this one`);
 }

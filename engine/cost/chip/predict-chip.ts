@@ -16,8 +16,7 @@ import {
 } from '../breakdown.ts';
 import { energyOf } from '../energy.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
-import { stepBound } from '../step-bound.ts';
-import { type PhaseCost, phaseCost, type StepCost } from './phase.ts';
+import { type PhaseCost, phaseCost, type StepCost, stepBound } from './phase.ts';
 
 /** A chip that runs a model by a plan that cuts its operators. */
 export interface SocCase {

@@ -1,22 +1,22 @@
-/** Work of one processor as it goes while no other reads memory: how long it takes, and the bytes it moves. */
+/** Work of one processor: its seconds while no other processor uses the memory, and the bytes that it moves. */
 export interface Task {
   readonly seconds: number;
   readonly bytes: number;
 }
 
-/** Relative difference below which two ends are one: rounding must not decide which processor ends last. */
+/** Relative difference below which two ends count as equal, so that rounding doesn't decide which processor ends last. */
 export const ROUNDING = 1e-12;
 
 export const NO_TASK: Task = { seconds: 0, bytes: 0 };
 
-/** Bytes per second that a task moves while nothing hinders it. */
+/** Bytes per second that a task moves while it has the memory to itself. */
 export function demandOf({ seconds, bytes }: Task): number {
   return seconds === 0 ? 0 : bytes / seconds;
 }
 
 /**
- * How a memory's bandwidth is divided among those who want it: each gets what it asks for if that is below an equal
- * share, and the rest is shared equally by the others (max-min fairness; Bertsekas and Gallager 1992, 6.5.2). Assumed:
+ * Divides a memory's bandwidth among demands: each demand below an equal share is met, and the others share the rest
+ * equally (max-min fairness; Bertsekas and Gallager 1992, 6.5.2). Assumed:
  * HeteroLLM reports sums only, one processor 40 to 45 GB/s, two about 60 (3.3).
  * @param demands,total bytes per second
  * @returns bytes per second for each demand, in order
@@ -33,15 +33,15 @@ export function shareBandwidth(demands: readonly number[], total: number): numbe
   return shares;
 }
 
-/** When each of two tasks that start together ends, seconds. */
+/** Seconds until each of two tasks that start together ends. */
 export interface Ends {
   readonly first: number;
   readonly second: number;
 }
 
 /**
- * Two tasks at the same time on a memory of `total` bytes per second: while both run, each goes slower by as much as it
- * gets less bandwidth than it wants; what is left when one ends goes on alone. A task without bytes is not hindered.
+ * The ends of two concurrent tasks on a memory of `total` bytes per second. While both run, each is slowed down by the
+ * ratio of its bandwidth to its demand; when one ends, the other continues alone. A task without bytes isn't slowed down.
  */
 export function concurrently(first: Task, second: Task, total: number): Ends {
   const [firstDemand, secondDemand] = [demandOf(first), demandOf(second)];
@@ -57,7 +57,7 @@ export function concurrently(first: Task, second: Task, total: number): Ends {
   return { first: secondEnd + left * Math.max(1, firstDemand / total), second: secondEnd };
 }
 
-/** Share of its own speed that a task keeps beside one other: what shareBandwidth gives it, over what it asks for. */
+/** The share of its speed that a task keeps beside another: its bandwidth by shareBandwidth divided by its demand. */
 function pace(demand: number, other: number, total: number): number {
   return demand === 0 ? 1 : Math.min(1, Math.max(total / 2, total - other) / demand);
 }

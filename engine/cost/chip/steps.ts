@@ -3,7 +3,7 @@ import { modelOperators, type Operator } from '../../model/operators.ts';
 import { attentionFlops } from '../layer-seconds.ts';
 import type { KernelWork } from './gpu.ts';
 
-/** What a layer, or what follows the last, consists of: operators that are cut, and kernels that are the GPU's alone. */
+/** A step of a layer or of the output: an operator, which may be cut, or a kernel, which runs on the GPU alone. */
 export type SocStep =
   | { readonly kind: 'operator'; readonly operator: Operator }
   | { readonly kind: 'kernel'; readonly name: string; readonly work: KernelWork };

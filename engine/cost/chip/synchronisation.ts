@@ -7,11 +7,11 @@ export interface HandOver {
   readonly copy: number;
 }
 
-/** Copies of a processor's part where memory isn't shared: its input in, its result out. */
+/** Copies per processor's part if memory isn't shared: its input and its result. */
 export const COPIES_PER_PART = 2;
 
 /**
- * What it costs that the NPU has a part of an operator.
+ * The cost of handing over to the NPU and back, for an operator that the NPU has a part of.
  *
  * `fast` (4.2): memory is mapped into both address spaces, so nothing is copied; the thread sees the flag half a poll
  * late on average, and notifies the NPU. Where the NPU ends last, the GPU's queue is empty then and the next kernel
@@ -31,7 +31,7 @@ export function handOverSeconds(
   return { sync: poll / 2 + notify + (npuEndsLast ? soc.gpu.drained : 0), copy: 0 };
 }
 
-/** How the synchronisation thread waits: it sleeps, and then looks at the flag again and again. */
+/** How the synchronisation thread waits: it sleeps, then polls the flag. */
 export interface Waiting {
   readonly sleep: number;
   /** Seconds of polling until the flag is seen. */
@@ -40,7 +40,7 @@ export interface Waiting {
 
 /**
  * The wait for a kernel (HeteroLLM 4.2): a sleep of the most whole granules of `usleep` that the predicted wait has room
- * for, then polling. Where the kernel is done before the sleep is over, the thread is late.
+ * for, then polling. If the kernel ends during the sleep, the thread is late.
  * @param predicted,actual seconds until the kernel is done
  */
 export function waitForFlag(predicted: number, actual: number, times: SynchronisationTimes): Waiting {

@@ -1,5 +1,5 @@
 import type { RingCosts } from '../../cost/ring-costs.ts';
-import { ringPlan, type Window } from '../../plan/ring-plan.ts';
+import { ringPlan, type WindowSize } from '../../plan/ring-plan.ts';
 import { noPlan, type Scheduled } from '../scheduler.ts';
 
 /** Whole shares of `total` in proportion to `weights`: differences of the rounded cumulative sums. */
@@ -20,9 +20,9 @@ export function proportionalShares(total: number, weights: readonly number[]): n
  * The plan of windows in proportion to memory or compute, one round; no plan if a device's RAM can't hold KV cache and
  * buffers, which can't be reclaimed.
  */
-export function ratioPlan(scheduler: string, costs: RingCosts, windows: readonly Window[]): Scheduled {
+export function ratioPlan(scheduler: string, costs: RingCosts, windows: readonly WindowSize[]): Scheduled {
   const full = costs.devices.find((device, index) => {
-    const { layers, gpuLayers } = windows[index] as Window;
+    const { layers, gpuLayers } = windows[index] as WindowSize;
     const inRam = device.unified ? layers : layers - gpuLayers;
     return layers > 0 && inRam * costs.kvBytes + device.ramBuffers > device.available;
   });

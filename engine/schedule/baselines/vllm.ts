@@ -1,9 +1,9 @@
 import { reservedKvBytes } from '../../cost/layer-seconds.ts';
+import { gpuWeightBytes } from '../../cost/memory.ts';
 import { DEFAULT_RUNTIME } from '../../cost/runtime.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
 import { createPlan } from '../../plan/create-plan.ts';
-import { gpuWeightBytes } from '../../plan/gpu-weight-bytes.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
 export interface VllmOptions {

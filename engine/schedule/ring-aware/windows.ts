@@ -1,7 +1,7 @@
 import { PAGE_TABLES } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
-import type { Window } from '../../plan/ring-plan.ts';
+import type { WindowSize } from '../../plan/ring-plan.ts';
 import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 
 /**
@@ -13,7 +13,7 @@ import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../
 export type Residence = 'resident' | 'prefetched' | 'faulted';
 
 /** A device's window in every round under one weights policy, and the seconds that it takes for a token. */
-export interface ManagedWindow extends Window {
+export interface ManagedWindow extends WindowSize {
   readonly residence: Residence;
   readonly policy: FittedPolicy;
   /** Compute, memory, copies, and reads that nothing hides, over all rounds: a token has to pass through them. */
@@ -67,7 +67,7 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
 
   const ownOutput = output === undefined ? 0 : outputOn(device, output);
   const atEnd = ownOutput + lookup / rate;
-  const window: Window = { device: device.name, layers, gpuLayers };
+  const window: WindowSize = { device: device.name, layers, gpuLayers };
   const common = { ...window, seconds: rounds * windowSeconds(device, load) + atEnd, outputSeconds: atEnd };
   if (mapped <= room) return [{ ...common, roundSeconds: 0, residence: 'resident', policy: NO_WEIGHTS_POLICY }];
 

@@ -1,6 +1,6 @@
 import { predict } from '../../../engine/cost/predict.ts';
 import { type Plan, planShares } from '../../../engine/plan/plan.ts';
-import { ringPlan, type Window } from '../../../engine/plan/ring-plan.ts';
+import { ringPlan, type WindowSize } from '../../../engine/plan/ring-plan.ts';
 import { singleDevice } from '../../../engine/schedule/baselines/single-device.ts';
 import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
@@ -32,7 +32,7 @@ const ROUNDING = 1e-9;
  */
 export function evenReloads(problem: SchedulingProblem, plan: Plan): Plan {
   if (plan.rounds !== 1) return plan;
-  let windows: readonly Window[] = planShares(plan).map(({ device, cpuLayers, gpuLayers }) => ({
+  let windows: readonly WindowSize[] = planShares(plan).map(({ device, cpuLayers, gpuLayers }) => ({
     device,
     layers: cpuLayers + gpuLayers,
     gpuLayers,
@@ -54,7 +54,7 @@ export function evenReloads(problem: SchedulingProblem, plan: Plan): Plan {
 }
 
 /** The windows with one CPU layer moved between two devices; unchanged where the first has none. */
-function withMoved(windows: readonly Window[], from: string, to: string): Window[] {
+function withMoved(windows: readonly WindowSize[], from: string, to: string): WindowSize[] {
   const giver = windows.find(({ device }) => device === from);
   const change = giver !== undefined && giver.layers > giver.gpuLayers ? 1 : 0;
   return windows.map((window) => {
@@ -63,7 +63,7 @@ function withMoved(windows: readonly Window[], from: string, to: string): Window
   });
 }
 
-function judged(problem: SchedulingProblem, like: Plan, windows: readonly Window[]) {
+function judged(problem: SchedulingProblem, like: Plan, windows: readonly WindowSize[]) {
   const { scheduler, rounds, output, embedding } = like;
   const plan = ringPlan({ scheduler, head: embedding.device, rounds, windows, outputProcessor: output.processor });
   const { tokenSeconds, devices } = predict({ ...problem, plan, truth: problem.belief });
