@@ -1,7 +1,6 @@
 import { checkPromptLength } from '../../engine/cost/chip/phase.ts';
-import { createSocPredictor, socCase } from '../../engine/cost/chip/predict-chip.ts';
+import { chipFixedBytes, createSocPredictor, socCase } from '../../engine/cost/chip/predict-chip.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
-import { kvBytesPerToken } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, operatorShapes } from '../../engine/model/operators.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
@@ -41,9 +40,7 @@ export function simulateSoc(
     return { outOfMemory: prediction.infeasible, trace, devices: [], seconds: 0 };
   }
   const cache = createPageCache({ size: 0, limit: 0, policy: { name: 'overflow' } });
-  const kvBytes = model.layers * kvBytesPerToken(model);
-  const buffers = runtime.cpuBufferBytes + runtime.gpuBufferBytes;
-  const fixedBytes = (context: number): number => kvBytes * context + buffers;
+  const fixedBytes = (context: number): number => chipFixedBytes(model, { ...workload, context }, runtime);
   const guarded = {
     name,
     cache,

@@ -2,7 +2,7 @@ import { type Cluster, deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
 import { type SocDevice, socDevice } from '../../hardware/soc.ts';
 import { InputError } from '../../input/input-error.ts';
-import { kvBytesPerToken, type Model } from '../../model/model.ts';
+import type { Model } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
 import type { ChipPlan, Plan } from '../../plan/plan.ts';
 import type { TensorPartition } from '../../plan/tensor-partition.ts';
@@ -15,6 +15,7 @@ import {
   totalSeconds,
 } from '../breakdown.ts';
 import { energyOf } from '../energy.ts';
+import { reservedKvBytes } from '../layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import { type PhaseCost, phaseCost, type StepCost, stepBound } from './phase.ts';
 
@@ -83,8 +84,7 @@ export function createSocPredictor(
     for (const stage of stages)
       for (const cause of Object.keys(seconds) as (keyof Seconds)[]) seconds[cause] += stage.seconds[cause];
     seconds.overhead += waits;
-    const kvBytes = model.layers * kvBytesPerToken(model) * workload.context;
-    const bytes = model.bytes + kvBytes + runtime.cpuBufferBytes + runtime.gpuBufferBytes;
+    const bytes = model.bytes + chipFixedBytes(model, workload, runtime);
     const { available } = device.memory;
     return {
       tokenSeconds: totalSeconds(seconds),
@@ -114,7 +114,12 @@ export function createSocPredictor(
   };
 }
 
-/** Of all times of a step. */
+/** Bytes of a chip's memory beside the weights: the KV cache, with room for the reserved context, and buffers. */
+export function chipFixedBytes(model: Model, workload: Workload, runtime: Runtime): number {
+  return model.layers * reservedKvBytes(model, workload) + runtime.cpuBufferBytes + runtime.gpuBufferBytes;
+}
+
+/** Seconds of all executions of a step, by cause. */
 function causes(step: StepCost, device: SocDevice): Seconds {
   const { times, ends, sync, copy } = step;
   const work = Math.max(ends.first, ends.second);

@@ -106,6 +106,16 @@ test('a model that the memory lacks room for is infeasible', () => {
   );
 });
 
+test('the KV cache takes its reserved context, while only the context is read', () => {
+  const { plan, model, workload } = planned('InternLM2-1.8B', 256);
+  const [used, reserved] = [workload, { ...workload, reservedContext: 1256 }].map((given) =>
+    predict({ plan, truth: PHONE, model, workload: given }),
+  );
+  // 1000 tokens more: 24 layers of 2 × 8 heads of 128 values in F16
+  assert.is(reserved!.devices[0]!.ramBytes - used!.devices[0]!.ramBytes, 1000 * 24 * 2 * 8 * 128 * 2);
+  assert.is(reserved!.tokenSeconds, used!.tokenSeconds);
+});
+
 test('missing profiles and more than one request end in one line', () => {
   const problem = {
     belief: toyCluster([toyDevice('pc'), toyChip()]),
