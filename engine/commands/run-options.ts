@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { PREFETCHES, RELEASES } from '../plan/weights-policy.ts';
-import type { RequestedWeights } from '../ring/head/plan-weights.ts';
+import type { RequestedWeights } from '../ring/head/planning.ts';
 import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/wire/frame.ts';
 import type { KeyPair } from '../ring/wire/keys.ts';

@@ -5,14 +5,13 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
-import { describeWeights, passesThrough } from '../ring/device/device-weights.ts';
+import { describeWeights, readsWeights } from '../ring/device/device-weights.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
 import { type RingHead, startHead } from '../ring/head/head.ts';
-import { type MendingRing, mendingRing, ringModel } from '../ring/head/lost-worker.ts';
-import { fittedPlan } from '../ring/head/plan-weights.ts';
-import { layoutOf, planRing } from '../ring/head/planning.ts';
+import { type RecoveringRing, recoveringRing, ringModel } from '../ring/head/lost-worker.ts';
+import { slowLinks } from '../ring/head/measured-links.ts';
+import { fittedPlan, layoutOf, planRing } from '../ring/head/planning.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
-import { slowLinks } from '../ring/head/slow-links.ts';
 import { ringTrace } from '../ring/head/trace.ts';
 import { clock } from '../ring/wire/clock.ts';
 import { formatSeconds, threeDigits } from '../terminal/format.ts';
@@ -62,10 +61,10 @@ async function run(request: RunRequest): Promise<void> {
   try {
     await head.gather();
     const planning = await ringPlanning({ request, file, head, model, context, profile, log });
-    const ring = mendingRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
+    const ring = recoveringRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
     await ring.ready();
     for (const [device, weights] of head.weights)
-      if (passesThrough(weights)) log(`${device}: ${describeWeights(weights)}`);
+      if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);
     if (request.savePlan !== undefined) {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
       writeFileSync(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
@@ -82,7 +81,7 @@ async function run(request: RunRequest): Promise<void> {
 }
 
 interface Generation {
-  readonly ring: MendingRing;
+  readonly ring: RecoveringRing;
   readonly head: RingHead;
   readonly request: RunRequest;
   readonly tokenizer: Tokenizer;

@@ -109,7 +109,7 @@ test('mistakes are one line and exit code 2', async () => {
     ],
     [
       ['worker', '--model', model, '--plain', '--listen', 'here'],
-      'here: is no address; tcp://host:port is needed, with a port from 1 to 65534 or *\n',
+      'here: is not an address; give tcp://host:port, with a port from 1 to 65534 or *\n',
     ],
     [
       ['worker', '--model', model, '--plain', '--memory', '1 MiB'],

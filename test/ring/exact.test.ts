@@ -6,12 +6,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import type { RingWindow } from '../../engine/plan/ring-windows.ts';
 import { loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
-import { mendingRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
+import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
 import { promptChunks } from '../../engine/ring/head/prompt-chunks.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
-import type { RingWindow } from '../../engine/ring/head/windows.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
@@ -70,7 +70,7 @@ test('token for token, under any plan, with two requests in flight and any chunk
       const { head } = headHere(path, members, { keys: headKeys, settings: { ...SETTINGS, chunk } });
       try {
         await head.gather();
-        const ring = mendingRing(
+        const ring = recoveringRing(
           head,
           () => layoutOf(windows),
           () => {},

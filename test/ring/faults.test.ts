@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mendingRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
+import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, until } from './processes.ts';
-import { equalLayout, headHere, mendingHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
@@ -46,7 +46,7 @@ async function interrupted([signal, moment]: readonly [Signal, Moment], a: Worke
   const members = [a, b].map(({ address }, index) => ({ name: 'ab'[index] as string, address, publicKey: undefined }));
   const { head, log } = headHere(path, members);
   await head.gather();
-  const ring = mendingHere({ head, log }, LAYERS);
+  const ring = recoveringHere({ head, log }, LAYERS);
   const model = ringModel(ring, SETTINGS.context);
   const tokens: number[] = [];
   let struck = 0;
@@ -110,7 +110,7 @@ test('a worker that comes back rejoins, and the request goes on with it', async 
   const first = await workerHere('a', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7471' });
   const { head, log } = headHere(path, [first.member]);
   await head.gather();
-  const ring = mendingHere({ head, log }, LAYERS);
+  const ring = recoveringHere({ head, log }, LAYERS);
   const model = ringModel(ring, 64);
   await model.evaluate([1, 2, 3]);
   await first.worker.close();
@@ -132,7 +132,7 @@ test('where the rest can not hold the model the request ends, and says why', asy
   await head.gather();
   const windows = (devices: readonly string[]) => equalLayout(devices.length > 1 ? ['a'] : devices, LAYERS);
   const model = ringModel(
-    mendingRing(head, windows, (line) => log.push(line)),
+    recoveringRing(head, windows, (line) => log.push(line)),
     SETTINGS.context,
   );
   await model.evaluate([1, 2]);
@@ -175,7 +175,7 @@ if (ON_LINUX) {
     const [control, link] = await Promise.all([fragileLink(7481), fragileLink(7482)]);
     const { head, log } = headHere(path, [a.member, { ...b.member, address: 'tcp://127.0.0.2:7481' }]);
     await head.gather();
-    const ring = mendingHere({ head, log }, LAYERS);
+    const ring = recoveringHere({ head, log }, LAYERS);
     const model = ringModel(ring, 64);
     await model.evaluate([1, 2, 3]);
     link.cut();

@@ -7,11 +7,9 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { connect } from '../../engine/ring/wire/connection.ts';
 import type { Frame } from '../../engine/ring/wire/frame.ts';
-import { createKeys } from '../../engine/ring/wire/keys.ts';
-import { WORKER_MESSAGE } from '../../engine/ring/wire/message-encoding.ts';
-import { messageFrame, readMessage } from '../../engine/ring/wire/message-frame.ts';
+import { createKeys, fromZ85, toZ85 } from '../../engine/ring/wire/keys.ts';
+import { messageFrame, readMessage, WORKER_MESSAGE } from '../../engine/ring/wire/message-encoding.ts';
 import { createTransport } from '../../engine/ring/wire/transport.ts';
-import { fromZ85, toZ85 } from '../../engine/ring/wire/z85.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { until } from './processes.ts';
 import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
@@ -143,7 +141,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
     { kind: 'message', payload: new TextEncoder().encode('{"kind":"hullo"}') },
     'a message whose message.kind is not one of hello, prepare, link, free, measure, clock, report, profile, bye',
   ],
-  ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is no JSON'],
+  ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is not JSON'],
   [
     'activations from nowhere',
     {

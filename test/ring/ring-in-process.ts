@@ -1,13 +1,13 @@
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { RingWindow } from '../../engine/plan/ring-windows.ts';
 import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/device/worker.ts';
 import type { RingSettings } from '../../engine/ring/head/assignments.ts';
 import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/head/head.ts';
-import { type MendingRing, mendingRing } from '../../engine/ring/head/lost-worker.ts';
+import { type RecoveringRing, recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
+import type { RingLayout } from '../../engine/ring/head/planning.ts';
 import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/prompt-chunks.ts';
-import type { RingLayout } from '../../engine/ring/head/ring-layout.ts';
-import type { RingWindow } from '../../engine/ring/head/windows.ts';
 import { createKeys, type KeyPair } from '../../engine/ring/wire/keys.ts';
 
 export const SETTINGS: RingSettings = {
@@ -71,8 +71,8 @@ export function headHere(
 }
 
 /** A ring of equal windows that mends itself, logged where its head logs. */
-export const mendingHere = ({ head, log }: ReturnType<typeof headHere>, layers: number): MendingRing =>
-  mendingRing(
+export const recoveringHere = ({ head, log }: ReturnType<typeof headHere>, layers: number): RecoveringRing =>
+  recoveringRing(
     head,
     (devices) => equalLayout(devices, layers),
     (line) => log.push(line),

@@ -5,53 +5,56 @@ import type { WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import type { WeightsPart } from '../../runtime/weights/weights-layout.ts';
 import { createWindowWeights } from '../../runtime/weights/window-weights.ts';
 import { formatBytes } from '../../terminal/format.ts';
-import type { Assignment, WeightsReport } from '../wire/message.ts';
-import { cacheBytes } from './cache-bytes.ts';
+import type { WeightsReport, Window } from '../wire/message.ts';
+import type { RingSpan } from '../wire/span.ts';
 import type { LoadedPart } from './loaded-part.ts';
+import { layersOf } from './memory.ts';
 
-/** What a ring's device runs at a turn: one of its windows, by its index in the plan, or the output layer. */
-export type RingTurn = number | 'output';
+/** A window by its index in the plan, or the head's output layer. */
+export type WindowOrOutput = number | 'output';
 
-/** A device's weights policy, carried out turn by turn (weights/window-weights.ts has the order). */
+/** Carries out a device's weights policy, window by window (runtime/weights/window-weights.ts describes the order). */
 export interface DeviceWeights {
-  readonly policy: FittedPolicy;
-  /** Of all its windows, and the head's output layer. */
-  readonly bytes: number;
-  arrival(turn: RingTurn): Promise<void>;
-  ran(turn: RingTurn): number;
-  after(turn: RingTurn): void;
-  /** Writes down what is done by now. */
+  readonly report: WeightsReport;
+  /** Waits until the window's weights may be used. */
+  arrival(window: WindowOrOutput): Promise<void>;
+  /** Tells that the window was computed. @returns seconds of it that were spent in page faults */
+  ran(window: WindowOrOutput): number;
+  /** Releases the window and prefetches the next one, after the result was sent. */
+  after(window: WindowOrOutput): void;
+  /** Records what was done so far. */
   collect(): void;
-  /** Gives up what is being read. */
+  /** Cancels reads that are under way. */
   cancel(): void;
   close(): void;
 }
 
 export interface DeviceWeightsOptions {
   readonly loaded: LoadedPart;
-  /** The device's windows, in their order; those without layers need no weights. */
-  readonly windows: readonly { readonly index: number; readonly from: number; readonly to: number }[];
-  /** What the head also runs: the output layer in a turn of its own, or with its last window. */
-  readonly output: 'own-turn' | 'with-last-window' | 'elsewhere';
+  /** The device's windows in their order. */
+  readonly windows: readonly Pick<Window, 'index' | 'from' | 'to'>[];
+  /** Where the output layer belongs: on the head by itself or with the head's last window. */
+  readonly output: 'by-itself' | 'with-last-window' | 'elsewhere';
   readonly requested: WeightsPolicy;
-  /** Bytes for weights and what reading them takes. */
+  /** Memory for weights and for reading them, bytes. */
   readonly room: number;
-  /** Undefined: nobody wants to see it. */
-  readonly recorder: WeightsRecorder | undefined;
+  /** `undefined`: nothing is recorded. */
+  readonly record: ((span: RingSpan) => void) | undefined;
 }
 
-/** Undefined where nothing is asked for, or the kernels hold all weights in memory of their own. */
+/** @returns `undefined` where weights are not managed: nothing was requested, or the kernels hold them in their own memory */
 export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeights | undefined {
-  const { loaded, output, requested, room, recorder } = options;
-  if (requested.prefetch === 'none' && requested.release === 'none' && recorder === undefined) return undefined;
+  const { loaded, output, requested, room, record } = options;
+  if (requested.prefetch === 'none' && requested.release === 'none' && record === undefined) return undefined;
   const own = options.windows.filter(({ from, to }) => to > from);
+  const recorder = record && weightsRecorder(record);
   const weights = loaded.mapWeights(recorder);
   if (weights === undefined) return undefined;
-  const layers = own.map(({ from, to }) => Array.from({ length: to - from }, (_, i): WeightsPart => from + i));
-  const turns = new Map<RingTurn, number>(own.map(({ index }, turn) => [index, turn]));
-  const windows: WeightsPart[][] = layers.map((parts) => [...parts]);
+  const layers = own.map((window): WeightsPart[] => layersOf([window]));
+  const places = new Map<WindowOrOutput, number>(own.map(({ index }, place) => [index, place]));
+  const windows = layers.map((parts) => [...parts]);
   if (output === 'with-last-window') windows.at(-1)?.push('output');
-  if (output === 'own-turn') turns.set('output', windows.push(['output']) - 1);
+  if (output === 'by-itself') places.set('output', windows.push(['output']) - 1);
   if (windows.length === 0) {
     weights.close();
     return undefined;
@@ -63,21 +66,20 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
   const usable = roomForWeights(room, bytes);
   const policy = fitPolicy(requested, { windows: sizes, output: outputBytes, room: usable });
   const carried = createWindowWeights({ weights, windows, policy, recorder });
-  const at = (turn: RingTurn): number | undefined => turns.get(turn);
+  const fitted: FittedPolicy = policy.release === 'pinned' ? { ...policy, pinned: carried.pinnedBytes } : policy;
   return {
-    policy: policy.release === 'pinned' ? { ...policy, pinned: carried.pinnedBytes } : policy,
-    bytes,
-    async arrival(turn) {
-      const window = at(turn);
-      if (window !== undefined) await carried.arrival(window);
+    report: { policy: fitted, bytes },
+    async arrival(window) {
+      const place = places.get(window);
+      if (place !== undefined) await carried.arrival(place);
     },
-    ran(turn) {
-      const window = at(turn);
-      return window === undefined ? 0 : carried.ran(window);
+    ran(window) {
+      const place = places.get(window);
+      return place === undefined ? 0 : carried.ran(place);
     },
-    after(turn) {
-      const window = at(turn);
-      if (window !== undefined) carried.after(window);
+    after(window) {
+      const place = places.get(window);
+      if (place !== undefined) carried.after(place);
     },
     collect: () => weights.collect(),
     cancel: () => carried.close(),
@@ -88,24 +90,24 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
   };
 }
 
-/** What a device's memory leaves for weights: all but caches, once they are full, and activations. Bytes. */
-export function weightsRoom(
-  { windows, context, requests, kvCache }: Pick<Assignment, 'windows' | 'context' | 'requests' | 'kvCache'>,
-  { part, activationsBytes }: LoadedPart,
-  memory: number,
-): number {
-  const layers = windows.reduce((sum, { from, to }) => sum + to - from, 0);
-  return memory - cacheBytes(part.model, layers, context * requests, kvCache) - activationsBytes;
+/** Records events of weights among a device's other spans, without those of no duration. */
+function weightsRecorder(record: (span: RingSpan) => void): WeightsRecorder {
+  return {
+    span: ({ lane, cause, name, start, end, args }) => {
+      if (end > start) record({ kind: 'weights', lane, cause, name, start, end, args });
+    },
+    sample: (name, time, value) => record({ kind: 'sample', name, time, value }),
+  };
 }
 
-/** A line on what becomes of a device's weights. */
+/** One line on a device's weights policy, for people. */
 export function describeWeights({ policy, bytes }: WeightsReport): string {
   const kept =
     policy.release === 'pinned' ? `${formatBytes(policy.pinned)} stay in memory` : `release ${policy.release}`;
   return `${formatBytes(bytes)} of weights: ${kept}, prefetch ${policy.prefetch}`;
 }
 
-/** Whether some of a device's weights come from its disk for every token, or may. */
-export function passesThrough({ policy, bytes }: WeightsReport): boolean {
+/** Whether some of a device's weights are, or may be, read from its disk for every token. */
+export function readsWeights({ policy, bytes }: WeightsReport): boolean {
   return policy.release !== 'pinned' || policy.pinned < bytes;
 }

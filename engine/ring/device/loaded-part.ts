@@ -9,27 +9,26 @@ import { rotaryEmbedding } from '../../runtime/rotary-embedding.ts';
 import { activationsBytes } from '../../runtime/transformer-bytes.ts';
 import { type MappedWeights, mappedWeights, type WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import { weightsLayout } from '../../runtime/weights/weights-layout.ts';
-import { type HeldLayers, heldLayers } from './held-layers.ts';
-import { readPartFile } from './part-file.ts';
-import { type WeightsSamples, weightsSamples } from './weights-samples.ts';
+import { type HeldLayers, heldLayers, readPartFile, type WeightsSamples, weightsSamples } from './part-file.ts';
 
-/** A model, or a part of one, as a device of a ring has it. */
+/** A model, or a part of one, as loaded by a device of a ring. */
 export interface LoadedPart {
   readonly part: ModelPart;
   readonly held: HeldLayers;
+  /** SHA-256 of the whole model's header, hexadecimal. */
   readonly identity: string;
-  /** Of the weights in the file, and of those that a part knows of besides. */
+  /** Samples of the weights in the file, and of the others that a part lists. */
   readonly samples: WeightsSamples;
-  /** Of activations and of logits, bytes. */
+  /** Bytes of activations and logits. */
   readonly activationsBytes: number;
-  /** Its weights in the page cache; undefined where the kernels hold them in memory of their own. */
+  /** Its weights in the page cache; `undefined` where the kernels hold them in their own memory. */
   mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
 }
 
 /**
- * Opens a file of weights; layers are loaded when a plan asks for them.
- * @param mostTokens that go through the layers at once
+ * Opens a file of weights. Layers are loaded when a plan needs them.
+ * @param mostTokens the most tokens that go through a layer at once
  * @throws InputError as loadTransformer does
  */
 export function loadPart(path: string, kernels: Kernels, mostTokens: number): LoadedPart {
@@ -41,7 +40,7 @@ export function loadPart(path: string, kernels: Kernels, mostTokens: number): Lo
   const values = factors && withFile(path, (bytes) => readVector(bytes, factors));
   const rotary = rotaryEmbedding(file.whole, model, settings, values);
   const mapped = kernels.mapFile(path);
-  // The file is opened again for each run of vectors: workers live long, and none of its layers may be needed yet.
+  // The file is opened for each layer anew: a worker lives long and may not need most layers.
   const weights = {
     layer: (index: number) =>
       withFile(path, (bytes) => weightsLoader({ gguf, bytes, file: mapped, kernels }, model).layer(index)),

@@ -1,33 +1,30 @@
 import { createHash } from 'node:crypto';
+import type { ByteSource } from '../../gguf/byte-source.ts';
 import { encodeHeader } from '../../gguf/encode-header.ts';
 import type { Gguf, GgufTensor } from '../../gguf/gguf.ts';
 import { quoted } from '../../gguf/gguf-error.ts';
 import { metadataFields } from '../../gguf/metadata-fields.ts';
 import type { Metadata } from '../../gguf/metadata-value.ts';
 import { QUANTIZATION_NAMES } from '../../model/quantization.ts';
-import type { WeightsSamples } from './weights-samples.ts';
 
-/** In a file with some of a model's tensors: all that the model has, `name format length …` each, in its order. */
+/** Metadata of a part: all tensors of the model in its order, as `name format length …`. */
 const ALL_TENSORS = 'hearth.part.tensors';
 
-/** In the same: samples of all the model's weights, `layer hash` each. */
+/** Metadata of a part: samples of all weights of the model, as `layer hash`. */
 const ALL_SAMPLES = 'hearth.part.samples';
 
-/** A model as its whole file describes it, and which of its tensors a file has. */
+/** A whole model's header, and which of its tensors a file has: all, or those of the part that `hearth split` wrote. */
 export interface PartFile {
-  /** The whole model's header; tensors that the file lacks have no place in it. */
+  /** The whole model's header; tensors that the file lacks have 0 bytes at offset 0. */
   readonly whole: Gguf;
   readonly present: ReadonlySet<string>;
   /** SHA-256 of the whole model's header, hexadecimal: the same for a model and all its parts. */
   readonly identity: string;
-  /** Of the whole model, as a part knows them; empty in a model's own file. */
+  /** Samples of the whole model's weights, as listed in a part; empty for a whole model's file. */
   readonly samples: WeightsSamples;
 }
 
-/**
- * What a file holds of a model: all of it, or the part that `hearth split` wrote.
- * @throws InputError where the list of all tensors is malformed, or lacks one that the file has
- */
+/** Reads which part of a model a file has. @throws InputError where its list of all tensors is malformed or incomplete */
 export function readPartFile(gguf: Gguf): PartFile {
   const present = new Set(gguf.tensors.map(({ name }) => name));
   const listed = metadataFields(gguf).optionalTexts(ALL_TENSORS);
@@ -38,7 +35,7 @@ export function readPartFile(gguf: Gguf): PartFile {
   return { whole, present, identity, samples: new Map(samples.map((line) => line.split(' ', 2) as [string, string])) };
 }
 
-/** The metadata of a file with some of the tensors of `part`. @param samples of the whole model */
+/** The metadata of a file with a part of the model. @param samples samples of the whole model's weights */
 export function partMetadata({ whole }: PartFile, samples: WeightsSamples): Metadata {
   const texts = (values: string[]) => ({ type: 'array', value: { of: 'string', values } }) as const;
   const tensors = whole.tensors.map(({ name, type, shape }) => [name, type, ...shape].join(' '));
@@ -46,7 +43,7 @@ export function partMetadata({ whole }: PartFile, samples: WeightsSamples): Meta
   return new Map([...whole.metadata, [ALL_TENSORS, texts(tensors)], [ALL_SAMPLES, texts(sampled)]]);
 }
 
-/** Written files are aligned in their own way. */
+/** Without a part's own entries, and without the alignment, which each file chooses for itself. */
 function withoutOwn(metadata: Metadata): Metadata {
   return new Map(
     [...metadata].filter(([key]) => key !== ALL_TENSORS && key !== ALL_SAMPLES && key !== 'general.alignment'),
@@ -72,4 +69,56 @@ function completed(gguf: Gguf, listed: readonly string[]): GgufTensor[] {
   if (unlisted !== undefined)
     metadataFields(gguf).fail(ALL_TENSORS, `lacks ${quoted(unlisted.name)}, which the file has`);
   return tensors;
+}
+
+/** The layers that a file has completely. */
+export interface HeldLayers {
+  /** In ascending order. */
+  readonly layers: readonly number[];
+  /** Whether it has the embedding and the output. */
+  readonly outer: boolean;
+}
+
+/** The layers of which a file has all tensors. */
+export function heldLayers({ whole, present }: PartFile): HeldLayers {
+  const absent = whole.tensors.filter(({ name }) => !present.has(name)).map(({ name }) => layerOf(name));
+  const found = whole.tensors.map(({ name }) => layerOf(name)).filter((layer) => layer !== undefined);
+  const layers = [...new Set(found)].filter((layer) => !absent.includes(layer));
+  return { layers: layers.sort((a, b) => a - b), outer: !absent.includes(undefined) };
+}
+
+/** The layer of a tensor; `undefined` for the embedding, the output and other tensors outside the layers. */
+export function layerOf(tensor: string): number | undefined {
+  const number = /^blk\.(\d+)\./.exec(tensor)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** A hash of 16 hexadecimal digits for each layer's weights, and under `outer` for the tensors outside the layers. */
+export type WeightsSamples = ReadonlyMap<string, string>;
+
+/** Bytes that are read of a tensor at each of four places, as fractions of its length. */
+const SAMPLE_BYTES = 64;
+const PLACES = [0, 1 / 3, 2 / 3, 1];
+
+/**
+ * SHA-256 of a few bytes of every tensor of a layer, read in milliseconds. It distinguishes weights of another training or
+ * in another order; it is not a defence against deliberate forgery.
+ */
+export function weightsSamples(source: ByteSource, tensors: readonly GgufTensor[]): WeightsSamples {
+  const hashes = new Map<string, ReturnType<typeof createHash>>();
+  for (const { name, offset, bytes } of tensors.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const part = String(layerOf(name) ?? 'outer');
+    const hash = hashes.get(part) ?? createHash('sha256');
+    hashes.set(part, hash.update(`${name}\n`));
+    const length = Math.min(SAMPLE_BYTES, bytes);
+    for (const place of PLACES) hash.update(source.read(offset + Math.floor(place * (bytes - length)), length));
+  }
+  return new Map([...hashes].map(([part, hash]) => [part, hash.digest('hex').slice(0, 16)]));
+}
+
+/** A part of the model whose weights differ between two files that both have it, such as `layer 3`. */
+export function otherWeights(own: WeightsSamples, others: WeightsSamples): string | undefined {
+  const part = [...others.keys()].find((key) => own.has(key) && own.get(key) !== others.get(key));
+  if (part === undefined) return undefined;
+  return part === 'outer' ? 'embedding and output' : `layer ${part}`;
 }

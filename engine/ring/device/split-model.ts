@@ -6,15 +6,13 @@ import { readGguf } from '../../gguf/read-gguf.ts';
 import { writeGguf } from '../../gguf/write-gguf.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Plan } from '../../plan/plan.ts';
-import { ringWindows } from '../head/windows.ts';
-import { layerOf } from './held-layers.ts';
-import { partMetadata, readPartFile } from './part-file.ts';
-import { weightsSamples } from './weights-samples.ts';
+import { ringWindows } from '../../plan/ring-windows.ts';
+import { layerOf, partMetadata, readPartFile, weightsSamples } from './part-file.ts';
 
-/** Bytes that are copied at once. */
+/** Bytes copied at a time. */
 const PIECE = 2 ** 22;
 
-/** What a device's file has. */
+/** The file that was written for a device. */
 export interface WrittenPart {
   readonly device: string;
   readonly path: string;
@@ -23,8 +21,8 @@ export interface WrittenPart {
 }
 
 /**
- * Writes a file for every device of a plan, `DEVICE.gguf`, with the layers that it runs; the head's has the embedding and
- * the output, too.
+ * Writes a file `DEVICE.gguf` for every device of a plan, with the layers that the device runs. The head's file also has
+ * the embedding and the output.
  * @throws InputError for files that can't be read or written, and plans that the ring can't carry out
  */
 export async function splitModel(path: string, plan: Plan, folder: string): Promise<WrittenPart[]> {

@@ -1,88 +1,69 @@
 import { setImmediate } from 'node:timers/promises';
-import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { LayerCaches, ModelPart } from '../../runtime/model-part.ts';
 import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFormat, type ActivationFrame, FrameError } from '../wire/frame.ts';
+import { type ActivationFrame, FrameError } from '../wire/frame.ts';
 import { createJobQueue } from '../wire/job-queue.ts';
-import type { AssignedWindow } from '../wire/message.ts';
-import { layersName, type RingSpan } from '../wire/span.ts';
+import type { Assignment, Window } from '../wire/message.ts';
+import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { DeviceWeights } from './device-weights.ts';
+import { layersOf } from './memory.ts';
+import { createRequestCaches } from './request-caches.ts';
 
-/** A frame's facts without its activations, which are in the stream while a device works on them. */
-export type Passage = Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens' | 'rows' | 'capacity'>;
+/** One run of a window: an activation frame without its activations, which are in the device's residual stream. */
+export type WindowRun = Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens' | 'rows' | 'capacity'>;
 
-/** Carries out a device's windows: frames in the order in which they come, one at a time. */
+/** Runs a device's windows: frames in the order in which they come, one at a time. */
 export interface WindowRunner {
   /**
-   * Takes a frame for one of the device's windows.
-   * @throws FrameError for a frame that doesn't fit the plan; frames of freed requests are dropped
+   * Queues a frame for one of the device's windows. Frames of freed requests are dropped.
+   * @throws FrameError for a frame that does not fit the plan
    */
   accept(frame: ActivationFrame, sender: string): void;
-  /** Runs `job` when the device is through with what came before: it may use the stream. */
-  inTurn<Result>(job: () => Result | Promise<Result>): Promise<Result>;
-  /** Within a turn: does windows from `passage.window` on with what is in the stream, and sends the result on. */
-  run(passage: Passage): Promise<void>;
+  /** Runs `job` after all that was queued before; the job may use the residual stream. */
+  queue<Result>(job: () => Result | Promise<Result>): Promise<Result>;
+  /** Within a queued job: runs a window on the residual stream, and forwards the result. */
+  run(run: WindowRun): Promise<void>;
   /** Frees a request's caches. */
   free(request: number): void;
-  /** Does nothing any more, and frees everything, once what is under way is done. */
+  /** Stops, and frees all caches when the current job has ended. */
   end(): Promise<void>;
 }
 
-export interface WindowRunnerOptions {
+type Planned = Pick<
+  Assignment,
+  'epoch' | 'windowCount' | 'windows' | 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk'
+>;
+
+export interface WindowRunnerOptions extends Planned {
   readonly part: ModelPart;
-  readonly epoch: number;
-  readonly windowCount: number;
-  readonly windows: readonly AssignedWindow[];
-  readonly context: number;
-  readonly requests: number;
-  readonly kvCache: KeyValueCacheShape['type'];
-  readonly activations: ActivationFormat;
-  /** Tokens in a frame at most. */
-  readonly chunk: number;
-  /** Whose frames are taken for a window. */
+  /** The device from which a window's input comes. */
   readonly senderOf: (window: number) => string | undefined;
-  /** Sends a result on; its payload is only valid until this returns. */
-  readonly forward: (frame: ActivationFrame, next: AssignedWindow['next']) => void;
+  /** Sends a result to the next window; its payload is only valid until this returns. */
+  readonly forward: (frame: ActivationFrame, next: Window['next']) => void;
   readonly onFailed: (error: Error) => void;
   readonly record: (span: RingSpan) => void;
-  /** Undefined: they are where they are. */
+  /** `undefined`: weights are not managed. */
   readonly weights: DeviceWeights | undefined;
 }
 
-interface HeldRequest {
-  readonly caches: LayerCaches;
-  /** Of each own window: tokens in its caches, those of frames that wait counted. */
-  readonly filled: Map<number, number>;
-}
-
-/** Frames that may wait for their turn; heads send far fewer. */
+/** Frames that may wait; a head sends far fewer. */
 const MOST_WAITING = 1024;
 
 export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
-  const { part, epoch, windowCount, context, requests, kvCache, activations, chunk, weights } = options;
-  const windows = new Map(options.windows.map((window) => [window.index, window]));
-  const layers = options.windows.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i));
-  const held = new Map<number, HeldRequest>();
+  const { part, epoch, windowCount, activations, weights } = options;
   const { hiddenSize } = part.model;
+  const windows = new Map(options.windows.map((window) => [window.index, window]));
+  const requests = createRequestCaches({ ...options, layers: layersOf(windows.values()) });
   const jobs = createJobQueue();
-  /** Windows of the frames that wait: the same one again needn't be released before. */
-  const due: number[] = [];
+  /** The windows of waiting frames: one that runs again next need not be released before. */
+  const waiting: number[] = [];
   let ended = false;
 
-  const hold = (request: number, capacity: number): HeldRequest => {
-    const known = held.get(request);
-    if (known !== undefined) return known;
-    if (held.size >= requests) throw new FrameError(`request ${request} beside ${held.size}; ${requests} were planned`);
-    const made = { caches: part.createCaches(layers, capacity, kvCache), filled: new Map<number, number>() };
-    held.set(request, made);
-    return made;
-  };
-
-  /** Memory that isn't there is no fault of the frame. */
-  const holdOrFail = (request: number, capacity: number): HeldRequest | undefined => {
+  /** A failure to allocate is not the sender's fault. */
+  const cachesOrFail = (request: number, capacity: number): LayerCaches | undefined => {
     try {
-      return hold(request, capacity);
+      return requests.of(request, capacity);
     } catch (error) {
       if (error instanceof FrameError) throw error;
       options.onFailed(error as Error);
@@ -90,80 +71,51 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     }
   };
 
-  const run = async (passage: Passage): Promise<void> => {
-    const window = windows.get(passage.window) as AssignedWindow;
-    const { from, to, next } = window;
-    const { request, position, tokens, rows, capacity } = passage;
-    const caches = hold(request, capacity).caches;
+  const run = async (passed: WindowRun): Promise<void> => {
+    const { from, to, next } = windows.get(passed.window) as Window;
+    const { request, position, tokens, rows, capacity } = passed;
+    const caches = requests.of(request, capacity);
     if (weights !== undefined) {
-      await weights.arrival(passage.window);
+      await weights.arrival(passed.window);
       if (ended) return;
     }
     const start = clock();
     await part.run(from, to, caches, position, tokens);
     if (ended) return;
     const end = clock();
-    if (to > from) recordComputation({ from, to, tokens, request, start, end }, weights?.ran(passage.window) ?? 0);
+    if (to > from) {
+      const stall = weights?.ran(passed.window) ?? 0;
+      recordComputation(options.record, { from, to, tokens, request, start, end }, stall);
+    }
     const stream = part.stream(tokens);
-    const wanted = passage.window + 1 === windowCount ? stream.subarray((tokens - rows) * hiddenSize) : stream;
+    const wanted = passed.window + 1 === windowCount ? stream.subarray((tokens - rows) * hiddenSize) : stream;
     const payload = packActivations(wanted, activations);
-    const frame = { ...passage, kind: 'activations', epoch, window: passage.window + 1, format: activations } as const;
+    const frame = { ...passed, kind: 'activations', epoch, window: passed.window + 1, format: activations } as const;
     options.forward({ ...frame, sentAt: clock(), payload }, next);
-    if (weights === undefined || due[0] === passage.window) return;
-    await setImmediate(); // the result is on its way before anything else is done
-    weights.after(passage.window);
-  };
-
-  /** Where in a window page faults were waited for isn't known: the stall is shown before it. */
-  const recordComputation = (
-    { start, ...computed }: Omit<Extract<RingSpan, { kind: 'compute' }>, 'kind'>,
-    stall: number,
-  ) => {
-    const name = `page faults of ${layersName(computed)}`;
-    const between = start + stall;
-    if (stall > 0) options.record({ kind: 'weights', lane: 'cpu', cause: 'disk', name, start, end: between, args: {} });
-    options.record({ kind: 'compute', ...computed, start: between });
-  };
-
-  const check = (frame: ActivationFrame, sender: string): void => {
-    const { window, tokens, capacity, format, payload } = frame;
-    if (!windows.has(window) || options.senderOf(window) !== sender)
-      throw new FrameError(`activations for window ${window}, which ${sender} doesn't send here`);
-    if (tokens > chunk || capacity > context)
-      throw new FrameError(`${tokens} tokens of ${capacity}; the plan has ${chunk} of ${context} at most`);
-    const bytes = activationBytes(tokens * hiddenSize, activations);
-    if (format !== activations || payload.length !== bytes)
-      throw new FrameError(`${payload.length} bytes of ${format}; ${bytes} of ${activations} are planned`);
-    if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
+    if (weights === undefined || waiting[0] === passed.window) return;
+    await setImmediate(); // the result is sent before anything else is done
+    weights.after(passed.window);
   };
 
   return {
-    inTurn: jobs.add,
+    queue: jobs.add,
     run,
     accept(frame, sender) {
       if (ended || frame.epoch !== epoch) return;
-      check(frame, sender);
-      const { request, window, position, tokens, capacity, format, payload } = frame;
-      if (!held.has(request) && position > 0) return;
-      const filled = holdOrFail(request, capacity)?.filled;
-      if (filled === undefined) return;
-      const expected = filled.get(window) ?? 0;
-      if (position !== expected)
-        throw new FrameError(`token ${position} of request ${request} where ${expected} is next`);
-      filled.set(window, position + tokens);
-      options.record({
-        kind: 'receive',
-        sender,
-        bytes: payload.length,
-        request,
-        sentAt: frame.sentAt,
-        receivedAt: clock(),
-      });
-      due.push(window);
+      if (!windows.has(frame.window) || options.senderOf(frame.window) !== sender)
+        throw new FrameError(`activations for window ${frame.window}, which ${sender} doesn't send here`);
+      checkFrame(frame, options);
+      if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
+      const { request, window, position, tokens, capacity, format, payload, sentAt } = frame;
+      if (!requests.has(request) && position > 0) return;
+      if (cachesOrFail(request, capacity) === undefined) return;
+      requests.fill(frame);
+      options.record({ kind: 'receive', sender, bytes: payload.length, request, sentAt, receivedAt: clock() });
+      waiting.push(window);
       jobs
         .add(async () => {
-          due.shift();
-          if (ended || !held.has(request)) return;
+          waiting.shift();
+          if (ended || !requests.has(request)) return;
           unpackActivations(payload, format, part.stream(tokens));
           await run(frame);
         })
@@ -172,20 +124,25 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
         });
     },
     free(request) {
-      jobs.add(() => {
-        const own = held.get(request);
-        if (own !== undefined) part.freeCaches(own.caches);
-        held.delete(request);
-      });
+      jobs.add(() => requests.free(request));
     },
     end() {
       ended = true;
       weights?.cancel();
       return jobs.add(() => {
         weights?.close();
-        for (const { caches } of held.values()) part.freeCaches(caches);
-        held.clear();
+        requests.freeAll();
       });
     },
   };
+}
+
+/** @throws FrameError for a frame of another size or format than planned */
+function checkFrame({ tokens, capacity, format, payload }: ActivationFrame, options: WindowRunnerOptions): void {
+  const { chunk, context, activations, part } = options;
+  if (tokens > chunk || capacity > context)
+    throw new FrameError(`${tokens} tokens of ${capacity}; the plan has ${chunk} of ${context} at most`);
+  const bytes = activationBytes(tokens * part.model.hiddenSize, activations);
+  if (format !== activations || payload.length !== bytes)
+    throw new FrameError(`${payload.length} bytes of ${format}; ${bytes} of ${activations} are planned`);
 }

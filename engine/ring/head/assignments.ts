@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
-import { type AssignedWindow, type Assignment, FROM_HEAD } from '../wire/message.ts';
-import type { RingLayout } from './ring-layout.ts';
+import { type Assignment, FROM_HEAD, type Window } from '../wire/message.ts';
+import type { RingLayout } from './planning.ts';
 
-/** What is the same for all devices. */
+/** The part of an assignment that is the same for all devices. */
 export type RingSettings = Pick<Assignment, 'context' | 'requests' | 'kvCache' | 'activations' | 'chunk' | 'trace'>;
 
-/** How others reach a device. */
+/** The ring listener of a device. */
 export interface RingAddress {
   readonly address: string;
   readonly publicKey: string | undefined;
 }
 
-/** What each device has to know of a plan, by name, the head's own part included. */
+/** Each device's share of a plan by its name, including the head's own, with a new epoch. */
 export function assignments(
   { windows, weights }: RingLayout,
   head: string,
@@ -43,7 +43,7 @@ export function assignments(
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
           epoch,
           windowCount: windows.length,
-          windows: own.map(({ index, from, to }): AssignedWindow => {
+          windows: own.map(({ index, from, to }): Window => {
             const next = deviceAt(index + 1);
             return { index, from, to, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
           }),

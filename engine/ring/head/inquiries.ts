@@ -1,35 +1,35 @@
 import { probeLink } from '../wire/link-probe.ts';
 import type { MeasuredLink, WorkerMessage } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
+import { RingError, within } from './errors.ts';
 import type { Member } from './member.ts';
-import { RingError } from './ring-error.ts';
-import { waitFor } from './wait-for.ts';
 
 export interface MeasuredRingLink extends MeasuredLink {
   readonly from: string;
 }
 
-/** What devices did, and how far their clocks are ahead of the head's. */
+/** The spans of a device. */
 export interface DeviceSpans {
   readonly device: string;
+  /** Seconds by which its clock is ahead of the head's. */
   readonly offset: number;
   readonly spans: readonly RingSpan[];
 }
 
-/** What a device says of itself. */
+/** A device's description of itself. */
 export interface DeviceFacts {
   readonly device: string;
-  /** JSON. */
+  /** The device as in a cluster file, JSON. */
   readonly facts: string;
-  /** Bytes for weights and caches. */
+  /** Memory for weights and caches, bytes. */
   readonly memory: number;
 }
 
-/** What a head asks of its members beside the work. */
+/** Questions of the head to its members, besides running windows. */
 export interface HeadInquiries {
-  /** Takes the messages that answer; others are not for it. */
+  /** Takes answers; other messages are ignored. */
   hear(from: string, message: WorkerMessage): void;
-  /** Links of the head to `devices`, and of each of them to the next. */
+  /** Measures the links from the head to `devices`, and from each of them to the next ones. */
   measure(epoch: number, devices: readonly string[]): Promise<MeasuredRingLink[]>;
   profiles(): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
@@ -38,19 +38,19 @@ export interface HeadInquiries {
 export interface HeadInquiriesOptions {
   readonly head: string;
   readonly members: readonly Member[];
-  /** Of the head itself. */
-  readonly ownSpans: readonly RingSpan[];
+  /** The head's own spans. */
+  readonly spans: readonly RingSpan[];
 }
 
-/** Seconds for measurements and reports. */
-const REPORT = 30;
-/** For a device to measure itself, if it has no profile: a minute, where others do nothing. */
-const PROFILE = 300;
-/** Bytes of a probe for a link's rate: 80 ms at 100 Mbps. */
+/** Seconds to wait for measurements and spans. */
+const REPORTING = 30;
+/** Seconds to wait for a profile: a device that has none measures itself, in about a minute if it is idle. */
+const PROFILING = 300;
+/** Bytes of a large probe: 80 ms at 100 Mbit/s. */
 const PROBE_BYTES = 2 ** 20;
 
-/** Each question waits for its answer for a bounded time, and rejects with a RingError that names who is late. */
-export function createInquiries({ head, members, ownSpans }: HeadInquiriesOptions): HeadInquiries {
+/** Waits for answers are bounded; they reject with a RingError that names the device that is late. */
+export function createInquiries({ head, members, spans: ownSpans }: HeadInquiriesOptions): HeadInquiries {
   let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
   let onProfile: (from: string, facts: string | Error) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
@@ -72,8 +72,8 @@ export function createInquiries({ head, members, ownSpans }: HeadInquiriesOption
           onMeasured = (from, found) => from === device && resolve(found);
         });
         memberOf(device).tell({ kind: 'measure', epoch, bytes: PROBE_BYTES });
-        const late = () => new RingError(device, `no measurements within ${REPORT} s`);
-        for (const link of await waitFor(measured, REPORT, late)) links.push({ from: device, ...link });
+        const late = () => new RingError(device, `no measurements within ${REPORTING} s`);
+        for (const link of await within(REPORTING, measured, late)) links.push({ from: device, ...link });
       }
       return links;
     },
@@ -85,9 +85,9 @@ export function createInquiries({ head, members, ownSpans }: HeadInquiriesOption
           listeners.set(member.name, (facts) => (facts instanceof Error ? reject(facts) : resolve(facts)));
         });
         member.tell({ kind: 'profile' });
-        const late = () => new RingError(member.name, `no profile within ${PROFILE} s`);
+        const late = () => new RingError(member.name, `no profile within ${PROFILING} s`);
         const memory = member.welcome?.memory ?? 0;
-        return waitFor(told, PROFILE, late).then((facts) => ({ device: member.name, facts, memory }));
+        return within(PROFILING, told, late).then((facts) => ({ device: member.name, facts, memory }));
       });
       return Promise.all(asked);
     },
@@ -104,7 +104,7 @@ export function createInquiries({ head, members, ownSpans }: HeadInquiriesOption
           };
         });
         member.tell({ kind: 'report' });
-        await waitFor(complete, REPORT, () => new RingError(member.name, `no spans within ${REPORT} s`));
+        await within(REPORTING, complete, () => new RingError(member.name, `no spans within ${REPORTING} s`));
         found.push({ device: member.name, offset: member.offset.seconds, spans });
       }
       return found;

@@ -1,30 +1,105 @@
 import type { LanguageModel } from '../../text/language-model.ts';
-import type { RingHead } from './head.ts';
+import { DeviceLostError, RingChangedError } from './errors.ts';
+import type { RingLayout } from './planning.ts';
 import type { RingRequest } from './request.ts';
-import { DeviceLostError, RingChangedError } from './ring-error.ts';
-import type { RingLayout } from './ring-layout.ts';
 
-/** A ring that mends itself: what several requests share. */
-export interface MendingRing {
-  /** The ring, put together and whole. Rejects where the devices that are left can't do it. */
-  ready(): Promise<RingHead>;
-  /** Grows with every time that it was put together: requests of earlier times have lost their caches. */
+/*
+ * What happens when a worker is lost:
+ *
+ * 1. Its connection to the head is cut (member.ts: heartbeats, 3.5 s at most), or another worker reports that it can't
+ *    reach it (assembly.ts). Presence notes that, and the assembly breaks with a DeviceLostError.
+ * 2. All requests that wait for logits reject with that error. Their KV caches are lost.
+ * 3. ringModel catches the error and asks recoveringRing for a whole ring. That plans with the devices that are left and
+ *    assembles them, until it succeeds or they can't hold the model. Only one such recovery is under way at a time.
+ * 4. ringModel opens a new request and evaluates all tokens again: the text goes on where it stopped.
+ *
+ * A worker that comes back is included at the next token: the ring is then assembled anew in the same way.
+ */
+
+/** Which devices are there. */
+export interface Presence {
+  /** The devices that are connected and usable, the head first, in ring order. */
+  present(): string[];
+  /** Devices that came back since the last assembly. */
+  readonly returned: ReadonlySet<string>;
+  /** Leaves out a device that is connected to the head but not to other devices, until it connects anew. */
+  exclude(device: string): void;
+  /** Tells that a device has connected. */
+  came(device: string): void;
+  /** Tells that a connection was cut. */
+  gone(device: string, reason: string): void;
+  /** Forgets which devices came back. */
+  assembled(): void;
+}
+
+export interface PresenceOptions {
+  readonly head: string;
+  /** Whether the head is connected to its members, in ring order. */
+  readonly members: () => readonly { readonly name: string; readonly connected: boolean }[];
+  /** Whether the ring has been assembled: before, nobody is lost or comes back. */
+  readonly isAssembled: () => boolean;
+  /** Called when a device is lost. */
+  readonly onLost: (error: DeviceLostError) => void;
+  readonly log: (line: string) => void;
+}
+
+export function createPresence({ head, members, isAssembled, onLost, log }: PresenceOptions): Presence {
+  const excluded = new Set<string>();
+  const returned = new Set<string>();
+  return {
+    present: () => [
+      head,
+      ...members()
+        .filter(({ name, connected }) => connected && !excluded.has(name))
+        .map(({ name }) => name),
+    ],
+    returned,
+    exclude: (device) => excluded.add(device),
+    came(device) {
+      if (!isAssembled()) return;
+      log(`${device} is back`);
+      excluded.delete(device);
+      returned.add(device);
+    },
+    gone(device, reason) {
+      log(`lost ${device}: ${reason}`);
+      returned.delete(device);
+      onLost(new DeviceLostError(device, reason));
+    },
+    assembled: () => returned.clear(),
+  };
+}
+
+/** What recovery needs of a head (head.ts). */
+export interface RecoverableHead {
+  present(): string[];
+  readonly whole: boolean;
+  readonly returned: ReadonlySet<string>;
+  assemble(layout: RingLayout): Promise<void>;
+  request(capacity: number): RingRequest;
+}
+
+/** A ring that recovers from losses; requests share it. */
+export interface RecoveringRing {
+  /** The ring, assembled and whole. Rejects where the devices that are left can't hold the model. */
+  ready(): Promise<RecoverableHead>;
+  /** The number of assemblies. Requests of an earlier assembly have lost their caches. */
   readonly assemblies: number;
 }
 
 /**
- * @param layoutFor a plan's for these devices, the head first; throws where they can't hold the model
- * @param log told when a plan is made without a device, or with it again
+ * @param layoutFor plans for these devices, the head first; throws where they can't hold the model
+ * @param log told when the ring goes on with other devices
  */
-export function mendingRing(
-  head: RingHead,
+export function recoveringRing(
+  head: RecoverableHead,
   layoutFor: (devices: readonly string[]) => RingLayout,
   log: (line: string) => void,
-): MendingRing {
+): RecoveringRing {
   let assemblies = 0;
-  let mending: Promise<RingHead> | undefined;
+  let recovery: Promise<RecoverableHead> | undefined;
 
-  const mend = async (): Promise<RingHead> => {
+  const assemble = async (): Promise<RecoverableHead> => {
     // Each loss leaves one device fewer: this ends.
     for (;;) {
       const devices = head.present();
@@ -46,33 +121,32 @@ export function mendingRing(
       return assemblies;
     },
     ready() {
-      // Before the first assembly here the head may have been put together for measurements.
-      if (assemblies > 0 && mending === undefined && head.whole && head.returned.length === 0)
+      // The head may have been assembled before, to measure links.
+      if (assemblies > 0 && recovery === undefined && head.whole && head.returned.size === 0)
         return Promise.resolve(head);
-      mending ??= mend().finally(() => {
-        mending = undefined;
+      recovery ??= assemble().finally(() => {
+        recovery = undefined;
       });
-      return mending;
+      return recovery;
     },
   };
 }
 
-/** A request in a ring, as generate takes a model. */
+/** A request in a ring, as a language model. */
 export interface RingModel extends LanguageModel {
   evaluate(tokens: readonly number[]): Promise<Float32Array>;
   /** Frees its caches on all devices. */
   close(): void;
 }
 
-/** When a device is lost the request goes on from its tokens, on the devices that are left. */
-export function ringModel(ring: MendingRing, contextLength: number): RingModel {
+/** A model that goes on with the same text on other devices when one is lost. */
+export function ringModel(ring: RecoveringRing, contextLength: number): RingModel {
   const tokens: number[] = [];
   let request: RingRequest | undefined;
   let assembly = 0;
   return {
     contextLength,
-    // All of a prompt: its chunks follow each other through the ring.
-    promptPart: contextLength,
+    promptPart: contextLength, // all of a prompt: its chunks follow each other through the ring
     async evaluate(more) {
       tokens.push(...more);
       for (;;) {

@@ -1,12 +1,15 @@
+import { type Cluster, deviceIndex } from '../../hardware/cluster.ts';
+import { transferSeconds } from '../../hardware/device.ts';
 import { parseJson } from '../../input/parse-json.ts';
+import { formatSeconds } from '../../terminal/format.ts';
 import type { DeviceFacts, MeasuredRingLink } from './inquiries.ts';
 import type { MemberAddress } from './member.ts';
 
 /**
- * A cluster file of what devices said of themselves and of the links between neighbours that were measured; other pairs
- * are taken to be as slow as the slowest of these.
+ * A cluster file with the devices' own descriptions and the measured links between neighbours. Other pairs of devices are
+ * assumed to be as slow as the slowest measured link.
  * @param devices in ring order, the head first
- * @throws InputError for facts that are no JSON; whether they are a device's is for parseCluster
+ * @throws InputError for a description that is not JSON; its content is checked by parseCluster
  */
 export function measuredCluster(
   devices: readonly DeviceFacts[],
@@ -42,10 +45,10 @@ export function measuredCluster(
   )}\n`;
 }
 
-/** Loopback outruns what a cluster file may say of a link; bytes per second. */
+/** The highest bandwidth that a cluster file may have, bytes per second; loopback is faster. */
 const FASTEST = 1e13;
 
-/** A pair may be measured both ways: a cluster's links are the same both ways, so the slower one counts. */
+/** One link for each pair. A pair may be measured in both directions: the slower one counts, since a cluster has one link. */
 function pairsOf(links: readonly MeasuredRingLink[]): MeasuredRingLink[] {
   const pairs = new Map<string, MeasuredRingLink>();
   for (const link of links) {
@@ -55,4 +58,22 @@ function pairsOf(links: readonly MeasuredRingLink[]): MeasuredRingLink[] {
     pairs.set(key, { ...known, latency, bandwidth: Math.min(known.bandwidth, link.bandwidth) });
   }
   return [...pairs.values()];
+}
+
+/** A link is slow where a token takes this many times the planned time on it, and this many seconds more. */
+const SLOW_FACTOR = 1.5;
+const SLOW_SECONDS = 100e-6;
+
+/** One line for each link on which a token takes longer than planned, with both times. */
+export function slowLinks(links: readonly MeasuredRingLink[], cluster: Cluster, tokenBytes: number): string[] {
+  return links.flatMap((link) => {
+    const planned = transferSeconds(
+      cluster.link(deviceIndex(cluster, link.from), deviceIndex(cluster, link.to)),
+      tokenBytes,
+    );
+    const measured = transferSeconds(link, tokenBytes);
+    if (measured < SLOW_FACTOR * planned || measured - planned < SLOW_SECONDS) return [];
+    const [is, should] = [measured, planned].map(formatSeconds);
+    return [`the link from ${link.from} to ${link.to} takes ${is} for a token; it was planned with ${should}`];
+  });
 }

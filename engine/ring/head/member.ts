@@ -1,34 +1,33 @@
 import { randomBytes } from 'node:crypto';
-import { otherWeights, type WeightsSamples } from '../device/weights-samples.ts';
-import { clock } from '../wire/clock.ts';
-import { type ClockOffset, createClockOffset } from '../wire/clock-offset.ts';
+import { otherWeights, type WeightsSamples } from '../device/part-file.ts';
+import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
 import { type Connection, connect } from '../wire/connection.ts';
 import type { ActivationFrame, Frame } from '../wire/frame.ts';
 import { createProbe, type Probe } from '../wire/link-probe.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
-import { WORKER_MESSAGE } from '../wire/message-encoding.ts';
-import { messageFrame, readMessage } from '../wire/message-frame.ts';
+import { messageFrame, readMessage, WORKER_MESSAGE } from '../wire/message-encoding.ts';
 import type { Transport } from '../wire/transport.ts';
 
-/** Where a device of the ring listens, and who it must be. */
+/** The address of a device of the ring, and its identity. */
 export interface MemberAddress {
   readonly name: string;
   readonly address: string;
-  /** Undefined: a plain link. */
+  /** Hexadecimal; `undefined`: a plain link. */
   readonly publicKey: string | undefined;
 }
 
 type Welcome = Extract<WorkerMessage, { readonly kind: 'welcome' }>;
 
-/** A worker as the head sees it: there or not, and found again when it comes back. */
+/** The head's view of a worker: connected or not, and connected again when it comes back. */
 export interface Member {
   readonly name: string;
-  /** What it said of itself; undefined while it isn't there. */
+  /** The worker's welcome; `undefined` while it is not connected. */
   readonly welcome: Welcome | undefined;
-  /** Why it isn't there, and whether waiting a while won't help. */
+  /** Why it is not connected. */
   readonly problem: string;
+  /** Whether waiting will not help: it refuses this head, or has other weights. */
   readonly unfit: boolean;
-  /** Of its clock, ahead of ours. */
+  /** Seconds by which its clock is ahead of ours. */
   readonly offset: ClockOffset;
   readonly probe: Probe;
   tell(message: HeadMessage): void;
@@ -39,7 +38,7 @@ export interface Member {
 export interface MemberOptions extends MemberAddress {
   readonly transport: Transport;
   readonly head: string;
-  /** The model's identity. */
+  /** Identity of the model (device/part-file.ts). */
   readonly model: string;
   readonly samples: WeightsSamples;
   readonly mostBytes: number;
@@ -50,13 +49,13 @@ export interface MemberOptions extends MemberAddress {
   readonly onActivations: (frame: ActivationFrame) => void;
 }
 
-/** Seconds between readings of the clock, which also tell the worker that the head is there. */
-const TICK = 1;
-/** Readings one after another when it comes. */
-const FIRST_READINGS = 8;
+/** Seconds between clock exchanges, which also tell the worker that the head is there. */
+const CLOCK_INTERVAL = 1;
+/** Clock exchanges one after another when a worker has connected. */
+const FIRST_EXCHANGES = 8;
 const OTHER_WEIGHTS = 'has other weights';
 /** Milliseconds until a worker that refused is asked again. */
-const AGAIN = 2000;
+const RETRY = 2000;
 
 export function createMember(options: MemberOptions): Member {
   const { name, head, model } = options;
@@ -64,12 +63,12 @@ export function createMember(options: MemberOptions): Member {
   let welcome: Welcome | undefined;
   let problem = '';
   let connection: Connection | undefined;
-  let readings = 0;
+  let exchanges = 0;
   let closed = false;
-  let again: NodeJS.Timeout | undefined;
+  let retry: NodeJS.Timeout | undefined;
 
   const send = (frame: Frame): void => {
-    // A peer that is gone is told by onGone.
+    // onGone tells about a worker that is gone.
     connection?.send(frame).catch(() => {});
   };
   const tell = (message: HeadMessage): void => send(messageFrame(message));
@@ -79,7 +78,7 @@ export function createMember(options: MemberOptions): Member {
     welcome = undefined;
     problem = reason;
     connection?.close();
-    if (!closed) again = setTimeout(reach, wait);
+    if (!closed) retry = setTimeout(reach, wait);
     if (wasPresent) options.onGone(reason);
   };
 
@@ -91,26 +90,26 @@ export function createMember(options: MemberOptions): Member {
           tell({ kind: 'bye' });
           leave(
             `${OTHER_WEIGHTS}: its ${other} differs from the head's; give it the head's file or a part of it`,
-            AGAIN,
+            RETRY,
           );
           return;
         }
         welcome = message;
         problem = '';
-        readings = 0;
+        exchanges = 0;
         tell({ kind: 'clock', sentAt: clock() });
         options.onPresent();
         return;
       }
       case 'refused':
-        leave(`refused: ${message.reason}`, AGAIN);
+        leave(`refused: ${message.reason}`, RETRY);
         return;
       case 'clock':
-        // The worker's own ticks answer nothing.
+        // A worker's own readings, with which it checks the connection, answer nothing.
         if (message.sentAt === 0) return;
         offset.add({ ...message, receivedAt: clock() });
-        readings += 1;
-        if (readings < FIRST_READINGS) tell({ kind: 'clock', sentAt: clock() });
+        exchanges += 1;
+        if (exchanges < FIRST_EXCHANGES) tell({ kind: 'clock', sentAt: clock() });
         return;
       default:
         options.onMessage(message);
@@ -138,7 +137,7 @@ export function createMember(options: MemberOptions): Member {
   reach();
   const tick = setInterval(() => {
     if (welcome !== undefined) tell({ kind: 'clock', sentAt: clock() });
-  }, 1000 * TICK);
+  }, 1000 * CLOCK_INTERVAL);
 
   return {
     name,
@@ -158,7 +157,7 @@ export function createMember(options: MemberOptions): Member {
     close() {
       closed = true;
       clearInterval(tick);
-      clearTimeout(again);
+      clearTimeout(retry);
       connection?.close();
     },
   };

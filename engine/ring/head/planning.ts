@@ -3,23 +3,31 @@ import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
 import type { Plan } from '../../plan/plan.ts';
+import { type RingWindow, ringWindows } from '../../plan/ring-windows.ts';
 import { validatePlan } from '../../plan/validate-plan.ts';
+import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { IntegerSolver } from '../../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
-import { planWeights, type RequestedWeights } from './plan-weights.ts';
-import type { RingLayout } from './ring-layout.ts';
-import { type RingWindow, ringWindows } from './windows.ts';
+import type { WeightsReport } from '../wire/message.ts';
+
+/** What a ring carries out of a plan. */
+export interface RingLayout {
+  /** In the order in which a token visits them. */
+  readonly windows: readonly RingWindow[];
+  /** By device; a device that is not named leaves its weights to its operating system. */
+  readonly weights: Readonly<Record<string, WeightsPolicy>>;
+}
 
 export interface RingPlanning {
   /** All devices of the ring, in its order, the head first. */
   readonly devices: readonly string[];
   readonly model: Model;
   readonly context: number;
-  /** What devices do with their weights, where it isn't as the plan says. */
+  /** Weights policies that differ from the plan's. */
   readonly requested: RequestedWeights;
-  /** A plan to carry out as long as all its devices are there. */
+  /** A plan to carry out while all its devices are there. */
   readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
-  /** What plans are made from otherwise; undefined where hardware facts or a scheduler aren't given. */
+  /** How plans are made otherwise; `undefined` where hardware facts or a scheduler are missing. */
   readonly scheduling:
     | { readonly cluster: Cluster; readonly scheduler: SchedulerName; readonly solver: IntegerSolver }
     | undefined;
@@ -55,7 +63,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   );
 }
 
-/** What of a plan the ring carries out, checked against model and devices. @throws InputError */
+/** What a ring carries out of a plan, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   return { windows: windowsOf(plan, planning), weights: plan.weights };
 }
@@ -81,4 +89,36 @@ function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: Ring
 /** The ring computes on CPUs. */
 function onCpus(cluster: Cluster): Cluster {
   return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
+}
+
+/** A weights policy that the user requests for all devices; `undefined`: as planned. */
+export interface RequestedWeights {
+  readonly prefetch: Prefetch | undefined;
+  readonly release: Release | undefined;
+}
+
+/**
+ * The plan with a weights policy for every device that holds weights: as the user requests, otherwise as the plan says,
+ * otherwise FIT_POLICY.
+ * @param scheduled whether a scheduler made the plan. Where such a plan leaves memory to the operating system, as the
+ * papers' systems do, FIT_POLICY takes its place; a plan written by hand is not changed.
+ */
+export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights, scheduled: boolean): Plan {
+  const holders = new Set([plan.output, ...plan.stages].map(({ device }) => device));
+  const weights = [...holders].map((device): [string, WeightsPolicy] => {
+    const planned = plan.weights[device];
+    const base = planned === undefined || (scheduled && planned.release === 'none') ? FIT_POLICY : planned;
+    const asked = prefetch ?? base.prefetch;
+    const released = release ?? base.release;
+    if (released !== 'pinned') return [device, { prefetch: asked, release: released }];
+    const pinned = base.release === 'pinned' ? base.pinned : 'fit';
+    return [device, { prefetch: asked, release: released, pinned }];
+  });
+  return { ...plan, weights: Object.fromEntries(weights) };
+}
+
+/** The plan with its policies as they were fitted to the devices' memories. */
+export function fittedPlan(plan: Plan, reports: ReadonlyMap<string, WeightsReport>): Plan {
+  const weights = [...reports].map(([device, { policy }]) => [device, policy] as const);
+  return { ...plan, weights: { ...plan.weights, ...Object.fromEntries(weights) } };
 }

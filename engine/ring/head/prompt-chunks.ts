@@ -1,17 +1,16 @@
-/** Tokens that the single process takes through its layers at once (create-transformer.ts). */
+/** Tokens that a single process takes through its layers at once (runtime/create-transformer.ts). */
 const BATCH_TOKENS = 512;
 
-/** Enough for a pass over the weights to pay; activations for them have some tens of MB on every device. */
+/** Enough tokens for a pass over the weights to pay; their activations take some tens of MB on every device. */
 export const MOST_CHUNK_TOKENS = 128;
 
-/** Chunks of half of it are possible, and fewer than 4 tokens are multiplied in another way (native/operations). */
+/** Chunks may be half as large, and fewer than 4 tokens are multiplied by other kernels (native/operations). */
 export const FEWEST_CHUNK_TOKENS = 8;
 
 /**
- * Cuts tokens into chunks that are in the ring at the same time, at most `most` each, as equal as possible. They never
- * span two of the single process's batches and aren't so small that its kernels would multiply them in another way: the
- * results are the same to the last bit.
- * @param most at least FEWEST_CHUNK_TOKENS
+ * Divides tokens into chunks of nearly equal size that are in the ring at the same time. Chunks never span two batches of
+ * the single process and are large enough for the same kernels, so that results agree with it to the last bit.
+ * @param most the most tokens in a chunk, at least FEWEST_CHUNK_TOKENS
  */
 export function promptChunks(tokens: readonly number[], most: number): number[][] {
   const chunks: number[][] = [];

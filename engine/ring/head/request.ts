@@ -1,38 +1,39 @@
-import type { Passage } from '../device/window-runner.ts';
+import type { WindowRun } from '../device/window-runner.ts';
+import { within } from './errors.ts';
 import { promptChunks } from './prompt-chunks.ts';
-import { waitFor } from './wait-for.ts';
 
-/** A request's tokens and caches in the ring as it is put together now. */
+/** A request in the present assembly of the ring. */
 export interface RingRequest {
-  /** Tokens that are in its caches. */
+  /** The number of its tokens that are in the KV caches. */
   readonly position: number;
   /**
-   * Goes on with these tokens. Rejects with DeviceLostError or RingChangedError where the caches are lost, with RingError
-   * where a device says what is wrong.
-   * @returns the logits of what follows the last: [vocabulary], the caller's to keep
+   * Evaluates further tokens. Rejects with DeviceLostError or RingChangedError where the caches are lost, and with
+   * RingError where a device reports a failure.
+   * @returns logits of the token that follows the last: [vocabulary]; the array is the caller's
    */
   evaluate(tokens: readonly number[]): Promise<Float32Array>;
   free(): void;
 }
 
-/** Who waits for what comes out of the ring. */
+/** A request that waits for its output. */
 export interface PendingToken {
   readonly resolve: (logits: Float32Array) => void;
   readonly reject: (error: Error) => void;
-  /** Called when a chunk is back. */
+  /** Called when a chunk has gone through all windows. */
   readonly onChunk: () => void;
 }
 
-/** Tokens that go into the ring together. */
-export type EnteringChunk = Pick<Passage, 'position' | 'rows'> & { readonly tokens: readonly number[] };
+/** Tokens that enter the ring together. */
+export type EnteringChunk = Pick<WindowRun, 'position' | 'rows'> & { readonly tokens: readonly number[] };
 
 export interface RingRequestOptions {
   readonly id: number;
-  /** Tokens in a chunk, and chunks in the ring at once, at most. */
+  /** The most tokens in a chunk. */
   readonly chunk: number;
+  /** The most chunks in the ring at the same time. */
   readonly most: number;
   readonly pending: Map<number, PendingToken>;
-  /** Why the ring is no more; undefined while it is whole. */
+  /** Why the ring is broken; `undefined` while it is whole. */
   readonly broken: () => Error | undefined;
   readonly enter: (chunk: EnteringChunk) => Promise<void>;
   readonly onFailed: (error: Error) => void;
@@ -40,19 +41,19 @@ export interface RingRequestOptions {
   readonly free: () => void;
 }
 
-/** Seconds for a chunk to go around: windows may come from slow disks. */
-const AROUND = 600;
+/** Seconds for a chunk to go through all windows: weights may come from slow disks. */
+const ROUND_TRIP = 600;
 
 export function createRingRequest(options: RingRequestOptions): RingRequest {
   const { id, most, pending, broken, enter, onFailed, free } = options;
   let position = 0;
-  let under = 0;
-  let onRoom: () => void = () => {};
+  let inRing = 0;
+  let onLeft: () => void = () => {};
 
-  const room = async (): Promise<void> => {
-    while (under >= most && broken() === undefined) {
+  const waitForRoom = async (): Promise<void> => {
+    while (inRing >= most && broken() === undefined) {
       await new Promise<void>((resolve) => {
-        onRoom = resolve;
+        onLeft = resolve;
       });
     }
   };
@@ -60,12 +61,12 @@ export function createRingRequest(options: RingRequestOptions): RingRequest {
   const feed = async (tokens: readonly number[]): Promise<void> => {
     const chunks = promptChunks(tokens, options.chunk);
     for (const [index, chunk] of chunks.entries()) {
-      await room();
+      await waitForRoom();
       if (broken() !== undefined) return;
       const entered = enter({ tokens: chunk, position, rows: index === chunks.length - 1 ? 1 : 0 });
       entered.catch(onFailed);
       position += chunk.length;
-      under += 1;
+      inRing += 1;
     }
   };
 
@@ -81,15 +82,15 @@ export function createRingRequest(options: RingRequestOptions): RingRequest {
           return;
         }
         const onChunk = (): void => {
-          under -= 1;
-          onRoom();
+          inRing -= 1;
+          onLeft();
         };
         pending.set(id, { resolve, reject, onChunk });
       });
       feed(tokens);
-      return waitFor(result, AROUND, () => options.late(AROUND)).finally(() => {
+      return within(ROUND_TRIP, result, () => options.late(ROUND_TRIP)).finally(() => {
         pending.delete(id);
-        onRoom();
+        onLeft();
       });
     },
     free,

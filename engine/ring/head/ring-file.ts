@@ -6,21 +6,21 @@ import { readFields } from '../../input/read-fields.ts';
 import { readPublicKey } from '../wire/keys.ts';
 import type { MemberAddress } from './member.ts';
 
-/** A cluster file whose devices say where they listen. */
+/** A cluster file with the addresses of its devices. */
 export interface RingFile {
   readonly head: string;
   /** All but the head, in ring order. */
   readonly members: readonly MemberAddress[];
-  /** What schedulers need; undefined where the devices only have names and addresses. */
+  /** The cluster for schedulers; `undefined` where devices only have names and addresses. */
   readonly cluster: Cluster | undefined;
 }
 
 const OWN_KEYS = ['address', 'publicKey'];
 
 /**
- * Reads a cluster file (datasets/README.md) in which every device but the head also has an `address`, `tcp://host:port`,
- * and a `publicKey`. Devices without hardware facts are enough to carry out a plan.
- * @param plain links are not encrypted: keys are not needed
+ * Reads a cluster file (datasets/README.md) in which every device but the head has an `address`, `tcp://host:port`, and a
+ * `publicKey`. To carry out a plan, hardware facts are not needed.
+ * @param plain whether links are not encrypted, so that keys are not needed
  * @throws InputError with file and place
  */
 export function parseRing(text: string, file: string, plain: boolean): RingFile {
@@ -38,7 +38,7 @@ export function parseRing(text: string, file: string, plain: boolean): RingFile 
     if (name === head) return undefined;
     const address = device.text('address');
     if (!/^tcp:\/\/.+:\d+$/.test(address))
-      throw new InputError(device.place('address'), `"${address}" is no address; tcp://host:port is needed`);
+      throw new InputError(device.place('address'), `"${address}" is not an address; give tcp://host:port`);
     if (key === undefined && !plain)
       throw new InputError(device.place('publicKey'), 'is missing; give what its keygen printed, or use --plain');
     return { name, address, publicKey: plain ? undefined : key };
@@ -49,7 +49,7 @@ export function parseRing(text: string, file: string, plain: boolean): RingFile 
   return { head, members: ring.filter((one) => one !== undefined), cluster: hardware(raw, file, root.keys()) };
 }
 
-/** The same file for those who only know hardware. */
+/** The cluster that the file describes, without addresses and keys. */
 function hardware(raw: unknown, file: string, keys: readonly string[]): Cluster | undefined {
   const { devices, ...rest } = raw as { readonly devices: readonly Record<string, unknown>[] };
   const facts = devices.map((device) =>

@@ -4,10 +4,10 @@ import { layersName, type RingSpan } from '../wire/span.ts';
 import type { DeviceSpans } from './inquiries.ts';
 
 /**
- * A run of the ring as a trace, on the head's clock: windows on `cpu`, what travels on the sender's `link`, from when it
- * was handed to the transport until the receiver had it, what was read on `disk`, and what is in memory as counters.
+ * The trace of a run of the ring, in times of the head's clock: windows on `cpu`; transfers on the sender's `link`, from
+ * the hand-over to the transport until the receiver has the frame; reads on `disk`; memory as counters.
  * @param devices the head first
- * @param tokens in seconds of the head's clock, in order of time; the first begins the trace
+ * @param tokens in order of time, in seconds of the head's clock; the first begins the trace
  */
 export function ringTrace(devices: readonly DeviceSpans[], tokens: readonly TokenInterval[]): Trace {
   const [head] = devices;
@@ -25,7 +25,7 @@ export function ringTrace(devices: readonly DeviceSpans[], tokens: readonly Toke
 }
 
 interface TraceContext {
-  /** When the trace begins. */
+  /** The time at which the trace begins. */
   readonly zero: number;
   readonly head: string;
   readonly offsets: ReadonlyMap<string, number>;
@@ -42,7 +42,7 @@ function spanOf(span: RingSpan, { device, offset }: DeviceSpans, context: TraceC
     case 'receive': {
       const sender = span.sender === FROM_HEAD ? context.head : span.sender;
       const start = span.sentAt - (context.offsets.get(sender) ?? 0) - context.zero;
-      // What clocks are off by must not make time run backwards.
+      // An error of the clocks' offset must not reverse a span.
       const end = Math.max(start, here(span.receivedAt));
       const args = { bytes: span.bytes, request: span.request };
       return { device: sender, lane: 'link', cause: 'link', name: `to ${device}`, start, end, args };
@@ -56,7 +56,7 @@ function spanOf(span: RingSpan, { device, offset }: DeviceSpans, context: TraceC
   }
 }
 
-/** A device's quantities; the last value from before the trace begins is the one that it begins with. */
+/** A device's counters. Each begins with its last value before the trace begins. */
 function countersOf({ device, offset, spans }: DeviceSpans, zero: number): Counter[] {
   const samples = new Map<string, { time: number; value: number }[]>();
   for (const span of spans) {

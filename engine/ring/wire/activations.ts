@@ -3,12 +3,12 @@ import type { ActivationFormat } from './frame.ts';
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };
 
-/** Bytes of so many values in a format. */
+/** Bytes of `values` activations in a format. */
 export function activationBytes(values: number, format: ActivationFormat): number {
   return values * BYTES[format];
 }
 
-/** Values as they travel; F32: a view of the same memory. */
+/** Encodes activations; in F32 the result is a view of the same memory. */
 export function packActivations(values: Float32Array, format: ActivationFormat): Uint8Array {
   if (format === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const halves = new Uint16Array(values.length);
@@ -16,7 +16,7 @@ export function packActivations(values: Float32Array, format: ActivationFormat):
   return new Uint8Array(halves.buffer);
 }
 
-/** The reverse, into `values`, of as many bytes as they need. */
+/** Decodes activations into `values`. @param bytes as many as `values` needs */
 export function unpackActivations(bytes: Uint8Array, format: ActivationFormat, values: Float32Array): void {
   if (format === 'F32') {
     new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes);

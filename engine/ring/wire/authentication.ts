@@ -1,12 +1,12 @@
 import { type Context, Reply } from 'zeromq';
 
-/** Why a peer may not connect, or undefined. Its public key is hexadecimal; undefined on a plain link. */
+/** Decides whether a peer may connect: `undefined` if so, otherwise the reason. The key is hexadecimal; `undefined` on a plain link. */
 export type Admission = (publicKey: string | undefined) => string | undefined;
 
 /**
- * Answers libzmq's questions whether a peer may connect (ZAP, ZeroMQ RFC 27) by the rule of the listener's domain. Plain
- * links are asked about as well: besides, libzmq then turns away what speaks ZMTP 1.0 or 2.0, for which it takes any bytes.
- * @returns what ends it
+ * Answers libzmq's requests to authenticate peers (ZAP, ZeroMQ RFC 27) by the rule of the listener's domain. Plain links
+ * are included: with ZAP, libzmq also refuses peers of ZMTP 1.0 and 2.0, from which it would accept any bytes.
+ * @returns a function that stops the service
  */
 export function serveAuthentication(
   context: Context,

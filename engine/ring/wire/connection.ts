@@ -1,15 +1,13 @@
 import { Dealer } from 'zeromq';
-import { decodeFrame } from './decode-frame.ts';
-import { encodeFrame } from './encode-frame.ts';
-import { type Frame, FrameError } from './frame.ts';
-import { createOutbox } from './outbox.ts';
+import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
+import { createOutbox } from './job-queue.ts';
+import { toZ85 } from './keys.ts';
 import { SOCKET_OPTIONS, type Transport } from './transport.ts';
-import { toZ85 } from './z85.ts';
 
 /** A connection to a listener. */
 export interface Connection {
   send(frame: Frame): Promise<void>;
-  /** Why there is none yet, or none any more. */
+  /** Why the connection does not exist, or no longer; empty while it does. */
   readonly problem: string;
   close(): void;
 }
@@ -17,24 +15,26 @@ export interface Connection {
 export interface ConnectionOptions {
   readonly transport: Transport;
   readonly address: string;
-  /** Of the listener, hexadecimal; undefined: a plain link. */
+  /** The listener's public key, hexadecimal; `undefined`: a plain link. */
   readonly publicKey: string | undefined;
-  /** What the listener will know this end by: 32 hexadecimal digits. */
+  /** The name by which the listener knows this end: 32 hexadecimal digits. */
   readonly name: string;
+  /** The longest frame that is accepted, bytes. */
   readonly mostBytes: number;
-  /** The peer is there and is who it should be. */
+  /** Called when the peer is connected and authenticated. */
   readonly onReady: () => void;
-  /** May throw a FrameError, as for a frame that can't be read: the connection is then closed. */
+  /** May throw a FrameError, which closes the connection, as does a frame that can't be decoded. */
   readonly onFrame: (frame: Frame) => void;
-  /** It was there and is gone, or was closed for what it sent. Called once. */
+  /** Called once when an established connection is cut, or closed because of what the peer sent. */
   readonly onGone: (reason: string) => void;
 }
 
-/** Milliseconds between attempts to connect; that what waits to be sent has when the connection is closed. */
-const RETRY = 100;
-const FAREWELL = 200;
+/** Milliseconds between attempts to connect. */
+const RECONNECT = 100;
+/** Milliseconds for queued frames to be sent when the connection is closed. */
+const CLOSING = 200;
 
-/** Tries to connect until it can, or is closed. */
+/** Connects to a listener, trying again until it succeeds or is closed. */
 export function connect(options: ConnectionOptions): Connection {
   const { transport, address, publicKey, name, mostBytes, onReady, onFrame, onGone } = options;
   const { context, keys } = transport;
@@ -43,7 +43,7 @@ export function connect(options: ConnectionOptions): Connection {
     ...SOCKET_OPTIONS,
     context,
     immediate: true,
-    reconnectInterval: RETRY,
+    reconnectInterval: RECONNECT,
     maxMessageSize: mostBytes,
     ...(encrypted
       ? {
@@ -55,7 +55,7 @@ export function connect(options: ConnectionOptions): Connection {
   });
   socket.routingId = name;
   let ready = false;
-  let unknown = false;
+  let refused = false;
   let problem = `nobody listens at ${address}`;
   const outbox = createOutbox(transport.delay);
   const end = (reason: string): void => {
@@ -71,11 +71,11 @@ export function connect(options: ConnectionOptions): Connection {
   });
   socket.events.on('disconnect', () => {
     if (ready) end('the connection is cut');
-    else if (!unknown)
+    else if (!refused)
       problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
   });
   socket.events.on('handshake:error:auth', () => {
-    unknown = true;
+    refused = true;
     problem = 'it does not know the public key of this device';
   });
   const serve = async (): Promise<void> => {
@@ -96,16 +96,15 @@ export function connect(options: ConnectionOptions): Connection {
   socket.connect(address);
   return {
     send(frame) {
-      const bytes = encodeFrame(frame); // at once: its payload may be a view of memory that is used again
+      const bytes = encodeFrame(frame); // now, since its payload may be a view of memory that is reused
       return outbox(() => socket.send(bytes));
     },
     get problem() {
       return problem;
     },
     close() {
-      // What is to be sent goes first, if it can.
       outbox(async () => socket.close()).catch(() => {});
-      setTimeout(() => socket.close(), FAREWELL).unref();
+      setTimeout(() => socket.close(), CLOSING).unref();
     },
   };
 }

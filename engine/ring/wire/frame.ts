@@ -1,51 +1,48 @@
-/** Raised with every change that older programs would misread. */
+/** Increased with every change that older programs would misread. */
 export const PROTOCOL_VERSION = 2;
 
 /** "HRTH" as a little-endian number. */
-export const MAGIC = 0x48545248;
+const MAGIC = 0x48545248;
 
 /** Bytes before a frame's payload. */
 export const HEADER_BYTES = 48;
 
-/**
- * The longest message: spans of a long run, a few thousand at 200 bytes. What an activation frame may have follows from
- * the model.
- */
+/** The longest message, bytes: 10,000 spans of 200 bytes and some room. The limit of activations follows from the model. */
 export const MOST_MESSAGE_BYTES = 2 ** 22;
 
 export const ACTIVATION_FORMATS = ['F32', 'F16'] as const;
-/** How the residual stream travels. F32 changes nothing; F16 halves the bytes and rounds to 11 bits. */
+/** The format of the residual stream on links. F32 is exact; F16 halves the bytes and rounds to 11 bits. */
 export type ActivationFormat = (typeof ACTIVATION_FORMATS)[number];
 
-/** The residual stream of some tokens on its way to the next window. */
+/** The residual stream of consecutive tokens on its way to the next window. */
 export interface ActivationFrame {
   readonly kind: 'activations';
-  /** Which assembly of the ring it belongs to. */
+  /** Identifies the assembly of the ring to which the frame belongs. */
   readonly epoch: number;
   readonly request: number;
-  /** The window that is next, in the order in which a token visits them; their number: the output. */
+  /** Index of the next window, in the order in which a token visits them; the number of windows stands for the output. */
   readonly window: number;
-  /** Of the first token. */
+  /** Position of the first token in the request. */
   readonly position: number;
   readonly tokens: number;
-  /** How many of the last tokens the output is wanted of: 0 or 1. */
+  /** The number of last tokens for which logits are wanted: 0 or 1. */
   readonly rows: number;
-  /** Tokens that the request's KV cache has to hold. */
+  /** Tokens that the request's KV cache must hold. */
   readonly capacity: number;
   readonly format: ActivationFormat;
-  /** Seconds, on the sender's clock. */
+  /** Time of sending, seconds on the sender's clock. */
   readonly sentAt: number;
-  /** [tokens][hidden]; behind the last window only the rows that are wanted. */
+  /** [tokens][hidden]; after the last window [rows][hidden]. */
   readonly payload: Uint8Array;
 }
 
-/** A message as JSON (message.ts). */
+/** A message (message.ts) as JSON. */
 export interface MessageFrame {
   readonly kind: 'message';
   readonly payload: Uint8Array;
 }
 
-/** Bytes that come back as an `echo`: what a link can carry. `tag` tells probes apart. */
+/** A probe of a link, or its echo: the receiver answers a `probe` with an empty `echo` of the same tag. */
 export interface ProbeFrame {
   readonly kind: 'probe' | 'echo';
   readonly tag: number;
@@ -54,7 +51,106 @@ export interface ProbeFrame {
 
 export type Frame = ActivationFrame | MessageFrame | ProbeFrame;
 
-/** A frame that no Hearth writes: whoever sent it is not talked to any more. */
+/** A frame that no Hearth program sends. The connection to its sender is closed. */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
+}
+
+/** The kinds of frames, by their number in a header. */
+const FRAME_KINDS = ['message', 'activations', 'probe', 'echo'] as const satisfies Frame['kind'][];
+
+/**
+ * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch, request,
+ * window, position, tokens, rows (4 each), capacity or tag (4), sentAt (8), payload. The payload is copied once.
+ */
+export function encodeFrame(frame: Frame): Buffer {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + frame.payload.length).fill(0, 0, HEADER_BYTES);
+  bytes.writeUInt32LE(MAGIC, 0);
+  bytes.writeUInt16LE(PROTOCOL_VERSION, 4);
+  bytes.writeUInt8(FRAME_KINDS.indexOf(frame.kind), 6);
+  bytes.writeUInt32LE(frame.payload.length, 8);
+  switch (frame.kind) {
+    case 'message':
+      break;
+    case 'probe':
+    case 'echo':
+      bytes.writeUInt32LE(frame.tag, 36);
+      break;
+    case 'activations':
+      bytes.writeUInt8(ACTIVATION_FORMATS.indexOf(frame.format), 7);
+      bytes.writeUInt32LE(frame.epoch, 12);
+      bytes.writeUInt32LE(frame.request, 16);
+      bytes.writeUInt32LE(frame.window, 20);
+      bytes.writeUInt32LE(frame.position, 24);
+      bytes.writeUInt32LE(frame.tokens, 28);
+      bytes.writeUInt32LE(frame.rows, 32);
+      bytes.writeUInt32LE(frame.capacity, 36);
+      bytes.writeDoubleLE(frame.sentAt, 40);
+  }
+  bytes.set(frame.payload, HEADER_BYTES);
+  return bytes;
+}
+
+/** An upper bound of contexts, tokens. */
+const MOST_TOKENS = 2 ** 31;
+
+/**
+ * Decodes a frame; its payload is a view of `given`. Each number is checked by itself. Whether activations fit the model
+ * and the plan is checked by their receiver (device/window-runner.ts).
+ * @throws FrameError with what was found and what is allowed
+ */
+export function decodeFrame(given: Uint8Array): Frame {
+  if (given.length < HEADER_BYTES)
+    throw new FrameError(`a frame of ${given.length} bytes; its header alone has ${HEADER_BYTES}`);
+  const header = new DataView(given.buffer, given.byteOffset, HEADER_BYTES);
+  if (header.getUint32(0, true) !== MAGIC) throw new FrameError('a frame that does not begin with "HRTH"');
+  const version = header.getUint16(4, true);
+  if (version !== PROTOCOL_VERSION)
+    throw new FrameError(
+      `version ${version} of the protocol; this Hearth speaks ${PROTOCOL_VERSION}, use the same on both`,
+    );
+  const kind = FRAME_KINDS[header.getUint8(6)];
+  if (kind === undefined)
+    throw new FrameError(`a frame of kind ${header.getUint8(6)}; there are ${FRAME_KINDS.length} kinds`);
+  const length = header.getUint32(8, true);
+  const payload = given.subarray(HEADER_BYTES);
+  if (length !== payload.length) throw new FrameError(`a payload of ${payload.length} bytes that claims ${length}`);
+  switch (kind) {
+    case 'message':
+      if (length > MOST_MESSAGE_BYTES)
+        throw new FrameError(`a message of ${length} bytes; at most ${MOST_MESSAGE_BYTES} are allowed`);
+      return { kind, payload };
+    case 'probe':
+    case 'echo':
+      return { kind, tag: header.getUint32(36, true), payload };
+    case 'activations':
+      return decodeActivations(header, payload);
+  }
+}
+
+function decodeActivations(header: DataView, payload: Uint8Array): ActivationFrame {
+  const format = ACTIVATION_FORMATS[header.getUint8(7)];
+  if (format === undefined)
+    throw new FrameError(`activations in format ${header.getUint8(7)}; the formats are F32 and F16`);
+  const position = header.getUint32(24, true);
+  const tokens = header.getUint32(28, true);
+  const rows = header.getUint32(32, true);
+  const capacity = header.getUint32(36, true);
+  if (tokens < 1 || rows > 1 || capacity > MOST_TOKENS || position + tokens > capacity)
+    throw new FrameError(`tokens ${position} to ${position + tokens - 1} of ${capacity}, ${rows} rows wanted`);
+  const sentAt = header.getFloat64(40, true);
+  if (!Number.isFinite(sentAt)) throw new FrameError('activations without a valid time of sending');
+  return {
+    kind: 'activations',
+    epoch: header.getUint32(12, true),
+    request: header.getUint32(16, true),
+    window: header.getUint32(20, true),
+    position,
+    tokens,
+    rows,
+    capacity,
+    format,
+    sentAt,
+    payload,
+  };
 }

@@ -1,12 +1,14 @@
-/** Jobs one after another. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Runs jobs one after another. */
 export interface JobQueue {
-  /** Jobs that have not ended. */
+  /** The number of jobs that have not ended. */
   readonly length: number;
-  /** Does a job after those before it, however they end; the promise is how this one ends. */
+  /** Runs `job` after all earlier jobs have ended, with or without an error. @returns the job's own result */
   add<Result>(job: () => Result | Promise<Result>): Promise<Result>;
 }
 
-/** Where nothing is before a job, it begins at once: a turn of the event loop's queue is some ten microseconds. */
+/** A job that finds the queue empty begins at once: a turn of the event loop would take some ten microseconds. */
 export function createJobQueue(): JobQueue {
   let last: Promise<unknown> = Promise.resolve();
   let length = 0;
@@ -23,5 +25,21 @@ export function createJobQueue(): JobQueue {
       last = done.then(next, next);
       return done;
     },
+  };
+}
+
+/**
+ * Sends frames one after another, as ZeroMQ's sockets require. Each promise tells how its own send ended.
+ * @param delay seconds that each send waits first, independently of others: simulates a slow link
+ */
+export function createOutbox(delay = 0): (send: () => Promise<void>) => Promise<void> {
+  const queue = createJobQueue();
+  if (delay === 0) return queue.add;
+  return (send) => {
+    const due = performance.now() + 1000 * delay;
+    return queue.add(async () => {
+      await sleep(due - performance.now());
+      await send();
+    });
   };
 }

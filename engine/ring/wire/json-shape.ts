@@ -1,6 +1,6 @@
 import { FrameError } from './frame.ts';
 
-/** Reads a value of a peer's JSON as one type. @throws FrameError that says where it is something else */
+/** Checks a value of a peer's JSON and returns it with its type. @throws FrameError with the place of a mismatch */
 export type Shape<Value> = (value: unknown, where: string) => Value;
 
 export function number(least: number, most: number): Shape<number> {
@@ -15,7 +15,7 @@ export function whole(least: number, most: number): Shape<number> {
   return (value, where) => (Number.isInteger(value) ? inRange(value, where) : fail(where, 'a whole number'));
 }
 
-/** @param most characters */
+/** @param most the largest number of characters */
 export function text(most: number): Shape<string> {
   return (value, where) =>
     typeof value === 'string' && value.length <= most ? value : fail(where, `a text of at most ${most} characters`);
@@ -46,14 +46,14 @@ export function pair<First, Second>(first: Shape<First>, second: Shape<Second>):
       : fail(where, 'a list of two');
 }
 
-/** JSON has no undefined: a missing value. */
+/** A value that may be missing; JSON has no `undefined`. */
 export function optional<Value>(shape: Shape<Value>): Shape<Value | undefined> {
   return (value, where) => (value === undefined ? undefined : shape(value, where));
 }
 
 type Members<Value> = { readonly [Key in keyof Value]: Shape<Value[Key]> };
 
-/** An object with these members; others are not allowed. */
+/** An object with these members and no others. */
 export function object<Value>(members: Members<Value>): Shape<Value> {
   return (value, where) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'an object');
@@ -65,7 +65,7 @@ export function object<Value>(members: Members<Value>): Shape<Value> {
   };
 }
 
-/** One of several objects, told apart by `kind`. */
+/** One of several objects, discriminated by `kind`. */
 export function variant<Value extends { readonly kind: string }>(
   shapes: {
     readonly [Kind in Value['kind']]: Shape<Extract<Value, { readonly kind: Kind }>>;

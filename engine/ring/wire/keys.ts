@@ -3,9 +3,8 @@ import { curveKeyPair } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { parseJson } from '../../input/parse-json.ts';
 import { readFields } from '../../input/read-fields.ts';
-import { fromZ85 } from './z85.ts';
 
-/** A device's keys, 32 bytes each (Curve25519, CurveZMQ), hexadecimal: shells leave that alone. */
+/** A device's keys (Curve25519, CurveZMQ), 32 bytes each, in hexadecimal, which needs no quoting in a shell. */
 export interface KeyPair {
   readonly publicKey: string;
   readonly secretKey: string;
@@ -18,7 +17,7 @@ export function createKeys(): KeyPair {
   return { publicKey: fromZ85(publicKey), secretKey: fromZ85(secretKey) };
 }
 
-/** Writes a new pair to a file that only its owner may read. @throws InputError if it is there already */
+/** Writes a new pair to a file that only its owner may read. @throws InputError where the file exists or can't be written */
 export function writeKeys(path: string): KeyPair {
   const keys = createKeys();
   try {
@@ -26,20 +25,20 @@ export function writeKeys(path: string): KeyPair {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const reasons: Readonly<Record<string, string>> = {
-      EEXIST: 'is there already; keys are not overwritten, choose another name',
-      ENOENT: 'there is no such folder; create it first',
+      EEXIST: 'exists already; keys are not overwritten, choose another name',
+      ENOENT: 'the folder does not exist; create it first',
     };
     throw new InputError(path, reasons[code] ?? `can't be written (${code})`);
   }
   return keys;
 }
 
-/** @throws InputError for a file that is no key file, or that others may read */
+/** Reads a pair of keys. @throws InputError for a file that is not a key file, or that others may read */
 export function readKeys(path: string): KeyPair {
   let text = '';
   try {
     if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
-      throw new InputError(path, 'may be read by others; chmod 600 it');
+      throw new InputError(path, 'can be read by other users; chmod 600 it');
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof InputError) throw error;
@@ -54,9 +53,32 @@ export function readKeys(path: string): KeyPair {
   return keys;
 }
 
-/** @throws InputError unless the text is 64 hexadecimal digits; it is not repeated, for it may be secret */
+/** Checks a key. @throws InputError unless it is 64 hexadecimal digits; the text is not quoted, since it may be secret */
 export function readPublicKey(where: string, text: string): string {
-  if (!KEY.test(text))
-    throw new InputError(where, 'is no key; 64 hexadecimal digits are needed, as keygen prints them');
+  if (!KEY.test(text)) throw new InputError(where, 'is not a key; give 64 hexadecimal digits, as keygen prints them');
   return text;
+}
+
+/** The digits of Z85, ZeroMQ's text form of keys: four bytes in five digits (ZeroMQ RFC 32). */
+const Z85_DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
+
+/** Converts a key from hexadecimal to Z85. @param hexadecimal a multiple of 4 bytes */
+export function toZ85(hexadecimal: string): string {
+  const bytes = Buffer.from(hexadecimal, 'hex');
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 4) {
+    const value = bytes.readUInt32BE(at);
+    for (let power = 4; power >= 0; power--) text += Z85_DIGITS[Math.floor(value / 85 ** power) % 85];
+  }
+  return text;
+}
+
+/** Converts a key from Z85 to hexadecimal. @param text a multiple of 5 digits */
+export function fromZ85(text: string): string {
+  const bytes = Buffer.alloc((text.length / 5) * 4);
+  for (let at = 0; at < text.length; at += 5) {
+    const value = [...text.slice(at, at + 5)].reduce((sum, character) => 85 * sum + Z85_DIGITS.indexOf(character), 0);
+    bytes.writeUInt32BE(value, (at / 5) * 4);
+  }
+  return bytes.toString('hex');
 }

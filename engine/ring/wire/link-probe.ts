@@ -2,16 +2,16 @@ import { clock } from './clock.ts';
 import type { ProbeFrame } from './frame.ts';
 import type { MeasuredLink } from './message.ts';
 
-/** Sends a probe and resolves when its echo is back. */
+/** Sends a probe of so many bytes; resolves when its echo has come. */
 export type Probe = (bytes: number) => Promise<void>;
 
-/** Small probes before the large one: the quickest of them is the latency. */
-const SMALL = 8;
+/** The number of empty probes, of which the fastest gives the latency. */
+const EMPTY_PROBES = 8;
 
-/** Seconds for an echo; beyond it a link is no use. */
-const PATIENCE = 10;
+/** Seconds to wait for an echo; a slower link is of no use. */
+const ECHO_TIMEOUT = 10;
 
-/** Matches echoes to probes. @param send hands a probe to the link */
+/** Sends probes over a link and matches echoes to them. @param send sends a probe */
 export function createProbe(send: (frame: ProbeFrame) => Promise<void>) {
   const waiting = new Map<number, () => void>();
   let next = 0;
@@ -22,8 +22,8 @@ export function createProbe(send: (frame: ProbeFrame) => Promise<void>) {
       return new Promise((resolve, reject) => {
         const late = setTimeout(() => {
           waiting.delete(tag);
-          reject(new Error(`no echo within ${PATIENCE} s`));
-        }, 1000 * PATIENCE);
+          reject(new Error(`no echo within ${ECHO_TIMEOUT} s`));
+        }, 1000 * ECHO_TIMEOUT);
         waiting.set(tag, () => {
           clearTimeout(late);
           waiting.delete(tag);
@@ -36,8 +36,9 @@ export function createProbe(send: (frame: ProbeFrame) => Promise<void>) {
 }
 
 /**
- * What a link does: half the quickest round trip, and the rate at which `bytes` more go one way (echoes are empty).
- * @throws Error where an echo doesn't come
+ * Measures a link. The latency is half the shortest round trip; the bandwidth follows from the extra time that `bytes`
+ * take one way, since echoes are empty.
+ * @throws Error where an echo does not come
  */
 export async function probeLink(to: string, probe: Probe, bytes: number): Promise<MeasuredLink> {
   const seconds = async (size: number): Promise<number> => {
@@ -45,8 +46,8 @@ export async function probeLink(to: string, probe: Probe, bytes: number): Promis
     await probe(size);
     return clock() - start;
   };
-  let quickest = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < SMALL; i++) quickest = Math.min(quickest, await seconds(0));
+  let shortest = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < EMPTY_PROBES; i++) shortest = Math.min(shortest, await seconds(0));
   const large = Math.min(await seconds(bytes), await seconds(bytes));
-  return { to, latency: quickest / 2, bandwidth: bytes / Math.max(large - quickest, 1e-6) };
+  return { to, latency: shortest / 2, bandwidth: bytes / Math.max(large - shortest, 1e-6) };
 }

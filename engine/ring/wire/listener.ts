@@ -4,71 +4,150 @@ import { Router } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import type { Admission } from './authentication.ts';
 import { clock } from './clock.ts';
-import { decodeFrame } from './decode-frame.ts';
-import { encodeFrame } from './encode-frame.ts';
-import { type Frame, FrameError } from './frame.ts';
-import { createOutbox } from './outbox.ts';
-import { takeOver } from './take-over.ts';
+import { createExpulsions } from './expulsion.ts';
+import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
+import { createOutbox } from './job-queue.ts';
+import { toZ85 } from './keys.ts';
 import { SOCKET_OPTIONS, type Transport } from './transport.ts';
-import { toZ85 } from './z85.ts';
 
-/** An address at which peers connect; a peer is known by the name that it chose for its connection, at random. */
+/** An address at which peers connect. A peer is known by the random name that it chose for its connection. */
 export interface Listener {
-  /** Where it is, with the port that was chosen. */
+  /** The address, with the port that was chosen. */
   readonly address: string;
-  /** Rejects where the peer has gone. */
+  /** Rejects where the peer is gone. */
   send(peer: string, frame: Frame): Promise<void>;
   close(): void;
 }
 
 export interface ListenerOptions {
   readonly transport: Transport;
-  /** `tcp://host:port`; port * for any. */
+  /** `tcp://host:port`; port * for any free port. */
   readonly address: string;
-  /** What it is called where it turns peers away. */
+  /** The listener's name in authentication and in logs. */
   readonly domain: string;
   readonly admits: Admission;
-  /** The longest frame, bytes; libzmq cuts the connection of who sends a longer one. */
+  /** The longest frame, bytes; libzmq closes the connection of a peer that sends a longer one. */
   readonly mostBytes: number;
-  /** May throw a FrameError, as for a frame that can't be read: the peer is then cut off (take-over.ts). */
+  /** May throw a FrameError, which expels the peer, as does a frame that can't be decoded. */
   readonly onFrame: (peer: string, frame: Frame) => void;
-  /** Whether a peer has a reason to be here. One that has none a while after it came is cut off. */
+  /** Whether a peer may stay. A peer for which this is false `idleSeconds` after it connected is expelled. */
   readonly belongs: (peer: string) => boolean;
-  /** What is sent to the peer now still reaches it. */
+  /** Called before a peer is expelled; what is sent to the peer now still reaches it. */
   readonly onExpelled: (peer: string, reason: string) => void;
+  /** IDLE_SECONDS unless given. */
+  readonly idleSeconds?: number;
 }
 
-/** ZMQ_ROUTER_NOTIFY, of libzmq's draft interface, and ZMQ_NOTIFY_CONNECT: who connects is told by an empty message. */
-const [ROUTER_NOTIFY, ON_CONNECT] = [97, 1];
+/** ZMQ_ROUTER_NOTIFY (libzmq's draft interface) and ZMQ_NOTIFY_CONNECT: an empty message announces each new peer. */
+const [ROUTER_NOTIFY, NOTIFY_CONNECT] = [97, 1];
 
 class AnnouncingRouter extends Router {
   announce(): void {
-    this.setInt32Option(ROUTER_NOTIFY, ON_CONNECT);
+    this.setInt32Option(ROUTER_NOTIFY, NOTIFY_CONNECT);
   }
 }
 
-/** Seconds after which a send fails where no peer at all is left: the binding waits for one, libzmq tells at once else. */
+/** Seconds after which a send fails where no peer is left: the binding waits for one. */
 const UNREACHABLE = 4;
 
-/** Connections at once, more than a ring has devices: each takes a file descriptor, of which processes have some 1000. */
+/** Connections at the same time: more than a ring has devices, far fewer than a process has file descriptors (1000). */
 export const MOST_CONNECTIONS = 64;
 
-/** Seconds after which a peer must have a reason to be here; between looks at that. */
-export const PATIENCE = 5;
-const LOOK = 1;
+/** Seconds that a peer may be connected without belonging here. */
+const IDLE_SECONDS = 5;
+/** Seconds between checks of idle peers, at most. */
+const CHECK_SECONDS = 1;
 
-/** Milliseconds between attempts to listen again at the same port, and their number. */
+/** Milliseconds between attempts to bind the same port again, and the number of attempts. */
 const [REBIND, REBINDS] = [50, 200];
 
-/** Says nothing. */
-const NOTHING = encodeFrame({ kind: 'echo', tag: 0, payload: new Uint8Array(0) });
+const EMPTY_FRAME = encodeFrame({ kind: 'echo', tag: 0, payload: new Uint8Array(0) });
 
-/** Peers that are remembered as expelled, should they come back; each of them had to be let in before. */
-const MOST_EXPELLED = 10_000;
-
-/** @throws InputError where the address can't be listened at */
+/** Listens for peers. @throws InputError for an address that can't be bound */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { transport, address, domain, mostBytes, onFrame, onExpelled } = options;
+  const { transport, address, onFrame, onExpelled, idleSeconds = IDLE_SECONDS } = options;
+  const { context, log } = transport;
+  const { socket, connections } = openRouter(options);
+  const bound = await bind(socket, address);
+  const inside = `inproc://${randomBytes(16).toString('hex')}`;
+  await socket.bind(inside);
+  const outbox = createOutbox(transport.delay);
+  const expelled = createExpulsions(context, inside);
+  /** When each peer connected, seconds. */
+  const connectedAt = new Map<string, number>();
+  let lingering = 0;
+
+  const expel = (peer: string): void => {
+    lingering += 1;
+    expelled.add(peer);
+    outbox(async () => expelled.disconnect(peer)).catch(() => {}); // after the reason, which may wait in the outbox
+  };
+
+  const receive = (peer: string, parts: readonly Buffer[]): void => {
+    if (expelled.has(peer)) return expel(peer);
+    const [bytes] = parts;
+    if (bytes?.length === 0 && parts.length === 1 && !connectedAt.has(peer)) {
+      connectedAt.set(peer, clock());
+      return;
+    }
+    try {
+      if (bytes === undefined || parts.length !== 1) throw new FrameError(`a frame in ${parts.length} parts`);
+      onFrame(peer, decodeFrame(bytes));
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      onExpelled(peer, error.message);
+      expel(peer);
+    }
+  };
+
+  const expelIdle = (peer: string): void => {
+    connectedAt.delete(peer);
+    // This reaches a peer that is still there; libzmq refuses to send to one that is gone.
+    outbox(() => socket.send([Buffer.from(peer, 'latin1'), EMPTY_FRAME])).then(
+      () => {
+        onExpelled(peer, `nothing for ${idleSeconds} s for which it may stay`);
+        expel(peer);
+      },
+      () => {},
+    );
+  };
+
+  const check = setInterval(() => {
+    for (const [peer, since] of connectedAt)
+      if (clock() - since >= idleSeconds && !options.belongs(peer)) expelIdle(peer);
+    if (lingering === 0 || [...connectedAt.keys()].some(options.belongs)) return;
+    // libzmq keeps the connection of an expelled peer that only answers heartbeats: all connections are closed.
+    lingering = 0;
+    connectedAt.clear();
+    connections.reset();
+    rebind(socket, bound).catch((error: Error) => log(`${address} can't be listened at any more: ${error.message}`));
+  }, 1000 * Math.min(CHECK_SECONDS, idleSeconds));
+
+  const serve = async (): Promise<void> => {
+    for (;;) {
+      const [peer, ...parts] = await socket.receive();
+      receive((peer as Buffer).toString('latin1'), parts);
+    }
+  };
+  serve().catch((error) => {
+    if (!socket.closed) throw error;
+  });
+
+  return {
+    address: bound,
+    send(peer, frame) {
+      const bytes = encodeFrame(frame); // now, since its payload may be a view of memory that is reused
+      return outbox(() => socket.send([Buffer.from(peer, 'latin1'), bytes]));
+    },
+    close() {
+      clearInterval(check);
+      socket.close();
+    },
+  };
+}
+
+/** A router that admits peers by `admits`, and at most MOST_CONNECTIONS of them. */
+function openRouter({ transport, domain, mostBytes, admits }: ListenerOptions) {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
     ...SOCKET_OPTIONS,
@@ -91,8 +170,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   for (const event of ['handshake:error:protocol', 'handshake:error:other'] as const)
     socket.events.on(event, ({ error }) => log(`closed a connection to ${domain}: ${error.message}`));
   transport.admit(domain, (publicKey) =>
-    open > MOST_CONNECTIONS ? `${MOST_CONNECTIONS} connections to ${domain} are open` : options.admits(publicKey),
+    open > MOST_CONNECTIONS ? `${MOST_CONNECTIONS} connections to ${domain} are open` : admits(publicKey),
   );
+  const reset = (): void => {
+    open = 0;
+  };
+  return { socket, connections: { reset } };
+}
+
+/** @returns the address with the port that was chosen */
+async function bind(socket: Router, address: string): Promise<string> {
   try {
     await socket.bind(address);
   } catch (error) {
@@ -100,90 +187,18 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new InputError(address, `can't be listened at (${reason}); give an address of this machine and a free port`);
   }
-  const bound = socket.lastEndpoint ?? address;
-  const inside = `inproc://${randomBytes(16).toString('hex')}`;
-  await socket.bind(inside);
-  const outbox = createOutbox(transport.delay);
-  const expelled = new Set<string>();
-  let strays = 0;
-  const expel = (peer: string): void => {
-    strays += 1;
-    if (expelled.size >= MOST_EXPELLED) expelled.clear();
-    expelled.add(peer);
-    // After what is to be sent: the reason.
-    outbox(async () => takeOver(context, inside, peer)).catch(() => {});
-  };
-  const came = new Map<string, number>();
-  const hear = (peer: string, parts: readonly Buffer[]): void => {
-    if (expelled.has(peer)) {
-      expel(peer);
-      return;
-    }
-    const [bytes] = parts;
-    if (bytes?.length === 0 && parts.length === 1 && !came.has(peer)) {
-      came.set(peer, clock());
-      return;
-    }
+  return socket.lastEndpoint ?? address;
+}
+
+/** Closes all connections and listens at the same port again, which is free a moment later. */
+async function rebind(socket: Router, address: string): Promise<void> {
+  await socket.unbind(address);
+  for (let attempt = 1; !socket.closed; attempt++) {
     try {
-      if (bytes === undefined || parts.length !== 1) throw new FrameError(`a frame in ${parts.length} parts`);
-      onFrame(peer, decodeFrame(bytes));
+      return await socket.bind(address);
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      onExpelled(peer, error.message);
-      expel(peer);
+      if (attempt === REBINDS) throw error;
+      await sleep(REBIND);
     }
-  };
-  /** Closes all connections. libzmq doesn't close the one of an expelled peer that only answers heartbeats otherwise. */
-  const renew = async (): Promise<void> => {
-    await socket.unbind(bound);
-    open = 0;
-    came.clear();
-    // The port is free again a moment later.
-    for (let attempt = 1; !socket.closed; attempt++) {
-      try {
-        return await socket.bind(bound);
-      } catch (error) {
-        if (attempt === REBINDS) throw error;
-        await sleep(REBIND);
-      }
-    }
-  };
-  const look = setInterval(() => {
-    for (const [peer, since] of came) {
-      if (clock() - since < PATIENCE || options.belongs(peer)) continue;
-      came.delete(peer);
-      // Reaches one that is there; libzmq refuses to send to one that has gone.
-      outbox(() => socket.send([Buffer.from(peer, 'latin1'), NOTHING])).then(
-        () => {
-          onExpelled(peer, `nothing for ${PATIENCE} s for which it may stay`);
-          expel(peer);
-        },
-        () => {},
-      );
-    }
-    if (strays > 0 && ![...came.keys()].some(options.belongs)) {
-      strays = 0;
-      renew().catch((error: Error) => log(`${address} can't be listened at any more: ${error.message}`));
-    }
-  }, 1000 * LOOK);
-  const serve = async (): Promise<void> => {
-    for (;;) {
-      const [peer, ...parts] = await socket.receive();
-      hear((peer as Buffer).toString('latin1'), parts);
-    }
-  };
-  serve().catch((error) => {
-    if (!socket.closed) throw error;
-  });
-  return {
-    address: bound,
-    send(peer, frame) {
-      const bytes = encodeFrame(frame); // at once: its payload may be a view of memory that is used again
-      return outbox(() => socket.send([Buffer.from(peer, 'latin1'), bytes]));
-    },
-    close() {
-      clearInterval(look);
-      socket.close();
-    },
-  };
+  }
 }

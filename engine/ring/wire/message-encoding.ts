@@ -8,7 +8,7 @@ import {
   type WeightsPolicy,
 } from '../../plan/weights-policy.ts';
 import { LANES, type SpanArguments } from '../../trace/trace.ts';
-import { ACTIVATION_FORMATS, FrameError } from './frame.ts';
+import { ACTIVATION_FORMATS, type Frame, FrameError, type MessageFrame } from './frame.ts';
 import {
   list,
   matching,
@@ -24,13 +24,13 @@ import {
   whole,
 } from './json-shape.ts';
 import type {
-  AssignedWindow,
   Assignment,
   HeadMessage,
   MeasuredLink,
   Predecessor,
   Successor,
   WeightsReport,
+  Window,
   WorkerMessage,
 } from './message.ts';
 import type { RingSpan } from './span.ts';
@@ -45,11 +45,11 @@ const KEY = optional(matching(/^[0-9a-f]{64}$/));
 const LINK_NAME = matching(/^[0-9a-f]{32}$/);
 const TIME = number(-1e12, 1e12);
 
-const WINDOW = object<AssignedWindow>({
+const WINDOW = object<Window>({
   index: UINT32,
   from: LAYER,
   to: LAYER,
-  next: variant<AssignedWindow['next']>({
+  next: variant<Window['next']>({
     device: object({ kind: oneOf('device'), name: NAME }),
     head: object({ kind: oneOf('head') }),
   }),
@@ -101,7 +101,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   bye: object({ kind: oneOf('bye') }),
 });
 
-/** Particulars that Hearth gives spans of weights. */
+/** The arguments that Hearth gives to spans of weights. */
 const ARGUMENTS = object<Partial<SpanArguments>>({
   bytes: optional(number(0, LARGEST)),
   released: optional(number(0, LARGEST)),
@@ -140,12 +140,12 @@ const SPAN = variant<RingSpan>({
   sample: object({ kind: oneOf('sample'), name: NAME, time: TIME, value: number(-LARGEST, LARGEST) }),
 });
 
-const CARRIED = object<WeightsReport>({
+const WEIGHTS_REPORT = object<WeightsReport>({
   policy: FITTED_POLICY,
   bytes: number(0, LARGEST),
 });
 
-const ofEpoch = { epoch: UINT32 };
+const EPOCH = { epoch: UINT32 };
 
 export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   welcome: object({
@@ -156,13 +156,13 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     samples: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{16}$/)), 1002),
   }),
   refused: object({ kind: oneOf('refused'), reason: REASON }),
-  prepared: object({ kind: oneOf('prepared'), ...ofEpoch, weights: optional(CARRIED) }),
-  linked: object({ kind: oneOf('linked'), ...ofEpoch }),
-  failed: object({ kind: oneOf('failed'), ...ofEpoch, reason: REASON }),
-  lost: object({ kind: oneOf('lost'), ...ofEpoch, device: NAME, reason: REASON }),
+  prepared: object({ kind: oneOf('prepared'), ...EPOCH, weights: optional(WEIGHTS_REPORT) }),
+  linked: object({ kind: oneOf('linked'), ...EPOCH }),
+  failed: object({ kind: oneOf('failed'), ...EPOCH, reason: REASON }),
+  lost: object({ kind: oneOf('lost'), ...EPOCH, device: NAME, reason: REASON }),
   measured: object({
     kind: oneOf('measured'),
-    ...ofEpoch,
+    ...EPOCH,
     links: list(object<MeasuredLink>({ to: NAME, latency: number(0, 1e6), bandwidth: number(0, LARGEST) }), DEVICES),
   }),
   clock: object({ kind: oneOf('clock'), sentAt: TIME, at: TIME }),
@@ -170,3 +170,20 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   unprofiled: object({ kind: oneOf('unprofiled'), reason: REASON }),
   spans: object({ kind: oneOf('spans'), spans: list(SPAN, 20_000) }),
 });
+
+/** Encodes a message. */
+export function messageFrame(message: HeadMessage | WorkerMessage): MessageFrame {
+  return { kind: 'message', payload: new TextEncoder().encode(JSON.stringify(message)) };
+}
+
+/** Decodes a message. @throws FrameError for a frame that is not a message of this shape */
+export function readMessage<Message>(frame: Frame, shape: Shape<Message>): Message {
+  if (frame.kind !== 'message') throw new FrameError(`a frame of kind ${frame.kind} where a message belongs`);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(frame.payload));
+  } catch {
+    throw new FrameError('a message that is not JSON');
+  }
+  return shape(value, 'message');
+}

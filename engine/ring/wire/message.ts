@@ -3,60 +3,62 @@ import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { ActivationFormat } from './frame.ts';
 import type { RingSpan } from './span.ts';
 
-/** The head as a sender: a name that no device can have. */
+/** The head's name as the sender of a frame; no device can have this name. */
 export const FROM_HEAD = '';
 
-/** A run of layers that a token visits at once: window `index` of the plan, in the order of the visits. */
-export interface AssignedWindow {
+/** A window of the receiving device. */
+export interface Window {
+  /** Its place in the order in which a token visits the plan's windows. */
   readonly index: number;
-  /** Equal for a relay, which only hands on. */
+  /** Layers `from` up to, not including, `to`; the two are equal on a relay, which only forwards activations. */
   readonly from: number;
   readonly to: number;
-  /** The device of the next window, or `head`. */
+  /** Where the result goes: the device of the next window, or the head. */
   readonly next: { readonly kind: 'device'; readonly name: string } | { readonly kind: 'head' };
 }
 
-/** A device that results are sent to. */
+/** A device to which this device sends results. */
 export interface Successor {
   readonly name: string;
-  /** Of its ring listener. */
+  /** Address of its ring listener. */
   readonly address: string;
   readonly publicKey: string | undefined;
-  /** What this device calls itself there, at random for every epoch. */
+  /** The name of this device's connection there: random, new for every epoch. */
   readonly linkName: string;
 }
 
-/** A device that results come from. */
+/** A device from which results come. */
 export interface Predecessor {
   readonly name: string;
   readonly publicKey: string | undefined;
   readonly linkName: string;
 }
 
-/** What the head tells a worker of a plan. */
+/** One device's share of a plan. */
 export interface Assignment {
+  /** Identifies an assembly of the ring. */
   readonly epoch: number;
-  /** Of the plan, over all devices. */
+  /** The number of windows of the whole plan. */
   readonly windowCount: number;
-  readonly windows: readonly AssignedWindow[];
+  readonly windows: readonly Window[];
   readonly successors: readonly Successor[];
   readonly predecessors: readonly Predecessor[];
-  /** Of each window here, who sends what it works on: a predecessor, or FROM_HEAD. */
+  /** For each window here, the sender of its input: a predecessor, or FROM_HEAD. */
   readonly sources: readonly { readonly window: number; readonly from: string }[];
-  /** Tokens that the KV cache of a request holds, and requests at once: memory is checked for all of them. */
+  /** Tokens that a request's KV cache holds. */
   readonly context: number;
+  /** Requests at the same time. Memory is checked for the caches of all of them. */
   readonly requests: number;
   readonly kvCache: KeyValueCacheShape['type'];
   readonly activations: ActivationFormat;
-  /** Tokens in a frame at most. */
+  /** The most tokens in a frame. */
   readonly chunk: number;
-  /** What the device does with its weights. */
   readonly weights: WeightsPolicy;
-  /** Whether somebody wants to see what it did when. */
+  /** Whether spans are recorded. */
   readonly trace: boolean;
 }
 
-/** What a device does with its weights, and how many bytes its windows have. */
+/** A device's weights policy as fitted to its memory, and the size of its windows' weights in bytes. */
 export interface WeightsReport {
   readonly policy: FittedPolicy;
   readonly bytes: number;
@@ -74,23 +76,26 @@ export type HeadMessage =
   | { readonly kind: 'profile' }
   | { readonly kind: 'bye' };
 
+/** The kinds of a head's messages that concern one assembly of the ring or the worker itself, not the connection. */
+export type SessionMessage = Exclude<HeadMessage, { readonly kind: 'hello' | 'clock' }>;
+
 /** From a worker to the head. */
 export type WorkerMessage =
   | {
       readonly kind: 'welcome';
-      /** Port of its ring listener, at the same host. */
+      /** Port of its ring listener, on the same host. */
       readonly ringPort: number;
-      /** Bytes that it may use for weights and caches. */
+      /** Bytes that weights and caches may take. */
       readonly memory: number;
       readonly layers: readonly number[];
-      /** Of its weights, by layer. */
+      /** Samples of its weights (device/part-file.ts), by layer. */
       readonly samples: readonly (readonly [part: string, hash: string])[];
     }
   | { readonly kind: 'refused'; readonly reason: string }
   | {
       readonly kind: 'prepared';
       readonly epoch: number;
-      /** Missing where nothing is done with them. */
+      /** Missing where weights are not managed. */
       readonly weights: WeightsReport | undefined;
     }
   | { readonly kind: 'linked'; readonly epoch: number }
@@ -98,12 +103,12 @@ export type WorkerMessage =
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
   | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
   | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }
-  /** A device as in a cluster file, JSON; or why there is none. */
+  /** The device as in a cluster file, JSON; or why there is no such description. */
   | { readonly kind: 'profiled'; readonly facts: string }
   | { readonly kind: 'unprofiled'; readonly reason: string }
   | { readonly kind: 'spans'; readonly spans: readonly RingSpan[] };
 
-/** What a link was found to do. */
+/** The measured latency and bandwidth of a link. */
 export interface MeasuredLink {
   readonly to: string;
   /** Seconds one way. */

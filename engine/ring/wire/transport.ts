@@ -1,46 +1,46 @@
 import { type Context, Context as ZmqContext } from 'zeromq';
 import { type Admission, serveAuthentication } from './authentication.ts';
+import { clock } from './clock.ts';
 import type { KeyPair } from './keys.ts';
-import { seldom } from './seldom.ts';
 
-/** What the sockets of one device have in common. */
+/** What the sockets of one device share. */
 export interface Transport {
   readonly context: Context;
-  /** Undefined: plain links. */
+  /** `undefined`: links are not encrypted. */
   readonly keys: KeyPair | undefined;
-  /** Seconds that frames wait before they are sent: latency on top of the network's. */
+  /** Seconds that frames wait before they are sent, in addition to the network's latency. */
   readonly delay: number;
-  /** Of connections that are turned away or closed; the same line only once in a while. */
+  /** Logs refused and closed connections. A line is not repeated within 10 s. */
   readonly log: (line: string) => void;
-  /** Says who may connect to the listener of a domain. */
+  /** Sets the rule by which the listener of a domain admits peers. */
   admit(domain: string, rule: Admission): void;
   close(): void;
 }
 
 /**
- * libzmq's own thread sends these, so that they also come from a device that computes. Seconds between heartbeats, and
- * without an answer until a link is cut: a device that is gone without a word is known after 3.5 s at most.
+ * Seconds between heartbeats, and seconds without an answer after which a link is cut. libzmq's own thread sends
+ * heartbeats, also while a device computes: a device that vanishes is noticed within 3.5 s.
  */
 const HEARTBEAT = 1;
-const SILENCE = 2.5;
+const HEARTBEAT_TIMEOUT = 2.5;
 
-/** Seconds that a send may wait for a peer that doesn't read; frames that may wait for it. */
-const SEND_PATIENCE = 10;
+/** Seconds that a send waits for a peer that does not read, and the number of frames that may wait for it. */
+const SEND_TIMEOUT = 10;
 const WAITING_FRAMES = 64;
 
-/** Options of every socket: bounded queues, bounded waits, heartbeats, nothing left behind when it is closed. */
+/** The options of every socket: bounded queues, bounded waits, heartbeats, and a last moment to send before it closes. */
 export const SOCKET_OPTIONS = {
-  linger: 200, // a farewell is sent, if it can be
+  linger: 200,
   heartbeatInterval: 1000 * HEARTBEAT,
-  heartbeatTimeout: 1000 * SILENCE,
-  handshakeInterval: 1000 * SILENCE,
-  sendTimeout: 1000 * SEND_PATIENCE,
+  heartbeatTimeout: 1000 * HEARTBEAT_TIMEOUT,
+  handshakeInterval: 1000 * HEARTBEAT_TIMEOUT,
+  sendTimeout: 1000 * SEND_TIMEOUT,
   sendHighWaterMark: WAITING_FRAMES,
   receiveHighWaterMark: WAITING_FRAMES,
 } as const;
 
-export function createTransport(keys: KeyPair | undefined, tell: (line: string) => void, delay = 0): Transport {
-  const log = seldom(tell);
+export function createTransport(keys: KeyPair | undefined, writeLine: (line: string) => void, delay = 0): Transport {
+  const log = withoutRepetition(writeLine);
   const context = new ZmqContext({ blocky: false });
   const rules = new Map<string, Admission>();
   let stop: (() => void) | undefined;
@@ -54,5 +54,21 @@ export function createTransport(keys: KeyPair | undefined, tell: (line: string) 
       rules.set(domain, rule);
     },
     close: () => stop?.(),
+  };
+}
+
+/** Seconds within which a line is not repeated: a refused peer may try again ten times a second. */
+const REPETITION_SECONDS = 10;
+/** The number of lines that are remembered; bounded, since peers control it. */
+const MOST_LINES = 1000;
+
+function withoutRepetition(log: (line: string) => void): (line: string) => void {
+  const logged = new Map<string, number>();
+  return (line) => {
+    const now = clock();
+    if (now - (logged.get(line) ?? Number.NEGATIVE_INFINITY) < REPETITION_SECONDS) return;
+    if (logged.size >= MOST_LINES) logged.clear();
+    logged.set(line, now);
+    log(line);
   };
 }

@@ -4,12 +4,11 @@ import { createModel } from '../../../engine/model/model.ts';
 import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Stage } from '../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
+import { ringWindows } from '../../../engine/plan/ring-windows.ts';
 import { FIT_POLICY } from '../../../engine/plan/weights-policy.ts';
-import { fittedPlan, planWeights } from '../../../engine/ring/head/plan-weights.ts';
-import { layoutOf, planRing, type RingPlanning } from '../../../engine/ring/head/planning.ts';
+import { slowLinks } from '../../../engine/ring/head/measured-links.ts';
+import { fittedPlan, layoutOf, planRing, planWeights, type RingPlanning } from '../../../engine/ring/head/planning.ts';
 import { parseRing } from '../../../engine/ring/head/ring-file.ts';
-import { slowLinks } from '../../../engine/ring/head/slow-links.ts';
-import { ringWindows } from '../../../engine/ring/head/windows.ts';
 import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 
 const SHAPE = {
@@ -79,11 +78,11 @@ test('names and addresses are enough for a plan; mistakes say where', () => {
   );
   assert.is(
     problem(() => of({ address: '10.0.0.1:7400', publicKey: KEY })),
-    'ring.json: devices[1].address: "10.0.0.1:7400" is no address; tcp://host:port is needed',
+    'ring.json: devices[1].address: "10.0.0.1:7400" is not an address; give tcp://host:port',
   );
   assert.is(
     problem(() => of({ address: 'tcp://10.0.0.1:7400', publicKey: 'secret' })),
-    'ring.json: devices[1].publicKey: is no key; 64 hexadecimal digits are needed, as keygen prints them',
+    'ring.json: devices[1].publicKey: is not a key; give 64 hexadecimal digits, as keygen prints them',
   );
 });
 

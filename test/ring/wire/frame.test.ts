@@ -2,11 +2,14 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packActivations, unpackActivations } from '../../../engine/ring/wire/activations.ts';
-import { decodeFrame } from '../../../engine/ring/wire/decode-frame.ts';
-import { encodeFrame } from '../../../engine/ring/wire/encode-frame.ts';
-import { type ActivationFrame, FrameError, HEADER_BYTES } from '../../../engine/ring/wire/frame.ts';
-import { HEAD_MESSAGE, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
-import { readMessage } from '../../../engine/ring/wire/message-frame.ts';
+import {
+  type ActivationFrame,
+  decodeFrame,
+  encodeFrame,
+  FrameError,
+  HEADER_BYTES,
+} from '../../../engine/ring/wire/frame.ts';
+import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
 
 const FRAME: ActivationFrame = {
   kind: 'activations',

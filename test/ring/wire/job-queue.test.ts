@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createOutbox } from '../../../engine/ring/wire/outbox.ts';
+import { createOutbox } from '../../../engine/ring/wire/job-queue.ts';
 
 /** What was sent, in order, and how long all of it took. */
 async function send(delay: number, ...names: string[]): Promise<{ sent: string[]; seconds: number }> {

@@ -1,17 +1,13 @@
-import { InputError } from '../../input/input-error.ts';
-import type { Plan } from '../../plan/plan.ts';
-import { relaysOf, stopsBetween } from '../../plan/relays.ts';
+import { InputError } from '../input/input-error.ts';
+import type { Plan } from './plan.ts';
+import { relaysOf, stopsBetween } from './relays.ts';
+import type { Window } from './windows.ts';
 
-/** What a token visits: layers `from` up to, not including, `to` of a device; none on a relay. */
-export interface RingWindow {
-  readonly device: string;
-  readonly from: number;
-  readonly to: number;
-}
+/** A window as a ring runs it; on a relay, which only forwards activations, `from` equals `to`. */
+export type RingWindow = Pick<Window, 'device' | 'from' | 'to'>;
 
 /**
- * The windows of a plan in the order in which a token visits them, relays between them included. Stages of one device
- * that follow each other are one window.
+ * The windows of a plan in the order in which a token visits them, including relays between them.
  * @param ring names of all devices, in ring order
  * @throws InputError for what the ring can't carry out: layers on GPUs, cut or streamed ones, a KV cache elsewhere
  */

@@ -1,0 +1,116 @@
+import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
+import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
+import type { RingSpan } from '../wire/span.ts';
+import type { Transport } from '../wire/transport.ts';
+import { createDeviceWeights } from './device-weights.ts';
+import type { LoadedPart } from './loaded-part.ts';
+import { layersOf, missingCacheMemory, weightsRoom } from './memory.ts';
+import { openSuccessorLinks, type SuccessorLinks } from './successor-links.ts';
+import { createWindowRunner } from './window-runner.ts';
+
+/** A worker's share of a plan while it carries it out: its weights, its windows and its links to other devices. */
+export interface CarriedAssignment {
+  readonly epoch: number;
+  /** `undefined`: weights are not managed. */
+  readonly weights: WeightsReport | undefined;
+  /** Connects to the devices that results go to. */
+  link(): void;
+  /** Latency and bandwidth of these links. @param bytes size of a large probe */
+  measure(bytes: number): Promise<MeasuredLink[]>;
+  /** Runs a window. @throws FrameError for a frame that does not fit the plan */
+  accept(frame: ActivationFrame, link: string): void;
+  /** Whether a device with this key sends results here. */
+  expects(publicKey: string): boolean;
+  /** Whether a device of the plan, or the head, has a connection of this name here. */
+  hears(link: string): boolean;
+  /** Frees a request's caches. */
+  free(request: number): void;
+  /** Records what became of weights so far. */
+  collect(): void;
+  /** Frees all memory of requests and closes the links. */
+  end(): Promise<void>;
+}
+
+export interface CarriedAssignmentOptions {
+  readonly assignment: Assignment;
+  readonly transport: Transport;
+  readonly loaded: LoadedPart;
+  /** Memory for weights and caches, bytes. */
+  readonly memory: number;
+  /** The longest frame, bytes. */
+  readonly mostBytes: number;
+  /** The name of the head's connection. */
+  readonly headLink: string;
+  readonly sendToHead: (frame: Frame) => void;
+  readonly onLinked: () => void;
+  readonly onLost: (device: string, reason: string) => void;
+  readonly onFailed: (error: Error) => void;
+  readonly record: (span: RingSpan) => void;
+}
+
+/** Loads the layers of an assignment and prepares to run them. @throws Error with a reason where this device can't */
+export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
+  const { assignment, transport, loaded, memory, mostBytes, sendToHead } = options;
+  const { epoch, windows, predecessors } = assignment;
+  const problem = misfit(assignment, loaded, memory);
+  if (problem !== undefined) throw new Error(problem);
+  for (const { from, to } of windows) loaded.part.load(from, to);
+  const record = assignment.trace ? options.record : undefined;
+  const weights = createDeviceWeights({
+    loaded,
+    windows,
+    output: 'elsewhere',
+    requested: assignment.weights,
+    room: weightsRoom(assignment, loaded, memory),
+    record,
+  });
+  const senders = new Map(predecessors.map(({ name, linkName }) => [linkName, name]));
+  senders.set(options.headLink, FROM_HEAD);
+  const sources = new Map(assignment.sources.map(({ window, from }) => [window, from]));
+  let links: SuccessorLinks | undefined;
+  const runner = createWindowRunner({
+    ...assignment,
+    part: loaded.part,
+    senderOf: (window) => sources.get(window),
+    forward: (frame, next) => (next.kind === 'head' ? sendToHead(frame) : links?.send(next.name, frame)),
+    onFailed: options.onFailed,
+    record: record ?? (() => {}),
+    weights,
+  });
+  return {
+    epoch,
+    weights: weights?.report,
+    link() {
+      const { onLinked, onLost } = options;
+      links?.close();
+      links = openSuccessorLinks({ transport, successors: assignment.successors, mostBytes, onLinked, onLost });
+    },
+    measure: async (bytes) => (await links?.measure(bytes)) ?? [],
+    accept(frame, link) {
+      const sender = senders.get(link);
+      if (sender === undefined) throw new FrameError('activations from a device that the plan does not have here');
+      runner.accept(frame, sender);
+    },
+    expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
+    hears: (link) => senders.has(link),
+    free: runner.free,
+    collect: () => weights?.collect(),
+    async end() {
+      links?.close();
+      await runner.end();
+    },
+  };
+}
+
+/** The reason why a device can't carry out an assignment, in one line; `undefined` where it can. */
+export function misfit(assignment: Assignment, { held, part }: LoadedPart, memory: number): string | undefined {
+  const { windows, context, requests, chunk } = assignment;
+  const missing = layersOf(windows).find((layer) => !held.layers.includes(layer));
+  if (missing !== undefined)
+    return `its file has no layer ${missing}; give it the part that hearth split writes for this plan`;
+  if (chunk > part.mostTokens) return `${chunk} tokens at once; it takes ${part.mostTokens}`;
+  const short = missingCacheMemory(assignment, part.model, memory);
+  if (short === undefined) return undefined;
+  const { layers, needs, has } = short;
+  return `${layers} layers need ${needs} of KV cache for ${requests} × ${context} tokens; ${has} are there: use a shorter context or give it fewer layers`;
+}

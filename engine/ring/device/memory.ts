@@ -1,0 +1,37 @@
+import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { Shape } from '../../model/architecture.ts';
+import { kvBytesPerToken } from '../../model/model.ts';
+import { formatBytes } from '../../terminal/format.ts';
+import type { Assignment } from '../wire/message.ts';
+import type { LoadedPart } from './loaded-part.ts';
+
+type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'kvCache'>;
+
+/** The layers of a device's windows, in the order in which a token visits them. */
+export function layersOf(windows: Iterable<{ readonly from: number; readonly to: number }>): number[] {
+  return [...windows].flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
+}
+
+/** Bytes of the KV caches of `layers` layers for `tokens` tokens. */
+function cacheBytes(shape: Shape, layers: number, tokens: number, kvCache: KeyValueCacheShape['type']): number {
+  return layers * tokens * kvBytesPerToken(shape) * (kvCache === 'F32' ? 2 : 1);
+}
+
+function allCacheBytes({ windows, context, requests, kvCache }: Caches, shape: Shape): number {
+  return cacheBytes(shape, layersOf(windows).length, context * requests, kvCache);
+}
+
+/** The memory that a device has left for weights besides full KV caches and activations, bytes. */
+export function weightsRoom(assignment: Caches, { part, activationsBytes }: LoadedPart, memory: number): number {
+  return memory - allCacheBytes(assignment, part.model) - activationsBytes;
+}
+
+/**
+ * Whether the KV caches of an assignment fit into a device's memory.
+ * @returns figures for a message, or `undefined` where they fit
+ */
+export function missingCacheMemory(assignment: Caches, shape: Shape, memory: number) {
+  const needed = allCacheBytes(assignment, shape);
+  if (needed <= memory) return undefined;
+  return { layers: layersOf(assignment.windows).length, needs: formatBytes(needed), has: formatBytes(memory) };
+}

@@ -1,0 +1,60 @@
+import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { LayerCaches, ModelPart } from '../../runtime/model-part.ts';
+import { type ActivationFrame, FrameError } from '../wire/frame.ts';
+
+/** The KV caches of the requests that a device serves, and how far each of its windows has filled them. */
+export interface RequestCaches {
+  has(request: number): boolean;
+  /** The caches of a request, created when it first comes. @throws FrameError for more requests than were planned */
+  of(request: number, capacity: number): LayerCaches;
+  /** Checks that a frame's tokens follow those of its window before, and counts them. @throws FrameError */
+  fill(frame: Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens'>): void;
+  free(request: number): void;
+  freeAll(): void;
+}
+
+export interface RequestCachesOptions {
+  readonly part: Pick<ModelPart, 'createCaches' | 'freeCaches'>;
+  readonly layers: readonly number[];
+  readonly kvCache: KeyValueCacheShape['type'];
+  /** The most requests at the same time. */
+  readonly requests: number;
+}
+
+interface Held {
+  readonly caches: LayerCaches;
+  /** By window: its tokens in the caches, including those of frames that wait. */
+  readonly filled: Map<number, number>;
+}
+
+export function createRequestCaches({ part, layers, kvCache, requests }: RequestCachesOptions): RequestCaches {
+  const held = new Map<number, Held>();
+  return {
+    has: (request) => held.has(request),
+    of(request, capacity) {
+      const known = held.get(request);
+      if (known !== undefined) return known.caches;
+      if (held.size >= requests)
+        throw new FrameError(`request ${request} beside ${held.size}; ${requests} were planned`);
+      const caches = part.createCaches(layers, capacity, kvCache);
+      held.set(request, { caches, filled: new Map() });
+      return caches;
+    },
+    fill({ request, window, position, tokens }) {
+      const filled = held.get(request)?.filled;
+      const expected = filled?.get(window) ?? 0;
+      if (position !== expected)
+        throw new FrameError(`token ${position} of request ${request} where ${expected} is next`);
+      filled?.set(window, position + tokens);
+    },
+    free(request) {
+      const own = held.get(request);
+      if (own !== undefined) part.freeCaches(own.caches);
+      held.delete(request);
+    },
+    freeAll() {
+      for (const { caches } of held.values()) part.freeCaches(caches);
+      held.clear();
+    },
+  };
+}

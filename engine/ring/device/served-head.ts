@@ -1,0 +1,110 @@
+import { formatSeconds } from '../../terminal/format.ts';
+import { clock } from '../wire/clock.ts';
+import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
+import type { LoadedPart } from './loaded-part.ts';
+import type { WorkerSession } from './session.ts';
+
+type Hello = Extract<HeadMessage, { readonly kind: 'hello' }>;
+
+/** The one head that a worker serves at a time. */
+export interface ServedHead {
+  /** The session with the head, if there is one. */
+  readonly session: WorkerSession | undefined;
+  /** The head's name where its connection is `peer`. */
+  nameOf(peer: string): string | undefined;
+  /** The session of the head whose connection is `peer`; notes that the head was heard. */
+  heard(peer: string): WorkerSession | undefined;
+  /** Serves a head, or refuses it while another one is served or where it has another model. */
+  greet(peer: string, hello: Hello): Promise<void>;
+  /** Ends the session and frees its memory. */
+  dismiss(reason: string): Promise<void>;
+  /** Dismisses a head that is gone or silent; called once a second. */
+  check(): void;
+}
+
+export interface ServedHeadOptions {
+  readonly loaded: LoadedPart;
+  /** Memory for weights and caches, bytes. */
+  readonly memory: number;
+  /** The port of the listener for other devices of the ring. */
+  readonly ringPort: () => number;
+  /** Rejects where the peer is gone. */
+  readonly tell: (peer: string, message: WorkerMessage) => Promise<void>;
+  readonly startSession: (peer: string) => WorkerSession;
+  /** SILENCE_SECONDS unless given. */
+  readonly silenceSeconds?: number;
+  readonly log: (line: string) => void;
+}
+
+/** Seconds without a message after which a connected head is dismissed; heads send one a second. */
+const SILENCE_SECONDS = 30;
+
+interface Served {
+  readonly peer: string;
+  readonly head: string;
+  readonly since: number;
+  lastHeard: number;
+  readonly session: WorkerSession;
+}
+
+export function createServedHead(options: ServedHeadOptions): ServedHead {
+  const { loaded, memory, ringPort, tell, startSession, silenceSeconds = SILENCE_SECONDS, log } = options;
+  let served: Served | undefined;
+
+  const dismiss = async (reason: string): Promise<void> => {
+    const old = served;
+    served = undefined;
+    if (old === undefined) return;
+    await old.session.end();
+    log(`${old.head}: ${reason}; its memory is freed`);
+  };
+  const readClock = (peer: string): Promise<void> => tell(peer, { kind: 'clock', sentAt: 0, at: clock() });
+
+  /** Why a head can't be served, or `undefined`. */
+  const refusal = (model: string): string | undefined => {
+    if (served !== undefined) {
+      const time = formatSeconds(clock() - served.since);
+      return `it serves the head ${served.head} since ${time}; try again when that has finished`;
+    }
+    if (model !== loaded.identity)
+      return `it has another model, ${loaded.part.model.name}: its header differs; give it the head's file or a part of it`;
+    return undefined;
+  };
+
+  return {
+    get session() {
+      return served?.session;
+    },
+    nameOf: (peer) => (served?.peer === peer ? served.head : undefined),
+    heard(peer) {
+      if (served?.peer !== peer) return undefined;
+      served.lastHeard = clock();
+      return served.session;
+    },
+    async greet(peer, { head, model }) {
+      // The death of the present head may not have been noticed yet.
+      if (served !== undefined) await readClock(served.peer).catch(() => dismiss('is gone'));
+      const reason = refusal(model);
+      if (reason !== undefined) {
+        log(`refused ${head}: ${reason}`);
+        return tell(peer, { kind: 'refused', reason }).catch(() => {});
+      }
+      const now = clock();
+      served = { peer, head, since: now, lastHeard: now, session: startSession(peer) };
+      log(`serves ${head}`);
+      const { layers } = loaded.held;
+      const samples = [...loaded.samples];
+      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, layers, samples }).catch(() => {});
+    },
+    dismiss,
+    check() {
+      if (served === undefined) return;
+      const { peer, lastHeard } = served;
+      if (clock() - lastHeard > silenceSeconds) dismiss(`has said nothing for ${silenceSeconds} s`);
+      else
+        readClock(peer).catch(() => {
+          if (served?.peer === peer) dismiss('is gone');
+        });
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { type Connection, connect } from '../wire/connection.ts';
+import { type Frame, FrameError } from '../wire/frame.ts';
+import { createProbe, probeLink } from '../wire/link-probe.ts';
+import type { MeasuredLink, Successor } from '../wire/message.ts';
+import type { Transport } from '../wire/transport.ts';
+
+/** A worker's connections to the devices that its results go to. */
+export interface SuccessorLinks {
+  /** Sends to a successor. A failure is reported by onLost. */
+  send(device: string, frame: Frame): void;
+  /** Latency and bandwidth of each link. @param bytes size of a large probe */
+  measure(bytes: number): Promise<MeasuredLink[]>;
+  close(): void;
+}
+
+export interface SuccessorLinksOptions {
+  readonly transport: Transport;
+  readonly successors: readonly Successor[];
+  /** The longest frame, bytes. */
+  readonly mostBytes: number;
+  /** Called once, when all successors are connected. */
+  readonly onLinked: () => void;
+  readonly onLost: (device: string, reason: string) => void;
+}
+
+export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLinks {
+  const { transport, successors, mostBytes, onLinked, onLost } = options;
+  const waiting = new Set(successors.map(({ name }) => name));
+  const links = new Map<string, { readonly connection: Connection; readonly probe: ReturnType<typeof createProbe> }>();
+  if (waiting.size === 0) onLinked();
+  for (const { name, address, publicKey, linkName } of successors) {
+    const probe = createProbe((frame) => connection.send(frame));
+    const connection = connect({
+      transport,
+      address,
+      publicKey,
+      name: linkName,
+      mostBytes,
+      onReady() {
+        waiting.delete(name);
+        if (waiting.size === 0) onLinked();
+      },
+      onFrame(frame) {
+        if (frame.kind !== 'echo') throw new FrameError(`a frame of kind ${frame.kind} where only echoes belong`);
+        probe.onEcho(frame);
+      },
+      onGone: (reason) => onLost(name, reason),
+    });
+    links.set(name, { connection, probe });
+  }
+  return {
+    send(device, frame) {
+      links
+        .get(device)
+        ?.connection.send(frame)
+        .catch(() => {});
+    },
+    async measure(bytes) {
+      const measured = [];
+      for (const [name, { probe }] of links) measured.push(await probeLink(name, probe.probe, bytes));
+      return measured;
+    },
+    close() {
+      for (const { connection } of links.values()) connection.close();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import type { RingWindow } from '../../plan/ring-windows.ts';
+import type { Assignment, HeadMessage, WeightsReport, WorkerMessage } from '../wire/message.ts';
+import { DeviceLostError, RingError, within } from './errors.ts';
+import type { PendingToken } from './request.ts';
+
+/** A message that belongs to one assembly of the ring. */
+export type AssemblyMessage = Extract<WorkerMessage, { readonly epoch: number }>;
+
+/**
+ * The ring as assembled for one plan. First every device prepares its windows, then each connects to the next ones; from
+ * then on the assembly is whole, until something breaks it. A broken assembly is never repaired: another one follows.
+ */
+export interface Assembly {
+  readonly epoch: number;
+  readonly windows: readonly RingWindow[];
+  /** The devices besides the head. */
+  readonly devices: readonly string[];
+  /** By device; devices that do not manage their weights are omitted. */
+  readonly weights: Map<string, WeightsReport>;
+  /** The requests that wait for output, by number. */
+  readonly pending: Map<number, PendingToken>;
+  /** Why the assembly is broken; `undefined` while it is not. */
+  readonly broken: Error | undefined;
+  /** Has all devices prepare and connect. Rejects with DeviceLostError for one that doesn't in time. */
+  prepare(): Promise<void>;
+  hear(from: string, message: AssemblyMessage): void;
+  /** Ends all waits with `error`. Later calls have no effect. */
+  breakUp(error: Error): void;
+  /** The number of a new request. */
+  nextRequest(): number;
+}
+
+export interface AssemblyOptions {
+  readonly head: string;
+  readonly windows: readonly RingWindow[];
+  /** By device, including the head. */
+  readonly assigned: ReadonlyMap<string, Assignment>;
+  readonly tell: (device: string, message: HeadMessage) => void;
+  /** Called before the assembly breaks because of a lost device. */
+  readonly onLost: (device: string) => void;
+}
+
+/** Seconds for devices to load their layers. */
+const PREPARING = 60;
+/** Seconds for devices to connect to each other. */
+const LINKING = 10;
+
+export function createAssembly({ head, windows, assigned, tell, onLost }: AssemblyOptions): Assembly {
+  const { epoch } = assigned.get(head) as Assignment;
+  const devices = [...assigned.keys()].filter((device) => device !== head);
+  const weights = new Map<string, WeightsReport>();
+  const pending = new Map<number, PendingToken>();
+  let broken: Error | undefined;
+  let requests = 0;
+  let onReply: (from: string, message: AssemblyMessage) => void = () => {};
+  let onBroken: (error: Error) => void = () => {};
+
+  const breakUp = (error: Error): void => {
+    if (broken !== undefined) return;
+    broken = error;
+    for (const { reject } of pending.values()) reject(error);
+    pending.clear();
+    onBroken(error);
+  };
+
+  /** Waits until all devices have sent a message of this kind. */
+  const all = (kind: 'prepared' | 'linked', seconds: number): Promise<void> => {
+    const missing = new Set(devices);
+    const complete = new Promise<void>((resolve, reject) => {
+      if (broken !== undefined) reject(broken);
+      if (missing.size === 0) resolve();
+      onBroken = reject;
+      onReply = (from, message) => {
+        if (message.kind === kind) missing.delete(from);
+        if (missing.size === 0) resolve();
+      };
+    });
+    return within(seconds, complete, () => {
+      const [late = head] = missing;
+      return new DeviceLostError(late, `not ${kind} within ${seconds} s`);
+    });
+  };
+
+  return {
+    epoch,
+    windows,
+    devices,
+    weights,
+    pending,
+    get broken() {
+      return broken;
+    },
+    async prepare() {
+      try {
+        const prepared = all('prepared', PREPARING);
+        for (const device of devices) tell(device, { kind: 'prepare', assignment: assigned.get(device) as Assignment });
+        await prepared;
+        const linked = all('linked', LINKING);
+        for (const device of devices) tell(device, { kind: 'link', epoch });
+        await linked;
+      } catch (error) {
+        if (error instanceof DeviceLostError) onLost(error.device);
+        breakUp(error as Error);
+        throw error;
+      }
+    },
+    hear(from, message) {
+      if (message.kind === 'failed') return breakUp(new RingError(from, message.reason));
+      if (message.kind === 'lost') {
+        // If the device itself is gone, its own connection tells; otherwise it is there but can't be reached.
+        onLost(message.device);
+        return breakUp(new DeviceLostError(message.device, `the link from ${from} to it is gone (${message.reason})`));
+      }
+      if (message.kind === 'prepared' && message.weights !== undefined) weights.set(from, message.weights);
+      onReply(from, message);
+    },
+    breakUp,
+    nextRequest: () => requests++,
+  };
+}
