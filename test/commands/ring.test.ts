@@ -122,7 +122,7 @@ test('mistakes are one line and exit code 2', async () => {
     [['run', ...prompt, '--plain'], 'w: nobody listens at tcp://127.0.0.1:9\n'],
     [
       ['run', ...prompt, '--keys', join(folder, 'open.key')],
-      `${join(folder, 'open.key')}: may be read by others; chmod 600 it\n`,
+      `${join(folder, 'open.key')}: can be read by other users; chmod 600 it\n`,
     ],
     [
       ['split', '--model', model, '--plan', 'nowhere.json', '--out', folder],

@@ -66,9 +66,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   const onHeadFrame = (peer: string, frame: Frame): void => {
     const session = served.heard(peer);
-    if (session !== undefined && frame.kind === 'probe') return echo(control, peer, frame.tag);
-    if (session !== undefined && frame.kind === 'activations') return session.onActivations(frame, peer);
-    onHeadMessage(peer, readMessage(frame, HEAD_MESSAGE));
+    if (session !== undefined && frame.kind === 'probe') echo(control, peer, frame.tag);
+    else if (session !== undefined && frame.kind === 'activations') session.onActivations(frame, peer);
+    else onHeadMessage(peer, readMessage(frame, HEAD_MESSAGE));
   };
 
   const onHeadMessage = (peer: string, message: HeadMessage): void => {

@@ -84,7 +84,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 
   const receive = (peer: string, parts: readonly Buffer[]): void => {
-    if (expelled.has(peer)) return expel(peer);
+    if (expelled.has(peer)) {
+      expel(peer);
+      return;
+    }
     const [bytes] = parts;
     if (bytes?.length === 0 && parts.length === 1 && !connectedAt.has(peer)) {
       connectedAt.set(peer, clock());
