@@ -109,7 +109,7 @@ test('malformed frames say what is wrong', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),
-    'FrameError: a frame of kind 9; there are 4',
+    'FrameError: a frame of kind 9; there are 4 kinds',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(5, 8)),
@@ -117,7 +117,7 @@ test('malformed frames say what is wrong', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(2, 7)),
-    'FrameError: activations in format 2; there are F32 and F16',
+    'FrameError: activations in format 2; the formats are F32 and F16',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt32LE(4095, 24)),
@@ -125,7 +125,7 @@ test('malformed frames say what is wrong', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)),
-    'FrameError: activations sent at no time',
+    'FrameError: activations without a valid time of sending',
   );
 });
 
