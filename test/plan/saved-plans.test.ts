@@ -4,9 +4,9 @@ import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/loa
 import { createWorkload } from '../../engine/model/workload.ts';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import type { Plan, PlanKind } from '../../engine/plan/plan.ts';
+import { ringWindows } from '../../engine/plan/ring-windows.ts';
 import { FIT_POLICY, isFitted, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
-import { fittedPlan } from '../../engine/ring/head/plan-weights.ts';
-import { ringWindows } from '../../engine/ring/head/windows.ts';
+import { fittedPlan } from '../../engine/ring/head/planning.ts';
 import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
 import { simulate } from '../../simulator/simulate.ts';
