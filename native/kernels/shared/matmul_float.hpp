@@ -40,21 +40,10 @@ std::size_t floatScratchBytes(std::size_t rows, std::size_t columns, std::size_t
          roundUp64(rows * ((tokens + lanes - 1) / lanes * lanes) * sizeof(float));
 }
 
-/** Columns of widened rows, `stride` apart, and of one or two packs of tokens. */
-struct FloatPass {
-  const float* weights;
-  std::size_t stride;
-  std::size_t columns;
-  const float* x0;
-  const float* x1;
-};
-
-/** sums[row][V vectors] += Σ weights[row][c]·x[c] for R rows from `row` on. */
+/** sums[row][V vectors] += Σ weights[row][c]·x[c] for R rows. */
 template <class S, std::size_t R, std::size_t V>
-void floatTile(const FloatPass& pass, std::size_t row, float* sums) {
-  const auto [all, stride, columns, x0, x1] = pass;
-  const float* weights = all + row * stride;
-  sums += row * 2 * S::width;
+void floatTile(const float* weights, std::size_t stride, std::size_t columns, const float* x0, const float* x1,
+               float* sums) {
   typename S::Floats tile[R][V];
   for (std::size_t r = 0; r < R; r++) {
     for (std::size_t v = 0; v < V; v++) tile[r][v] = S::load(sums + (r * 2 + v) * S::width);
@@ -75,9 +64,15 @@ void floatTile(const FloatPass& pass, std::size_t row, float* sums) {
 
 /** Tiles of R rows, then of half as many for the remainder, so that no missing rows are computed. */
 template <class S, std::size_t R, std::size_t V>
-void floatTiles(const FloatPass& pass, std::size_t row, std::size_t end, float* sums) {
-  for (; row + R <= end; row += R) floatTile<S, R, V>(pass, row, sums);
-  if constexpr (R > 1) floatTiles<S, R / 2, V>(pass, row, end, sums);
+void floatTiles(const float* weights, std::size_t rows, std::size_t stride, std::size_t columns, const float* x0,
+                const float* x1, float* sums) {
+  std::size_t r = 0;
+  for (; r + R <= rows; r += R) {
+    floatTile<S, R, V>(weights + r * stride, stride, columns, x0, x1, sums + r * 2 * S::width);
+  }
+  if constexpr (R > 1) {
+    floatTiles<S, R / 2, V>(weights + r * stride, rows - r, stride, columns, x0, x1, sums + r * 2 * S::width);
+  }
 }
 
 /** Copies the sums of up to two packs, [row][2·width], to their places [token][row]. */
@@ -109,9 +104,9 @@ void matmulFloat(const Product& p) {
       const auto* x0 = reinterpret_cast<const float*>(pack) + begin * S::width;
       const auto* x1 = reinterpret_cast<const float*>(pack + floatPackBytes<S>(columns)) + begin * S::width;
       if (p.tokens - token > S::width) {
-        floatTiles<S, S::tileRows, 2>({weights, stride, count, x0, x1}, 0, rows, sums + token * rows);
+        floatTiles<S, S::tileRows, 2>(weights, rows, stride, count, x0, x1, sums + token * rows);
       } else {
-        floatTiles<S, S::tileRows, 1>({weights, stride, count, x0, x0}, 0, rows, sums + token * rows);
+        floatTiles<S, S::tileRows, 1>(weights, rows, stride, count, x0, x0, sums + token * rows);
       }
     }
   }
