@@ -127,8 +127,14 @@ function fits(
   device: Device,
   { cpuLayers, gpuLayers, embedding, output, ends }: Candidate,
 ): boolean {
-  const held = ends === 'none' ? { embedding: undefined, output: undefined } : { embedding, output };
-  const load = { cpuLayers, gpuLayers, kvCache, ...held };
+  const holdsEnds = ends !== 'none';
+  const load = {
+    cpuLayers,
+    gpuLayers,
+    kvCache,
+    embedding: holdsEnds ? embedding : undefined,
+    output: holdsEnds ? output : undefined,
+  };
   const use = splitMemory(load, { device, model, workload, runtime, paging });
   return use.vramBytes <= use.vramAvailable && use.ramBytes <= use.ramAvailable;
 }
@@ -139,14 +145,15 @@ function divisionSeconds(
   device: Device,
   { cpuLayers, gpuLayers, embedding, output, ends }: Candidate,
 ): number {
-  const on = (processor: ProcessorKind): Place => ({ device: device.name, processor });
-  const visited = [...(cpuLayers > 0 ? [on('cpu')] : []), ...(gpuLayers > 0 ? [on('gpu')] : [])];
+  const cpu: Place = { device: device.name, processor: 'cpu' };
+  const gpu: Place = { device: device.name, processor: 'gpu' };
+  const visited = [...(cpuLayers > 0 ? [cpu] : []), ...(gpuLayers > 0 ? [gpu] : [])];
   const places = [
-    on(ends === 'none' ? 'cpu' : embedding),
+    ends !== 'none' && embedding === 'gpu' ? gpu : cpu,
     ...visited,
     // A token leaves and returns by the RAM.
-    ...(ends === 'stays' ? [] : [on('cpu')]),
-    ...(ends === 'none' ? [] : [on(output)]),
+    ...(ends === 'stays' ? [] : [cpu]),
+    ...(ends === 'none' ? [] : [output === 'gpu' ? gpu : cpu]),
   ];
   let seconds = 0;
   for (let i = 1; i < places.length; i++) {

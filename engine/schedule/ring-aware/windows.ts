@@ -67,36 +67,48 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
 
   const ownOutput = output === undefined ? 0 : outputOn(device, output);
   const atEnd = ownOutput + lookup / rate;
-  const window: WindowSize = { device: device.name, layers, gpuLayers };
-  const common = { ...window, seconds: rounds * windowSeconds(device, load) + atEnd, outputSeconds: atEnd };
-  if (mapped <= room) return [{ ...common, roundSeconds: 0, residence: 'resident', policy: NO_WEIGHTS_POLICY }];
+  const seconds = rounds * windowSeconds(device, load) + atEnd;
+  // Literals of one shape: thousands of windows are made for every plan.
+  const window = (
+    residence: Residence,
+    policy: FittedPolicy,
+    times: Pick<ManagedWindow, 'seconds' | 'outputSeconds' | 'roundSeconds'>,
+  ): ManagedWindow => ({
+    device: device.name,
+    layers,
+    gpuLayers,
+    residence,
+    policy,
+    seconds: times.seconds,
+    outputSeconds: times.outputSeconds,
+    roundSeconds: times.roundSeconds,
+  });
+  if (mapped <= room) {
+    return [window('resident', NO_WEIGHTS_POLICY, { seconds, outputSeconds: atEnd, roundSeconds: 0 })];
+  }
 
   const usable = room - IN_FLIGHT_EXTENTS * extentBytes;
   const kept = largestPinnedBytes({ rounds: 1, mapped, room: usable });
   const missingOutput = Math.max(0, outputBytes - kept);
   const outputWait = faultSeconds(device, missingOutput, outputBytes, ownOutput);
   const windowWait = faultSeconds(device, mapped - kept - missingOutput, windows, rounds * ramSeconds(device, load));
-  const choices: ManagedWindow[] = [
+  const faulted = window(
+    'faulted',
+    kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
+    { seconds: seconds + windowWait + outputWait, outputSeconds: atEnd + outputWait, roundSeconds: 0 },
+  );
+  if (rounds === 1 || windows === 0 || windows / rounds + outputBytes > usable) return [faulted];
+  const pinned = largestPinnedBytes({ rounds, mapped, room: usable });
+  const prefetched = window(
+    'prefetched',
+    pinned > 0 ? { prefetch: 'populate', release: 'pinned', pinned } : { prefetch: 'populate', release: 'drop' },
     {
-      ...window,
-      residence: 'faulted',
-      policy: kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
-      seconds: common.seconds + windowWait + outputWait,
-      outputSeconds: atEnd + outputWait,
-      roundSeconds: 0,
-    },
-  ];
-  if (rounds > 1 && windows > 0 && windows / rounds + outputBytes <= usable) {
-    const pinned = largestPinnedBytes({ rounds, mapped, room: usable });
-    choices.push({
-      ...common,
-      residence: 'prefetched',
-      policy:
-        pinned > 0 ? { prefetch: 'populate', release: 'pinned', pinned } : { prefetch: 'populate', release: 'drop' },
+      seconds,
+      outputSeconds: atEnd,
       roundSeconds: (mapped - pinned) / rounds / rate + secondsAfterLastByte(device, load),
-    });
-  }
-  return choices;
+    },
+  );
+  return [faulted, prefetched];
 }
 
 /** Seconds by which a computation of `seconds` takes longer if page faults read `missing` of its `bytes`. */
