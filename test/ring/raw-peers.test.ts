@@ -21,7 +21,7 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Seconds: a handshake may take 2.5, a heartbeat and its answer 3.5; a peer that says nothing may stay 5, and is told. */
+/** Seconds: a handshake may take 2.5, a heartbeat and its answer 3.5; a peer that says nothing may stay 1 here, and is told. */
 const [HANDSHAKE, HEARTBEAT, SETTLED] = [4, 6, 12];
 
 /** A worker in a ring that has computed, and computes again at the end. */
@@ -95,7 +95,7 @@ test('bytes that come one by one do not keep a connection', async () => {
 });
 
 test('a peer that answers heartbeats and says nothing is cut off once no head is served, with a logged reason', async () => {
-  const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
+  const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, idleSeconds: 1 });
   const transport = createTransport(undefined, () => {});
   const gone: string[] = [];
   const connection = connect({
@@ -110,7 +110,7 @@ test('a peer that answers heartbeats and says nothing is cut off once no head is
   });
   await until('the cut', SETTLED, () => gone.length > 0);
   assert.equal(gone, ['the connection is cut']);
-  assert.equal(log, ['cuts off a peer: it sent nothing for 5 s for which it may stay']);
+  assert.equal(log, ['cuts off a peer: it sent nothing for 1 s for which it may stay']);
   connection.close();
   const { head } = headHere(path, [member]);
   await head.gather();

@@ -47,7 +47,9 @@ test('a head whose key the worker does not know, and a worker that is not the on
 });
 
 test('nobody at the address', async () => {
-  const { head } = headHere(path, [{ name: 'w', address: 'tcp://127.0.0.1:9', publicKey: undefined }]);
+  const { head } = headHere(path, [{ name: 'w', address: 'tcp://127.0.0.1:9', publicKey: undefined }], {
+    gatherSeconds: 1,
+  });
   assert.is(await messageOf(head.gather()), 'w: nobody listens at tcp://127.0.0.1:9');
   await head.close();
 });

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
+import { createServedHead } from '../../../engine/ring/device/served-head.ts';
+import type { WorkerSession } from '../../../engine/ring/device/session.ts';
+
+const MODEL = 'a'.repeat(64);
+const hello = (head: string, model = MODEL) => ({ kind: 'hello', head, device: 'w', model }) as const;
+
+/** A worker's side with sessions that only count how often they end. */
+function served() {
+  const log: string[] = [];
+  const told: string[] = [];
+  const ended: string[] = [];
+  const loaded = { identity: MODEL, held: { layers: [0, 1] }, samples: new Map(), part: { model: { name: 'tiny' } } };
+  const heads = createServedHead({
+    loaded: loaded as unknown as LoadedPart,
+    memory: 1000,
+    ringPort: () => 7401,
+    tell: async (peer, message) => void told.push(`${peer} ${message.kind}`),
+    startSession: (peer) => ({ end: async () => void ended.push(peer) }) as unknown as WorkerSession,
+    silenceSeconds: 0.02,
+    log: (line) => log.push(line),
+  });
+  return { heads, log, told, ended };
+}
+
+test('one head is served, another one refused until the first is dismissed', async () => {
+  const { heads, told, ended } = served();
+  await heads.greet('p', hello('first'));
+  await heads.greet('q', hello('second'));
+  assert.equal(told, ['p welcome', 'p clock', 'q refused']);
+  await heads.dismiss('has finished');
+  assert.equal(ended, ['p']);
+  await heads.greet('q', hello('second'));
+  assert.is(heads.nameOf('q'), 'second');
+});
+
+test('a head with another model is refused', async () => {
+  const { heads, told, log } = served();
+  await heads.greet('p', hello('first', 'b'.repeat(64)));
+  assert.equal(told, ['p refused']);
+  assert.match(log.join(), /^refused first: it has another model, tiny/);
+});
+
+test('a silent head is dismissed', async () => {
+  const { heads, log } = served();
+  await heads.greet('p', hello('first'));
+  heads.check();
+  assert.is(heads.nameOf('p'), 'first');
+  await sleep(30);
+  heads.check();
+  await sleep(0);
+  assert.is(log.at(-1), 'first: has said nothing for 0.02 s; its memory is freed');
+});
+
+test.run();
