@@ -1,0 +1,174 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+/**
+ * Rooms, from the bottom up, and the rooms that each may import besides itself. A file belongs to the row with the longest
+ * matching path; a row names only rows above it, so that arrows run one way. docs/architecture.md says why.
+ */
+const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [
+  ['engine/input', []],
+  ['engine/model', ['engine/input']],
+  ['engine/hardware', ['engine/input', 'engine/model']],
+  ['engine/plan', ['engine/input', 'engine/model', 'engine/hardware']],
+  ['engine/cost', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],
+  ['engine/trace', ['engine/cost']],
+  ['engine/schedule', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost']],
+  ['simulator/event-loop', []],
+  ['simulator/page-cache', ['engine/cost']],
+  [
+    'simulator/hardware',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['simulator/event-loop', 'simulator/page-cache'],
+    ],
+  ],
+  [
+    'simulator',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['simulator/event-loop', 'simulator/page-cache', 'simulator/hardware'],
+    ],
+  ],
+  ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],
+  ['engine/terminal', ['engine/input']],
+  ['engine/gguf', ['engine/input', 'engine/model']],
+  ['engine/kernels', ['engine/input', 'engine/model', 'engine/terminal', 'engine/gguf']],
+  ['engine/runtime/kv', ['engine/input', 'engine/cost', 'engine/trace', 'engine/terminal', 'engine/kernels']],
+  [
+    'engine/runtime/weights',
+    [
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/terminal', 'engine/gguf'],
+      'engine/kernels',
+    ],
+  ],
+  [
+    'engine/runtime',
+    [
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/terminal', 'engine/gguf'],
+      ...['engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights'],
+    ],
+  ],
+  ['engine/text', ['engine/input', 'engine/gguf']],
+  [
+    'engine/profile',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/cost', 'engine/terminal', 'engine/gguf'],
+      ...['engine/kernels', 'engine/runtime'],
+    ],
+  ],
+  ['engine/ring/wire', ['engine/input', 'engine/plan', 'engine/cost', 'engine/trace', 'engine/gguf', 'engine/kernels']],
+  [
+    'engine/ring/device',
+    [
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/terminal', 'engine/gguf'],
+      ...['engine/kernels', 'engine/runtime', 'engine/runtime/weights', 'engine/ring/wire'],
+    ],
+  ],
+  [
+    'engine/ring/head',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/trace', 'engine/schedule'],
+      ...['engine/terminal', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
+    ],
+  ],
+  [
+    'engine/commands',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['engine/schedule', 'datasets', 'engine/terminal', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
+      ...['engine/runtime/kv', 'engine/runtime/weights', 'engine/text', 'engine/profile', 'engine/ring/wire'],
+      ...['engine/ring/device', 'engine/ring/head'],
+    ],
+  ],
+  ['engine', ['engine/terminal', 'engine/commands']],
+  ['native', []],
+  ['experiments', []],
+];
+
+/** What experiments build on: the engine, the simulator, the datasets and these rooms of their own. */
+const SHARED_EXPERIMENTS = ['experiments/report', 'experiments/timeline', 'experiments/lab', 'experiments/papers'];
+/** An experiment that builds on another's case. */
+const BORROWED: Readonly<Record<string, string>> = {
+  'experiments/partition-sweep': 'experiments/rounds',
+  'experiments/prefetch-release': 'experiments/ring-timelines',
+};
+
+const files = ['engine', 'simulator', 'experiments', 'datasets', 'native'].flatMap((root) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('build/'))
+    .map((file) => `${root}/${file}`),
+);
+
+/** By file: the files of the project that it imports, those of which only types are taken included. */
+const imports = new Map(
+  files.map((file): [string, readonly string[]] => {
+    const { importedFiles } = ts.preProcessFile(readFileSync(file, 'utf8'), true, true);
+    const own = importedFiles.filter(({ fileName }) => fileName.startsWith('.') && fileName.endsWith('.ts'));
+    return [file, own.map(({ fileName }) => join(dirname(file), fileName)).filter((name) => !name.endsWith('.d.ts'))];
+  }),
+);
+
+function roomOf(file: string): string {
+  const rooms = RULES.map(([room]) => room).filter((room) => file.startsWith(`${room}/`));
+  return rooms.toSorted((a, b) => b.length - a.length)[0] ?? file;
+}
+
+test('every room imports only rooms below it', () => {
+  for (const [index, [room, allowed]] of RULES.entries()) {
+    const below = RULES.slice(0, index).map(([name]) => name);
+    assert.equal(
+      allowed.filter((one) => !below.includes(one)),
+      [],
+      `${room} names rooms that don't lie below it`,
+    );
+    assert.ok(existsSync(room), `${room} is gone; remove its rule`);
+  }
+  const wrong = [...imports].flatMap(([file, targets]) => {
+    const room = roomOf(file);
+    if (room === 'experiments') return [];
+    const allowed = RULES.find(([name]) => name === room)?.[1] ?? [];
+    return targets
+      .filter((target) => roomOf(target) !== room && !allowed.includes(roomOf(target)))
+      .map((target) => `${file} imports ${target}`);
+  });
+  assert.equal(wrong, []);
+});
+
+test('experiments build on shared rooms, not on each other', () => {
+  const partOf = (file: string): string => file.split('/').slice(0, 2).join('/').replace(/\.ts$/, '');
+  const isOwn = (file: string, target: string): boolean =>
+    partOf(target) === partOf(file) || partOf(target) === BORROWED[partOf(file)];
+  const wrong = [...imports].flatMap(([file, targets]) =>
+    targets
+      .filter((target) => file.startsWith('experiments/') && target.startsWith('experiments/'))
+      .filter((target) => !isOwn(file, target) && !SHARED_EXPERIMENTS.includes(partOf(target)))
+      .map((target) => `${file} imports ${target}`),
+  );
+  assert.equal(wrong, []);
+});
+
+test('no import circle, not of types either', () => {
+  const state = new Map<string, 'open' | 'done'>();
+  const path: string[] = [];
+  const circles: string[] = [];
+  const visit = (file: string): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      return;
+    }
+    state.set(file, 'open');
+    path.push(file);
+    for (const target of imports.get(file) ?? []) visit(target);
+    path.pop();
+    state.set(file, 'done');
+  };
+  for (const file of files) visit(file);
+  assert.equal(circles, []);
+  assert.ok(files.length > 300);
+});
+
+test.run();
