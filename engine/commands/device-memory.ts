@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
-import { PROCESS_GROWTH_BYTES, processBytes } from '../runtime/weights/process-memory.ts';
+import { PROCESS_GROWTH_BYTES, processBytes } from '../runtime/weights/process-counters.ts';
 import { formatBytes } from '../terminal/format.ts';
 
 /**

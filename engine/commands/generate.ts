@@ -10,7 +10,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
-import type { StageTime } from '../runtime/transformer.ts';
+import type { PartTime } from '../runtime/transformer.ts';
 import { formatSeconds, threeDigits } from '../terminal/format.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { chatPrompt } from '../text/chat-prompt.ts';
@@ -96,7 +96,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
     memory: request.memory,
     paging: request.paging,
     recorder,
-    ...(progress === undefined ? {} : { onStage: progress.onStage }),
+    ...(progress === undefined ? {} : { onPart: progress.onPart }),
   });
   const model = recorder === undefined ? loaded : recordTokens(loaded, prompt.length, recorder);
   try {
@@ -131,11 +131,11 @@ function room(prompt: number, { tokens, context }: GenerateRequest, trained: num
 /** A bar while the prompt is evaluated, which is also when the weights come from the disk; none without a terminal. */
 function promptProgress(tokens: number, layers: number) {
   if (process.stderr.isTTY !== true) return undefined;
-  const stages = layers + 1; // and the embedding
-  const progress = createProgress(Math.ceil(tokens / PROMPT_PART) * stages);
+  const passParts = layers + 1; // and the embedding
+  const progress = createProgress(Math.ceil(tokens / PROMPT_PART) * passParts);
   let stopped = false;
   return {
-    onStage({ name }: StageTime): void {
+    onPart({ name }: PartTime): void {
       if (!stopped && name !== 'output') progress.step('prompt');
     },
     stop(): void {

@@ -1,7 +1,7 @@
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { formatPercent } from '../terminal/format.ts';
 import { cpuFacts, type Fact } from './cpu-facts.ts';
-import type { MachineProfile } from './machine-profile.ts';
+import type { MachineProfile } from './profile-machine.ts';
 import type { Sample } from './sample.ts';
 
 interface Quantity {

@@ -1,5 +1,5 @@
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
-import type { CpuMeasures } from './cpu-measures.ts';
+import type { CpuMeasures } from './cpu-probes.ts';
 import { COPIED_BYTES } from './probes/attention.ts';
 import { PROMPT_TOKENS } from './probes/products.ts';
 import type { Sample } from './sample.ts';

@@ -3,15 +3,28 @@ import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { lastLevelCacheBytes } from './cache-size.ts';
-import { createCpuProbes } from './cpu-probes.ts';
-import { measureDisk } from './disk.ts';
-import type { MachineProfile } from './machine-profile.ts';
+import { type CpuMeasures, createCpuProbes } from './cpu-probes.ts';
+import { type DiskMeasures, measureDisk } from './disk.ts';
 import type { Host } from './memory/host.ts';
-import { readMemory } from './memory/read-memory.ts';
+import { type MemoryFacts, readMemory } from './memory/read-memory.ts';
 import { readingRate } from './probes/reading.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from './probes/weights-file.ts';
 import { clockFor } from './processor-clock.ts';
-import { sampleOf } from './sample.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+/** What `hearth profile` finds out about a machine. */
+export interface MachineProfile {
+  readonly name: string;
+  readonly memory: MemoryFacts;
+  readonly cpu: CpuMeasures;
+  /** Bytes per second of reading RAM and doing nothing else, with one thread and with all. */
+  readonly reading: { readonly one: Sample; readonly all: Sample };
+  /** Last-level cache: its bytes, and bytes per second of reading a part of it; undefined where there is none. */
+  readonly cache: { readonly bytes: number; readonly rate: Sample } | undefined;
+  readonly disk: DiskMeasures;
+  /** By which kernels, for people: `avx512`. */
+  readonly instructionSet: string;
+}
 
 export interface ProfileParts {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
 import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../terminal/format.ts';
 import { formatTable } from '../terminal/table.ts';
-import type { MachineProfile } from './machine-profile.ts';
+import type { MachineProfile } from './profile-machine.ts';
 import { type Sample, scaled } from './sample.ts';
 
 /** A profile for people: what was measured, as it was measured. */

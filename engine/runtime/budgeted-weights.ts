@@ -2,15 +2,13 @@ import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
-import { loadWeights, type WeightsSource } from './load-weights.ts';
-import type { StageHooks } from './stage-hooks.ts';
-import { stagePart } from './stage-part.ts';
+import { type PassHooks, weightsPartOf } from './pass-hooks.ts';
 import { activationsBytes } from './transformer-bytes.ts';
+import { loadWeights, type Weights, type WeightsSource } from './transformer-weights.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
 import { type BudgetPlan, planBudget } from './weights/memory-budget.ts';
-import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-memory.ts';
+import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
-import type { Weights } from './weights.ts';
 
 export interface BudgetedWeightsCase {
   readonly source: WeightsSource;
@@ -27,7 +25,7 @@ export interface BudgetedWeightsCase {
 /** Weights that keep to a budget, and the hooks that bring them in time. */
 export interface BudgetedWeights {
   readonly weights: Weights;
-  readonly hooks: StageHooks;
+  readonly hooks: PassHooks;
 }
 
 /**
@@ -51,8 +49,8 @@ export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
       },
     },
     hooks: {
-      before: (stage) => stream.before(stagePart(stage)),
-      after: ({ name }) => stream.after(stagePart(name)),
+      before: (part) => stream.before(weightsPartOf(part)),
+      after: ({ name }) => stream.after(weightsPartOf(name)),
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Activations } from './activations.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 import { type LayerSettings, layerOperations } from './layer-operations.ts';
 import { type LayerBatches, pagedLayer } from './paged-layer.ts';
-import type { LayerWeights } from './weights.ts';
+import type { LayerWeights } from './transformer-weights.ts';
 
 /** The keys and values that layers have seen, and how a layer goes through them. */
 export interface ContextCache {

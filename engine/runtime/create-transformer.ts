@@ -7,12 +7,12 @@ import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import { pagedCache, wholeCache } from './context-cache.ts';
-import { forward, type Stage } from './forward.ts';
+import { forward, type PassPart } from './forward.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
+import type { PassHooks } from './pass-hooks.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { StageHooks } from './stage-hooks.ts';
 import type { TimeRange, Transformer } from './transformer.ts';
-import type { LayerWeights, Weights } from './weights.ts';
+import type { LayerWeights, Weights } from './transformer-weights.ts';
 
 export interface TransformerParts {
   readonly model: Model;
@@ -24,7 +24,7 @@ export interface TransformerParts {
   readonly kvCache: KeyValueCacheShape['type'];
   /** Keys and values in pages; default: in one cache for each layer. */
   readonly paged?: PagedCache | undefined;
-  readonly hooks: StageHooks | undefined;
+  readonly hooks: PassHooks | undefined;
 }
 
 /** Tokens that go through the layers at once: beyond it weights are no longer what takes time (llama.cpp's n_ubatch). */
@@ -49,10 +49,10 @@ export function createTransformer(parts: TransformerParts): Transformer {
   let allLogits = lastLogits;
   let position = 0;
 
-  const run = (stages: readonly Stage[], tokens: number): void => {
+  const run = (passParts: readonly PassPart[], tokens: number): void => {
     if (hooks === undefined) {
       let together: Operation[] = [];
-      for (const { operations, later } of stages) {
+      for (const { operations, later } of passParts) {
         together.push(...operations);
         if (later === undefined) continue;
         // What is there is computed while evicted pages are on their way.
@@ -64,7 +64,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
       kernels.run(together);
       return;
     }
-    for (const { name, operations, later } of stages) {
+    for (const { name, operations, later } of passParts) {
       hooks.before?.(name);
       const parts: TimeRange[] = [];
       const runPart = (part: readonly Operation[]): void => {

@@ -3,12 +3,12 @@ import type { Vector } from '../kernels/vector.ts';
 import type { Activations } from './activations.ts';
 import type { LayerSettings } from './layer-operations.ts';
 import type { LayerBatches } from './paged-layer.ts';
-import type { StageTime } from './transformer.ts';
-import type { LayerWeights, Weights } from './weights.ts';
+import type { PartTime } from './transformer.ts';
+import type { LayerWeights, Weights } from './transformer-weights.ts';
 
 /** A part of the model and what it does. */
-export interface Stage {
-  readonly name: StageTime['name'];
+export interface PassPart {
+  readonly name: PartTime['name'];
   readonly operations: readonly Operation[];
   /** Batches that follow, as LayerBatches has them. */
   readonly later?: LayerBatches['later'];
@@ -31,17 +31,17 @@ type OutputPass = Pick<ForwardPass, 'layerSettings' | 'activations' | 'logits'> 
 };
 
 /** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */
-export function forward(pass: ForwardPass): Stage[] {
+export function forward(pass: ForwardPass): PassPart[] {
   const { weights, activations, tokens, layerBatches } = pass;
   const embed: Operation = { kind: 'embed', table: weights.embedding, tokens, y: activations.x };
   const layers = weights.layers.map(
-    (layer, index): Stage => ({ name: `layer ${index}`, ...layerBatches(layer, index) }),
+    (layer, index): PassPart => ({ name: `layer ${index}`, ...layerBatches(layer, index) }),
   );
-  return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputStage(pass)];
+  return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass)];
 }
 
 /** The output layer for as many of the last tokens as there are logits for; nothing where there are none. */
-export function outputStage({ layerSettings, weights, activations, logits }: OutputPass): Stage[] {
+export function outputPart({ layerSettings, weights, activations, logits }: OutputPass): PassPart[] {
   const { hiddenSize, vocabularySize } = layerSettings.shape;
   const rows = logits.values.length / vocabularySize;
   if (rows === 0) return [];

@@ -3,7 +3,7 @@ import type { Operation } from '../kernels/operation.ts';
 import type { Shape } from '../model/architecture.ts';
 import type { Activations } from './activations.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { LayerWeights } from './weights.ts';
+import type { LayerWeights } from './transformer-weights.ts';
 
 /** What all layers of a model have in common. */
 export interface LayerSettings {

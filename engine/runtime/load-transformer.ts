@@ -14,15 +14,14 @@ import { budgetedWeights } from './budgeted-weights.ts';
 import { createTransformer } from './create-transformer.ts';
 import { createPagedCache, type PagedCache } from './kv/paged-cache.ts';
 import { type PagesPlan, planPages } from './kv/plan-pages.ts';
-import { loadWeights, readVector, type WeightsSource } from './load-weights.ts';
+import { equalWindows, joinHooks, type PassHooks, windowHooks } from './pass-hooks.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
-import { joinHooks, type StageHooks } from './stage-hooks.ts';
-import type { StageTime, Transformer } from './transformer.ts';
+import type { PartTime, Transformer } from './transformer.ts';
 import { kvCachesBytes } from './transformer-bytes.ts';
+import { loadWeights, readVector, type WeightsSource } from './transformer-weights.ts';
 import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights } from './weights/window-weights.ts';
-import { equalWindows, windowHooks } from './window-hooks.ts';
 
 export interface LoadOptions {
   /** What computes; the model's memory lasts until they are closed. */
@@ -31,8 +30,8 @@ export interface LoadOptions {
   readonly context?: number;
   /** Default: F16, as in llama.cpp. */
   readonly kvCache?: KeyValueCacheShape['type'];
-  /** Told when each stage ran. Stages then run one by one, which costs some microseconds each. */
-  readonly onStage?: (stage: StageTime) => void;
+  /** Called after each part of a forward pass. Parts then run one by one, which costs some microseconds each. */
+  readonly onPart?: (part: PartTime) => void;
   /**
    * Bytes that the process may take in all: a model that doesn't fit is streamed from the disk, as far as it must be.
    * Default: weights are mapped, and the system keeps of them what it has room for.
@@ -122,14 +121,11 @@ function mappedHooks({ gguf, file, kernels }: WeightsSource, model: Model, { pol
   return windowHooks(windows, createWindowWeights({ weights, windows, policy: policy.weights, ahead: 2, recorder }));
 }
 
-function listeners({ onStage, recorder }: LoadOptions): StageHooks[] {
-  const record = ({ name, tokens, parts }: StageTime): void => {
+function listeners({ onPart, recorder }: LoadOptions): PassHooks[] {
+  const record = ({ name, tokens, parts }: PartTime): void => {
     for (const part of parts) recorder?.span({ lane: 'cpu', cause: 'compute', name, ...part, args: { tokens } });
   };
-  return [
-    ...(recorder === undefined ? [] : [{ after: record }]),
-    ...(onStage === undefined ? [] : [{ after: onStage }]),
-  ];
+  return [...(recorder === undefined ? [] : [{ after: record }]), ...(onPart === undefined ? [] : [{ after: onPart }])];
 }
 
 /** The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the midst of a text. */

@@ -5,11 +5,10 @@ import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cac
 import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
-import { outputStage } from './forward.ts';
+import { outputPart } from './forward.ts';
 import { layerOperations } from './layer-operations.ts';
-import type { WeightsLoader } from './load-weights.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { LayerWeights, Weights } from './weights.ts';
+import type { LayerWeights, Weights, WeightsLoader } from './transformer-weights.ts';
 
 /** Keys and values of a request, by layer. */
 export type LayerCaches = Map<number, KeyValueCache>;
@@ -111,7 +110,7 @@ export function createModelPart({
     },
     logits() {
       const vector = logits();
-      for (const { operations } of outputStage({
+      for (const { operations } of outputPart({
         layerSettings,
         weights: loadOuter(),
         activations: activationsOf(1),

@@ -3,7 +3,7 @@ import type { Vector } from '../kernels/vector.ts';
 import type { Activations } from './activations.ts';
 import type { HeldSlice, PagedCache } from './kv/paged-cache.ts';
 import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
-import type { LayerWeights } from './weights.ts';
+import type { LayerWeights } from './transformer-weights.ts';
 
 /** What a paged layer needs beside a layer's. */
 export interface PagedLayer {

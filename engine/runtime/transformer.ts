@@ -28,7 +28,7 @@ export interface TimeRange {
 }
 
 /** When a part of the model ran. */
-export interface StageTime extends TimeRange {
+export interface PartTime extends TimeRange {
   readonly name: 'embedding' | `layer ${number}` | 'output';
   /** Of this call. */
   readonly tokens: number;

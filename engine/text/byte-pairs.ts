@@ -1,7 +1,7 @@
 import { byteAlphabet } from '../gguf/byte-alphabet.ts';
 import { InputError } from '../input/input-error.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
-import type { Segmenter } from './segmenter.ts';
+import type { Segmenter } from './tokenizer.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import type { WordRules } from './word-rules.ts';
 

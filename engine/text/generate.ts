@@ -1,10 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
 import { InputError } from '../input/input-error.ts';
-import type { LanguageModel } from './language-model.ts';
 import type { Sampler } from './sampling/sampler.ts';
 import { createStopStrings } from './stop-strings.ts';
-import { createTextStream } from './text-stream.ts';
 import type { Tokenizer } from './tokenizer.ts';
+
+/** What generating text needs of a model, wherever and however it runs. */
+export interface LanguageModel {
+  /** Goes on with these tokens, at least one. Returns the logits of what follows the last: [vocabulary]. */
+  evaluate(tokens: readonly number[]): Float32Array | Promise<Float32Array>;
+  /** The most tokens of a prompt to hand over at once; PROMPT_PART unless given. */
+  readonly promptPart?: number;
+  /** Tokens that it can hold. */
+  readonly contextLength: number;
+}
 
 export interface GenerateOptions {
   readonly model: LanguageModel;
@@ -116,4 +124,24 @@ async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptio
     await setImmediate();
   }
   return logits;
+}
+
+/** Text as tokens come: whole characters only. */
+export interface TextStream {
+  /** The characters that end in this token. */
+  add(token: number): string;
+  /** What is left: a replacement character where the last one is incomplete. */
+  finish(): string;
+}
+
+/**
+ * Puts the bytes of tokens together: a character whose bytes are in several tokens appears with the last of them. Bytes
+ * that are no UTF-8, which a model may well write, become U+FFFD.
+ */
+export function createTextStream(tokenizer: Pick<Tokenizer, 'bytesOf'>): TextStream {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  return {
+    add: (token) => decoder.decode(tokenizer.bytesOf(token), { stream: true }),
+    finish: () => decoder.decode(),
+  };
 }

@@ -2,10 +2,9 @@ import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import { type MetadataFields, metadataFields } from '../gguf/metadata-fields.ts';
 import { bytePairs } from './byte-pairs.ts';
-import type { Segmenter } from './segmenter.ts';
 import { byteOf, sentencePiece } from './sentence-piece.ts';
 import { type Fragment, specialTokens } from './special-tokens.ts';
-import type { Tokenizer } from './tokenizer.ts';
+import type { Segmenter, Tokenizer } from './tokenizer.ts';
 import { numbersPerToken, readVocabulary, TOKEN_KIND, type Vocabulary } from './vocabulary.ts';
 import { WORD_RULES } from './word-rules.ts';
 

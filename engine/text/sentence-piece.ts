@@ -1,5 +1,5 @@
 import { mergeNeighbours } from './merge-neighbours.ts';
-import type { Segmenter } from './segmenter.ts';
+import type { Segmenter } from './tokenizer.ts';
 import { TOKEN_KIND, type Vocabulary } from './vocabulary.ts';
 
 /** SentencePiece writes it for a space. */

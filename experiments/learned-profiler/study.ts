@@ -2,8 +2,11 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { type SocDevice, socDevice } from '../../engine/hardware/soc.ts';
 import type { Model } from '../../engine/model/model.ts';
-import type { HeldOutError } from '../../engine/profile/predicted/held-out-error.ts';
-import { LATENCY_MODELS, type LatencyModelKind } from '../../engine/profile/predicted/latency-model.ts';
+import {
+  type HeldOutError,
+  LATENCY_MODELS,
+  type LatencyModelKind,
+} from '../../engine/profile/predicted/latency-model.ts';
 import { createProfilePart } from '../../simulator/profile-part.ts';
 import { type Coverage, type LearnedChip, learnChip, timeOf } from './profile.ts';
 import { type Regret, regretsOf } from './regret.ts';

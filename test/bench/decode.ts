@@ -56,7 +56,7 @@ function bench(native: NativeAddon, path: string, threads: number): void {
       context: prompt + count,
       ...(timed
         ? {
-            onStage({ name, start, end }: { name: string; start: number; end: number }) {
+            onPart({ name, start, end }: { name: string; start: number; end: number }) {
               const kind = name.replace(/ \d+$/, 's');
               stages.set(kind, (stages.get(kind) ?? 0) + end - start);
               seconds += end - start;

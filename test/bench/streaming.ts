@@ -3,7 +3,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { Transformer } from '../../engine/runtime/transformer.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
-import { processReadBytes } from '../../engine/runtime/weights/read-bytes.ts';
+import { processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
 
 /**
  * How fast a model larger than its memory decodes, as a share of what the disk gives: bytes read per second of a token,

@@ -1,6 +1,6 @@
 import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
-import type { CpuMeasures } from '../../engine/profile/cpu-measures.ts';
-import type { MachineProfile } from '../../engine/profile/machine-profile.ts';
+import type { CpuMeasures } from '../../engine/profile/cpu-probes.ts';
+import type { MachineProfile } from '../../engine/profile/profile-machine.ts';
 
 const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
 

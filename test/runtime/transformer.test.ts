@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { type LoadOptions, loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import type { StageTime, Transformer } from '../../engine/runtime/transformer.ts';
+import type { PartTime, Transformer } from '../../engine/runtime/transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { floatVector, type MadeFile, madeFile } from './made-file.ts';
 import { nmse } from './nmse.ts';
@@ -151,9 +151,9 @@ test('contexts that cannot be', () => {
   );
 });
 
-test('stages, in order, one run each; the logits are the same', () => {
-  const seen: StageTime[] = [];
-  const traced = load(tiny, { context: 4, onStage: (stage) => seen.push(stage) });
+test('passParts, in order, one run each; the logits are the same', () => {
+  const seen: PartTime[] = [];
+  const traced = load(tiny, { context: 4, onPart: (part) => seen.push(part) });
   assert.equal([...traced.evaluate([1, 2])], [...load(tiny, { context: 4 }).evaluate([1, 2])]);
   assert.equal(
     seen.map(({ name, tokens }) => [name, tokens]),

@@ -1,7 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type GenerateOptions, generate, PROMPT_PART } from '../../engine/text/generate.ts';
-import type { LanguageModel } from '../../engine/text/language-model.ts';
+import { type GenerateOptions, generate, type LanguageModel, PROMPT_PART } from '../../engine/text/generate.ts';
 import type { Sampler } from '../../engine/text/sampling/sampler.ts';
 
 /** A token is a byte; 0 ends a text. */

@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { byteAlphabet } from '../../engine/gguf/byte-alphabet.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
 import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
+import { createTextStream } from '../../engine/text/generate.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
-import { createTextStream } from '../../engine/text/text-stream.ts';
 import type { Tokenizer } from '../../engine/text/tokenizer.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 

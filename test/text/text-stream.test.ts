@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createTextStream } from '../../engine/text/text-stream.ts';
+import { createTextStream } from '../../engine/text/generate.ts';
 
 /** A token for each byte. */
 const BYTES = { bytesOf: (token: number) => Uint8Array.of(token) };

@@ -23,3 +23,46 @@ export interface LatencyModel {
 export function latencyFeatures({ rows, columns, tokens }: PartShape): [rows: number, columns: number, tokens: number] {
   return [Math.log2(rows), Math.log2(columns), Math.log2(tokens)];
 }
+
+/** The smallest and the largest of each size among the samples of a regression. */
+export type TrainedRange = Readonly<Record<keyof PartShape, readonly [least: number, most: number]>>;
+
+/** @throws RangeError without shapes */
+export function trainedRange(shapes: readonly PartShape[]): TrainedRange {
+  if (shapes.length === 0) throw new RangeError('nothing was sampled');
+  const rangeOf = (size: keyof PartShape): readonly [number, number] => {
+    const sizes = shapes.map((shape) => shape[size]);
+    return [Math.min(...sizes), Math.max(...sizes)];
+  };
+  return { rows: rangeOf('rows'), columns: rangeOf('columns'), tokens: rangeOf('tokens') };
+}
+
+/** Why a prediction for the shape is an extrapolation, e.g. `131072 rows, trained on 256 to 28672`; undefined where it is none. */
+export function extrapolation(shape: PartShape, range: TrainedRange): string | undefined {
+  for (const size of ['rows', 'columns', 'tokens'] as const) {
+    const [least, most] = range[size];
+    if (shape[size] < least || shape[size] > most) return `${shape[size]} ${size}, trained on ${least} to ${most}`;
+  }
+  return undefined;
+}
+
+/** Relative errors of predicted seconds on samples that a regression has not seen; shares, 0.1 is 10 %. */
+export interface HeldOutError {
+  readonly median: number;
+  readonly worst: number;
+  readonly samples: number;
+}
+
+/** @throws RangeError without samples */
+export function heldOutError(model: LatencyModel, samples: readonly LatencySample[]): HeldOutError {
+  if (samples.length === 0) throw new RangeError('no samples are held out');
+  const errors = model
+    .predict(samples)
+    .map((seconds, index) => Math.abs(seconds / (samples[index] as LatencySample).seconds - 1))
+    .sort((one, other) => one - other);
+  return {
+    median: errors[Math.floor(errors.length / 2)] as number,
+    worst: errors.at(-1) as number,
+    samples: errors.length,
+  };
+}

@@ -1,11 +1,17 @@
 import { checkShape, shapeText } from '../../cost/chip/part-times.ts';
 import { InputError } from '../../input/input-error.ts';
 import { randomStream } from '../../input/random-stream.ts';
-import { type HeldOutError, heldOutError } from './held-out-error.ts';
-import type { LatencyModel, LatencyModelKind, LatencySample } from './latency-model.ts';
+import {
+  type HeldOutError,
+  heldOutError,
+  type LatencyModel,
+  type LatencyModelKind,
+  type LatencySample,
+  type TrainedRange,
+  trainedRange,
+} from './latency-model.ts';
 import { type NetworkOptions, trainNetwork } from './train-network.ts';
 import { trainTree } from './train-tree.ts';
-import { type TrainedRange, trainedRange } from './trained-range.ts';
 
 /** Fewer leave nothing to learn from, or nothing to judge by. */
 export const FEWEST_SAMPLES = 20;

@@ -1,6 +1,5 @@
 import { checkShape, type PartShape, type PartTimes, shapeText } from '../../cost/chip/part-times.ts';
-import type { LatencyModel } from './latency-model.ts';
-import { extrapolation, type TrainedRange } from './trained-range.ts';
+import { extrapolation, type LatencyModel, type TrainedRange } from './latency-model.ts';
 
 /** A regression, and what it was trained on. */
 export interface TrainedModel {

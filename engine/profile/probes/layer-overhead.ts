@@ -3,7 +3,7 @@ import type { Matrix } from '../../kernels/matrix.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { countModel, modelTensors } from '../../model/model.ts';
 import { createTransformer } from '../../runtime/create-transformer.ts';
-import type { LayerWeights } from '../../runtime/weights.ts';
+import type { LayerWeights } from '../../runtime/transformer-weights.ts';
 import { type Bench, secondsPerUnit } from './bench.ts';
 
 /** Layers as of a small model, with next to nothing to multiply: what is left is what every layer costs. */

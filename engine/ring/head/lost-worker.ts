@@ -1,4 +1,4 @@
-import type { LanguageModel } from '../../text/language-model.ts';
+import type { LanguageModel } from '../../text/generate.ts';
 import { DeviceLostError, RingChangedError } from './errors.ts';
 import type { RingLayout } from './planning.ts';
 import type { RingRequest } from './request.ts';

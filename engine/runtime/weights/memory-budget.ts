@@ -2,7 +2,6 @@ import type { GgufTensor } from '../../gguf/gguf.ts';
 import { InputError } from '../../input/input-error.ts';
 import { formatBytes } from '../../terminal/format.ts';
 import { placeTensors } from './place-tensors.ts';
-import { spreadOrder } from './spread-order.ts';
 
 /** Something that takes memory whatever the weights do, for messages. */
 export interface MemoryUse {
@@ -73,4 +72,13 @@ function tooSmall(budget: number, uses: readonly MemoryUse[]): InputError {
   const mebibytes = Math.ceil(least / 2 ** 20);
   const parts = uses.map(({ what, bytes }) => `${what} ${text(bytes)}`).join(', ');
   return new InputError('memory', `${text(budget)} are too few; this model needs at least ${mebibytes} MiB (${parts})`);
+}
+
+/** (√5 − 1) / 2: its multiples, modulo 1, are spread the most evenly, however many are taken. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/** 0 to count − 1 in an order of which any first part is spread evenly over them (three-distance theorem, Sós 1958). */
+export function spreadOrder(count: number): number[] {
+  const place = (index: number): number => (index * GOLDEN_RATIO) % 1;
+  return Array.from({ length: count }, (_, index) => index).sort((a, b) => place(a) - place(b));
 }

@@ -1,5 +1,5 @@
 import type { MappedWeights, WeightsRanges, WeightsRecorder } from './mapped-weights.ts';
-import { createMemoryCounters } from './memory-counters.ts';
+import { createMemoryCounters } from './process-counters.ts';
 import type { WeightsPart } from './weights-layout.ts';
 
 /** Writes down what of each part of some windows is in memory, and what the kernel counts. */

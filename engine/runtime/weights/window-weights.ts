@@ -1,9 +1,8 @@
 import type { FittedPolicy } from '../../plan/weights-policy.ts';
-import { createBlockedMeter } from './blocked-seconds.ts';
 import { totalBytes, withoutRanges } from './byte-ranges.ts';
-import { createFaultCounter } from './fault-counter.ts';
 import type { MappedWeights, WeightsRanges, WeightsRecorder, WeightsTask } from './mapped-weights.ts';
 import { pinnedRanges } from './pinned-ranges.ts';
+import { createBlockedMeter, createFaultCounter } from './process-counters.ts';
 import { describeParts, type WeightsPart } from './weights-layout.ts';
 import { createWindowResidency } from './window-residency.ts';
 

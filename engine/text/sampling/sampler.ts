@@ -1,9 +1,5 @@
 import type { RandomStream } from '../../input/random-stream.ts';
-import { draw } from './draw.ts';
-import { minP } from './min-p.ts';
-import { penalizeRepeats } from './penalize-repeats.ts';
-import { topK } from './top-k.ts';
-import { topP } from './top-p.ts';
+import { draw, minP, topK, topP } from './candidates.ts';
 
 export interface SamplerOptions {
   /** 0: always the most likely token; 1: as the model says. */
@@ -45,4 +41,21 @@ export function createSampler(options: SamplerOptions, stream: RandomStream): Sa
     const kept = minP(topP(candidates, options.topP), options.minP);
     return draw(kept, options.temperature, stream.next());
   };
+}
+
+/**
+ * Makes tokens that were there already less likely (Keskar et al. 2019, CTRL, section 4.1, with llama.cpp's sign rule):
+ * a positive logit is divided by `penalty`, any other is multiplied by it, once however often the token occurred.
+ * @param logits by token; left as they are
+ * @param recent tokens; those outside the vocabulary are ignored
+ * @param penalty 1 changes nothing
+ */
+export function penalizeRepeats(logits: Float32Array, recent: readonly number[], penalty: number): Float32Array {
+  if (penalty === 1) return logits;
+  const penalized = logits.slice();
+  for (const token of new Set(recent)) {
+    const logit = logits[token];
+    if (logit !== undefined) penalized[token] = logit > 0 ? logit / penalty : logit * penalty;
+  }
+  return penalized;
 }

@@ -1,13 +1,16 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { InputError } from '../../../engine/input/input-error.ts';
-import { heldOutError } from '../../../engine/profile/predicted/held-out-error.ts';
-import type { LatencySample } from '../../../engine/profile/predicted/latency-model.ts';
+import {
+  extrapolation,
+  heldOutError,
+  type LatencySample,
+  trainedRange,
+} from '../../../engine/profile/predicted/latency-model.ts';
 import { learnLatency } from '../../../engine/profile/predicted/learn-latency.ts';
 import { sampleShapes } from '../../../engine/profile/predicted/sample-shapes.ts';
 import { trainNetwork } from '../../../engine/profile/predicted/train-network.ts';
 import { trainTree } from '../../../engine/profile/predicted/train-tree.ts';
-import { extrapolation, trainedRange } from '../../../engine/profile/predicted/trained-range.ts';
 import { near } from '../../support/near.ts';
 
 /** A stage every 32 tokens: 1 s, 2 s, 3 s, 4 s. */

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { spreadOrder } from '../../../engine/runtime/weights/spread-order.ts';
+import { spreadOrder } from '../../../engine/runtime/weights/memory-budget.ts';
 
 test('eight, spread', () => {
   assert.equal(spreadOrder(8), [0, 5, 2, 7, 4, 1, 6, 3]);

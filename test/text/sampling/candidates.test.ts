@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Candidate } from '../../../engine/text/sampling/candidate.ts';
-import { draw } from '../../../engine/text/sampling/draw.ts';
-import { minP } from '../../../engine/text/sampling/min-p.ts';
-import { penalizeRepeats } from '../../../engine/text/sampling/penalize-repeats.ts';
-import { probabilities } from '../../../engine/text/sampling/probabilities.ts';
-import { topK } from '../../../engine/text/sampling/top-k.ts';
-import { topP } from '../../../engine/text/sampling/top-p.ts';
+import { type Candidate, draw, minP, probabilities, topK, topP } from '../../../engine/text/sampling/candidates.ts';
+import { penalizeRepeats } from '../../../engine/text/sampling/sampler.ts';
 import { near } from '../../support/near.ts';
 
 /** Token i with the i-th probability. */

@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { type LoadOptions, loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { equalWindows, windowHooks } from '../../engine/runtime/window-hooks.ts';
+import { equalWindows, windowHooks } from '../../engine/runtime/pass-hooks.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { testIf } from '../support/needs.ts';
 import { madeFile } from './made-file.ts';
