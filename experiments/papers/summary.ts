@@ -130,13 +130,14 @@ export function summaryTable(rows: readonly SummaryRow[]): Table<SummaryRow> {
 
 /** summary.md: the summary as a table of Markdown. */
 export function summaryMarkdown(rows: readonly SummaryRow[]): string {
-  const header = ['paper', 'table', 'cells of', 'held out', 'median error', 'worst', 'target', 'kept'];
+  const header = ['paper', 'table', 'cells of', 'answer', 'held out', 'median error', 'worst', 'target', 'kept'];
   const lines = rows.map((row) => {
     const agree = row.agreeing && `${agreement(row)} agree`;
     return [
       PAPER_TITLES[row.paper],
       row.table.replace(/^Tables? /, ''),
       row.what,
+      row.answer === '' ? 'both' : row.answer,
       row.agreeing ? String(row.agreeing.of) : String(row.heldOut),
       agree ?? (row.median === undefined ? '–' : medianText(unitOf(row), row.median)),
       errorText(unitOf(row), row.worst),
@@ -144,7 +145,7 @@ export function summaryMarkdown(rows: readonly SummaryRow[]): string {
       row.met === undefined ? '' : row.met ? 'yes' : 'no',
     ];
   });
-  return [header, header.map((_, index) => (index < 3 ? '---' : '--:')), ...lines]
+  return [header, header.map((_, index) => (index < 4 ? '---' : '--:')), ...lines]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 }

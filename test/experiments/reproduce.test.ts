@@ -54,6 +54,15 @@ test('all papers: the summary as Markdown has a line per row, and a word on ever
   );
 });
 
+test('docs/reproduction.md has the summary as the program prints it', () => {
+  const rowsOf = (text: string): string[][] =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('|') && !/^\| ?-/.test(line))
+      .map((line) => line.split('|').map((cell) => cell.trim()));
+  assert.equal(rowsOf(readFileSync('docs/reproduction.md', 'utf8')), rowsOf(results.files?.['summary.md'] ?? ''));
+});
+
 testReport(
   () => {
     const file = join(directory, 'report.html');

@@ -1,0 +1,77 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+];
+const TOP = /^(engine|simulator|experiments|datasets|native|test|docs|bin|notebooks)\//;
+
+for (const page of PAGES) {
+  const text = readFileSync(page, 'utf8');
+  // What a reader types or makes isn't there yet: blocks of code, and names in capitals.
+  const prose = text.replace(/```[\s\S]*?```/g, '');
+
+  test(`${page}: every path exists`, () => {
+    const paths = [...prose.matchAll(/`([^`\s]+)`/g)]
+      .map(([, path]) => path as string)
+      .filter((path) => TOP.test(path));
+    const absent = paths.filter((path) => !/[{*<]|[A-Z]{3}|native\/build/.test(path) && !existsSync(path));
+    assert.equal(absent, []);
+  });
+
+  test(`${page}: every link leads somewhere`, () => {
+    const links = [...prose.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, link]) => link as string);
+    const absent = links.filter((link) => !/^https?:/.test(link) && !existsSync(join(dirname(page), link)));
+    assert.equal(absent, []);
+  });
+}
+
+/** Rows of a table whose third cell is a file and whose fourth are names in it. */
+const named = readFileSync('docs/equations.md', 'utf8')
+  .split('\n')
+  .flatMap((line) => {
+    const [, , file, names] = line
+      .split('|')
+      .slice(1)
+      .map((cell) => cell.trim());
+    return file === undefined || !file.startsWith('`') ? [] : [{ file: file.replaceAll('`', ''), names: names ?? '' }];
+  });
+
+test('every equation stands where docs/equations.md says', () => {
+  assert.ok(named.length > 50);
+  const absent = named.flatMap(({ file, names }) => {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    return [...names.matchAll(/`(\w+)`/g)]
+      .map(([, name]) => name as string)
+      .filter((name) => !new RegExp(`(function\\*?|const|class|interface|type|void|void attend) ${name}\\b`).test(text))
+      .map((name) => `${file}: ${name}`);
+  });
+  assert.equal(absent, []);
+});
+
+test('equations 1–41 of prima.cpp and 4.1–4.20 of HELM are all named', () => {
+  const [prima = '', helm = ''] = readFileSync('docs/equations.md', 'utf8').split('## HELM');
+  const covered = (text: string, prefix: string): Set<number> => {
+    const numbers = new Set<number>();
+    const pattern = new RegExp(`\\b${prefix}(\\d+)(?:–${prefix}(\\d+))?`, 'g');
+    for (const line of text.split('\n')) {
+      const cell = line.split('|')[1] ?? '';
+      if (!/Eqs?\./.test(cell)) continue;
+      for (const [, from, to = from] of cell.matchAll(pattern))
+        for (let number = Number(from); number <= Number(to); number++) numbers.add(number);
+    }
+    return numbers;
+  };
+  const lacking = (numbers: Set<number>, last: number): number[] =>
+    Array.from({ length: last }, (_, index) => index + 1).filter((number) => !numbers.has(number));
+  assert.equal(lacking(covered(prima, ''), 41), []);
+  assert.equal(lacking(covered(helm, '4\\.'), 20), []);
+});
+
+test.run();
