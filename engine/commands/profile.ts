@@ -9,7 +9,7 @@ import { type MachineProfile, profileMachine } from '../profile/profile-machine.
 import { profileTable } from '../profile/profile-table.ts';
 import { formatPercent } from '../terminal/format.ts';
 import { readCount } from '../terminal/options.ts';
-import { createShareProgress } from '../terminal/share-progress.ts';
+import { createShareProgress } from '../terminal/progress.ts';
 
 interface Options {
   readonly out: string;

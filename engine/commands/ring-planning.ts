@@ -1,21 +1,44 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Cluster } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
+import { InputError } from '../input/input-error.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import { measuredCluster } from '../ring/head/measured-links.ts';
 import type { RingPlanning } from '../ring/head/planning.ts';
-import type { RingFile } from '../ring/head/ring-file.ts';
+import { parseRing, type RingFile } from '../ring/head/ring-file.ts';
 import { loadIntegerSolver } from '../schedule/integer-solver.ts';
 import type { RunRequest } from './run-options.ts';
 import { readPlan } from './split.ts';
 
-/** For one integer program of a scheduler. */
+/** Reads the devices of a ring: those of the cluster file, or this one and the workers of `--worker`. @throws InputError */
+export function readRing({ cluster, workers, keys }: Pick<RunRequest, 'cluster' | 'workers' | 'keys'>): RingFile {
+  if (cluster === undefined) return parseRing(ringText(workers), '--worker', keys === undefined);
+  let text = '';
+  try {
+    text = readFileSync(cluster, 'utf8');
+  } catch {
+    throw new InputError(cluster, "can't be read; give the path of a cluster file");
+  }
+  return parseRing(text, cluster, keys === undefined);
+}
+
+/** A worker's name is its address without the slashes, since `hearth split` names files after devices. */
+function ringText(workers: readonly string[]): string {
+  const devices = workers.map((text) => {
+    const [address = '', publicKey] = text.split(',');
+    return { name: address.replace(/^tcp:\/\//, ''), address, ...(publicKey === undefined ? {} : { publicKey }) };
+  });
+  return JSON.stringify({ devices: [{ name: hostname() }, ...devices] });
+}
+
+/** Seconds for one integer program of a scheduler. */
 const SOLVER_SECONDS = 10;
 
 export interface RingPlanningParts {
   readonly request: RunRequest;
   readonly file: RingFile;
-  /** All its members are there. */
+  /** With all its members connected. */
   readonly head: RingHead;
   readonly model: RingPlanning['model'];
   readonly context: number;
@@ -25,9 +48,9 @@ export interface RingPlanningParts {
 }
 
 /**
- * What plans are made from. Where no plan is given, or a scheduler is, and the cluster file has no facts, devices say
- * what they are, and links are measured.
- * @throws InputError for a plan that can't be read, and for a device that can't say what it is
+ * Collects what plans are made from. If a plan has to be made and the cluster file has no hardware facts, the devices
+ * describe themselves and the links are measured.
+ * @throws InputError for a plan that can't be read, and for a device that can't describe itself
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
   const { request, file, model, context } = parts;
@@ -50,7 +73,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
   };
 }
 
-/** Profiles and links; the links are measured by a ring without layers. */
+/** The cluster as the devices describe themselves, with links that a ring without layers has measured. */
 async function measure({ request, file, head, profile, log }: RingPlanningParts): Promise<Cluster> {
   log('asks all devices what they are; one without a profile measures itself, which takes up to a minute');
   const names = file.members.map(({ name }) => name);

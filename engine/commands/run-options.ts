@@ -9,8 +9,7 @@ import type { KeyPair } from '../ring/wire/keys.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
-import { readDeviceMemory } from './device-memory.ts';
-import { LINK_DELAY_HELP, readLinkDelay, readLinkKeys } from './ring-links.ts';
+import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 
 /** What `hearth run` was asked for. */
 export interface RunRequest {

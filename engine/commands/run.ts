@@ -23,8 +23,7 @@ import { perfettoTrace } from '../trace/perfetto.ts';
 import type { TokenInterval } from '../trace/trace.ts';
 import { deviceProfile } from './device-profile.ts';
 import { harmless } from './generate.ts';
-import { readRing } from './read-ring.ts';
-import { ringPlanning } from './ring-planning.ts';
+import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
 
 /** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */

@@ -6,9 +6,8 @@ import { startWorker } from '../ring/device/worker.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
-import { readDeviceMemory } from './device-memory.ts';
 import { deviceProfile } from './device-profile.ts';
-import { LINK_DELAY_HELP, readLinkDelay, readLinkKeys } from './ring-links.ts';
+import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 
 interface Options {
   readonly model: string;

@@ -73,7 +73,7 @@ function readDevice(fields: Fields): Device {
   if (device.gpu?.api === 'cuda' && device.os !== 'linux') {
     throw new InputError(fields.place('gpu.api'), `cuda needs os "linux", not "${device.os}"`);
   }
-  // Read by engine/ring/parse-ring.ts; accepted here so that one file serves planning and running.
+  // Read by engine/ring/head/ring-file.ts; accepted here so that one file serves planning and running.
   for (const key of ['address', 'publicKey']) fields.optionalText(key);
   fields.end();
   return device;

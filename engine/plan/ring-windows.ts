@@ -3,16 +3,14 @@ import type { Plan } from './plan.ts';
 import { relaysOf, stopsBetween } from './relays.ts';
 import type { Window } from './windows.ts';
 
-/** A window as a ring runs it; on a relay, which only forwards activations, `from` equals `to`. */
-export type RingWindow = Pick<Window, 'device' | 'from' | 'to'>;
-
 /**
- * The windows of a plan in the order in which a token visits them, including relays between them.
+ * The windows of a plan in the order in which a token visits them, including relays between them. A relay only forwards
+ * activations; its `from` equals `to`.
  * @param ring names of all devices, in ring order
  * @throws InputError for what the ring can't carry out: layers on GPUs, cut or streamed ones, a KV cache elsewhere
  */
-export function ringWindows(plan: Plan, ring: readonly string[]): RingWindow[] {
-  const windows: RingWindow[] = [];
+export function ringWindows(plan: Plan, ring: readonly string[]): Window[] {
+  const windows: Window[] = [];
   if (plan.kind === 'tensor-parallel' || plan.kind === 'chip')
     throw new InputError('plan: kind', `is "${plan.kind}"; the ring carries out plans of kind "ring" and "split"`);
   const relays = relaysOf(plan);

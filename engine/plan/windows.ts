@@ -5,12 +5,13 @@ export interface Window {
   readonly device: string;
   readonly from: number;
   readonly to: number;
-  /** By processor, in order. */
-  readonly stages: readonly Stage[];
 }
 
+/** A window with its stages: by processor, in order. */
+type StagedWindow = Window & { readonly stages: readonly Stage[] };
+
 /** A plan's windows in the order in which a token visits them: consecutive stages of one device form a window. */
-export function windowsOf({ stages }: Pick<Plan, 'stages'>): Window[] {
+export function windowsOf({ stages }: Pick<Plan, 'stages'>): StagedWindow[] {
   const windows: { device: string; from: number; to: number; stages: Stage[] }[] = [];
   for (const stage of stages) {
     const last = windows.at(-1);

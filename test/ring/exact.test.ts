@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import type { RingWindow } from '../../engine/plan/ring-windows.ts';
+import type { Window } from '../../engine/plan/windows.ts';
 import { loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
 import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
@@ -53,7 +53,7 @@ function alone(prompt: readonly number[], count: number): number[] {
 
 /** Any windows: a device for each layer by lot, so that devices are visited any number of times. */
 const plans = fc.array(fc.constantFrom(...DEVICES), { minLength: LAYERS, maxLength: LAYERS }).map((places) => {
-  const windows: RingWindow[] = [];
+  const windows: Window[] = [];
   for (const [from, device] of places.entries()) {
     const last = windows.at(-1);
     if (last?.device === device) windows[windows.length - 1] = { ...last, to: from + 1 };

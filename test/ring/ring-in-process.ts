@@ -1,5 +1,5 @@
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import type { RingWindow } from '../../engine/plan/ring-windows.ts';
+import type { Window } from '../../engine/plan/windows.ts';
 import { type LoadedPart, loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../engine/ring/device/worker.ts';
 import type { RingSettings } from '../../engine/ring/head/assignments.ts';
@@ -79,7 +79,7 @@ export const recoveringHere = ({ head, log }: ReturnType<typeof headHere>, layer
   );
 
 /** Windows whose weights stay where they can. */
-export const layoutOf = (windows: readonly RingWindow[]): RingLayout => ({ windows, weights: {} });
+export const layoutOf = (windows: readonly Window[]): RingLayout => ({ windows, weights: {} });
 
 /** Windows of equal size for these devices, one after another, `rounds` times. */
 export function equalLayout(devices: readonly string[], layers: number, rounds = 1): RingLayout {

@@ -5,7 +5,7 @@ import type { WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import type { WeightsPart } from '../../runtime/weights/weights-layout.ts';
 import { createWindowWeights } from '../../runtime/weights/window-weights.ts';
 import { formatBytes } from '../../terminal/format.ts';
-import type { WeightsReport, Window } from '../wire/message.ts';
+import type { WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersOf } from './memory.ts';
@@ -32,7 +32,7 @@ export interface DeviceWeights {
 export interface DeviceWeightsOptions {
   readonly loaded: LoadedPart;
   /** The device's windows in their order. */
-  readonly windows: readonly Pick<Window, 'index' | 'from' | 'to'>[];
+  readonly windows: readonly Pick<WindowAssignment, 'index' | 'from' | 'to'>[];
   /** Where the output layer belongs: on the head by itself or with the head's last window. */
   readonly output: 'by-itself' | 'with-last-window' | 'elsewhere';
   readonly requested: WeightsPolicy;

@@ -4,7 +4,7 @@ import { activationBytes, packActivations, unpackActivations } from '../wire/act
 import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, FrameError } from '../wire/frame.ts';
 import { createJobQueue } from '../wire/job-queue.ts';
-import type { Assignment, Window } from '../wire/message.ts';
+import type { Assignment, WindowAssignment } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { DeviceWeights } from './device-weights.ts';
 import { layersOf } from './memory.ts';
@@ -40,7 +40,7 @@ export interface WindowRunnerOptions extends Planned {
   /** The device from which a window's input comes. */
   readonly senderOf: (window: number) => string | undefined;
   /** Sends a result to the next window; its payload is only valid until this returns. */
-  readonly forward: (frame: ActivationFrame, next: Window['next']) => void;
+  readonly forward: (frame: ActivationFrame, next: WindowAssignment['next']) => void;
   readonly onFailed: (error: Error) => void;
   readonly record: (span: RingSpan) => void;
   /** `undefined`: weights are not managed. */
@@ -72,7 +72,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   };
 
   const run = async (passed: WindowRun): Promise<void> => {
-    const { from, to, next } = windows.get(passed.window) as Window;
+    const { from, to, next } = windows.get(passed.window) as WindowAssignment;
     const { request, position, tokens, rows, capacity } = passed;
     const caches = requests.of(request, capacity);
     if (weights !== undefined) {

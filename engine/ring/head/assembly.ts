@@ -1,4 +1,4 @@
-import type { RingWindow } from '../../plan/ring-windows.ts';
+import type { Window } from '../../plan/windows.ts';
 import type { Assignment, HeadMessage, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import { DeviceLostError, RingError, within } from './errors.ts';
 import type { PendingToken } from './request.ts';
@@ -12,7 +12,7 @@ export type AssemblyMessage = Extract<WorkerMessage, { readonly epoch: number }>
  */
 export interface Assembly {
   readonly epoch: number;
-  readonly windows: readonly RingWindow[];
+  readonly windows: readonly Window[];
   /** The devices besides the head. */
   readonly devices: readonly string[];
   /** By device; devices that do not manage their weights are omitted. */
@@ -32,7 +32,7 @@ export interface Assembly {
 
 export interface AssemblyOptions {
   readonly head: string;
-  readonly windows: readonly RingWindow[];
+  readonly windows: readonly Window[];
   /** By device, including the head. */
   readonly assigned: ReadonlyMap<string, Assignment>;
   readonly tell: (device: string, message: HeadMessage) => void;

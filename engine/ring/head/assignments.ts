@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
-import { type Assignment, FROM_HEAD, type Window } from '../wire/message.ts';
+import { type Assignment, FROM_HEAD, type WindowAssignment } from '../wire/message.ts';
 import type { RingLayout } from './planning.ts';
 
 /** The part of an assignment that is the same for all devices. */
@@ -43,7 +43,7 @@ export function assignments(
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
           epoch,
           windowCount: windows.length,
-          windows: own.map(({ index, from, to }): Window => {
+          windows: own.map(({ index, from, to }): WindowAssignment => {
             const next = deviceAt(index + 1);
             return { index, from, to, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
           }),

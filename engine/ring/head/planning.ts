@@ -3,9 +3,10 @@ import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
 import type { Plan } from '../../plan/plan.ts';
-import { type RingWindow, ringWindows } from '../../plan/ring-windows.ts';
+import { ringWindows } from '../../plan/ring-windows.ts';
 import { validatePlan } from '../../plan/validate-plan.ts';
 import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
+import type { Window } from '../../plan/windows.ts';
 import type { IntegerSolver } from '../../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
 import type { WeightsReport } from '../wire/message.ts';
@@ -13,7 +14,7 @@ import type { WeightsReport } from '../wire/message.ts';
 /** What a ring carries out of a plan. */
 export interface RingLayout {
   /** In the order in which a token visits them. */
-  readonly windows: readonly RingWindow[];
+  readonly windows: readonly Window[];
   /** By device; a device that is not named leaves its weights to its operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
 }
@@ -68,7 +69,7 @@ export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   return { windows: windowsOf(plan, planning), weights: plan.weights };
 }
 
-function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): RingWindow[] {
+function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {
   if (scheduling !== undefined) validatePlan(plan, scheduling.cluster, model, given?.file);
   const windows = ringWindows(plan, devices);
   let next = 0;

@@ -30,7 +30,7 @@ import type {
   Predecessor,
   Successor,
   WeightsReport,
-  Window,
+  WindowAssignment,
   WorkerMessage,
 } from './message.ts';
 import type { RingSpan } from './span.ts';
@@ -45,11 +45,11 @@ const KEY = optional(matching(/^[0-9a-f]{64}$/));
 const LINK_NAME = matching(/^[0-9a-f]{32}$/);
 const TIME = number(-1e12, 1e12);
 
-const WINDOW = object<Window>({
+const WINDOW = object<WindowAssignment>({
   index: UINT32,
   from: LAYER,
   to: LAYER,
-  next: variant<Window['next']>({
+  next: variant<WindowAssignment['next']>({
     device: object({ kind: oneOf('device'), name: NAME }),
     head: object({ kind: oneOf('head') }),
   }),

@@ -6,8 +6,8 @@ import type { RingSpan } from './span.ts';
 /** The head's name as the sender of a frame; no device can have this name. */
 export const FROM_HEAD = '';
 
-/** A window of the receiving device. */
-export interface Window {
+/** What the head tells a device about one of its windows. */
+export interface WindowAssignment {
   /** Its place in the order in which a token visits the plan's windows. */
   readonly index: number;
   /** Layers `from` up to, not including, `to`; the two are equal on a relay, which only forwards activations. */
@@ -40,7 +40,7 @@ export interface Assignment {
   readonly epoch: number;
   /** The number of windows of the whole plan. */
   readonly windowCount: number;
-  readonly windows: readonly Window[];
+  readonly windows: readonly WindowAssignment[];
   readonly successors: readonly Successor[];
   readonly predecessors: readonly Predecessor[];
   /** For each window here, the sender of its input: a predecessor, or FROM_HEAD. */

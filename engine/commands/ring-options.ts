@@ -1,0 +1,39 @@
+import { InputError } from '../input/input-error.ts';
+import { parseQuantity } from '../input/quantity.ts';
+import { type KeyPair, readKeys } from '../ring/wire/keys.ts';
+import { PROCESS_GROWTH_BYTES, processBytes } from '../runtime/weights/process-counters.ts';
+import { formatBytes } from '../terminal/format.ts';
+
+/** Options that the head of a ring (`hearth run`) and its workers (`hearth worker`) share. */
+
+/** Reads `--keys FILE` or `--plain`. @throws InputError unless exactly one is given */
+export function readLinkKeys({ keys, plain }: { readonly keys?: string; readonly plain?: true }): KeyPair | undefined {
+  if (keys !== undefined && plain) throw new InputError('--plain', 'and --keys exclude each other');
+  if (keys !== undefined) return readKeys(keys);
+  if (plain) return undefined;
+  throw new InputError(
+    '--keys',
+    'is missing; make keys by hearth keygen --out FILE (or use --plain on links you trust)',
+  );
+}
+
+export const LINK_DELAY_HELP = 'added to all that it sends, such as "5 ms": tries a slow network out on a fast one';
+
+/** Reads `--link-delay` as seconds. @throws InputError unless it is a time */
+export function readLinkDelay(text: string | undefined): number {
+  return text === undefined ? 0 : parseQuantity(text, 'time', '--link-delay');
+}
+
+/**
+ * Bytes for weights and KV caches on this device: what `--memory` allows the process, without what Node.js takes; without
+ * the option, what the operating system or the cgroup has available. To be called before a model is loaded.
+ * @throws InputError where nothing is left
+ */
+export function readDeviceMemory(text: string | undefined): number {
+  if (text === undefined) return Math.max(0, process.availableMemory() - PROCESS_GROWTH_BYTES);
+  const own = processBytes() + PROCESS_GROWTH_BYTES;
+  const left = parseQuantity(text, 'size', '--memory') - own;
+  if (left > 0) return left;
+  const needed = formatBytes(own);
+  throw new InputError('--memory', `${text} are too few; Node.js and its heap take ${needed} of them`);
+}
