@@ -1,0 +1,119 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
+import { createWorkerSession } from '../../../engine/ring/device/session.ts';
+import type { Frame } from '../../../engine/ring/wire/frame.ts';
+import type { Assignment, WorkerMessage } from '../../../engine/ring/wire/message.ts';
+import { readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
+import type { Transport } from '../../../engine/ring/wire/transport.ts';
+
+/** An assignment without windows but one, which has no successors. */
+const ASSIGNMENT: Assignment = {
+  epoch: 7,
+  windowCount: 1,
+  windows: [{ index: 0, from: 0, to: 2, next: { kind: 'head' } }],
+  successors: [],
+  predecessors: [{ name: 'a', publicKey: 'f'.repeat(64), linkName: '1'.repeat(32) }],
+  sources: [{ window: 0, from: 'a' }],
+  context: 16,
+  requests: 1,
+  kvCache: 'F16',
+  activations: 'F32',
+  chunk: 8,
+  weights: { prefetch: 'none', release: 'none' },
+  trace: false,
+};
+
+/** A session of a worker that holds layers 0 and 1, and what it tells its head. */
+function session({ profile = async () => '{}', load = () => {} } = {}) {
+  const told: WorkerMessage[] = [];
+  const log: string[] = [];
+  const model = { kvHeads: 1, headSize: 1, hiddenSize: 4, layers: 2 };
+  const part = { model, mostTokens: 8, load };
+  const loaded = { held: { layers: [0, 1] }, part, activationsBytes: 0, mapWeights: () => undefined };
+  const worker = createWorkerSession({
+    transport: {} as Transport,
+    loaded: loaded as unknown as LoadedPart,
+    memory: 1e6,
+    mostBytes: 1000,
+    headLink: 'head',
+    profile,
+    sendToHead: async (frame: Frame) => void told.push(readMessage(frame, WORKER_MESSAGE)),
+    log: (line) => log.push(line),
+  });
+  return { worker, told, log };
+}
+
+test('an assignment is prepared, then linked', async () => {
+  const { worker, told } = session();
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  worker.onMessage({ kind: 'link', epoch: 7 });
+  assert.equal(told, [
+    { kind: 'prepared', epoch: 7, weights: undefined },
+    { kind: 'linked', epoch: 7 },
+  ]);
+});
+
+test('a message of another assembly has no effect', async () => {
+  const { worker, told } = session();
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  worker.onMessage({ kind: 'link', epoch: 6 });
+  worker.onMessage({ kind: 'measure', epoch: 6, bytes: 1000 });
+  await turn();
+  assert.equal(
+    told.map(({ kind }) => kind),
+    ['prepared'],
+  );
+});
+
+test('the head and the devices of the assignment belong to it, until the session ends', async () => {
+  const { worker } = session();
+  assert.is(worker.hears('1'.repeat(32)), false);
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  assert.equal([worker.hears('head'), worker.hears('1'.repeat(32)), worker.hears('2'.repeat(32))], [true, true, false]);
+  assert.equal([worker.expects('f'.repeat(64)), worker.expects('e'.repeat(64))], [true, false]);
+  await worker.end();
+  assert.equal([worker.hears('1'.repeat(32)), worker.expects('f'.repeat(64))], [false, false]);
+});
+
+test('an assignment that the device can not carry out is answered with the reason', async () => {
+  const { worker, told, log } = session();
+  const windows = [{ index: 0, from: 1, to: 3, next: { kind: 'head' } as const }];
+  worker.onMessage({ kind: 'prepare', assignment: { ...ASSIGNMENT, windows } });
+  await turn();
+  const reason = 'its file has no layer 2; give it the part that hearth split writes for this plan';
+  assert.equal(told, [{ kind: 'failed', epoch: 7, reason }]);
+  assert.equal(log, [reason]);
+});
+
+test('a failure to load layers is reported', async () => {
+  const load = (): void => {
+    throw new Error('the disk is gone');
+  };
+  const { worker, told } = session({ load });
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  assert.equal(told, [{ kind: 'failed', epoch: 7, reason: 'the disk is gone' }]);
+});
+
+test('a profile, or the reason why there is none, is told', async () => {
+  const known = session({ profile: async () => '{"name": "w"}' });
+  known.worker.onMessage({ kind: 'profile' });
+  const unknown = session({ profile: async () => Promise.reject(new Error('x'.repeat(3000))) });
+  unknown.worker.onMessage({ kind: 'profile' });
+  await turn();
+  assert.equal(known.told, [{ kind: 'profiled', facts: '{"name": "w"}' }]);
+  assert.equal(unknown.told, [{ kind: 'unprofiled', reason: 'x'.repeat(2000) }]);
+});
+
+test('a report ends with an empty message', () => {
+  const { worker, told } = session();
+  worker.onMessage({ kind: 'report' });
+  assert.equal(told, [{ kind: 'spans', spans: [] }]);
+});
+
+test.run();

@@ -1,0 +1,212 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { DeviceLostError, RingError } from '../../../engine/ring/head/errors.ts';
+import {
+  createPresence,
+  type RecoverableHead,
+  type RecoveringRing,
+  recoveringRing,
+  ringModel,
+} from '../../../engine/ring/head/lost-worker.ts';
+import type { RingLayout } from '../../../engine/ring/head/planning.ts';
+
+/** Presence of a head `h` with members `a` and `b`, both connected. */
+function presence(isAssembled = true) {
+  const log: string[] = [];
+  const lost: string[] = [];
+  const connected = new Set(['a', 'b']);
+  const present = createPresence({
+    head: 'h',
+    members: () => ['a', 'b'].map((name) => ({ name, connected: connected.has(name) })),
+    isAssembled: () => isAssembled,
+    onLost: ({ message }) => lost.push(message),
+    log: (line) => log.push(line),
+  });
+  return { present, connected, log, lost };
+}
+
+test('a device that is gone is lost, and no longer present', () => {
+  const { present, connected, log, lost } = presence();
+  connected.delete('a');
+  present.gone('a', 'the connection is cut');
+  assert.equal(present.present(), ['h', 'b']);
+  assert.equal(log, ['lost a: the connection is cut']);
+  assert.equal(lost, ['a: the connection is cut']);
+});
+
+test('a device that comes back has returned until the ring is assembled', () => {
+  const { present, log } = presence();
+  present.came('a');
+  assert.equal([...present.returned], ['a']);
+  assert.equal(log, ['a is back']);
+  present.assembled();
+  assert.equal([...present.returned], []);
+});
+
+test('a device that comes back and goes again has not returned', () => {
+  const { present } = presence();
+  present.came('a');
+  present.gone('a', 'the connection is cut');
+  assert.equal([...present.returned], []);
+});
+
+test('before the first assembly no device comes back', () => {
+  const { present, log } = presence(false);
+  present.came('a');
+  assert.equal([...present.returned], []);
+  assert.equal(log, []);
+});
+
+test('an excluded device is left out, though connected, until it connects anew', () => {
+  const { present } = presence();
+  present.exclude('b');
+  assert.equal(present.present(), ['h', 'a']);
+  present.came('b');
+  assert.equal(present.present(), ['h', 'a', 'b']);
+});
+
+/**
+ * A head whose assemblies and evaluations, in the order in which they happen, end with these errors, or succeed where
+ * that is `undefined`, as all later ones do. A lost device is no longer present.
+ */
+function failingHead(failures: readonly (Error | undefined)[]) {
+  const remaining = [...failures];
+  let devices = ['h', 'a', 'b'];
+  const state = { whole: false, assembled: [] as string[], returned: new Set<string>(), evaluated: [] as number[][] };
+  const lose = (device: string): void => {
+    devices = devices.filter((name) => name !== device);
+    state.whole = false;
+  };
+  const head: RecoverableHead = {
+    present: () => devices,
+    get whole() {
+      return state.whole;
+    },
+    returned: state.returned,
+    async assemble({ windows }) {
+      state.assembled.push(windows.map(({ device }) => device).join(' '));
+      const failure = remaining.shift();
+      if (failure instanceof DeviceLostError) lose(failure.device);
+      if (failure !== undefined) throw failure;
+      state.whole = true;
+      state.returned.clear();
+    },
+    request() {
+      let position = 0;
+      return {
+        get position() {
+          return position;
+        },
+        async evaluate(tokens) {
+          state.evaluated.push([...tokens]);
+          position += tokens.length;
+          const failure = remaining.shift();
+          if (failure instanceof DeviceLostError) lose(failure.device);
+          if (failure !== undefined) throw failure;
+          return new Float32Array([position]);
+        },
+        free() {},
+      };
+    },
+  };
+  return { head, state };
+}
+
+const layoutFor = (devices: readonly string[]): RingLayout => ({
+  windows: devices.map((device, index) => ({ device, from: index, to: index + 1 })),
+  weights: {},
+});
+
+const lost = (device: string): DeviceLostError => new DeviceLostError(device, 'gone');
+
+function recovering(head: RecoverableHead, layout = layoutFor): { ring: RecoveringRing; log: string[] } {
+  const log: string[] = [];
+  return { ring: recoveringRing(head, layout, (line) => log.push(line)), log };
+}
+
+test('a whole ring is not assembled again', async () => {
+  const { head, state } = failingHead([]);
+  const { ring, log } = recovering(head);
+  await ring.ready();
+  await ring.ready();
+  assert.equal(state.assembled, ['h a b']);
+  assert.is(ring.assemblies, 1);
+  assert.equal(log, []);
+});
+
+test('requests that wait for recovery share one', async () => {
+  const { head, state } = failingHead([]);
+  const { ring } = recovering(head);
+  await Promise.all([ring.ready(), ring.ready()]);
+  assert.equal(state.assembled, ['h a b']);
+});
+
+test('a ring is assembled without the devices that it loses, one after the other', async () => {
+  const { head, state } = failingHead([lost('a'), lost('b')]);
+  const { ring, log } = recovering(head);
+  await ring.ready();
+  assert.equal(state.assembled, ['h a b', 'h b', 'h']);
+  assert.equal(log, ['a: gone', 'goes on with h, b', 'b: gone', 'goes on with h']);
+});
+
+test('a device that came back is included', async () => {
+  const { head, state } = failingHead([]);
+  const { ring, log } = recovering(head);
+  await ring.ready();
+  state.returned.add('b');
+  await ring.ready();
+  assert.is(ring.assemblies, 2);
+  assert.equal(log, ['goes on with h, a, b']);
+});
+
+test('recovery ends where the devices that are left do not hold the model', async () => {
+  const { head, state } = failingHead([lost('a'), lost('b')]);
+  const { ring } = recovering(head, (devices) => {
+    if (devices.length < 2) throw new RingError('h', 'has no room for 4 layers');
+    return layoutFor(devices);
+  });
+  const message = await ring.ready().then(
+    () => 'recovered',
+    (error: Error) => error.message,
+  );
+  assert.is(message, 'h: has no room for 4 layers');
+  assert.equal(state.assembled, ['h a b', 'h b']);
+});
+
+test('after a loss all tokens are evaluated again, and the text goes on', async () => {
+  const { head, state } = failingHead([]);
+  const { ring } = recovering(head);
+  const model = ringModel(ring, 64);
+  assert.equal([...(await model.evaluate([1, 2, 3]))], [3]);
+  assert.equal([...(await model.evaluate([4]))], [4]);
+  state.whole = false;
+  assert.equal([...(await model.evaluate([5]))], [5]);
+  assert.equal(state.evaluated, [[1, 2, 3], [4], [1, 2, 3, 4, 5]]);
+});
+
+test('a request that a loss ends goes on with the devices that are left', async () => {
+  const { head, state } = failingHead([undefined, lost('a')]);
+  const { ring } = recovering(head);
+  const model = ringModel(ring, 64);
+  assert.equal([...(await model.evaluate([1, 2, 3]))], [3]);
+  assert.equal(state.assembled, ['h a b', 'h b']);
+  assert.equal(state.evaluated, [
+    [1, 2, 3],
+    [1, 2, 3],
+  ]);
+});
+
+test('a failure other than a loss ends the request', async () => {
+  const { head, state } = failingHead([undefined, new RingError('a', 'no memory')]);
+  const { ring } = recovering(head);
+  const message = await ringModel(ring, 64)
+    .evaluate([1])
+    .then(
+      () => 'evaluated',
+      (error: Error) => error.message,
+    );
+  assert.is(message, 'a: no memory');
+  assert.equal(state.assembled, ['h a b']);
+});
+
+test.run();
