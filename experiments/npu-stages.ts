@@ -1,6 +1,6 @@
 import { loadCatalogue, loadClusterFile, namedW4a16Model } from '../datasets/load.ts';
+import { chipDevice } from '../engine/hardware/chip.ts';
 import type { Device } from '../engine/hardware/device.ts';
-import { socDevice } from '../engine/hardware/soc.ts';
 import { bandwidthBars } from './npu-stages/bandwidth.ts';
 import { gpuCurve, graphCurves, orderCurves, stageCurve } from './npu-stages/figures.ts';
 import { CURVES, curveRows, STATED, SUMMARY, stagesPage, statedPoints } from './npu-stages/report.ts';
@@ -24,7 +24,7 @@ await runExperiment({
   files: ['curves.csv'],
   run({ cluster, model, seed }) {
     const loaded = loadClusterFile(cluster);
-    const device = socDevice(loaded.cluster.devices[0] as Device);
+    const device = chipDevice(loaded.cluster.devices[0] as Device);
     const bars = bandwidthBars(loaded.cluster, namedW4a16Model(loadCatalogue(), model));
     const points = statedPoints(device, bars);
     const figures = {

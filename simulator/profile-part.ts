@@ -1,5 +1,5 @@
 import { gpuPart, npuPart } from '../engine/cost/chip/operator.ts';
-import type { SocDevice } from '../engine/hardware/soc.ts';
+import type { ChipDevice } from '../engine/hardware/chip.ts';
 import type { Operator } from '../engine/model/operators.ts';
 import { createRecorder } from '../engine/trace/recorder.ts';
 import { createSimulation } from './event-loop/simulation.ts';
@@ -18,7 +18,7 @@ export interface ProfilePartOptions {
 export type ProfilePart = (processor: 'gpu' | 'npu', operator: Operator, rows: number, tokens: number) => number;
 
 /** Profiles a simulated chip, run by run, as HeteroLLM's profiler does a real one (4.3). */
-export function createProfilePart(device: SocDevice, { seed, noise: deviation = 0 }: ProfilePartOptions): ProfilePart {
+export function createProfilePart(device: ChipDevice, { seed, noise: deviation = 0 }: ProfilePartOptions): ProfilePart {
   const noise = createNoise(seed, deviation);
   return (processor, operator, rows, tokens) => {
     const simulation = createSimulation();

@@ -1,8 +1,8 @@
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
 import type { SimulationResult } from './result.ts';
+import { simulateChip } from './systems/chip.ts';
 import { simulateRing } from './systems/ring.ts';
-import { simulateSoc } from './systems/soc.ts';
 import { simulateTensorParallel } from './systems/tensor-parallel.ts';
 
 /**
@@ -23,6 +23,6 @@ export function simulate(parts: SimulationParts): SimulationResult {
     case 'tensor-parallel':
       return simulateTensorParallel({ ...parts, plan }, contextOf);
     case 'chip':
-      return simulateSoc({ ...parts, plan }, contextOf);
+      return simulateChip({ ...parts, plan }, contextOf);
   }
 }

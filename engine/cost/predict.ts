@@ -5,7 +5,7 @@ import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
 import { validatePlan } from '../plan/validate-plan.ts';
 import type { Breakdown } from './breakdown.ts';
-import { createSocPredictor } from './chip/predict-chip.ts';
+import { createChipPredictor } from './chip/predict-chip.ts';
 import { createRingPredictor, type RingPredictionOptions } from './ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from './split.ts';
 import { createTensorPredictor } from './tensor-parallel.ts';
@@ -45,6 +45,6 @@ export function predict(prediction: Prediction): Breakdown {
         throw new InputError('phase', 'prefill is not predicted for plans that cut tensors; simulate them');
       return createTensorPredictor(truth, model, workload, prediction)(plan);
     case 'chip':
-      return createSocPredictor(truth, model, workload, prediction)(plan);
+      return createChipPredictor(truth, model, workload, prediction)(plan);
   }
 }

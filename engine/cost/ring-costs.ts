@@ -1,3 +1,4 @@
+import { chipDevice } from '../hardware/chip.ts';
 import type { Cluster } from '../hardware/cluster.ts';
 import {
   type Device,
@@ -7,11 +8,10 @@ import {
   reloadRate,
   transferSeconds,
 } from '../hardware/device.ts';
-import { socDevice } from '../hardware/soc.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipSeconds } from './chip/layer.ts';
-import type { SocPhase } from './chip/phase.ts';
+import type { ChipPhase } from './chip/phase.ts';
 import {
   embeddingRowBytes,
   type LayerSeconds,
@@ -157,7 +157,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
 }
 
 /** A chip whose operators are cut between GPU and NPU; undefined for other devices. */
-function chipCosts(device: Device, model: Model, workload: Workload, runtime: Runtime, phase: SocPhase['phase']) {
+function chipCosts(device: Device, model: Model, workload: Workload, runtime: Runtime, phase: ChipPhase['phase']) {
   const partition = runtime.partitions?.get(device.name);
-  return partition && chipSeconds({ device: socDevice(device), model, partition, phase }, workload);
+  return partition && chipSeconds({ device: chipDevice(device), model, partition, phase }, workload);
 }

@@ -1,5 +1,5 @@
+import { type ChipDevice, chipDevice, graphLengths } from '../hardware/chip.ts';
 import type { Cluster } from '../hardware/cluster.ts';
-import { graphLengths, type SocDevice, socDevice } from '../hardware/soc.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorShape, operatorShapes } from '../model/operators.ts';
@@ -48,7 +48,7 @@ export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, wh
     if (before !== undefined) fail(`${at}.partition`, `differs from another of "${name}"; a chip cuts in one way`);
     const device = cluster.devices.find((candidate) => candidate.name === name);
     if (device !== undefined) {
-      checkCuts(partition as TensorPartition, socDevice(device), model, `${where}: ${at}.partition`);
+      checkCuts(partition as TensorPartition, chipDevice(device), model, `${where}: ${at}.partition`);
     }
     if (partition?.graphs === 'online' && plan.kind !== 'chip') {
       fail(`${at}.partition.graphs`, 'is "online"; a chip that is one of several stages runs "prepared" graphs');
@@ -62,7 +62,7 @@ export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, wh
   }
 }
 
-function checkCuts(partition: TensorPartition, device: SocDevice, model: Shape, where: string): void {
+function checkCuts(partition: TensorPartition, device: ChipDevice, model: Shape, where: string): void {
   const { promptTokens, graphs } = partition;
   if (!Number.isInteger(promptTokens) || promptTokens < 1 || promptTokens > MOST_PROMPT_TOKENS) {
     const allowed = `a whole number between 1 and ${MOST_PROMPT_TOKENS}`;

@@ -1,5 +1,5 @@
 import type { PartShape } from '../../engine/cost/chip/part-times.ts';
-import { graphLengths, type SocDevice } from '../../engine/hardware/soc.ts';
+import { type ChipDevice, graphLengths } from '../../engine/hardware/chip.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, type Operator, operatorShapes } from '../../engine/model/operators.ts';
 import type { LatencySample } from '../../engine/profile/predicted/latency-model.ts';
@@ -18,7 +18,7 @@ export type Coverage = 'all operators' | 'layers only';
 const MOST_TOKENS = 1024;
 
 export interface LearnCase {
-  readonly device: SocDevice;
+  readonly device: ChipDevice;
   readonly model: Model;
   readonly run: ProfilePart;
   readonly samples: number;
@@ -29,7 +29,7 @@ export interface LearnCase {
 }
 
 /** Shapes that a solver may ask for: the NPU's are of its static graphs, and of one token. */
-export function shapeSpaces(device: SocDevice, model: Model, coverage: Coverage): Record<'gpu' | 'npu', ShapeSpace> {
+export function shapeSpaces(device: ChipDevice, model: Model, coverage: Coverage): Record<'gpu' | 'npu', ShapeSpace> {
   const shapes = operatorShapes(model);
   const covered = (coverage === 'all operators' ? OPERATORS : LAYER_OPERATORS).map((name) => shapes[name]);
   const common = {

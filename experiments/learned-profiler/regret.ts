@@ -1,5 +1,5 @@
 import type { PartTimes } from '../../engine/cost/chip/part-times.ts';
-import { predictSoc, socCase } from '../../engine/cost/chip/predict-chip.ts';
+import { chipCase, predictChip } from '../../engine/cost/chip/predict-chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
@@ -59,6 +59,6 @@ function secondsOf(
   const problem = { belief: cluster, model, workload: createWorkload({ promptTokens, context: CONTEXT }) };
   const { plan } = tensorPartition(problem, times && { times });
   if (plan === undefined) throw new RangeError(`${cluster.name} has no plan for ${model.name}`);
-  const { prefill, decode } = predictSoc(socCase(plan, cluster, model), CONTEXT);
+  const { prefill, decode } = predictChip(chipCase(plan, cluster, model), CONTEXT);
   return { ttft: prefill.seconds, tpot: decode.seconds };
 }

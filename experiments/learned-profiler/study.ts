@@ -1,6 +1,6 @@
+import { type ChipDevice, chipDevice } from '../../engine/hardware/chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
-import { type SocDevice, socDevice } from '../../engine/hardware/soc.ts';
 import type { Model } from '../../engine/model/model.ts';
 import {
   type HeldOutError,
@@ -51,7 +51,7 @@ export function studySteps({ samples }: Pick<StudyCase, 'samples'>): number {
 /** Profiles the simulated chip, learns from more and more samples, and plans by what was learned. */
 export async function study(parts: StudyCase): Promise<Study> {
   const { cluster, model, samples, lengths, noise, seed, epochs, step } = parts;
-  const device: SocDevice = socDevice(cluster.devices[0] as Device);
+  const device: ChipDevice = chipDevice(cluster.devices[0] as Device);
   const run = createProfilePart(device, { seed, noise });
   step('stages of the NPU');
   const stages = await staircase({ ...STAGE_SHAPE, time: (shape) => timeOf(run, 'npu', shape), seed, epochs });

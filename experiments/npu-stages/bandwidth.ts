@@ -1,7 +1,7 @@
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import type { SocSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
+import type { ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { coveredSeconds } from '../../engine/trace/intervals.ts';
 import { simulate } from '../../simulator/simulate.ts';
@@ -9,7 +9,7 @@ import { simulate } from '../../simulator/simulate.ts';
 /** What a system's decoding moves, simulated (Fig. 6). */
 export interface BandwidthBar {
   readonly name: string;
-  readonly system: SocSystemName;
+  readonly system: ChipSystemName;
   /** Bytes per second over the whole token, and while a processor works. */
   readonly overall: number;
   readonly working: number;

@@ -1,6 +1,6 @@
 import { gpuTask } from '../../engine/cost/chip/gpu.ts';
 import { graphSeconds, npuProductSeconds } from '../../engine/cost/chip/npu.ts';
-import type { SocDevice } from '../../engine/hardware/soc.ts';
+import type { ChipDevice } from '../../engine/hardware/chip.ts';
 
 /** A line of a figure: values over sizes. */
 export interface Curve {
@@ -25,7 +25,7 @@ const doubling = (from: number, to: number): number[] =>
   Array.from({ length: Math.log2(to / from) + 1 }, (_, index) => from * 2 ** index);
 
 /** Fig. 2: TFLOP/s of the GPU for [n, n] × [n, n] in FP16. */
-export function gpuCurve({ gpu }: SocDevice): Curve {
+export function gpuCurve({ gpu }: ChipDevice): Curve {
   const x = sizes(8, 512, 8);
   const rate = (n: number): number => {
     const flops = 2 * n ** 3;
@@ -36,11 +36,11 @@ export function gpuCurve({ gpu }: SocDevice): Curve {
 }
 
 /** n at which the GPU's rate is level: arithmetic and traffic take the same time. */
-export function gpuThreshold({ gpu }: SocDevice): number {
+export function gpuThreshold({ gpu }: ChipDevice): number {
   return (3 * FP16 * gpu.flops.F16) / (2 * gpu.bandwidth);
 }
 
-function npuRate(device: SocDevice, rows: number, inner: number, columns: number): number {
+function npuRate(device: ChipDevice, rows: number, inner: number, columns: number): number {
   const flops = 2 * rows * inner * columns;
   const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
   const bytes = FP16 * (rows * inner + inner * columns + rows * columns);
@@ -49,7 +49,7 @@ function npuRate(device: SocDevice, rows: number, inner: number, columns: number
 }
 
 /** Fig. 4: µs of an NPU for [n, 64] × [64, n]: a step every tile. */
-export function stageCurve(device: SocDevice): Curve {
+export function stageCurve(device: ChipDevice): Curve {
   const x = sizes(1, 200, 1);
   const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
   return {
@@ -60,7 +60,7 @@ export function stageCurve(device: SocDevice): Curve {
 }
 
 /** Fig. 5: TFLOP/s of the NPU against K: two shapes in their order, and the first in reverse. */
-export function orderCurves(device: SocDevice): Curve[] {
+export function orderCurves(device: ChipDevice): Curve[] {
   const x = doubling(32, 4096);
   const curve = (name: string, rate: (columns: number) => number): Curve => ({
     name,
@@ -75,12 +75,12 @@ export function orderCurves(device: SocDevice): Curve[] {
 }
 
 /** How much faster than its reverse [14336, 4096] × [4096, K] is. */
-export function orderGain(device: SocDevice, columns: number): number {
+export function orderGain(device: ChipDevice, columns: number): number {
   return npuRate(device, 14336, 4096, columns) / npuRate(device, columns, 4096, 14336);
 }
 
 /** Fig. 9: ms to generate the graph of one operator of Llama-8B against the tokens. */
-export function graphCurves(device: SocDevice, x: readonly number[] = doubling(32, 1024)): Curve[] {
+export function graphCurves(device: ChipDevice, x: readonly number[] = doubling(32, 1024)): Curve[] {
   const shapes = [
     ['qkv, 6144 × 4096', 6144, 4096],
     ['attention-output, 4096 × 4096', 4096, 4096],

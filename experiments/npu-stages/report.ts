@@ -1,4 +1,4 @@
-import type { SocDevice } from '../../engine/hardware/soc.ts';
+import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import { threeDigits } from '../../engine/terminal/format.ts';
 import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
@@ -48,7 +48,7 @@ export function curveRows(figures: Readonly<Record<string, readonly Curve[]>>): 
 }
 
 /** What the paper states about its Figs. 2, 4, 5, 6 and 9, beside the models. */
-export function statedPoints(device: SocDevice, bars: readonly BandwidthBar[]): StatedPoint[] {
+export function statedPoints(device: ChipDevice, bars: readonly BandwidthBar[]): StatedPoint[] {
   const stage = stageCurve(device);
   const at = (n: number): number => stage.y[stage.x.indexOf(n)] as number;
   const bar = (system: BandwidthBar['system']): string => {
@@ -107,12 +107,12 @@ export function statedPoints(device: SocDevice, bars: readonly BandwidthBar[]): 
   ];
 }
 
-function graphCurvesAt(device: SocDevice, tokens: number): number {
+function graphCurvesAt(device: ChipDevice, tokens: number): number {
   return graphCurves(device, [tokens]).reduce((sum, { y }) => sum + (y[0] as number), 0);
 }
 
 export function stagesPage(
-  device: SocDevice,
+  device: ChipDevice,
   bars: readonly BandwidthBar[],
   points: readonly StatedPoint[],
 ): NonNullable<Results['page']> {

@@ -1,13 +1,13 @@
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { SocSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
+import type { ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 
 /** What of its phones a cluster may use. */
 export interface Variant {
   readonly name: string;
   readonly cluster: Cluster;
   /** How chips cut operators. */
-  readonly system: SocSystemName;
+  readonly system: ChipSystemName;
 }
 
 /** The names of a cluster's chips. @throws InputError if there is none, or nothing else */

@@ -1,21 +1,21 @@
-import { predictSoc, socCase } from '../../engine/cost/chip/predict-chip.ts';
+import { chipCase, predictChip } from '../../engine/cost/chip/predict-chip.ts';
+import { chipDevice, graphLengths } from '../../engine/hardware/chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
-import { graphLengths, socDevice } from '../../engine/hardware/soc.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { operatorShapes } from '../../engine/model/operators.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { OperatorCut } from '../../engine/plan/tensor-partition.ts';
 import { publishedLengths } from '../../engine/schedule/tensor-partition/published-lengths.ts';
-import { SOC_SYSTEM_NAMES, type SocSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
+import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import { type OperatorDecision, tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
 /** How a system runs a prompt. */
 export interface SystemResult {
-  readonly system: SocSystemName;
+  readonly system: ChipSystemName;
   readonly plan: Plan;
   readonly decisions: readonly OperatorDecision[];
   readonly predictedSeconds: number;
@@ -31,9 +31,9 @@ export interface CutPrompt {
 }
 
 export function cutPrompt(cluster: Cluster, model: Model, tokens: number): CutPrompt {
-  const device = socDevice(cluster.devices[0] as Device);
+  const device = chipDevice(cluster.devices[0] as Device);
   const workload = createWorkload({ promptTokens: tokens, outputTokens: 1, context: tokens });
-  const systems = SOC_SYSTEM_NAMES.map((system): SystemResult => {
+  const systems = CHIP_SYSTEM_NAMES.map((system): SystemResult => {
     const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
     if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can't run ${system}`);
     const { plan } = scheduled;
@@ -42,7 +42,7 @@ export function cutPrompt(cluster: Cluster, model: Model, tokens: number): CutPr
       system,
       plan,
       decisions: 'decisions' in scheduled ? scheduled.decisions : [],
-      predictedSeconds: predictSoc(socCase(plan, cluster, model), tokens).prefill.seconds,
+      predictedSeconds: predictChip(chipCase(plan, cluster, model), tokens).prefill.seconds,
       simulatedSeconds: metrics(trace).firstTokenSeconds ?? Number.NaN,
     };
   });

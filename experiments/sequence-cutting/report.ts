@@ -1,5 +1,5 @@
 import type { Model } from '../../engine/model/model.ts';
-import { SOC_SYSTEMS, type SocSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
+import { CHIP_SYSTEMS, type ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import type { OperatorDecision } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { formatSeconds } from '../../engine/terminal/format.ts';
 import { barChart, colour, lineChart } from '../report/charts/chart.ts';
@@ -22,14 +22,14 @@ export function systemsTable({ systems, tokens }: CutPrompt): Table<SystemResult
         value: ({ predictedSeconds }) => `${(predictedSeconds / own.predictedSeconds).toFixed(2)} ×`,
         align: 'right',
       },
-      { title: 'how it cuts', value: ({ system }) => SOC_SYSTEMS[system].description, wraps: true },
+      { title: 'how it cuts', value: ({ system }) => CHIP_SYSTEMS[system].description, wraps: true },
     ],
     rows: systems,
   };
 }
 
 /** The operators of the prompt as a system cuts them, with the reason. */
-export function decisionsTable(model: Model, prompt: CutPrompt, system: SocSystemName): Table<OperatorDecision> {
+export function decisionsTable(model: Model, prompt: CutPrompt, system: ChipSystemName): Table<OperatorDecision> {
   const { decisions } = prompt.systems.find((one) => one.system === system) as SystemResult;
   return {
     columns: [
@@ -65,7 +65,7 @@ export function cuttingPage(
 ): NonNullable<Results['page']> {
   const { systems, tokens } = prompt;
   const tables = (['hetero-tensor', 'sequence-cutting'] as const).map((name) =>
-    tableBlock(decisionsTable(model, prompt, name), { title: `${name}: ${SOC_SYSTEMS[name].description}` }),
+    tableBlock(decisionsTable(model, prompt, name), { title: `${name}: ${CHIP_SYSTEMS[name].description}` }),
   );
   return {
     title: `A prompt of ${tokens} tokens on GPU and NPU`,

@@ -1,4 +1,4 @@
-import { predictSoc, socCase } from '../../engine/cost/chip/predict-chip.ts';
+import { chipCase, predictChip } from '../../engine/cost/chip/predict-chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
@@ -27,7 +27,7 @@ export function sweepLengths(
     const seconds = (system: SweptSystem): number => {
       const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
       if (scheduled.plan === undefined) throw new RangeError(`${cluster.name} can't run ${system}`);
-      return predictSoc(socCase(scheduled.plan, cluster, model), tokens).prefill.seconds;
+      return predictChip(chipCase(scheduled.plan, cluster, model), tokens).prefill.seconds;
     };
     return {
       tokens,

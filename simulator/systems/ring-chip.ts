@@ -1,8 +1,8 @@
 import { checkPromptLength } from '../../engine/cost/chip/phase.ts';
+import { chipDevice } from '../../engine/hardware/chip.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { deviceIndex } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
-import { socDevice } from '../../engine/hardware/soc.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import { chipPartitions, type Plan, type Stage } from '../../engine/plan/plan.ts';
@@ -11,7 +11,7 @@ import { hold } from '../event-loop/hold.ts';
 import { pageFaults } from '../hardware/page-faults.ts';
 import { type ChipParts, createSharedMemory } from '../hardware/shared-memory.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
-import { type Chip, type ChipStep, createChip, runSteps } from './chip.ts';
+import { type Chip, createChip, runSteps, type TimedStep } from './chip-steps.ts';
 import type { RingDevice } from './ring-device.ts';
 
 export interface RingChipsParts extends Omit<ChipParts, 'memory' | 'deviceName'> {
@@ -29,7 +29,7 @@ export function createRingChips({ cluster, plan, workload, ...parts }: RingChips
   const chips = new Map<string, Chip>();
   for (const [deviceName, partition] of chipPartitions(plan)) {
     checkPromptLength(workload, partition);
-    const device = socDevice(cluster.devices[deviceIndex(cluster, deviceName)] as Device);
+    const device = chipDevice(cluster.devices[deviceIndex(cluster, deviceName)] as Device);
     const memory = createSharedMemory(parts.simulation, device.soc.bandwidth);
     chips.set(deviceName, createChip({ ...parts, device, partition, memory, deviceName }));
   }
@@ -37,7 +37,7 @@ export function createRingChips({ cluster, plan, workload, ...parts }: RingChips
 }
 
 /** Runs a stage on a chip until its GPU and NPU are done, since the next device waits for the result. */
-export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stage, steps: readonly ChipStep[]): Steps {
+export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stage, steps: readonly TimedStep[]): Steps {
   for (let layer = from; layer < to; layer++) {
     yield* waitForWeights(chip, device, device.weights.layer(layer), `layer ${layer}`);
     device.observe?.('layer', layer);
@@ -48,7 +48,7 @@ export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stag
 }
 
 /** The output layer on a chip. */
-export function* runChipOutput(chip: Chip, device: RingDevice, steps: readonly ChipStep[]): Steps {
+export function* runChipOutput(chip: Chip, device: RingDevice, steps: readonly TimedStep[]): Steps {
   yield* waitForWeights(chip, device, device.weights.output, 'output layer');
   yield* runSteps(chip, steps, '');
   yield* chip.gpu.drain();

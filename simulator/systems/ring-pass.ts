@@ -11,7 +11,7 @@ import type { Sending } from '../hardware/network.ts';
 import { mayJoinLayers, pageFaults } from '../hardware/page-faults.ts';
 import type { SimulationOptions } from '../options.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
-import { type Chip, type ChipSteps, chipSteps } from './chip.ts';
+import { type Chip, type TimedSteps, timedSteps } from './chip-steps.ts';
 import { type Computing, computingSeconds, finishComputation, startComputation } from './compute.ts';
 import { streamStage } from './layer-streaming.ts';
 import { pagedStage } from './paged-stage.ts';
@@ -44,26 +44,26 @@ export interface Pass {
   readonly tokens: number;
   readonly costs: RingCosts;
   readonly layer: (device: RingDevice, processor: ProcessorKind) => LayerSeconds;
-  readonly chipSteps: ReadonlyMap<string, ChipSteps>;
+  readonly timedSteps: ReadonlyMap<string, TimedSteps>;
 }
 
 /** The costs of a pass at a context. */
 export function createPass(parts: RingParts, phase: Pass['phase'], context: number): Pass {
   const { cluster, model, workload, runtime, chips } = parts;
-  const steps = new Map([...chips].map(([name, chip]) => [name, chipSteps(chip.parts, phase, context)]));
+  const steps = new Map([...chips].map(([name, chip]) => [name, timedSteps(chip.parts, phase, context)]));
   const costs = createRingCosts(cluster, model, { ...workload, context }, runtime);
   if (phase === 'decode') {
     const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
       const { cpu, gpu } = costs.devices[device.index] as DeviceCosts;
       return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
     };
-    return { phase, context, tokens: 1, costs, layer, chipSteps: steps };
+    return { phase, context, tokens: 1, costs, layer, timedSteps: steps };
   }
   const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
     const { cpu, gpu } = cluster.devices[device.index] as Device;
     return prefillLayerSeconds(model, workload, processor === 'gpu' && gpu !== undefined ? gpu : cpu);
   };
-  return { phase, context, tokens: workload.promptTokens, costs, layer, chipSteps: steps };
+  return { phase, context, tokens: workload.promptTokens, costs, layer, timedSteps: steps };
 }
 
 /** Bytes of the hidden states that travel together. */
@@ -78,7 +78,7 @@ export function activationBytes(
 export function* runStage(parts: RingParts, pass: Pass, device: RingDevice, stage: Stage): Steps {
   const { processor, from, to, streamed } = stage;
   if (stage.partition !== undefined) {
-    const { layer } = pass.chipSteps.get(device.name) as ChipSteps;
+    const { layer } = pass.timedSteps.get(device.name) as TimedSteps;
     yield* runChipStage(parts.chips.get(device.name) as Chip, device, stage, layer);
     return;
   }
@@ -153,7 +153,7 @@ function* runLayer(
 export function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Steps {
   const { processor, partition } = parts.plan.output;
   if (partition !== undefined) {
-    const { output } = pass.chipSteps.get(head.name) as ChipSteps;
+    const { output } = pass.timedSteps.get(head.name) as TimedSteps;
     yield* runChipOutput(parts.chips.get(head.name) as Chip, head, output);
     return;
   }

@@ -1,7 +1,7 @@
+import { benchChip } from './chip.ts';
 import { benchMemory, benchPending, benchRing } from './event-loop.ts';
 import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.ts';
 import { benchDevices, benchTokens } from './simulator.ts';
-import { benchSoc } from './soc.ts';
 import { benchSweep } from './sweep.ts';
 
 /** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
     ...benchMemory(),
     ...benchTokens(),
     ...benchDevices(),
-    ...benchSoc(),
+    ...benchChip(),
     ...(await benchSweep()),
   ];
   const width = Math.max(...results.map(({ what }) => what.length));

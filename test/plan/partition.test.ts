@@ -7,8 +7,8 @@ import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import { cutKind, type OperatorCut, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
+import { TOY_CHIP_MODEL, toyChip } from '../support/toy-chip.ts';
 import { toyCluster, toyDevice } from '../support/toy-cluster.ts';
-import { TOY_CHIP_MODEL, toyChip } from '../support/toy-soc.ts';
 
 const CLUSTER = toyCluster([toyChip(), toyDevice('pc')]);
 const WORKLOAD = createWorkload({ promptTokens: 10 });

@@ -8,8 +8,8 @@ import { bestCut } from '../../engine/schedule/tensor-partition/best-cut.ts';
 import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { createProfilePart } from '../../simulator/profile-part.ts';
 import { relativelyNear } from '../support/near.ts';
+import { TOY_CHIP_MODEL, toyChip } from '../support/toy-chip.ts';
 import { toyCluster } from '../support/toy-cluster.ts';
-import { TOY_CHIP_MODEL, toyChip } from '../support/toy-soc.ts';
 
 const { qkv } = modelOperators(TOY_CHIP_MODEL);
 

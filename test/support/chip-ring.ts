@@ -5,8 +5,8 @@ import { createModel, type Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, operatorShapes } from '../../engine/model/operators.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
+import { TOY_CHIP_MODEL, toyChip } from './toy-chip.ts';
 import { TOY_CPU, toyCluster, toyDevice } from './toy-cluster.ts';
-import { TOY_CHIP_MODEL, toyChip } from './toy-soc.ts';
 
 /** As TOY_CHIP_MODEL, with six layers. */
 export const SIX_LAYERS: Model = createModel({ ...TOY_CHIP_MODEL, name: 'chip toy of six', layers: 6 }, 'F16');

@@ -1,7 +1,7 @@
 import { InputError } from '../../input/input-error.ts';
 import type { Workload } from '../../model/workload.ts';
 import type { LayerSeconds } from '../layer-seconds.ts';
-import { checkPromptLength, phaseCost, type SocPhase, type StepCost, stepBound } from './phase.ts';
+import { type ChipPhase, checkPromptLength, phaseCost, type StepCost, stepBound } from './phase.ts';
 
 /** Seconds of a layer and of the output layer on a chip in a ring, as its operators are cut. */
 export interface ChipSeconds {
@@ -15,7 +15,7 @@ export interface ChipSeconds {
  * waiting for submissions: per kernel if the NPU has parts, else the excess of a layer's submissions over its kernels.
  * @throws InputError for more than one request, or for a prompt of another length than was cut
  */
-export function chipSeconds(parts: Omit<SocPhase, 'context'>, workload: Workload): ChipSeconds {
+export function chipSeconds(parts: Omit<ChipPhase, 'context'>, workload: Workload): ChipSeconds {
   const { device, partition, phase } = parts;
   if (workload.batch !== 1) {
     throw new InputError('workload.batch', `is ${workload.batch}; operators are cut for one request: use 1`);

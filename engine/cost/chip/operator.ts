@@ -1,4 +1,4 @@
-import type { SocDevice } from '../../hardware/soc.ts';
+import type { ChipDevice } from '../../hardware/chip.ts';
 import type { Operator } from '../../model/operators.ts';
 import type { OperatorCut, Synchronisation } from '../../plan/tensor-partition.ts';
 import { gpuTask } from './gpu.ts';
@@ -25,7 +25,7 @@ export interface CutOperator {
  * The NPU's part, graph after graph. Activations are stationary in the array and rows of the weights pass through it:
  * [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2, Fig. 5).
  */
-export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: SocDevice, times?: PartTimes): Task {
+export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: ChipDevice, times?: PartTimes): Task {
   const { npuRows, npuLengths } = cut;
   if (npuRows === 0) return NO_TASK;
   let [seconds, bytes] = [0, 0];
@@ -38,7 +38,7 @@ export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: 
 }
 
 /** Seconds of one graph: its arithmetic or its memory traffic, whichever is longer. */
-function graphRunSeconds(operator: Operator, rows: number, length: number, bytes: number, device: SocDevice): number {
+function graphRunSeconds(operator: Operator, rows: number, length: number, bytes: number, device: ChipDevice): number {
   const product = { rows, inner: operator.columns, columns: length };
   const computing = npuProductSeconds(product, { flops: npuFlops(device, length), array: device.soc.npu });
   return Math.max(computing, bytes / device.npu.bandwidth);
@@ -48,12 +48,12 @@ function graphRunSeconds(operator: Operator, rows: number, length: number, bytes
  * FP16 for prompts; INT8 for a single token, since the NPU has no arithmetic for 4-bit weights in decoding (HeteroLLM 5.1,
  * note 2). By the rate of Q8_0.
  */
-function npuFlops({ npu }: SocDevice, length: number): number {
+function npuFlops({ npu }: ChipDevice, length: number): number {
   return length === 1 ? npu.flops.Q8_0 : npu.flops.F16;
 }
 
 /** The GPU's part: the remaining rows for the NPU's tokens, then all rows for the remaining tokens. */
-export function gpuPart({ operator, cut, tokens }: CutOperator, device: SocDevice, times?: PartTimes): Task {
+export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevice, times?: PartTimes): Task {
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
   const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device, times);
   if (covered === tokens) return rest;
@@ -65,7 +65,7 @@ function gpuProduct(
   operator: Operator,
   rows: number,
   tokens: number,
-  { gpu }: SocDevice,
+  { gpu }: ChipDevice,
   times: PartTimes | undefined,
 ): Task {
   if (rows * tokens === 0) return NO_TASK;
@@ -76,7 +76,7 @@ function gpuProduct(
 }
 
 /** @param times seconds of products from a profile; closed forms by default */
-export function operatorParts(operator: CutOperator, device: SocDevice, times?: PartTimes): OperatorParts {
+export function operatorParts(operator: CutOperator, device: ChipDevice, times?: PartTimes): OperatorParts {
   return { gpu: gpuPart(operator, device, times), npu: npuPart(operator, device, times) };
 }
 
@@ -97,7 +97,7 @@ export interface OperatorCost extends OperatorParts {
  */
 export function operatorCost(
   parts: OperatorParts,
-  { soc }: Pick<SocDevice, 'soc'>,
+  { soc }: Pick<ChipDevice, 'soc'>,
   synchronisation: Synchronisation,
 ): OperatorCost {
   const { gpu, npu } = parts;

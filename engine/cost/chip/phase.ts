@@ -1,4 +1,4 @@
-import type { SocDevice } from '../../hardware/soc.ts';
+import type { ChipDevice } from '../../hardware/chip.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/operators.ts';
@@ -10,12 +10,12 @@ import { graphSeconds } from './npu.ts';
 import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
 import { demandOf, type Ends, type Task } from './shared-memory.ts';
-import { type SocStep, socSteps } from './steps.ts';
+import { type ChipStep, chipSteps } from './steps.ts';
 
 /** The cost of one step, and how often it runs. */
 export interface StepCost {
   readonly name: string;
-  readonly kind: SocStep['kind'];
+  readonly kind: ChipStep['kind'];
   /** Number of executions: one per layer, or one after the last layer. */
   readonly times: number;
   readonly afterLayers: boolean;
@@ -40,8 +40,8 @@ export interface PhaseCost {
   readonly states: StateSeconds;
 }
 
-export interface SocPhase {
-  readonly device: SocDevice;
+export interface ChipPhase {
+  readonly device: ChipDevice;
   readonly model: Model;
   readonly partition: TensorPartition;
   readonly phase: 'prefill' | 'decode';
@@ -52,12 +52,12 @@ export interface SocPhase {
 }
 
 /** The cut of an operator in a phase: the output layer has one token in both. */
-export function cutOf({ partition, phase }: Pick<SocPhase, 'partition' | 'phase'>, name: OperatorName): OperatorCut {
+export function cutOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'phase'>, name: OperatorName): OperatorCut {
   return phase === 'decode' || name === 'output' ? partition.decode[name] : partition.prefill[name];
 }
 
 /** Tokens that an operator has in a phase. */
-export function tokensOf({ partition, phase }: Pick<SocPhase, 'partition' | 'phase'>, name: OperatorName): number {
+export function tokensOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'phase'>, name: OperatorName): number {
   return phase === 'decode' || name === 'output' ? 1 : partition.promptTokens;
 }
 
@@ -66,9 +66,9 @@ export function tokensOf({ partition, phase }: Pick<SocPhase, 'partition' | 'pha
  * kernels, each as long as its work, but at least as long as submitting it. Where the NPU has no part of anything, all
  * kernels are queued without a wait between them, and only what submissions hold up counts.
  */
-export function phaseCost(parts: SocPhase): PhaseCost {
+export function phaseCost(parts: ChipPhase): PhaseCost {
   const { device, model, partition, phase, context } = parts;
-  const { layer, output } = socSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
+  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
   const steps = [
     ...layer.map((step) => stepCost(step, model.layers, parts)),
     ...output.map((step) => ({ ...stepCost(step, 1, parts), afterLayers: true })),
@@ -93,7 +93,7 @@ export function phaseCost(parts: SocPhase): PhaseCost {
   return { seconds, steps, graphs, waits, states };
 }
 
-function stepCost(step: SocStep, times: number, parts: SocPhase): StepCost {
+function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
   const { device, partition, times: profile } = parts;
   if (step.kind === 'kernel') {
     const gpu = gpuTask(step.work, { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth });
@@ -125,7 +125,7 @@ function stepCost(step: SocStep, times: number, parts: SocPhase): StepCost {
 }
 
 /** Seconds to generate graphs that aren't prepared: one for each operator and length of the prompt (Online-prepare, 5.2.2). */
-function onlineGraphSeconds({ device, model, partition }: SocPhase): number {
+function onlineGraphSeconds({ device, model, partition }: ChipPhase): number {
   if (partition.graphs === 'prepared') return 0;
   const operators = modelOperators(model);
   return LAYER_OPERATORS.reduce((sum, name) => {
@@ -135,7 +135,7 @@ function onlineGraphSeconds({ device, model, partition }: SocPhase): number {
 }
 
 /** Whether arithmetic or memory bounds a step: that of the part, the GPU's or the NPU's, which ends last. */
-export function stepBound({ ends, gpu, npu }: StepCost, device: SocDevice): 'compute' | 'memory' {
+export function stepBound({ ends, gpu, npu }: StepCost, device: ChipDevice): 'compute' | 'memory' {
   const work = Math.max(ends.first, ends.second);
   const [last, bandwidth] = ends.second > ends.first ? [npu, device.npu.bandwidth] : [gpu, device.gpu.bandwidth];
   return work > last.seconds || demandOf(last) >= bandwidth * (1 - 1e-12) ? 'memory' : 'compute';

@@ -1,6 +1,6 @@
+import { type ChipDevice, chipDevice } from '../../hardware/chip.ts';
 import { type Cluster, deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
-import { type SocDevice, socDevice } from '../../hardware/soc.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import type { Workload } from '../../model/workload.ts';
@@ -20,8 +20,8 @@ import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import { type PhaseCost, phaseCost, type StepCost, stepBound } from './phase.ts';
 
 /** A chip that runs a model by a plan that cuts its operators. */
-export interface SocCase {
-  readonly device: SocDevice;
+export interface ChipCase {
+  readonly device: ChipDevice;
   readonly model: Model;
   readonly partition: TensorPartition;
 }
@@ -30,23 +30,23 @@ export interface SocCase {
  * The chip and the partition of a valid plan that gives a chip everything.
  * @throws RangeError for a plan of another kind
  */
-export function socCase(plan: Plan, cluster: Cluster, model: Model): SocCase {
+export function chipCase(plan: Plan, cluster: Cluster, model: Model): ChipCase {
   if (plan.kind !== 'chip') throw new RangeError(`a plan for a chip is needed, not one of kind ${plan.kind}`);
   const { device, partition } = plan.stages[0];
-  return { device: socDevice(cluster.devices[deviceIndex(cluster, device)] as Device), model, partition };
+  return { device: chipDevice(cluster.devices[deviceIndex(cluster, device)] as Device), model, partition };
 }
 
 /** A prompt and a token on a chip, with joules. */
-export interface SocPrediction {
+export interface ChipPrediction {
   readonly prefill: PhaseCost & { readonly joules: number };
   readonly decode: PhaseCost & { readonly joules: number };
 }
 
 /** @param context tokens in the KV cache while the token is decoded */
-export function predictSoc(soc: SocCase, context: number): SocPrediction {
+export function predictChip(chip: ChipCase, context: number): ChipPrediction {
   const ofPhase = (phase: 'prefill' | 'decode') => {
-    const cost = phaseCost({ ...soc, phase, context });
-    return { ...cost, joules: energyOf(cost.states, soc.device.soc.power) };
+    const cost = phaseCost({ ...chip, phase, context });
+    return { ...cost, joules: energyOf(cost.states, chip.device.soc.power) };
   };
   return { prefill: ofPhase('prefill'), decode: ofPhase('decode') };
 }
@@ -56,7 +56,7 @@ export function predictSoc(soc: SocCase, context: number): SocPrediction {
  * binds it, arithmetic or memory, takes all its time.
  * @throws InputError for more than one request at once: graphs and cuts are made for one
  */
-export function createSocPredictor(
+export function createChipPredictor(
   cluster: Cluster,
   model: Model,
   workload: Workload,
@@ -66,9 +66,9 @@ export function createSocPredictor(
     throw new InputError('workload.batch', `is ${workload.batch}; a plan for GPU and NPU decodes one request: use 1`);
   }
   return (plan) => {
-    const soc = socCase(plan, cluster, model);
-    const { device } = soc;
-    const { steps, waits } = phaseCost({ ...soc, phase: 'decode', context: workload.context });
+    const chip = chipCase(plan, cluster, model);
+    const { device } = chip;
+    const { steps, waits } = phaseCost({ ...chip, phase: 'decode', context: workload.context });
     const stages = steps.map((step): StageBreakdown => {
       const layers = step.afterLayers ? 0 : step.times;
       return {
@@ -120,7 +120,7 @@ export function chipFixedBytes(model: Model, workload: Workload, runtime: Runtim
 }
 
 /** Seconds of all executions of a step, by cause. */
-function causes(step: StepCost, device: SocDevice): Seconds {
+function causes(step: StepCost, device: ChipDevice): Seconds {
   const { times, ends, sync, copy } = step;
   const work = Math.max(ends.first, ends.second);
   return { ...noSeconds(), [stepBound(step, device)]: times * work, overhead: times * sync, deviceCopy: times * copy };

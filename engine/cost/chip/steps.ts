@@ -4,14 +4,14 @@ import { attentionFlops } from '../layer-seconds.ts';
 import type { KernelWork } from './gpu.ts';
 
 /** A step of a layer or of the output: an operator, which may be cut, or a kernel, which runs on the GPU alone. */
-export type SocStep =
+export type ChipStep =
   | { readonly kind: 'operator'; readonly operator: Operator }
   | { readonly kind: 'kernel'; readonly name: string; readonly work: KernelWork };
 
-export interface SocSteps {
-  readonly layer: readonly SocStep[];
+export interface ChipSteps {
+  readonly layer: readonly ChipStep[];
   /** After the last layer: norm and output layer, of one token. */
-  readonly output: readonly SocStep[];
+  readonly output: readonly ChipStep[];
 }
 
 /** Activations are FP16 (HeteroLLM 5.1). */
@@ -23,16 +23,16 @@ const VALUE_BYTES = 2;
  * memory once. Token i of a prompt meets the i before it: half of the square in all.
  * @param context tokens in the KV cache, for a single token; the prompt itself where there are more
  */
-export function socSteps(model: Model, tokens: number, context: number): SocSteps {
+export function chipSteps(model: Model, tokens: number, context: number): ChipSteps {
   const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model;
   const operators = modelOperators(model);
   const met = tokens > 1 ? tokens / 2 : context;
   const queryWidth = heads * headSize;
-  const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): SocStep => {
+  const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): ChipStep => {
     const { flops = 0, bytes = 0 } = more;
     return { kind: 'kernel', name, work: { flops, bytes: VALUE_BYTES * values + bytes } };
   };
-  const operator = (name: keyof typeof operators): SocStep => ({ kind: 'operator', operator: operators[name] });
+  const operator = (name: keyof typeof operators): ChipStep => ({ kind: 'operator', operator: operators[name] });
   const attention: KernelWork = {
     flops: attentionFlops(model, { batch: tokens, context: met, promptTokens: tokens, outputTokens: 1 }),
     bytes: kvBytesPerToken(model) * (tokens > 1 ? tokens : context),

@@ -7,7 +7,7 @@ import {
 } from '../../cost/chip/operator.ts';
 import type { PartTimes } from '../../cost/chip/part-times.ts';
 import { handOverSeconds } from '../../cost/chip/synchronisation.ts';
-import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
+import { type ChipDevice, graphLengths } from '../../hardware/chip.ts';
 import type { Operator } from '../../model/operators.ts';
 import {
   type CutKind,
@@ -23,7 +23,7 @@ export const ROW_ALIGNMENT = 256;
 
 /** An operator to be cut. */
 export interface CuttingProblem {
-  readonly device: SocDevice;
+  readonly device: ChipDevice;
   readonly operator: Operator;
   readonly tokens: number;
   readonly synchronisation: Synchronisation;

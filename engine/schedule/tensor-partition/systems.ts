@@ -1,4 +1,4 @@
-import { graphLengths, type SocDevice } from '../../hardware/soc.ts';
+import { type ChipDevice, graphLengths } from '../../hardware/chip.ts';
 import type { CutKind, TensorPartition } from '../../plan/tensor-partition.ts';
 import { paddedGraphs, pipedGraphs } from './graph-lists.ts';
 import { publishedLengths } from './published-lengths.ts';
@@ -8,18 +8,18 @@ import { publishedLengths } from './published-lengths.ts';
  */
 interface PrefillRule {
   readonly kinds?: readonly CutKind[];
-  readonly lists?: (tokens: number, device: SocDevice) => number[][];
+  readonly lists?: (tokens: number, device: ChipDevice) => number[][];
   readonly graphs?: TensorPartition['graphs'];
 }
 
-export interface SocSystem {
+export interface ChipSystem {
   readonly description: string;
   readonly prefill: PrefillRule;
   /** Kinds of cuts in decoding; all unless given. */
   readonly decode?: readonly CutKind[];
 }
 
-export const SOC_SYSTEM_NAMES = [
+export const CHIP_SYSTEM_NAMES = [
   'hetero-tensor',
   'hetero-layer',
   'sequence-cutting',
@@ -30,17 +30,17 @@ export const SOC_SYSTEM_NAMES = [
   'gpu-only',
   'npu-only',
 ] as const;
-export type SocSystemName = (typeof SOC_SYSTEM_NAMES)[number];
+export type ChipSystemName = (typeof CHIP_SYSTEM_NAMES)[number];
 
 /** Tokens of a chunk: the paper gives MLLM-NPU's half of its best rate at this length (HeteroLLM 5.2.2). */
 const CHUNK = 256;
 
 const WHOLE: readonly CutKind[] = ['gpu', 'npu'];
-const lengthsOf = ({ soc }: SocDevice): number[] => graphLengths(soc.npu);
-const piped = (tokens: number, device: SocDevice): number[][] => [pipedGraphs(tokens, lengthsOf(device))];
+const lengthsOf = ({ soc }: ChipDevice): number[] => graphLengths(soc.npu);
+const piped = (tokens: number, device: ChipDevice): number[][] => [pipedGraphs(tokens, lengthsOf(device))];
 
 /** HeteroLLM and what it is compared with (5.2.2). The NPU-only ones decode as Hetero-layer does. */
-export const SOC_SYSTEMS: Readonly<Record<SocSystemName, SocSystem>> = {
+export const CHIP_SYSTEMS: Readonly<Record<ChipSystemName, ChipSystem>> = {
   'hetero-tensor': { description: 'every operator cut between GPU and NPU in the fastest way', prefill: {} },
   'hetero-layer': {
     description: 'every operator whole, on the GPU or on the NPU',

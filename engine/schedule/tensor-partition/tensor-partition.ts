@@ -1,8 +1,8 @@
 import type { PartTimes } from '../../cost/chip/part-times.ts';
-import { phaseCost, type SocPhase } from '../../cost/chip/phase.ts';
+import { type ChipPhase, phaseCost } from '../../cost/chip/phase.ts';
+import { type ChipDevice, chipDevice } from '../../hardware/chip.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device } from '../../hardware/device.ts';
-import { type SocDevice, socDevice } from '../../hardware/soc.ts';
 import { InputError } from '../../input/input-error.ts';
 import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '../../model/operators.ts';
 import { createPlan } from '../../plan/create-plan.ts';
@@ -17,11 +17,11 @@ import {
 import { MOST_PROMPT_TOKENS } from '../../plan/validate-partition.ts';
 import { type NoPlan, noPlan, type SchedulingProblem } from '../scheduler.ts';
 import { bestCut, type CutSearch } from './best-cut.ts';
-import { SOC_SYSTEMS, type SocSystemName } from './systems.ts';
+import { CHIP_SYSTEMS, type ChipSystemName } from './systems.ts';
 
 export interface TensorPartitionOptions {
   /** `hetero-tensor` unless given. */
-  readonly system?: SocSystemName;
+  readonly system?: ChipSystemName;
   /** The synchronisation that the solver plans for, and the plan runs with; `fast` unless given. */
   readonly synchronisation?: Synchronisation;
   /** The chip; the head unless named. */
@@ -61,9 +61,9 @@ export function tensorPartition(
       `${promptTokens} is more than ${MOST_PROMPT_TOKENS}, the most that is cut`,
     );
   }
-  let device: SocDevice;
+  let device: ChipDevice;
   try {
-    device = socDevice(found);
+    device = chipDevice(found);
   } catch (error) {
     if (error instanceof InputError) return noPlan('needs-npu', error.message);
     throw error;
@@ -72,7 +72,7 @@ export function tensorPartition(
     const message = `operators are cut for one request at a time, not for ${workload.batch}; use a batch of 1, or another scheduler`;
     return noPlan('one-request-only', message);
   }
-  const { prefill, decode } = SOC_SYSTEMS[system];
+  const { prefill, decode } = CHIP_SYSTEMS[system];
   const operators = modelOperators(model);
   const search = (phase: OperatorDecision['phase'], operator: OperatorName): OperatorDecision => {
     const tokens = phase === 'prefill' ? promptTokens : 1;
@@ -101,7 +101,7 @@ export function tensorPartition(
 }
 
 /** The partition, or the same with a whole phase on the GPU if that is faster. */
-function fasterOf(phase: SocPhase): TensorPartition {
+function fasterOf(phase: ChipPhase): TensorPartition {
   const { partition } = phase;
   const names = Object.keys(partition[phase.phase]);
   const onGpu = { ...partition, [phase.phase]: Object.fromEntries(names.map((name) => [name, GPU_ONLY])) };

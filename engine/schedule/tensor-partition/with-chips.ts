@@ -3,12 +3,12 @@ import { createPlan } from '../../plan/create-plan.ts';
 import type { Plan, Stage } from '../../plan/plan.ts';
 import type { Synchronisation, TensorPartition } from '../../plan/tensor-partition.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
-import type { SocSystemName } from './systems.ts';
+import type { ChipSystemName } from './systems.ts';
 import { tensorPartition } from './tensor-partition.ts';
 
 export interface WithChipsOptions {
   /** How chips cut operators: `hetero-tensor` unless given. */
-  readonly system?: SocSystemName;
+  readonly system?: ChipSystemName;
   /** `fast` unless given. */
   readonly synchronisation?: Synchronisation;
 }

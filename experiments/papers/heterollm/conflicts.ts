@@ -1,6 +1,6 @@
+import { chipDevice } from '../../../engine/hardware/chip.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
-import { socDevice } from '../../../engine/hardware/soc.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Conflict } from '../comparison.ts';
 import { relativeErrorText } from '../text.ts';
@@ -20,7 +20,7 @@ export function heterollmConflicts(
 ): Conflict[] {
   const q = quantitiesOf(runs, 'predicted', engines);
   const headline = quantitiesOf(createRuns(withHeadlineNpu(cluster), modelOf), 'predicted', engines);
-  const { soc } = socDevice(cluster.devices[0] as Device);
+  const { soc } = chipDevice(cluster.devices[0] as Device);
   const rate = (model: string): string => `${(256 / q.prefill(model, 256)).toFixed(0)} tok/s`;
   const gain = q.prefill(EIGHT, 256, 'gpu-only') / q.prefill(EIGHT, 256);
   const energy = q.joules(EIGHT, 256) / q.joules(EIGHT, 256, 'hetero-layer') - 1;

@@ -1,13 +1,13 @@
-import { predictSoc, socCase } from '../../../engine/cost/chip/predict-chip.ts';
+import { chipCase, predictChip } from '../../../engine/cost/chip/predict-chip.ts';
 import { energyOf } from '../../../engine/cost/energy.ts';
+import { chipDevice } from '../../../engine/hardware/chip.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
-import { socDevice } from '../../../engine/hardware/soc.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Synchronisation } from '../../../engine/plan/tensor-partition.ts';
-import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
+import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { processorStates } from '../../../engine/trace/metrics.ts';
 import { simulate } from '../../../simulator/simulate.ts';
@@ -19,7 +19,7 @@ const DECODED = 2;
 export const DECODING_PROMPT = 256;
 
 /** What a prompt and a decoded token take, by one of the answers. */
-export interface SocRun {
+export interface ChipRun {
   readonly prefillSeconds: number;
   readonly prefillJoules: number;
   readonly tokenSeconds: number;
@@ -30,16 +30,16 @@ export interface SocRun {
 export interface RunRequest {
   readonly model: string;
   readonly tokens: number;
-  readonly system: SocSystemName;
+  readonly system: ChipSystemName;
   /** How the plan is run, which is always made for fast synchronisation; `fast` unless given. */
   readonly synchronisation?: Synchronisation;
 }
 
-export type Runs = (request: RunRequest, answer: Answer) => SocRun;
+export type Runs = (request: RunRequest, answer: Answer) => ChipRun;
 
 /** Predicts or simulates each request once, and remembers it. */
 export function createRuns(cluster: Cluster, modelOf: (name: string) => Model): Runs {
-  const known = new Map<string, SocRun>();
+  const known = new Map<string, ChipRun>();
   return (request, answer) => {
     const key = JSON.stringify([request, answer]);
     const found = known.get(key) ?? run(cluster, modelOf(request.model), request, answer);
@@ -48,13 +48,13 @@ export function createRuns(cluster: Cluster, modelOf: (name: string) => Model): 
   };
 }
 
-function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer): SocRun {
+function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer): ChipRun {
   const { tokens, system, synchronisation = 'fast' } = request;
   const workload = createWorkload({ promptTokens: tokens, outputTokens: DECODED, context: DECODING_PROMPT });
   const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
   if (scheduled.plan === undefined) throw new RangeError('message' in scheduled ? scheduled.message : system);
   const plan = withSynchronisation(scheduled.plan, synchronisation);
-  const { prefill, decode } = predictSoc(socCase(plan, cluster, model), DECODING_PROMPT);
+  const { prefill, decode } = predictChip(chipCase(plan, cluster, model), DECODING_PROMPT);
   if (answer === 'predicted') {
     const { seconds, joules, graphs } = prefill;
     return { prefillSeconds: seconds, prefillJoules: joules, tokenSeconds: decode.seconds, graphSeconds: graphs };
@@ -66,7 +66,7 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
   if (device === undefined) throw new RangeError(`${cluster.name} has no device`);
   return {
     prefillSeconds: first.end - first.start,
-    prefillJoules: energyOf(processorStates(trace, device.name, first), socDevice(device).soc.power),
+    prefillJoules: energyOf(processorStates(trace, device.name, first), chipDevice(device).soc.power),
     tokenSeconds: others.reduce((sum, { start, end }) => sum + end - start, 0) / others.length,
     graphSeconds: prefill.graphs,
   };
@@ -83,7 +83,7 @@ export const HEADLINE_FLOPS = 10e12;
 
 /** The phone with an NPU as fast as §1 says; tiles load faster by the same factor, so that Fig. 5 still holds. */
 export function withHeadlineNpu(cluster: Cluster): Cluster {
-  const device = socDevice(cluster.devices[0] as Device);
+  const device = chipDevice(cluster.devices[0] as Device);
   const { npu, soc } = device;
   const factor = HEADLINE_FLOPS / npu.flops.F16;
   const array = { ...soc.npu, tileLoad: soc.npu.tileLoad / factor };

@@ -1,16 +1,16 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
-import type { SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
+import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { type Answer, cellAt } from '../comparison.ts';
 import type { Runs } from './machine.ts';
 
 /** What figures are made of: results of runs by one answer, in SI. */
 export interface Quantities {
   /** Seconds of a prompt. */
-  prefill(model: string, tokens: number, system?: SocSystemName, naive?: boolean): number;
+  prefill(model: string, tokens: number, system?: ChipSystemName, naive?: boolean): number;
   /** Seconds of a token after a prompt of 256 tokens. */
-  decode(model: string, system?: SocSystemName, naive?: boolean): number;
+  decode(model: string, system?: ChipSystemName, naive?: boolean): number;
   /** Joules of a prompt. */
-  joules(model: string, tokens: number, system?: SocSystemName): number;
+  joules(model: string, tokens: number, system?: ChipSystemName): number;
   /** Seconds of generating graphs. */
   graphs(model: string, tokens: number): number;
   /** Seconds of a prompt, and of a token, on another engine: rates of the GPU or CPU fitted to Llama-8B. */

@@ -1,14 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chipSeconds } from '../../../engine/cost/chip/layer.ts';
-import { predictSoc } from '../../../engine/cost/chip/predict-chip.ts';
+import { predictChip } from '../../../engine/cost/chip/predict-chip.ts';
 import { totalLayerSeconds } from '../../../engine/cost/layer-seconds.ts';
 import { createRingCosts } from '../../../engine/cost/ring-costs.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { GPU_ONLY, type OperatorCut, type TensorPartition } from '../../../engine/plan/tensor-partition.ts';
 import { near } from '../../support/near.ts';
+import { TOY_CHIP_MODEL, TOY_SOC, toyChip } from '../../support/toy-chip.ts';
 import { TOY_RUNTIME, toyCluster, toyDevice } from '../../support/toy-cluster.ts';
-import { TOY_CHIP_MODEL, TOY_SOC, toyChip } from '../../support/toy-soc.ts';
 
 const WORKLOAD = createWorkload({ promptTokens: 4, context: 20 });
 
@@ -51,7 +51,7 @@ test('a layer of a chip is a layer of a chip that has all of them', () => {
     const npu = (length: number): OperatorCut => ({ npuRows: 4, npuLengths: [length] });
     const cut = partition({ synchronisation }, npu(4), npu(1));
     const parts = { device: toyChip(), model: TOY_CHIP_MODEL, partition: cut };
-    const whole = predictSoc(parts, WORKLOAD.context);
+    const whole = predictChip(parts, WORKLOAD.context);
     for (const phase of ['prefill', 'decode'] as const) {
       const { layer, output } = chipSeconds({ ...parts, phase }, WORKLOAD);
       near(TOY_CHIP_MODEL.layers * totalLayerSeconds(layer) + totalLayerSeconds(output), whole[phase].seconds);

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCluster } from '../../../datasets/load.ts';
 import { graphSeconds, npuProductSeconds } from '../../../engine/cost/chip/npu.ts';
-import { socDevice } from '../../../engine/hardware/soc.ts';
+import { chipDevice } from '../../../engine/hardware/chip.ts';
 import { near } from '../../support/near.ts';
 
 /** A row passes through a tile in 1 s, a tile is loaded in 10 s. */
@@ -48,7 +48,7 @@ test('padding is all that differs from one size to the next within a step', () =
 });
 
 test('8 Gen 3: [14336, 4096] × [4096, 64] is 6 times as fast as its reverse (HeteroLLM Fig. 5)', () => {
-  const { npu, soc } = socDevice(loadCluster('hetero-8gen3').devices[0]!);
+  const { npu, soc } = chipDevice(loadCluster('hetero-8gen3').devices[0]!);
   const speed = { flops: npu.flops.F16, array: soc.npu };
   near(seconds(64, 4096, 14336, speed) / seconds(14336, 4096, 64, speed), 6, 0.01);
 });
@@ -59,7 +59,7 @@ test('graphs: a base, and a time that grows with the padded tensor; 408 ms at 13
     [1, 32, 33].map((tokens) => graphSeconds({ rows: 64, columns: 20 }, tokens, array)),
     [3, 3, 5],
   );
-  const { soc } = socDevice(loadCluster('hetero-8gen3').devices[0]!);
+  const { soc } = chipDevice(loadCluster('hetero-8gen3').devices[0]!);
   const shapes = [
     { rows: 6144, columns: 4096 },
     { rows: 4096, columns: 4096 },

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue, loadCluster } from '../../../datasets/load.ts';
-import { predictSoc, type SocCase, socCase } from '../../../engine/cost/chip/predict-chip.ts';
+import { type ChipCase, chipCase, predictChip } from '../../../engine/cost/chip/predict-chip.ts';
 import { energyOf, statesOf, totalStateSeconds } from '../../../engine/cost/energy.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
@@ -9,22 +9,22 @@ import { InputError } from '../../../engine/input/input-error.ts';
 import { createW4a16Model } from '../../../engine/model/w4a16.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { SOC_SYSTEM_NAMES, type SocSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
+import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { near } from '../../support/near.ts';
+import { TOY_CHIP_MODEL, toyChip } from '../../support/toy-chip.ts';
 import { toyCluster, toyDevice } from '../../support/toy-cluster.ts';
-import { TOY_CHIP_MODEL, toyChip } from '../../support/toy-soc.ts';
 
 const PHONE = loadCluster('hetero-8gen3');
 const catalogue = loadCatalogue();
 
-function planned(name: string, promptTokens: number, system: SocSystemName = 'hetero-tensor') {
+function planned(name: string, promptTokens: number, system: ChipSystemName = 'hetero-tensor') {
   const shape = catalogue.find((model) => model.shape.name === name)?.shape;
   if (shape === undefined) throw new RangeError(name);
   const model = createW4a16Model(shape);
   const workload = createWorkload({ promptTokens, context: 256 });
   const plan = tensorPartition({ belief: PHONE, model, workload }, { system }).plan as Plan;
-  return { plan, model, workload, prediction: predictSoc(socCase(plan, PHONE, model) as SocCase, 256) };
+  return { plan, model, workload, prediction: predictChip(chipCase(plan, PHONE, model) as ChipCase, 256) };
 }
 
 test('W4A16: four bits a value and a scale a row: the matrices that a token of the 8B needs', () => {
@@ -48,7 +48,7 @@ test('prefill within 6 % of what is published, the NPU’s rate fitted to the 8B
 });
 
 test('held out: 525 tokens against Online-prepare, Padding and Pipe, within 25 % (5.2.2)', () => {
-  const seconds = (system?: SocSystemName): number => planned('Llama-3-8B', 525, system).prediction.prefill.seconds;
+  const seconds = (system?: ChipSystemName): number => planned('Llama-3-8B', 525, system).prediction.prefill.seconds;
   const own = seconds();
   near(seconds('online-prepare') / own / 2.24, 1, 0.25);
   near(seconds('padding') / own / 2.21, 1, 0.25);
@@ -57,7 +57,7 @@ test('held out: 525 tokens against Online-prepare, Padding and Pipe, within 25 %
 
 test('no system beats Hetero-tensor', () => {
   const own = planned('Llama-3-8B', 300).prediction;
-  for (const system of SOC_SYSTEM_NAMES) {
+  for (const system of CHIP_SYSTEM_NAMES) {
     const { prefill, decode } = planned('Llama-3-8B', 300, system).prediction;
     assert.ok(prefill.seconds >= own.prefill.seconds, system);
     assert.ok(decode.seconds >= own.decode.seconds, system);
@@ -67,7 +67,7 @@ test('no system beats Hetero-tensor', () => {
 test('states add up to the time of a phase; watts times seconds are joules', () => {
   assert.equal(statesOf({ first: 5, second: 3 }), { idle: 0, gpu: 2, npu: 0, both: 3 });
   assert.is(energyOf({ idle: 1, gpu: 2, npu: 3, both: 4 }, { idle: 1, gpu: 10, npu: 5, both: 12 }), 84);
-  for (const system of SOC_SYSTEM_NAMES) {
+  for (const system of CHIP_SYSTEM_NAMES) {
     const { prefill, decode } = planned('Llama-3.2-3B', 135, system).prediction;
     for (const { states, seconds } of [prefill, decode]) near(totalStateSeconds(states), seconds, 1e-12);
   }

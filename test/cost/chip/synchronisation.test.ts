@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { gpuTask, queuedSeconds } from '../../../engine/cost/chip/gpu.ts';
 import { handOverSeconds, waitForFlag } from '../../../engine/cost/chip/synchronisation.ts';
-import { TOY_SOC } from '../../support/toy-soc.ts';
+import { TOY_SOC } from '../../support/toy-chip.ts';
 
 const TIMES = { copy: 400, sleep: 90, poll: 4, notify: 10 };
 const soc = { ...TOY_SOC, synchronisation: TIMES, gpu: { queued: 15, drained: 75 } };

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { operatorCost, operatorParts } from '../../../engine/cost/chip/operator.ts';
-import { graphLengths } from '../../../engine/hardware/soc.ts';
+import { graphLengths } from '../../../engine/hardware/chip.ts';
 import type { Operator } from '../../../engine/model/operators.ts';
 import { GPU_ONLY, type Synchronisation } from '../../../engine/plan/tensor-partition.ts';
 import { bestCut, type CuttingProblem } from '../../../engine/schedule/tensor-partition/best-cut.ts';
 import { graphLists } from '../../../engine/schedule/tensor-partition/graph-lists.ts';
 import { near } from '../../support/near.ts';
-import { TOY_SOC, toyChip } from '../../support/toy-soc.ts';
+import { TOY_SOC, toyChip } from '../../support/toy-chip.ts';
 
 /** Every list of graphs up to a padding of one longest graph, in any order. */
 function* allLists(tokens: number, lengths: readonly number[], before: readonly number[] = []): Generator<number[]> {

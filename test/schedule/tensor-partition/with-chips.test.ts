@@ -16,8 +16,8 @@ import { SCHEDULERS } from '../../../engine/schedule/registry.ts';
 import { bestPartitions, withChips, withPartitions } from '../../../engine/schedule/tensor-partition/with-chips.ts';
 import { chipRing, SIX_LAYERS } from '../../support/chip-ring.ts';
 import { near } from '../../support/near.ts';
+import { toyChip } from '../../support/toy-chip.ts';
 import { TOY_RUNTIME, toyCluster, toyDevice, toyGpu } from '../../support/toy-cluster.ts';
-import { toyChip } from '../../support/toy-soc.ts';
 
 const workload = createWorkload({ promptTokens: 16, context: 20 });
 /** Each chip's GPU has room for two layers with 20 tokens of KV cache, 16 bytes each, and its buffers. */

@@ -1,11 +1,11 @@
+import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import type { Soc } from '../../engine/hardware/device.ts';
-import type { SocDevice } from '../../engine/hardware/soc.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { toyDevice } from './toy-cluster.ts';
 
 const level = (rate: number) =>
-  Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as SocDevice['npu']['flops'];
+  Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as ChipDevice['npu']['flops'];
 
 /** Graphs of 4, 8 and 16 tokens; hand-overs in whole seconds, without granularity. */
 export const TOY_SOC: Soc = {
@@ -17,7 +17,7 @@ export const TOY_SOC: Soc = {
 };
 
 /** A chip for mental arithmetic: GPU 64 FLOP/s and 100 B/s, NPU 128 FLOP/s (a row through a tile in 1/4 s) and 100 B/s. */
-export function toyChip(soc: Partial<Soc> = {}, rates: { gpuFlops?: number; npuFlops?: number } = {}): SocDevice {
+export function toyChip(soc: Partial<Soc> = {}, rates: { gpuFlops?: number; npuFlops?: number } = {}): ChipDevice {
   const { gpuFlops = 64, npuFlops = 128 } = rates;
   const gpu = {
     api: 'opencl' as const,

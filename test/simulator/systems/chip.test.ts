@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue, loadCluster } from '../../../datasets/load.ts';
-import { predictSoc, socCase } from '../../../engine/cost/chip/predict-chip.ts';
+import { chipCase, predictChip } from '../../../engine/cost/chip/predict-chip.ts';
 import { concurrently, type Task } from '../../../engine/cost/chip/shared-memory.ts';
 import { LAYER_OPERATORS, OPERATORS, operatorShapes } from '../../../engine/model/operators.ts';
 import { createW4a16Model } from '../../../engine/model/w4a16.ts';
@@ -17,8 +17,8 @@ import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createSharedMemory } from '../../../simulator/hardware/shared-memory.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { near, relativelyNear } from '../../support/near.ts';
+import { TOY_CHIP_MODEL, TOY_SOC, toyChip } from '../../support/toy-chip.ts';
 import { TOY_RUNTIME, toyCluster } from '../../support/toy-cluster.ts';
-import { TOY_CHIP_MODEL, TOY_SOC, toyChip } from '../../support/toy-soc.ts';
 
 const task: fc.Arbitrary<Task> = fc.record({
   seconds: fc.double({ min: 0.1, max: 10, noNaN: true }),
@@ -106,7 +106,7 @@ test('where submitting and polling take no time, the simulation equals the predi
       const cluster = toyCluster([toyChip()]);
       const plan = chipPlan(partition);
       const workload = createWorkload({ promptTokens: partition.promptTokens, outputTokens: 2, context: 20 });
-      const predicted = predictSoc(socCase(plan, cluster, TOY_CHIP_MODEL), 20);
+      const predicted = predictChip(chipCase(plan, cluster, TOY_CHIP_MODEL), 20);
       const { trace } = simulate({
         cluster,
         model: TOY_CHIP_MODEL,
@@ -147,8 +147,8 @@ test('a chip that sleeps and polls is late by less than a poll, and by more wher
       noise,
       runtime: TOY_RUNTIME,
     });
-    const predicted = predictSoc(
-      socCase(plan, toyCluster([toyChip({ synchronisation: { ...times, sleep: 0, poll: 0 } })]), TOY_CHIP_MODEL),
+    const predicted = predictChip(
+      chipCase(plan, toyCluster([toyChip({ synchronisation: { ...times, sleep: 0, poll: 0 } })]), TOY_CHIP_MODEL),
       20,
     );
     return (metrics(result.trace).tokenSeconds as number) - predicted.decode.seconds;
@@ -177,7 +177,7 @@ test('Llama-8B on the phone: submissions that the prediction counts are hidden; 
     });
     return 1 / (metrics(run.trace).tokenSeconds as number);
   };
-  const predicted = 1 / predictSoc(socCase(plan, cluster, model), 256).decode.seconds;
+  const predicted = 1 / predictChip(chipCase(plan, cluster, model), 256).decode.seconds;
   assert.ok(rate('fast') > predicted);
   assert.ok(rate('fast') < 1.03 * predicted);
   near(rate('fast') / rate('naive') / 4.01, 1, 0.03);

@@ -19,7 +19,7 @@ function model(name: string): Model {
 }
 
 /** HeteroLLM's solver per model and length, the slowest of both kinds; a token of the 8B on the simulated chip. */
-export function benchSoc(): Result[] {
+export function benchChip(): Result[] {
   const cluster = loadCluster('hetero-8gen3');
   const models = ['Llama-3-8B', 'InternLM2-1.8B'].map(model);
   const solve = (given: Model, promptTokens: number): Plan =>

@@ -2,14 +2,14 @@ import { InputError } from '../input/input-error.ts';
 import type { Device, Npu, NpuArray, Soc, UnifiedGpu } from './device.ts';
 
 /** A device whose GPU and NPU can share an operator. */
-export interface SocDevice extends Device {
+export interface ChipDevice extends Device {
   readonly gpu: UnifiedGpu;
   readonly npu: Npu;
   readonly soc: Soc;
 }
 
 /** The device, if GPU and NPU can share operators. @throws InputError that says what it lacks, or which bandwidths disagree */
-export function socDevice(device: Device): SocDevice {
+export function chipDevice(device: Device): ChipDevice {
   const { name, gpu, npu, soc } = device;
   const lacks = (what: string): never => {
     throw new InputError(`device "${name}"`, `has no ${what}; tensors are shared by a chip's GPU and NPU`);

@@ -1,0 +1,138 @@
+import { gpuTask } from '../../engine/cost/chip/gpu.ts';
+import { type OperatorParts, operatorParts } from '../../engine/cost/chip/operator.ts';
+import { cutOf, tokensOf } from '../../engine/cost/chip/phase.ts';
+import type { ChipCase } from '../../engine/cost/chip/predict-chip.ts';
+import { NO_TASK, type Task } from '../../engine/cost/chip/shared-memory.ts';
+import { type ChipStep, chipSteps } from '../../engine/cost/chip/steps.ts';
+import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/chip/synchronisation.ts';
+import type { Lane } from '../../engine/trace/trace.ts';
+import type { Steps } from '../event-loop/effect.ts';
+import { hold } from '../event-loop/hold.ts';
+import { createGpuQueue, type GpuQueue } from '../hardware/gpu-queue.ts';
+import { createNpu, type Npu } from '../hardware/npu.ts';
+import type { ChipParts } from '../hardware/shared-memory.ts';
+
+/** A chip, what it runs, and how that is cut. */
+export type SimulatedChip = ChipParts & ChipCase;
+
+/** A chip in a run. */
+export interface Chip {
+  readonly parts: SimulatedChip;
+  readonly gpu: GpuQueue;
+  readonly npu: Npu;
+  /** The synchronisation before the next kernel has paid for submitting it already. */
+  isSubmitted: boolean;
+}
+
+/** A step with its parts, each with the time that it takes alone. */
+export interface TimedStep extends OperatorParts {
+  readonly name: string;
+}
+
+/** The steps of every layer, and those after the last. */
+export interface TimedSteps {
+  readonly layer: readonly TimedStep[];
+  readonly output: readonly TimedStep[];
+}
+
+export function createChip(parts: SimulatedChip): Chip {
+  const { partition, device } = parts;
+  const isPrepared = (tokens: number): boolean => partition.graphs === 'prepared' || tokens === 1;
+  return { parts, gpu: createGpuQueue(parts), npu: createNpu(parts, device.soc.npu, isPrepared), isSubmitted: false };
+}
+
+/** What a chip does in a phase, cut as in its partition. @param context tokens in the KV cache while a token is decoded */
+export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context: number): TimedSteps {
+  const { model, partition, device } = chip;
+  const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
+  const rates = { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth };
+  const planned = (step: ChipStep): TimedStep => {
+    if (step.kind === 'kernel') return { name: step.name, gpu: gpuTask(step.work, rates), npu: NO_TASK };
+    const { operator } = step;
+    const { name } = operator;
+    const inPhase = { partition, phase };
+    const cut = { operator, cut: cutOf(inPhase, name), tokens: tokensOf(inPhase, name) };
+    return { name, ...operatorParts(cut, device) };
+  };
+  return { layer: layer.map(planned), output: output.map(planned) };
+}
+
+/**
+ * Runs steps one after the other (HeteroLLM 4): the CPU is the control plane, which submits kernel after kernel to the
+ * GPU's queue and, if the NPU has a part of an operator, waits for its input, notifies the NPU, and continues when the NPU
+ * is done. GPU and NPU share the memory. The steps end when everything is submitted; the caller may have to drain the GPU's
+ * queue.
+ * @param prefix of the names in the trace
+ */
+export function* runSteps(chip: Chip, steps: readonly TimedStep[], prefix: string): Steps {
+  const synchronise = chip.parts.partition.synchronisation === 'fast' ? synchroniseFast : synchroniseNaively;
+  for (const step of steps) {
+    const name = prefix + step.name;
+    if (step.npu.seconds === 0) yield* submit(chip, name, step.gpu);
+    else yield* synchronise(chip, name, step);
+  }
+}
+
+function* submit(chip: Chip, name: string, task: Task): Steps {
+  if (!chip.isSubmitted) yield hold(chip.parts.device.soc.gpu.queued);
+  chip.isSubmitted = false;
+  chip.gpu.submit(name, task);
+}
+
+/**
+ * Runs an operator on GPU and NPU with fast synchronisation (HeteroLLM 4.2): the thread sleeps for as long as it expects
+ * the GPU's kernels to take, in whole granules, then polls the flag beside the operator's input, and notifies the NPU. Once
+ * the NPU is done it continues: if the GPU ended before, its queue is empty and the next kernel starts late; otherwise the
+ * next kernel is queued in time.
+ */
+function* synchroniseFast(chip: Chip, name: string, { gpu, npu }: OperatorParts): Steps {
+  const { simulation, device } = chip.parts;
+  const { synchronisation } = device.soc;
+  const predicted = Math.max(0, chip.gpu.expectedEnd - simulation.now);
+  const { sleep } = waitForFlag(predicted, predicted, synchronisation);
+  if (sleep > 0) yield hold(sleep);
+  const awake = simulation.now;
+  yield* chip.gpu.drain();
+  const { polling } = waitForFlag(0, simulation.now - awake, { ...synchronisation, sleep: 0 });
+  const left = awake + polling - simulation.now;
+  if (left > 0) yield hold(left);
+  record(chip, 'cpu', `polls for the input of ${name}`, awake);
+  yield* busy(chip, 'cpu', `notifies the NPU of ${name}`, synchronisation.notify);
+  if (gpu.seconds > 0) chip.gpu.submit(name, gpu);
+  yield* chip.npu.run(name, npu);
+  // A kernel that ends at this instant counts as ended.
+  yield hold(0);
+  if (!chip.gpu.isEmpty) return;
+  yield* busy(chip, 'cpu', `submits to the empty queue after ${name}`, device.soc.gpu.drained);
+  chip.isSubmitted = true;
+}
+
+/**
+ * Runs an operator on GPU and NPU with naive synchronisation (HeteroLLM 3.1): the queue is drained, each part's input is
+ * copied through the CPU's memory, and so are the results once both are done; then the queue is filled again.
+ */
+function* synchroniseNaively(chip: Chip, name: string, { gpu, npu }: OperatorParts): Steps {
+  const { synchronisation, gpu: queue } = chip.parts.device.soc;
+  const copies = (gpu.seconds > 0 ? 2 : 1) * (COPIES_PER_PART / 2) * synchronisation.copy;
+  yield* chip.gpu.drain();
+  yield* busy(chip, 'link', `copies the input of ${name}`, copies);
+  yield* busy(chip, 'cpu', `notifies the NPU of ${name}`, synchronisation.notify);
+  if (gpu.seconds > 0) chip.gpu.submit(name, gpu);
+  yield* chip.npu.run(name, npu);
+  yield* chip.gpu.drain();
+  yield* busy(chip, 'link', `copies the result of ${name}`, copies);
+  yield* busy(chip, 'cpu', `submits to the empty queue after ${name}`, queue.drained);
+  chip.isSubmitted = true;
+}
+
+function* busy(chip: Chip, lane: Lane, name: string, seconds: number): Steps {
+  const start = chip.parts.simulation.now;
+  yield hold(seconds);
+  record(chip, lane, name, start);
+}
+
+function record({ parts: { simulation, recorder, device } }: Chip, lane: Lane, name: string, start: number): void {
+  if (!recorder.wantsSpans) return;
+  const cause = lane === 'link' ? 'deviceCopy' : 'overhead';
+  recorder.span({ device: device.name, lane, cause, name, start, end: simulation.now, args: {} });
+}
