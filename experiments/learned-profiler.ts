@@ -10,7 +10,7 @@ import { runExperiment } from './report/experiment.ts';
 import { count, option, text } from './report/options.ts';
 
 const WIDTH = 150;
-/** A tree from more samples takes minutes, since ml-cart tries every split of every sample. */
+/** Learning a tree from more samples takes minutes, since ml-cart tries every split of every sample. */
 const MOST_SAMPLES = 2000;
 
 await runExperiment({

@@ -19,7 +19,7 @@ const CAUSE_COLOURS: Readonly<Record<Cause, string>> = {
   overhead: colour(7),
 };
 
-/** A scheduler for each published system: the first there is lends its colour. */
+/** The schedulers that represent each published system; the first one present gives it its colour. */
 const SYSTEM_SCHEDULERS = [
   'halda',
   'optimal',
@@ -32,7 +32,7 @@ const SYSTEM_SCHEDULERS = [
   'accelerate',
 ] as const;
 
-/** TPOT by model size, on a log axis: solid as predicted, dashed and hollow as published (prima.cpp Fig. 7). */
+/** TPOT by model size on a log axis: predictions solid, published values dashed and hollow (prima.cpp Fig. 7). */
 export function tpotChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
   const ours = schedulersOf(rows).map((scheduler): LineSeries => {
     const own = models.map((model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model));
@@ -112,7 +112,7 @@ export function layersChart(rows: readonly SweepRow[], models: readonly string[]
   });
 }
 
-/** Where a token's time goes under each scheduler, as shares of the TPOT that stands above the bar. */
+/** Where a token's time goes under each scheduler, as shares of the TPOT, which is written above the bar. */
 export function causesChart(rows: readonly SweepRow[]): Figure {
   const planned = rows.flatMap(({ scheduler, outcome }) =>
     outcome.status === 'planned' ? [{ scheduler, ...outcome.breakdown }] : [],

@@ -11,7 +11,7 @@ const WIDTH = 120;
 
 export const FIT_NOTE = '* a cell that constants may be fitted to, so it tests nothing';
 
-/** Runs by model and scheduler: the table of people and results.csv, SI units. */
+/** Runs by model and scheduler: the table for readers, and results.csv in SI units. */
 export function tableOf(rows: readonly SweepRow[]): Table<SweepRow> {
   return { columns: columnsOf(messagesOf(rows)), rows, groups: true, sparse: true };
 }
@@ -25,7 +25,7 @@ export function sweepText(rows: readonly SweepRow[]): string {
   return `${terminalTable(tableOf(rows), WIDTH)}${notes.map((line) => `${line}\n`).join('')}`;
 }
 
-/** Seconds that each scheduler took on this machine, as timing.csv has them. */
+/** Seconds that each scheduler took on this machine: timing.csv. */
 export const TIMING_COLUMNS: readonly Column<SweepRow>[] = [
   { key: 'cluster', value: ({ cluster }) => cluster },
   { key: 'model', value: ({ model }) => model.label },
@@ -152,7 +152,7 @@ function memoryText(row: SweepRow): string {
   return memory === undefined ? '' : `${gibibytes(memory.ramBytes)}+${gibibytes(memory.vramBytes)}`;
 }
 
-/** The published TPOT, or what the paper prints in its place. */
+/** The published TPOT, or what the paper prints instead of one (such as OOM). */
 function publishedText({ published }: SweepRow): string {
   if (published === undefined) return '';
   return published.seconds === undefined ? String(published.cell.value) : formatSeconds(published.seconds);

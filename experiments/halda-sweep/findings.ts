@@ -21,7 +21,7 @@ const SAME = 1.0005;
 /** A row with a plan that runs. */
 type Planned = SweepRow & { readonly outcome: Extract<SweepRow['outcome'], { status: 'planned' }> };
 
-/** What the rows of one cluster say, sentence by sentence; every number is computed from them. */
+/** The findings about one cluster, in sentences; every number is computed from them. */
 export function findings(rows: readonly SweepRow[]): string[] {
   const planned = rows.filter(isPlanned);
   const [first] = rows;
@@ -38,7 +38,7 @@ function tpot(row: Planned): number {
   return row.outcome.breakdown.tokenSeconds;
 }
 
-/** The fastest plan per model, and where its time goes at the slowest model. */
+/** The fastest plan per model, and where the time goes for the slowest model. */
 function fastestSentence(planned: readonly Planned[]): string {
   const best = models(planned).map((model) => fastest(planned.filter((row) => row.model.label === model)));
   const slowest = best.reduce((one, other) => (tpot(other) > tpot(one) ? other : one));

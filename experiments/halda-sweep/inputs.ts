@@ -11,7 +11,7 @@ export interface SweptCluster {
   readonly truth: Cluster;
   readonly belief: Cluster;
   readonly statements: readonly Statement[];
-  /** All devices of the file take part, so that published numbers can be compared with. */
+  /** All devices of the file take part, so published numbers are comparable. */
   readonly whole: boolean;
   readonly subsets: boolean;
 }
@@ -24,7 +24,7 @@ export interface SweepOptions {
   readonly models?: readonly string[] | undefined;
   readonly modelFile?: string | undefined;
   readonly devices?: readonly string[] | undefined;
-  /** Unless given: for clusters of at most SUBSETS_BY_DEFAULT devices. */
+  /** By default `true` for clusters of at most SUBSETS_BY_DEFAULT devices. */
   readonly subsets?: boolean | undefined;
   readonly plan?: string | undefined;
 }
@@ -79,7 +79,7 @@ function sweptCluster(name: string, { belief, devices, subsets }: SweepOptions):
   };
 }
 
-/** Schedulers may be wrong about devices, but not about which there are and which is the head. */
+/** Schedulers may be wrong about what devices can do, but not about which devices exist and which is the head. */
 function checkBelief(belief: Cluster, truth: Cluster): void {
   const names = truth.devices.map(({ name }) => name);
   const believed = belief.devices.map(({ name }) => name);

@@ -19,11 +19,11 @@ export interface SweepReport {
   /** In the order of the inputs' clusters. */
   readonly results: readonly ClusterResults[];
   readonly reclaim: ReclaimPolicy;
-  /** The cluster that the schedulers were shown, where it is another. */
+  /** The cluster that the schedulers saw, if it differs from the true one. */
   readonly belief: string | undefined;
 }
 
-/** The page of halda-sweep: three sections per cluster, then what all of it assumes. */
+/** The page of halda-sweep: three sections per cluster, then the assumptions common to all. */
 export function sweepPage(report: SweepReport): NonNullable<Results['page']> {
   const { clusters } = report.inputs;
   return {
@@ -114,7 +114,7 @@ function causes(rows: readonly SweepRow[], models: readonly string[]): ChartBloc
   ];
 }
 
-/** The published cells that plans are compared with, with what the papers get wrong or leave open about them. */
+/** The published cells with which plans are compared, and what the papers get wrong or leave open about them. */
 function comparison(rows: readonly SweepRow[]): Block[] {
   const cells = [...new Set(rows.flatMap(({ published }) => (published === undefined ? [] : [published.cell])))];
   if (cells.length === 0)
@@ -141,7 +141,7 @@ const CELL_COLUMNS: readonly Column<PublishedCell>[] = [
   { title: 'note', value: ({ note }) => note },
 ];
 
-/** What the sweep is about comes first where the reader chooses. */
+/** Variants in the order of a menu: the schedulers under study come first. */
 function favouriteFirst(schedulers: readonly string[]): string[] {
   const favourites = ['optimal', 'halda'].filter((name) => schedulers.includes(name));
   return [...favourites, ...schedulers.filter((name) => !favourites.includes(name))];
@@ -169,7 +169,7 @@ const ASSUMPTION_COLUMNS: readonly Column<Assumption>[] = [
   { title: 'source', value: ([, , source]) => source },
 ];
 
-/** What all of a sweep's numbers rest on, with the source of each. */
+/** The quantities on which all numbers of the sweep depend, with the source of each. */
 function assumptions({ inputs: { clusters, catalogue }, results, reclaim, belief }: SweepReport): Section {
   const { cpuBufferBytes, gpuBufferBytes, activationBytes } = DEFAULT_RUNTIME;
   const names = new Set(results.flatMap(({ rows }) => rows.map((row) => row.model.model.name)));

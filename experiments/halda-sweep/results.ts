@@ -14,12 +14,12 @@ export interface ClusterResults {
   readonly subsets: { readonly model: string; readonly rows: readonly SubsetRow[] } | undefined;
 }
 
-/** A file name for a plan or its trace, without the characters that file systems refuse. */
+/** A file name for a plan or its trace, without characters that file systems reject. */
 function fileName(row: Pick<SweepRow, 'cluster' | 'model' | 'scheduler'>): string {
   return [row.cluster, row.model.label, row.scheduler].map((part) => part.replace(/[^\w.-]+/g, '-')).join('__');
 }
 
-/** plans/….json by path: `--plan` accepts each of them. */
+/** The plans by path, plans/….json; `--plan` accepts each of them. */
 export function planFiles(rows: readonly SweepRow[]): Record<string, string> {
   return Object.fromEntries(
     rows.flatMap((row): [string, string][] => {
@@ -29,7 +29,7 @@ export function planFiles(rows: readonly SweepRow[]): Record<string, string> {
   );
 }
 
-/** traces/….json by path: every predicted token for ui.perfetto.dev. */
+/** The traces by path, traces/….json: every predicted token for ui.perfetto.dev. */
 export function traceFiles(rows: readonly SweepRow[]): Record<string, string> {
   return Object.fromEntries(
     rows.flatMap((row): [string, string][] => {
@@ -41,7 +41,7 @@ export function traceFiles(rows: readonly SweepRow[]): Record<string, string> {
 }
 
 /**
- * Everything that the sweep found, as results.json has it; planning times, which vary from run to run, are in
+ * All results of the sweep, as written to results.json; planning times, which vary from run to run, are in
  * timing.csv.
  */
 export function resultsData(settings: Readonly<Record<string, unknown>>, results: readonly ClusterResults[]) {

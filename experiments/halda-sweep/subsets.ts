@@ -2,7 +2,7 @@ import { withDevices } from '../../engine/hardware/cluster.ts';
 import { enumerate, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
 import { type Outcome, type SweepCase, type SweptModel, schedule } from './sweep.ts';
 
-/** The schedulers that choose among the devices they are offered: the one of the paper, and the exact one. */
+/** The schedulers that choose among the devices they are offered: the paper's and the exact one. */
 export const SUBSET_SCHEDULERS = ['optimal', 'halda'] as const;
 
 /** The results for one set of devices. */
@@ -22,7 +22,7 @@ export function subsetsWithHead(names: readonly string[]): string[][] {
   return subsets.sort((one, other) => one.length - other.length || compare(position(one), position(other)));
 }
 
-/** TPOT by set of devices (prima.cpp Fig. 8): each scheduler is offered the set, and may leave devices of it out. */
+/** TPOT by set of devices (prima.cpp Fig. 8): each scheduler is offered the set, and may leave out devices. */
 export function sweepSubsets(given: SweepCase, { model }: SweptModel, step: (label: string) => void): SubsetRow[] {
   return subsetsWithHead(given.belief.devices.map(({ name }) => name)).map((devices) => {
     step(`${given.truth.name}: ${devices.join(', ')}`);
@@ -49,7 +49,7 @@ const PUBLISHED_ADDITION = {
   claim: 'The paper has "roughly half" of the TPOT left when D5 joins D2 and D3 (App. A.7)',
 };
 
-/** What the subsets of one cluster say, sentence by sentence. */
+/** The findings about the subsets of one cluster, in sentences. */
 export function subsetFindings(rows: readonly SubsetRow[], cluster: string): string[] {
   const timed = rows.flatMap((row) => {
     const seconds = secondsOf(row.outcomes.optimal);

@@ -13,7 +13,7 @@ import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
 
-/** A model as it was asked for: the catalogue's mix, or another. */
+/** A requested model: in the catalogue's mix of formats, or in another. */
 export interface SweptModel {
   readonly label: string;
   readonly model: Model;
@@ -32,7 +32,7 @@ export interface SweepCase {
   readonly workload: Workload;
   readonly reclaim: ReclaimPolicy;
   readonly solver: IntegerSolver;
-  /** Empty where the cluster is not one that was published. */
+  /** Empty if nothing was published for the cluster. */
   readonly published: readonly PublishedCell[];
 }
 
@@ -61,7 +61,7 @@ export interface SweepRow {
 /** Devices beyond which one integer program over all of them takes minutes. */
 const MILP_DEVICES = 6;
 
-/** Runs every scheduler on every model and judges each plan on the true cluster; `step` hears of every run. */
+/** Runs every scheduler on every model and predicts each plan on the true cluster; `step` is called for every run. */
 export function sweepCluster(given: SweepCase, step: (label: string) => void = () => {}): SweepRow[] {
   const rows: SweepRow[] = [];
   for (const model of given.models) {
@@ -95,7 +95,7 @@ interface Timed {
 
 type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'solver'>;
 
-/** Plans with one scheduler on the belief, by the clock, and judges the plan on the truth. */
+/** Plans with one scheduler on the belief, timing it, and predicts the plan on the truth. */
 export function schedule(given: Setting, model: Model, name: SchedulerName): Timed {
   const { belief, workload, reclaim, solver } = given;
   if (name === 'milp' && belief.devices.length > MILP_DEVICES) {

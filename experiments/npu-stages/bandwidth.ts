@@ -6,7 +6,7 @@ import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-p
 import { coveredSeconds } from '../../engine/trace/intervals.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
-/** What a system's decoding moves, simulated (Fig. 6). */
+/** Simulated memory traffic of a system while it decodes (Fig. 6). */
 export interface BandwidthBar {
   readonly name: string;
   readonly system: ChipSystemName;
@@ -21,7 +21,7 @@ const BARS = [
   ['GPU and NPU', 'hetero-tensor'],
 ] as const;
 
-/** Fig. 6: bytes per second while a token is decoded after 256, by who decodes. */
+/** Fig. 6: bytes per second while a token is decoded after 256 tokens, by system. */
 export function bandwidthBars(cluster: Cluster, model: Model): BandwidthBar[] {
   const workload = createWorkload({ promptTokens: 256, outputTokens: 1, context: 256 });
   return BARS.map(([name, system]) => {

@@ -9,7 +9,7 @@ export interface Curve {
   readonly y: readonly number[];
 }
 
-/** A point that the paper states in words, beside what the model has there. */
+/** A point that the paper states in words, and the model's value there. */
 export interface StatedPoint {
   readonly figure: string;
   readonly what: string;
@@ -35,7 +35,7 @@ export function gpuCurve({ gpu }: ChipDevice): Curve {
   return { name: 'GPU, [n, n] × [n, n]', x, y: x.map((n) => rate(n) / 1e12) };
 }
 
-/** n at which the GPU's rate is level: arithmetic and traffic take the same time. */
+/** n from which the GPU's rate is constant: arithmetic and traffic take the same time. */
 export function gpuThreshold({ gpu }: ChipDevice): number {
   return (3 * FP16 * gpu.flops.F16) / (2 * gpu.bandwidth);
 }
@@ -48,7 +48,7 @@ function npuRate(device: ChipDevice, rows: number, inner: number, columns: numbe
   return flops / seconds;
 }
 
-/** Fig. 4: µs of an NPU for [n, 64] × [64, n]: a step every tile. */
+/** Fig. 4: µs of an NPU for [n, 64] × [64, n]: one step per tile. */
 export function stageCurve(device: ChipDevice): Curve {
   const x = sizes(1, 200, 1);
   const speed = { flops: device.npu.flops.F16, array: device.soc.npu };

@@ -25,24 +25,24 @@ export interface Machine {
   readonly model: Model;
 }
 
-/** What a backend makes of a model when it is loaded, and whether a context fits then. */
+/** A model as a backend loads it, and whether a context fits beside it. */
 export interface Loaded {
-  /** Undefined: it can't be loaded. */
+  /** `undefined` if the model can't be loaded. */
   readonly plan: Plan | undefined;
-  /** Paged, where the backend pages. */
+  /** The plan with a paged KV cache, for backends that page. */
   readonly paging: KvPaging | undefined;
   /**
-   * What isn't on a GPU is mapped, and read again for every token where RAM lacks; else it stays in RAM, or nothing
-   * fits.
+   * Weights outside the GPU are mapped, and read again for every token if RAM is too small. For other backends they must
+   * fit in RAM.
    */
   readonly readsAgain: boolean;
-  /** What lacks for so many tokens; undefined where they fit. */
+  /** The memory that is too small for this many tokens; `undefined` if they fit. */
   lack(context: number): string | undefined;
 }
 
 /**
- * Loads a model. Weights are placed before the context is known, as all of these do: so that as much as fits is on the
- * GPU, and the KV cache takes what is left. HELM's lies in pages, of which the oldest are in RAM; the others' on the
+ * Loads a model. All backends place weights before the context is known: as many as fit go to the
+ * GPU, and the KV cache takes what is left. HELM's cache is paged, with its oldest pages in RAM; the others' is on the
  * GPU. In a ring every device has its own pages.
  */
 export function load(backend: Backend, { cluster, model }: Machine): Loaded {

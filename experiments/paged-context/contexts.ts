@@ -7,13 +7,13 @@ export interface ContextRow {
   readonly machine: string;
   readonly model: string;
   readonly backend: Backend;
-  /** Layers on CPU and GPU, and those that are streamed; '' where it can't be loaded. */
+  /** Layers on CPU and GPU, and streamed layers; '' if the model can't be loaded. */
   readonly placement: string;
-  /** The longest output that fits, after the prompt; 0: none. */
+  /** The longest output that fits after the prompt; 0 if none does. */
   readonly outputTokens: number;
-  /** What the next token lacks, '' where the model's own limit is reached. */
+  /** The memory that the next token exceeds; '' where the model's own limit is reached. */
   readonly lack: string;
-  /** Fig. 6.1 and its text: tokens, 0 where the backend failed; undefined where nothing is printed. */
+  /** Fig. 6.1 and its text: tokens, 0 where the backend failed, `undefined` where nothing is printed. */
   readonly published: number | undefined;
   readonly times: readonly TokenTime[];
 }
@@ -23,7 +23,7 @@ export interface ContextTask {
   readonly promptTokens: number;
   /** The model's own limit of output tokens. */
   readonly most: number;
-  /** Contexts at which a token is timed. */
+  /** Contexts at which a token is simulated. */
   readonly contexts: readonly number[];
   readonly cells: readonly PublishedCell[];
 }
@@ -71,11 +71,11 @@ function publishedTokens(cells: readonly PublishedCell[], { cluster, model }: Ma
 export interface LongestContext {
   /** 0 where the model can't be loaded. */
   readonly tokens: number;
-  /** What the next token lacks; undefined where the model's own limit is reached. */
+  /** The memory that the next token exceeds; `undefined` where the model's own limit is reached. */
   readonly lack: string | undefined;
 }
 
-/** By bisection, since more tokens never take less. @param most the model's own limit */
+/** Found by bisection, since more tokens never need less memory. @param most the model's own limit */
 export function longestContext({ lack }: Pick<Loaded, 'lack'>, most: number): LongestContext {
   if (lack(most) === undefined) return { tokens: most, lack: undefined };
   if (lack(1) !== undefined) return { tokens: 0, lack: lack(1) };

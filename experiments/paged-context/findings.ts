@@ -1,14 +1,14 @@
 import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
 import type { ContextRow } from './contexts.ts';
 
-/** Within a factor of two, the step of Fig. 6.1's axis; both none; undefined where nothing is printed. */
+/** Whether both lie within a factor of two, the step of Fig. 6.1's axis, or both failed; `undefined` without a print. */
 export function agrees({ outputTokens, published }: ContextRow): boolean | undefined {
   if (published === undefined) return undefined;
   if (published === 0 || outputTokens === 0) return published === outputTokens;
   return outputTokens >= published / 2 && outputTokens < 2 * published;
 }
 
-/** What the rows say, in sentences. @param most the model's own limit */
+/** The findings, in sentences. @param most the model's own limit */
 export function contextFindings(rows: readonly ContextRow[], most: number): string[] {
   const helm = rows.filter(({ backend, outputTokens }) => backend.startsWith('helm') && outputTokens > 0);
   const full = helm.filter(({ outputTokens }) => outputTokens === most);

@@ -14,7 +14,7 @@ const TITLES = {
   'helm-ring': 'HELM on all devices',
 } as const;
 
-/** The longest context of a backend: the table of people and contexts.csv. */
+/** The longest context of a backend: the table for readers, and contexts.csv. */
 export const CONTEXT_COLUMNS: readonly Column<ContextRow>[] = [
   { title: 'machine', key: 'machine', value: ({ machine }) => machine, label: true },
   { title: 'model', key: 'model', value: ({ model }) => model, label: true },
@@ -63,7 +63,7 @@ export function eachTime(rows: readonly ContextRow[]): TimeRow[] {
   return rows.flatMap((row) => row.times.map((time) => ({ row, time })));
 }
 
-/** A timed token: the table of people and times.csv, SI units. */
+/** A timed token: the table for readers, and times.csv in SI units. */
 export const TIME_COLUMNS: readonly Column<TimeRow>[] = [
   { title: 'machine', key: 'machine', value: ({ row }) => row.machine, label: true },
   { title: 'model', key: 'model', value: ({ row }) => row.model, label: true },
@@ -164,7 +164,7 @@ function limitsChart(rows: readonly ContextRow[]): Figure {
   });
 }
 
-/** A model on a machine has one chart, whatever its backends. */
+/** One chart per model and machine, with all backends in it. */
 function isFirstOfChart({ machine, model }: ContextRow, index: number, rows: readonly ContextRow[]): boolean {
   return rows.findIndex((one) => one.machine === machine && one.model === model) === index;
 }

@@ -7,23 +7,23 @@ import type { Span } from '../../engine/trace/trace.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { Loaded, Machine } from './backends.ts';
 
-/** A decoded token with so many in the KV cache. */
+/** A decoded token after a given number of tokens in the KV cache. */
 export interface TokenTime {
   readonly context: number;
   /** Simulated TPOT, seconds. */
   readonly seconds: number;
-  /** Of it: the GPU waits for pages. */
+  /** Seconds of the TPOT in which the GPU waits for pages. */
   readonly waitSeconds: number;
-  /** The sum without overlap, seconds. */
+  /** Predicted TPOT, without overlap, seconds. */
   readonly predictedSeconds: number;
-  /** Pages that come over the host link for a token, bytes. */
+  /** Bytes of pages copied over the host link per token. */
   readonly copiedBytes: number;
 }
 
-/** The first decoded token fills what is copied ahead; those after it are alike. */
+/** The first decoded token fills the buffers for pages copied ahead; later tokens are alike. */
 const TOKENS = 4;
 
-/** Undefined where the context doesn't fit. */
+/** Simulates and predicts a token; `undefined` where the context doesn't fit. */
 export function tokenTime(loaded: Loaded, { cluster, model }: Machine, context: number): TokenTime | undefined {
   const { paging, lack, readsAgain } = loaded;
   if (loaded.plan === undefined || lack(context) !== undefined) return undefined;

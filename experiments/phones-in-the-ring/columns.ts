@@ -27,7 +27,7 @@ function timeColumns<Row extends JudgedRow>(): Column<Row>[] {
   );
 }
 
-/** A plan and its times: the table of people and plans.csv. */
+/** A plan and its times: the table for readers, and plans.csv. */
 export const PLAN_COLUMNS: readonly Column<PhonesRow>[] = [
   { title: 'model', key: 'model', value: ({ model }) => model, label: true },
   { title: 'GiB', value: ({ bytes }) => bytes, unit: 'gibibytes' },
@@ -44,7 +44,7 @@ export const PLAN_COLUMNS: readonly Column<PhonesRow>[] = [
   },
 ];
 
-/** A point of a sweep, as sweeps.csv has it. */
+/** A point of a sweep: a row of sweeps.csv. */
 export const SWEEP_COLUMNS: readonly Column<SweepPoint>[] = [
   { key: 'sweep', value: ({ sweep }) => sweep },
   { key: 'factor', value: ({ factor }) => factor },
@@ -59,12 +59,12 @@ interface CutRow {
   /** Rows of the operator's weights. */
   readonly rows: number;
   readonly promptTokens: number;
-  /** Undefined for operators that a prompt runs for its last token only. */
+  /** `undefined` for operators that run only for the prompt's last token. */
   readonly prompt: OperatorCut | undefined;
   readonly token: OperatorCut;
 }
 
-/** How each phone of a plan cuts its operators, as the plan says it. */
+/** How each phone of a plan cuts its operators, according to the plan. */
 export function cutTable({ plan }: PhonesRow, model: Model): Table<CutRow> {
   const shapes = operatorShapes(model);
   const partitions = plan === undefined ? [] : [...chipPartitions(plan)];

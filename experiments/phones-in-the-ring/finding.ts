@@ -2,10 +2,10 @@ import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
 import type { PhonesRow } from './plans.ts';
 import type { Sweep, SweepPoint } from './sweeps.ts';
 
-/** Below it a gain is none. */
+/** Smaller gains count as none. */
 const GAIN = 0.01;
 
-/** One sentence: what phones and their NPUs gain under `optimal`, simulated, and where that ends. */
+/** One sentence: the simulated gain of phones and their NPUs under `optimal`, and where it ends. */
 export function phonesFinding(rows: readonly PhonesRow[], points: readonly SweepPoint[], swept: string): string {
   const tpot = (model: string, variant: string): number =>
     rows.find((row) => row.planner === 'optimal' && row.model === model && row.variant === variant)?.judged?.simulated

@@ -15,11 +15,11 @@ import { simulate } from '../../simulator/simulate.ts';
 import { simulatedSeconds } from '../../simulator/simulated-seconds.ts';
 import type { Variant } from './variants.ts';
 
-/** Who plans the ring. */
+/** The schedulers that plan the ring. */
 export const PLANNERS = ['halda-repaired', 'optimal', 'ring-aware'] as const;
 export type Planner = (typeof PLANNERS)[number];
 
-/** One plan, judged; without a plan, why. */
+/** A plan with its times, or the reason why there is none. */
 export interface PhonesRow {
   readonly model: string;
   readonly bytes: number;
@@ -75,7 +75,7 @@ function schedulerOf({ variant: { cluster }, model, workload, planner, solver }:
   }
 }
 
-/** Seconds of a prompt and of a token. */
+/** Seconds for a prompt and for a token. */
 interface Times {
   readonly ttft: number;
   readonly tpot: number;
@@ -96,7 +96,7 @@ interface JudgedCase {
 const NO_DISK = 1e14;
 
 /**
- * What a plan takes. The prompt finds weights in memory, where an earlier one has left them: loading them is not
+ * The times of a plan. Weights are already in memory when the prompt starts, as after an earlier prompt: loading is not
  * counted.
  */
 function judge(plan: Plan, { cluster, model, workload }: JudgedCase): Judged {
@@ -114,7 +114,7 @@ function judge(plan: Plan, { cluster, model, workload }: JudgedCase): Judged {
       reclaim: 'overflow',
       record: 'tokens',
     }).trace;
-  // The first token finds memories as the prompt left them.
+  // The first token depends on what the prompt left in memory.
   const decoded = run(cluster, 2).tokens.at(-1);
   return {
     predicted: {

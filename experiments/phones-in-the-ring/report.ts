@@ -86,7 +86,7 @@ const NOTES: Readonly<Record<Sweep, string>> = {
   'phone memory': 'What phones can hold decides how much of the model leaves slower devices, or their disks.',
 };
 
-/** Dotted as predicted, solid as simulated. */
+/** Predictions dotted, simulations solid. */
 function lines(points: readonly SweepPoint[], sweep: Sweep, time: 'tpot' | 'ttft'): Figure {
   const series = VARIANTS.flatMap((variant, index) =>
     (['simulated', 'predicted'] as const).map((answer) => {

@@ -9,7 +9,7 @@ import { chipsOf, variantsOf } from './variants.ts';
 export const SWEEPS = ['NPU speed', 'memory bandwidth', 'link speed', 'phone memory'] as const;
 export type Sweep = (typeof SWEEPS)[number];
 
-/** What changes by the factor. */
+/** The quantity that is multiplied by the factor. */
 export const SWEEP_TITLES: Readonly<Record<Sweep, string>> = {
   'NPU speed': 'FLOP/s of the phones’ NPUs, times what they are',
   'memory bandwidth': 'bytes/s that a phone’s GPU and NPU reach together, times what they are',
@@ -42,10 +42,10 @@ export interface SweepCase {
   readonly step: (text: string) => void;
 }
 
-/** How many points a sweep of everything has. */
+/** Number of points in a sweep of all quantities. */
 export const SWEEP_POINTS = 3 * SWEEPS.reduce((sum, sweep) => sum + FACTORS[sweep].length, 0);
 
-/** `optimal` planned anew at every point, judged by prediction and simulation. */
+/** Plans with `optimal` at every point, and predicts and simulates each plan. */
 export function sweepPhones({ cluster, model, workload, solver, step }: SweepCase): SweepPoint[] {
   const chips = chipsOf(cluster);
   return SWEEPS.flatMap((sweep) =>

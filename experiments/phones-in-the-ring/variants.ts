@@ -2,7 +2,7 @@ import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 
-/** What of its phones a cluster may use. */
+/** A cluster with the processors of its phones that it may use. */
 export interface Variant {
   readonly name: string;
   readonly cluster: Cluster;
@@ -10,7 +10,7 @@ export interface Variant {
   readonly system: ChipSystemName;
 }
 
-/** The names of a cluster's chips. @throws InputError if there is none, or nothing else */
+/** The names of a cluster's chips. @throws InputError if it has no chip, or only chips */
 export function chipsOf({ name, devices }: Cluster): string[] {
   const chips = devices.filter(({ gpu, npu, soc }) => gpu && npu && soc).map((device) => device.name);
   if (chips.length === 0) {
@@ -22,7 +22,7 @@ export function chipsOf({ name, devices }: Cluster): string[] {
   return chips;
 }
 
-/** The cluster without its phones, with their GPUs alone, and with GPU and NPU. */
+/** The cluster without its phones, with only their GPUs, and with their GPUs and NPUs. */
 export function variantsOf(cluster: Cluster): [without: Variant, gpu: Variant, npu: Variant] {
   const chips = chipsOf(cluster);
   const others = cluster.devices.map(({ name }) => name).filter((name) => !chips.includes(name));

@@ -9,8 +9,8 @@ const BLOCK_PIXELS = 84;
 const MARGIN = { l: 150, r: 20, t: 28, b: 50 };
 
 /**
- * Green and white blocks as in prima.cpp's Figs. 3–5: a row per step, from the top, a block per layer, green as far as
- * the layer is in memory. A dot marks the layer that is computed, orange if its computation had to wait.
+ * Green and white blocks as in prima.cpp's Figs. 3–5: a row per step from the top down, a block per layer, green to the
+ * extent that the layer is in memory. A dot marks the layer being computed, orange if its computation had to wait.
  */
 export function blocksFigure({ steps, loads }: SceneResult): Figure {
   const layers = [...loads.keys()];

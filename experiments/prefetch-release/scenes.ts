@@ -9,7 +9,7 @@ import { RING_SHAPE } from '../ring-timelines/rings.ts';
 /** Half of its layers run on the observed device, half on the rest of the ring. */
 export const SCENE_MODEL = createModel({ ...RING_SHAPE, name: '12 layers of 128 MiB', layers: 12 }, 'F16');
 
-/** The observed device, and all others, as one device with enough memory. */
+/** The observed device, and one device with enough memory that stands for all others. */
 export const SEEN = 'device';
 const REST = 'rest of the ring';
 

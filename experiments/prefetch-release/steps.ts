@@ -4,11 +4,11 @@ import type { Moment } from '../../simulator/observer.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { SCENE_MODEL, type Scene, SEEN } from './scenes.ts';
 
-/** What is in the device's memory at one moment. Layers are counted from 1, as in the figures. */
+/** The contents of the device's memory at one moment. Layers are counted from 1, as in the figures. */
 export interface Step {
-  /** `begin`: the device has run its part of the token before; `prefetched`; `computes`: a layer begins to be computed. */
+  /** `begin`: the device has finished the previous token; `prefetched`; `computes`: a layer's computation begins. */
   readonly event: 'begin' | 'prefetched' | 'computes';
-  /** The layer of the event; at `begin`, the layer that was computed last. */
+  /** The layer of the event; at `begin`, the last layer computed. */
   readonly layer: number;
   /** The layer's computation waited for the disk. */
   readonly waited: boolean;
@@ -22,20 +22,20 @@ export interface SceneResult {
   readonly scene: Scene;
   /** Steps of one token in steady state. */
   readonly steps: readonly Step[];
-  /** How often each layer comes into memory for one token. */
+  /** How many times each layer is loaded per token. */
   readonly loads: ReadonlyMap<number, number>;
 }
 
 /**
- * How Linux reclaims. `overflow`, prima.cpp's ideal, is missing: what exceeds the memory passes through beside it, and
- * can't be seen once it has been used.
+ * How Linux reclaims. `overflow`, prima.cpp's ideal, is omitted: what exceeds the memory bypasses it and
+ * leaves nothing to observe after its use.
  */
 export const SCENE_RECLAIMS = ['linux', 'linux-two-list'] as const;
 export type SceneReclaim = (typeof SCENE_RECLAIMS)[number];
 
-/** A layer is read and evicted in so many parts. */
+/** Number of parts in which a layer is read and evicted. */
 const PARTS = 16;
-/** Passes before the observed token: prefill and the first token find the cache as the start left it. */
+/** Passes before the observed token: prefill and the first token still depend on the initial state of the cache. */
 const SETTLING = 2;
 
 /** Simulates a scene, and records what is in its device's memory whenever a layer is prefetched or computed. */
@@ -72,7 +72,7 @@ function layersInOrder({ plan }: Scene): number[] {
   return plan.stages.filter(({ device }) => device === SEEN).map(({ from }) => from + 1);
 }
 
-/** From the end of the device's part in the token before to the end of its part in the last one. */
+/** The interval from the end of the device's part of the previous token to the end of its part of the last one. */
 function stepsOf(moments: readonly Seen[], { spans }: Trace, layers: readonly number[]): Step[] {
   const ends = moments.flatMap(({ event }, index) => (event === 'computed' ? [index] : []));
   const first = ends[SETTLING * layers.length - 1] as number;
@@ -91,7 +91,7 @@ function stepsOf(moments: readonly Seen[], { spans }: Trace, layers: readonly nu
     const fetched = layers[prefetched++] as number;
     return [{ ...common, event: 'prefetched', layer: fetched, waited: false }];
   });
-  // A prefetch that a computation waits for is one step with it.
+  // A prefetch and the computation that waits for it make one step.
   return steps.filter(({ event, layer, time }, index) => {
     const next = steps[index + 1];
     return !(event === 'prefetched' && next?.event === 'computes' && next.layer === layer && next.time === time);

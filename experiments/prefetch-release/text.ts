@@ -2,11 +2,11 @@ import { formatSeconds } from '../../engine/terminal/format.ts';
 import { formatTable } from '../../engine/terminal/table.ts';
 import type { SceneResult, Step } from './steps.ts';
 
-/** Shares that count as all of a layer, and as nothing. */
+/** Shares above and below which a layer counts as wholly in memory, and as absent. */
 const WHOLE = 0.99;
 const NOTHING = 0.01;
 
-/** `█` in memory, `▒` in part, `·` not. */
+/** `█` in memory, `▒` partly in memory, `·` not in memory. */
 export function cellOf(share: number): string {
   if (share > WHOLE) return '█';
   return share < NOTHING ? '·' : '▒';
@@ -23,7 +23,7 @@ export function stepLabel({ event, layer, waited }: Step): string {
   }
 }
 
-/** A row per step, a cell per layer. */
+/** The steps as text: a row per step, a cell per layer. */
 export function sceneText({ steps, loads }: SceneResult): string {
   const layers = [...loads.keys()];
   const rows = steps.map((step) => [

@@ -6,7 +6,7 @@ import { ALIKE_FAST, ALIKE_SLOW, MIXED } from './rings.ts';
 export const PANELS = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
 export type Panel = (typeof PANELS)[number];
 
-/** A panel of Fig. 6, or a plan to hold one against. */
+/** A panel of Fig. 6, or a plan to compare a panel with. */
 export interface TimelineCase {
   /** The panel's letter; `b, PP` is vanilla PP on the devices of panel b, which the paper doesn't draw. */
   readonly key: Panel | 'b, PP';
@@ -19,7 +19,8 @@ const EQUAL = [2, 2, 2, 2];
 
 /**
  * prima.cpp Fig. 6 (A.2). Its caption counts (c, e) as PRP on heterogeneous devices, and (d, e) as vanilla PP with and
- * without prefetching; section 3.1 and A.2 speak of 6c and 6f as PRP, and of 6e as PP with prefetching, which is taken.
+ * without prefetching; section 3.1 and A.2 speak of 6c and 6f as PRP, and of 6e as PP with prefetching. The text is
+ * followed here.
  */
 export const TIMELINE_CASES: readonly TimelineCase[] = [
   { key: 'a', title: 'PRP, equal devices, fast disks', cluster: ALIKE_FAST, plan: ring(ALIKE_FAST, 4, EQUAL) },

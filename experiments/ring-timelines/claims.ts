@@ -1,17 +1,17 @@
 import { formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
 import type { TimelineResult } from './run.ts';
 
-/** Something that prima.cpp says of Fig. 6, and whether it holds here. */
+/** A statement of prima.cpp about Fig. 6, and whether it holds here. */
 export interface Claim {
   readonly text: string;
   readonly found: string;
   readonly holds: boolean;
 }
 
-/** Twice the bytes, but for a layer in a hundred. */
+/** Ratios that count as twice the bytes. */
 const TWICE = [1.98, 2.02] as const;
 
-/** What section 3.1 and A.2 say of Fig. 6. */
+/** The statements of section 3.1 and A.2 about Fig. 6. */
 export function claims(results: readonly TimelineResult[]): Claim[] {
   const of = (key: TimelineResult['key']): TimelineResult => results.find((one) => one.key === key) as TimelineResult;
   const [a, b, c, d, e, f, reference] = (['a', 'b', 'c', 'd', 'e', 'f', 'b, PP'] as const).map(of) as [

@@ -22,7 +22,7 @@ const CLAIMS: readonly Column<Claim>[] = [
   { title: 'holds', value: ({ holds }) => (holds ? 'yes' : 'no') },
 ];
 
-/** Where the numbers come from. */
+/** The sources of the numbers. */
 const PROVENANCE =
   'Fig. 6 is a sketch without numbers. The devices are assumed: four Linux machines that compute a layer of 128 MiB in 27 ms (the fast one in 13 ms), read their disks at 2 GB/s or 500 MB/s, send activations in 2 ms, and have room for three and a half layers. Everything else is simulated, with the same event-by-event model as in every other experiment.';
 
@@ -60,7 +60,7 @@ export function timelinesPage(
   };
 }
 
-/** What a panel shows, in one line with its own numbers. */
+/** The caption of a panel, with its own numbers. */
 function whatToSee(results: readonly TimelineResult[], result: TimelineResult): string {
   const of = (key: TimelineResult['key']): TimelineResult => results.find((one) => one.key === key) as TimelineResult;
   const { tokenSeconds, stallSeconds, readBytes, idleSeconds } = result;

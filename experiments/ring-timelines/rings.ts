@@ -3,7 +3,7 @@ import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import { createModel } from '../../engine/model/model.ts';
 
-/** Layers of 128 MiB in F16; so small a vocabulary that the output layer takes no time worth seeing. */
+/** Layers of 128 MiB in F16, and a vocabulary so small that the output layer takes negligible time. */
 export const RING_SHAPE: Shape = {
   name: '32 layers of 128 MiB',
   architecture: 'llama',
@@ -20,11 +20,11 @@ export const RING_SHAPE: Shape = {
 
 export const RING_MODEL = createModel(RING_SHAPE, 'F16');
 
-/** What sets a device of Fig. 6 apart. */
+/** The properties in which the devices of Fig. 6 differ. */
 interface RingDevice {
   readonly name: string;
   readonly disk: string;
-  /** At which its processor reads weights: a layer takes 27 ms at 5 GB/s. */
+  /** Rate at which its processor reads weights, bytes per second: a layer takes 27 ms at 5 GB/s. */
   readonly bandwidth: string;
 }
 
@@ -32,8 +32,8 @@ const FAST = '2 GB/s';
 const SLOW = '500 MB/s';
 
 /**
- * Four Linux devices of any speed: each has room for three and a half layers beside its buffers, and hands activations on
- * in 2 ms. Assumed, all of it: Fig. 6 is a sketch without numbers.
+ * Four Linux devices of given speeds: each has room for three and a half layers beside its buffers, and sends activations
+ * in 2 ms. All values are assumed: Fig. 6 is a sketch without numbers.
  */
 function ringOf(name: string, devices: readonly RingDevice[]): Cluster {
   const described = devices.map(({ name, disk, bandwidth }) => ({

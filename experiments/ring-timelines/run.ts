@@ -20,9 +20,9 @@ export interface TimelineResult extends Omit<TimelineCase, 'plan' | 'cluster'> {
   readonly idleSeconds: number;
 }
 
-/** Tokens before those that are looked at, which find the cache as the start left it. */
+/** Tokens before the recorded ones; they still depend on the initial state of the cache. */
 const SETTLING = 2;
-/** Tokens after them: a read is recorded when it ends. */
+/** Tokens after the recorded ones, since a read is recorded when it ends. */
 const FOLLOWING = 1;
 
 /** Simulates a case, and keeps `tokens` tokens of it. */
@@ -31,7 +31,7 @@ export function runTimeline(
   { reclaim, tokens }: { readonly reclaim: Reclaim; readonly tokens: number },
 ): TimelineResult {
   const workload = createWorkload({ promptTokens: 1, outputTokens: SETTLING + tokens + FOLLOWING, context: 0 });
-  // Whole parts of a layer, so that a page fault reads a layer and no more.
+  // A whole number of extents per layer, so that a page fault never reads beyond its layer.
   const extentBytes = RING_MODEL.layer.bytes / 32;
   // As in the figure, a page fault blocks its computation: nothing is read ahead.
   const policy = reclaim === 'overflow' ? { name: reclaim } : { name: reclaim, readAhead: 0 };

@@ -21,7 +21,7 @@ export function roundsCells(
 /** Least gain that counts as one. */
 const LEAST_GAIN = 0.05;
 
-/** What more rounds change under each policy. */
+/** The effect of more rounds under each policy. */
 export function findings(results: readonly CellResult[]): string[] {
   const parts = policiesOf(results).map((name) => {
     const own = results.filter(({ cell }) => lineName(cell) === name);

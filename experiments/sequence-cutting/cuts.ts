@@ -25,7 +25,7 @@ export interface SystemResult {
 /** A prompt, cut by the rule of the paper's text and by every system. */
 export interface CutPrompt {
   readonly tokens: number;
-  /** `256 + 44`: the NPU's graphs, and the GPU's margin. */
+  /** `256 + 44`: tokens in the NPU's graphs, and the rest on the GPU. */
   readonly published: string;
   readonly systems: readonly SystemResult[];
 }
@@ -55,7 +55,7 @@ function publishedText(tokens: number, lengths: readonly number[]): string {
   return [...graphs, ...(margin > 0 ? [margin] : [])].join(' + ');
 }
 
-/** A cut in words: which rows and tokens the NPU has, and what is left to the GPU. */
+/** A cut in words: the NPU's rows and tokens, and what remains for the GPU. */
 export function cutText({ npuRows, npuLengths }: OperatorCut, rows: number, tokens: number): string {
   if (npuRows === 0) return `GPU: all ${rows} rows`;
   const covered = npuLengths.reduce((sum, length) => sum + length, 0);
@@ -68,7 +68,7 @@ export function cutText({ npuRows, npuLengths }: OperatorCut, rows: number, toke
   return `${npu}${padding}${parts.length === 0 ? '' : `; GPU: ${parts.join(', ')}`}`;
 }
 
-/** Why an operator is cut as it is: what the best cut takes, and the best of every other kind. */
+/** The reason for an operator's cut: the times of the best cut, and of the best cut of every other kind. */
 export function reasonText({ best, byKind }: OperatorDecision): string {
   const { cost } = best;
   const ms = (seconds: number): string => `${(1000 * seconds).toFixed(2)} ms`;
@@ -80,7 +80,7 @@ export function reasonText({ best, byKind }: OperatorDecision): string {
   return `${ms(cost.seconds)}${parts}${others.length === 0 ? '' : `; else ${others.join(', ')}`}`;
 }
 
-/** Rows of an operator of a model. */
+/** Number of rows of an operator's weights. */
 export function rowsOf(model: Model, { operator }: Pick<OperatorDecision, 'operator'>): number {
   return operatorShapes(model)[operator].rows;
 }
