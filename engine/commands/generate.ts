@@ -88,7 +88,8 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
   }
   const { tokens, context } = room(prompt.length, request, transformerSettings(gguf, shape).contextLength);
   const progress = promptProgress(prompt.length, shape.layers);
-  const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine');
+  const begin = performance.now() / 1000;
+  const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
   const loaded = loadTransformer(request.model, {
     kernels,
     context,

@@ -12,7 +12,7 @@ import {
   type Seconds,
   totalSeconds,
 } from './breakdown.ts';
-import type { LayerSeconds } from './layer-seconds.ts';
+import { type LayerSeconds, reservedKvBytes } from './layer-seconds.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
@@ -49,7 +49,7 @@ export function createTensorPredictor(
       return { ...cut, device, part, available, seconds: noSeconds() };
     });
     addCriticalPath(members, costs, plan.allReduce);
-    return breakdown(plan, members, costs, { model, runtime });
+    return breakdown(plan, members, { model, workload, runtime });
   };
 }
 
@@ -102,8 +102,7 @@ function latest<Item>(items: readonly Item[], value: (index: number) => number):
 function breakdown(
   plan: TensorParallelPlan,
   members: readonly Member[],
-  costs: RingCosts,
-  { model, runtime }: { readonly model: Model; readonly runtime: Runtime },
+  { model, workload, runtime }: { readonly model: Model; readonly workload: Workload; readonly runtime: Runtime },
 ): Breakdown {
   const { layers } = model;
   const root = members.find(({ isRoot }) => isRoot) as Member;
@@ -118,7 +117,8 @@ function breakdown(
   const output = { ...noSeconds(), ...root.device.outputOnCpu };
   addSeconds(root.seconds, output);
   const devices = members.map((member): DeviceBreakdown => {
-    const bytes = cutBytes(member, model, { kvBytes: costs.kvBytes, cpuBufferBytes: runtime.cpuBufferBytes });
+    const { weights, fixed } = cutMemory(member, { model, workload, runtime });
+    const bytes = weights + fixed;
     return {
       device: member.name,
       cpuLayers: layers * member.share,
@@ -186,12 +186,22 @@ export function partSeconds(layer: LayerSeconds, share: number, kvCopyLatency: n
   };
 }
 
-/** Bytes of RAM that a device needs: its share of layers and KV cache, buffers, and on the root embedding and output. */
-export function cutBytes(
+/** Bytes of RAM that a device holds under a plan that cuts tensors; nothing of it can be reclaimed. */
+export interface CutMemory {
+  /** Its share of all layers, and on the root the embedding and output matrices, once if they are tied. */
+  readonly weights: number;
+  /** Its share of the KV cache, with room for the reserved context, and the runtime's buffers. */
+  readonly fixed: number;
+}
+
+/** The memory of a device that holds its share of every tensor. */
+export function cutMemory(
   { share, isRoot }: CutDevice,
-  model: Model,
-  { kvBytes, cpuBufferBytes }: { readonly kvBytes: number; readonly cpuBufferBytes: number },
-): number {
-  const outer = model.output.bytes + (model.tiedEmbeddings ? 0 : model.embedding.bytes);
-  return share * model.layers * (model.layer.bytes + kvBytes) + cpuBufferBytes + (isRoot ? outer : 0);
+  { model, workload, runtime }: { readonly model: Model; readonly workload: Workload; readonly runtime: Runtime },
+): CutMemory {
+  const ends = model.output.bytes + (model.tiedEmbeddings ? 0 : model.embedding.bytes);
+  return {
+    weights: share * model.layers * model.layer.bytes + (isRoot ? ends : 0),
+    fixed: share * model.layers * reservedKvBytes(model, workload) + runtime.cpuBufferBytes,
+  };
 }

@@ -1,19 +1,21 @@
 import { createRecorder } from './recorder.ts';
 import { LANES, type Lane, type Span, type TokenInterval, type Trace } from './trace.ts';
 
-/** Records what one device does in a real run. Times are given in seconds on the clock of performance.now(). */
+/** Records what one device does in a real run. All times are given in seconds on one clock, the caller's. */
 export interface RunRecorder {
   span(span: Omit<Span, 'device'>): void;
   token(phase: TokenInterval['phase'], start: number, end: number): void;
   /** Records the value of a quantity from `time` on. */
   sample(name: string, time: number, value: number): void;
-  /** The trace so far; time 0 is when the recorder was created. */
+  /** The trace so far, in seconds since the recorder's `begin`. */
   trace(): Trace;
 }
 
-/** @param device the device's name in the trace */
-export function createRunRecorder(device: string): RunRecorder {
-  const begin = performance.now() / 1000;
+/**
+ * @param device the device's name in the trace
+ * @param begin the time on the caller's clock that is 0 in the trace, seconds
+ */
+export function createRunRecorder(device: string, begin: number): RunRecorder {
   const recorder = createRecorder({ spans: true });
   const used = new Set<Lane>();
   return {

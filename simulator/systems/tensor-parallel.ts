@@ -3,14 +3,13 @@ import {
   layerSeconds,
   outputSeconds,
   prefillLayerSeconds,
-  reservedKvBytes,
 } from '../../engine/cost/layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import {
   type CutDevice,
   createTensorPredictor,
-  cutBytes,
   cutDevices,
+  cutMemory,
   PARTS_PER_LAYER,
   partSeconds,
 } from '../../engine/cost/tensor-parallel.ts';
@@ -58,11 +57,10 @@ export function simulateTensorParallel(
     name: device.name,
     index: device.index,
     cache: createPageCache({ size: 0, limit: 0, policy: { name: 'overflow' } }),
-    pinnedBytes: cutBytes(device, model, { kvBytes: 0, cpuBufferBytes: 0 }),
+    pinnedBytes: cutMemory(device, { model, workload, runtime }).weights,
     memory: {
       available: breakdownOf(device.name)?.ramAvailable ?? 0,
-      fixedBytes: (context: number) =>
-        device.share * model.layers * reservedKvBytes(model, { ...workload, context }) + runtime.cpuBufferBytes,
+      fixedBytes: (context: number) => cutMemory(device, { model, workload: { ...workload, context }, runtime }).fixed,
     },
   }));
   const memory = createMemoryGuard(simulation, guarded, parts.memoryTaken ?? {});

@@ -136,4 +136,92 @@ test('relays are known, named once, and have no work of their own', () => {
   assert.is(relays('laptop'), `my.json: relays: "laptop" ${idle}`);
 });
 
+const CUT_CLUSTER = toyCluster([toyDevice('pc', { gpu: toyGpu('cuda', 1e6) }), toyDevice('mac'), toyDevice('phone')]);
+
+const ROOT = { device: 'pc', processor: 'cpu' } as const;
+
+const HALVES = [
+  { device: 'pc', share: 0.5 },
+  { device: 'phone', share: 0.5 },
+];
+
+const cutPlan = (given: Partial<PlanParts['stages'][number]> = {}, rest: Partial<PlanParts> = {}): PlanParts =>
+  plan({
+    stages: [{ ...ROOT, from: 0, to: 4, cut: HALVES, ...given }],
+    embedding: ROOT,
+    output: ROOT,
+    weights: {},
+    ...rest,
+  });
+
+const cutMessage = (wrong: PlanParts): string => messageOf(wrong, CUT_CLUSTER);
+
+test('tensors cut in halves, or in ten tenths of two devices', () => {
+  assert.is(cutMessage(cutPlan()), 'valid');
+  assert.is(cutMessage(cutPlan({}, { allReduce: 'star' })), 'valid');
+  const tenths = [
+    { device: 'phone', share: 0.1 + 0.1 + 0.1 },
+    { device: 'pc', share: 0.7 },
+  ];
+  assert.is(cutMessage(cutPlan({ cut: tenths })), 'valid');
+});
+
+test('shares that are none', () => {
+  const shares = (...values: number[]) =>
+    cutMessage(cutPlan({ cut: values.map((share, index) => ({ device: ['pc', 'phone'][index] ?? '', share })) }));
+  assert.is(shares(0.5, 0.4), 'my.json: stages[0].cut: shares add up to 0.9, not 1');
+  assert.is(shares(0.5, 0.5 + 1e-8), 'my.json: stages[0].cut: shares add up to 1.00000001, not 1');
+  const none = 'give a share above 0, or leave the device out';
+  assert.is(shares(1, 0), `my.json: stages[0].cut[1].share: is 0; ${none}`);
+  assert.is(shares(Number.NaN, 1), `my.json: stages[0].cut[0].share: is NaN; ${none}`);
+});
+
+test('devices of a cut: known, once each, the root among them, which is the head', () => {
+  const cut = (...devices: string[]) =>
+    cutMessage(cutPlan({ cut: devices.map((device) => ({ device, share: 1 / devices.length })) }));
+  assert.is(cut('pc', 'phnoe'), 'my.json: stages[0].cut[1].device: cluster toy has no "phnoe"; did you mean "phone"?');
+  assert.is(cut('pc', 'phone', 'pc'), 'my.json: stages[0].cut: "pc" occurs twice; give it one share');
+  assert.is(cut('mac', 'phone'), `my.json: stages[0].cut: lacks the stage's own device "pc"; give it a share`);
+  assert.is(
+    cutMessage(cutPlan({ device: 'phone' })),
+    'my.json: stages[0].device: is "phone"; the head "pc" is the root of a cut',
+  );
+});
+
+test('what tensor parallelism has no use for', () => {
+  const where = 'my.json: ';
+  const two = [
+    { ...ROOT, from: 0, to: 2 },
+    { ...ROOT, from: 2, to: 4, cut: HALVES },
+  ];
+  assert.is(
+    cutMessage(cutPlan({}, { stages: two })),
+    `${where}stages[1].cut: there are 2 stages; a cut one holds all layers`,
+  );
+  assert.is(
+    cutMessage(cutPlan({ processor: 'gpu' })),
+    `${where}stages[0].processor: is "gpu"; tensors are cut among CPUs: use "cpu"`,
+  );
+  assert.is(
+    cutMessage(cutPlan({}, { output: { device: 'pc', processor: 'gpu' } })),
+    `${where}output.processor: is "gpu"; beside cut tensors use "cpu"`,
+  );
+  assert.is(
+    cutMessage(cutPlan({}, { kvCache: 'host' })),
+    `${where}kvCache: is "host"; the KV cache is cut with its layers: use "with-layers"`,
+  );
+  assert.is(
+    cutMessage(cutPlan({}, { relays: ['mac'] })),
+    `${where}relays: devices that share a cut send to each other directly; remove it`,
+  );
+  assert.is(
+    cutMessage(cutPlan({}, { weights: { phone: NO_WEIGHTS_POLICY } })),
+    `${where}weights: cut tensors stay in memory; remove all policies`,
+  );
+  assert.is(
+    cutMessage(cutPlan({}, { stages: [{ ...ROOT, from: 0, to: 4 }], allReduce: 'star' })),
+    `${where}allReduce: no stage is cut; remove it, or give the stage a "cut"`,
+  );
+});
+
 test.run();

@@ -67,7 +67,7 @@ withNative('native: a prompt over many pages, then rewound into an evicted one, 
 });
 
 withNative('the trace shows evictions, pages that come back before their layer, and what is in memory', () => {
-  const recorder = createRunRecorder('here');
+  const recorder = createRunRecorder('here', performance.now() / 1000);
   const paging = { memory: slices(5 * LAYERS + 2, 64), pageTokens: 64, folder };
   const paged = load({ context: 640, paging, recorder }, 'native');
   paged.evaluate(tokensOf(600));

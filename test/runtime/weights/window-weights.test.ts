@@ -37,7 +37,7 @@ test.after(() => rmSync(folder, { recursive: true }));
 /** Runs windows under a policy, from an empty cache, and returns MiB in memory after each and at the end, by part. */
 function residency(policy: FittedPolicy, turns: number) {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
-  const recorder = createRunRecorder('d');
+  const recorder = createRunRecorder('d', performance.now() / 1000);
   const weights = mappedWeights(kernels, kernels.mapFile(path), LAYOUT, recorder);
   const mebibytes = (part: WeightsPart): number => weights.resident(weights.of([part])) / MIB;
   weights.release(weights.of(ALL)).wait();
@@ -114,7 +114,7 @@ withKernels('the trace has what was read, what was waited for and what is in mem
 
 withKernels('page faults of a computation are told apart from what was prefetched', () => {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
-  const recorder = createRunRecorder('d');
+  const recorder = createRunRecorder('d', performance.now() / 1000);
   const file = kernels.mapFile(path);
   const weights = mappedWeights(kernels, file, LAYOUT, recorder);
   weights.release(weights.of(ALL)).wait();
