@@ -12,8 +12,8 @@ import { workerCommand } from './commands/worker.ts';
 import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.ts';
 
 /**
- * The command line `hearth`. Exit code 0 when it did what was asked; 2 and one line on stderr for bad input; 1 and one
- * line for a defect of ours.
+ * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
+ * of Hearth.
  */
 const COMMANDS = [inspectCommand, makeModelCommand, profileCommand, logitsCommand, tokenizeCommand, generateCommand];
 const RING_COMMANDS = [keygenCommand, splitCommand, workerCommand, runCommand];

@@ -6,18 +6,18 @@ import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 
 export interface DeviceProfileOptions {
-  /** What hearth profile wrote; undefined: this device is measured when somebody asks. */
+  /** A file from hearth profile; `undefined`: this device is measured when its profile is needed. */
   readonly file: string | undefined;
-  /** On the disk to be measured. */
+  /** The model file, which lies on the disk to measure. */
   readonly model: string;
   readonly threads: number;
   readonly log: (line: string) => void;
 }
 
 /**
- * This device as in a cluster file, JSON: as it was saved, or by a quick `hearth profile`, once, in a process of its own,
- * since this one has to answer others meanwhile.
- * @throws InputError at once for a file that can't be read or has not exactly one device
+ * Returns a function that describes this device as in a cluster file, JSON: from the file, or measured once by a quick
+ * `hearth profile` in a process of its own, since this process has to answer other devices meanwhile.
+ * @throws InputError at once for a file that can't be read or does not have exactly one device
  */
 export function deviceProfile(options: DeviceProfileOptions): () => Promise<string> {
   const saved = options.file === undefined ? undefined : readProfile(options.file);
@@ -34,16 +34,16 @@ function readProfile(path: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    throw new InputError(path, "can't be read; give what hearth profile wrote");
+    throw new InputError(path, "can't be read; give a file from hearth profile");
   }
   const { devices } = parseCluster(text, path);
   if (devices.length !== 1)
-    throw new InputError(path, `has ${devices.length} devices; give what hearth profile wrote for this one`);
+    throw new InputError(path, `has ${devices.length} devices; give the file from hearth profile for this one`);
   return JSON.stringify(JSON.parse(text).devices[0]);
 }
 
 async function measure({ model, threads, log }: DeviceProfileOptions): Promise<string> {
-  log('measures this device');
+  log('measuring this device');
   const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
   const out = join(folder, 'profile.json');
   try {

@@ -5,29 +5,30 @@ import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
-import { readChoice, readCount, readNumber } from '../terminal/options.ts';
+import { readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
 
-/** What `hearth generate` was asked for. */
+/** What `hearth generate` is asked for. */
 export interface GenerateRequest {
   readonly model: string;
   readonly prompt: string;
   readonly chat: boolean;
   readonly system: string | undefined;
-  /** Undefined: DEFAULT_TOKENS, or fewer where the context has no room for them. */
+  /** `undefined`: DEFAULT_TOKENS, or fewer if the context has no room for them. */
   readonly tokens: number | undefined;
   readonly sampling: SamplerOptions;
   readonly seed: number;
   readonly stops: readonly string[];
   readonly kernels: KernelOptions;
-  /** Undefined: as much as is needed. */
+  /** Tokens that the KV cache holds; `undefined`: as many as are needed. */
   readonly context: number | undefined;
   readonly kvCache: 'F16' | 'F32';
-  /** Bytes that the process may take; undefined: as many as the system gives. */
+  /** Bytes that the process may take; `undefined`: not limited. */
   readonly memory: number | undefined;
-  /** Keys and values in pages; undefined: all in memory. */
+  /** The KV cache in pages; `undefined`: it is in memory as a whole. */
   readonly paging: KvPaging | undefined;
-  /** Where the run's trace goes; undefined: none is written. */
+  /** The file for the run's trace; `undefined`: none is written. */
   readonly trace: string | undefined;
   readonly json: boolean;
 }
@@ -36,7 +37,7 @@ export const DEFAULT_TOKENS = 128;
 
 const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
-/** As commander hands them over. */
+/** The options as commander passes them. */
 interface Options {
   readonly model: string;
   readonly prompt: string;
@@ -63,38 +64,45 @@ interface Options {
 }
 
 export function createGenerateCommand(run: (request: GenerateRequest) => Promise<void>): Command {
-  const { temperature, topK, topP, minP, repeatPenalty } = SAMPLER_DEFAULTS;
+  const { topK, topP, minP, repeatPenalty } = SAMPLER_DEFAULTS;
   return new Command('generate')
-    .description('Continues a text, or answers as the model was trained to; writes the text as it comes.')
-    .requiredOption('--model <file>', 'a GGUF file')
-    .requiredOption('--prompt <text>', 'what to continue or, with --chat, to answer')
-    .option('--chat', "write the prompt as a user's message, by the model's chat template")
-    .option('--system <text>', 'with --chat: the message of the system before it')
-    .option('--tokens <n>', `the most to generate (default: ${DEFAULT_TOKENS}, or what the context has room for)`)
-    .option('--temperature <x>', '0: always the most likely token', String(temperature))
+    .description('Continues a text, or answers a message with --chat; writes the text as it is generated.')
+    .addOption(OPTIONS.model)
+    .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer')
+    .option('--chat', "take the prompt as a user's message, in the model's chat template")
+    .option('--system <text>', 'with --chat: the system message')
+    .option(
+      '--tokens <n>',
+      `the most tokens to generate (default: ${DEFAULT_TOKENS}, or as many as the context has room for)`,
+    )
+    .addOption(OPTIONS.temperature)
     .option('--top-k <n>', 'draw from the n most likely tokens; 0: from all', String(topK))
-    .option('--top-p <x>', 'draw from the fewest tokens with this probability together; 1: from all', String(topP))
-    .option('--min-p <x>', "draw from tokens with at least this share of the most likely one's", String(minP))
+    .option('--top-p <x>', 'draw from the fewest tokens whose probabilities add up to this; 1: from all', String(topP))
+    .option(
+      '--min-p <x>',
+      "draw from tokens with at least this fraction of the most likely one's probability",
+      String(minP),
+    )
     .option('--repeat-penalty <x>', 'divides the logits of the last 64 tokens; 1: none', String(repeatPenalty))
-    .option('--seed <n>', 'the same seed gives the same text', '1')
-    .option('--stop <text>', 'stop before this text; may be repeated', (text, all: string[]) => [...all, text], [])
-    .option('--threads <n>', 'default: one for each processor')
-    .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
-    .option('--context <n>', 'tokens that the KV cache holds (default: as many as are needed)')
-    .option('--kv <format>', 'of the KV cache: F16 or F32', 'F16')
-    .option('--memory <size>', 'all that the process may take, such as 600MiB; weights beyond it are streamed')
+    .addOption(OPTIONS.seed)
+    .option('--stop <text>', 'stop before this text; may be repeated', repeated, [])
+    .addOption(OPTIONS.threads)
+    .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.context)
+    .addOption(OPTIONS.kvCache)
+    .addOption(OPTIONS.memory)
     .option('--kv-memory <size>', 'memory for the KV cache, such as 200MiB; its oldest pages go to a file')
-    .option('--kv-pages <n>', `with --kv-memory: tokens of a page (default: ${PAGE_TOKENS})`)
-    .option('--kv-folder <path>', 'with --kv-memory: where that file lies (default: the folder for temporary files)')
-    .option('--trace <file>', 'write what ran when, for ui.perfetto.dev')
+    .option('--kv-pages <n>', `with --kv-memory: tokens in a page (default: ${PAGE_TOKENS})`)
+    .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
+    .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
     .option('--json', 'print text, tokens and times as JSON at the end')
     .action((options: Options) => run(readOptions(options)));
 }
 
 function readOptions(options: Options): GenerateRequest {
   const { model, prompt, system, stop, json = false, chat = false } = options;
-  if (system !== undefined && !chat) throw new InputError('--system', 'is for conversations only; add --chat');
-  if (stop.includes('')) throw new InputError('--stop', 'is empty, and would stop before anything; give a text');
+  if (system !== undefined && !chat) throw new InputError('--system', 'is used only with --chat; add it');
+  if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
   return {
     model,
     prompt,
@@ -110,13 +118,10 @@ function readOptions(options: Options): GenerateRequest {
       minP: readNumber('--min-p', options.minP, 0, 1),
       repeatPenalty: readNumber('--repeat-penalty', options.repeatPenalty, 0.01, 100),
     },
-    seed: readCount('--seed', options.seed, 0, 2 ** 32 - 1),
-    kernels: {
-      implementation: readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']),
-      ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
-    },
+    seed: readSeed(options.seed),
+    kernels: readKernels(options),
     context: optional(options.context, (text) => readCount('--context', text)),
-    kvCache: readChoice('--kv', options.kv, ['F16', 'F32']),
+    kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
     trace: options.trace,
@@ -129,10 +134,6 @@ function readPaging({ kvMemory, kvPages, kvFolder }: Options): KvPaging | undefi
     return { memory: parseQuantity(kvMemory, 'size', '--kv-memory'), pageTokens, folder: kvFolder ?? tmpdir() };
   }
   const alone = kvPages !== undefined ? '--kv-pages' : kvFolder !== undefined ? '--kv-folder' : undefined;
-  if (alone !== undefined) throw new InputError(alone, 'is for a KV cache with a limit; add --kv-memory');
+  if (alone !== undefined) throw new InputError(alone, 'is used only with --kv-memory; add it');
   return undefined;
-}
-
-function optional(text: string | undefined, read: (text: string) => number): number | undefined {
-  return text === undefined ? undefined : read(text);
 }

@@ -11,7 +11,6 @@ import { openKernels } from '../kernels/open-kernels.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
 import type { PartTime } from '../runtime/transformer.ts';
-import { formatSeconds, threeDigits } from '../terminal/format.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { chatPrompt } from '../text/chat-prompt.ts';
 import { type Generated, generate, PROMPT_PART } from '../text/generate.ts';
@@ -21,10 +20,7 @@ import { startTemplateProcess } from '../text/template-process.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
-import { writeTrace } from './write-trace.ts';
-
-/** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */
-const INTERRUPTED = 130;
+import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /** `hearth generate`: text from a model. The text goes to stdout, a line of timings to stderr. */
 export function generateCommand(): Command {
@@ -33,16 +29,16 @@ export function generateCommand(): Command {
 
 async function run(request: GenerateRequest): Promise<void> {
   const { gguf, tokenizer, prompt } = await readPrompt(request);
-  const interrupt = new AbortController();
-  const onInterrupt = (): void => interrupt.abort();
   const kernels = openKernels(request.kernels);
-  process.once('SIGINT', onInterrupt); // once: a second Ctrl-C ends the process at once
   try {
-    const generated = await generateWith(kernels, { gguf, tokenizer, prompt, request, signal: interrupt.signal });
-    report(generated, prompt.length, request);
-    if (generated.reason === 'interrupt') process.exitCode = INTERRUPTED;
+    const generated = await interruptible((signal) =>
+      generateWith(kernels, { gguf, tokenizer, prompt, request, signal }),
+    );
+    if (request.json) writeJson(request.model, prompt.length, generated);
+    else if (!generated.text.endsWith('\n')) process.stdout.write('\n');
+    writeTimings(prompt.length, generated);
+    setExitCode([generated]);
   } finally {
-    process.off('SIGINT', onInterrupt);
     kernels.close();
   }
 }
@@ -54,7 +50,7 @@ interface Prompt {
 }
 
 async function readPrompt({ model, prompt, chat, system }: GenerateRequest): Promise<Prompt> {
-  const process = chat ? startTemplateProcess() : undefined; // which starts while the vocabulary is read
+  const process = chat ? startTemplateProcess() : undefined; // it starts while the vocabulary is read
   try {
     const gguf = withFile(model, readGguf);
     const tokenizer = loadTokenizer(gguf);
@@ -113,7 +109,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
         if (done === prompt.length) progress?.stop();
       },
       onText(text) {
-        if (!request.json) process.stdout.write(process.stdout.isTTY === true ? harmless(text) : text);
+        if (!request.json) writeText(text);
       },
     });
   } finally {
@@ -122,17 +118,20 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
   }
 }
 
-/** As many tokens as are asked for, or as there is room for, and a context for them and the prompt. */
+/**
+ * The number of tokens to generate, as requested or as the context has room for, and the context for them and the prompt.
+ * @param trained the context length that the model was trained for
+ */
 function room(prompt: number, { tokens, context }: GenerateRequest, trained: number) {
   const most = context ?? trained;
   const wanted = tokens ?? Math.max(1, Math.min(DEFAULT_TOKENS, most - prompt));
   return { tokens: wanted, context: context ?? Math.min(trained, prompt + wanted) };
 }
 
-/** A bar while the prompt is evaluated, which is also when the weights come from the disk; none without a terminal. */
+/** A progress bar while the prompt is evaluated, which first reads the weights from disk; `undefined` without a terminal. */
 function promptProgress(tokens: number, layers: number) {
   if (process.stderr.isTTY !== true) return undefined;
-  const passParts = layers + 1; // and the embedding
+  const passParts = layers + 1; // the layers and the embedding
   const progress = createProgress(Math.ceil(tokens / PROMPT_PART) * passParts);
   let stopped = false;
   return {
@@ -144,28 +143,4 @@ function promptProgress(tokens: number, layers: number) {
       stopped = true;
     },
   };
-}
-
-/** Without the control characters that a terminal would act on; a model may well write them. */
-export function harmless(text: string): string {
-  return text.replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
-}
-
-function report(generated: Generated, promptTokens: number, { model, json }: GenerateRequest): void {
-  const { text, tokens, reason, firstTokenSeconds, laterSeconds } = generated;
-  const tokensPerSecond = laterSeconds > 0 ? (tokens.length - 1) / laterSeconds : undefined;
-  if (json) {
-    const times = { firstTokenSeconds: firstTokenSeconds ?? null, tokensPerSecond: tokensPerSecond ?? null };
-    process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times })}\n`);
-  } else if (!text.endsWith('\n')) {
-    process.stdout.write('\n');
-  }
-  const parts = [
-    `${promptTokens} prompt ${promptTokens === 1 ? 'token' : 'tokens'}`,
-    ...(firstTokenSeconds === undefined ? [] : [`TTFT ${formatSeconds(firstTokenSeconds)}`]),
-    `${tokens.length} ${tokens.length === 1 ? 'token' : 'tokens'}`,
-    ...(tokensPerSecond === undefined ? [] : [`${threeDigits(tokensPerSecond)} tokens/s`]),
-    ...(reason === 'interrupt' ? ['interrupted'] : []),
-  ];
-  process.stderr.write(`${parts.join(', ')}\n`);
 }

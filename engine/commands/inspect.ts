@@ -4,17 +4,18 @@ import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { formatBytes, formatPercent, threeDigits } from '../terminal/format.ts';
 import { formatTable } from '../terminal/table.ts';
+import { OPTIONS } from './shared-options.ts';
 
 interface Options {
   readonly model: string;
   readonly json?: true;
 }
 
-/** `hearth inspect`: what a GGUF file holds, from its header alone. */
+/** `hearth inspect`: what a GGUF file holds, read from its header alone. */
 export function inspectCommand(): Command {
   return new Command('inspect')
     .description('Shows what a GGUF file holds: architecture, shapes, formats, bytes per layer, tokenizer.')
-    .requiredOption('--model <file>', 'a GGUF file')
+    .addOption(OPTIONS.model)
     .option('--json', 'print it as JSON; sizes in bytes')
     .action(run);
 }
@@ -73,7 +74,7 @@ function formats({ formats, weightBytes }: GgufDescription): string {
   return formatTable([{ title: 'Format' }, ...right], rows);
 }
 
-/** Layers of one size that follow each other share a row. */
+/** Bytes of each part of the model. Consecutive layers of one size share a row. */
 function parts({ embeddingBytes, layerBytes, outputBytes }: GgufDescription): string {
   const rows: [string, number, number][] = [['embedding', 1, embeddingBytes]];
   for (let first = 0; first < layerBytes.length; ) {
@@ -94,7 +95,7 @@ function billions(count: number): string {
   return count >= 1e9 ? `${threeDigits(count / 1e9)} billion` : `${threeDigits(count / 1e6)} million`;
 }
 
-/** A text from a file, safe for a terminal: without control characters, and not endless. */
+/** A text from a file, made safe for a terminal: without control characters, and at most 60 characters. */
 function printable(text: string): string {
   const shown = text.replace(/\p{C}/gu, '\ufffd');
   return shown.length > 60 ? `${shown.slice(0, 59)}…` : shown;

@@ -4,8 +4,9 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import type { Transformer } from '../runtime/transformer.ts';
-import { readChoice, readCount } from '../terminal/options.ts';
+import { readCount } from '../terminal/options.ts';
 import { formatTable } from '../terminal/table.ts';
+import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
 
 interface Options {
   readonly model: string;
@@ -18,29 +19,26 @@ interface Options {
   readonly memory?: string;
 }
 
-/** Shown of each position, unless all are wanted as JSON. */
+/** Tokens in the table for each position; JSON has the logits of all tokens. */
 const SHOWN = 10;
 
-/** `hearth logits`: what a model makes of some tokens, before anything is sampled; for comparison with other engines. */
+/** `hearth logits`: the logits that a model gives tokens, for comparison with other engines. */
 export function logitsCommand(): Command {
   return new Command('logits')
     .description('Evaluates tokens and prints the logits of the last one, or of all.')
-    .requiredOption('--model <file>', 'a GGUF file')
+    .addOption(OPTIONS.model)
     .requiredOption('--tokens <ids>', 'ids, separated by commas')
     .option('--all', 'the logits of all positions')
     .option('--json', `print all logits as JSON (else the ${SHOWN} largest)`)
-    .option('--threads <n>', 'default: one for each processor')
-    .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
-    .option('--kv <format>', 'of the KV cache: F16 or F32', 'F16')
-    .option('--memory <size>', 'all that the process may take, such as 600MiB; weights beyond it are streamed')
+    .addOption(OPTIONS.threads)
+    .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.kvCache)
+    .addOption(OPTIONS.memory)
     .action(run);
 }
 
 function run(options: Options): void {
-  const kernels = openKernels({
-    implementation: readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']),
-    ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
-  });
+  const kernels = openKernels(readKernels(options));
   try {
     evaluate(kernels, options);
   } finally {
@@ -49,9 +47,9 @@ function run(options: Options): void {
 }
 
 function evaluate(kernels: Kernels, options: Options): void {
-  const kvCache = readChoice('--kv', options.kv, ['F16', 'F32']);
+  const kvCache = readKvCache(options.kv);
   const texts = options.tokens.split(',');
-  const memory = options.memory === undefined ? undefined : parseQuantity(options.memory, 'size', '--memory');
+  const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
   const transformer = loadTransformer(options.model, { kernels, context: texts.length, kvCache, memory });
   const { vocabularySize } = transformer.model;
   const tokens = texts.map((text) => readCount('--tokens', text, 0, vocabularySize - 1));
@@ -69,14 +67,14 @@ function asJson(
   tokens: readonly number[],
   rows: readonly Float32Array[],
 ): string {
-  // Nine digits are enough to tell one float32 from all others.
+  // Nine digits identify a float32.
   const logits = rows.map((row) => Array.from(row, (value) => Number(value.toPrecision(9))));
   const { architecture, vocabularySize, mix } = model;
   const facts = { model: model.name, architecture, mix, vocabularySize, kernels: name, instructionSet, kvCache: kv };
   return `${JSON.stringify({ ...facts, tokens, firstPosition: tokens.length - rows.length, logits })}\n`;
 }
 
-/** The largest logits of each position, their token and their probability. */
+/** The largest logits of each position, with their tokens and probabilities. */
 function asTable(tokens: readonly number[], rows: readonly Float32Array[]): string {
   const lines = rows.flatMap((row, index) => {
     const position = tokens.length - rows.length + index;

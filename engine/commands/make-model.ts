@@ -9,8 +9,9 @@ import type { Shape } from '../model/architecture.ts';
 import { MIXES } from '../model/mix.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { formatBytes, formatSeconds } from '../terminal/format.ts';
-import { readChoice, readCount } from '../terminal/options.ts';
+import { readChoice } from '../terminal/options.ts';
 import { createProgress, type Progress } from '../terminal/progress.ts';
+import { readSeed } from './shared-options.ts';
 
 interface Options {
   readonly shape: string;
@@ -19,21 +20,19 @@ interface Options {
   readonly out: string;
 }
 
-/** Names for shapes that everyone types. */
+/** Short names of shapes. */
 const ALIASES: Readonly<Record<string, string>> = { '1b': 'TinyLlama-1.1B' };
 
 const MADE_MIXES: readonly MadeMix[] = [...new Set([...MIXES, ...QUANTIZATION_NAMES])];
 
-/** `hearth make-model`: a GGUF file with random weights, which every runtime loads and which tells nothing. */
+/** `hearth make-model`: a GGUF file with random weights, which every runtime loads and whose text has no meaning. */
 export function makeModelCommand(): Command {
   return new Command('make-model')
-    .description('Writes a GGUF file with random weights: as large and as fast as a real model, without its sense.')
-    .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv')
-    .option(
-      '--mix <name>',
-      `quantization of the whole, or one format for all matrices: ${MADE_MIXES.join(', ')}`,
-      'Q4_K_M',
+    .description(
+      'Writes a GGUF file with random weights: as large and as fast as a real model; its text has no meaning.',
     )
+    .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv')
+    .option('--mix <name>', `quantization mix, or one format for all matrices: ${MADE_MIXES.join(', ')}`, 'Q4_K_M')
     .option('--seed <n>', 'the same seed gives the same file', '1')
     .requiredOption('--out <file>', 'where the file goes')
     .action(run);
@@ -42,7 +41,7 @@ export function makeModelCommand(): Command {
 async function run(options: Options): Promise<void> {
   const shape = findShape(options.shape);
   const mix = readChoice('--mix', options.mix, MADE_MIXES);
-  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
+  const seed = readSeed(options.seed);
   const start = performance.now();
   let progress: Progress | undefined;
   try {

@@ -8,8 +8,8 @@ import { THIS_HOST } from '../profile/memory/host.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
 import { formatPercent } from '../terminal/format.ts';
-import { readCount } from '../terminal/options.ts';
 import { createShareProgress } from '../terminal/progress.ts';
+import { readSeed, readThreads } from './shared-options.ts';
 
 interface Options {
   readonly out: string;
@@ -28,23 +28,22 @@ export function profileCommand(): Command {
     .requiredOption('--out <file>', 'where the cluster file goes')
     .option(
       '--disk-file <file>',
-      'is made (512 MiB), read and removed: on the disk to be measured (default: beside --out)',
+      'a file of 512 MiB on the disk to measure; it is written, read and removed (default: beside --out)',
     )
-    .option('--threads <n>', 'threads to measure with; default: one for each processor')
-    .option('--name <name>', 'of the device; default: that of the host')
-    .option('--seed <n>', 'of the weights that are multiplied', '1')
-    .option('--quick', 'measure everything once: in a third of the time, and less surely')
+    .option('--threads <n>', 'threads to measure with (default: one for each processor)')
+    .option('--name <name>', 'name of the device (default: name of the host)')
+    .option('--seed <n>', 'seed of the weights that are multiplied', '1')
+    .option('--quick', 'measure everything once: takes a third of the time, and is less exact')
     .option('--json', 'print all measurements as JSON')
     .action(run);
 }
 
 async function run(options: Options): Promise<void> {
-  const threads =
-    options.threads === undefined ? availableParallelism() : readCount('--threads', options.threads, 1, 1024);
-  const seed = readCount('--seed', options.seed, 0, 2 ** 32 - 1);
+  const threads = options.threads === undefined ? availableParallelism() : readThreads(options.threads);
+  const seed = readSeed(options.seed);
   const name = options.name ?? hostname();
   if (name.trim() === '') throw new InputError('--name', 'is empty; give the device a name');
-  // Before a minute's work: whether the file can be written where it is to go.
+  // A path that can't be written is reported before the measurements, which take a minute.
   const temporary = `${options.out}.${process.pid}.tmp`;
   write(temporary, '', options.out);
   const progress = createShareProgress();
@@ -77,7 +76,7 @@ function write(path: string, text: string, out: string): void {
   }
 }
 
-/** What a reader of the numbers should know. */
+/** Limits of the measurements. */
 function notes({ disk }: MachineProfile): string {
   const kept = `${formatPercent(disk.resident)} of the disk's file stayed in memory though the system was asked to drop it`;
   const unseen = 'What a disk, or the host of a virtual machine, keeps in its own memory can’t be dropped or seen.';

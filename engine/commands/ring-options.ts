@@ -17,7 +17,7 @@ export function readLinkKeys({ keys, plain }: { readonly keys?: string; readonly
   );
 }
 
-export const LINK_DELAY_HELP = 'added to all that it sends, such as "5 ms": tries a slow network out on a fast one';
+export const LINK_DELAY_HELP = 'delay of everything it sends, such as "5 ms", to emulate a slow network';
 
 /** Reads `--link-delay` as seconds. @throws InputError unless it is a time */
 export function readLinkDelay(text: string | undefined): number {

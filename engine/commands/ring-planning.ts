@@ -75,7 +75,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
 
 /** The cluster as the devices describe themselves, with links that a ring without layers has measured. */
 async function measure({ request, file, head, profile, log }: RingPlanningParts): Promise<Cluster> {
-  log('asks all devices what they are; one without a profile measures itself, which takes up to a minute');
+  log('asking all devices for their profiles; a device without one measures itself, which takes up to a minute');
   const names = file.members.map(({ name }) => name);
   const [own, members] = await Promise.all([profile(), head.profiles()]);
   await head.assemble({ windows: names.map((device) => ({ device, from: 0, to: 0 })), weights: {} });

@@ -8,28 +8,23 @@ import { openKernels } from '../kernels/open-kernels.ts';
 import { describeWeights, readsWeights } from '../ring/device/device-weights.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
 import { type RingHead, startHead } from '../ring/head/head.ts';
-import { type RecoveringRing, recoveringRing, ringModel } from '../ring/head/lost-worker.ts';
+import { type RecoveringRing, type RingModel, recoveringRing, ringModel } from '../ring/head/lost-worker.ts';
 import { slowLinks } from '../ring/head/measured-links.ts';
 import { fittedPlan, layoutOf, planRing } from '../ring/head/planning.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
 import { ringTrace } from '../ring/head/trace.ts';
 import { clock } from '../ring/wire/clock.ts';
-import { formatSeconds, threeDigits } from '../terminal/format.ts';
-import { type Generated, generate } from '../text/generate.ts';
+import { generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
-import { perfettoTrace } from '../trace/perfetto.ts';
 import type { TokenInterval } from '../trace/trace.ts';
 import { deviceProfile } from './device-profile.ts';
-import { harmless } from './generate.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
+import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
-/** A shell's exit code for what Ctrl-C ended: 128 + SIGINT. */
-const INTERRUPTED = 130;
-
-/** `hearth run`: text from a model whose layers run on several devices. Texts go to stdout, all else to stderr. */
+/** `hearth run`: text from a model whose layers run on several devices. Texts go to stdout, everything else to stderr. */
 export function runCommand(): Command {
   return createRunCommand(run);
 }
@@ -88,73 +83,53 @@ interface Generation {
   readonly context: number;
 }
 
-async function generateAll(generation: Generation): Promise<void> {
-  const { ring, head, request, tokenizer, prompts, context } = generation;
-  const interrupt = new AbortController();
-  const onInterrupt = (): void => interrupt.abort();
-  process.once('SIGINT', onInterrupt); // once: a second Ctrl-C ends the process at once
-  const tokens: TokenInterval[] = [];
+/** Generates the texts of all prompts together. */
+async function generateAll({ ring, head, request, tokenizer, prompts, context }: Generation): Promise<void> {
+  const intervals: TokenInterval[] = [];
   const streamed = prompts.length === 1 && !request.json;
-  try {
-    const all = await Promise.all(
+  const texts = await interruptible((signal) =>
+    Promise.all(
       prompts.map(async (prompt, index) => {
         const model = ringModel(ring, context);
-        const timed = {
-          ...model,
-          async evaluate(more: readonly number[]) {
-            const start = clock();
-            const logits = await model.evaluate(more);
-            tokens.push({ phase: more.length === prompt.length ? 'prefill' : 'decode', start, end: clock() });
-            return logits;
-          },
-        };
         const generated = await generate({
-          model: timed,
+          model: timedModel(model, prompt.length, intervals),
           tokenizer,
           prompt,
           tokens: request.tokens,
-          signal: interrupt.signal,
+          signal,
           sampler: createSampler(request.sampling, randomStream(request.seed + index, 'sampler')),
-          onText: (text) => streamed && process.stdout.write(shown(text)),
+          onText: (text) => streamed && writeText(text),
         });
         model.close();
         return generated;
       }),
-    );
-    all.forEach((generated, index) => {
-      report(generated, prompts[index]?.length ?? 0, streamed, request);
-    });
-    if (all.some(({ reason }) => reason === 'interrupt')) process.exitCode = INTERRUPTED;
-    if (request.trace !== undefined) {
-      const inOrder = tokens.sort((a, b) => a.start - b.start);
-      const trace = perfettoTrace(ringTrace(await head.collectSpans(), inOrder));
-      const startedAt = performance.timeOrigin / 1000 + (inOrder[0]?.start ?? 0);
-      writeFileSync(request.trace, JSON.stringify({ ...trace, otherData: { startedAt } }));
-    }
-  } finally {
-    process.off('SIGINT', onInterrupt);
+    ),
+  );
+  for (const [index, generated] of texts.entries()) {
+    const promptTokens = prompts[index]?.length ?? 0;
+    if (request.json) writeJson(request.model, promptTokens, generated);
+    else writeText(streamed ? '\n' : `${generated.text}\n`);
+    writeTimings(promptTokens, generated);
+  }
+  setExitCode(texts);
+  if (request.trace !== undefined) {
+    const inOrder = intervals.sort((a, b) => a.start - b.start);
+    const startedAt = performance.timeOrigin / 1000 + (inOrder[0]?.start ?? 0);
+    writeTrace(request.trace, ringTrace(await head.collectSpans(), inOrder), startedAt);
   }
 }
 
-function report(generated: Generated, promptTokens: number, streamed: boolean, { model, json }: RunRequest): void {
-  const { text, tokens, reason, firstTokenSeconds, laterSeconds } = generated;
-  const tokensPerSecond = laterSeconds > 0 ? (tokens.length - 1) / laterSeconds : undefined;
-  if (json) {
-    const times = { firstTokenSeconds: firstTokenSeconds ?? null, tokensPerSecond: tokensPerSecond ?? null };
-    process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times })}\n`);
-  } else process.stdout.write(`${streamed ? '' : shown(text)}\n`);
-  const parts = [
-    `${promptTokens} prompt tokens`,
-    ...(firstTokenSeconds === undefined ? [] : [`TTFT ${formatSeconds(firstTokenSeconds)}`]),
-    `${tokens.length} tokens`,
-    ...(tokensPerSecond === undefined ? [] : [`${threeDigits(tokensPerSecond)} tokens/s`]),
-    ...(reason === 'interrupt' ? ['interrupted'] : []),
-  ];
-  log(parts.join(', '));
-}
-
-function shown(text: string): string {
-  return process.stdout.isTTY === true ? harmless(text) : text;
+/** The model, which also records when each token was computed. */
+function timedModel(model: RingModel, promptTokens: number, intervals: TokenInterval[]): RingModel {
+  return {
+    ...model,
+    async evaluate(tokens) {
+      const start = clock();
+      const logits = await model.evaluate(tokens);
+      intervals.push({ phase: tokens.length === promptTokens ? 'prefill' : 'decode', start, end: clock() });
+      return logits;
+    },
+  };
 }
 
 function log(line: string): void {

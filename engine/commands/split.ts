@@ -5,6 +5,7 @@ import { parsePlan } from '../plan/parse-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { splitModel } from '../ring/device/split-model.ts';
 import { formatBytes } from '../terminal/format.ts';
+import { OPTIONS } from './shared-options.ts';
 
 interface Options {
   readonly model: string;
@@ -12,12 +13,12 @@ interface Options {
   readonly out: string;
 }
 
-/** `hearth split`: for each device of a plan a file with its layers only. */
+/** `hearth split`: writes a file for each device of a plan, with only its layers. */
 export function splitCommand(): Command {
   return new Command('split')
     .description('Cuts a model into one file for each device of a plan, with the layers that it runs.')
-    .requiredOption('--model <file>', 'a GGUF file')
-    .requiredOption('--plan <file>', 'a plan, as hearth run --save-plan writes it or by hand')
+    .addOption(OPTIONS.model)
+    .requiredOption('--plan <file>', 'a plan, from hearth run --save-plan or written by hand')
     .requiredOption('--out <folder>', 'where the files go, each named after its device')
     .action(run);
 }
@@ -29,7 +30,7 @@ async function run({ model, plan, out }: Options): Promise<void> {
     process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`);
 }
 
-/** @throws InputError for what can't be read, or is no plan */
+/** Reads a plan. @throws InputError for a file that can't be read, or is not a plan */
 export function readPlan(path: string): Plan {
   let text = '';
   try {

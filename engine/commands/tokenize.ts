@@ -15,15 +15,15 @@ interface Options {
   readonly json?: true;
 }
 
-/** `hearth tokenize`: the tokens that a model reads a text as. */
+/** `hearth tokenize`: the tokens of a text in a model's vocabulary. */
 export function tokenizeCommand(): Command {
   return new Command('tokenize')
     .description('Shows the tokens of a text: id and spelling, one per line.')
     .requiredOption('--model <file>', 'a GGUF file; its vocabulary is enough')
     .option('--text <text>', 'the text')
-    .option('--text-file <file>', 'or a file that has it, in UTF-8')
-    .option('--add-special', 'with the tokens at beginning and end that the model was trained with')
-    .option('--parse-special', 'reads <|im_start|> and the like as control tokens')
+    .option('--text-file <file>', 'or a file with the text, in UTF-8')
+    .option('--add-special', 'add the special tokens at the beginning and end that the model was trained with')
+    .option('--parse-special', 'read <|im_start|> and the like as control tokens')
     .option('--json', 'print the ids as a JSON array')
     .action(run);
 }
@@ -49,7 +49,7 @@ function readText({ text, textFile }: Pick<Options, 'text' | 'textFile'>): strin
   }
 }
 
-/** Spellings are quoted as in JSON, and without characters that a terminal would act on. */
+/** One token per line. Spellings are quoted as in JSON, with escapes for characters that a terminal would act on. */
 function table(tokens: readonly number[], tokenizer: Tokenizer): string {
   const width = String(tokenizer.size - 1).length;
   const escaped = (text: string): string =>

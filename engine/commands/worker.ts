@@ -5,9 +5,9 @@ import { loadPart } from '../ring/device/loaded-part.ts';
 import { startWorker } from '../ring/device/worker.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
-import { readChoice, readCount } from '../terminal/options.ts';
 import { deviceProfile } from './device-profile.ts';
 import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
+import { OPTIONS, readKernels, repeated } from './shared-options.ts';
 
 interface Options {
   readonly model: string;
@@ -25,20 +25,17 @@ interface Options {
 /** `hearth worker`: computes layers for a ring until it is stopped. */
 export function workerCommand(): Command {
   return new Command('worker')
-    .description('Computes layers of a model for a ring: what `hearth run` on another device asks for.')
-    .requiredOption('--model <file>', 'a GGUF file, or the part of one that hearth split wrote')
+    .description('Computes layers of a model for a ring, whose head is `hearth run` on another device.')
+    .addOption(OPTIONS.modelOrPart)
     .option('--listen <address>', 'where heads connect; devices of the ring use the next port', 'tcp://127.0.0.1:7400')
-    .option('--keys <file>', 'of this device, from hearth keygen')
-    .option('--head <key>', 'public key of a head to serve; may be repeated', (key, all: string[]) => [...all, key], [])
+    .option('--keys <file>', 'keys of this device, from hearth keygen')
+    .option('--head <key>', 'public key of a head to serve; may be repeated', repeated, [])
     .option('--plain', 'links without encryption, open to every head that reaches them')
-    .option(
-      '--memory <size>',
-      'all that the process may take, such as 640MiB: what of the weights stays follows from it',
-    )
-    .option('--profile <file>', 'of this device, from hearth profile (default: it is measured when a head asks)')
+    .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
+    .option('--profile <file>', 'profile of this device, from hearth profile (default: measured when a head asks)')
     .option('--link-delay <time>', LINK_DELAY_HELP)
-    .option('--threads <n>', 'default: one for each processor')
-    .option('--kernels <name>', 'native, reference (slow, exact activations), or auto: native where built', 'auto')
+    .addOption(OPTIONS.threads)
+    .addOption(OPTIONS.kernels)
     .action(run);
 }
 
@@ -46,10 +43,7 @@ async function run(options: Options): Promise<void> {
   const keys = readLinkKeys(options);
   if (keys !== undefined && options.head.length === 0)
     throw new InputError('--head', 'is missing; give the public key of the head to serve, as its keygen printed it');
-  const kernels = openKernels({
-    implementation: readChoice('--kernels', options.kernels, ['auto', 'native', 'reference']),
-    ...(options.threads === undefined ? {} : { threads: readCount('--threads', options.threads, 1, 1024) }),
-  });
+  const kernels = openKernels(readKernels(options));
   const memory = readDeviceMemory(options.memory);
   const worker = await startWorker({
     loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
@@ -63,7 +57,7 @@ async function run(options: Options): Promise<void> {
   });
   log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);
   await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve); // once: a second one ends the process at once
+    process.once('SIGINT', resolve); // a second signal ends the process at once
     process.once('SIGTERM', resolve);
   });
   await worker.close();

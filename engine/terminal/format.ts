@@ -2,7 +2,7 @@
 
 const UNIT = '(?:[kKMGT]i?B(?:/s)?|B(?:/s)?|[KMGT]?FLOPS?|[mµn]?s|%|pp|[kMG]Hz|[kMG]bit/s|[mkM]?W|J)(?![\\w/])';
 
-/** A number's last digit and the space before its unit, at which lines don't break. */
+/** Matches the space between a number and its unit, at which lines don't break. */
 export const SPACE_BEFORE_UNIT: RegExp = new RegExp(`(?<=\\d) (?=${UNIT})`, 'g');
 
 /** `0.412 ms`, `15.3 ms`, `1.23 s`, `84.0 s`. */

@@ -9,19 +9,19 @@ export function readList(flag: string, text: string): string[] {
   return items;
 }
 
-/** Reads `--flag a,b,c` whose entries are from a closed list. @throws InputError with the nearest */
+/** Reads `--flag a,b,c` whose entries are from a closed list. @throws InputError with the nearest name */
 export function readChoices<T extends string>(flag: string, text: string, allowed: readonly T[]): T[] {
   return readList(flag, text).map((item) => readChoice(flag, item, allowed));
 }
 
-/** @throws InputError with the nearest */
+/** Reads `--flag a` from a closed list. @throws InputError with the nearest name */
 export function readChoice<T extends string>(flag: string, text: string, allowed: readonly T[]): T {
   const found = allowed.find((name) => name === text);
   if (found === undefined) throw new InputError(flag, `unknown "${text}"${suggestion(text, allowed)}`);
   return found;
 }
 
-/** @throws InputError unless `text` is a whole number from `least` to `most` */
+/** Reads a whole number. @throws InputError unless it is from `least` to `most` */
 export function readCount(flag: string, text: string, least = 1, most = 1e7): number {
   const value = /^[+-]?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))
@@ -29,7 +29,7 @@ export function readCount(flag: string, text: string, least = 1, most = 1e7): nu
   return value;
 }
 
-/** @throws InputError unless `text` is a decimal number from `least` to `most` */
+/** Reads a decimal number. @throws InputError unless it is from `least` to `most` */
 export function readNumber(flag: string, text: string, least: number, most: number): number {
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))

@@ -2,9 +2,10 @@ import { CommanderError } from 'commander';
 import { InputError } from '../input/input-error.ts';
 
 /**
- * Prints what went wrong on one line of stderr. Returns the exit code: 2 for bad input (options, files, values), 1 for a
- * defect of ours, 0 where commander only stopped after --help.
- * @param name of the command, for the message
+ * Prints an error as one line on stderr.
+ * @param name the command's name, for the message
+ * @returns the exit code: 2 for bad input (options, files, values), 1 for a defect of Hearth, 0 if commander only stopped
+ * after --help
  */
 export function reportError(error: unknown, name: string): number {
   if (error instanceof CommanderError) {
@@ -23,7 +24,7 @@ export function reportError(error: unknown, name: string): number {
   return 1;
 }
 
-/** `… | head` closes the pipe: that is no failure. */
+/** Exits with code 0 when the reader of stdout closes the pipe, as in `… | head`. */
 export function stopQuietlyWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);

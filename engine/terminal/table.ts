@@ -3,9 +3,9 @@ import { SPACE_BEFORE_UNIT } from './format.ts';
 export interface TableColumn {
   /** May have several lines. */
   readonly title: string;
-  /** Numbers stand on the right; text on the left. */
+  /** `left` unless given; numbers belong on the right. */
   readonly align?: 'left' | 'right';
-  /** This column gives way where the table is too wide: its cells break at spaces, or after commas only. */
+  /** Whether cells wrap where the table is too wide: `true` at spaces, `'items'` only after commas. */
   readonly wraps?: boolean | 'items';
 }
 
@@ -14,8 +14,8 @@ const NARROWEST = 12;
 
 /**
  * A table for the terminal: plain text, columns two spaces apart, numbers right-aligned, a rule below the titles.
- * @param rows cells by column
- * @param width columns of the terminal that the table may take
+ * @param rows for each row, its cells by column
+ * @param width the most characters of a line
  */
 export function formatTable(
   columns: readonly TableColumn[],
@@ -47,7 +47,7 @@ export function formatTable(
   return `${lines.join('\n')}\n`;
 }
 
-/** The table without columns that have no content in any row. */
+/** Omits columns that are empty in every row. */
 export function withoutEmptyColumns<Column>(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -75,7 +75,7 @@ function linesOf(words: readonly string[], width: number): string[] {
   return lines;
 }
 
-/** Words, each number with its unit. */
+/** The words of a text; a number and its unit are one word. */
 function wordsOf(text: string): string[] {
   const parts = text.split(SPACE_BEFORE_UNIT).map((part) => part.split(' '));
   return parts.reduce((words, [first = '', ...rest]) => [...words.slice(0, -1), `${words.at(-1)} ${first}`, ...rest]);
@@ -85,7 +85,7 @@ function wrapCell(cell: string, width: number, wraps: true | 'items'): string[] 
   return linesOf(wraps === 'items' ? cell.split(/(?<=,) /) : wordsOf(cell), width);
 }
 
-/** Widths that fit: columns that wrap share what the others leave. */
+/** Widths of the columns: those that wrap share the room that the others leave. */
 function fit(columns: readonly TableColumn[], natural: readonly number[], width: number): number[] {
   const gaps = 2 * (columns.length - 1);
   const excess = natural.reduce((sum, size) => sum + size, gaps) - width;
@@ -101,7 +101,7 @@ function pad(text: string, width: number, align: 'left' | 'right'): string {
   return align === 'right' ? space + text : text + space;
 }
 
-/** Characters, not UTF-16 units. */
+/** The number of characters, not of UTF-16 units. */
 function displayWidth(text: string): number {
   return [...text].length;
 }

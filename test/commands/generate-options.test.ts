@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createGenerateCommand, type GenerateRequest } from '../../engine/commands/generate-options.ts';
 
-/** What the command would be asked to do, or the message. */
+/** The request that the command parses from these options, or the message of its error. */
 async function requested(...options: readonly string[]): Promise<GenerateRequest | string> {
   let request: GenerateRequest | undefined;
   const command = createGenerateCommand(async (given) => {
@@ -14,7 +14,7 @@ async function requested(...options: readonly string[]): Promise<GenerateRequest
   } catch (error) {
     return (error as Error).message;
   }
-  return request ?? 'nothing was asked';
+  return request ?? 'no request';
 }
 
 const DEFAULTS: GenerateRequest = {
@@ -35,11 +35,11 @@ const DEFAULTS: GenerateRequest = {
   trace: undefined,
 };
 
-test("what isn't said is as in llama.cpp, with a fixed seed", async () => {
+test('defaults are as in llama.cpp, with a fixed seed', async () => {
   assert.equal(await requested(), DEFAULTS);
 });
 
-test('every option arrives', async () => {
+test('every option reaches the request', async () => {
   const options = [
     ...['--chat', '--system', 'Be brief.', '--tokens', '9', '--seed', '3', '--stop', 'a', '--stop', 'b c', '--json'],
     ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
@@ -56,7 +56,7 @@ test('every option arrives', async () => {
   });
 });
 
-test('pages have 512 tokens, as in HELM, and their file lies where temporary files do', async () => {
+test('pages have 512 tokens by default, as in HELM, and their file is in the folder for temporary files', async () => {
   const request = await requested('--kv-memory', '1GiB');
   assert.equal(typeof request === 'string' ? request : request.paging, {
     ...{ memory: 2 ** 30, pageTokens: 512, folder: tmpdir() },
@@ -64,18 +64,22 @@ test('pages have 512 tokens, as in HELM, and their file lies where temporary fil
 });
 
 const MISTAKES: readonly [string, readonly string[], string][] = [
-  ['pages without a limit', ['--kv-pages', '64'], '--kv-pages: is for a KV cache with a limit; add --kv-memory'],
+  ['pages without a limit', ['--kv-pages', '64'], '--kv-pages: is used only with --kv-memory; add it'],
   ['a misspelt choice', ['--kernels', 'referenc'], '--kernels: unknown "referenc"; did you mean "reference"?'],
-  ['an empty stop string', ['--stop', ''], '--stop: is empty, and would stop before anything; give a text'],
-  ['a system without conversation', ['--system', 'x'], '--system: is for conversations only; add --chat'],
-  ['a number that is none', ['--temperature', 'warm'], '--temperature: "warm" is not a number between 0 and 100'],
+  ['an empty stop string', ['--stop', ''], '--stop: is empty; give the text at which to stop'],
+  ['a system message without --chat', ['--system', 'x'], '--system: is used only with --chat; add it'],
+  [
+    'a temperature that is not a number',
+    ['--temperature', 'warm'],
+    '--temperature: "warm" is not a number between 0 and 100',
+  ],
   ['a share above 1', ['--top-p', '1.5'], '--top-p: "1.5" is not a number between 0 and 1'],
   [
     'a memory without unit',
     ['--memory', '600'],
     '--memory: "600" has no unit; a size with its unit is needed, such as "4.1 GiB" or "512 MB"',
   ],
-  ['no tokens at all', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
+  ['zero tokens', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
 ];
 for (const [what, options, expected] of MISTAKES) {
   test(`${what} is an error`, async () => {

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRunCommand, type RunRequest } from '../../engine/commands/run-options.ts';
+import { writeKeys } from '../../engine/ring/wire/keys.ts';
+
+/** The request that the command parses from these options, or the message of its error. */
+async function requested(...options: readonly string[]): Promise<RunRequest | string> {
+  let request: RunRequest | undefined;
+  const command = createRunCommand(async (given) => {
+    request = given;
+  });
+  try {
+    await command.parseAsync(['--model', 'm.gguf', '--prompt', 'Hi', ...options], { from: 'user' });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return request ?? 'no request';
+}
+
+const RING = ['--cluster', 'home.json', '--plain'];
+
+test('defaults: unencrypted only if asked, exact activations, weights as planned', async () => {
+  const { memory, ...request } = (await requested(...RING)) as RunRequest;
+  assert.ok(memory >= 0);
+  assert.equal(request, {
+    ...{ model: 'm.gguf', cluster: 'home.json', workers: [], profile: undefined, saveCluster: undefined },
+    ...{ keys: undefined, prompts: ['Hi'], plan: undefined, scheduler: undefined, savePlan: undefined, tokens: 128 },
+    sampling: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
+    ...{ seed: 1, context: undefined, kvCache: 'F16', activations: 'F32', chunk: 128, linkDelay: 0 },
+    kernels: { implementation: 'auto' },
+    requested: { prefetch: undefined, release: undefined },
+    ...{ trace: undefined, json: false },
+  });
+});
+
+test('every option reaches the request', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-run-'));
+  try {
+    const file = join(folder, 'keys');
+    const keys = writeKeys(file);
+    const request = (await requested(
+      ...['--worker', 'tcp://a:1,k', '--worker', 'tcp://b:2', '--keys', file, '--prompt', 'Ho', '--profile', 'p.json'],
+      ...['--save-cluster', 'c.json', '--plan', 'plan.json', '--scheduler', 'halda', '--save-plan', 'out.json'],
+      ...['--tokens', '9', '--temperature', '0', '--seed', '3', '--context', '64', '--kv', 'F32', '--chunk', '16'],
+      ...['--activations', 'F16', '--memory', '64GiB', '--link-delay', '5 ms', '--prefetch', 'willneed-whole'],
+      ...['--release', 'drop', '--threads', '4', '--kernels', 'native', '--trace', 'run.json', '--json'],
+    )) as RunRequest;
+    const { memory, ...others } = request;
+    assert.ok(memory > 60 * 2 ** 30 && memory < 64 * 2 ** 30);
+    assert.equal(others, {
+      ...{ model: 'm.gguf', cluster: undefined, workers: ['tcp://a:1,k', 'tcp://b:2'], keys, prompts: ['Hi', 'Ho'] },
+      ...{ profile: 'p.json', saveCluster: 'c.json', plan: 'plan.json', scheduler: 'halda', savePlan: 'out.json' },
+      ...{ tokens: 9, seed: 3, context: 64, kvCache: 'F32', chunk: 16, activations: 'F16', linkDelay: 0.005 },
+      sampling: { temperature: 0, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
+      requested: { prefetch: 'willneed-whole', release: 'drop' },
+      kernels: { implementation: 'native', threads: 4 },
+      ...{ trace: 'run.json', json: true },
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const MISTAKES: readonly [string, readonly string[], string][] = [
+  [
+    'neither a cluster nor workers',
+    ['--plain'],
+    '--cluster: or --worker is needed, but not both: a file of the devices, or their addresses',
+  ],
+  [
+    'a cluster and workers',
+    [...RING, '--worker', 'tcp://a:1'],
+    '--cluster: or --worker is needed, but not both: a file of the devices, or their addresses',
+  ],
+  [
+    'neither keys nor --plain',
+    ['--cluster', 'home.json'],
+    '--keys: is missing; make keys by hearth keygen --out FILE (or use --plain on links you trust)',
+  ],
+  ['keys and --plain', [...RING, '--keys', 'k'], '--plain: and --keys exclude each other'],
+  ['a misspelt scheduler', [...RING, '--scheduler', 'hadla'], '--scheduler: unknown "hadla"; did you mean "halda"?'],
+  ['a chunk that is too large', [...RING, '--chunk', '129'], '--chunk: "129" is not a whole number between 8 and 128'],
+];
+for (const [what, options, expected] of MISTAKES) {
+  test(`${what} is an error`, async () => {
+    assert.is(await requested(...options), expected);
+  });
+}
+
+test('memory that Node.js itself takes is an error', async () => {
+  assert.match(
+    (await requested(...RING, '--memory', '1MiB')) as string,
+    /^--memory: 1MiB are too few; Node\.js and its heap take [\d.]+ MiB of them$/,
+  );
+});
+
+test.run();
