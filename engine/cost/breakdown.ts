@@ -27,7 +27,10 @@ export interface DeviceBreakdown {
   readonly seconds: Readonly<Seconds>;
   /** Bytes reloaded from disk for every token. */
   readonly reloadedBytes: number;
-  /** Bytes of weights, KV cache and buffers that the plan places in RAM; mapped weights beyond `ramAvailable` are reloaded. */
+  /**
+   * Bytes of weights, KV cache and buffers that the plan places in RAM; mapped weights beyond `ramAvailable` are
+   * reloaded.
+   */
   readonly ramBytes: number;
   readonly ramAvailable: number;
   readonly vramBytes: number;

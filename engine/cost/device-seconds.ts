@@ -4,8 +4,8 @@ import type { DeviceCosts, RingCosts } from './ring-costs.ts';
 
 /**
  * Seconds of one device for one token without links (prima.cpp Eqs. 12–18) in `windows` windows; infinite if GPU layers
- * exceed the VRAM (Eqs. 34, 35), or KV cache, buffers and pinned weights exceed the RAM. It equals the sum that `predict`
- * breaks down. This is the planners' hot path.
+ * exceed the VRAM (Eqs. 34, 35), or KV cache, buffers and pinned weights exceed the RAM. It equals the sum that
+ * `predict` breaks down. This is the planners' hot path.
  */
 export function deviceSeconds(
   costs: RingCosts,

@@ -6,8 +6,8 @@ import { roomForWeights } from './reclaim.ts';
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
 
 /**
- * The plan with all weights policies fitted: whatever a policy leaves to the device's memory (`fit`) is decided from the
- * memory of the cluster's devices. A plan without open choices is returned unchanged.
+ * The plan with all weights policies fitted: whatever a policy leaves to the device's memory (`fit`) is decided from
+ * the memory of the cluster's devices. A plan without open choices is returned unchanged.
  */
 export function fitWeights(plan: Plan, costs: RingCosts): FittedPlan {
   let open = false;

@@ -36,7 +36,10 @@ export function attentionFlops(model: Model, { batch, context }: Workload): numb
   return 4 * batch * model.heads * context * model.headSize;
 }
 
-/** One layer on one processor (prima.cpp Eqs. 12–14; α is the sum on the CPU, α + β on the GPU). */
+/**
+ * Seconds of one layer on one processor for one token of every request (prima.cpp Eqs. 12–14; their sum is α on the CPU
+ * and α + β on the GPU).
+ */
 export function layerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const appended = kvBytesPerToken(model) * workload.batch;
   const multiply = multiplySeconds(model.layer, workload, processor);
@@ -53,24 +56,30 @@ export function layerSeconds(model: Model, workload: Workload, processor: Proces
   };
 }
 
-/** Dispatch of a layer's work, and what is done value by value for so many tokens; 0 where a device states neither. */
+/**
+ * Seconds of dispatching a layer's work and of its elementwise operations on `tokens` tokens; 0 for a device that
+ * states neither.
+ */
 function overheadSeconds(model: Model, tokens: number, { dispatch = 0, activationBandwidth }: ProcessorRates): number {
   if (activationBandwidth === undefined) return dispatch;
   return dispatch + (tokens * activationValueBytes(model)) / activationBandwidth;
 }
 
-/** What fixes the sizes of a layer's activations. */
+/** The widths that determine the sizes of a layer's activations. */
 export type LayerWidths = Pick<Shape, 'hiddenSize' | 'heads' | 'kvHeads' | 'headSize' | 'ffnSize'>;
 
 /**
- * Bytes that a layer writes value by value for a token, as F32: two norms of the residual stream (e each), rotated queries
- * and keys, and the gated inner values of the feed-forward part.
+ * Bytes that a layer's elementwise operations write for a token, as F32: two norms of the residual stream (e values
+ * each), rotated queries and keys, and the gated inner values of the feed-forward network.
  */
 export function activationValueBytes({ hiddenSize, heads, kvHeads, headSize, ffnSize }: LayerWidths): number {
   return 4 * (2 * hiddenSize + (heads + kvHeads) * headSize + ffnSize);
 }
 
-/** The output layer and the looked-up row of the embedding on one processor (prima.cpp Eqs. 12 and 14, terms of m = 1). */
+/**
+ * Seconds of the output layer and of looking up a row of the embedding on one processor (prima.cpp Eqs. 12 and 14, the
+ * terms of the head, m = 1).
+ */
 export function outputSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   return {
     compute: multiplySeconds(model.output, workload, processor),
@@ -80,12 +89,12 @@ export function outputSeconds(model: Model, workload: Workload, processor: Proce
   };
 }
 
-/** b_i / V: the row of the embedding matrix that a token looks up. */
+/** b_i / V: bytes of the row of the embedding matrix that a token looks up. */
 export function embeddingRowBytes(model: Model): number {
   return model.embedding.bytes / model.vocabularySize;
 }
 
-/** Σ_q f^q / s^q for every request of the batch. */
+/** Σ_q f^q / s^q: seconds of a group's matrix products for one token of every request in the batch. */
 export function multiplySeconds(
   group: WeightGroup,
   { batch }: Workload,
@@ -97,8 +106,9 @@ export function multiplySeconds(
 }
 
 /**
- * One layer on one processor for all tokens of a prompt at once: every weight is read once, everything else grows with
- * the tokens; attention of token i meets the i tokens before it, half the square in all.
+ * Seconds of one layer on one processor for all tokens of a prompt at once. Every weight is read once; everything else
+ * grows with the number of tokens. Token i attends to the i tokens before it, so attention costs half of the square of
+ * the length.
  */
 export function prefillLayerSeconds(model: Model, workload: Workload, processor: ProcessorRates): LayerSeconds {
   const tokens = workload.promptTokens * workload.batch;
@@ -114,9 +124,9 @@ export function prefillLayerSeconds(model: Model, workload: Workload, processor:
 }
 
 /**
- * Products with many tokens: weights are unpacked once, with the first token, which takes what it does alone; every other
- * one is faster, where that was measured.
- * @param workload whose batch are the tokens of all prompts
+ * Seconds of products with many tokens. Weights are unpacked once, for the first token, which takes as long as it would
+ * alone; if `promptFlops` was measured, all other tokens run at that higher rate.
+ * @param workload its batch is the number of tokens of all prompts
  */
 function promptMultiplySeconds(group: WeightGroup, workload: Workload, { flops, promptFlops }: ProcessorRates): number {
   if (promptFlops === undefined) return multiplySeconds(group, workload, { flops });
@@ -124,7 +134,7 @@ function promptMultiplySeconds(group: WeightGroup, workload: Workload, { flops, 
   return first + multiplySeconds(group, { ...workload, batch: workload.batch - 1 }, { flops: promptFlops });
 }
 
-/** @param workload whose batch are the tokens of all prompts */
+/** @param workload its batch is the number of tokens of all prompts */
 function prefillAttentionSeconds(model: Model, workload: Workload, { attention, flops }: ProcessorRates): number {
   const mean = { ...workload, context: workload.promptTokens / 2 };
   return attention === undefined

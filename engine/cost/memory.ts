@@ -14,7 +14,9 @@ export interface DeviceLoad {
   /** The processor of the output layer on the head, which also looks up the token; `undefined` on other devices. */
   readonly output: 'cpu' | 'gpu' | undefined;
   readonly prefetches: boolean;
-  /** What happens to a window after it has run, and bytes of pinned weights; left to the operating system by default. */
+  /**
+   * What happens to a window after it has run, and bytes of pinned weights; left to the operating system by default.
+   */
   readonly release?: Release;
   readonly pinnedBytes?: number;
   /** Whether the KV cache of GPU layers lies in RAM (HELM's offload). */
@@ -104,8 +106,8 @@ export function fixedBytes(
 }
 
 /**
- * Bytes of VRAM: GPU layers (buffers only for streamed ones), their KV cache, and the output layer if it is there. Eq. 35
- * reserves b_o on every Metal head.
+ * Bytes of VRAM: GPU layers (buffers only for streamed ones), their KV cache, and the output layer if it is there. Eq.
+ * 35 reserves b_o on every Metal head.
  */
 export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
   const { gpuLayers, streamed } = load;
@@ -144,7 +146,9 @@ export function gpuLayerRoom(
   return fits(estimate) ? estimate : Math.max(0, estimate - 1);
 }
 
-/** Bytes of weights that a plan keeps on a device's GPU; a tied matrix counts once if embedding and output are there. */
+/**
+ * Bytes of weights that a plan keeps on a device's GPU; a tied matrix counts once if embedding and output are there.
+ */
 export function gpuWeightBytes(plan: Plan, model: Model, device: string): number {
   const onGpu = (place: { readonly device: string; readonly processor: string }): boolean =>
     place.device === device && place.processor === 'gpu';

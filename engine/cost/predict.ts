@@ -19,8 +19,8 @@ interface PredictedPlan {
 }
 
 /**
- * `ring`: prima.cpp's formulas, extended to tensor parallelism, layer streaming and chips with an NPU, for every kind of
- * plan. `roofline`: HELM's formulas, for plans without those. Each has its own options.
+ * `ring`: prima.cpp's formulas, extended to tensor parallelism, layer streaming and chips with an NPU, for every kind
+ * of plan. `roofline`: HELM's formulas, for plans without those. Each has its own options.
  */
 export type Prediction = PredictedPlan &
   (

@@ -29,7 +29,9 @@ export interface DeviceCosts {
   readonly kind: DeviceKind;
   readonly cpu: LayerSeconds;
   readonly gpu: LayerSeconds | undefined;
-  /** α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none), or cut between GPU and NPU. */
+  /**
+   * α_m: a layer on the CPU; α_m + β_m: a layer on the GPU (infinite where there is none), or cut between GPU and NPU.
+   */
   readonly cpuLayer: number;
   readonly gpuLayer: number;
   /** Copies of the hidden state to and from a GPU with its own memory, per window: ξ_m less the link. */

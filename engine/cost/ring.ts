@@ -29,12 +29,12 @@ export interface RingPredictionOptions {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
   /**
-   * How the KV cache of GPU layers is paged where the plan has it in RAM (`kvCache: host`) and the GPU has memory of its
-   * own: pages stay there as far as they fit, and evicted ones come back for every token, slice by slice. Unless given,
-   * all of it is in RAM, and reading it from there takes no time, as in HELM's equations.
+   * Paging of the KV cache of GPU layers, for plans with `kvCache: host` and GPUs with memory of their own: the GPU
+   * keeps the pages that fit, and evicted ones are copied back for every token, slice by slice. By default the whole
+   * cache is in RAM, and reading it from there takes no time, as in HELM's equations.
    */
   readonly paging?: KvPaging;
-  /** A decoded token (unless given), or a prompt as a whole: the seconds are then those to the first token, TTFT. */
+  /** `decode` (the default): the seconds of a token, TPOT; `prefill`: those of a whole prompt, TTFT. */
   readonly phase?: 'decode' | 'prefill';
 }
 
@@ -79,10 +79,10 @@ class Tallies {
 }
 
 /**
- * A predictor of TPOT by prima.cpp's Appendix A.3 (Eqs. 11–19): sums, no overlap. What depends on cluster, model and
- * workload alone is evaluated once, so that a plan takes microseconds; plans must be valid (validatePlan). Where a plan
- * cuts operators between a chip's GPU and NPU, the cost of that chip's layers is evaluated with the plan; where it
- * doesn't, a scheduler's runtime may say how they will be cut.
+ * Creates a predictor of TPOT by prima.cpp's Appendix A.3 (Eqs. 11–19): sums without overlap. Everything that depends
+ * only on cluster, model and workload is evaluated once, so that a plan takes microseconds. Plans must be valid
+ * (validatePlan). If a plan cuts operators between a chip's GPU and NPU, the cost of that chip's layers is evaluated
+ * with the plan; otherwise `runtime.partitions` may say how they will be cut.
  */
 export function createRingPredictor(
   cluster: Cluster,
@@ -117,8 +117,9 @@ interface PredictedPages extends KvPages {
 }
 
 interface PredictionParts {
-  /** Index of each device by name, and the names in ring order. */
+  /** The index of each device by name. */
   readonly indices: ReadonlyMap<string, number>;
+  /** Device names in ring order. */
   readonly ring: readonly string[];
   readonly reclaim: ReclaimPolicy;
   readonly phase: 'decode' | 'prefill';
@@ -228,7 +229,7 @@ interface RingWalk {
   readonly costs: RingCosts;
 }
 
-/** Seconds on the way between two devices, over the relays between them. */
+/** Seconds of a message between two devices, over the relays between them. */
 function hopSeconds({ plan, parts: { indices, ring }, costs }: RingWalk, from: string, to: string): number {
   let seconds = 0;
   let at = indices.get(from) as number;
@@ -241,10 +242,10 @@ function hopSeconds({ plan, parts: { indices, ring }, costs }: RingWalk, from: s
 }
 
 /**
- * Adds the copies to and from the GPU once per window, and the hop that sends a window's result on (Eqs. 13, 19). The last
- * window's result goes to the head; a head without layers passes every round's result on. Where a plan made by hand
- * starts elsewhere than on a head that holds layers, the embedded token has to get there. Relays' hops count with the
- * stage whose result they hand on.
+ * Adds, for each window, the copies to and from the GPU and the hop that sends its result on (Eqs. 13, 19). The last
+ * window's result goes to the head. A head without layers forwards the result of every round. If the first window of a
+ * plan made by hand isn't on the head, the embedded token is sent there first. Hops over relays count with the stage
+ * whose result they forward.
  */
 function addWindows(walk: RingWalk): void {
   const { stages, output, head, tallies } = walk;
@@ -267,7 +268,10 @@ function addWindows(walk: RingWalk): void {
   if (headHoldsLayers) output.seconds.link += hopSeconds(walk, head.costs.name, first); // 0 where the head is first
 }
 
-/** Divides disk time among the stages whose layers are mapped, by layers; the head's lookup counts with the output. */
+/**
+ * Divides a device's disk time among the stages whose layers are mapped, in proportion to their layers. The head's
+ * embedding lookup counts with the output layer.
+ */
 function spreadDisk(
   device: DeviceCosts,
   load: DeviceLoad,
@@ -287,7 +291,7 @@ function spreadDisk(
   }
 }
 
-/** Adds the copies of all evicted pages, once per layer, without overlap with computing. */
+/** Adds copying all evicted pages back, once per layer, without overlap with computing. */
 function addPageCopies(
   device: DeviceCosts,
   { evicted, sliceSeconds }: PredictedPages,

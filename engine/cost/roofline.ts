@@ -9,31 +9,45 @@ import type { Runtime } from './runtime.ts';
 
 export interface RooflineOptions {
   /**
-   * P_dec. The thesis sets it "equal to M", so that "the compute ceiling is never the bottleneck" (4.1.2); only the
-   * second half can be meant: 45 GFLOP/s beside 45 GB/s would bind attention four times over. `never-binds` takes it
-   * at its word, `measured` takes the processor's FLOP/s.
+   * P_dec, FLOP/s in decoding. The thesis sets it "equal to M", so that "the compute ceiling is never the bottleneck"
+   * (4.1.2). The two statements contradict each other: with 45 GFLOP/s and 45 GB/s, compute would limit attention by a
+   * factor of four. `never-binds` follows the second statement; `measured` uses the processor's FLOP/s.
    */
   readonly decodeCompute?: 'never-binds' | 'measured';
-  /** Width of queries in Eq. 4.9: h_a d_h as it is, or H as printed. FLOPs only: it tells where compute is `measured`. */
+  /**
+   * Width of queries in Eq. 4.9: the exact h_a d_h, or H as printed. It changes FLOPs only, so it matters only if
+   * `decodeCompute` is `measured`.
+   */
   readonly queryWidth?: QueryWidth;
-  /** η_c, η_m: share of FLOP/s and of bandwidth that is reached, in (0, 1]. The thesis fits them and prints none: 1. */
+  /**
+   * η_c, η_m: the shares of FLOP/s and of bandwidth that are reached, in (0, 1]. Default 1: the thesis fits them, but
+   * doesn't print the values.
+   */
   readonly computeEfficiency?: number;
   readonly memoryEfficiency?: number;
 }
 
-/** `heads`: h_a d_h, exact; `hidden`: H, as Eq. 4.9 has it (Qwen3-4B −7.8%, Qwen3-32B −6.5%). */
+/**
+ * `heads`: h_a d_h, exact; `hidden`: H, as in Eq. 4.9, which underestimates the FLOPs (Qwen3-4B −7.8%, Qwen3-32B
+ * −6.5%).
+ */
 export type QueryWidth = 'heads' | 'hidden';
 
-/** A processor with its last-level cache, where it has one that the thesis models: the CPU's. */
+/** A processor and its last-level cache. The thesis models the CPU's only. */
 export type RooflineProcessor = ProcessorRates & { readonly cache?: Cpu['cache'] };
 
-/** Values travel as bf16 (Eq. 4.4), and Eq. 4.16 knows no buffers: VRAM_avail is already less the runtime's reserve. */
+/**
+ * HELM's runtime: activations are bf16 (Eq. 4.4), and Eq. 4.16 has no term for buffers, since VRAM_avail excludes the
+ * runtime's reserve.
+ */
 export const ROOFLINE_RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 2 };
 
-/** Where the time of a block goes: only what binds takes time. */
+/** Seconds of a block by cause: the binding one of the two takes all the time, the other is 0. */
 export type BoundSeconds = Pick<Seconds, 'compute' | 'memory'>;
 
-/** Bytes of the mean block's weights: W_attn, W_FFN, W_norm (HELM Eqs. 4.1–4.3); W_param, their sum, is `layer.bytes`. */
+/**
+ * Bytes of an average block's weights: W_attn, W_FFN, W_norm (HELM Eqs. 4.1–4.3); their sum W_param is `layer.bytes`.
+ */
 export function blockBytes(model: Model): { attention: number; feedForward: number; norms: number } {
   const all = { attention: 0, feedForward: 0, norms: 0 };
   for (const tensor of model.tensors) {
@@ -53,7 +67,10 @@ export function activationBytes(model: Model, { batch }: Workload, { activationB
   return batch * model.hiddenSize * valueBytes;
 }
 
-/** F_proj / n_ℓ = 2B (2 H q + 2 H d_kv + 3 H I): FLOPs of a block's matrices, q = h_a d_h or H (HELM Eq. 4.9). */
+/**
+ * F_proj / n_ℓ = 2B (2 H q + 2 H d_kv + 3 H I): FLOPs of a block's matrix products, where q is h_a d_h or H (HELM Eq.
+ * 4.9).
+ */
 export function projectionFlops(model: Model, { batch }: Workload, queryWidth: QueryWidth = 'heads'): number {
   const { hiddenSize, ffnSize } = model;
   const query = queryWidth === 'heads' ? model.heads * model.headSize : hiddenSize;
@@ -61,7 +78,10 @@ export function projectionFlops(model: Model, { batch }: Workload, queryWidth: Q
   return 2 * batch * hiddenSize * (2 * query + 2 * keyValue + 3 * ffnSize);
 }
 
-/** α and M̂ (HELM Eq. 4.14): the share of `bytes` of KV cache that lies in the L3, and the bandwidth it is read at. */
+/**
+ * α and M̂ (HELM Eq. 4.14): the share of `bytes` of KV cache that the L3 holds, and the bandwidth in bytes per second
+ * at which the KV cache is read.
+ */
 export function kvBandwidth({ bandwidth, cache }: RooflineProcessor, bytes: number): { share: number; rate: number } {
   if (cache === undefined) return { share: 0, rate: bandwidth };
   const share = bytes <= cache.bytes ? 1 : cache.bytes / bytes;
@@ -72,14 +92,14 @@ export interface BlockOnProcessor {
   readonly model: Model;
   readonly workload: Workload;
   readonly processor: RooflineProcessor;
-  /** n_ℓ: blocks whose KV cache this processor reads for every token, and that share its L3. */
+  /** n_ℓ: number of blocks on this processor. Their KV caches share its L3. */
   readonly blocks: number;
 }
 
 /**
- * One of a stage's blocks for one token of every request: T_proj + T_attn (HELM Eqs. 4.8–4.13). Weights are read once
- * for the batch; FLOPs and KV bytes grow with it. Reading evicted KV pages over PCIe isn't in the equations: the
- * thesis takes it as hidden behind compute (4.2.3).
+ * Seconds of one block for one token of every request: T_proj + T_attn (HELM Eqs. 4.8–4.13). Weights are read once per
+ * batch; FLOPs and KV bytes grow with it. The equations omit reading evicted KV pages over PCIe, which the thesis
+ * assumes to be hidden behind compute (4.2.3).
  */
 export function blockSeconds(
   { model, workload, processor, blocks }: BlockOnProcessor,
@@ -100,7 +120,9 @@ export function blockSeconds(
   };
 }
 
-/** The output-projection unit: its T_proj (HELM Eq. 4.10). The embedding unit is a lookup and takes no time. */
+/**
+ * Seconds of the output-projection unit: its T_proj (HELM Eq. 4.10). The embedding unit is a lookup and takes no time.
+ */
 export function headSeconds(
   { model, workload, processor }: Omit<BlockOnProcessor, 'blocks'>,
   options: RooflineOptions = {},
@@ -108,7 +130,7 @@ export function headSeconds(
   return groupSeconds(model.output, { workload, processor, widths: 1 }, options);
 }
 
-/** T_proj = max(F_proj / (P_dec η_c), W_param / (M η_m)) (HELM Eq. 4.10); `widths` scales FLOPs, format by format. */
+/** T_proj = max(F_proj / (P_dec η_c), W_param / (M η_m)) (HELM Eq. 4.10); `widths` scales the FLOPs of every format. */
 function groupSeconds(
   group: WeightGroup,
   { workload, processor, widths }: { workload: Workload; processor: RooflineProcessor; widths: number },

@@ -9,8 +9,8 @@ export interface Runtime {
   /** Bytes of a value that travels between devices: 4 (F32) in prima.cpp, 2 in HELM (Eq. 4.4). */
   readonly activationBytes: number;
   /**
-   * How the program on each chip cuts operators between GPU and NPU, by device: what schedulers plan with, before a plan
-   * says it. The others' GPUs run whole operators.
+   * How the program on each chip cuts operators between GPU and NPU, by device: what schedulers plan with, before a
+   * plan says it. The others' GPUs run whole operators.
    */
   readonly partitions?: ReadonlyMap<string, TensorPartition>;
 }

@@ -8,11 +8,11 @@ import { reservedKvBytes } from './layer-seconds.ts';
 import { ROOFLINE_RUNTIME } from './roofline.ts';
 import type { Runtime } from './runtime.ts';
 
-/** What a device holds of a model that is split between its CPU and GPU. */
+/** The parts of a model that a device holds on its CPU and GPU. */
 export interface SplitLoad {
   readonly cpuLayers: number;
   readonly gpuLayers: number;
-  /** Where the head embeds and outputs; undefined on other devices. */
+  /** The processor that embeds, and the one that runs the output layer; `undefined` on devices other than the head. */
   readonly embedding: 'cpu' | 'gpu' | undefined;
   readonly output: 'cpu' | 'gpu' | undefined;
   readonly kvCache: Plan['kvCache'];
@@ -32,8 +32,9 @@ export type SplitMemory = Pick<
 >;
 
 /**
- * Both sides of Eq. 4.16, and the same for the RAM. 1_kv-GPU is 1 where the KV cache lies with its layers; W_kv^total
- * is then that of the GPU's blocks, as the CPU's read their own. A tied matrix counts once on a side that has both ends.
+ * Bytes needed and available in VRAM, both sides of HELM's Eq. 4.16, and the same for RAM. 1_kv-GPU is 1 if the KV
+ * cache lies with its layers; W_kv^total then covers the GPU's blocks only, since the CPU's blocks have theirs in RAM.
+ * A tied matrix counts once on a processor that both embeds and runs the output layer.
  */
 export function splitMemory(
   load: SplitLoad,

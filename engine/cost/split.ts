@@ -28,24 +28,28 @@ import type { Runtime } from './runtime.ts';
 import { type SplitLoad, splitMemory } from './split-memory.ts';
 
 export interface SplitPredictionOptions extends RooflineOptions {
-  /** `per-block`: T̂ = T_plan + N δ̄, N all blocks, wherever they run (HELM 6.4.4); `none`: T_plan alone. */
+  /**
+   * `per-block`: T̂ = T_plan + N δ̄, where N counts all blocks, on whichever processor they run (HELM 6.4.4); `none`:
+   * T_plan alone.
+   */
   readonly overhead?: 'none' | 'per-block';
   readonly runtime?: Runtime;
   /**
-   * Where an offloaded KV cache lies: in RAM as a whole unless given, as Eq. 4.16 has it; or in pages, of which the GPU
-   * keeps what it has room for. Its copies take no time either way: the thesis takes them as hidden (4.2.3).
+   * Paging of an offloaded KV cache: the GPU keeps the pages that it has room for. By default the whole cache is in
+   * RAM, as in Eq. 4.16. Copies take no time in either case, since the thesis assumes them to be hidden (4.2.3).
    */
   readonly paging?: KvPaging;
 }
 
 /**
- * A predictor of TPOT by HELM's roofline formulas (Eqs. 4.7–4.16) for plans on the CPU and GPU of one device, in any
- * order, or, which the thesis leaves to future work (7.1), of several in one round: T_plan is then the sum over all
- * processors, the copies between memories and the links between devices. Plans must be valid (validatePlan). Copies over
- * PCIe count with the stage that waits for them. A plan is infeasible if its GPU part exceeds the VRAM (Eq. 4.16), or its
- * CPU part the RAM, which the thesis omits: HELM reads no weights from disk.
- * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan of several rounds, and for stages
- *   that are cut or streamed
+ * Creates a predictor of TPOT by HELM's roofline formulas (Eqs. 4.7–4.16), for valid plans (validatePlan) on the CPU
+ * and GPU of one device, in any order. Plans of several devices in one round, which the thesis leaves to future work
+ * (7.1), are predicted too: T_plan is then the sum over all processors, copies between memories, and links between
+ * devices. Copies over PCIe count with the stage that waits for them. A plan is infeasible if its GPU part exceeds the
+ * VRAM (Eq. 4.16), or if its CPU part exceeds the RAM: HELM reads no weights from disk. The thesis omits the latter
+ * check.
+ * @throws InputError for efficiencies outside (0, 1]; the predictor throws it for a plan of several rounds, and for
+ *   stages that are cut or streamed
  */
 export function createSplitPredictor(
   cluster: Cluster,
@@ -73,7 +77,7 @@ export function createSplitPredictor(
   };
 }
 
-/** What a plan has a device hold. */
+/** The parts of the model that a device holds under a plan. */
 function splitLoad(plan: Plan, device: string): SplitLoad {
   const isHead = plan.output.device === device;
   return {
@@ -135,11 +139,11 @@ export interface StageOnProcessor extends Task {
   readonly device: Device;
   readonly processor: ProcessorKind;
   readonly layers: number;
-  /** All blocks on that processor. */
+  /** Number of blocks on that processor, over all stages. */
   readonly blocks: number;
 }
 
-/** A stage without the copies before it. @throws RangeError for a GPU that the device lacks */
+/** Seconds of a stage, without the copies before it. @throws RangeError for a GPU that the device lacks */
 export function stageSeconds(
   { device, model, workload, processor, layers, blocks }: StageOnProcessor,
   options: SplitPredictionOptions,
@@ -151,8 +155,9 @@ export function stageSeconds(
 }
 
 /**
- * Seconds for activations from one place to the next: T_comm (Eq. 4.15) between a CPU and a GPU that doesn't share its
- * memory; between devices out of a GPU's memory, over the network, and into a GPU's.
+ * Seconds of moving activations from one place to the next. Within a device this is T_comm (HELM Eq. 4.15), between a
+ * CPU and a GPU with memory of its own; between devices it is the copy out of a GPU's memory, the network link, and the
+ * copy into a GPU's memory.
  */
 export function wayBetween(
   from: Place,
@@ -195,7 +200,7 @@ function shortages(use: DeviceBreakdown): Infeasibility[] {
   return found;
 }
 
-/** Decimal, as HELM counts memory. */
+/** A number of bytes as decimal gigabytes, which HELM uses. */
 function gigabytes(bytes: number): string {
   return `${(bytes / 1e9).toFixed(2)} GB`;
 }

@@ -21,17 +21,20 @@ export interface TensorPredictionOptions {
 }
 
 /**
- * A predictor of TPOT for plans that cut tensors. The root looks up the token and sends the hidden state e to all; then
- * part after part, two for every layer, each device works on its share from when it has all that the part before gave:
+ * Creates a predictor of TPOT for plans that cut tensors. The root looks up the token and sends the hidden state e to
+ * all devices. Then, part by part, two for every layer, each device works on its share as soon as it has all results of
+ * the part before:
  *
  *   start(p + 1, j) = max over i of start(p, i) + seconds(i) + delay(i, j)
  *
- * where delay is a message of e between the two (`exchange`), or two, over the root (`star`); the root runs the output
- * layer on the last sum. With more than two equal devices, a part in t and a message in c, that is c + 2L (t + c) for an
- * exchange and 2L (t + 2c) for a star. Messages don't contend: that is for the simulator to say.
+ * where delay is one message of size e from i to j (`exchange`), or two, by way of the root (`star`). The root runs the
+ * output layer on the last sum. For more than two equal devices, parts of t seconds and messages of c seconds, the
+ * layers take c + 2L (t + c) with `exchange` and 2L (t + 2c) with `star`. Contention of messages is left to the
+ * simulator.
  *
- * The seconds of devices and stages are those of the critical path, so that they add up to the token: a device that the
- * others never wait for has none. Nothing is read from disk: a device whose part exceeds its memory can't run it.
+ * The seconds of devices and stages are those on the critical path, so that they add up to those of the token: a device
+ * that the others never wait for has 0. Nothing is read from disk: the plan is infeasible if a device's part exceeds
+ * its memory.
  */
 export function createTensorPredictor(
   cluster: Cluster,
@@ -55,15 +58,18 @@ export function createTensorPredictor(
 
 interface Member extends CutDevice {
   readonly device: DeviceCosts;
-  /** Of one part. */
+  /** Seconds of one part. */
   readonly part: Seconds;
-  /** Bytes of RAM. */
+  /** Available RAM, bytes. */
   readonly available: number;
-  /** On the critical path. */
+  /** Seconds on the critical path. */
   readonly seconds: Seconds;
 }
 
-/** Walks forward for the start of every part on every device, then back along what each waited for. */
+/**
+ * Adds the critical path to the members' seconds: a forward pass finds when each part starts on each device, and which
+ * result it waited for last; a backward pass follows these results from the root's last one.
+ */
 function addCriticalPath(members: readonly Member[], costs: RingCosts, allReduce: 'exchange' | 'star'): void {
   const root = members.findIndex(({ isRoot }) => isRoot);
   const hop = (from: number, to: number): number =>
@@ -94,7 +100,7 @@ function addCriticalPath(members: readonly Member[], costs: RingCosts, allReduce
   }
 }
 
-/** The first of those with the greatest value. */
+/** The index of the first item with the greatest value. */
 function latest<Item>(items: readonly Item[], value: (index: number) => number): number {
   return items.reduce((best, _, index) => (value(index) > value(best) ? index : best), 0);
 }
@@ -149,7 +155,7 @@ function breakdown(
   };
 }
 
-/** A layer's attention and its feed-forward part: each ends in an all-reduce (Megatron-LM 3; dllama). */
+/** Parts of a layer, attention and feed-forward: each ends in an all-reduce (Megatron-LM 3; dllama). */
 export const PARTS_PER_LAYER = 2;
 
 /** A device that holds its share of every tensor. */
@@ -161,7 +167,7 @@ export interface CutDevice {
   readonly isRoot: boolean;
 }
 
-/** The devices of a plan that cuts tensors, in its order. */
+/** The devices of a plan that cuts tensors, in the plan's order. */
 export function cutDevices({ stages: [stage] }: TensorParallelPlan, cluster: Cluster): CutDevice[] {
   return stage.cut.map(({ device, share }) => ({
     name: device,
@@ -172,9 +178,9 @@ export function cutDevices({ stages: [stage] }: TensorParallelPlan, cluster: Clu
 }
 
 /**
- * What a device works on between two all-reduces: half of its share of a layer. Which half doesn't matter: what is left
- * out is that another device may be the slowest in attention than in the feed-forward part. To append keys and values
- * takes the same latency however few they are, as does dispatch.
+ * Seconds of a device's part between two all-reduces: half of its share of a layer. Attention and feed-forward count as
+ * equal halves, so the slowest device is the same in both. The latencies of dispatch and of appending keys and values
+ * don't shrink with the share.
  */
 export function partSeconds(layer: LayerSeconds, share: number, kvCopyLatency: number): LayerSeconds {
   const part = share / PARTS_PER_LAYER;

@@ -10,9 +10,10 @@ export interface ChipSeconds {
 }
 
 /**
- * Seconds of one layer on a chip that cuts its operators between GPU and NPU: the sum of T_total over its steps (HeteroLLM
- * 4.3), so that planners treat the chip like any other device. Copies and hand-overs count as overhead, and so does
- * waiting for submissions: per kernel if the NPU has parts, else the excess of a layer's submissions over its kernels.
+ * Seconds of one layer on a chip that cuts its operators between GPU and NPU: the sum of T_total over its steps
+ * (HeteroLLM 4.3), so that planners treat the chip like any other device. Copies and hand-overs count as overhead, and
+ * so does waiting for submissions: per kernel if the NPU has parts, else the excess of a layer's submissions over its
+ * kernels.
  * @throws InputError for more than one request, or for a prompt of another length than was cut
  */
 export function chipSeconds(parts: Omit<ChipPhase, 'context'>, workload: Workload): ChipSeconds {

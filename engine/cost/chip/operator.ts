@@ -45,8 +45,8 @@ function graphRunSeconds(operator: Operator, rows: number, length: number, bytes
 }
 
 /**
- * FP16 for prompts; INT8 for a single token, since the NPU has no arithmetic for 4-bit weights in decoding (HeteroLLM 5.1,
- * note 2). By the rate of Q8_0.
+ * FP16 for prompts; INT8 for a single token, since the NPU has no arithmetic for 4-bit weights in decoding (HeteroLLM
+ * 5.1, note 2). By the rate of Q8_0.
  */
 function npuFlops({ npu }: ChipDevice, length: number): number {
   return length === 1 ? npu.flops.Q8_0 : npu.flops.F16;

@@ -2,8 +2,8 @@ import { InputError } from '../../input/input-error.ts';
 import type { Operator } from '../../model/operators.ts';
 
 /**
- * Seconds of a processor's part of an operator, alone on the chip, from the profiler of HeteroLLM's solver (4.3). Without
- * a profile, the closed forms of GPU and NPU are used.
+ * Seconds of a processor's part of an operator, alone on the chip, from the profiler of HeteroLLM's solver (4.3).
+ * Without a profile, the closed forms of GPU and NPU are used.
  */
 export interface PartTimes {
   /** Seconds of one kernel: the first `rows` rows of an operator for `tokens` tokens. */

@@ -124,7 +124,10 @@ function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
   };
 }
 
-/** Seconds to generate graphs that aren't prepared: one for each operator and length of the prompt (Online-prepare, 5.2.2). */
+/**
+ * Seconds to generate graphs that aren't prepared: one for each operator and length of the prompt (Online-prepare,
+ * 5.2.2).
+ */
 function onlineGraphSeconds({ device, model, partition }: ChipPhase): number {
   if (partition.graphs === 'prepared') return 0;
   const operators = modelOperators(model);

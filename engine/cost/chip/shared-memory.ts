@@ -4,7 +4,9 @@ export interface Task {
   readonly bytes: number;
 }
 
-/** Relative difference below which two ends count as equal, so that rounding doesn't decide which processor ends last. */
+/**
+ * Relative difference below which two ends count as equal, so that rounding doesn't decide which processor ends last.
+ */
 export const ROUNDING = 1e-12;
 
 export const NO_TASK: Task = { seconds: 0, bytes: 0 };
@@ -41,7 +43,8 @@ export interface Ends {
 
 /**
  * The ends of two concurrent tasks on a memory of `total` bytes per second. While both run, each is slowed down by the
- * ratio of its bandwidth to its demand; when one ends, the other continues alone. A task without bytes isn't slowed down.
+ * ratio of its bandwidth to its demand; when one ends, the other continues alone. A task without bytes isn't slowed
+ * down.
  */
 export function concurrently(first: Task, second: Task, total: number): Ends {
   const [firstDemand, secondDemand] = [demandOf(first), demandOf(second)];

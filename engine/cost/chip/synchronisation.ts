@@ -39,8 +39,8 @@ export interface Waiting {
 }
 
 /**
- * The wait for a kernel (HeteroLLM 4.2): a sleep of the most whole granules of `usleep` that the predicted wait has room
- * for, then polling. If the kernel ends during the sleep, the thread is late.
+ * The wait for a kernel (HeteroLLM 4.2): a sleep of the most whole granules of `usleep` that the predicted wait has
+ * room for, then polling. If the kernel ends during the sleep, the thread is late.
  * @param predicted,actual seconds until the kernel is done
  */
 export function waitForFlag(predicted: number, actual: number, times: SynchronisationTimes): Waiting {
