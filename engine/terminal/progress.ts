@@ -44,7 +44,7 @@ export function createProgress(total: number): Progress {
   };
 }
 
-/** Steps of a bar that shows a share. */
+/** Steps of a bar for a share of work. */
 const SHARE_STEPS = 100;
 
 /** A bar for work whose parts differ in length. */

@@ -33,11 +33,11 @@ test('tokenize: ids as JSON, or with their spelling', async () => {
   assert.is(table.stdout, '  72  "H"\n 195  "Ã"\n 169  "©"\n  10  "Ċ"\n');
 });
 
-/** Of random weights (seed 1), most likely tokens only: names of unused tokens, words, halves of characters. */
+/** Greedy text of random weights (seed 1): names of unused tokens, words, parts of characters. */
 const GREEDY_TOKENS = [539, 524, 281, 437, 991, 561, 154, 158];
 const GREEDY_TEXT = '[unused_78][unused_63] is device[unused_530][unused_100]\ufffd\ufffd';
 
-test('generate: the text of the reference kernels, to the letter', async () => {
+test('generate: exactly the text of the reference kernels', async () => {
   const greedy = ['--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
   const ended = await runScript('bin/hearth.js', 'generate', '--model', model, ...PROMPT, ...greedy);
   assert.is(ended.code, 0, ended.stderr);
@@ -49,7 +49,7 @@ test('generate: the text of the reference kernels, to the letter', async () => {
   assert.ok(found.firstTokenSeconds > 0 && found.tokensPerSecond > 0);
 });
 
-test('generate: without the addon the reference kernels run, and say so', async () => {
+test('generate: without the addon the reference kernels run, with a warning', async () => {
   const withoutAddon = (...options: readonly string[]): Promise<Ended> => {
     const command = ['--import', 'tsx', 'bin/hearth.js', 'generate', '--model', model, '--prompt'];
     const request = ['The weights of a layer', '--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
@@ -71,7 +71,7 @@ test('generate: without the addon the reference kernels run, and say so', async 
   );
 });
 
-test('generate: the same seed gives the same text, another seed another', async () => {
+test('generate: the same seed gives the same text, another seed a different one', async () => {
   const [a, b, c] = await Promise.all(['7', '7', '8'].map((seed) => generate('--seed', seed, '--tokens', '12')));
   assert.is(a?.code, 0, a?.stderr);
   assert.is(a?.stdout, b?.stdout);
@@ -79,7 +79,7 @@ test('generate: the same seed gives the same text, another seed another', async 
   assert.match(a?.stderr ?? '', /^6 prompt tokens, TTFT [\d.]+ m?s, 12 tokens, [\d.]+ tokens\/s\n$/);
 });
 
-test('generate: what is streamed is the text, and a line break', async () => {
+test('generate: the streamed output is the text and a line break', async () => {
   const [plain, json] = await Promise.all([generate('--tokens', '12'), generate('--tokens', '12', '--json')]);
   assert.is(plain.stdout, `${JSON.parse(json.stdout).text}\n`);
 });
@@ -93,7 +93,7 @@ test('generate: stops before a stop string', async () => {
   assert.is(reason, 'stop');
 });
 
-test('generate: Ctrl-C ends it with what is there, and exit code 130', async () => {
+test('generate: Ctrl-C ends the text, and the exit code is 130', async () => {
   const options = ['--model', model, '--prompt', 'x', '--kernels', 'reference', '--tokens', '4000'];
   const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', 'generate', ...options]);
   let [stdout, stderr] = ['', ''];
@@ -110,7 +110,7 @@ test('generate: Ctrl-C ends it with what is there, and exit code 130', async () 
   assert.match(stderr, /^2 prompt tokens, TTFT [\d.]+ m?s, \d+ tokens?, ([\d.]+ tokens\/s, )?interrupted\n$/);
 });
 
-test('generate: mistakes are one line and exit code 2', async () => {
+test('generate: errors are one line, with exit code 2', async () => {
   const room = 'ask for fewer or a longer context\n';
   const cases: [string[], string][] = [
     [['--stop', ''], '--stop: is empty, and would stop before anything; give a text\n'],
@@ -133,7 +133,7 @@ test('generate: mistakes are one line and exit code 2', async () => {
   );
 });
 
-test('generate --chat: a model without template says so', async () => {
+test('generate --chat: a model without a chat template is an error', async () => {
   const ended = await generate('--chat', '--system', 'Be brief.');
   assert.is(ended.code, 2);
   assert.match(ended.stderr, /tiny\.gguf: metadata tokenizer\.chat_template: is missing; .* leave out --chat\n$/);

@@ -16,7 +16,7 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** In a process of its own, as a user runs it. */
+/** Runs a command in a process of its own. */
 const hearth = (...options: readonly string[]): Promise<Ended> => runScript('bin/hearth.js', ...options);
 const make = (name: string, ...options: readonly string[]): Promise<Ended> =>
   hearthHere('make-model', '--shape', 'tiny', '--out', join(folder, name), ...options);
@@ -52,7 +52,7 @@ test('inspect --json: every size in bytes', async () => {
   assert.is(found.shape.headSize, 32);
 });
 
-test('the same seed gives the same bytes, another seed others', async () => {
+test('the same seed gives the same bytes, another seed different ones', async () => {
   await Promise.all([make('a.gguf', '--seed', '7'), make('b.gguf', '--seed', '7'), make('c.gguf', '--seed', '8')]);
   const [a, b, c] = ['a', 'b', 'c'].map((name) => readFileSync(join(folder, `${name}.gguf`)));
   assert.ok(b !== undefined && a?.equals(b));
@@ -75,7 +75,7 @@ test('formats of one seed hold the same weights', async () => {
   assert.ok(Math.sqrt(squares / exact.length) < 0.02 / 16);
 });
 
-test('1b is the shape of TinyLlama, which the catalogue has', () => {
+test('1b is the shape of TinyLlama in the catalogue', () => {
   const shape = loadCatalogue().find((model) => model.shape.name === 'TinyLlama-1.1B')?.shape;
   assert.equal(
     [shape?.layers, shape?.hiddenSize, shape?.ffnSize, shape?.heads, shape?.kvHeads, shape?.vocabularySize],
@@ -83,7 +83,7 @@ test('1b is the shape of TinyLlama, which the catalogue has', () => {
   );
 });
 
-test('--help everywhere', async () => {
+test('every command has --help', async () => {
   const [plain, bare, inspect, makeModel] = await Promise.all([
     hearth('--help'),
     hearthHere(),
@@ -148,7 +148,7 @@ for (const [what, options, expected] of MISTAKES) {
   });
 }
 
-test('a truncated file says where, and that it is truncated', async () => {
+test('a truncated file is reported as truncated, with the place', async () => {
   const path = join(folder, 'cut.gguf');
   await make('whole.gguf');
   writeFileSync(path, readFileSync(join(folder, 'whole.gguf')).subarray(0, 500_000));

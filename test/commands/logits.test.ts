@@ -27,7 +27,7 @@ test('--json: all logits of the last position, or of all', async () => {
   );
 });
 
-test('without --json: the ten largest, their probabilities', async () => {
+test('without --json: the ten largest, with their probabilities', async () => {
   const { code, stdout, stderr } = await logits('--tokens', tokens, '--kernels', 'reference', '--threads', '1');
   assert.is(code, 0, stderr);
   const row = golden.ref64.short_logits[3] as Float32Array;

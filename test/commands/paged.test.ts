@@ -27,7 +27,7 @@ testIf(
   'a limit gives the same text, from a file',
   async () => {
     const trace = join(folder, 'trace.json');
-    // Pages of 64 tokens take 32 KiB in two layers: two of them, and two slices that the evicted ones pass through.
+    // A page of 64 tokens takes 32 KiB in two layers: memory for two pages, and two slices for evicted pages on their way.
     const limit = ['--kv-memory', '96KiB', '--kv-pages', '64', '--kv-folder', folder, '--trace', trace];
     const [whole, paged] = [await generate('--kernels', 'native'), await generate('--kernels', 'native', ...limit)];
     const textOf = ({ code, stdout, stderr }: Ended): unknown => {
@@ -38,14 +38,14 @@ testIf(
     const events: readonly ChromeEvent[] = JSON.parse(readFileSync(trace, 'utf8')).traceEvents;
     const named = (name: string): ChromeEvent[] => events.filter((event) => event.name === name);
     const { promptTokens } = JSON.parse(whole.stdout);
-    // All pages but the newest have left; the last token's needn't have, for its pass is over.
+    // All pages except the newest are evicted; those of the last token need not be, since its pass is over.
     const pages = Math.ceil((promptTokens + 59) / 64);
     assert.is(named('deviceCopy: eviction').length, 2 * (pages - 1));
     assert.ok(named('disk: prefetch').length >= 59 * 2 * (pages - 2));
   },
 );
 
-test('a folder that is not there, and memory that is too little, are said in a line', async () => {
+test('a missing folder and too little memory are reported in one line', async () => {
   const missing = await generate(
     '--kernels',
     'reference',

@@ -10,7 +10,7 @@ import { type Ended, hearthHere, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth keygen, worker, run and split');
 let [folder, model] = ['', ''];
-/** A failed test leaves its worker. */
+/** Processes to end after the tests, since a failed test leaves its worker running. */
 const started: Running[] = [];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-'));
@@ -28,7 +28,7 @@ const file = (name: string, content: unknown): string => {
   return path;
 };
 
-test('keys, two devices, a prompt: the text of one process, and a trace', async () => {
+test('two devices with keys generate the text of one process, and a trace', async () => {
   const [head, device] = await Promise.all(
     ['head', 'device'].map((name) => hearth('keygen', '--out', join(folder, `${name}.key`))),
   );
@@ -61,7 +61,7 @@ test('keys, two devices, a prompt: the text of one process, and a trace', async 
   assert.is(await worker.running.ended, 0);
 });
 
-test('addresses and profiles of workers are enough: a plan is made, carried out and saved', async () => {
+test('from addresses and profiles of workers a plan is made, carried out and saved', async () => {
   const facts = {
     os: 'linux',
     memory: { total: '16 GiB' },
@@ -98,7 +98,7 @@ test('addresses and profiles of workers are enough: a plan is made, carried out 
   await worker.running.ended;
 });
 
-test('mistakes are one line and exit code 2', async () => {
+test('errors are one line, with exit code 2', async () => {
   const cluster = file('nobody.json', { devices: [{ name: 'h' }, { name: 'w', address: 'tcp://127.0.0.1:9' }] });
   writeFileSync(join(folder, 'open.key'), '{}', { mode: 0o644 });
   const prompt = ['--model', model, '--cluster', cluster, '--prompt', 'x'];

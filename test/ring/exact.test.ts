@@ -19,7 +19,7 @@ import { perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { headHere, type LoggedWorker, layoutOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
-const test = suite('the ring computes what one process does');
+const test = suite('the ring computes the same as one process');
 const LAYERS = 6;
 const DEVICES = ['head', 'a', 'b', 'c'];
 const headKeys = createKeys();
@@ -51,7 +51,7 @@ function alone(prompt: readonly number[], count: number): number[] {
   return tokens;
 }
 
-/** Any windows: a device for each layer by lot, so that devices are visited any number of times. */
+/** Random windows: a device drawn for each layer, so that a device may have any number of windows. */
 const plans = fc.array(fc.constantFrom(...DEVICES), { minLength: LAYERS, maxLength: LAYERS }).map((places) => {
   const windows: Window[] = [];
   for (const [from, device] of places.entries()) {
@@ -95,7 +95,7 @@ test('token for token, under any plan, with two requests in flight and any chunk
   );
 });
 
-test('activations in F16 cost what their rounding does', async () => {
+test('activations in F16 change logits by no more than their rounding', async () => {
   const members = workers.map(({ member }) => member);
   const settings = { ...SETTINGS, activations: 'F16' as const };
   const { head } = headHere(path, members, { keys: headKeys, settings });
@@ -110,7 +110,7 @@ test('activations in F16 cost what their rounding does', async () => {
   await head.close();
 });
 
-test('a real run as a trace: windows and links on one clock, and every exporter takes it', async () => {
+test('the trace of a run has windows and links on one clock, and every exporter accepts it', async () => {
   const { head } = headHere(
     path,
     workers.map(({ member }) => member),
@@ -146,7 +146,7 @@ test('a real run as a trace: windows and links on one clock, and every exporter 
   assert.equal(names('a', 'cpu'), ['layers 2–3', 'layers 2–3', 'layers 2–3']);
   assert.equal(names('a', 'link'), ['to b', 'to b', 'to b']);
   assert.equal(names('b', 'link'), ['to head', 'to head', 'to head']);
-  // Workers are in this process: their clock is the head's.
+  // The workers are in this process, so their clock is the head's.
   for (const { offset } of spans) assert.ok(Math.abs(offset) < 5e-3, String(offset));
   const measured = metrics(trace);
   assert.ok((measured.tokenSeconds ?? 0) > 0 && (measured.firstTokenSeconds ?? 0) > 0);
@@ -154,7 +154,7 @@ test('a real run as a trace: windows and links on one clock, and every exporter 
   assert.ok(perfettoTrace(trace).traceEvents.length > 15);
 });
 
-test('split: files with their layers only carry out the plan that they were made for', async () => {
+test('split: files that hold only their layers carry out the plan that they were made for', async () => {
   const plan = ringPlan({
     scheduler: 'hand',
     head: 'x',
@@ -195,12 +195,12 @@ test('split: files with their layers only carry out the plan that they were made
   const whole = loadPart(path, openKernels({ implementation: 'reference' }), 4);
   const part = loadPart(parts[1]?.path as string, openKernels({ implementation: 'reference' }), 4);
   assert.is(part.identity, whole.identity);
-  // Whoever has a part knows what the others' weights should be.
+  // A part lists samples of the other parts' weights.
   assert.equal([...part.samples].sort(), [...whole.samples].sort());
   assert.equal(part.held, { layers: [1, 2, 4, 5], outer: false });
 });
 
-test('chunks of a prompt: equal, within batches of 512, never below four tokens unless there are no more', () => {
+test('chunks of a prompt: equal, within batches of 512, never below four tokens unless fewer are left', () => {
   const lengths = (tokens: number, most: number): number[] =>
     promptChunks(
       Array.from({ length: tokens }, (_, i) => i),

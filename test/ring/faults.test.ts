@@ -12,7 +12,7 @@ import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './r
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
-/** Seconds within which the head has to know that a device is gone, and a worker that the head is. */
+/** Seconds within which the head must notice that a device is gone, and a worker that the head is. */
 const KNOWN = 5;
 const FREED = 10;
 const ON_LINUX = process.platform === 'linux';
@@ -26,7 +26,7 @@ const CASES: readonly [Signal, Moment][] = [
   ['SIGSTOP', 'decode'],
 ];
 let [folder, path] = ['', ''];
-/** A worker for all cases that only lose the other, and one for each that is lost. */
+/** The first stays in all cases; each case loses one of the others. */
 let workers: WorkerProcess[] = [];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
@@ -41,7 +41,7 @@ test.after(() => {
 const greedy = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
 const PROMPT = Array.from({ length: 100 }, (_, i) => (7 * i) % 260);
 
-/** A head here and two worker processes; one of them gets the signal at a moment of a request. */
+/** Runs a request with a head in this process and two workers; `b` gets the signal at the given moment. */
 async function interrupted([signal, moment]: readonly [Signal, Moment], a: WorkerProcess, b: WorkerProcess) {
   const members = [a, b].map(({ address }, index) => ({ name: 'ab'[index] as string, address, publicKey: undefined }));
   const { head, log } = headHere(path, members);
@@ -72,7 +72,7 @@ async function interrupted([signal, moment]: readonly [Signal, Moment], a: Worke
   return { head, log, tokens, seconds };
 }
 
-/** The same tokens without any fault: what one process computes. */
+/** The same tokens without a fault, computed by one process. */
 let expected: number[] | undefined;
 async function undisturbed(): Promise<number[]> {
   if (expected !== undefined) return expected;
@@ -102,7 +102,7 @@ for (const [index, [signal, moment]] of CASES.entries()) {
     assert.ok(seconds < KNOWN, `${seconds} s until the request had gone on`);
     assert.equal(tokens, await undisturbed());
     await head.close();
-    await until('the other frees what it held', FREED, () => /freed\n$/.test(a.running.stderr));
+    await until('the other worker frees its memory', FREED, () => /freed\n$/.test(a.running.stderr));
   });
 }
 
@@ -126,7 +126,7 @@ test('a worker that comes back rejoins, and the request goes on with it', async 
   await second.worker.close();
 });
 
-test('where the rest can not hold the model the request ends, and says why', async () => {
+test('the request ends with the reason if the devices that are left can not hold the model', async () => {
   const { worker, member } = await workerHere('a', path, { headKeys: undefined });
   const { head, log } = headHere(path, [member], { memory: 2 ** 16 });
   await head.gather();
@@ -145,7 +145,7 @@ test('where the rest can not hold the model the request ends, and says why', asy
   await head.close();
 });
 
-/** A link through this process that can go silent, as if its packets were dropped. */
+/** A link through this process that can be made silent, as if its packets were dropped. */
 async function fragileLink(port: number) {
   const sockets: Socket[] = [];
   const server = createServer((near) => {
@@ -167,7 +167,7 @@ async function fragileLink(port: number) {
 }
 
 if (ON_LINUX) {
-  test('a cut link between two workers: its far end is named, and left out', async () => {
+  test('a cut link between two workers: the device at its far end is named and left out', async () => {
     const [a, b] = await Promise.all([
       workerHere('a', path, { headKeys: undefined }),
       workerHere('b', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7481' }),
@@ -190,13 +190,13 @@ if (ON_LINUX) {
     link.close();
   });
 
-  test(`the head killed: a worker frees its memory and sockets within ${FREED} s`, async () => {
+  test(`the head is killed: a worker frees its memory and sockets within ${FREED} s`, async () => {
     const { running, address } = workers.at(-1) as WorkerProcess;
-    // Caches take memory as they fill: what tells is the room that is reserved for them.
+    // Caches take memory only as they fill: their address space shows whether they exist.
     const reserved = (): number =>
       Number(/VmSize:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.pid}/status`, 'utf8'))?.[1]) * 1024;
     const sockets = (): number => readdirSync(`/proc/${running.pid}/fd`).length;
-    // What a first head leaves behind is no memory of requests: code, and a thread's room for its heap.
+    // After a first head some memory stays that belongs to no request: code, and a thread's heap.
     const first = headHere(path, [{ name: 'w', address, publicKey: undefined }]);
     await first.head.gather();
     await first.head.assemble(equalLayout(['w'], LAYERS));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A `hearth` that runs on, and what it has printed. */
+/** A running `hearth` process, and what it has printed. */
 export interface Running {
   readonly child: ChildProcess;
   readonly pid: number;
@@ -12,7 +12,7 @@ export interface Running {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts `bin/hearth.js` as its user would, without a terminal. */
+/** Starts `bin/hearth.js` without a terminal. */
 export function startHearth(...options: readonly string[]): Running {
   const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', ...options], { cwd: ROOT });
   const running: Running = {
@@ -31,7 +31,7 @@ export function startHearth(...options: readonly string[]): Running {
   return running;
 }
 
-/** Seconds until `found` holds. @throws Error with `what` after `seconds` */
+/** Waits until `found` holds. @throws Error with `what` after `seconds` */
 export async function until(what: string, seconds: number, found: () => boolean): Promise<number> {
   const start = performance.now();
   while (!found()) {
@@ -41,7 +41,7 @@ export async function until(what: string, seconds: number, found: () => boolean)
   return (performance.now() - start) / 1000;
 }
 
-/** Seconds for a process to start: busy machines take long, and nothing is said about it. */
+/** Seconds for a process to start, which takes long on a busy machine. */
 const STARTED = 120;
 
 /** A worker process on loopback, with one thread, and its address. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A TCP connection to a listener, by hand. */
+/** A TCP connection to a listener, without libzmq. */
 export interface RawConnection {
   write(bytes: Uint8Array): void;
   /** Seconds until the other end closed it. */
@@ -20,7 +20,7 @@ export function rawConnection(address: string): RawConnection {
   };
 }
 
-/** Greeting and READY of a DEALER on a plain link (ZMTP 3.0, RFC 23; NULL mechanism): all that libzmq asks for. */
+/** Greeting and READY of a DEALER on a plain link (ZMTP 3.0, RFC 23; NULL mechanism): all that libzmq requires. */
 export function plainHandshake(name: string): Buffer {
   const greeting = Buffer.alloc(64);
   greeting.set([0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 3, 0]);

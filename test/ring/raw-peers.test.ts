@@ -13,7 +13,7 @@ import { until } from './processes.ts';
 import { frameOf, plainHandshake, rawConnection } from './raw-connection.ts';
 import { equalLayout, headHere, workerHere } from './ring-in-process.ts';
 
-const test = suite('connections by who knows nothing of rings');
+const test = suite('connections by peers that are no part of a ring');
 let [folder, path] = ['', ''];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
@@ -24,7 +24,7 @@ test.after(() => rmSync(folder, { recursive: true }));
 /** Seconds: a handshake may take 2.5, a heartbeat and its answer 3.5; a peer that says nothing may stay 1 here, and is told. */
 const [HANDSHAKE, HEARTBEAT, SETTLED] = [4, 6, 12];
 
-/** A worker in a ring that has computed, and computes again at the end. */
+/** A worker in a ring that has computed a token, and computes another at the end. */
 async function ringHere(headKeys = undefined as ReturnType<typeof createKeys> | undefined) {
   const { worker, member, log } = await workerHere('w', path, { headKeys });
   const { head } = headHere(path, [member], { keys: headKeys });
@@ -43,7 +43,7 @@ async function ringHere(headKeys = undefined as ReturnType<typeof createKeys> | 
   };
 }
 
-/** Bytes of a stranger, and the seconds within which the connection has to be closed. */
+/** Bytes that a foreign peer sends, and the seconds within which its connection must be closed. */
 const STRANGERS: readonly [string, Uint8Array, number][] = [
   ['nothing', new Uint8Array(0), HANDSHAKE],
   ['a web request', Buffer.from('GET / HTTP/1.1\r\nHost: hearth\r\n\r\n'.repeat(20)), HANDSHAKE],
@@ -63,7 +63,7 @@ for (const [links, keys] of [
   ['plain links', undefined],
   ['links with keys', createKeys()],
 ] as const)
-  test(`${links}: whatever is sent, or not, the connection is closed, and the ring goes on`, async () => {
+  test(`${links}: whatever a peer sends, or if it sends nothing, its connection is closed, and the ring goes on`, async () => {
     const ring = await ringHere(keys);
     const within = await Promise.all(
       STRANGERS.map(async ([what, bytes, seconds]) => {
@@ -83,7 +83,7 @@ for (const [links, keys] of [
     await ring.end();
   });
 
-test('bytes that come one by one do not keep a connection', async () => {
+test('bytes that arrive one by one do not keep a connection open', async () => {
   const ring = await ringHere();
   const connection = rawConnection(ring.address);
   const bytes = plainHandshake('slow');
@@ -94,7 +94,7 @@ test('bytes that come one by one do not keep a connection', async () => {
   await ring.end();
 });
 
-test('a peer that answers heartbeats and says nothing is cut off once no head is served, with a logged reason', async () => {
+test('a peer that only answers heartbeats is cut off once no head is served, with a logged reason', async () => {
   const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, idleSeconds: 1 });
   const transport = createTransport(undefined, () => {});
   const gone: string[] = [];
@@ -123,7 +123,7 @@ test('a peer that answers heartbeats and says nothing is cut off once no head is
 test(`more than ${MOST_CONNECTIONS} connections are turned away until others have gone`, async () => {
   const ring = await ringHere();
   const said = () => ring.log.includes(`turned away 127.0.0.1: ${MOST_CONNECTIONS} connections to heads are open`);
-  // On a busy machine the silent ones may have been closed before the late one is heard.
+  // On a busy machine the silent connections may be closed before the late one is served.
   for (let attempt = 0; attempt < 5 && !said(); attempt++) {
     const connections = Array.from({ length: MOST_CONNECTIONS + 10 }, () => rawConnection(ring.address));
     const late = rawConnection(ring.address);

@@ -14,7 +14,7 @@ import { madeFile } from '../runtime/made-file.ts';
 import { until } from './processes.ts';
 import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
-const test = suite('who is refused, and how');
+const test = suite('peers that are refused, and with which reason');
 let [folder, path] = ['', ''];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
@@ -46,7 +46,7 @@ test('a head whose key the worker does not know, and a worker that is not the on
   await known.worker.close();
 });
 
-test('nobody at the address', async () => {
+test('no worker at the address', async () => {
   const { head } = headHere(path, [{ name: 'w', address: 'tcp://127.0.0.1:9', publicKey: undefined }], {
     gatherSeconds: 1,
   });
@@ -69,7 +69,7 @@ test('two heads: the second is refused until the first has finished', async () =
   await worker.close();
 });
 
-test('another model; too little memory; more than was planned', async () => {
+test('another model, too little memory, more tokens than planned', async () => {
   const other = await madeFile({ folder, name: 'other' });
   const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, memory: 2 ** 20 });
   const wrong = headHere(other, [member]);
@@ -113,7 +113,7 @@ function fail(): never {
   throw new Error('the model has no such tensor');
 }
 
-/** A peer without manners. */
+/** A peer that may send anything. */
 async function peer(address: string) {
   const transport = createTransport(undefined, () => {});
   const heard: string[] = [];
@@ -164,7 +164,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
 ];
 
 for (const [what, frame, reason] of HOSTILE) {
-  test(`${what}: that peer is cut off, with a logged reason, and nothing else happens`, async () => {
+  test(`${what}: only that peer is cut off, and the reason is logged`, async () => {
     const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
     const { head } = headHere(path, [member]);
     await head.gather();
@@ -174,7 +174,7 @@ for (const [what, frame, reason] of HOSTILE) {
     await until('the refusal', 5, () => heard.length > 0);
     assert.equal(heard, [`it was sent ${reason}`]);
     assert.is(log.at(-1), `cuts off a peer: it sent ${reason}`);
-    // Nobody reads its next word, and its connection ends.
+    // What it sends next is not read, and its connection ends.
     const words = log.length;
     await new Promise((resolve) => setTimeout(resolve, 100));
     await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
@@ -188,7 +188,7 @@ for (const [what, frame, reason] of HOSTILE) {
   });
 }
 
-test('a frame longer than any that is allowed cuts the connection before it is read', async () => {
+test('a frame beyond the longest allowed is not read: its connection is cut', async () => {
   const { worker, member } = await workerHere('w', path, { headKeys: undefined });
   const { connection, heard } = await peer(member.address);
   await connection.send({ kind: 'probe', tag: 0, payload: new Uint8Array(2 ** 23) });
@@ -198,7 +198,7 @@ test('a frame longer than any that is allowed cuts the connection before it is r
   await worker.close();
 });
 
-test('keys as ZeroMQ writes them (RFC 32)', () => {
+test('keys in the form of ZeroMQ (Z85, RFC 32)', () => {
   assert.is(toZ85('864fd26fb559f75b'), 'HelloWorld');
   assert.is(fromZ85('HelloWorld'), '864fd26fb559f75b');
 });

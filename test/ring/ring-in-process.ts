@@ -22,7 +22,7 @@ export const SETTINGS: RingSettings = {
 export const loadOnOneThread = (path: string): LoadedPart =>
   loadPart(path, openKernels({ threads: 1 }), MOST_CHUNK_TOKENS);
 
-/** A worker in this process, with what it logs. */
+/** A worker in this process, and its log. */
 export interface LoggedWorker {
   readonly worker: RunningWorker;
   readonly member: MemberAddress;
@@ -70,7 +70,7 @@ export function headHere(
   return { head, log };
 }
 
-/** A ring of equal windows that mends itself, logged where its head logs. */
+/** A ring of equal windows that recovers from losses, with its head's log. */
 export const recoveringHere = ({ head, log }: ReturnType<typeof headHere>, layers: number): RecoveringRing =>
   recoveringRing(
     head,
@@ -78,7 +78,7 @@ export const recoveringHere = ({ head, log }: ReturnType<typeof headHere>, layer
     (line) => log.push(line),
   );
 
-/** Windows whose weights stay where they can. */
+/** A layout whose weights are left to the operating system. */
 export const layoutOf = (windows: readonly Window[]): RingLayout => ({ windows, weights: {} });
 
 /** Windows of equal size for these devices, one after another, `rounds` times. */

@@ -40,7 +40,7 @@ test.after(async () => {
 
 const greedy = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
 
-/** Tokens at temperature 0 of what evaluates. */
+/** Tokens at temperature 0. */
 async function tokensOf(evaluate: (tokens: readonly number[]) => Float32Array | Promise<Float32Array>) {
   const tokens: number[] = [];
   for (let more = PROMPT; tokens.length < COUNT; more = tokens.slice(-1)) tokens.push(greedy(await evaluate(more)));
@@ -57,20 +57,20 @@ async function alone(): Promise<readonly number[]> {
   return expected;
 }
 
-/** Milliseconds for which a helper thread may be behind. */
+/** Milliseconds by which the helper thread may be late. */
 const HELPER = 20_000;
 
-/** What a worker drops that keeps nothing: all its weights for every token, but perhaps the last. */
+/** Bytes that a worker drops that keeps nothing: all its weights for every token, except perhaps the last. */
 const LEAST_DROPPED = (COUNT - 1) * 52 * MIB;
 
-/** Whether a worker that is to drop what it has used has not yet done so. */
+/** Whether a worker has not yet dropped all that it has to drop. */
 function isBehind(reports: readonly DeviceSpans[], { release }: WeightsPolicy): boolean {
   const spans = reports.find(({ device }) => device === 'w')?.spans ?? [];
   const dropped = spans.map((span) => (span.kind === 'weights' ? Number(span.args.released ?? 0) : 0));
   return release === 'drop' && dropped.reduce((sum, bytes) => sum + bytes, 0) < LEAST_DROPPED;
 }
 
-/** A head and a worker with four windows of a layer each: what comes out, and the trace. */
+/** Runs a head and a worker with four windows of one layer each: tokens and trace. */
 async function run(policy: WeightsPolicy, memory: number) {
   worker ??= await workerHere('w', path, { headKeys: undefined, memory });
   const { head, log } = headHere(path, [worker.member]);
@@ -87,7 +87,7 @@ async function run(policy: WeightsPolicy, memory: number) {
   });
   const carried = head.weights.get('w');
   let reports = await head.collectSpans();
-  // On a busy disk the helper thread is windows behind.
+  // On a busy disk the helper thread may be several windows late.
   for (const start = performance.now(); isBehind(reports, policy) && performance.now() - start < HELPER; ) {
     await sleep(20);
     const more = await head.collectSpans();
@@ -99,7 +99,7 @@ async function run(policy: WeightsPolicy, memory: number) {
   return { tokens, carried, trace, log };
 }
 
-/** The largest that stays of what is dropped by now: the rest of the file is whole pages of these layers. */
+/** The most bytes that may stay resident once all is dropped; the rest of the file is whole pages of these layers. */
 const bytesOf = (spans: readonly Span[], name: string): number =>
   spans
     .filter((span) => span.device === 'w' && span.name === name)
@@ -107,7 +107,7 @@ const bytesOf = (spans: readonly Span[], name: string): number =>
 const released = ({ spans }: Trace): number =>
   spans.filter(({ device }) => device === 'w').reduce((sum, { args }) => sum + Number(args.released ?? 0), 0);
 
-/** 30 MiB for weights of 52; caches and activations have their room beside it. */
+/** 30 MiB for 52 MiB of weights; caches and activations have memory besides. */
 const MEMORY = 30 * MIB + 16 * MIB;
 
 for (const prefetch of PREFETCHES)
@@ -136,12 +136,12 @@ testIfNative('pinned: a prefix of every window stays, and only the rest is read 
   const pinned = carried === undefined ? 0 : pinnedBytesOf(carried.policy);
   assert.ok(pinned > 10 * MIB && pinned < 30 * MIB, `${pinned / MIB} MiB`);
   const rest = (carried?.bytes ?? 0) - pinned;
-  // Released after every window: the chunks of the prompt follow each other through the same one.
+  // Weights are released after every window, but not between a prompt's chunks, which run the same window in turn.
   assert.ok(released(trace) >= (COUNT - 1) * rest && released(trace) <= 2 * COUNT * rest, `${released(trace) / MIB}`);
   const read = bytesOf(trace.spans, 'prefetch');
   const resident = trace.counters.find(({ device, name }) => device === 'w' && name === 'resident weights (bytes)');
   const most = Math.max(...(resident?.samples ?? []).map(({ value }) => value));
-  // A file system in memory has nothing to read, and nothing that could be dropped.
+  // On a file system in memory nothing is read, and nothing can be dropped.
   if (most > 45 * MIB && read === 0) return;
   assert.ok(read >= (COUNT - 2) * rest, `${read / MIB} MiB read; ${rest / MIB} of rest`);
   assert.ok(most <= 40 * MIB, `${most / MIB} MiB resident`);

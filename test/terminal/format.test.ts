@@ -10,7 +10,7 @@ import {
   threeDigits,
 } from '../../engine/terminal/format.ts';
 
-test('seconds in ms below one second, with three digits', () => {
+test('seconds have three digits, and are in ms below one second', () => {
   assert.equal([0, 0.000412, 0.0153, 0.9994, 1, 1.234, 84, 1234.4].map(formatSeconds), [
     '0 ms',
     '0.412 ms',
@@ -34,7 +34,7 @@ test('bytes in binary units', () => {
   assert.is(gibibytes(4.06 * 2 ** 30), '4.1');
 });
 
-test('deviations with their sign, and as a factor from tenfold on', () => {
+test('deviations have a sign; from tenfold on they are factors', () => {
   assert.equal([1, 1.0004, 1.123, 0.966, 0.08, 9.94, 9.96, 17].map(formatDeviation), [
     '±0.0 %',
     '±0.0 %',
@@ -48,11 +48,11 @@ test('deviations with their sign, and as a factor from tenfold on', () => {
   assert.equal([0.5, 0.034].map(formatPercent), ['50 %', '3.4 %']);
 });
 
-test('digits don’t jump where rounding carries', () => {
+test('the number of digits stays three where rounding carries', () => {
   assert.equal([9.994, 9.996, 99.94, 99.96, 0.9996].map(threeDigits), ['9.99', '10.0', '99.9', '100', '1.00']);
 });
 
-test('lists as English writes them', () => {
+test('lists are written as in English', () => {
   assert.equal([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(enumerate), ['', 'a', 'a and b', 'a, b and c']);
 });
 

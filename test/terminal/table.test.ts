@@ -17,7 +17,7 @@ test('titles over a rule, numbers on the right, text on the left', () => {
   );
 });
 
-test('a column of items gives way, and only after commas', () => {
+test('a column of items wraps, and only after commas', () => {
   const columns = [
     { title: 'k', align: 'right' as const },
     { title: 'layers', wraps: 'items' as const },
@@ -28,11 +28,11 @@ test('a column of items gives way, and only after commas', () => {
   );
 });
 
-test('a number keeps its unit', () => {
+test('a number and its unit stay on one line', () => {
   assert.equal(wrapText('it takes 12 ms of 3 models', 12), ['it takes', '12 ms of 3', 'models']);
 });
 
-test('a table is no wider than told, unless single words are', () => {
+test('a table is no wider than its limit, unless single words are', () => {
   const words = fc.array(fc.stringMatching(/^[a-z]{1,9}$/), { maxLength: 12 }).map((list) => list.join(' '));
   fc.assert(
     fc.property(fc.array(words, { minLength: 1 }), fc.integer({ min: 20, max: 60 }), (texts, width) => {
@@ -51,12 +51,12 @@ test('a table is no wider than told, unless single words are', () => {
   );
 });
 
-test('wrapped text is the same words in lines that are as full as they can be', () => {
+test('wrapped text has the same words, in lines as full as possible', () => {
   assert.equal(wrapText('one two three four', 9), ['one two', 'three', 'four']);
   assert.equal(wrapText('incomprehensible word', 5), ['incomprehensible', 'word']);
 });
 
-test('columns without content go', () => {
+test('empty columns are omitted', () => {
   assert.equal(
     withoutEmptyColumns(
       ['a', 'b', 'c'],

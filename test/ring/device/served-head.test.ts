@@ -8,7 +8,7 @@ import type { WorkerSession } from '../../../engine/ring/device/session.ts';
 const MODEL = 'a'.repeat(64);
 const hello = (head: string, model = MODEL) => ({ kind: 'hello', head, device: 'w', model }) as const;
 
-/** A worker's side with sessions that only count how often they end. */
+/** The heads of a worker whose sessions only record that they end. */
 function served() {
   const log: string[] = [];
   const told: string[] = [];

@@ -8,7 +8,7 @@ import type { Assignment, WorkerMessage } from '../../../engine/ring/wire/messag
 import { readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
 import type { Transport } from '../../../engine/ring/wire/transport.ts';
 
-/** An assignment without windows but one, which has no successors. */
+/** An assignment with one window, whose result goes to the head. */
 const ASSIGNMENT: Assignment = {
   epoch: 7,
   windowCount: 1,

@@ -21,7 +21,7 @@ const LINKS = [
   { from: 'b', to: 'a', latency: 1e-3, bandwidth: 70e6 },
 ];
 
-test('devices as they are called in the ring, with the memory that they offer, and links as slow as either way', () => {
+test('devices have their names in the ring and the memory that they offer; a link is as slow as its slower direction', () => {
   const text = measuredCluster(DEVICES, LINKS, ADDRESSES);
   const cluster = parseCluster(text, 'measured');
   assert.equal(
@@ -34,12 +34,12 @@ test('devices as they are called in the ring, with the memory that they offer, a
   assert.equal(parseRing(text, 'measured', false).members, ADDRESSES);
 });
 
-test('pairs that nobody measured are as slow as the slowest', () => {
+test('pairs that were not measured are as slow as the slowest measured link', () => {
   const cluster = parseCluster(measuredCluster(DEVICES, LINKS.slice(0, 1), ADDRESSES), 'measured');
   assert.equal([cluster.link(1, 2).latency, cluster.link(1, 2).bandwidth], [1e-3, 100e6]);
 });
 
-test('what a device says is checked like any file', () => {
+test('the description of a device is checked like a file', () => {
   const said = (facts: string): string => {
     try {
       parseCluster(measuredCluster([{ device: 'h', facts, memory: 2 ** 30 }], LINKS, []), 'measured');

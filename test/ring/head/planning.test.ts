@@ -54,7 +54,7 @@ const problem = (run: () => unknown): string => {
   return 'nothing was thrown';
 };
 
-test('a cluster file with addresses: the ring begins behind its head', () => {
+test('in a cluster file with addresses the ring begins after the head', () => {
   const { head, members, cluster } = parseRing(ringText('8 GiB'), 'home.json', false);
   assert.is(head, 'laptop');
   assert.equal(
@@ -68,7 +68,7 @@ test('a cluster file with addresses: the ring begins behind its head', () => {
   );
 });
 
-test('names and addresses are enough for a plan; mistakes say where', () => {
+test('names and addresses are enough for a given plan; errors name the place', () => {
   const of = (second: Record<string, unknown>, plain = false) =>
     parseRing(JSON.stringify({ devices: [{ name: 'h' }, { name: 'w', ...second }] }), 'ring.json', plain);
   assert.is(of({ address: 'tcp://10.0.0.1:7400' }, true).cluster, undefined);
@@ -109,7 +109,7 @@ const planning = async (available: string, scheduled: boolean): Promise<RingPlan
   };
 };
 
-test('a plan is carried out while its devices are there; then the scheduler makes one for the rest', async () => {
+test('a plan is carried out while its devices are present; then the scheduler plans for those that are left', async () => {
   const given = await planning('8 GiB', true);
   assert.equal(planRing(given, NAMES), { ...HAND, weights: { laptop: FIT_POLICY, ...HAND.weights } });
   const without = planRing(given, ['laptop', 'desktop']);
@@ -121,7 +121,7 @@ test('a plan is carried out while its devices are there; then the scheduler make
   assert.equal(weights.laptop, FIT_POLICY);
 });
 
-test('weights: what the plan says, else what fits; what is asked for on the command line before both', () => {
+test('weights: the command line overrides the plan, and where neither says, the policy is fitted', () => {
   const none = { prefetch: undefined, release: undefined };
   // HAND leaves phone and desktop to their operating systems, with prefetching, and says nothing of the laptop.
   const advised = { prefetch: 'willneed', release: 'none' };
@@ -144,7 +144,7 @@ test('weights: what the plan says, else what fits; what is asked for on the comm
   });
 });
 
-test('without a scheduler, or room, it says what is missing', async () => {
+test('errors say what is missing: a scheduler, or memory', async () => {
   const handOnly = await planning('8 GiB', false);
   assert.is(
     problem(() => planRing(handOnly, ['laptop', 'desktop'])),
@@ -157,7 +157,7 @@ test('without a scheduler, or room, it says what is missing', async () => {
   );
 });
 
-test('windows: rounds in order, relays between them, nothing that the ring can not do', () => {
+test('windows: rounds in order, relays between them; plans that the ring can not carry out are refused', () => {
   assert.equal(ringWindows(createPlan({ ...HAND, relays: ['phone'] }), NAMES)[0], { device: 'phone', from: 0, to: 1 });
   const relayed = { ...HAND, stages: [{ device: 'desktop', processor: 'cpu', from: 0, to: 8 } as const], rounds: 1 };
   assert.equal(ringWindows(createPlan({ ...relayed, relays: ['phone'] }), NAMES), [

@@ -51,7 +51,7 @@ test('the bytes of a frame', () => {
 
 const uint32 = fc.nat({ max: 2 ** 32 - 1 });
 
-test('what is written is read', () => {
+test('a decoded frame equals the encoded one', () => {
   const activations = fc.record({
     kind: fc.constant('activations' as const),
     epoch: uint32,
@@ -94,7 +94,7 @@ const edited = (edit: (bytes: Buffer) => unknown): string => {
   return problem(() => decodeFrame(bytes));
 };
 
-test('malformed frames say what is wrong', () => {
+test('errors of malformed frames say what is wrong', () => {
   assert.is(
     problem(() => decodeFrame(new Uint8Array(7))),
     'FrameError: a frame of 7 bytes; its header alone has 48',
@@ -129,7 +129,7 @@ test('malformed frames say what is wrong', () => {
   );
 });
 
-/** Reads a frame as head and worker do. */
+/** Decodes a frame as head and worker do. */
 const readAll = (bytes: Uint8Array): void => {
   const frame = decodeFrame(bytes);
   if (frame.kind !== 'message') return;
@@ -137,7 +137,7 @@ const readAll = (bytes: Uint8Array): void => {
   else readMessage(frame, WORKER_MESSAGE);
 };
 
-test('10,000 hostile frames: each is read or refused, and nothing else happens', () => {
+test('10,000 hostile frames: each is decoded or refused, and nothing else happens', () => {
   const json = fc.json().map((text) => new TextEncoder().encode(text));
   const kinds = ['hello', 'prepare', 'link', 'free', 'measure', 'clock', 'welcome', 'spans', 'lost', 'failed'];
   const almost = fc
@@ -173,7 +173,7 @@ test('10,000 hostile frames: each is read or refused, and nothing else happens',
   assert.ok(read > 500 && refused > 5000, `${read} read, ${refused} refused`);
 });
 
-test('messages: one of a known kind, with these members and no others', () => {
+test('messages: only known kinds, with exactly their members', () => {
   const of = (message: unknown): string => {
     const payload = new TextEncoder().encode(JSON.stringify(message));
     return problem(() => readMessage({ kind: 'message', payload }, HEAD_MESSAGE));
@@ -188,7 +188,7 @@ test('messages: one of a known kind, with these members and no others', () => {
   assert.match(of({ kind: 'hello', head: 'h', device: 'd', model: 'x' }), /message\.model is not /);
 });
 
-test('F32 activations keep every bit, F16 ones 11 of them', () => {
+test('F32 activations keep every bit, F16 activations 11 significant bits', () => {
   const values = Float32Array.of(1, -2.5, 1 / 3, 65_504, 1e-7);
   const back = (format: 'F32' | 'F16'): number[] => {
     const into = new Float32Array(values.length);
