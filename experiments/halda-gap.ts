@@ -11,7 +11,7 @@ import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { choice, choices, count, list, option } from './report/options.ts';
 
-/** Seconds for one integer program. */
+/** Time limit of one integer program, seconds. */
 const SOLVER_SECONDS = 10;
 
 await runExperiment({
@@ -22,7 +22,7 @@ await runExperiment({
     clusters: count('--clusters <n>', 'random clusters', { default: 300, most: 1e6 }),
     devices: option('--devices <from-to>', 'devices in a cluster', readRange, { default: '2-8' }),
     models: list('--models <list>', 'models to draw from', 'Llama-3-8B,Llama-1-30B,Llama-3-70B'),
-    // The exact schedulers only confirm themselves, and HELM's judge by another cost model: neither is a default.
+    // Exact schedulers would only be compared with themselves, and HELM's use another cost model: neither is a default.
     schedulers: choices('--schedulers <list>', `of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
       'optimal',
       'halda-repaired',

@@ -16,7 +16,7 @@ import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { choice, count, eitherFlag, flag, list, option, text } from './report/options.ts';
 
-/** Seconds for one integer program; those of a home take well under one. */
+/** Time limit of one integer program, seconds; those of a home take well under one second. */
 const SOLVER_SECONDS = 20;
 
 await runExperiment({

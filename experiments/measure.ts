@@ -82,7 +82,7 @@ await runExperiment({
 
 type Asked = Pick<CellsToRun, 'models' | 'threads' | 'contexts' | 'tokens' | 'repeats' | 'profile'>;
 
-/** With a profile nothing is probed, and no file is needed for it. */
+/** With a profile nothing is probed, so no file for probing is needed. */
 async function measured(
   addon: NativeAddon,
   { diskFile, out, seed }: CommonOptions & { readonly diskFile: string | undefined },

@@ -60,7 +60,7 @@ await runExperiment({
       { default: POLICIES.join(','), shown: 'all' },
     ),
     mostPlans: count('--most-plans <n>', 'a larger space is sampled at random', { default: 100_000 }),
-    // Schedulers that plan rings; milp only confirms optimal.
+    // Schedulers that plan rings, without milp, which only confirms `optimal`.
     schedulers: choices('--schedulers <list>', `of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
       'halda',
       'halda-repaired',

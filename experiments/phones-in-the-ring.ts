@@ -12,7 +12,7 @@ import { tableCsv, terminalTable } from './report/columns.ts';
 import { fileJson, runExperiment } from './report/experiment.ts';
 import { choices, count, list, text } from './report/options.ts';
 
-/** Columns of the terminal that the table of plans takes. */
+/** Width of the table of plans on a terminal, in columns. */
 const WIDTH = 150;
 
 await runExperiment({
@@ -86,7 +86,7 @@ await runExperiment({
   },
 });
 
-/** Every model once, the smallest first. */
+/** Each model once, smallest first. */
 function byBytes(models: readonly Model[]): Model[] {
   return [...new Map(models.map((model) => [model.name, model])).values()].sort(
     (one, other) => one.bytes - other.bytes,

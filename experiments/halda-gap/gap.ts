@@ -41,7 +41,7 @@ export interface GapSettings {
 /** Relative distance from the optimum that counts as a hit: sums in different orders differ by rounding. */
 export const HIT = 1e-9;
 
-/** Plans one random cluster with every scheduler. Cluster `index` depends on seed and index alone. */
+/** Plans for one random cluster with every scheduler. Cluster `index` depends only on the seed and the index. */
 export function gapOf(index: number, settings: GapSettings, solver: IntegerSolver): GapRow[] {
   const seed = settings.seed + index;
   const stream = randomStream(seed, 'gap');
@@ -67,7 +67,7 @@ export function gapOf(index: number, settings: GapSettings, solver: IntegerSolve
   });
 }
 
-/** How a scheduler fared over clusters. */
+/** The results of one scheduler over all clusters. */
 export interface GapSummary {
   readonly scheduler: SchedulerName;
   readonly clusters: number;

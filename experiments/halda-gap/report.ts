@@ -11,7 +11,7 @@ const REGIMES = Object.keys(MEMORY_REGIMES) as MemoryRegime[];
 /** Gaps below this are drawn at the left edge of the log axis; per cent. */
 const LEAST_GAP = 0.1;
 
-/** One scheduler on one cluster, as gaps.csv has it. */
+/** One scheduler on one cluster: a row of gaps.csv. */
 export const COLUMNS: readonly Column<GapRow>[] = [
   { key: 'seed', value: ({ seed }) => seed },
   { key: 'devices', value: ({ devices }) => devices },
@@ -25,7 +25,7 @@ export const COLUMNS: readonly Column<GapRow>[] = [
   { key: 'reason', value: ({ reason }) => reason },
 ];
 
-/** How each scheduler fared over all clusters, and how often it found the optimum by the memory that there was. */
+/** The results of each scheduler over all clusters, and how often it found the optimum by the clusters' memory. */
 export function gapTable(summaries: readonly GapSummary[], rows: readonly GapRow[]): Table<GapSummary> {
   const share = (title: string, part: (one: GapSummary) => number): Column<GapSummary> => ({
     title,

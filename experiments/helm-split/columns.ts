@@ -6,7 +6,7 @@ import { agrees, type Configuration, latencyRatio, splitText } from './configura
 import type { ExampleRow } from './example.ts';
 import type { PublishedLatency, Remark } from './published.ts';
 
-/** A configuration as people read it; errors are those of T_plan + N δ̄. */
+/** The table of configurations for readers; errors are those of T_plan + N δ̄. */
 export const CONFIGURATION_COLUMNS: readonly Column<Configuration>[] = [
   { title: 'machine', value: ({ machine }) => machine },
   { title: 'model', value: ({ label }) => label },
@@ -54,7 +54,7 @@ function useOf({ fit }: Configuration['published']): string {
   return fit ? 'fit' : 'held-out';
 }
 
-/** The table of the configurations, and below it why some have no split. */
+/** The table of the configurations, and below it the reasons why some have no split. */
 export function configurationText(table: string, configurations: readonly Configuration[]): string {
   const reasons = configurations
     .filter(({ chosen }) => chosen === undefined)

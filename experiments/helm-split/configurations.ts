@@ -7,11 +7,11 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { cpuGpuSplit, type SplitCandidate } from '../../engine/schedule/helm/cpu-gpu-split.ts';
 import { type PublishedConfiguration, type PublishedLatency, publishedConfiguration } from './published.ts';
 
-/** A model on a machine: what the search finds, and what the thesis prints. */
+/** A model on a machine: the result of the search, and the thesis's. */
 export interface Configuration {
   readonly machine: string;
   readonly model: Model;
-  /** As it was asked for; with its mix where that isn't the catalogue's. */
+  /** The requested name; with the mix of formats if that isn't the catalogue's. */
   readonly label: string;
   readonly curve: readonly SplitCandidate[];
   readonly chosen: Choice | undefined;
@@ -88,8 +88,8 @@ export function overheadExceeds({ chosen }: Configuration, { seconds }: Publishe
 }
 
 /**
- * Bytes per second at which the CPU reads its weights if all else is as predicted: what a published latency leaves
- * after T_GPU, T_comm and N δ̄. Undefined where the CPU reads none, or nothing is left.
+ * Bytes per second at which the CPU reads its weights if all else is as predicted, from the time that a latency leaves
+ * after T_GPU, T_comm and N δ̄. Undefined if the CPU reads none, or no time is left.
  */
 export function impliedCpuRate({ chosen }: Configuration, { seconds }: PublishedLatency): number | undefined {
   if (chosen === undefined || chosen.cpuReadBytes === 0) return undefined;
@@ -106,7 +106,7 @@ export function impliedOverhead({ chosen, model }: Configuration, { seconds }: P
   return (seconds - chosen.split.tokenSeconds) / model.layers;
 }
 
-/** The search chose what the thesis prints; undefined where it prints nothing to hold it against. */
+/** Whether the search chose the printed split; `undefined` if none is printed. */
 export function agrees({ chosen, published }: Configuration): boolean | undefined {
   if (published.failed) return chosen === undefined;
   return published.split && chosen?.split.gpuUnits === published.split.gpuUnits;

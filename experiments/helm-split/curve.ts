@@ -4,7 +4,7 @@ import { formatSeconds } from '../../engine/terminal/format.ts';
 import { type BarSeries, barChart, colour, type Figure, INK } from '../report/charts/chart.ts';
 import type { Configuration } from './configurations.ts';
 
-/** Columns of the longest bar. */
+/** Length of the longest bar, in columns. */
 const BAR = 66;
 
 /** The search of one configuration, as HELM Fig. 4.4: a bar per k, the CPU's time solid, the GPU's light. */
@@ -22,7 +22,7 @@ export function curveText({ machine, label, curve, chosen }: Configuration): str
   return `${title}\n${lines.map((line) => `${line.trimEnd()}\n`).join('')}`;
 }
 
-/** `k*`, or which memory is too small. */
+/** `k*`, or the memory that is too small. */
 export function candidateRemark(candidate: SplitCandidate, best: SplitCandidate | undefined): string {
   if (candidate === best) return `◄ k* = ${candidate.cpuUnits}`;
   const needs = candidate.lacks.map((memory) => {

@@ -7,7 +7,7 @@ import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { type Configuration, configuration } from './configurations.ts';
 
-/** One quantity of the running example: as the thesis prints it, and as its equations give it. */
+/** One quantity of the running example: the printed value, and the value by the thesis's equations. */
 export interface ExampleRow {
   readonly quantity: string;
   readonly where: string;

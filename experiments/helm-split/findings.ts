@@ -18,7 +18,7 @@ export interface HelmEvidence {
   readonly claimedError: number | undefined;
 }
 
-/** What the configurations say, sentence by sentence; every number is computed from them. */
+/** The findings about the configurations, in sentences; every number is computed from them. */
 export function helmFindings({ configurations, intervals, claimedError }: HelmEvidence): string[] {
   return [
     splitSentence(configurations),
@@ -51,7 +51,7 @@ function splitSentence(configurations: readonly Configuration[]): string | undef
   return `The search finds ${enumerate(parts)}${others.length === 0 ? '' : ` (not: ${others.join('; ')})`}.`;
 }
 
-/** The reserve is fitted to the splits: what some machine's alone would give, and the others then confirm. */
+/** The reserve is fitted to the splits: the values that one machine's splits allow, which the others then confirm. */
 function reserveSentence(intervals: readonly VramInterval[]): string | undefined {
   if (intervals.length === 0) return undefined;
   const all = commonReserve(intervals);
@@ -68,7 +68,7 @@ function reserveSentence(intervals: readonly VramInterval[]): string | undefined
   return `${fitted}, but ${deciding} alone bounds it so, and ${enumerate(confirmed)} confirm it.`;
 }
 
-/** `0.36–0.56 GB`; `up to 0.64 GB` where less than nothing would do, too. */
+/** `0.36–0.56 GB`; `up to 0.64 GB` if the lower bound is negative. */
 export function reserveText({ above, atMost }: Reserve): string {
   if (above < 0) return `up to ${(atMost / 1e9).toFixed(2)} GB`;
   return `${(above / 1e9).toFixed(2)}–${(atMost / 1e9).toFixed(2)} GB`;
@@ -105,7 +105,7 @@ function accuracySentence(
   ].join('');
 }
 
-/** Where the thesis's δ̄ can't be right, and what its measurements would make of it. */
+/** Where the thesis's δ̄ can't be right, and the value that its measurements imply. */
 function overheadSentence(configurations: readonly Configuration[]): string | undefined {
   const beyond = configurations.filter((one) =>
     one.published.latencies.some((latency) => overheadExceeds(one, latency)),

@@ -5,7 +5,7 @@ import { type HelmEvidence, reserveText } from './findings.ts';
 import type { PublishedLatency } from './published.ts';
 import { commonReserve, type VramInterval } from './reserve.ts';
 
-/** What the published numbers mean for quantities that the thesis doesn't state, or states otherwise. */
+/** The values that published numbers imply for quantities that the thesis doesn't state, or states differently. */
 export function implicationsSection({ configurations, intervals }: HelmEvidence): Section {
   const blocks = [vramTable(intervals), cpuRateTable(configurations), overheadTable(configurations)];
   const filled = blocks.filter(({ rows }) => rows.length > 0);

@@ -1,6 +1,6 @@
 import { findPublished, type PublishedCell } from '../../datasets/published.ts';
 
-/** What the thesis prints about a model on a machine. */
+/** The thesis's figures for a model on a machine. */
 export interface PublishedConfiguration {
   readonly split: { readonly cpuUnits: number; readonly gpuUnits: number } | undefined;
   /** Table 6.5, and 1 / throughput of Table 6.1. */
@@ -47,17 +47,17 @@ export function publishedConfiguration(
   };
 }
 
-/** ms as they stand; tok/s inverted, with half the width of the inverted interval as noise. */
+/** Latencies in ms unchanged; tok/s inverted, with half the width of the inverted interval as noise. */
 function latencyOf({ table, value, unit, noise = 0 }: PublishedCell): PublishedLatency[] {
   if (typeof value !== 'number') return [];
   if (unit === 'ms') return [{ table, seconds: value / 1000, noiseSeconds: noise / 1000 }];
   return [{ table, seconds: 1 / value, noiseSeconds: (1 / (value - noise) - 1 / (value + noise)) / 2 }];
 }
 
-/** What is known against a published cell. */
+/** A known problem of a published cell. */
 export interface Remark {
   readonly machine: string;
-  /** '' where it is about the machine's δ̄. */
+  /** '' if it concerns the machine's δ̄. */
   readonly label: string;
   readonly place: string;
   readonly note: string;

@@ -16,12 +16,12 @@ import { commonReserve } from './reserve.ts';
 
 export interface HelmResults extends HelmEvidence {
   readonly remarks: readonly Remark[];
-  /** Empty where the running example is not among what was asked for. */
+  /** Empty if the running example is not among the requested configurations. */
   readonly example: readonly ExampleRow[];
   readonly machines: readonly LoadedCluster[];
 }
 
-/** The configuration whose search is drawn: the running example if it is there, else the first that has a curve. */
+/** The configuration whose search is drawn: the running example if present, else the first with a curve. */
 export function shownConfiguration(configurations: readonly Configuration[]): Configuration | undefined {
   const withCurve = configurations.filter(({ curve }) => curve.length > 0);
   return withCurve.find(({ machine, label }) => machine === 'helm-4060' && label === 'Qwen3-8B') ?? withCurve[0];
@@ -104,7 +104,7 @@ function exampleSection({ example }: HelmResults): Section[] {
   ];
 }
 
-/** Predictions beside what the thesis predicts and measures, on a log axis. */
+/** Predictions beside the thesis's predictions and measurements, on a log axis. */
 export function latencyChart(configurations: readonly Configuration[]): Figure {
   const shown = configurations.filter(({ chosen, published }) => chosen ?? published.latencies[0]);
   const labels = shown.map(({ machine, label }) => `${label}<br>${machine}`);
@@ -156,7 +156,7 @@ export function latencyChart(configurations: readonly Configuration[]): Figure {
     ],
     height: 480,
   });
-  // Two short lines per label fit upright at this size; left alone, Plotly turns them.
+  // Two short lines per label fit upright at this size; by default Plotly rotates them.
   const xaxis = { ...figure.layout.xaxis, tickangle: 0, tickfont: { size: 11 } };
   return { ...figure, layout: { ...figure.layout, xaxis } };
 }
@@ -191,7 +191,7 @@ function basisSection({ machines }: HelmResults): Section {
   };
 }
 
-/** Everything that was found, as data; seconds, bytes, bytes per second. */
+/** All results as data: seconds, bytes, bytes per second. */
 export function resultsData(settings: Readonly<Record<string, unknown>>, results: HelmResults) {
   const { configurations, intervals, remarks, example } = results;
   return {
@@ -225,7 +225,7 @@ function configurationJson(one: Configuration) {
   };
 }
 
-/** plans/….json by path. */
+/** The plans by path, plans/….json. */
 export function planFiles(configurations: readonly Configuration[]): Record<string, string> {
   return Object.fromEntries(
     configurations.flatMap((one): [string, string][] =>
@@ -234,7 +234,7 @@ export function planFiles(configurations: readonly Configuration[]): Record<stri
   );
 }
 
-/** A plan's file, without the characters that file systems refuse. */
+/** A plan's file, without characters that file systems reject. */
 function planPath({ machine, label }: Configuration): string {
   return `plans/${[machine, label].map((part) => part.replace(/[^\w.-]+/g, '-')).join('__')}.json`;
 }

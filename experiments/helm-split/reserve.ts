@@ -1,7 +1,7 @@
 import { findPublished, type PublishedCell } from '../../datasets/published.ts';
 import type { Configuration } from './configurations.ts';
 
-/** What a published split says about the VRAM that HELM gave to weights, if it put as many units there as fit. */
+/** Bounds from a published split on the VRAM that HELM gave to weights, if it put as many units there as fit. */
 export interface VramInterval {
   readonly machine: string;
   readonly label: string;
@@ -9,9 +9,9 @@ export interface VramInterval {
   readonly gpuUnits: number;
   /** Bytes of the GPU's units: VRAM_avail is at least this (Eq. 4.16). */
   readonly atLeast: number;
-  /** … and less than this, which one unit more would take. */
+  /** VRAM_avail is less than this: the bytes with one unit more. */
   readonly below: number;
-  /** The VRAM as sold, decimal, bytes. */
+  /** The nominal (decimal) VRAM, bytes. */
   readonly nominal: number;
 }
 

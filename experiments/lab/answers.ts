@@ -12,13 +12,13 @@ import { type LabCell, planOf, shareBytes } from './cell.ts';
 import type { LabFacts } from './facts.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
-/** What prediction and simulation take: the probes' figures and the cell. */
+/** Inputs of prediction and simulation: the probes' figures and the cell. */
 export interface AnswersCase {
   readonly facts: LabFacts;
   readonly model: Model;
   readonly devices: readonly string[];
   readonly cell: LabCell;
-  /** What each device's throttle lets through, as probed, bytes per second. */
+  /** Probed rate that each device's throttle lets through, bytes per second. */
   readonly diskRates: readonly number[];
   /** Tokens of a run: one of the prompt, the rest decoded. */
   readonly tokens: number;
@@ -37,7 +37,7 @@ const RUNTIME: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes
 
 /**
  * How a lab differs from devices at home: each device has a file of its own part; the prefetching thread asks for 4 MiB
- * at a time; and extents are so small that it doesn't matter that one which two windows share is never dropped.
+ * at a time; and extents are so small that it is negligible that an extent shared by two windows is never dropped.
  */
 const LINUX_LAB = { files: 'own', chunkBytes: 4 * 2 ** 20, extentBytes: 2 ** 16 } as const;
 /** Slice over which the disk's throttle counts (Linux, block/blk-throttle.c, DFL_THROTL_SLICE). */

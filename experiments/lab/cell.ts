@@ -7,7 +7,7 @@ import type { DeviceLimits } from './cgroups/limits.ts';
 import type { Lab } from './lab.ts';
 import { LAB_POLICIES, type LabPolicy } from './policies.ts';
 
-/** One run on a lab: how layers are placed, what devices do with their weights, and what each device has. */
+/** One run on a lab: the placement of layers, the weights policy, and the memory and disk of each device. */
 export interface LabCell {
   /** k */
   readonly rounds: number;
@@ -21,7 +21,7 @@ export interface LabCell {
   readonly diskRates: readonly number[];
 }
 
-/** A cell of four equal devices: what the experiments vary. */
+/** A cell of four equal devices: the quantities that experiments vary. */
 export interface EqualCell {
   readonly policy: LabPolicy;
   readonly rounds: number;
@@ -44,7 +44,7 @@ export function equalCell({ policy, rounds, memoryShare, diskRate, windows }: Eq
   if (!layers.every(Number.isInteger) || all !== LAYERS)
     throw new RangeError(`${rounds} rounds of windows of ${layers.join(', ')} layers are not ${LAYERS} layers`);
   const named = LAB_POLICIES[policy];
-  // With one round there is no room to read the unpinned rest of the only window while other devices compute.
+  // With one round, memory can't hold the unpinned rest of the only window while other devices compute.
   const carried: WeightsPolicy = named.release === 'pinned' && rounds === 1 ? { ...named, prefetch: 'none' } : named;
   return {
     rounds,
@@ -99,7 +99,9 @@ interface CellOnLab {
   readonly ownBytes: readonly number[];
 }
 
-/** `k = 4, populate, dropped, 62 % in memory, 400 MB/s`; where devices differ, their values are separated by slashes. */
+/**
+ * `k = 4, populate, dropped, 62 % in memory, 400 MB/s`; where devices differ, their values are separated by slashes.
+ */
 export function cellName(cell: LabCell): string {
   const { rounds, windows, memoryShares, diskRates } = cell;
   const shape = new Set(windows).size > 1 ? ` (windows of ${windows.join(', ')})` : '';

@@ -8,7 +8,7 @@ import { shareBytes } from './cell.ts';
 import type { Lab } from './lab.ts';
 import { runInLab } from './ring.ts';
 
-/** What probes find out about a lab before its first cell; nothing is fitted to the runs that are judged. */
+/** Facts that probes measure before a lab's first cell; nothing is fitted to the runs that are judged. */
 export interface LabFacts {
   /** The processor of every device: they share this machine's. */
   readonly cpu: Cpu;
@@ -16,7 +16,7 @@ export interface LabFacts {
   readonly wholeDiskRate: number;
   /** Page faults in random order that read nothing ahead, without a throttle, bytes per second. */
   readonly randomRate: number;
-  /** Memory of each device's process, beside weights and their page tables, bytes. */
+  /** Memory of each device's process without weights and their page tables, bytes. */
   readonly ownBytes: readonly number[];
   /** Time from the end of a window to the start of the next device's, for the activations of one token. */
   readonly hopSeconds: number;

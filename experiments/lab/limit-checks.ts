@@ -5,7 +5,7 @@ import type { CellResult } from './run-cells.ts';
 export interface LimitChecks {
   /** Largest peak of a device's memory, as a share of its limit; at most 1 where memory was held. */
   readonly memoryPeak: number;
-  /** What a throttle let through over what it was set to, where that is furthest from 1. */
+  /** Rate that a throttle let through over the rate it was set to; of all throttles, the ratio furthest from 1. */
   readonly diskRatio: number;
   /** Both checks in words. */
   readonly text: string;

@@ -5,7 +5,7 @@ import type { Shape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 
-/** What the models have in common: 32 layers, so that four devices can take eight rounds, and little else. */
+/** The common shape of the models: 32 layers, so that four devices can take eight rounds; everything else is small. */
 const COMMON = {
   architecture: 'llama',
   layers: 32,

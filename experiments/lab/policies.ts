@@ -1,6 +1,6 @@
 import { FIT_POLICY, NO_WEIGHTS_POLICY, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 
-/** What the devices of a lab do with their weights, by the names that command lines use. */
+/** The weights policies of a lab's devices, by their names on command lines. */
 export const LAB_POLICIES = {
   none: NO_WEIGHTS_POLICY,
   /** One call for a whole window, as prima.cpp's source does. */

@@ -18,7 +18,8 @@ import type { DeviceGroup } from './cgroups/device-group.ts';
 const ROUNDS = 6;
 
 /**
- * Measures the disk and one thread of this machine as `hearth profile` does, in the only format that models of a lab have.
+ * Measures the disk and one thread of this machine as `hearth profile` does, in the only format that models of a lab
+ * have.
  * @param folder where a file is made, read and removed
  * @returns a cluster with this machine as its only device, and the text of its cluster file
  * @throws InputError without native kernels
@@ -52,12 +53,16 @@ export async function probeCpu(
 const READ_SECONDS = 3;
 const BLOCK_BYTES = 2 ** 20;
 
-/** A busy machine delays the probe, which then finds too little but never too much: of several attempts the best counts. */
+/**
+ * A busy machine delays the probe, which then measures too low a rate but never too high a one: the best of several
+ * attempts counts.
+ */
 const ATTEMPTS = 3;
 const GOOD_SHARE = 0.98;
 
 /**
- * Measures the rate at which a process in a group reads a file past the page cache (O_DIRECT): what the group's throttle
+ * Measures the rate at which a process in a group reads a file past the page cache (O_DIRECT): what the group's
+ * throttle
  * really lets through, bytes per second. The file is read again from its beginning as often as needed.
  * @param limit what the throttle is set to, bytes per second
  */

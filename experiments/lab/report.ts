@@ -9,10 +9,10 @@ import type { CellResult } from './run-cells.ts';
 import type { LabSession } from './session.ts';
 import { NOT_COUNTED, type TokenFigures } from './token-figures.ts';
 
-/** What a report needs of a lab; the lab itself may be closed. */
+/** The facts about a lab that a report needs; the lab itself may be closed. */
 export type LabDescription = Pick<LabSession, 'model' | 'facts' | 'profile'>;
 
-/** Error of simulated figures that an experiment aims at, as shares. */
+/** The errors of simulated figures that an experiment aims for, as shares. */
 export interface Aim {
   readonly median: number;
   readonly worst: number;
@@ -106,7 +106,7 @@ export function ringSubtitle({ model }: LabDescription, { memoryShare, disk, tok
   ].join(' · ');
 }
 
-/** The section that ends a report: what was probed, and whether the lab kept to its limits. */
+/** The last section of a report: the probed facts, and whether the lab kept to its limits. */
 export function probesSection({ facts, model, profile }: LabDescription, results: readonly CellResult[]): Section {
   const statements = clusterStatements(JSON.parse(profile));
   const own = `${formatBytes(Math.min(...facts.ownBytes))} to ${formatBytes(Math.max(...facts.ownBytes))}`;

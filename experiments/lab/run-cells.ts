@@ -6,13 +6,13 @@ import { runInLab } from './ring.ts';
 import { type LabSession, logStep } from './session.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
-/** The three answers for a cell, and how the lab kept to its limits. */
+/** The three answers for a cell, and the readings that show whether the lab kept to its limits. */
 export interface CellResult extends Pick<LabAnswers, 'predicted' | 'simulated'> {
   readonly cell: LabCell;
   readonly measured: TokenFigures;
   readonly traces: { readonly measured: Trace; readonly simulated: Trace };
   readonly devices: readonly DeviceCheck[];
-  /** What each device's throttle lets through, as probed, bytes per second. */
+  /** Probed rate that each device's throttle lets through, bytes per second. */
   readonly diskRates: readonly number[];
 }
 

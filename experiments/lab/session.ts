@@ -15,7 +15,7 @@ import { LAB_POLICIES } from './policies.ts';
 import { measureDiskRate, probeCpu } from './probes.ts';
 import { REAL_FILES, runProgram } from './system.ts';
 
-/** An open lab with a model, and what probes found out about both. */
+/** An open lab with a model, and the probed facts about both. */
 export interface LabSession {
   readonly lab: Lab;
   readonly model: Model;
@@ -24,7 +24,10 @@ export interface LabSession {
   readonly facts: LabFacts;
   /** The cluster file that the probes of this machine make, as `hearth profile` writes it. */
   readonly profile: string;
-  /** What a throttle of so many bytes per second lets through; each rate is measured once, on the first device. */
+  /**
+   * Bytes per second that a throttle set to a given rate really lets through; each rate is measured once, on the first
+   * device.
+   */
   diskRate(rate: number): number;
   close(): void;
 }
@@ -46,7 +49,7 @@ export function logStep(line: string): void {
 }
 
 /**
- * Opens a lab for `work`, and closes it however that ends.
+ * Opens a lab, runs `work`, and closes the lab however `work` ends.
  * @throws InputError that says what this machine lacks for a lab
  */
 export async function onLab<Result>(

@@ -2,7 +2,7 @@ import { excerpt } from '../../engine/trace/excerpt.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import type { TokenInterval, Trace } from '../../engine/trace/trace.ts';
 
-/** What one token takes in steady state, all devices together. */
+/** Time and bytes of one token in steady state, over all devices. */
 export interface TokenFigures {
   /** TPOT. */
   readonly seconds: number;
@@ -18,7 +18,9 @@ export const LEAST_TOKENS = SKIPPED_TOKENS + 2;
 /** Which tokens of a run are not counted, for help and captions. */
 export const NOT_COUNTED = `the first ${SKIPPED_TOKENS} and the last not counted`;
 
-/** The tokens in steady state. The last is omitted: prefetches during it serve a token that the trace doesn't contain. */
+/**
+ * The tokens in steady state. The last is omitted: prefetches during it serve a token that the trace doesn't contain.
+ */
 export function countedTokens({ tokens }: Trace): readonly TokenInterval[] {
   return tokens.slice(SKIPPED_TOKENS, -1);
 }

@@ -9,7 +9,7 @@ import { type Staircase, staircase } from './staircase.ts';
 export const BACKENDS = ['native', 'reference'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
-/** What was learned about this machine's own kernels. */
+/** The learned times of this machine's own kernels. */
 export interface BackendStudy {
   readonly backend: Backend;
   readonly instructionSet: string;
@@ -23,7 +23,7 @@ const SPACES = {
   reference: { rows: [32, 128], rowAlignment: 32, columns: [64, 128], tokens: { from: 1, to: 16 } },
 } as const;
 
-/** Profiles this machine's kernels on one thread, and learns from it. @throws InputError where they aren't there */
+/** Profiles this machine's kernels on one thread, and learns from it. @throws InputError if they are missing */
 export async function studyBackend(
   backend: Backend,
   samples: number,

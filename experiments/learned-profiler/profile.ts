@@ -8,10 +8,10 @@ import { type ShapeSpace, sampleShapes } from '../../engine/profile/predicted/sa
 import { ROW_ALIGNMENT } from '../../engine/schedule/tensor-partition/best-cut.ts';
 import type { ProfilePart } from '../../simulator/profile-part.ts';
 
-/** What both processors of a chip were learned to take. */
+/** The learned times of both processors of a chip. */
 export type LearnedChip = Readonly<Record<'gpu' | 'npu', LearnedLatency>>;
 
-/** Which operators samples come from: without the output layer, its rows are far outside. */
+/** The operators that are sampled; without the output layer, its number of rows lies far outside the samples. */
 export type Coverage = 'all operators' | 'layers only';
 
 /** The longest prompt that the GPU is sampled for. */
@@ -43,7 +43,7 @@ export function shapeSpaces(device: ChipDevice, model: Model, coverage: Coverage
   };
 }
 
-/** Runs so many sampled shapes on each processor and learns from what they take. */
+/** Runs the given number of sampled shapes on each processor and learns from their times. */
 export async function learnChip({
   device,
   model,

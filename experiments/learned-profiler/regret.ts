@@ -11,13 +11,13 @@ import type { LearnedChip } from './profile.ts';
 /** Tokens in the KV cache while a token is decoded. */
 const CONTEXT = 256;
 
-/** How much longer a plan takes that was made by a predicted profile than one by the true times; shares, 0.1 is 10 %. */
+/** How much longer a plan made with predicted times takes than one made with true times; shares, 0.1 is 10 %. */
 export interface Regret {
   readonly kind: LatencyModelKind;
   readonly promptTokens: number;
   readonly ttft: number;
   readonly tpot: number;
-  /** Lines about shapes outside what was learned from. */
+  /** Messages about shapes outside the training set. */
   readonly warnings: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface RegretCase {
   readonly lengths: readonly number[];
 }
 
-/** Plans by what the tree and the network say, judged by what the chip takes. */
+/** Plans with the times predicted by the tree and the network, evaluated with the chip's true times. */
 export function regretsOf({ cluster, model, learned, lengths }: RegretCase): Regret[] {
   return LATENCY_MODELS.flatMap((kind) =>
     lengths.map((promptTokens): Regret => {

@@ -9,7 +9,7 @@ import { type Lesson, meanRegret, type Study } from './study.ts';
 
 const COLOURS: Readonly<Record<LatencyModelKind, string>> = { tree: colour(1), network: colour(2) };
 
-/** What one regression learned in a lesson. */
+/** The errors of one regression after one lesson. */
 interface LessonRow {
   readonly lesson: Lesson;
   readonly kind: LatencyModelKind;

@@ -9,7 +9,7 @@ export interface Staircase {
   readonly real: readonly number[];
   readonly tree: readonly number[];
   readonly network: readonly number[];
-  /** The lengths that were learned from. */
+  /** The lengths in the training set. */
   readonly seen: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export interface StaircaseCase {
   readonly epochs: number;
 }
 
-/** A tree and a network learn from half of all lengths, chosen at random, and say what each takes. */
+/** A tree and a network learn from half of all lengths, chosen at random, and predict the time of each. */
 export async function staircase({ rows, columns, most, time, seed, epochs }: StaircaseCase): Promise<Staircase> {
   const shapes = Array.from({ length: most }, (_, index): PartShape => ({ rows, columns, tokens: index + 1 }));
   const real = shapes.map(time);

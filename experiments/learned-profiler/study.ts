@@ -26,7 +26,7 @@ export interface StudyCase {
   readonly step: (text: string) => void;
 }
 
-/** What one lot of samples led to. */
+/** The results from one number of samples. */
 export interface Lesson {
   readonly samples: number;
   readonly coverage: Coverage;
@@ -43,12 +43,12 @@ export interface Study {
 /** A square product that takes an NPU as many tiles as a usual attention output. */
 const STAGE_SHAPE = { rows: 4096, columns: 4096, most: 200 };
 
-/** How many steps a study tells of. */
+/** Number of progress steps of a study. */
 export function studySteps({ samples }: Pick<StudyCase, 'samples'>): number {
   return 1 + 3 * (samples.length + 1);
 }
 
-/** Profiles the simulated chip, learns from more and more samples, and plans by what was learned. */
+/** Profiles the simulated chip, learns from increasing numbers of samples, and plans with the learned times. */
 export async function study(parts: StudyCase): Promise<Study> {
   const { cluster, model, samples, lengths, noise, seed, epochs, step } = parts;
   const device: ChipDevice = chipDevice(cluster.devices[0] as Device);
@@ -78,7 +78,7 @@ export function meanRegret({ regrets }: Lesson, kind: LatencyModelKind, time: 't
   return own.reduce((sum, regret) => sum + regret[time], 0) / own.length;
 }
 
-/** What a study says, in a paragraph. */
+/** The findings of a study in a paragraph. */
 export function studyFinding({ stages, lessons }: Study): string {
   const most = lessons.findLast(({ coverage }) => coverage === 'all operators') as Lesson;
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
@@ -95,7 +95,7 @@ export function studyFinding({ stages, lessons }: Study): string {
   return `Along one dimension a tree finds the NPU’s stages and a network smooths them (median error at lengths not seen: ${ofStages}). Over whole shapes, held-out median errors after ${most.samples} samples are: ${errors}; kept is the smaller. What that costs the solver’s choice: ${regrets}.`;
 }
 
-/** Median relative error at the lengths that were not learned from. */
+/** Median relative error at the lengths outside the training set. */
 export function unseenError({ tokens, real, seen, ...predicted }: Staircase, kind: LatencyModelKind): number {
   const known = new Set(seen);
   const errors = tokens

@@ -14,7 +14,7 @@ export interface Times {
   readonly tpot: number;
 }
 
-/** Times by the processor's clock (Timing.own), which answers are held against, and by wall time. */
+/** Times by the processor's clock (Timing.own), with which answers are compared, and by wall time. */
 export interface MeasuredCell {
   readonly own: { readonly ttft: Sample; readonly tpot: Sample };
   readonly wall: { readonly ttft: Sample; readonly tpot: Sample };

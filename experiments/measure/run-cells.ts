@@ -10,11 +10,11 @@ import { createRunner, type Runner, type RunnerParts } from './runner.ts';
 
 export interface CellsToRun extends Omit<RunnerParts, 'threads'> {
   readonly threads: readonly number[];
-  /** Runs of each cell that count; one more comes before them. */
+  /** Counted runs of each cell; one uncounted run precedes them. */
   readonly repeats: number;
-  /** A profile made before, in place of probes. */
+  /** An existing profile, in place of probes. */
   readonly profile: { readonly cluster: Cluster; readonly text: string } | undefined;
-  /** What a profile states besides the CPU. */
+  /** The facts of a profile besides those of the CPU. */
   readonly memory: MemoryFacts;
   readonly disk: DiskMeasures | undefined;
   readonly progress: Progress;

@@ -8,11 +8,11 @@ import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { Transformer } from '../../engine/runtime/transformer.ts';
 import type { Cell, MeasuredCell } from './cell.ts';
 
-/** What is measured on one number of threads. */
+/** Measurements with one number of threads. */
 export interface Runner {
   readonly threads: number;
   readonly instructionSet: string;
-  /** Without a file of weights for them there are none. */
+  /** There are none without a file of weights for them. */
   readonly probes: CpuProbes | undefined;
   readonly cells: readonly RunningCell[];
   close(): void;

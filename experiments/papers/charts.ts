@@ -21,13 +21,16 @@ export interface AgainstPublished<One extends Comparison> {
   /** Seconds of a figure of the comparison. */
   readonly seconds: (figure: number, one: One) => number;
   readonly hover: (one: One) => string;
-  /** Milliseconds that both axes hold at least. */
+  /** Milliseconds that both axes include at least. */
   readonly least?: readonly [low: number, high: number];
 }
 
 const PALE = '#cbd2d9';
 
-/** Published times against what was found, on log axes, with a band around equality: points above it are too slow. */
+/**
+ * Published times against predicted or simulated ones on log axes, with a band around equality: points above it are too
+ * slow.
+ */
 export function againstPublished<One extends Comparison>(chart: AgainstPublished<One>): Figure {
   const { answer, quantity, band, seconds, hover } = chart;
   const milliseconds = (figure: unknown, one: One): number =>

@@ -16,7 +16,7 @@ export const ANSWERS = ['predicted', 'simulated'] as const;
 /** Closed forms, or the simulation event by event. */
 export type Answer = (typeof ANSWERS)[number];
 
-/** What cells are used for, how people read that, and whether such a cell tests anything. */
+/** The uses of cells, their names in reports, and whether such a cell tests anything. */
 export const USES = {
   /** A constant was fitted to the cell, or may be. */
   fit: { name: 'fit', isTest: false },
@@ -40,13 +40,13 @@ export function useOf(cell: PublishedCell): Use {
 export interface Answers<Detail> {
   readonly predicted: Quantity | undefined;
   readonly simulated: Quantity | undefined;
-  /** Largest error that is aimed at, a share; undefined where nothing is claimed. */
+  /** Target for the error, a share; `undefined` if nothing is claimed. */
   readonly target: number | undefined;
   /** What the paper's own tables show beside it: plans, remarks, ranges. */
   readonly detail: Detail;
 }
 
-/** A printed cell and how its figure comes about here. */
+/** A printed cell and how its figure is computed here. */
 export interface Rule<Detail> {
   readonly paper: PaperName;
   readonly cell: PublishedCell;
@@ -61,13 +61,13 @@ export interface Rule<Detail> {
   readonly answer: () => Answers<Detail>;
 }
 
-/** A printed cell beside what comes out here. */
+/** A printed cell and the figures computed here. */
 export interface Comparison<Detail = unknown> extends Omit<Rule<Detail>, 'answer'>, Answers<Detail> {
   readonly predictedError: number | undefined;
   readonly simulatedError: number | undefined;
 }
 
-/** Answers every rule, in order. @param step is told which cell is next */
+/** Answers every rule, in order. @param step called with each cell before it is answered */
 export function compare<Detail>(rules: readonly Rule<Detail>[], step: (label: string) => void): Comparison<Detail>[] {
   return rules.map(({ answer, ...rule }) => {
     const { table, row, column } = rule.cell;
@@ -120,8 +120,8 @@ export function cellAt(
 export interface Conflict {
   readonly subject: string;
   readonly printed: string;
-  /** What it says elsewhere, or what follows from it. */
+  /** What the paper says elsewhere, or what follows from it. */
   readonly against: string;
-  /** What comes out here. */
+  /** The result here. */
   readonly here: string;
 }

@@ -16,7 +16,7 @@ interface Asked {
 }
 
 interface Paper {
-  /** About how many cells there are, for the progress bar. */
+  /** Approximate number of cells, for the progress bar. */
   readonly steps: number;
   readonly reproduce: (asked: Asked, step: (label: string) => void) => Promise<Reproduced>;
 }
@@ -35,10 +35,12 @@ const NAMES = Object.keys(PAPERS) as PaperName[];
 /** `all`: every paper in one report. */
 export const PAPER_NAMES: readonly (PaperName | 'all')[] = [...NAMES, 'all'];
 
-/** Columns of a terminal that summaries take. */
+/** Width of summaries on a terminal, in columns. */
 const WIDTH = 150;
 
-/** Holds a paper, or all of them, against predictions and simulations. @throws InputError for another paper's options */
+/**
+ * Compares a paper, or all of them, with predictions and simulations. @throws InputError for another paper's options
+ */
 export async function reproducePaper(name: PaperName | 'all', asked: Asked, { progress }: Frame): Promise<Results> {
   if (name !== 'prima') refusePrimaOptions(asked.options, name);
   if (name === 'all') return allResults(await reproduceAll(asked, progress));
@@ -55,7 +57,7 @@ export async function reproducePaper(name: PaperName | 'all', asked: Asked, { pr
   };
 }
 
-/** Every paper, one after the other. */
+/** Reproduces every paper in turn. */
 export async function reproduceAll(
   asked: Asked,
   progress: Frame['progress'],
@@ -104,7 +106,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
   };
 }
 
-/** The sections of one paper's page, its name before their titles, its summary before the first. */
+/** The sections of one paper's page: titles are prefixed with its name, and its summary precedes the first. */
 function sectionsOf(name: PaperName, { page: { sections, summary, subtitle } }: Reproduced): Section[] {
   const introduction = [subtitle, ...[summary].flat()].map((text) => ({ kind: 'text', text }) as const);
   return sections.map(({ title, blocks }, index) => ({

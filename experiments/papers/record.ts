@@ -10,7 +10,7 @@ const PLACE: readonly Column<Comparison>[] = [
   { key: 'policy', value: ({ policy }) => policy },
 ];
 
-/** A comparison as cells.csv has it: values in the unit of the row, errors as shares of the published value. */
+/** A comparison as a row of cells.csv: values in the unit of the row, errors as shares of the published value. */
 const CELL: readonly Column<Comparison>[] = [
   ...PLACE,
   { key: 'unit', value: ({ unit }) => unit },
@@ -29,7 +29,7 @@ export function cellsCsv(comparisons: readonly Comparison[]): string {
   return tableCsv({ columns: CELL, rows: comparisons });
 }
 
-/** A comparison as cells.json has it. */
+/** A comparison as written to cells.json. */
 export function cellJson({ cell, ...one }: Comparison): Record<string, unknown> {
   const { paper, policy, unit, published, predicted, simulated, predictedError, simulatedError, noise, use, target } =
     one;
@@ -40,7 +40,7 @@ export function cellJson({ cell, ...one }: Comparison): Record<string, unknown> 
   };
 }
 
-/** What is recorded of an answer: its error as a share, whether it agrees on what runs, or nothing to compare. */
+/** The record of an answer: its error as a share, whether it agrees on what runs, or nothing to compare. */
 export type RecordedError = number | 'agrees' | 'disagrees' | '';
 
 export interface RecordedCell {
@@ -51,7 +51,7 @@ export interface RecordedCell {
 
 /** Decimals of a recorded error: a hundredth of a point. */
 const DIGITS = 4;
-/** What those decimals round off. */
+/** Largest rounding error of those decimals. */
 const ROUNDING = 5e-5;
 /** An error may grow by a point before it counts as drift. */
 const DRIFT_LIMIT = 0.01;
@@ -90,8 +90,9 @@ export function parseErrorRecord(text: string, file: string): RecordedCell[] {
 }
 
 /**
- * What has become worse than the record: errors that grew by more than a point, answers that are gone or no longer agree
- * on what runs, cells that are gone, and cells that the record doesn't know. Improvements are no drift.
+ * Lists what is worse than in the record: errors that grew by more than a point, answers that are gone or no longer
+ * agree
+ * on what runs, cells that are gone, and cells that the record doesn't know. Improvements don't count as drift.
  */
 export function drift(recorded: readonly RecordedCell[], found: readonly RecordedCell[]): string[] {
   const known = new Map(recorded.map((cell) => [cell.key, cell]));
@@ -127,7 +128,7 @@ function recordedError(one: Comparison, answer: Answer): RecordedError {
   return (typeof found === 'number') === (typeof one.published === 'number') ? 'agrees' : 'disagrees';
 }
 
-/** Without a sign at zero, which rounding alone decides. */
+/** The text without a sign at zero, which would depend on rounding alone. */
 function written(error: RecordedError): string {
   if (typeof error !== 'number') return error;
   const digits = error.toFixed(DIGITS);

@@ -19,16 +19,16 @@ export interface SummaryRow {
   /** Cells with an error that are held out, and those that were fitted to or may be. */
   readonly heldOut: number;
   readonly fit: number;
-  /** Errors of what is claimed over cells held out: median without sign, and the largest with its sign. */
+  /** Errors of the claimed answer over cells held out: the median of absolute errors, and the largest with its sign. */
   readonly median: number | undefined;
   readonly worst: number | undefined;
-  /** Which of the answers is claimed; '' where both are the same or it is neither. */
+  /** The claimed answer; '' where both are the same or neither is claimed. */
   readonly answer: Answer | '';
   /** How many outcomes, splits and the like agree. */
   readonly agreeing: { readonly agree: number; readonly of: number } | undefined;
   readonly target: number | undefined;
   readonly met: boolean | undefined;
-  /** What else the verdict needs. */
+  /** Remarks on the verdict. */
   readonly note: string;
   /** Errors are differences of shares: percentage points. */
   readonly points?: boolean;
@@ -73,7 +73,7 @@ export function summaryRow(group: SummaryGroup): SummaryRow {
   };
 }
 
-/** The line of outcomes, splits and the like, of which so many agree. */
+/** The line of outcomes, splits and the like, with the number that agree. */
 export function agreementRow(
   place: Pick<SummaryRow, 'paper' | 'table' | 'what'>,
   agreeing: NonNullable<SummaryRow['agreeing']>,

@@ -32,7 +32,7 @@ export function publishedColumn<One extends Comparison>(text: ValueText<One>): C
   };
 }
 
-/** What an answer says, and its error in the colour of how good it is. */
+/** An answer's value, and its error with a tone. */
 export function answerColumns<One extends Comparison>(
   answer: Answer,
   text: ValueText<One>,
@@ -59,14 +59,16 @@ export function bothAnswers<One extends Comparison>(
   return ANSWERS.flatMap((answer) => answerColumns(answer, text, tone));
 }
 
-/** Green within the target (25 % where none is set) or the noise, yellow within twice that. Fitted cells prove nothing. */
+/**
+ * Green within the target (25 % where none is set) or the noise, yellow within twice that. Fitted cells prove nothing.
+ */
 export function toneOf({ use, target, noise = 0, ...one }: Comparison, answer: Answer): Tone | undefined {
   const error = one[`${answer}Error`];
   if (!isTest({ use }) || error === undefined) return undefined;
   return errorTone(error, Math.max(target ?? USUAL_LIMIT, noise));
 }
 
-/** Where a paper contradicts itself. */
+/** The contradictions of a paper with itself. */
 export function conflictsSection(title: string, conflicts: readonly Conflict[]): Section {
   const columns: readonly Column<Conflict>[] = [
     { title: 'what', value: ({ subject }) => subject },

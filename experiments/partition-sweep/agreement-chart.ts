@@ -5,7 +5,7 @@ import { type Mark, outlined, POLICY_COLOURS } from './marks.ts';
 import { POLICIES } from './policies.ts';
 import type { Space } from './space.ts';
 
-/** Points that a browser still draws at once; of more, every so-manieth by rank is drawn. */
+/** Number of points that a browser draws smoothly; of more points, every n-th by rank is drawn. */
 const MOST_DRAWN = 3000;
 
 /** Predicted against simulated TPOT, and the line on which they agree. */
@@ -55,7 +55,7 @@ export function agreementChart(landscape: Landscape, space: Space, marks: readon
   return { data: data.map((trace, index) => (index < others ? trace : outlined(trace))), layout };
 }
 
-/** Every which point is drawn. */
+/** n, if every n-th point is drawn. */
 export function stride(points: number): number {
   return Math.max(1, Math.ceil(points / MOST_DRAWN));
 }

@@ -11,7 +11,7 @@ import { fasterThan, type Landscape } from './landscape.ts';
 import type { PolicyName } from './policies.ts';
 import { withPolicy } from './policies.ts';
 
-/** What a scheduler chose, and where it lies in the landscape. */
+/** A scheduler's plan, and its rank in the landscape. */
 export type Choice =
   | { readonly scheduler: string; readonly status: 'none'; readonly message: string }
   | { readonly scheduler: string; readonly status: 'unrunnable'; readonly plan: Plan; readonly message: string }
@@ -23,9 +23,9 @@ export interface JudgedChoice {
   readonly plan: Plan;
   readonly seconds: number;
   readonly predicted: number;
-  /** Plans of the sweep that are faster. */
+  /** Number of plans of the sweep that are faster. */
   readonly faster: number;
-  /** Its TPOT over that of the sweep's best. */
+  /** Its TPOT over that of the fastest plan of the sweep. */
   readonly ratio: number;
   /** The same layers on the same devices under the best of the sweep's weights policies. */
   readonly bestPolicy: { readonly policy: PolicyName; readonly seconds: number } | undefined;
@@ -42,7 +42,7 @@ interface ChoiceParts {
   readonly landscape: Landscape;
 }
 
-/** Seconds for one integer program; those of a home take well under one. */
+/** Time limit of one integer program, seconds; those of a home take well under one second. */
 const SOLVER_SECONDS = 20;
 
 /** Asks every scheduler for its plan, and judges it. */
@@ -61,7 +61,7 @@ export async function askSchedulers(
   }
 }
 
-/** Asks a scheduler for its plan and judges it as the plans of the sweep were; it need not be one of them. */
+/** Asks a scheduler for its plan and judges it as the plans of the sweep were; it need not be one of these. */
 function chooseBy(scheduler: SchedulerName, parts: ChoiceParts): Choice {
   const { cluster, model, workload, solver, landscape, costs, judge } = parts;
   const scheduled = SCHEDULERS[scheduler].plan({ belief: cluster, model, workload }, solver);

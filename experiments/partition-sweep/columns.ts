@@ -8,7 +8,7 @@ import { MIXED } from './marks.ts';
 import { policyOf } from './policies.ts';
 import type { RankedPlan, Summary } from './summary.ts';
 
-/** What each scheduler chose, and where that lies among the plans of the sweep. */
+/** Each scheduler's plan, and its rank among the plans of the sweep. */
 export function choiceTable({ choices, runnable }: Summary): Table<Choice> {
   const planOf = (choice: Choice) => (choice.status === 'none' ? undefined : choice.plan);
   return {
@@ -54,7 +54,7 @@ function bestPolicyText(choice: JudgedChoice | undefined): string {
   return `${formatSeconds(bestPolicy.seconds)} ${bestPolicy.policy}`;
 }
 
-/** The layers of a plan, or why it can't be run, or why there is none. */
+/** The layers of a plan, or the reason why it can't be run or why there is none. */
 function choiceText(choice: Choice): string {
   switch (choice.status) {
     case 'none':

@@ -7,7 +7,7 @@ export function thousands(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** What was swept: all plans, or a sample. */
+/** The extent of the sweep: all plans, or a sample. */
 export function extentText({ space, wanted, simulated, settings }: Summary): string {
   const drawn =
     wanted === space
@@ -16,7 +16,7 @@ export function extentText({ space, wanted, simulated, settings }: Summary): str
   return simulated === wanted ? drawn : `the first ${thousands(simulated)} of ${drawn}; the sweep was stopped`;
 }
 
-/** What was found: the best plan, the schedulers' distance from it, and how closed forms and simulation agree. */
+/** The findings: the best plan, the schedulers' distance from it, and the agreement of closed forms and simulation. */
 export function findingsOf(summary: Summary): string[] {
   const [best] = summary.best;
   if (best === undefined) return [`None of the ${thousands(summary.simulated)} plans can be run.`];
@@ -39,10 +39,10 @@ function rankText(faster: number, { runnable }: Summary): string {
   return faster === 0 ? '' : ` (${formatPercent(faster / runnable)} of the plans are faster)`;
 }
 
-/** Another policy is worth a sentence if it takes less than this share of the time. */
+/** Another policy is mentioned if it takes less than this share of the time. */
 const WORTHWHILE = 0.95;
 
-/** What the weights policy alone would gain, for the fastest of the plans for which it would. */
+/** The gain from another weights policy alone, for the fastest plan that would gain. */
 function policyText(judged: readonly JudgedChoice[], best: number): string {
   const gains = judged.flatMap(({ scheduler, seconds, bestPolicy }) =>
     bestPolicy !== undefined && bestPolicy.seconds < WORTHWHILE * seconds ? [{ scheduler, ...bestPolicy }] : [],
@@ -52,7 +52,7 @@ function policyText(judged: readonly JudgedChoice[], best: number): string {
   return `Under the policy ${first.policy}, the layers of ${first.scheduler} would take ${formatSeconds(first.seconds)} (${formatDeviation(first.seconds / best)}).`;
 }
 
-/** How many plans can't be run and why, with an example of each kind; empty where all can. */
+/** How many plans can't be run and why, with an example of each kind; empty if all can. */
 export function failuresText({ failures, simulated, runnable }: Summary): string {
   if (simulated === runnable) return '';
   const kinds = Object.values(failures).map(

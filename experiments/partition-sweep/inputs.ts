@@ -20,12 +20,12 @@ export interface PartitionOptions {
   readonly mostRounds: number;
   readonly step: number;
   readonly gpuLevels: GpuLevels;
-  /** Unless given: all processors that the head has. */
+  /** By default all processors of the head. */
   readonly outputs: readonly ProcessorKind[] | undefined;
   readonly policies: readonly PolicyName[];
 }
 
-/** What a sweep reads. */
+/** The inputs of a sweep. */
 export interface PartitionInputs {
   readonly cluster: Cluster;
   readonly statements: readonly Statement[];

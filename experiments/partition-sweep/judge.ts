@@ -16,7 +16,7 @@ import type { Reclaim } from '../rounds/rounds.ts';
 export const EXTENT_BYTES = 16 * 2 ** 20;
 export const CHUNK_BYTES = 512 * 2 ** 20;
 
-/** What a plan takes, or why it can't be run. */
+/** The times of a plan, or the reason why it can't be run. */
 export type Judged =
   /** TPOT in the steady state, seconds: simulated, and by the closed forms (reclaim `overflow`). */
   { readonly seconds: number; readonly predicted: number } | { readonly failed: string };
@@ -30,9 +30,10 @@ export interface JudgeParts {
 }
 
 /**
- * When a run with prefetching is looked at, and found steady: its last token takes as long as the one before, up to a
- * share. Nine plans in ten are at the first look, for the prompt fills the cache and one token settles the prefetching.
- * Without prefetching the first token is like all others: it begins with what the prompt left in memory, and leaves the
+ * When a run with prefetching is checked for a steady state: its last token takes as long as the one before, up to a
+ * share. Nine plans in ten are steady at the first check, as the prompt fills the cache and one token settles
+ * prefetching.
+ * Without prefetching the first token is like all others: it finds in memory what the prompt left there, and leaves the
  * same.
  */
 const LOOKS: ReadonlyMap<number, number> = new Map([
@@ -40,7 +41,9 @@ const LOOKS: ReadonlyMap<number, number> = new Map([
   [5, 1e-3],
 ]);
 
-/** What is steady at no look counts with the mean of so many tokens, less those in which the cache settles. */
+/**
+ * A run that never becomes steady counts with the mean over this many tokens, without those in which the cache settles.
+ */
 const LONGEST = { outputTokens: 24, settling: 8 } as const;
 
 /** A judge of plans, for one cluster and model; it never throws for a plan that can't be run. */

@@ -9,10 +9,10 @@ const BOX_WIDTH = 0.66;
 const BOX = '#7b8794';
 const RULE = '#cbd2d9';
 
-/** How far apart marks of the same box stand, in boxes. */
+/** Distance between marks of the same box, in boxes. */
 const MARK_PITCH = 0.24;
 
-/** TPOT of all plans as boxes by rounds and policy, and the schedulers' choices where they belong. */
+/** TPOT of all plans as boxes by rounds and policy, and the schedulers' choices at their rounds and policy. */
 export function landscapeChart(groups: readonly Group[], marks: readonly Mark[]): Figure {
   const drawn = groups.filter(({ seconds }) => seconds.length > 0);
   const policies = ([...POLICIES, MIXED] as const).filter((policy) =>

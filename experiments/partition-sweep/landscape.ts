@@ -10,18 +10,18 @@ export interface Landscape {
   readonly predicted: Float64Array;
   /** Plans that can't be run, by kind of reason. */
   readonly failures: ReadonlyMap<string, Failures>;
-  /** Positions of those that can, the fastest first. */
+  /** Positions of the plans that can be run, fastest first. */
   readonly ranking: Uint32Array;
 }
 
 export interface Failures {
   readonly count: number;
-  /** The first of them, and its reason in full. */
+  /** Number of the first of these plans, and its full reason. */
   readonly plan: number;
   readonly reason: string;
 }
 
-/** Gathers `count` points. */
+/** Collects `count` points. */
 export function gatherLandscape(points: Iterable<Point>, count: number): Landscape {
   const plans = new Float64Array(count);
   const seconds = new Float64Array(count).fill(Number.NaN);
@@ -46,7 +46,7 @@ export function gatherLandscape(points: Iterable<Point>, count: number): Landsca
   return { plans, seconds, predicted, failures, ranking };
 }
 
-/** Plans that are faster than so many seconds. */
+/** Number of plans that are faster than `seconds`. */
 export function fasterThan({ seconds, ranking }: Landscape, limit: number): number {
   let [low, high] = [0, ranking.length];
   while (low < high) {
@@ -62,7 +62,7 @@ export interface Group {
   readonly rounds: number;
   readonly policy: PolicyName;
   readonly plans: number;
-  /** Simulated seconds of those that can be run, ascending. */
+  /** Simulated seconds of the plans that can be run, ascending. */
   readonly seconds: readonly number[];
   /** Rank correlation of predicted and simulated seconds. */
   readonly agreement: number;

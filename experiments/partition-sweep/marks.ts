@@ -6,7 +6,7 @@ import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { type PolicyName, policyOf } from './policies.ts';
 
-/** The policy of a plan whose devices do different things with their weights. */
+/** The policy shown for a plan whose devices have different weights policies. */
 export const MIXED = 'mixed';
 
 /** A plan that schedulers chose, as charts mark it: schedulers with the same plan share one mark. */
@@ -50,7 +50,7 @@ export function outlined(trace: Data): Data {
   return { ...trace, marker: { ...marker, line: { color: '#ffffff', width: 1.5 } } } as Data;
 }
 
-/** From viridis, so that policies look unlike the schedulers' marks; its end, too light on white, is darker. */
+/** From viridis, to differ from the colours of schedulers; its light end is darkened to be visible on white. */
 export const POLICY_COLOURS: Readonly<Record<PolicyName, string>> = {
   none: '#440154',
   willneed: '#3b528b',

@@ -5,7 +5,7 @@ import type { SweepSetting } from './sweeper.ts';
 /** Plans that a worker judges between two messages: a fraction of a second. */
 const BATCH = 32;
 
-/** Batches under way or done per worker: what waits for a slow one before it stays small. */
+/** Batches pending or finished per worker: few results have to wait for a slow earlier batch. */
 const AHEAD = 3;
 
 export interface Batch {
@@ -14,8 +14,9 @@ export interface Batch {
 }
 
 /**
- * Judges plans on several threads. Batches come in the order of the numbers, whichever thread is first; no more are
- * under way than a few per worker, so that memory stays flat. Leaving the loop early ends the threads.
+ * Judges plans on several threads. Batches are returned in the order of the numbers, whichever thread is first. Only a
+ * few
+ * per worker are pending, so memory use stays constant. Leaving the loop early ends the threads.
  */
 export async function* judgeInParallel(
   setting: SweepSetting,
@@ -38,14 +39,14 @@ export async function* judgeInParallel(
     for (let from = 0; from < numbers.length; from += BATCH) {
       const batch = numbers.slice(from, from + BATCH);
       const judged = pool.run(batch);
-      // A batch that fails while an earlier one is awaited is heard of when its turn comes.
+      // If a batch fails while an earlier one is awaited, the error is thrown when its turn comes.
       judged.catch(() => {});
       under.push({ numbers: batch, judged });
       if (under.length >= AHEAD * workers) yield await first();
     }
     while (under.length > 0) yield await first();
   } finally {
-    // Threads that are ended in the middle of a batch may still send it, to a pool that has forgotten it.
+    // A thread that is terminated during a batch may still send its result, which the pool no longer expects.
     await Promise.allSettled(under.map(({ judged }) => judged));
     await pool.destroy();
   }

@@ -3,11 +3,12 @@ import { type CsvValue, toCsv } from '../report/csv.ts';
 import type { Point } from './points-file.ts';
 import type { Space } from './space.ts';
 
-/** Lines that are written at once. */
+/** Number of lines written at once. */
 const LINES = 1000;
 
 /**
- * Writes the points of a sweep as a CSV file, a plan a line in the order of their numbers, without holding them all.
+ * Writes the points of a sweep as a CSV file, a line per plan in the order of their numbers, without holding all in
+ * memory.
  */
 export function writePointsCsv(path: string, points: Iterable<Point>, space: Space, devices: readonly string[]): void {
   const beside = `${path}.${process.pid}.tmp`;

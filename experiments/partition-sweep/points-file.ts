@@ -4,16 +4,16 @@ import { InputError } from '../../engine/input/input-error.ts';
 import type { Judged } from './judge.ts';
 import { differences, type Fingerprint } from './sweeper.ts';
 
-/** A plan of the space by its number, and what it takes. */
+/** A plan of the space by its number, and its result. */
 export type Point = Judged & { readonly plan: number };
 
 /**
- * Results of a sweep as they come, in OUT/points.jsonl: the settings on the first line, then one plan a line in the
- * order of their numbers. However a sweep ended, what it wrote whole stays; a line that was cut is written again.
+ * Results of a sweep, appended to OUT/points.jsonl: the settings on the first line, then one plan per line in the
+ * order of their numbers. Complete lines survive however a sweep ends; a truncated line is written again.
  */
 export interface PointsFile {
   readonly path: string;
-  /** Plans in it when it was opened. */
+  /** Number of plans in the file when it was opened. */
   readonly done: number;
   /** The last of them. */
   readonly last: Point | undefined;
@@ -24,13 +24,13 @@ export interface PointsFile {
 export interface PointsFileParts {
   readonly directory: string;
   readonly fingerprint: Fingerprint;
-  /** Of all plans to judge, in order. */
+  /** The points of all plans to judge, in order. */
   readonly numbers: Float64Array;
-  /** Forget what is there. */
+  /** Discards an existing file. */
   readonly restart: boolean;
 }
 
-/** @throws InputError if the file is of other settings, or isn't one */
+/** @throws InputError if the file has other settings, or isn't a points file */
 export function openPointsFile({ directory, fingerprint, numbers, restart }: PointsFileParts): PointsFile {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, 'points.jsonl');
@@ -55,11 +55,11 @@ export function* readPoints(path: string): Generator<Point> {
 interface Found {
   readonly done: number;
   readonly last: Point | undefined;
-  /** Byte after the last whole line. */
+  /** Byte offset after the last complete line. */
   readonly end: number;
 }
 
-/** What of a sweep is there; undefined if not even its settings were written. */
+/** The state of an existing file; `undefined` if not even its settings were written. */
 function survey(path: string, fingerprint: Fingerprint, numbers: Float64Array): Found | undefined {
   let found: Found | undefined;
   for (const line of completeLines(path)) {
@@ -114,7 +114,7 @@ export interface Line {
   readonly end: number;
 }
 
-/** The lines of a file that end in a newline, one after the other: what is behind the last newline is no line yet. */
+/** The lines of a file that end in a newline, one by one; text after the last newline is incomplete and omitted. */
 export function* completeLines(path: string): Generator<Line> {
   const file = openSync(path, 'r');
   try {

@@ -5,12 +5,12 @@ import { managedWindows, type WindowLoad } from '../../engine/schedule/ring-awar
 import { EXTENT_BYTES } from './judge.ts';
 
 /**
- * What devices do with their weights, one name for all of them:
+ * Weights policies of a whole plan, by name:
  * - `none`: page faults load what is missing;
- * - `willneed`, `populate`: the next window is asked for, or read in by a helper thread, after each turn;
- * - `drop`: as `populate`, and a used window is given back;
- * - `pinned`: a part of every window stays for good, the rest is populated and given back; where no rest of a window
- *   fits beside what stays, page faults load it; where everything fits, nothing has to be done (see managedWindows).
+ * - `willneed`, `populate`: the next window is requested, or read by a helper thread, after each window;
+ * - `drop`: as `populate`, and a used window is released;
+ * - `pinned`: a part of every window is pinned, the rest is populated and released; where the rest of a window doesn't
+ *   fit beside the pinned part, page faults load it; where everything fits, nothing is pinned (see managedWindows).
  */
 export const POLICIES = ['none', 'willneed', 'populate', 'drop', 'pinned'] as const;
 export type PolicyName = (typeof POLICIES)[number];
@@ -38,7 +38,7 @@ export function weightsPolicy(
 }
 
 /**
- * The name of what all devices of a plan do: `pinned` where some pin and others need not; undefined for other mixtures.
+ * The name of a plan's policy: `pinned` if some devices pin and the others need not; `undefined` for other mixtures.
  */
 export function policyOf(plan: Plan): PolicyName | undefined {
   const names = new Set(Object.values(plan.weights).map(nameOf));

@@ -28,7 +28,10 @@ export interface PartitionReportParts {
 /** Pairs of devices for which a map is drawn; a report with more of them grows large. */
 const MOST_MAPS = 10;
 
-/** The page: the landscape with the schedulers' choices, maps of shares, the best plans, and what closed forms say. */
+/**
+ * The page: the landscape with the schedulers' choices, maps of shares, the best plans, and the closed forms'
+ * predictions.
+ */
 export function partitionPage(parts: PartitionReportParts): NonNullable<Results['page']> {
   const { setting, summary } = parts;
   const marks = marksOf(summary.choices);
@@ -63,7 +66,7 @@ function gpuText(levels: string | number | undefined): string {
   return levels === 'all' ? 'every number of GPU layers' : `${levels} levels of GPU layers`;
 }
 
-/** With spaces, where a line may break. */
+/** The parts separated by spaces, at which a line may break. */
 function list(setting: string | number | undefined): string {
   return String(setting).replaceAll(',', ', ');
 }

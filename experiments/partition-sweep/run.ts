@@ -7,7 +7,7 @@ import type { Point, PointsFile } from './points-file.ts';
 import type { Space } from './space.ts';
 import type { Sweeper, SweepSetting } from './sweeper.ts';
 
-/** Says how large the space is, and how much of it is to be simulated, before that begins. */
+/** Reports the size of the space, and how much of it will be simulated, before the simulation begins. */
 export function announce(space: Space, wanted: number, done: number): void {
   const sizes = space.sizes.map(({ rounds, size }) => `${thousands(size)} with k = ${rounds}`).join(', ');
   const drawn = wanted < space.size ? `; ${thousands(wanted)} of them, drawn at random, are simulated` : '';
@@ -18,7 +18,7 @@ export function announce(space: Space, wanted: number, done: number): void {
 export interface RunParts {
   readonly setting: SweepSetting;
   readonly sweeper: Sweeper;
-  /** Of the plans to judge. */
+  /** Numbers of the plans to judge. */
   readonly numbers: Float64Array;
   readonly file: PointsFile;
   readonly workers: number;
@@ -26,16 +26,16 @@ export interface RunParts {
 }
 
 export interface RunEnd {
-  /** Points that the file holds now. */
+  /** Number of points in the file now. */
   readonly done: number;
-  /** It was interrupted before the last. */
+  /** The sweep was interrupted before its last plan. */
   readonly stopped: boolean;
 }
 
 /**
- * Judges the plans that the file lacks, and adds them to it as they come. The first interrupt (Ctrl-C) ends the sweep
- * after the batch at hand, the second one at once.
- * @throws InputError if the program judges the file's last plan otherwise than the one that wrote it
+ * Judges the plans that the file lacks, and appends each result. The first interrupt (Ctrl-C) ends the sweep
+ * after the current batch, the second one at once.
+ * @throws InputError if this program's result for the file's last plan differs from the stored one
  */
 export async function runSweep({ setting, sweeper, numbers, file, workers, progress }: RunParts): Promise<RunEnd> {
   checkLast(sweeper, file);
@@ -50,13 +50,13 @@ export async function runSweep({ setting, sweeper, numbers, file, workers, progr
       const points = judged.map((one, index): Point => ({ plan: plans[index] as number, ...one }));
       file.append(points);
       done += points.length;
-      // The bar ends by itself when the process is interrupted.
+      // The progress bar stops by itself when the process is interrupted.
       if (interrupt.wanted) break;
       for (const { plan } of points) bar.step(`plan ${plan}`);
     }
   } finally {
     bar.stop();
-    // Once it was heard, echoes of the signal must not end the report that follows.
+    // After an interrupt, repetitions of the signal must not end the report that follows.
     if (!interrupt.wanted) interrupt.dispose();
   }
   const seconds = (performance.now() - start) / 1e3;
@@ -67,7 +67,7 @@ export async function runSweep({ setting, sweeper, numbers, file, workers, progr
   return { done: file.done + done, stopped: done < left.length };
 }
 
-/** Points of two programs would not fit together: the last one there is judged again. */
+/** Results of two versions of the program must not be mixed, so the file's last plan is judged again. */
 function checkLast(sweeper: Sweeper, { path, last }: PointsFile): void {
   if (last === undefined) return;
   const { plan, ...was } = last;
@@ -79,20 +79,22 @@ function checkLast(sweeper: Sweeper, { path, last }: PointsFile): void {
   );
 }
 
-/** Exit code of a program that Ctrl-C ended, by convention: 128 and the signal's number. */
+/** Conventional exit code after Ctrl-C: 128 plus the signal's number. */
 export const INTERRUPTED = 130;
 
-/** Runners such as tsx pass a signal on to a process that the terminal has told already: no second Ctrl-C. */
+/**
+ * Seconds within which a repeated signal isn't a second Ctrl-C: runners such as tsx pass on a signal already received.
+ */
 const ECHO_SECONDS = 1;
 
 export interface Interrupt {
-  /** Somebody wants the work to end. */
+  /** An interrupt was received. */
   readonly wanted: boolean;
-  /** Signals end the process again. */
+  /** Restores the default handling of signals. */
   dispose(): void;
 }
 
-/** Hears SIGINT (Ctrl-C) and SIGTERM instead of being ended by them; a second one, later, ends the process at once. */
+/** Handles SIGINT (Ctrl-C) and SIGTERM; a second signal, some time after the first, ends the process at once. */
 export function hearInterrupt(): Interrupt {
   let first: number | undefined;
   const hear = (): void => {

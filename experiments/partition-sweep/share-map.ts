@@ -12,14 +12,14 @@ export interface ShareMapParts {
   readonly devices: readonly string[];
   /** Positions of the two devices in the ring. */
   readonly axes: readonly [number, number];
-  /** Layers that a cell is wide and high. */
+  /** Width and height of a cell, layers. */
   readonly step: number;
   /** L */
   readonly layers: number;
   readonly marks: readonly Mark[];
 }
 
-/** Least simulated TPOT by the layers of two devices, over all else that a plan may choose. */
+/** Least simulated TPOT by the layers of two devices, over all other choices of a plan. */
 export function shareMap({ landscape, space, devices, axes, step, layers, marks }: ShareMapParts): Figure {
   const cells = Math.round(layers / step) + 1;
   const cellOf = (count: number): number => Math.round(count / step);

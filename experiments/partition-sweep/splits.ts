@@ -1,8 +1,8 @@
-/** What each device does in every round, in ring order. */
+/** The windows of all devices in every round, in ring order. */
 export interface Split {
   /** w: layers of the window; 0 where the device is left out. */
   readonly windows: readonly number[];
-  /** n: the part of them on the GPU. */
+  /** n: how many of them are on the GPU. */
   readonly gpuLayers: readonly number[];
 }
 
@@ -17,7 +17,7 @@ export interface SplitsParts {
   readonly rounds: number;
   /** L, a multiple of `rounds`. */
   readonly layers: number;
-  /** By how many of the model's layers the shares of neighbouring splits differ. */
+  /** Number of the model's layers by which the shares of neighbouring splits differ. */
   readonly step: number;
   /** By device in ring order: layers per window that its GPU holds. */
   readonly rooms: readonly number[];
@@ -26,11 +26,13 @@ export interface SplitsParts {
 
 /**
  * Windows w_m ≥ 0 with Σ w_m = L/k (prima.cpp Eqs. 2, 3), in lexicographic order, each with every choice of GPU layers.
- * Windows end at multiples of step/k layers, rounded up to whole ones, or at the end of the round: what the grid leaves
- * over falls to the last device that holds layers. A single device has no ring to go around, so that beyond one round
+ * Windows end at multiples of step/k layers, rounded up to whole ones, or at the end of the round: the remainder of the
+ * grid
+ * goes to the last device that holds layers. A single device makes no ring, so with more than one round
  * at least two hold layers.
  *
- * Splits are counted from the last device backwards, so that any of them is found by its number, without those before.
+ * Splits are counted from the last device backwards, so that any of them is found by its number without enumerating the
+ * others.
  */
 export function createSplits({ rounds, layers, step, rooms, gpuLevels }: SplitsParts): Splits {
   const total = layers / rounds;
@@ -100,11 +102,12 @@ function nextState(from: number, to: number, holders: number): number {
   return stateOf(to, Math.min(2, holders + (to > from ? 1 : 0)));
 }
 
-/** How many numbers of GPU layers are tried per window: `all`, or so many, evenly from none to what fits. */
+/** How many numbers of GPU layers are tried per window: `all`, or this many, evenly from none to as many as fit. */
 export type GpuLevels = 'all' | number;
 
 /**
- * Numbers of GPU layers (n) to try in a window of `layers`, ascending and each once: all from 0 to what fits, or
+ * Numbers of GPU layers (n) to try in a window of `layers`, ascending and without repetition: all from 0 to as many as
+ * fit, or
  * `levels` of them in even steps; a single level is as many as fit.
  * @param room layers per window that the GPU holds
  */

@@ -6,7 +6,7 @@ import { rankCorrelation } from './landscape.ts';
 import { pointPlan, type Space, type SpacePoint } from './space.ts';
 import type { Fingerprint } from './sweeper.ts';
 
-/** A plan of the space with its place in it. */
+/** A plan of the space with its rank. */
 export interface RankedPlan extends SpacePoint {
   readonly plan: number;
   readonly seconds: number;
@@ -15,10 +15,10 @@ export interface RankedPlan extends SpacePoint {
   readonly layers: string;
 }
 
-/** What a sweep found. */
+/** The results of a sweep. */
 export interface Summary {
   readonly settings: Fingerprint;
-  /** Plans in the space, to be simulated, simulated, and those of them that can be run. */
+  /** Numbers of plans: in the space, to be simulated, simulated, and simulated ones that can be run. */
   readonly space: number;
   readonly wanted: number;
   readonly simulated: number;
@@ -67,7 +67,10 @@ export function summarise({ settings, space, costs, wanted, landscape, groups, c
   };
 }
 
-/** The summary as summary.json has it: for each group its size, the least and the most seconds instead of all. */
+/**
+ * The summary as written to summary.json: each group has its size and its least and most seconds instead of all
+ * seconds.
+ */
 export function summaryData({ groups, ...summary }: Summary) {
   const shortened = groups.map(({ seconds, ...group }) => ({
     ...group,

@@ -11,7 +11,7 @@ import type { PolicyName } from './policies.ts';
 import { createSpace, pointPlan, type Space } from './space.ts';
 import type { GpuLevels } from './splits.ts';
 
-/** All that decides what a plan's number means and what it takes: plain data, which travels to the workers. */
+/** Everything that determines which plan a number stands for and its result: plain data, sent to the workers. */
 export interface SweepSetting {
   readonly cluster: Omit<Cluster, 'link'>;
   readonly model: Model;
@@ -45,16 +45,16 @@ export function createSweeper(setting: SweepSetting): Sweeper {
   };
 }
 
-/** Everything that decides the results of a sweep, by its option's name. */
+/** Everything that determines the results of a sweep, by the option's name. */
 export type Fingerprint = Readonly<Record<string, string | number>>;
 
-/** What decides a sweep's results beside its setting. */
+/** What determines a sweep's results besides its setting. */
 export interface Drawn {
   readonly mostPlans: number;
   readonly seed: number;
 }
 
-/** Cluster and model are told by name and content, so that a file changed in between is noticed. */
+/** Cluster and model are identified by name and content, so that a changed file is noticed. */
 export function fingerprintOf(setting: SweepSetting, { mostPlans, seed }: Drawn): Fingerprint {
   const { cluster, model, workload } = setting;
   return {

@@ -1,4 +1,4 @@
-/** A worker thread of a sweep: its setting comes as workerData; then it judges plans by their numbers, in batches. */
+/** A worker thread of a sweep: it gets the setting as workerData, then judges batches of plans given by number. */
 
 import { workerData } from 'node:worker_threads';
 import type { Judged } from './judge.ts';

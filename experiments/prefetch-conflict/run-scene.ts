@@ -20,7 +20,7 @@ export interface SceneAnswer {
   readonly from: number;
   readonly to: number;
   readonly tokens: number;
-  /** How often a layer of the device is loaded for a token; median of its layers. */
+  /** How many times a layer of the device is loaded per token; median over its layers. */
   readonly loads: number;
 }
 

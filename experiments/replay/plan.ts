@@ -15,10 +15,10 @@ import { simulatedSeconds } from '../../simulator/simulated-seconds.ts';
 import type { ReplayOptions } from './options.ts';
 import { closedForm } from './replay.ts';
 
-/** Seconds for one integer program of a scheduler that needs them. */
+/** Time limit of one integer program, seconds, for schedulers that need one. */
 const SOLVER_SECONDS = 20;
 
-/** The plan that is replayed: `--plan`, or what `--scheduler` makes. @throws InputError if there is none */
+/** The plan that is replayed: from `--plan`, or made by `--scheduler`. @throws InputError if there is none */
 export async function planOf(options: ReplayOptions, belief: Cluster, model: Model): Promise<Plan> {
   const { plan: file, scheduler, reclaim, prompt, tokens } = options;
   if (file !== undefined) {

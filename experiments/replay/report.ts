@@ -39,7 +39,7 @@ export function summaryTable({ predicted, metrics, readPerToken }: Replay): Tabl
   };
 }
 
-/** What every device of the simulation did, over the whole run. */
+/** The work of every device in the simulation, over the whole run. */
 export function devicesTable({ plan, metrics, simulated }: Replay): Table<SimulatedDevice> {
   const shares = new Map(planShares(plan).map((share) => [share.device, share]));
   const own = ({ device }: SimulatedDevice): DeviceMetrics =>
@@ -116,7 +116,7 @@ export function replayPage(run: Replay, show: number): NonNullable<Results['page
   };
 }
 
-/** What the simulation adds to the prediction. */
+/** How the simulation differs from the prediction, in sentences. */
 export function finding({ predicted, simulated, metrics }: Replay): string {
   const { tokenSeconds = Number.NaN } = metrics;
   const stalls = metrics.devices.reduce((sum, { stallSeconds }) => sum + stallSeconds, 0);

@@ -1,5 +1,5 @@
 /**
- * Tables that are described once. A column says its title, its key, its value and how people read it; a table is columns
+ * Tables that are described once. A column has a title, a key, a value and a text for readers; a table has columns
  * and rows, and comes out as text for a terminal, as a block of a page, as CSV and as JSON.
  *
  *     const COLUMNS: readonly Column<Row>[] = [
@@ -24,17 +24,20 @@ import { formatTable } from '../../engine/terminal/table.ts';
 import { type CsvValue, toCsv } from './csv.ts';
 import type { TableBlock, Tone } from './page/page.ts';
 
-/** How people read a number. `deviation` is of a ratio from 1, `share` is in percent, `factor` has three digits. */
+/**
+ * How numbers are formatted for readers. `deviation` is that of a ratio from 1, `share` is in percent, `factor` has
+ * three digits.
+ */
 export type Unit = 'seconds' | 'bytes' | 'gibibytes' | 'share' | 'deviation' | 'factor' | 'count';
 
 export interface Column<Row> {
-  /** Title for people; `\n` breaks it. A column without a title is left out of what people see. */
+  /** Title for people; `\n` breaks it. A column without a title is omitted from terminal and page. */
   readonly title?: string;
-  /** Name in CSV and JSON, with the unit: `tpot_s`. A column without a key is left out of both. */
+  /** Name in CSV and JSON, with the unit: `tpot_s`. A column without a key is omitted from both. */
   readonly key?: string;
   /** Numbers in SI units. */
   readonly value: (row: Row) => CsvValue;
-  /** Text for people; unless given it is the value in its unit, and nothing where that is undefined. */
+  /** Text for readers; by default the value in its unit, or nothing if it is undefined. */
   readonly text?: (row: Row) => string;
   readonly unit?: Unit;
   /** Columns with a unit are aligned right, others left, unless given. */
@@ -45,16 +48,16 @@ export interface Column<Row> {
   readonly wraps?: boolean | 'items';
   /** On a page: the colour behind the cell. */
   readonly tone?: (row: Row) => Tone | undefined;
-  /** Where people see the column; on both unless given. */
+  /** Where the column is shown; on both unless given. */
   readonly on?: 'terminal' | 'page';
 }
 
 export interface Table<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** Rows with the same first cell belong together: people see it once. */
+  /** Rows with the same first cell belong together: the cell is shown once. */
   readonly groups?: boolean;
-  /** Columns without content in any row are hidden from people. */
+  /** Columns that are empty in all rows are hidden on terminal and page. */
   readonly sparse?: boolean;
 }
 
@@ -112,7 +115,7 @@ export function tableJson<Row>({ columns, rows }: Table<Row>): Record<string, Ex
   );
 }
 
-/** What people read in one cell. */
+/** The text of one cell. */
 export function cellText<Row>({ text, value, unit }: Column<Row>, row: Row): string {
   if (text !== undefined) return text(row);
   const content = value(row);
@@ -120,7 +123,7 @@ export function cellText<Row>({ text, value, unit }: Column<Row>, row: Row): str
   return typeof content === 'number' ? inUnit(content, unit) : String(content);
 }
 
-/** As cellText; the items of a list are kept whole. */
+/** As cellText, but without breaks inside the items of a list. */
 function pageText<Row>(column: Column<Row>, row: Row): string {
   const text = cellText(column, row);
   return column.wraps === 'items' ? text.replaceAll(/(?<!,) /g, '\u00a0') : text;

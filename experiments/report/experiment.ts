@@ -1,6 +1,6 @@
 /**
- * The frame of every experiment: command line, output checks, progress, saving and printing. A script says what is
- * asked, computes, and returns what it found:
+ * The frame of every experiment: command line, output checks, progress, saving and printing. A script declares its
+ * options, computes, and returns its results:
  *
  *     await runExperiment({
  *       name: 'rounds',
@@ -27,7 +27,8 @@
  *       },
  *     });
  *
- * That gives `--help`, `--seed`, `--json` and `--out`; writes report.html, rounds.json and rounds.csv together or not at
+ * That gives `--help`, `--seed`, `--json` and `--out`; writes report.html, rounds.json and rounds.csv together or not
+ * at
  * all; prints subtitle, text and findings, or the JSON; and ends with code 2 and one line on stderr for bad input
  * (options, files, values), and with 1 and one line for a defect. Options are in options.ts, tables in columns.ts,
  * charts in charts/, blocks of pages in page/page.ts.
@@ -43,7 +44,7 @@ import { type Page, renderPage } from './page/page.ts';
 import { provenanceSection } from './provenance.ts';
 import { checkOutput, writeFiles } from './write.ts';
 
-/** What the frame adds to every command line. */
+/** Options that the frame adds to every command line. */
 export interface CommonOptions {
   readonly seed: number;
   readonly json: boolean;
@@ -58,37 +59,37 @@ export interface Experiment<Specs extends OptionSpecs> {
   readonly json: string;
   /** Further files and folders (`plans/`) beside it and report.html, for help. */
   readonly files?: readonly string[];
-  /** What the seed decides, and its default; recorded only unless given. */
+  /** What depends on the seed, and its default. If omitted, the seed is only recorded. */
   readonly seed?: { readonly help?: string; readonly default?: number };
-  /** Folder of the results where none is named; `results/NAME` unless given, and how help shows it. */
+  /** Default folder of the results, `results/NAME` unless given, and how help shows it. */
   readonly out?: { readonly shown: string; readonly of: (options: OptionValues<Specs>) => string };
-  /** Stands below the options in help. */
+  /** Text below the options in help. */
   readonly examples?: string;
-  /** Returns what was found, or nothing where there is nothing to publish. */
+  /** Returns the results, or `undefined` if there is nothing to publish. */
   readonly run: (
     options: OptionValues<Specs> & CommonOptions,
     frame: Frame,
   ) => Results | undefined | Promise<Results | undefined>;
 }
 
-/** What the frame offers while an experiment runs. */
+/** What the frame provides while an experiment runs. */
 export interface Frame {
-  /** A bar for so many steps, on a terminal; it is removed when the experiment ends, however that happens. */
+  /** A progress bar with the given number of steps, on a terminal only; removed however the experiment ends. */
   readonly progress: (steps: number) => Progress;
 }
 
 export interface Results {
   /** One line: inputs and settings. */
   readonly subtitle: string;
-  /** What was found, in sentences: below the text of a terminal, at the top of the page. */
+  /** The findings in sentences: below the text on a terminal, at the top of the page. */
   readonly findings: readonly string[];
-  /** All results as JSON; text is written as it is. */
+  /** All results, written as JSON; a string is written unchanged. */
   readonly data: unknown;
   /** Tables and other text for a terminal. */
   readonly text: readonly string[];
-  /** report.html; subtitle and summary are those above unless given. */
+  /** report.html; subtitle and summary default to those above. */
   readonly page?: Pick<Page, 'title' | 'sections'> & Partial<Page>;
-  /** Texts of further files by path: tables as CSV, plans, traces. */
+  /** Contents of further files by path: tables as CSV, plans, traces. */
   readonly files?: Readonly<Record<string, string>>;
   /** Files that the experiment wrote to the folder of the results itself. */
   readonly written?: readonly string[];
@@ -96,7 +97,7 @@ export interface Results {
   readonly clusters?: readonly LoadedCluster[];
 }
 
-/** Columns of a terminal that findings take. */
+/** Width of findings on a terminal, in columns. */
 const WIDTH = 118;
 
 /** Runs an experiment with the arguments of the process. */
@@ -141,7 +142,7 @@ function readCommandLine<Specs extends OptionSpecs>(
   if (examples !== undefined) command.addHelpText('after', `\n${examples}`);
   command.parse();
   const given: { readonly json?: boolean; readonly out?: string } = command.opts();
-  // A folder that can't be written to shows before the inputs are read.
+  // Reports a folder that can't be written to before any inputs are read.
   if (given.out !== undefined || out === undefined) checkOutput(given.out ?? standard);
   const read = readOptions(command, experiment.options);
   const folder = given.out ?? out?.of(read) ?? standard;
@@ -183,12 +184,14 @@ function publish(
   process.stdout.write(`${shown.join('\n\n')}\n`);
 }
 
-/** JSON as a file has it. */
+/** JSON as written to a file. */
 export function fileJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** `Report: results/rounds/report.html (beside it rounds.csv, rounds.json)`; folders are named with their files' number. */
+/**
+ * `Report: results/rounds/report.html (beside it rounds.csv, rounds.json)`; folders are named with their files' number.
+ */
 function savedLine(out: string, paths: readonly string[]): string {
   const first = paths.includes('report.html') ? 'report.html' : (paths.at(-1) ?? '');
   const others = paths.filter((path) => path !== first && !path.includes('/')).sort();

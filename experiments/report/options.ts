@@ -1,4 +1,4 @@
-/** Options of a command line, each described once: how it is written, what it means, and how its text is read. */
+/** Command-line options, each described once: its syntax, its meaning, and how its text is parsed. */
 
 import { type Command, Option as CommanderOption } from 'commander';
 import { readChoice, readChoices, readCount, readList, readNumber } from '../../engine/terminal/options.ts';
@@ -6,30 +6,33 @@ import { readChoice, readChoices, readCount, readList, readNumber } from '../../
 /** Reads the text given for a flag. @throws InputError that names the flag */
 export type Reader<Value> = (flag: string, text: string) => Value;
 
-/** What a parsed command line holds of an option: text, texts for `<file...>`, `true` or `false` for a flag, or nothing. */
+/**
+ * The value of an option in a parsed command line: text, texts for `<file...>`, `true` or `false` for a flag, or
+ * nothing.
+ */
 export type Given = string | readonly string[] | boolean | undefined;
 
 export interface OptionSpec<Value> {
   /** `--models <list>`, `--trace`; `<paper>` for an argument, which is required. */
   readonly flags: string;
   readonly help: string;
-  /** Stands in help in place of the default's text. */
+  /** Shown in help in place of the default's text. */
   readonly shown?: string;
-  /** Text that is read where the option is not given. */
+  /** Text that is parsed if the option is not given. */
   readonly default?: string;
-  /** What `--no-name` means, where there is such a form. */
+  /** Meaning of `--no-name`, if that form exists. */
   readonly negative?: string;
   readonly read: (given: Given) => Value;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec<unknown>>>;
 
-/** The values of options, by the names under which they are described. */
+/** The values of options by name. */
 export type OptionValues<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: Specs[Name] extends OptionSpec<infer Value> ? Value : never;
 };
 
-/** Text that stands for an option that is not given, and how help shows it where that is not the text itself. */
+/** The default's text, and how help shows it if not as that text. */
 interface Default {
   readonly default: string;
   readonly shown?: string;
@@ -55,7 +58,7 @@ export function option<Value>(
 
 const asIs: Reader<string> = (_, text) => text;
 
-/** Text that is taken as it is: the name of a cluster, a model or a file. */
+/** Text that is used unchanged: the name of a cluster, a model or a file. */
 export function text(flags: string, help: string, standard: string): OptionSpec<string>;
 export function text(flags: string, help: string): OptionSpec<string | undefined>;
 export function text(flags: string, help: string, standard?: string): OptionSpec<string | undefined> {
@@ -77,7 +80,7 @@ export function choice<Name extends string>(
   return option(flags, help, (flag, given) => readChoice(flag, given, allowed), { default: standard });
 }
 
-/** `a,b,c`, each one of `allowed`; all of them unless others are the default. */
+/** `a,b,c`, each one of `allowed`; by default all of them, unless a default is given. */
 export function choices<Name extends string>(
   flags: string,
   help: string,
@@ -122,12 +125,12 @@ export function number(flags: string, help: string, { least, most, ...fallback }
   });
 }
 
-/** `--name`: true where it is given. */
+/** `--name`: true if given. */
 export function flag(name: string, help: string): OptionSpec<boolean> {
   return { flags: name, help, read: (given) => given === true };
 }
 
-/** `--name` and `--no-name`: undefined where neither is given. */
+/** `--name` and `--no-name`: undefined if neither is given. */
 export function eitherFlag(name: string, help: string, negative: string): OptionSpec<boolean | undefined> {
   return { flags: name, help, negative, read: (given) => (typeof given === 'boolean' ? given : undefined) };
 }
@@ -146,7 +149,7 @@ export function declareOptions(command: Command, specs: OptionSpecs): void {
   }
 }
 
-/** Reads what a parsed command holds, in the order of `specs`. @throws InputError that names the option */
+/** Parses the values of a command line in the order of `specs`. @throws InputError that names the option */
 export function readOptions<Specs extends OptionSpecs>(command: Command, specs: Specs): OptionValues<Specs> {
   const given = command.opts() as Readonly<Record<string, Given>>;
   const args = [...command.args];

@@ -28,13 +28,13 @@ const COLUMNS: readonly Column<Statement>[] = [
   { title: 'where from', value: ({ source }) => source },
 ];
 
-/** All quantities, folded: as the file states them, which share is taken, and where each comes from. */
+/** All quantities in a folded table: as the file states them, the share that is used, and their sources. */
 export function statementsTable(cluster: string, statements: readonly Statement[]): TableBlock {
   const fold = `The ${statements.length} quantities of ${cluster}, and where each comes from`;
   return tableBlock({ columns: COLUMNS, rows: statements }, { fold });
 }
 
-/** The section that ends a page: what describes the clusters, and from which sources. */
+/** The last section of a page: the quantities of the clusters and their sources. */
 export function provenanceSection(clusters: readonly LoadedCluster[]): Section {
   return {
     title: 'What this rests on',

@@ -4,7 +4,7 @@ import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { bestGain, POLICIES, type Reclaim, type RoundsRow } from './rounds.ts';
 
-/** A simulated ring, as rounds.csv has it. */
+/** A simulated ring: a row of rounds.csv. */
 export const COLUMNS: readonly Column<RoundsRow>[] = [
   { key: 'model', value: ({ model }) => model },
   { key: 'policy', value: ({ policy }) => policy },
@@ -58,7 +58,7 @@ export function roundsTable(rows: readonly RoundsRow[], reclaim: Reclaim): Table
   };
 }
 
-/** What more rounds change under one reclaim policy, by weights policy. */
+/** The effect of more rounds under one reclaim policy, by weights policy. */
 export function findingsOf(rows: readonly RoundsRow[], reclaim: Reclaim): string[] {
   const parts = POLICIES.flatMap(({ name }) => {
     const gains = modelsOf(rows).flatMap((model) => {
@@ -81,7 +81,7 @@ export function roundsPage(rows: readonly RoundsRow[], reclaims: readonly Reclai
   const variants = reclaims.flatMap((reclaim) =>
     POLICIES.map(({ name }) => ({ label: `${name}; reclaim ${reclaim}`, figure: figureOf(rows, name, reclaim) })),
   );
-  // Prefetching as prima.cpp does it comes first.
+  // prima.cpp's way of prefetching comes first.
   const preferred = [...variants.slice(1, 2), ...variants.slice(0, 1), ...variants.slice(2)];
   return {
     title: 'What rounds do for a ring that does not fit',

@@ -16,7 +16,7 @@ import { type SimulationOptions, simulatedReclaim } from '../../simulator/option
 import { DEFAULT_EXTENT_BYTES } from '../../simulator/page-cache/page-cache.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
-/** What devices do with their weights: a line of the plot. */
+/** A weights policy: a line of the plot. */
 export interface Policy {
   readonly name: string;
   readonly prefetch: Prefetch;
@@ -74,7 +74,7 @@ export function simulateRounds(model: Model, policy: Policy, rounds: number, set
   const common = { model: model.name, policy: policy.name, reclaim, rounds };
   const shortage = result.outOfMemory[0];
   if (shortage !== undefined) return { ...common, seconds: undefined, readBytes: 0, reason: shortage.reason };
-  // The prompt and the first token find the cache as the start left it.
+  // The prompt and the first token still depend on the initial state of the cache.
   const tokens = result.trace.tokens.filter(({ phase }) => phase === 'decode').slice(1);
   const reloaded = result.devices.reduce((sum, { counters }) => sum + counters.reloaded, 0);
   return {
@@ -85,7 +85,7 @@ export function simulateRounds(model: Model, policy: Policy, rounds: number, set
   };
 }
 
-/** The same policy on every device; each pins as much as it has room for beside a window that is read and released. */
+/** The same policy on every device; each pins as much as fits beside a window that is read and released. */
 function weightsPolicies(
   model: Model,
   { prefetch, release }: Policy,

@@ -82,7 +82,7 @@ function drawnSpans({ devices, spans }: Trace): DrawnSpan[] {
   });
 }
 
-/** What is left of an interval, given parts of it in order of time. */
+/** The gaps in an interval between parts of it, given in order of time. */
 function without({ start, end }: Interval, parts: readonly Interval[]): Interval[] {
   const edges = [start, ...parts.flatMap((part) => [part.start, part.end]), end];
   const left: Interval[] = [];
@@ -93,7 +93,7 @@ function without({ start, end }: Interval, parts: readonly Interval[]): Interval
   return left;
 }
 
-/** A part of a span, with its bytes in proportion. */
+/** A part of a span, with a proportional share of its bytes. */
 function cut(span: Span, { start, end }: Interval): Span {
   const { bytes } = span.args;
   if (bytes === undefined) return { ...span, start, end };

@@ -11,11 +11,11 @@ export interface Timeline {
   readonly trace: Trace;
 }
 
-/** How to read a timeline, for a page that shows some. */
+/** The explanation of timelines for a page. */
 export const HOW_TO_READ =
   'Time runs to the right; each device has a band with rows for its processors, its disk, its link, and the weights in its memory. Green reading is overlapped: it happens beside other work. Orange reading is not: the hatched stretch above it is a processor that waits, dark orange for a page fault, light orange for a prefetch that comes late. White in all rows of a band but the last is a bubble.';
 
-/** Timelines below one another on the same time axis, then a folded table of what each device did in them. */
+/** Timelines one below the other on the same time axis, then a folded table with the work of each device. */
 export function timelineBlocks(timelines: readonly Timeline[]): Block[] {
   const seconds = Math.max(...timelines.map(({ trace }) => metrics(trace).seconds));
   const charts = timelines.map(({ title, note, trace }): Block => {
@@ -25,7 +25,7 @@ export function timelineBlocks(timelines: readonly Timeline[]): Block[] {
   return [...charts, deviceTable(timelines)];
 }
 
-/** What one device did in one timeline. */
+/** The work of one device in one timeline. */
 interface DeviceRow extends DeviceMetrics {
   readonly timeline: string;
   readonly computingSeconds: number;

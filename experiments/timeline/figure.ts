@@ -16,7 +16,8 @@ interface KindStyle {
 }
 
 /**
- * In the order of the legend. As in prima.cpp's Fig. 6, green is reading that is overlapped, and two kinds of orange are
+ * In the order of the legend. As in prima.cpp's Fig. 6, green is reading that is overlapped, and two kinds of orange
+ * are
  * reading that is not.
  */
 const STYLES: Readonly<Record<DrawnKind, KindStyle>> = {
@@ -29,7 +30,7 @@ const STYLES: Readonly<Record<DrawnKind, KindStyle>> = {
   communication: { label: 'communication', colour: PALETTE[3], height: 0.84 },
 };
 
-/** The part of the width below which gaps and bars can't be told apart. */
+/** Smallest visible gap or bar, as a share of the width. */
 const RESOLUTION = 1 / 1000;
 const ROW_PIXELS = 17;
 const MARGIN = { l: 70, r: 76, t: 30, b: 44 };
@@ -37,7 +38,7 @@ const MARGIN = { l: 70, r: 76, t: 30, b: 44 };
 const HEAD = 1.6;
 
 /**
- * A trace as a picture in the manner of prima.cpp's Fig. 6: time runs to the right, each device has a band with a row for
+ * A trace drawn like prima.cpp's Fig. 6: time runs to the right, each device has a band with a row for
  * every processor, its disk, its link, and what is in its memory. Rules mark where tokens end.
  * @param seconds end of the time axis; timelines with the same end can be compared by eye
  */

@@ -57,7 +57,7 @@ export function memoryLines(
   };
 }
 
-/** Of samples too close to be told apart, keeps the last. */
+/** Keeps the last of samples that are too close to be told apart. */
 function thin({ samples }: Counter, resolution: number): Point[] {
   return samples.filter(({ time }, index) => {
     const next = samples[index + 1];

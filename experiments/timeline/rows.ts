@@ -1,6 +1,6 @@
 import { isProcessorLane, type Lane, type Trace } from '../../engine/trace/trace.ts';
 
-/** A line of a timeline: a lane of a device, or what is in its memory. */
+/** A row of a timeline: a lane of a device, or the contents of its memory. */
 export interface TimelineRow {
   readonly device: string;
   readonly lane: Lane | 'memory';
@@ -8,10 +8,10 @@ export interface TimelineRow {
   readonly y: number;
 }
 
-/** The counter that is drawn as a row, for devices that have it. */
+/** The counter drawn as a row for devices that have it. */
 export const RESIDENT = 'resident weights (bytes)';
 
-/** Free height between two devices. */
+/** Vertical space between two devices. */
 const GAP = 0.5;
 
 /** One band per device: its processors, disk and link, then its memory. GPUs and NPUs without spans are omitted. */

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<WayResult>[] = [
   { title: 'over R/d', value: ({ result }) => result.measured.seconds / diskSeconds(result), unit: 'deviation' },
 ];
 
-/** Each way with its time per token, beside the prototype's and the disks'. */
+/** Each way with its time per token, the prototype's, and that of the disks alone. */
 export function wayTable(rows: readonly WayResult[]): Table<WayResult> {
   return { columns: COLUMNS, rows };
 }

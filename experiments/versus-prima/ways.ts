@@ -3,7 +3,7 @@ import { type EqualCell, equalCell, type LabCell } from '../lab/cell.ts';
 /** How a program handles weights that don't fit into memory. */
 export interface Way {
   readonly name: string;
-  /** The program that it stands for. */
+  /** The program that it represents. */
   readonly of: 'llama.cpp' | 'prima.cpp' | 'Hearth';
   readonly cell: LabCell;
   /** Seconds per token of a C prototype: 1074 MB of weights per device, 62 % of them in memory, disks of 400 MB/s. */

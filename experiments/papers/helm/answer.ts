@@ -11,7 +11,10 @@ import { fittedMachine } from './machine.ts';
 import type { HelmQuantity } from './quantities.ts';
 import { type HelmSystem, kernelBandwidth } from './systems.ts';
 
-/** A prompt of 128 tokens, then 128 decoded ones (5.4, Table 6.1); every token is taken to be the middle one of these. */
+/**
+ * A prompt of 128 tokens, then 128 decoded ones (5.4, Table 6.1); every token is taken to be like the middle one of
+ * these.
+ */
 const PROMPT = 128;
 const OUTPUT = 128;
 const MIDDLE = PROMPT + OUTPUT / 2;
@@ -24,11 +27,13 @@ export interface HelmCase {
   readonly system: HelmSystem;
   readonly cluster: Cluster;
   readonly model: Model;
-  /** Bytes per second of the GPU's memory by §5.1; undefined where the machine's file has what the profiler measured. */
+  /**
+   * Bytes per second of the GPU's memory by §5.1; undefined where the machine's file has what the profiler measured.
+   */
   readonly specifiedBandwidth: number | undefined;
 }
 
-/** The plan of a case, or why it doesn't run, or which input the thesis doesn't state. */
+/** The plan of a case, or the reason why it doesn't run, or the input that the thesis doesn't state. */
 export type HelmPlan =
   | { readonly outcome: 'runs'; readonly plan: Plan }
   | { readonly outcome: 'fails'; readonly why: string }

@@ -156,7 +156,7 @@ export function hostNeeds({ cluster, model }: Pick<HelmCase, 'cluster' | 'model'
   };
 }
 
-/** Factors by which needs and RAM grow from one case to another. */
+/** The factors by which needs and RAM grow from one case to another. */
 export interface NeedGrowth {
   /** The largest factor of any need. */
   readonly needs: number;
@@ -165,7 +165,8 @@ export interface NeedGrowth {
 
 /**
  * Where RAM grows by more than every need, no rule of memory lets the first case run and the second fail: if any sum of
- * the needs, each any number of times, and a fixed amount fits a share of the first RAM, it fits that share of the second.
+ * the needs, each any number of times, and a fixed amount fits a share of the first RAM, it fits that share of the
+ * second.
  */
 export function needGrowth(from: HostNeeds, to: HostNeeds): NeedGrowth {
   const needs = Math.max(to.offloaded / from.offloaded, to.model / from.model, to.layer / from.layer);

@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<FittedCell['constant'], string>> = {
   copyShare: 'share of the host link’s rate that Accelerate’s copies reach',
 };
 
-/** A constant with its value, and where that is from. */
+/** A constant with its value and source. */
 interface ConstantRow {
   readonly name: string;
   readonly machine: string;
@@ -36,7 +36,7 @@ const SYSTEM_COLUMNS: readonly Column<ReturnType<typeof helmSystems>[number]>[] 
   { title: 'as', value: ([, { reason }]) => reason },
 ];
 
-/** Every constant that was fitted, to which cells and why these; how each system is represented. */
+/** Every fitted constant with its cells and the reason for them; the representation of each system. */
 export function constantsSection(constants: HelmConstants): Section {
   const fitted = FITTED_CELLS.map(
     (one): ConstantRow => ({

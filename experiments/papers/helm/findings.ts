@@ -6,7 +6,7 @@ import { errorText } from '../text.ts';
 import { secondsOf } from './quantities.ts';
 import type { HelmComparison } from './rules.ts';
 
-/** What the tables come to, in a few sentences; every number is computed from them. */
+/** The findings from the tables, in a few sentences; every number is computed from them. */
 export function helmFindings(summary: readonly SummaryRow[], comparisons: readonly HelmComparison[]): string[] {
   const kept = summary.filter(({ met }) => met === true);
   const missed = summary.filter(({ met }) => met === false);

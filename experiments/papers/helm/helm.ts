@@ -28,7 +28,7 @@ const MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
 /** The machine whose file has the bandwidth that HELM's profiler measured (4.1.2). */
 const PROFILED = 'helm-4060';
 
-/** HELM's cells, with all that the report and the files are made of. */
+/** Everything about HELM's cells from which the report and the files are made. */
 export interface HelmReproduction {
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
   readonly constants: HelmConstants;
@@ -40,7 +40,7 @@ export interface HelmReproduction {
   readonly conflicts: readonly Conflict[];
 }
 
-/** Fits what nothing states, and compares every cell. */
+/** Fits the constants that no source states, and compares every cell. */
 export function computeHelm(step: (label: string) => void): HelmReproduction {
   const { cells, clusters, clusterOf, modelOf, caseOf } = helmInputs();
   const fitted = FITTED_CELLS.flatMap(({ cells: places }) => places.map((place) => fittedCell(cells, place)));
@@ -66,7 +66,7 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
   };
 }
 
-/** What the thesis prints, and what its cells are about. */
+/** The thesis's cells with their systems, models and machines. */
 interface HelmInputs {
   readonly cells: readonly PublishedCell[];
   readonly clusters: ReadonlyMap<string, LoadedCluster>;

@@ -1,11 +1,17 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 
-/** What a cell measures. Cells with the same key are prints of one quantity, in whichever tables they stand. */
+/**
+ * The quantity that a cell measures. Cells with the same key are prints of one quantity, in whichever tables they
+ * stand.
+ */
 export interface HelmQuantity {
   readonly machine: string;
   readonly model: string;
   readonly system: string;
-  /** `token`: a decoded token of every request of the batch; `first`: the first token; `cpu-stage`: the CPU's part of a token. */
+  /**
+   * `token`: a decoded token of every request of the batch; `first`: the first token; `cpu-stage`: the CPU's part of a
+   * token.
+   */
   readonly kind: 'token' | 'first' | 'cpu-stage';
   readonly batch: number;
 }
@@ -80,7 +86,8 @@ export function inUnit(seconds: number, unit: string, batch: number): number {
 }
 
 /**
- * The least and the most that the thesis prints of one quantity, in the unit of `cell`, widened by rounding. Within this
+ * The least and the most that the thesis prints of one quantity, in the unit of `cell`, widened by rounding. Within
+ * this
  * range the thesis contradicts itself, and no model can do better. Undefined for outcomes.
  * @param prints all cells of the quantity, `cell` among them
  */

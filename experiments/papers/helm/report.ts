@@ -90,7 +90,7 @@ function secondsChart(comparisons: readonly HelmComparison[], answer: Answer): F
   });
 }
 
-/** Few enough to be told apart. */
+/** Few enough series to be told apart. */
 function seriesName({ detail: { quantity } }: HelmComparison): string {
   const { system, kind, batch } = quantity;
   const name = helmSystemName(system);
@@ -205,7 +205,7 @@ function verdictText(one: HelmComparison): string {
   return agrees === undefined ? '' : agrees ? 'agrees' : 'disagrees';
 }
 
-/** Fitted cells prove nothing; what lies within the thesis's own spread is good. */
+/** Fitted cells have no tone, as they prove nothing; errors within the thesis's own spread are good. */
 function toneOf(one: HelmComparison, answer: Answer): Tone | undefined {
   if (!isTest(one)) return undefined;
   const error = one[`${answer}Error`];
@@ -253,7 +253,7 @@ function scalingTable(rows: readonly Scaling[]): TableBlock {
   );
 }
 
-/** HELM over Accelerate. */
+/** The table of HELM's throughput over Accelerate's. */
 function speedupTable(rows: readonly Comparison[]): TableBlock {
   const columns: readonly Column<Comparison>[] = [
     { title: 'machine and model', value: ({ cell }) => cell.row, label: true },

@@ -14,7 +14,9 @@ export interface HelmResults {
   readonly speedups: readonly Comparison[];
 }
 
-/** A line per group of cells, those with a target first: splits, what runs, latencies by system and placement, batches. */
+/**
+ * A line per group of cells, those with a target first: splits, what runs, latencies by system and placement, batches.
+ */
 export function helmSummary({ comparisons, splits, scalings, speedups }: HelmResults): SummaryRow[] {
   const groups = helmGroups(comparisons).map(groupRow);
   const agree = splits.filter(splitAgrees).length;
@@ -99,7 +101,7 @@ function groupRow({ name, comparisons }: HelmGroup): SummaryRow {
   });
 }
 
-/** How many keep a target in name alone, or don't. */
+/** How many cells keep the target, and how many don't. */
 function verdictNote(verdicts: readonly (Verdict | undefined)[]): string {
   const texts: Readonly<Record<Exclude<Verdict, 'kept'>, string>> = {
     missed: 'missed',

@@ -1,6 +1,6 @@
 /** A table of the thesis, with a remark for its readers. */
 export interface HelmTable {
-  /** Matches the places of its cells. */
+  /** Regular expression that matches the places of its cells. */
   readonly table: RegExp;
   readonly title: string;
   readonly note: string;

@@ -3,7 +3,7 @@ import type { Comparison } from '../comparison.ts';
 import { layersOnCpu } from './answer.ts';
 import type { HelmQuantity } from './quantities.ts';
 
-/** The largest error that is aimed at for a group of cells of single requests. */
+/** The target for the error of a group of cells of single requests. */
 export interface HelmTarget {
   readonly name: string;
   readonly limit: number;
@@ -40,12 +40,13 @@ export function targetOf({ system, kind, machine, batch }: HelmQuantity, plan: P
 }
 
 /**
- * `within noise`: the target is missed, but the prediction lies between the prints of the same quantity; `excluded`: the
+ * `within noise`: the target is missed, but the prediction lies between the prints of the same quantity; `excluded`:
+ * the
  * target is kept at most prints of the quantity, and no answer keeps it both at these and at this one.
  */
 export type Verdict = 'kept' | 'within noise' | 'excluded' | 'missed';
 
-/** What a verdict judges, in any unit. */
+/** The inputs of a verdict, in any unit. */
 export interface Judged extends Pick<Comparison, 'predicted' | 'published' | 'target'> {
   /** The least and the most that the thesis prints of the quantity, widened by rounding. */
   readonly range: readonly [number, number] | undefined;

@@ -17,7 +17,7 @@ import { engineGains, quantitiesOf } from './quantities.ts';
 import { FIGURE_COLUMNS, heterollmPage } from './report.ts';
 import { type FigureComparison, type FigureUnit, HETEROLLM_FIGURES } from './rules.ts';
 
-/** HeteroLLM's figures, with all that the report and the files are made of. */
+/** Everything about HeteroLLM's figures from which the report and the files are made. */
 export interface HeterollmReproduction {
   readonly loaded: LoadedCluster;
   readonly comparisons: readonly FigureComparison[];

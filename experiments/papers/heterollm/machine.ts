@@ -18,12 +18,12 @@ const DECODED = 2;
 /** Tokens of the prompt in every decoding cell (Figs. 16 and 17). */
 export const DECODING_PROMPT = 256;
 
-/** What a prompt and a decoded token take, by one of the answers. */
+/** Time and energy of a prompt and a decoded token, by one of the answers. */
 export interface ChipRun {
   readonly prefillSeconds: number;
   readonly prefillJoules: number;
   readonly tokenSeconds: number;
-  /** Seconds of generating graphs, within the prefill. */
+  /** Seconds of graph generation, included in the prefill. */
   readonly graphSeconds: number;
 }
 
@@ -37,7 +37,7 @@ export interface RunRequest {
 
 export type Runs = (request: RunRequest, answer: Answer) => ChipRun;
 
-/** Predicts or simulates each request once, and remembers it. */
+/** Predicts or simulates each request once, and caches the result. */
 export function createRuns(cluster: Cluster, modelOf: (name: string) => Model): Runs {
   const known = new Map<string, ChipRun>();
   return (request, answer) => {

@@ -3,7 +3,7 @@ import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/s
 import { type Answer, cellAt } from '../comparison.ts';
 import type { Runs } from './machine.ts';
 
-/** What figures are made of: results of runs by one answer, in SI. */
+/** The quantities of which figures are composed: results of runs by one answer, in SI. */
 export interface Quantities {
   /** Seconds of a prompt. */
   prefill(model: string, tokens: number, system?: ChipSystemName, naive?: boolean): number;
@@ -11,7 +11,7 @@ export interface Quantities {
   decode(model: string, system?: ChipSystemName, naive?: boolean): number;
   /** Joules of a prompt. */
   joules(model: string, tokens: number, system?: ChipSystemName): number;
-  /** Seconds of generating graphs. */
+  /** Seconds of graph generation. */
   graphs(model: string, tokens: number): number;
   /** Seconds of a prompt, and of a token, on another engine: rates of the GPU or CPU fitted to Llama-8B. */
   enginePrefill(engine: Engine, model: string, tokens: number): number;
@@ -22,12 +22,18 @@ export interface Quantities {
 export const ENGINES = ['MNN', 'MLC', 'llama.cpp'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** How many times slower each engine is on Llama-8B, as printed: than Hetero-layer at 256 tokens, and than Hetero-tensor in decoding. */
+/**
+ * How many times slower each engine is on Llama-8B, as printed: than Hetero-layer at 256 tokens, and than Hetero-tensor
+ * in decoding.
+ */
 export type EngineGains = Readonly<Record<Engine, { readonly prefill: number; readonly decode: number }>>;
 
 const EIGHT = 'Llama-3-8B';
 
-/** Quantities by one answer; an engine is slower than GPU-only by the same factor on any model and length as on Llama-8B. */
+/**
+ * Quantities by one answer; an engine is slower than GPU-only by the same factor on any model and length as on
+ * Llama-8B.
+ */
 export function quantitiesOf(runs: Runs, answer: Answer, engines: EngineGains): Quantities {
   const quantities: Quantities = {
     prefill: (model, tokens, system = 'hetero-tensor', naive = false) =>

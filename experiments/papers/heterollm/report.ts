@@ -81,7 +81,7 @@ export function heterollmPage(comparisons: readonly FigureComparison[], conflict
   };
 }
 
-/** What the tables come to, in a few sentences. */
+/** The findings from the tables, in a few sentences. */
 function findings(comparisons: readonly FigureComparison[]): string[] {
   const held = comparisons.filter(isTest);
   const size = (one: FigureComparison, answer: Answer): number => Math.abs(one[`${answer}Error`] ?? 0);

@@ -12,12 +12,12 @@ const DOCUMENTED_PROMPT = 6;
 /** Decoded in simulation unless asked otherwise. */
 const DECODED = 3;
 
-/** What prima.cpp's tables are reproduced with. */
+/** The settings of the reproduction of prima.cpp's tables. */
 export interface PrimaOptions {
   readonly table: readonly string[];
   /** Tokens in the KV cache; a full one unless given. */
   readonly context?: number;
-  /** Tokens that it has room for; what each program has (program.ts) unless given. */
+  /** Capacity of the KV cache, tokens; each program's own (program.ts) unless given. */
   readonly reserved?: number;
   readonly prompt: number;
   readonly tokens: number;
@@ -54,7 +54,7 @@ export const PRIMA_OPTION_SPECS = {
 /** The options that were given. */
 export type GivenPrimaOptions = Partial<OptionValues<typeof PRIMA_OPTION_SPECS>>;
 
-/** What is given, and defaults for the rest. */
+/** The given options, with defaults for the rest. */
 export function primaOptions({ table, context, reserved, prompt, tokens }: GivenPrimaOptions): PrimaOptions {
   return {
     table: table ?? NUMBERS,
@@ -72,7 +72,7 @@ export function refusePrimaOptions(options: GivenPrimaOptions, paper: string): v
   if (given !== undefined) throw new InputError(`--${given}`, `is for prima's tables; leave it out for ${paper}`);
 }
 
-/** The nearest number would be no help, so the message has them all. @throws InputError */
+/** The nearest number would not help, so the message lists all. @throws InputError */
 function readTables(flag: string, text: string): string[] {
   const numbers = readList(flag, text);
   const unknown = numbers.find((number) => !NUMBERS.includes(number));

@@ -6,9 +6,11 @@ import { optimal } from '../../../engine/schedule/exact/optimal.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
 
 /**
- * prima.cpp's plan: the faster of two. Either the exact optimum of its objective with the output layer on the head's CPU
+ * prima.cpp's plan: the faster of two. Either the exact optimum of its objective with the output layer on the head's
+ * CPU
  * ("in our implementation", after Eq. 12), made even where several plans are optimal (evenReloads); or llama.cpp on the
- * head alone, to which prima.cpp reduces once all other devices are removed (4.1), with the output layer on the GPU where
+ * head alone, to which prima.cpp reduces once all other devices are removed (4.1), with the output layer on the GPU
+ * where
  * there is room.
  */
 export function ringOrAlone(problem: SchedulingProblem): Scheduled {
@@ -19,11 +21,12 @@ export function ringOrAlone(problem: SchedulingProblem): Scheduled {
   return secondsOf(alone.plan) <= secondsOf(ring.plan) ? alone : { plan: evenReloads(problem, ring.plan) };
 }
 
-/** Relative difference between sums of the same times in another order. */
+/** Relative difference due to rounding between sums of the same times in different orders. */
 const ROUNDING = 1e-9;
 
 /**
- * A plan as good by the paper's objective as the given one, with reloads spread evenly. Eq. 1 is a sum, so an optimum may
+ * A plan as good by the paper's objective as the given one, with reloads spread evenly. Eq. 1 is a sum, so an optimum
+ * may
  * put all reloads on one of several equal devices; but in a ring devices read while others compute, and the longest
  * reload is what remains. CPU layers move from the device that reloads longest to another one, as long as the predicted
  * time stays the same and the sum of squared reload times falls. (Algorithm 1 starts evenly as well: in proportion to

@@ -16,11 +16,11 @@ export interface SystemPolicy {
   readonly prefetches: boolean;
   /** Format of the weights; the catalogue's unless given. */
   readonly mix?: Mix;
-  /** What the devices have (machines.ts); the scheduler sees what is stated. */
+  /** The true memory of the devices (machines.ts); the scheduler sees the stated one. */
   readonly truth: Truth;
-  /** Whether errors are held against the targets; the other policies stand beside for comparison. */
+  /** Whether errors are compared with the targets; the other policies are shown for comparison. */
   readonly claimed: boolean;
-  /** Which of the two answers is held against the targets. */
+  /** The answer that is compared with the targets. */
   readonly answer: 'predicted' | 'simulated';
   /** Why this policy, for this system. */
   readonly reason: string;

@@ -19,14 +19,14 @@ import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts
 import { primaSummary, primaSummaryText, type Summary, summarise } from './summary.ts';
 import { type PaperTable, PRIMA_TABLES } from './tables.ts';
 
-/** Seconds for one integer program; those of a home take well under one. */
+/** Time limit of one integer program, seconds; those of a home take well under one second. */
 const SOLVER_SECONDS = 20;
 /** The devices of Table 3. */
 const HOME = 'prima-home';
-/** Cells in the table of what uncertain inputs do. */
+/** Number of cells in the table of uncertain inputs. */
 const MISSES = 16;
 
-/** prima.cpp's tables, with all that the report and the files are made of. */
+/** Everything about prima.cpp's tables from which the report and the files are made. */
 export interface PrimaReproduction {
   readonly tables: readonly PaperTable[];
   readonly comparisons: readonly PrimaComparison[];
@@ -36,7 +36,7 @@ export interface PrimaReproduction {
   readonly options: PrimaOptions;
 }
 
-/** Predicts and simulates every cell of the tables that are asked for, under every policy of its system. */
+/** Predicts and simulates every cell of the requested tables, under every policy of its system. */
 export async function computePrima(options: PrimaOptions, step: (label: string) => void): Promise<PrimaReproduction> {
   const tables = PRIMA_TABLES.filter(({ number }) => options.table.includes(number));
   const published = loadPublished();

@@ -3,7 +3,7 @@ import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import type { PrimaOptions } from './options.ts';
 
-/** The memory that a program takes beside weights. */
+/** The memory that a program takes besides weights. */
 export interface Program {
   /** n_ctx: tokens that the KV cache has room for. */
   readonly room: number;
@@ -21,7 +21,8 @@ export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', kep
 
 /**
  * Room: Table 5 allows at most 330 tokens (tables.ts); the documented commands decode 256 (`-n 256`), and the program
- * sizes KV caches for as many when it profiles (llama_kv_size). Kept back: 700 MiB in the released program; that of April
+ * sizes KV caches for as many when it profiles (llama_kv_size). Kept back: 700 MiB in the released program; that of
+ * April
  * 2025, with which the paper's first version was measured, kept nothing.
  */
 export const PRIMA_CPP: Program = { room: 256, buffers: 'shape', keptBack: 700 * MIB };
@@ -29,7 +30,10 @@ export const PRIMA_CPP: Program = { room: 256, buffers: 'shape', keptBack: 700 *
 /** exo and dllama, about which the paper says less. */
 export const OTHER_PROGRAM: Program = { room: DOCUMENTED_ROOM, buffers: 'assumed', keptBack: 0 };
 
-/** The workload of a program: a full KV cache with the program's own room, unless the options say otherwise. @throws InputError */
+/**
+ * The workload of a program: a full KV cache with the program's own room, unless the options say otherwise. @throws
+ * InputError
+ */
 export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
   const { context, prompt, tokens, reserved = Math.max(room, context ?? 0) } = options;
   return createWorkload({
@@ -41,7 +45,8 @@ export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
 }
 
 /**
- * Buffers of a program for a model: in VRAM those of the graph; in RAM, where a process also holds its vocabulary, graphs
+ * Buffers of a program for a model: in VRAM those of the graph; in RAM, where a process also holds its vocabulary,
+ * graphs
  * and CUDA's side on the host, the assumed 256 MiB.
  * @param released whether the table was measured with the released program, not with that of the paper's first version
  */

@@ -22,7 +22,7 @@ export function quantityOf({ value, unit }: PublishedCell): Quantity {
   return value * factor;
 }
 
-/** Decoded tokens that don't count: they find the page cache as the prompt left it. */
+/** Decoded tokens that don't count, as they depend on what the prompt left in the page cache. */
 const WARM_UP = 1;
 
 /** The closed form's result for a cell; undefined for a metric that it doesn't have. */

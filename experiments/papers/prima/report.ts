@@ -26,7 +26,7 @@ export interface PrimaReport {
   readonly options: PrimaOptions;
 }
 
-/** What was found, a section per table, what was fitted, what uncertain inputs do. */
+/** The page: findings, a section per table, fitted constants, the effect of uncertain inputs. */
 export function primaPage(report: PrimaReport): Page {
   const { tables, comparisons, summaries, sensitivities, options } = report;
   return {
@@ -75,7 +75,10 @@ function overview({ comparisons, summaries }: PrimaReport): Section {
   };
 }
 
-/** Cells with a target in the colour of their system, the first policy with filled marks; claimed cells without one are pale. */
+/**
+ * Cells with a target in the colour of their system, the first policy with filled marks; claimed cells without one are
+ * pale.
+ */
 function timesChart(comparisons: readonly PrimaComparison[], answer: Answer): Figure {
   const claimed = comparisons.filter(({ cell, detail }) => cell.metric === 'tpot' && detail.policy?.claimed === true);
   const shown = claimed.filter((one) => typeof one.published === 'number' && typeof one[answer] === 'number');
@@ -173,7 +176,7 @@ function nameOf({ cell }: PrimaComparison): string {
   return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
 }
 
-/** An alternative that comes to the same as the system's main policy. */
+/** Whether an alternative policy gives the same result as the system's main one. */
 function changesNothing(one: PrimaComparison, all: readonly PrimaComparison[]): boolean {
   const main = all.find(({ cell }) => cell === one.cell);
   if (main === undefined || main === one) return false;

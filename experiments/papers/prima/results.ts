@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<PrimaComparison>[] = [
   { key: 'note', value: ({ cell }) => cell.note },
 ];
 
-/** cells.csv. */
+/** The text of cells.csv. */
 export function primaCsv(comparisons: readonly PrimaComparison[]): string {
   return tableCsv({ columns: COLUMNS, rows: comparisons });
 }

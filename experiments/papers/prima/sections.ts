@@ -46,7 +46,7 @@ export function contradictionsSection(comparisons: readonly PrimaComparison[]): 
 
 const GIB = 2 ** 30;
 
-/** What was fitted (nothing), and which policy was chosen for each system, with the reason. */
+/** The fitted constants (none), and the policy chosen for each system, with the reason. */
 export function policiesSection(comparisons: readonly PrimaComparison[]): Section {
   const policies = new Map(
     comparisons.flatMap(({ cell: { system }, detail: { policy } }) =>
@@ -90,7 +90,7 @@ export function policiesSection(comparisons: readonly PrimaComparison[]): Sectio
   };
 }
 
-/** The largest misses with every uncertain input at both its ends. */
+/** The largest errors with every uncertain input at both ends of its range. */
 export function sensitivitySection(sensitivities: readonly Sensitivity[]): Section {
   const reasons = UNCERTAIN_INPUTS.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
   const columns: readonly Column<Sensitivity>[] = [

@@ -14,7 +14,7 @@ export interface Summary {
   readonly metric: Metric;
   /** undefined: not modelled. */
   readonly policy: string | undefined;
-  /** Which of the two is held against the target. */
+  /** The answer that is compared with the target. */
   readonly answer: Answer | undefined;
   readonly target: Target | undefined;
   readonly models: readonly string[];
@@ -27,7 +27,7 @@ export interface Summary {
 
 type Errors = Readonly<Record<Answer, Accuracy | undefined>>;
 
-/** The errors of what is claimed on cells held out. */
+/** The errors of the claimed answer on cells held out. */
 export function claimedAccuracy({ heldOut, answer }: Summary): Accuracy | undefined {
   return answer && heldOut[answer];
 }
@@ -51,7 +51,7 @@ export function summarise(comparisons: readonly PrimaComparison[]): Summary[] {
     const metric = first && metricOf(first.cell);
     return first === undefined || metric === undefined ? [] : [summaryOf(group, first, metric)];
   });
-  // What belongs together stands together, the cells with a target first.
+  // Related rows are adjacent, those with a target first.
   const order = [...new Set(summaries.map(place))];
   return summaries.sort(
     (one, other) =>
@@ -135,7 +135,7 @@ export function primaSummaryTable(summaries: readonly Summary[]): Table<Line> {
   return { columns: COLUMNS, rows, groups: true, sparse: true };
 }
 
-/** That table for a terminal. */
+/** The same table for a terminal. */
 export function primaSummaryText(summaries: readonly Summary[]): string {
   return terminalTable(primaSummaryTable(summaries));
 }
@@ -181,7 +181,7 @@ export function primaSummary(summaries: readonly Summary[], comparisons: readonl
 
 function summaryLine(summary: Summary): SummaryRow {
   const { table, system, metric, policy, answer = 'predicted', target, heldOut, fit, outcomes, models } = summary;
-  // What has no closed form is simulated alone.
+  // Results without a closed form are only simulated.
   const shown = heldOut[answer] === undefined ? (answer === 'predicted' ? 'simulated' : 'predicted') : answer;
   const accuracy = heldOut[shown];
   const scope = models.length === 1 ? `, ${models[0]}` : '';

@@ -66,7 +66,7 @@ function padded(values: readonly number[]): [number, number] {
   return [Math.min(...positive) / room, Math.max(...positive) * room];
 }
 
-/** Ticks of a log axis: powers of ten, with more between them the fewer decades are shown. */
+/** Ticks of a log axis: powers of ten, with and, the fewer decades are shown, the more values between them. */
 export function logTicks(least: number, most: number): number[] {
   const decades = Math.log10(most / least);
   const steps = decades < 1.3 ? [1, 1.5, 2, 3, 4, 5, 7] : decades < 4 ? [1, 2, 5] : [1];

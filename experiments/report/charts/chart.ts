@@ -24,14 +24,14 @@ export function colour(index: number): string {
 
 type Value = number | null;
 
-/** Marks that readers tell apart at 8 px. */
+/** Marks that can be told apart at 8 px. */
 export const SYMBOLS = ['circle', 'square', 'diamond', 'triangle-up', 'x', 'triangle-down', 'star', 'cross'] as const;
 export type MarkSymbol = (typeof SYMBOLS)[number] | `${(typeof SYMBOLS)[number]}-open`;
 
 interface SeriesBase {
   readonly name: string;
   readonly colour: string;
-  /** Text that the pointer shows at each point. */
+  /** Text shown when the pointer is at a point. */
   readonly hover?: readonly string[];
 }
 

@@ -33,7 +33,7 @@ export function scatterChart({ x, y, band, bandName, range, series, height }: Sc
     height,
     series: [line('below', 1 - band, 0.5), line(bandName, 1 + band, 0.5), line('equal', 1, 1.5, 'dash'), ...series],
   });
-  // The second line fills down to the first, which the legend leaves out.
+  // The second line is filled down to the first, which the legend omits.
   const data = figure.data.map((trace, index): Data => {
     if (index === 0) return { ...trace, showlegend: false } as Data;
     return index === 1 ? ({ ...trace, fill: 'tonexty', fillcolor: BAND } as Data) : trace;
@@ -41,7 +41,7 @@ export function scatterChart({ x, y, band, bandName, range, series, height }: Sc
   return { ...figure, data };
 }
 
-/** Marks of one kind: measured values, and what was found for each. */
+/** Marks of one kind: measured values, and the value found for each. */
 export type DiagonalSeries = Required<Pick<LineSeries, 'name' | 'colour' | 'symbol' | 'hover'>> & {
   readonly measured: readonly number[];
   readonly found: readonly number[];
@@ -58,7 +58,7 @@ export interface DiagonalChartOptions {
 
 /** Measured against found values: a scatter chart whose axes reach around all marks. */
 export function diagonalChart({ measuredTitle, foundTitle, aim, series }: DiagonalChartOptions): Figure {
-  // Zero has no place on a log axis.
+  // A log axis can't show zero.
   const all = series.flatMap(({ measured, found }) => [...measured, ...found]).filter((value) => value > 0);
   const marks = series.map(
     ({ measured, found, ...rest }): LineSeries => ({

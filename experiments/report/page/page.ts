@@ -5,12 +5,12 @@ import { escapeHtml, proseHtml, scriptJson, scriptText } from './html.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
-/** A report: a page for a browser that needs nothing beside itself. */
+/** A report: a self-contained page for a browser. */
 export interface Page {
   readonly title: string;
   /** What was run: inputs and settings, one line. */
   readonly subtitle: string;
-  /** What the page says: one paragraph, or several. */
+  /** The summary: one or more paragraphs. */
   readonly summary: string | readonly string[];
   readonly sections: readonly Section[];
 }
@@ -32,9 +32,9 @@ export interface ChartBlock {
   readonly title: string;
   /** What the chart shows, or how to read it. */
   readonly note?: string;
-  /** With more than one the reader chooses by label; the first is drawn at the start. */
+  /** If there are several, the reader chooses one by its label; the first is drawn initially. */
   readonly variants: readonly { readonly label: string; readonly figure: Figure }[];
-  /** What is chosen: the label of the menu. */
+  /** Label of the menu that chooses a figure. */
   readonly choose?: string;
 }
 
@@ -146,13 +146,13 @@ function renderTable({ title, columns, rows, tones = [], fold, groups = false }:
   return fold === undefined ? table : `<details><summary>${proseHtml(fold)}</summary>${table}</details>`;
 }
 
-/** Titles that are short, or say where they break, break nowhere else. */
+/** Titles that are short, or contain their own line breaks, break nowhere else. */
 function titleHtml(title: string): string {
   const lines = title.split('\n').map(escapeHtml).join('<br>');
   return title.length <= SHORT_TITLE || title.includes('\n') ? `<span class="whole">${lines}</span>` : lines;
 }
 
-/** The plotting library as it is installed. */
+/** Source of the installed plotting library. */
 function plotly(): string {
   return readFileSync(createRequire(import.meta.url).resolve('plotly.js-dist-min'), 'utf8');
 }
