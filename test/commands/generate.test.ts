@@ -113,7 +113,7 @@ test('generate: Ctrl-C ends the text, and the exit code is 130', async () => {
 test('generate: errors are one line, with exit code 2', async () => {
   const room = 'ask for fewer or a longer context\n';
   const cases: [string[], string][] = [
-    [['--stop', ''], '--stop: is empty, and would stop before anything; give a text\n'],
+    [['--stop', ''], '--stop: is empty; give the text at which to stop\n'],
     [
       ['--context', '10', '--tokens', '8'],
       `context: 6 tokens of the prompt and 8 to generate are 14, but it has room for 10; ${room}`,

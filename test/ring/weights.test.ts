@@ -99,7 +99,7 @@ async function run(policy: WeightsPolicy, memory: number) {
   return { tokens, carried, trace, log };
 }
 
-/** The most bytes that may stay resident once all is dropped; the rest of the file is whole pages of these layers. */
+/** Bytes in the spans of this name on the worker. */
 const bytesOf = (spans: readonly Span[], name: string): number =>
   spans
     .filter((span) => span.device === 'w' && span.name === name)
