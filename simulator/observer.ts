@@ -11,9 +11,9 @@ export interface Moment {
   readonly time: number;
   readonly device: string;
   /**
-   * `read`: the disk has read something; `prefetched`: a range has been prefetched (with MADV_WILLNEED, its reads have been
-   * submitted); `layer`: a layer's weights are in memory and it is about to be computed; `computed`: it has been computed;
-   * `released`: a window has been run, and released if the plan says so.
+   * `read`: the disk has read something; `prefetched`: a range has been prefetched (with MADV_WILLNEED, its reads have
+   * been submitted); `layer`: a layer's weights are in memory and it is about to be computed; `computed`: it has been
+   * computed; `released`: a window has been run, and released if the plan says so.
    */
   readonly event: MomentEvent;
   /** The layer of `layer` and `computed` events. */

@@ -22,8 +22,9 @@ export interface MemoryTaken {
 
 export interface SimulationOptions {
   /**
-   * How operating systems reclaim: `os`, each in its own way (Linux and macOS strict LRU, macOS with Metal all or nothing,
-   * Android after swapping out other apps); `overflow`, as in prima.cpp's Eqs. 15–17; or one policy for all devices.
+   * How operating systems reclaim: `os`, each in its own way (Linux and macOS strict LRU, macOS with Metal all or
+   * nothing, Android after swapping out other apps); `overflow`, as in prima.cpp's Eqs. 15–17; or one policy for all
+   * devices.
    */
   readonly reclaim?: 'os' | 'overflow' | PagePolicy;
   /** `growing`: from the prompt's length on, as in a real run; `fixed`: `workload.context` at every token. */
@@ -39,7 +40,10 @@ export interface SimulationOptions {
   readonly seed?: number;
   /** Granularity of the page cache, bytes. */
   readonly extentBytes?: number;
-  /** `own`: every device has a file with its layers only (`hearth split`); `whole`, the default: all have the model's file. */
+  /**
+   * `own`: every device has a file with its layers only (`hearth split`); `whole`, the default: all have the model's
+   * file.
+   */
   readonly files?: 'whole' | 'own';
   /** A throttle in front of all devices' disks; none unless given. */
   readonly throttle?: DiskThrottle;
@@ -64,7 +68,9 @@ export interface SimulationParts extends SimulationOptions {
   readonly workload: Workload;
 }
 
-/** The values of `--reclaim`. `android` is missing because it needs numbers of its own; `os` takes them from the device. */
+/**
+ * The values of `--reclaim`. `android` is missing because it needs numbers of its own; `os` takes them from the device.
+ */
 export const SIMULATED_RECLAIMS = ['os', 'overflow', 'linux', 'linux-two-list', 'metal'] as const;
 export type SimulatedReclaim = (typeof SIMULATED_RECLAIMS)[number];
 

@@ -6,8 +6,8 @@ import { simulateRing } from './systems/ring.ts';
 import { simulateTensorParallel } from './systems/tensor-parallel.ts';
 
 /**
- * Replays a plan event by event. The simulation knows what closed forms leave out: overlap, the page cache, prefetching and
- * its release.
+ * Replays a plan event by event. The simulation knows what closed forms leave out: overlap, the page cache, prefetching
+ * and its release.
  * @throws InputError if the plan doesn't fit the cluster and the model, or an option is invalid
  */
 export function simulate(parts: SimulationParts): SimulationResult {

@@ -8,7 +8,10 @@ export interface ChipDevice extends Device {
   readonly soc: Soc;
 }
 
-/** The device, if GPU and NPU can share operators. @throws InputError that says what it lacks, or which bandwidths disagree */
+/**
+ * The device, if GPU and NPU can share operators.
+ * @throws InputError that says what it lacks, or which bandwidths disagree
+ */
 export function chipDevice(device: Device): ChipDevice {
   const { name, gpu, npu, soc } = device;
   const lacks = (what: string): never => {

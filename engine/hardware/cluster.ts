@@ -9,7 +9,9 @@ export interface Cluster {
   readonly devices: readonly Device[];
   /** The link from device `from` to device `to` (indices into `devices`). */
   readonly link: (from: number, to: number) => NetworkLink;
-  /** The default link and the links of single pairs, as data: planners treat a ring with one link for all pairs faster. */
+  /**
+   * The default link and the links of single pairs, as data: planners treat a ring with one link for all pairs faster.
+   */
   readonly links: Links;
   /** The source of each number, by its path in the cluster's file. */
   readonly provenance: Readonly<Record<string, Provenance>>;
@@ -21,7 +23,9 @@ export type Medium = (typeof MEDIA)[number];
 export interface Links {
   readonly default: NetworkLink;
   readonly pairs: ReadonlyMap<string, NetworkLink>;
-  /** `shared`: one message at a time on the whole network, as on Wi-Fi; `switched` (the default): each link by itself. */
+  /**
+   * `shared`: one message at a time on the whole network, as on Wi-Fi; `switched` (the default): each link by itself.
+   */
   readonly medium?: Medium;
 }
 

@@ -14,7 +14,9 @@ export interface ProcessorRates {
   readonly flops: FlopRates;
   /** T_m (prima.cpp Eq. 14), M (HELM Table 4.1): bytes per second that a kernel reads weights at. */
   readonly bandwidth: number;
-  /** Seconds to append one token's keys and values of one layer to the KV cache, before any bytes (t^kv_cpy, Eq. 13). */
+  /**
+   * Seconds to append one token's keys and values of one layer to the KV cache, before any bytes (t^kv_cpy, Eq. 13).
+   */
   readonly kvCopyLatency: number;
   /** FLOP/s for every token of a prompt after the first, where measured; `flops` holds for all tokens otherwise. */
   readonly promptFlops?: FlopRates;
@@ -24,7 +26,9 @@ export interface ProcessorRates {
    * at the F16 rate.
    */
   readonly attention?: { readonly memory: number; readonly cache: number };
-  /** Seconds per layer and pass for handing work to threads and for small operations that are not counted; 0 by default. */
+  /**
+   * Seconds per layer and pass for handing work to threads and for small operations that are not counted; 0 by default.
+   */
   readonly dispatch?: number;
   /** Bytes per second (F32) of the elementwise operations between products; they take no time by default. */
   readonly activationBandwidth?: number;
@@ -80,7 +84,10 @@ export interface NpuArray {
   readonly tile: number;
   /** Seconds to load the stationary operand of a tile. */
   readonly tileLoad: number;
-  /** Lengths in tokens of the graphs prepared in advance: from `shortestGraph` to `longestGraph`, each twice the previous. */
+  /**
+   * Lengths in tokens of the graphs prepared in advance: from `shortestGraph` to `longestGraph`, each twice the
+   * previous.
+   */
   readonly shortestGraph: number;
   readonly longestGraph: number;
   /** Generating a graph takes `graphBase` seconds, plus the graph's FLOPs divided by `graphRate` (Fig. 9). */
@@ -124,7 +131,9 @@ export interface DeviceMemory {
   readonly total: number;
   /** d_m^avail: bytes that the model may use beside other applications. */
   readonly available: number;
-  /** d^bytes_can_swap and d^swap_avail: cold pages of other applications, and room for them in swap (Android; Eq. 17). */
+  /**
+   * d^bytes_can_swap and d^swap_avail: cold pages of other applications, and room for them in swap (Android; Eq. 17).
+   */
   readonly swappable: number;
   readonly swapFree: number;
 }
@@ -160,7 +169,9 @@ export interface NetworkLink extends Link {
 
 export type ProcessorKind = 'cpu' | 'gpu';
 
-/** How the operating system treats mapped weights under memory pressure: one kind per equation (prima.cpp Eqs. 15–17). */
+/**
+ * How the operating system treats mapped weights under memory pressure: one kind per equation (prima.cpp Eqs. 15–17).
+ */
 export type DeviceKind = 'macos' | 'macos-metal' | 'linux' | 'android';
 
 export function deviceKind(device: Device): DeviceKind {

@@ -1,6 +1,6 @@
 /**
- * An error in a user's file, option or value. The message is one line that says where the error is, what was found, what
- * is allowed and what to do. Commands print it and exit with code 2.
+ * An error in a user's file, option or value. The message is one line that says where the error is, what was found,
+ * what is allowed and what to do. Commands print it and exit with code 2.
  */
 export class InputError extends Error {
   override readonly name = 'InputError';

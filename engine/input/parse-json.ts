@@ -22,8 +22,8 @@ function syntaxError(text: string): string | undefined {
 }
 
 /**
- * Index of the syntax error. V8 omits the position of an unexpected token; the token then ends the shortest prefix of the
- * text that has the same error, which is found by bisection.
+ * Index of the syntax error. V8 omits the position of an unexpected token; the token then ends the shortest prefix of
+ * the text that has the same error, which is found by bisection.
  */
 function positionOf(message: string, text: string): number {
   const position = /position (\d+)/.exec(message)?.[1];

@@ -53,7 +53,8 @@ math.createUnit('bps', { definition: '1 b/s', prefixes: 'short' });
 
 /**
  * The SI value of a text such as "4.1 GiB". GB is 10⁹ bytes, GiB is 2³⁰ bytes, Mbps is 10⁶ bits per second.
- * @throws InputError for `where` if the text lacks a number or unit, has a unit of another dimension, or is out of bounds
+ * @throws InputError for `where` if the text lacks a number or unit, has a unit of another dimension, or is out of
+ *   bounds
  */
 export function parseQuantity(text: string, dimension: Dimension, where: string): number {
   const rule = RULES[dimension];
@@ -73,9 +74,10 @@ export function parseQuantity(text: string, dimension: Dimension, where: string)
 }
 
 /**
- * Reads a quantity of a configuration file: text, or `{ "value": text, "efficiency": 0.75, "source": "specification: …" }`,
- * whose value is multiplied by the efficiency.
- * @throws InputError as parseQuantity does, and for unknown keys, efficiencies outside (0, 1] or unknown kinds of source
+ * Reads a quantity of a configuration file: text, or `{ "value": text, "efficiency": 0.75, "source": "specification: …"
+ * }`, whose value is multiplied by the efficiency.
+ * @throws InputError as parseQuantity does, and for unknown keys, efficiencies outside (0, 1] or unknown kinds of
+ *   source
  */
 export function readQuantity(raw: unknown, dimension: Dimension, where: string): Quantity {
   if (typeof raw === 'string') return { value: parseQuantity(raw, dimension, where), provenance: undefined };

@@ -39,7 +39,9 @@ export type Quantization = keyof typeof QUANTIZATIONS;
 
 export const QUANTIZATION_NAMES = Object.keys(QUANTIZATIONS) as Quantization[];
 
-/** Bytes of `elements` values stored as `quantization`. Rows are whole blocks, so `elements` is a multiple of the block. */
+/**
+ * Bytes of `elements` values stored as `quantization`. Rows are whole blocks, so `elements` is a multiple of the block.
+ */
 export function quantizedBytes(elements: number, quantization: Quantization): number {
   const { block, bytes } = QUANTIZATIONS[quantization];
   return (elements / block) * bytes;

@@ -7,8 +7,8 @@ const SCALE_BYTES = 2;
 
 /**
  * A model as HeteroLLM stores it (W4A16): matrices in 4 bits, all arithmetic in FP16. The embedding, of which a token
- * reads one row, and vectors are FP16, since HeteroLLM 5.1 describes only the weights of products. No GGUF file has this
- * layout; rates that depend on the format are those of Q4_0.
+ * reads one row, and vectors are FP16, since HeteroLLM 5.1 describes only the weights of products. No GGUF file has
+ * this layout; rates that depend on the format are those of Q4_0.
  */
 export function createW4a16Model(shape: Shape): Model {
   const tensors = tensorShapes(shape).map((tensor): Tensor => {

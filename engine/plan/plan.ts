@@ -2,7 +2,7 @@ import type { ProcessorKind } from '../hardware/device.ts';
 import type { TensorPartition } from './tensor-partition.ts';
 import type { FittedPolicy, WeightsPolicy } from './weights-policy.ts';
 
-/** A place of computation. */
+/** Where something is computed. */
 export interface Place {
   readonly device: string;
   readonly processor: ProcessorKind;
@@ -11,33 +11,36 @@ export interface Place {
 /** A device's part of every tensor of a cut stage, and of its KV cache. */
 export interface Cut {
   readonly device: string;
-  /** Above 0; those of a stage add up to 1. */
+  /** Above 0; the shares of a stage add up to 1. */
   readonly share: number;
 }
 
-/** Where the output layer runs; on a chip with an NPU, how it is cut, as the chip's layers are. */
+/**
+ * Where the output layer runs, and, on a chip with an NPU, how its operators are cut, which is the same as in the
+ * chip's layers.
+ */
 export interface OutputPlace extends Place {
   readonly partition?: TensorPartition;
 }
 
-/** A run of layers on one processor: `from` up to, not including, `to`. */
+/** A run of layers on one processor: `from` (included) to `to` (excluded). */
 export interface Stage extends Place {
   readonly from: number;
   readonly to: number;
   /**
-   * Layer streaming, on a GPU with its own memory: the weights lie in RAM and are copied to the GPU layer by layer, for
-   * every token. `ahead`: each while the layer before it computes (DeepSpeed ZeRO-Inference); `in-turn`: each before it
-   * computes (Hugging Face Accelerate).
+   * Layer streaming, on a GPU with its own memory: the weights lie in RAM and are copied to the GPU layer by layer for
+   * every token. `ahead`: each layer is copied while the one before it computes (DeepSpeed ZeRO-Inference); `in-turn`:
+   * each is copied just before it computes (Hugging Face Accelerate).
    */
   readonly streamed?: 'ahead' | 'in-turn';
   /**
-   * On a chip with an NPU: what part of every operator the NPU has; the stage's GPU has the rest (HeteroLLM). One for all
-   * that a plan gives to the GPU of one chip.
+   * On a chip with an NPU: the NPU's part of every operator; the stage's GPU has the rest (HeteroLLM). All stages of a
+   * chip have the same partition.
    */
   readonly partition?: TensorPartition;
 }
 
-/** All layers, each of whose tensors is cut among devices; the stage's own device, the root, is one of them. */
+/** All layers, with every tensor cut among devices. The stage's own device is one of them, the root. */
 export interface CutStage extends Stage {
   readonly cut: readonly Cut[];
 }
@@ -47,53 +50,53 @@ export interface ChipStage extends Stage {
   readonly partition: TensorPartition;
 }
 
-/** What every plan says. */
+/** The properties of every plan. */
 interface PlanBase {
   /** The scheduler that made it, or `hand`. */
   readonly scheduler: string;
-  /** k: how often a token goes around the ring. */
+  /** k: how many times a token goes around the ring. */
   readonly rounds: number;
   /** Where the token is embedded; its device is the head of the ring. */
   readonly embedding: Place;
   readonly output: OutputPlace;
-  /** By device name. A device that is not named leaves its weights to its operating system. */
+  /** Weights policies by device name. A device that is not named leaves its weights to its operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
   /** `with-layers`: each layer's keys and values lie where the layer runs; `host`: all in RAM (HELM's KV offload). */
   readonly kvCache: 'with-layers' | 'host';
 }
 
-/** Devices hand a token around, each with whole layers (prima.cpp). */
+/** Devices in a ring, each of which runs whole layers and sends the hidden state on (prima.cpp). */
 export interface RingPlan extends PlanBase {
   readonly kind: 'ring';
   /** In the order in which a token visits them, over all rounds. */
   readonly stages: readonly Stage[];
-  /** Devices without layers that hand the token on where they lie between two others in the ring (prima.cpp 3.3). */
+  /** Devices without layers that forward hidden states between their neighbours in the ring (prima.cpp 3.3). */
   readonly relays?: readonly string[];
 }
 
-/** One device has everything, its layers on its CPU and its GPU (HELM, llama.cpp), or streamed to its GPU. */
+/** One device has the whole model, divided between its CPU and GPU (HELM, llama.cpp) or streamed to its GPU. */
 export interface SplitPlan extends PlanBase {
   readonly kind: 'split';
   readonly stages: readonly Stage[];
 }
 
 /**
- * Tensor parallelism (Megatron-LM; dllama): tensors are cut among CPUs, which work on each layer at the same time and add
- * up their results after its attention and after its feed-forward part. Their parts stay in memory.
+ * Tensor parallelism (Megatron-LM; dllama): tensors are cut among CPUs, which work on each layer at the same time and
+ * sum their partial results after attention and after the feed-forward network. All weights stay in memory.
  */
 export interface TensorParallelPlan extends PlanBase {
   readonly kind: 'tensor-parallel';
   readonly stages: readonly [CutStage];
   /**
-   * How devices add up what they have of a layer. `exchange`: each sends its partial result to every other, and adds up
-   * for itself; `star`: each sends it to the root, which sends the sum back.
+   * How devices sum their partial results. `exchange`: each sends its own to every other device, and each computes the
+   * sum; `star`: each sends its own to the root, which sends the sum back.
    */
   readonly allReduce: 'exchange' | 'star';
 }
 
 /**
- * One chip has everything, from the embedding to the output layer, and its GPU and NPU share every operator (HeteroLLM);
- * its weights never leave the memory. In a ring chips are devices among others.
+ * One chip has the whole model, from the embedding to the output layer, and its GPU and NPU share every operator
+ * (HeteroLLM); all weights stay in memory. A chip in a ring is a device of a RingPlan.
  */
 export interface ChipPlan extends PlanBase {
   readonly kind: 'chip';
@@ -101,17 +104,17 @@ export interface ChipPlan extends PlanBase {
 }
 
 /**
- * Which layers run where, in what order: the one thing that predictions, simulations and real runs all take. Plain
- * data: JSON in, JSON out. createPlan tells the kinds apart.
+ * Which layers run where, and in what order: the common input of predictions, simulations and real runs. Plain data
+ * that JSON represents as it is. createPlan determines the kind.
  */
 export type Plan = RingPlan | SplitPlan | TensorParallelPlan | ChipPlan;
 export const PLAN_KINDS = ['ring', 'split', 'tensor-parallel', 'chip'] as const satisfies Plan['kind'][];
 export type PlanKind = (typeof PLAN_KINDS)[number];
 
-/** A plan whose weights policies leave nothing to the devices' memories. */
+/** A plan without open choices (`fit`) in its weights policies. */
 export type FittedPlan = Plan & { readonly weights: Readonly<Record<string, FittedPolicy>> };
 
-/** A device's share of a plan, over all rounds. A layer that is cut counts by the part of it. */
+/** A device's share of a plan, over all rounds. A layer that is cut counts as a fraction. */
 export interface Share {
   readonly device: string;
   readonly cpuLayers: number;
@@ -120,7 +123,7 @@ export interface Share {
   readonly windows: number;
 }
 
-/** The share of every device that holds layers, in the order of the first visit. */
+/** The share of every device that holds layers, in order of the first visit. */
 export function planShares(plan: Plan): Share[] {
   const shares = new Map<string, { cpuLayers: number; gpuLayers: number; windows: number }>();
   plan.stages.forEach((stage, index) => {

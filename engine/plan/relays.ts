@@ -6,8 +6,8 @@ export function relaysOf(plan: Plan): readonly string[] {
 }
 
 /**
- * The devices that a token reaches on its way from one device to another: the relays between the two in ring order, then
- * the destination; none if the two are the same.
+ * The devices that a token reaches on its way from one device to another: the relays between the two in ring order,
+ * then the destination; none if the two are the same.
  * @param ring names of all devices, in ring order
  */
 export function stopsBetween(ring: readonly string[], relays: readonly string[], from: string, to: string): string[] {

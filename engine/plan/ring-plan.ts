@@ -3,7 +3,10 @@ import { createPlan } from './create-plan.ts';
 import type { Plan, Stage } from './plan.ts';
 import type { Prefetch } from './weights-policy.ts';
 
-/** The size of a device's window, the same in every round: `layers` (w), of which the last `gpuLayers` (n) run on the GPU. */
+/**
+ * The size of a device's window, the same in every round: `layers` (w), of which the last `gpuLayers` (n) run on the
+ * GPU.
+ */
 export interface WindowSize {
   readonly device: string;
   readonly layers: number;

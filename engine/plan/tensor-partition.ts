@@ -5,8 +5,8 @@ export const SYNCHRONISATIONS = ['fast', 'naive'] as const;
 export type Synchronisation = (typeof SYNCHRONISATIONS)[number];
 
 /**
- * The NPU's part of an operator, by rows of the weight matrix and by tokens; the rest is the GPU's. No rows: the GPU has
- * it all. All rows of all tokens: the NPU has it all.
+ * The NPU's part of an operator, by rows of the weight matrix and by tokens; the rest is the GPU's. No rows: the GPU
+ * has it all. All rows of all tokens: the NPU has it all.
  */
 export interface OperatorCut {
   /** The first so many rows. */
@@ -36,8 +36,8 @@ export interface TensorPartition {
 export type CutKind = 'gpu' | 'npu' | 'row' | 'sequence' | 'multi-sequence' | 'hybrid';
 
 /**
- * What a cut of an operator with `rows` is called at `tokens` tokens: `row` where both have rows of all tokens, `hybrid`
- * where rows are cut and tokens are cut or padded as well.
+ * What a cut of an operator with `rows` is called at `tokens` tokens: `row` where both have rows of all tokens,
+ * `hybrid` where rows are cut and tokens are cut or padded as well.
  */
 export function cutKind({ npuRows, npuLengths }: OperatorCut, rows: number, tokens: number): CutKind {
   if (npuRows === 0) return 'gpu';

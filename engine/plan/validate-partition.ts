@@ -6,19 +6,19 @@ import { LAYER_OPERATORS, OPERATORS, type OperatorShape, operatorShapes } from '
 import type { Place, Plan } from './plan.ts';
 import type { OperatorCut, TensorPartition } from './tensor-partition.ts';
 
-/** The most tokens of a prompt: an order of magnitude beyond what models are trained for. */
+/** The most tokens of a prompt: an order of magnitude above the contexts that models are trained for. */
 export const MOST_PROMPT_TOKENS = 1_000_000;
 
-/** A part of a plan that may cut operators, and where it stands. */
+/** A part of a plan that may cut operators, and its place in the plan, for messages. */
 interface PartitionedPlace extends Place {
   readonly at: string;
   readonly partition?: TensorPartition;
 }
 
 /**
- * Checks what a plan says about operators that GPU and NPU share: they are on the GPU of a chip that has an NPU, cut in
- * one way for all that this GPU runs, every operator within its rows, prompts within what can be, graphs that are
- * prepared. A chip that has everything cuts its output layer as its stage says.
+ * Checks the operators that GPU and NPU share: they are on the GPU of a chip that has an NPU; all that this GPU runs is
+ * cut in the same way; cuts are within the operators' rows, prompts within MOST_PROMPT_TOKENS, and graphs are prepared.
+ * In a plan of kind `chip` the output layer is cut like the stage.
  * @throws InputError that says which part is wrong and what it should be
  */
 export function validatePartition(plan: Plan, cluster: Cluster, model: Shape, where: string): void {
@@ -69,7 +69,7 @@ function checkCuts(partition: TensorPartition, device: ChipDevice, model: Shape,
     throw new InputError(`${where}.promptTokens`, `${promptTokens} is not ${allowed}`);
   }
   const operators = operatorShapes(model);
-  // A prompt of one token finds the graphs that decoding has.
+  // A prompt of one token can use the graphs of decoding.
   const lengths = [...graphLengths(device.soc.npu), ...(promptTokens === 1 ? [1] : [])];
   const prepared = graphs === 'prepared' ? lengths : undefined;
   for (const name of LAYER_OPERATORS) {

@@ -5,8 +5,8 @@ import { type Place, type Plan, planShares, type RingPlan, type Stage, type Tens
 import { validatePartition } from './validate-partition.ts';
 
 /**
- * Checks a plan against model and cluster: known devices, processors that exist, every layer exactly once and in
- * order, embedding and output on one device, rounds that the stages show; cuts, streaming and relays that make sense.
+ * Checks a plan against model and cluster: devices and processors exist; every layer runs exactly once, in order;
+ * embedding and output are on one device; `rounds` agrees with the stages; cuts, streaming and relays are consistent.
  * @param where the plan's origin, for messages
  * @throws InputError that says which part is wrong and what it should be
  */
@@ -98,8 +98,8 @@ function checkRelays({ relays = [], stages, embedding }: RingPlan, names: readon
 const TOLERANCE = 1e-9;
 
 /**
- * Checks what a plan says about cut tensors: all layers on CPUs, cut among devices, once each, the root among them, with
- * shares that add up to 1; nothing that tensor parallelism has no use for.
+ * Checks a plan that cuts tensors: they are cut among CPUs; each device occurs once, the root among them; shares add up
+ * to 1; and the plan has no property that tensor parallelism doesn't use.
  * @throws InputError that says which part is wrong and what it should be
  */
 function validateCut(plan: TensorParallelPlan, where: string): void {

@@ -1,20 +1,20 @@
 /**
- * How the layers of a device's next window are asked for while others compute:
+ * How the layers of a device's next window are loaded while other devices compute:
  * - `none`: page faults load them;
- * - `willneed`: the operating system is advised, in small calls (MADV_WILLNEED; prima.cpp §3.1);
- * - `willneed-whole`: the same in one call for a window, as prima.cpp's source does it. Linux reads the first few MiB of
- *   such a call and leaves the rest to page faults;
- * - `populate`: a helper thread reads them in.
+ * - `willneed`: the operating system is advised in small calls (MADV_WILLNEED; prima.cpp 3.1);
+ * - `willneed-whole`: the same in one call for the whole window, as in prima.cpp's source. Linux reads the first few
+ *   MiB of such a call and leaves the rest to page faults;
+ * - `populate`: a helper thread reads them (MADV_POPULATE_READ).
  */
 export const PREFETCHES = ['none', 'willneed', 'willneed-whole', 'populate'] as const;
 export type Prefetch = (typeof PREFETCHES)[number];
 
 /**
- * What becomes of a window after its turn:
+ * What happens to a window after it has run:
  * - `none`: the operating system decides;
- * - `drop`: its pages are given back;
- * - `pinned`: some of the device's weights stay for good, the head's output layer first, then a prefix of every window,
- *   of equal size; the rest is given back.
+ * - `drop`: its pages are released;
+ * - `pinned`: some of the device's weights always stay in memory: the head's output layer first, then a prefix of every
+ *   window, of equal size. The rest is released.
  */
 export const RELEASES = ['none', 'drop', 'pinned'] as const;
 export type Release = (typeof RELEASES)[number];
@@ -24,18 +24,18 @@ type Policy<Open> =
   | { readonly prefetch: Prefetch | Open; readonly release: 'pinned'; readonly pinned: number | Open };
 
 /**
- * What a device does with its mapped weights beyond what its operating system does. `pinned` is in bytes. `fit` leaves a
- * choice to the device's memory (fitPolicy): as many pinned bytes as there is room for, and `populate` where there is
- * room for what it reads ahead.
+ * How a device manages its mapped weights, beyond what its operating system does. `pinned` is in bytes. `fit` leaves a
+ * choice open until the device's memory is known (fitPolicy): as many pinned bytes as fit, and `populate` if there is
+ * room for the window that it reads ahead.
  */
 export type WeightsPolicy = Policy<'fit'>;
 
-/** A policy that leaves nothing open. */
+/** A policy without open choices. */
 export type FittedPolicy = Policy<never>;
 
 export const NO_WEIGHTS_POLICY = { prefetch: 'none', release: 'none' } as const satisfies FittedPolicy;
 
-/** The best that a cyclic scan allows. */
+/** The policy that reads the fewest bytes in a cyclic scan. */
 export const FIT_POLICY = { prefetch: 'fit', release: 'pinned', pinned: 'fit' } as const satisfies WeightsPolicy;
 
 export function isFitted(policy: WeightsPolicy): policy is FittedPolicy {
@@ -50,17 +50,18 @@ export function pinnedBytesOf(policy: FittedPolicy): number {
 export interface PinnedWeightsCase {
   /** k */
   readonly rounds: number;
-  /** S: mapped weights of one device, the head's output layer among them, bytes. */
+  /** S: mapped weights of one device, including the head's output layer, bytes. */
   readonly mapped: number;
-  /** A: memory for them, less what has to be free while weights are on their way, bytes. */
+  /** A: memory for weights, less what must be free while weights are being read, bytes. */
   readonly room: number;
 }
 
 /**
- * P: the most bytes of a device's weights that can stay in memory for good while the rest passes through, in k windows of
- * one size. The output layer and a prefix of every window stay; beside them there is room for the rest of one window:
- * P + (S − P) / k = A, so that P = (k A − S) / (k − 1), and S − P = k (S − A) / (k − 1) bytes are read for a token, which
- * tends to Eq. 15's S − A (prima.cpp A.3) as k grows. With one round the rest passes as page faults, and P = A.
+ * P: the most bytes of a device's weights that can always stay in memory while the rest is read and released window by
+ * window, for k windows of equal size. The output layer and a prefix of every window stay, and there must be room for
+ * the rest of one window: P + (S − P) / k = A, so that P = (k A − S) / (k − 1), and S − P = k (S − A) / (k − 1) bytes
+ * are read for a token, which tends to Eq. 15's S − A (prima.cpp A.3) as k grows. With one round the rest is read by
+ * page faults, and P = A.
  * @returns bytes from 0 to S
  */
 export function largestPinnedBytes({ rounds, mapped, room }: PinnedWeightsCase): number {
@@ -69,19 +70,19 @@ export function largestPinnedBytes({ rounds, mapped, room }: PinnedWeightsCase):
 }
 
 export interface FitCase {
-  /** Layers of each window of the device, bytes. */
+  /** Bytes of the layers of each of the device's windows. */
   readonly windows: readonly number[];
-  /** Output layer, bytes; 0 on devices without it. */
+  /** Bytes of the output layer; 0 on devices without it. */
   readonly output: number;
-  /** A: memory for weights, less what has to be free while weights are on their way, bytes. */
+  /** A: memory for weights, less what must be free while weights are being read, bytes. */
   readonly room: number;
 }
 
 /**
- * Decides what a policy leaves open. While a window passes through, the rest of the largest window has to fit beside
- * what stays: with the largest one having 1 / k of all windows' bytes that is largestPinnedBytes. Where it doesn't fit
- * even with nothing pinned, or there is one window only, a prefetched window would push itself out before its turn: then
- * P = A, and the rest comes by page faults.
+ * Decides a policy's open choices. The unpinned rest of the largest window must fit beside the pinned weights; with k
+ * as all windows' bytes divided by those of the largest, this is largestPinnedBytes. If it doesn't fit even with
+ * nothing pinned, or if there is only one window, a prefetched window would evict itself before it runs: then P = A,
+ * and the rest is read by page faults.
  */
 export function fitPolicy(policy: WeightsPolicy, { windows, output, room }: FitCase): FittedPolicy {
   const layers = windows.reduce((sum, bytes) => sum + bytes, 0);

@@ -2,8 +2,8 @@ import type { Counter, Span, Trace } from './trace.ts';
 
 /**
  * The part of a trace between the seconds `from` and `to`, which become 0 and `to − from`. Spans that reach beyond are
- * cut, their bytes in proportion to the time. Tokens that reach beyond are omitted. A counter begins with the value that
- * it had at `from`.
+ * cut, their bytes in proportion to the time. Tokens that reach beyond are omitted. A counter begins with the value
+ * that it had at `from`.
  * @throws RangeError unless from < to
  */
 export function excerpt(trace: Trace, from: number, to: number): Trace {

@@ -45,8 +45,9 @@ function firstEndingAfter(union: readonly Interval[], time: number): number {
 }
 
 /**
- * Assigns each interval a row, numbered from 0, so that intervals of one row don't overlap. Intervals are placed in order
- * of start, end and position, each on the first free row: the result is deterministic and uses as few rows as possible.
+ * Assigns each interval a row, numbered from 0, so that intervals of one row don't overlap. Intervals are placed in
+ * order of start, end and position, each on the first free row: the result is deterministic and uses as few rows as
+ * possible.
  */
 export function rowsWithoutOverlap(intervals: readonly Interval[]): number[] {
   const rows = intervals.map(() => 0);

@@ -120,8 +120,8 @@ export function processorStates(
 }
 
 /**
- * The value below which a `share` (0 to 1) of all values lies, interpolated linearly between neighbours (definition 7 of
- * Hyndman and Fan 1996); `undefined` without values.
+ * The value below which a `share` (0 to 1) of all values lies, interpolated linearly between neighbours (definition 7
+ * of Hyndman and Fan 1996); `undefined` without values.
  */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);

@@ -82,7 +82,8 @@ function layOut(
 }
 
 /**
- * Rounded to whole nanoseconds, Perfetto's resolution. An end and an equal start round alike, so neighbours don't overlap.
+ * Rounded to whole nanoseconds, Perfetto's resolution. An end and an equal start round alike, so neighbours don't
+ * overlap.
  */
 function microseconds(seconds: number): number {
   return Math.round(seconds * 1e9) / 1000;

@@ -71,9 +71,9 @@ export interface TracedDevice {
 }
 
 /**
- * What happened when, on which device and lane: plain data, with the same form for a prediction, a simulation and a real
- * run. Spans may be in any order. Spans of one lane may overlap, as a page fault and a prefetch on the same disk do;
- * metrics count the time that they share once.
+ * What happened when, on which device and lane: plain data, with the same form for a prediction, a simulation and a
+ * real run. Spans may be in any order. Spans of one lane may overlap, as a page fault and a prefetch on the same disk
+ * do; metrics count the time that they share once.
  */
 export interface Trace {
   /** In ring order. */

@@ -9,7 +9,9 @@ export type Steps<Result = void> = Generator<Effect<unknown>, Result, unknown>;
 /** The result of an effect. */
 export type Outcome<E> = E extends Effect<infer Result> ? Result : never;
 
-/** Where effects come from: the clock, a resource, an event. A source begins its effects, ends them and takes them back. */
+/**
+ * Where effects come from: the clock, a resource, an event. A source begins its effects, ends them and takes them back.
+ */
 export interface Source<Detail> {
   /** Starts to serve the effect; may call `effect.succeed` or `effect.fail` at once. */
   begin(effect: Effect<unknown, Detail>): void;

@@ -1,6 +1,7 @@
 /**
- * A binary min-heap by (time, order) over arrays of numbers, so that moving an entry touches no objects (Williams 1964,
- * Algorithm 232). An entry is a time, an order that is unique, and a slot: where its owner keeps the rest.
+ * A binary min-heap of events, sorted by (time, order), in arrays of numbers, so that moving an entry touches no
+ * objects (Williams 1964, Algorithm 232). An entry is a time, a unique order, and a slot: the index at which the caller
+ * keeps the event's data.
  */
 export class EventHeap {
   count = 0;
@@ -8,7 +9,7 @@ export class EventHeap {
   private readonly orders: number[] = [];
   private readonly slots: number[] = [];
 
-  /** Time, order and slot of the first entry; there must be one. */
+  /** Time, order and slot of the first entry. The heap must not be empty. */
   get firstTime(): number {
     return this.times[0] as number;
   }
@@ -36,14 +37,14 @@ export class EventHeap {
     slots[node] = slot;
   }
 
-  /** Takes out the first entry; returns its slot. */
+  /** Removes the first entry and returns its slot. The heap must not be empty. */
   removeFirst(): number {
     const slot = this.slots[0] as number;
     if (--this.count > 0) this.sink(this.count, 0);
     return slot;
   }
 
-  /** Keeps the entries whose slot passes, and restores the order in O(n) (Floyd 1964, Algorithm 245). */
+  /** Removes the entries whose slot fails `keeps`, and restores the heap in O(n) (Floyd 1964, Algorithm 245). */
   filter(keeps: (slot: number) => boolean): void {
     const { times, orders, slots } = this;
     let kept = 0;
@@ -58,7 +59,7 @@ export class EventHeap {
     for (let node = (kept >> 1) - 1; node >= 0; node--) this.sink(node, node);
   }
 
-  /** Puts the entry at `from` into the free node `to`, or as far below it as it belongs. */
+  /** Moves the entry at `from` to the free node `to`, then down until no child is smaller. */
   private sink(from: number, to: number): void {
     const { times, orders, slots, count } = this;
     const time = times[from] as number;

@@ -110,7 +110,9 @@ class Store<Item> implements Mailbox<Item> {
       this.takers.discard(effect);
       this.takerLevel.add(-1, this.clock.now);
     },
-    /** The item goes to the next process that waits, or back to the front, beyond the capacity if its room was taken. */
+    /**
+     * The item goes to the next process that waits, or back to the front, beyond the capacity if its room was taken.
+     */
     undo: (effect) => {
       const item = effect.value as Item;
       this.taken--;

@@ -19,8 +19,9 @@ const SWEPT_FROM = 64;
  * A queue in the order (time, priority, sequence of arrival). Entries of the current instant that arrive in order go
  * through the lane, all others through the heap; the order is the same either way.
  *
- * A discarded entry stays in place, dead, until it reaches the front or until dead entries outnumber living ones and are
- * swept out. So push and take are O(log n), discard is O(1) amortised, and memory follows the number of living entries.
+ * A discarded entry stays in place, dead, until it reaches the front or until dead entries outnumber living ones and
+ * are swept out. So push and take are O(log n), discard is O(1) amortised, and memory follows the number of living
+ * entries.
  */
 export class EventQueue<T extends Queued> {
   /** Living entries. */

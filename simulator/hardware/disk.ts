@@ -17,7 +17,9 @@ export interface Disk {
 
 /** How Linux holds a disk to a device's rate (blkio, io.max; block/blk-throttle.c). */
 export interface DiskThrottle {
-  /** Length of a slice, seconds: 0.1 in Linux (DFL_THROTL_SLICE). Each slice lets through what the rate allows in one. */
+  /**
+   * Length of a slice, seconds: 0.1 in Linux (DFL_THROTL_SLICE). Each slice lets through what the rate allows in one.
+   */
   readonly sliceSeconds: number;
   /** Rate of the disk behind the throttle, bytes per second. */
   readonly diskRate: number;
@@ -26,7 +28,8 @@ export interface DiskThrottle {
 /**
  * Reads under way share the disk's time equally. A sequential read moves s_m^disk bytes per second of it (prima.cpp
  * Eqs. 15–17: the random rate on macOS, whose page faults are random); a random read moves the disk's random rate.
- * @param throttle `undefined`: the device's rate is the disk's own; otherwise it is the throttle's, and reads queue for it
+ * @param throttle `undefined`: the device's rate is the disk's own; otherwise it is the throttle's, and reads queue for
+ *   it
  */
 export function createDisk(simulation: Simulation, device: Device, throttle?: DiskThrottle): Disk {
   const name = `${device.name}'s disk`;
@@ -65,10 +68,10 @@ export interface ThrottledReads {
 const SLICES_KEPT = 1;
 
 /**
- * Slices begin with the first read after a pause and follow each other while reads go on. At the beginning of each slice,
- * what the rate allows in one passes at once, as fast as the disk goes; the rest waits for the next. Measured on Linux
- * 6.18, 400 MB/s after a pause: 40 MB within 0.04 s, nothing until 0.1 s, 40 MB more, and so on; 1 GiB in 2.70 s. So a
- * throttle is ahead of its rate by up to a slice after every pause, and never behind it.
+ * Slices begin with the first read after a pause and follow each other while reads go on. At the beginning of each
+ * slice, what the rate allows in one passes at once, as fast as the disk goes; the rest waits for the next. Measured on
+ * Linux 6.18, 400 MB/s after a pause: 40 MB within 0.04 s, nothing until 0.1 s, 40 MB more, and so on; 1 GiB in 2.70 s.
+ * So a throttle is ahead of its rate by up to a slice after every pause, and never behind it.
  * @param rate of the throttle, bytes per second
  */
 export function createThrottledReads(rate: number, sliceSeconds: number): ThrottledReads {

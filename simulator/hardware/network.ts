@@ -8,23 +8,25 @@ import type { SharedRate } from '../event-loop/shared-rate.ts';
 import { createSharedRate } from '../event-loop/shared-rate.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 
-/** Payload of a packet: Ethernet's 1500 bytes less the headers of IP and TCP. */
+/** Payload of a packet: Ethernet's 1500 bytes minus the headers of IP and TCP. */
 const PACKET_BYTES = 1460;
 
 /** Messages between devices. */
 export interface Network {
-  /** Ends when `bytes` from device `from` have arrived at device `to` (indices into the cluster's devices). */
+  /**
+   * Sends `bytes` from device `from` to device `to` (indices into the cluster's devices); ends when they have arrived.
+   */
   send(from: number, to: number, bytes: number): Steps;
 }
 
 /**
- * The links of a cluster. A message takes time on its link, or on the medium that all links share, then arrives after the
+ * The network of a cluster. A message occupies its link, or the medium that all links share, and arrives after the
  * latency and, with jitter, an exponentially distributed delay. Lost packets are sent again after a round trip in which
- * the receiver reports them (selective acknowledgement, RFC 2018), until none is missing.
+ * the receiver reports them (selective acknowledgement, RFC 2018), until all have arrived.
  *
- * Messages that meet share the rate equally. A link's rate is that of a single message: alone, without jitter or loss, it
- * takes latency + bytes / bandwidth, as in the closed forms.
- * @param seed of jitter and loss
+ * Concurrent messages share the bandwidth equally. A single message, without jitter or loss, takes latency + bytes /
+ * bandwidth, as in the closed forms.
+ * @param seed seed of jitter and loss
  */
 export function createNetwork(simulation: Simulation, cluster: Cluster, seed: number): Network {
   const { medium = 'switched' } = cluster.links;
@@ -38,7 +40,10 @@ export function createNetwork(simulation: Simulation, cluster: Cluster, seed: nu
     return isOneWay ? `the link from ${a} to ${b}` : `the link from ${b} to ${a}`;
   };
 
-  /** What messages share, in seconds of its time, since links of different rates can share a medium. */
+  /**
+   * The link or medium that messages share. Its unit of work is a second, since links of different bandwidths can share
+   * a medium.
+   */
   const carrierOf = (name: string): SharedRate => {
     const found = carriers.get(name);
     if (found !== undefined) return found;
@@ -68,7 +73,9 @@ function lostPackets(bytes: number, loss: number, random: RandomStream): number 
   return binomial(Math.ceil(bytes / PACKET_BYTES), loss, random);
 }
 
-/** How many of `count` events with `probability` each happen, drawn by the geometric gaps between them. */
+/**
+ * A random number of successes in `count` trials of equal `probability`, drawn by the geometric gaps between successes.
+ */
 function binomial(count: number, probability: number, random: RandomStream): number {
   let happened = 0;
   for (let position = 0; ; happened++) {
@@ -77,7 +84,7 @@ function binomial(count: number, probability: number, random: RandomStream): num
   }
 }
 
-/** What a message needs. */
+/** The parts of a simulation that sending a message needs. */
 export interface Sending {
   readonly simulation: Simulation;
   readonly recorder: Recorder;
@@ -85,7 +92,9 @@ export interface Sending {
   readonly cluster: Cluster;
 }
 
-/** A message from one device to another (indices into the cluster's devices), recorded in the sender's trace. */
+/**
+ * Sends a message from one device to another (indices into the cluster's devices) and records it in the sender's trace.
+ */
 export function* send(
   { simulation, recorder, network, cluster }: Sending,
   from: number,

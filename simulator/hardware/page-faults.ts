@@ -35,8 +35,10 @@ interface Progress extends Required<Use> {
 }
 
 /**
- * A computation needs a range: it waits for what is being read, reads what is missing by page faults, and uses all of it.
- * @returns the seconds of the computation that are left when the last byte is in memory: all of them, or less where pages
+ * A computation needs a range: it waits for what is being read, reads what is missing by page faults, and uses all of
+ * it.
+ * @returns the seconds of the computation that are left when the last byte is in memory: all of them, or less where
+ *   pages
  * are used as they come; and on top of that what mapping the pages takes
  */
 export function* pageFaults(weights: WeightsReader, { range, seconds = 0, layers = 1 }: Use): Steps<number> {

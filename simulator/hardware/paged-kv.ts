@@ -12,7 +12,7 @@ import { createMailbox } from '../event-loop/mailbox.ts';
 import type { Process } from '../event-loop/process.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 
-/** The layout of a GPU's paged KV cache, which stays the same over a run. */
+/** The layout of a GPU's paged KV cache, which is constant over a run. */
 export interface GpuKvPages {
   readonly paging: KvPaging;
   readonly layers: readonly number[];
@@ -20,7 +20,7 @@ export interface GpuKvPages {
   readonly tokenBytes: number;
   readonly poolBytes: number;
   readonly hostLink: Link;
-  /** Where the pages of a context end up. */
+  /** The number of pages in VRAM and in RAM for a context of so many tokens. */
   pages(context: number): KvPages;
 }
 
@@ -35,7 +35,10 @@ export interface GpuKvPagesCase {
   readonly runtime: Runtime;
 }
 
-/** `undefined` if nothing is paged: the plan keeps no KV cache in RAM, or the device has no GPU layers in VRAM. */
+/**
+ * The layout of a device's paged KV cache; `undefined` if nothing is paged, since the plan keeps no KV cache in RAM, or
+ * the device has no GPU layers in VRAM.
+ */
 export function gpuKvPages(parts: GpuKvPagesCase): GpuKvPages | undefined {
   const { paging, device, model, plan, stages, workload, runtime } = parts;
   const { gpu } = device;
@@ -60,25 +63,25 @@ export interface PagedKvParts {
   readonly layers: readonly number[];
   /** Bytes of one token in one layer, for all requests. */
   readonly tokenBytes: number;
-  /** VRAM that weights leave, bytes. */
+  /** VRAM that is left beside the weights, bytes. */
   readonly poolBytes: number;
   readonly hostLink: Link;
 }
 
 /**
- * A GPU's KV cache in pages (HELM 4.2.2): above the watermark the oldest pages are evicted to pinned RAM while computing
- * goes on. For every token they come back slice by slice, one layer's part of a page at a time, in the order in which
- * layers need them, as many ahead as there is room for. Both directions of the host link work at once.
+ * A GPU's KV cache in pages (HELM 4.2.2): above the watermark the oldest pages are evicted to pinned RAM while the GPU
+ * computes. For every token they are copied back slice by slice (a slice is one layer's part of a page), in the order
+ * in which layers need them, and as far ahead as there is room. The host link transfers in both directions at once.
  */
 export interface PagedKv {
-  /** Pages that are in RAM only. */
+  /** Number of pages that are in RAM only. */
   readonly evicted: number;
   readonly sliceBytes: number;
-  /** The context has grown to so many tokens. Waits if a page needs room that another has not left yet. */
+  /** Grows the cache to so many tokens. Waits if a new page needs room that a page being evicted still occupies. */
   grow(tokens: number): Steps;
-  /** Waits for a layer's next evicted slice; they come oldest page first. */
+  /** Waits for a layer's slice of an evicted page. A layer takes its slices in order, the oldest page first. */
   take(layer: number, page: number): Steps;
-  /** The slice has been used: its room is free for the next one. */
+  /** Frees the room of a slice that has been used, for the next one. */
   release(): Steps;
 }
 
@@ -89,10 +92,10 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
   const pageBytes = layers.length * sliceBytes;
   const room = createMailbox<void>(simulation, { name: `room for KV slices on ${device}` });
   const arrived = createMailbox<void>(simulation, { name: `KV slices on ${device}` });
-  /** Slices that have arrived or are being copied, and the slice after them. */
+  /** Slices that have arrived or are being copied, in order; `next` is the slice after them. */
   const ahead: string[] = [];
   let next = { position: 0, page: 0 };
-  /** Most pages that the pool has room for. */
+  /** The number of pages that the pool has room for beside passing slices, at least 1. */
   const most = Math.max(1, Math.floor((poolBytes - passingSlices * sliceBytes) / pageBytes));
   let [pages, evicted] = [0, 0];
   /** Pages that are being evicted. */
@@ -112,7 +115,10 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
     stream = simulation.spawn(`KV slices to ${device}`, bringBack());
   }
 
-  /** The copy stream, once a page has been evicted: slices in the order in which layers need them, token after token. */
+  /**
+   * The copy stream, which starts with the first eviction: slices in the order in which layers need them, token after
+   * token.
+   */
   function* bringBack(): Steps<never> {
     for (;;) {
       yield* room.take();
@@ -159,7 +165,7 @@ export function createPagedKv(parts: PagedKvParts): PagedKv {
     *take(layer, page) {
       const start = simulation.now;
       const wanted = sliceName(layer, page);
-      // A page was evicted in the meantime, so what was copied ahead is in another order.
+      // A page has been evicted since, so the slices that were copied ahead are in the wrong order.
       if (ahead[0] !== wanted) {
         next = { position: layers.indexOf(layer), page };
         for (let late = ahead.length; late > 0; late--) yield* drop();

@@ -34,9 +34,9 @@ export function* prefetchPopulate(weights: WeightsReader, range: ByteRange): Ste
 }
 
 /**
- * MADV_WILLNEED enters pages as being read as fast as the processor goes, whatever the disk does. What has arrived by the
- * time reclaim has looked at all used pages is the first to be evicted; what is being read can't be evicted. The room of
- * one chunk is left for page faults.
+ * MADV_WILLNEED enters pages as being read as fast as the processor goes, whatever the disk does. What has arrived by
+ * the time reclaim has looked at all used pages is the first to be evicted; what is being read can't be evicted. The
+ * room of one chunk is left for page faults.
  */
 function* submit(weights: WeightsReader, range: ByteRange): Steps {
   const { cache, reads, faults, chunkBytes } = weights;

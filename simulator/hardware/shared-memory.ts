@@ -103,7 +103,9 @@ class FairMemory implements SharedMemory, Source<Running> {
     });
   }
 
-  /** Ends the task whose end is reached, exactly despite rounding, and those whose ends differ from it by rounding only. */
+  /**
+   * Ends the task whose end is reached, exactly despite rounding, and those whose ends differ from it by rounding only.
+   */
   private finish(): void {
     const first = this.first();
     this.advance();

@@ -3,8 +3,8 @@ import type { Stage } from '../../engine/plan/plan.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 
 /**
- * Where a device's mapped weights lie in its file: layers in order, with or without those of other devices between them,
- * then the head's output layer and embedding row.
+ * Where a device's mapped weights lie in its file: layers in order, with or without those of other devices between
+ * them, then the head's output layer and embedding row.
  */
 export interface WeightsLayout {
   /** Size of the whole file, bytes. */
@@ -17,7 +17,9 @@ export interface WeightsLayout {
   layer(index: number): ByteRange | undefined;
   /** The mapped layers of a stage, as one range; `undefined` if it has none. */
   stage(stage: Stage): ByteRange | undefined;
-  /** The output layer, and the row of the embedding that a token looks up; `undefined` on devices other than the head. */
+  /**
+   * The output layer, and the row of the embedding that a token looks up; `undefined` on devices other than the head.
+   */
   readonly output: ByteRange | undefined;
   readonly lookup: ByteRange | undefined;
 }
@@ -36,7 +38,10 @@ export interface WeightsLayoutCase {
   readonly ownFile: boolean;
 }
 
-/** Lays out the file. Every layer has the size of the mean layer, as in every formula; together they have the model's bytes. */
+/**
+ * Lays out the file. Every layer has the size of the mean layer, as in every formula; together they have the model's
+ * bytes.
+ */
 export function layOutWeights(device: WeightsLayoutCase): WeightsLayout {
   const { costs, stages, unified, isHead, outputInRam, ownFile } = device;
   /** By layer: how many layers lie before it in the file. */
@@ -58,7 +63,8 @@ export function layOutWeights(device: WeightsLayoutCase): WeightsLayout {
   const lookup = isHead ? append(costs.embeddingRowBytes) : undefined;
   const layer = (index: number): ByteRange | undefined => {
     const place = places.get(index);
-    // Computed so that the end of a layer equals the start of the next to the last bit: a mean layer has parts of a byte.
+    // Computed so that the end of a layer equals the start of the next to the last bit: a mean layer has parts of a
+    // byte.
     return place === undefined ? undefined : { from: place * costs.layerBytes, to: (place + 1) * costs.layerBytes };
   };
   return {

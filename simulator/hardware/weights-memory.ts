@@ -51,7 +51,8 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
       fixedBytes: fixed,
     };
   }
-  // Memory that can't be reclaimed takes what it needs of swap from the start; the rest is swapped out as weights need it.
+  // Memory that can't be reclaimed takes what it needs of swap from the start; the rest is swapped out as weights need
+  // it.
   const { available, swappable, swapFree } = device.memory;
   const needed = Math.max(0, nonReclaimableBytes - available);
   const policy: PagePolicy = {

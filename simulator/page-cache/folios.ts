@@ -14,10 +14,10 @@ export interface FolioStream {
 }
 
 /**
- * Linux's readahead of one file (mm/readahead.c, page_cache_ra_order; measured: MADV_POPULATE_READ of 128 MiB with 8 MiB
- * of readahead adds 32 MiB to the active list). A stream begins with a window of single pages around the fault, half of it
- * before the fault. With each further window folios are four times as large, up to the size of a huge page if the
- * readahead allows it. Behind something that is in memory already, the rest of a window comes in single pages.
+ * Linux's readahead of one file (mm/readahead.c, page_cache_ra_order; measured: MADV_POPULATE_READ of 128 MiB with 8
+ * MiB of readahead adds 32 MiB to the active list). A stream begins with a window of single pages around the fault,
+ * half of it before the fault. With each further window folios are four times as large, up to the size of a huge page
+ * if the readahead allows it. Behind something that is in memory already, the rest of a window comes in single pages.
  * @param readAhead bytes
  * @param isThere whether an extent is in memory or being read
  */
@@ -68,10 +68,10 @@ export interface PageTables {
 }
 
 /**
- * Reclaim unmaps pages and leaves their tables. Where a table is left, a huge page that comes later can't be mapped by one
- * entry (filemap_map_pmd, mm/filemap.c), and is mapped page by page. Measured on Linux 6.18, which reclaimed what
- * MADV_POPULATE_READ had brought: in the first tokens of a ring no huge page is promoted for being populated, in the sixth
- * token a quarter of everything that is read.
+ * Reclaim unmaps pages and leaves their tables. Where a table is left, a huge page that comes later can't be mapped by
+ * one entry (filemap_map_pmd, mm/filemap.c), and is mapped page by page. Measured on Linux 6.18, which reclaimed what
+ * MADV_POPULATE_READ had brought: in the first tokens of a ring no huge page is promoted for being populated, in the
+ * sixth token a quarter of everything that is read.
  */
 export function createPageTables(extentBytes: number): PageTables {
   const tables: Span[] = [];

@@ -66,7 +66,9 @@ export function createHistory(): History {
   };
 }
 
-/** A history that knows what was reclaimed but not when (every age is 0), and so needs as few spans as there are gaps. */
+/**
+ * A history that knows what was reclaimed but not when (every age is 0), and so needs as few spans as there are gaps.
+ */
 export function createAgelessHistory(): History {
   const reclaimed: Span[] = [];
   const released: Span[] = [];
@@ -106,9 +108,9 @@ export interface RefaultCase {
 }
 
 /**
- * The extents of a span whose refault distance is at most the length of the active list (mm/workingset.c): the distance is
- * the number of extents reclaimed or promoted since this one was reclaimed, including those that reading the extents before
- * it in the span is about to cause.
+ * The extents of a span whose refault distance is at most the length of the active list (mm/workingset.c): the distance
+ * is the number of extents reclaimed or promoted since this one was reclaimed, including those that reading the extents
+ * before it in the span is about to cause.
  */
 export function refaultingSpans({ history, span, age, free, activeExtents }: RefaultCase): Span[] {
   return history.find(span).flatMap(({ from, to, age: reclaimedAt }) => {

@@ -38,8 +38,8 @@ export function createListStatistics(
 }
 
 /**
- * The order of the inactive list and of what is being read: pages take their places when there is room for them and their
- * read begins, not when it ends.
+ * The order of the inactive list and of what is being read: pages take their places when there is room for them and
+ * their read begins, not when it ends.
  */
 export interface InactiveOrder {
   /** Everything that has begun to be read takes a place at the end. */
@@ -112,8 +112,9 @@ export interface ActiveList {
 
 /**
  * While the active list is longer than the inactive one, reclaim shortens it: for every batch that it looks at in the
- * inactive list, it sends a batch of the active list back, or as many as the active list is longer. Batches are 32 pages or
- * a large folio: behind a huge page little goes back, and behind single pages huge ones go back sixteen times as fast.
+ * inactive list, it sends a batch of the active list back, or as many as the active list is longer. Batches are 32
+ * pages or a large folio: behind a huge page little goes back, and behind single pages huge ones go back sixteen times
+ * as fast.
  */
 export function createActiveList(state: CacheState, order: InactiveOrder): ActiveList {
   const { runs, lists, extentBytes } = state;

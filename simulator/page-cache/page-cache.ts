@@ -59,8 +59,8 @@ export interface PageCache {
   readonly size: number;
   readonly extentBytes: number;
   /**
-   * The longest beginning of a range that is in one state. The extent that triggers the next readahead begins a segment of
-   * its own. @throws RangeError for an empty range
+   * The longest beginning of a range that is in one state. The extent that triggers the next readahead begins a segment
+   * of its own. @throws RangeError for an empty range
    */
   next(range: ByteRange): Segment;
   /**
@@ -78,9 +78,9 @@ export interface PageCache {
    */
   touch(range: ByteRange): number;
   /**
-   * Begins to read the missing part of a range, with the policy's readahead if the reader triggers it; for a resident range,
-   * only the readahead that is due by now. Room is made at once; what is being read can't be evicted. What a populating
-   * reader finds or reads counts as used.
+   * Begins to read the missing part of a range, with the policy's readahead if the reader triggers it; for a resident
+   * range, only the readahead that is due by now. Room is made at once; what is being read can't be evicted. What a
+   * populating reader finds or reads counts as used.
    * @returns what the disk has to read now, whole extents, in order; the caller ends each with `finishRead`
    */
   startRead(range: ByteRange, reader: Reader): readonly ByteRange[];

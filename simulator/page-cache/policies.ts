@@ -3,15 +3,18 @@ import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 export const PAGE_POLICIES = ['linux', 'linux-two-list', 'overflow', 'metal', 'android'] as const;
 
 /**
- * How an operating system reclaims mapped weights; the caller chooses, since papers and operating systems disagree.
+ * How an operating system reclaims mapped weights. The caller chooses, since the papers' assumptions differ from what
+ * operating systems do.
  * - `linux`: strict least-recently-used. Measured: within 0.02 of the file's size for page faults, for prefetching with
- *   MADV_POPULATE_READ at a small readahead and for pinned prefixes; and within 0.01 for MADV_WILLNEED on a mapping advised
- *   MADV_SEQUENTIAL, as prima.cpp maps weights (A.3, after Eq. 15): there Linux ignores the accessed bits that
- *   `linux-two-list` looks at, and evicts what was read first, which in a cycle is what was used first.
+ *   MADV_POPULATE_READ at a small readahead and for pinned prefixes; and within 0.01 for MADV_WILLNEED on a mapping
+ *   advised MADV_SEQUENTIAL, as prima.cpp maps weights (A.3, after Eq. 15): there Linux ignores the accessed bits that
+ *   `linux-two-list` checks, and evicts pages in the order in which they were read, which in a cyclic scan is the order
+ *   of use.
  * - `linux-two-list`: Linux's inactive and active lists (mm/vmscan.c, mm/workingset.c) on an ordinary mapping, see
  *   createTwoLists.
- * - `overflow`: the assumption of prima.cpp's Eq. 15: what is resident stays, and only what exceeds the memory is reloaded.
- * - `metal`: macOS with Metal (prima.cpp A.3, Eq. 16): everything stays until memory is exhausted, then all is evicted.
+ * - `overflow`: the assumption of prima.cpp's Eq. 15: resident pages stay, and only the bytes that exceed the memory
+ *   are reloaded.
+ * - `metal`: macOS with Metal (prima.cpp A.3, Eq. 16): all pages stay until memory is exhausted, then all are evicted.
  * - `android`: cold pages of other apps go to swap first, at most `min(swappable, swapFree)` bytes (Eq. 17); after that
  *   Linux's strict LRU, or `overflow` as in Eq. 17.
  */
@@ -25,9 +28,9 @@ export type PagePolicy =
 
 export interface Advice {
   /**
-   * The mapping is advised MADV_RANDOM: page faults read nothing ahead, whatever `readAhead` says, and reclaim doesn't look
-   * at the accessed bits (vma_has_recency, include/linux/mm_inline.h). Measured on Linux 6.18: if they are populated in
-   * time, a ring's weights are read exactly once per token, and nothing is promoted.
+   * The mapping is advised MADV_RANDOM: page faults read nothing ahead, regardless of `readAhead`, and reclaim ignores
+   * the accessed bits (vma_has_recency, include/linux/mm_inline.h). Measured on Linux 6.18: a ring's weights that are
+   * populated in time are read exactly once per token, and no page is promoted.
    */
   readonly random?: boolean;
 }
@@ -39,19 +42,19 @@ export interface Swap {
   readonly swapFree: number;
 }
 
-/** How fast a processor does the operating system's work on pages, bytes per second. */
+/** Rates of the operating system's own work on pages, bytes per second. */
 export interface OsRates {
-  /** MADV_WILLNEED enters pages, in full memory, and submits their reads. */
+  /** MADV_WILLNEED allocates pages while memory is full, and submits their reads. */
   readonly submitted: number;
-  /** Reclaim looks at used pages, and spares them. */
+  /** Reclaim checks used pages and keeps them. */
   readonly spared: number;
-  /** The first use maps pages that are in memory. */
+  /** The first access maps pages that are already in memory. */
   readonly mapped: number;
-  /** Pages are released: MADV_DONTNEED and POSIX_FADV_DONTNEED, in the prefetching thread, before it prefetches. */
+  /** MADV_DONTNEED and POSIX_FADV_DONTNEED release pages, in the prefetching thread, before it prefetches. */
   readonly released: number;
 }
 
-/** The operating system's work takes no time. */
+/** Rates under which the operating system's work takes no time. */
 export const NO_OS_WORK: OsRates = {
   submitted: Number.POSITIVE_INFINITY,
   spared: Number.POSITIVE_INFINITY,
@@ -61,7 +64,7 @@ export const NO_OS_WORK: OsRates = {
 
 /**
  * Measured, Linux 6.18 on a shared virtual machine with two processors: MADV_WILLNEED takes 2.5 ms for 4 MiB in full
- * memory; reclaim looks at 400 MiB of used pages in 45 ms; the first sum over what MADV_WILLNEED brought runs at
+ * memory; reclaim checks 400 MiB of used pages in 45 ms; the first sum over pages that MADV_WILLNEED has read runs at
  * 7.8 GB/s, the second at 25 GB/s; 36 to 72 MiB are released at 4.8 to 7.2 GB/s on a mapping advised MADV_RANDOM, at
  * 3.3 to 4.7 on an ordinary one.
  */
@@ -69,13 +72,13 @@ export const MEASURED_OS_RATES: OsRates = { submitted: 1.65e9, spared: 9e9, mapp
 
 export interface LinuxMapping {
   /**
-   * The disk's read_ahead_kb, bytes: how far a page fault or MADV_POPULATE_READ reads past what it was asked for, into a
-   * neighbour's layers. Only whole extents of it count. Default: Linux's 128 KiB.
+   * The disk's read_ahead_kb, bytes: how far a page fault or MADV_POPULATE_READ reads beyond the requested range,
+   * possibly into layers of other devices. It counts in whole extents. Default: Linux's 128 KiB.
    */
   readonly readAhead?: number;
-  /** How fast the operating system's own work goes; it takes no time unless given. */
+  /** Rates of the operating system's own work. By default it takes no time. */
   readonly osRates?: OsRates;
-  /** Page tables and other memory per mapped byte that counts against the limit. Default: PAGE_TABLES. */
+  /** Bytes of page tables and other memory per mapped byte, which count against the limit. Default: PAGE_TABLES. */
   readonly overhead?: number;
 }
 
@@ -87,9 +90,9 @@ export interface PolicyParameters {
   readonly readAhead: number;
   readonly osRates: OsRates;
   readonly overhead: number;
-  /** Reclaim looks at the accessed bits of page tables. */
+  /** Whether reclaim checks the accessed bits of page tables. */
   readonly seesUse: boolean;
-  /** How far a page fault that no readahead foresaw reads before what it was asked for, bytes. */
+  /** How far a page fault without preceding readahead reads before the requested range, bytes. */
   readonly readAround: number;
   /** min(d^bytes_can_swap, d^swap_avail) */
   readonly swappable: number;
@@ -139,16 +142,19 @@ function mapping({
   return { readAhead, osRates, overhead };
 }
 
-/** How a reader goes through a file: in order, with readahead, or page by page. */
+/** How a file is read: in order, with readahead, or page by page. */
 export type Access = 'sequential' | 'random';
 
-/** How pages come to a computation. */
+/** How pages that a computation uses are read. */
 export interface Faults {
   /** How page faults read. */
   readonly access: Access;
-  /** Computing begins before the whole range is in memory: pages are used while the next ones come. */
+  /** Whether computing begins before the whole range is in memory: pages are used while the next ones are read. */
   readonly usesPagesAsTheyCome: boolean;
-  /** If nobody else reads, reading a range in one go leaves the same pages in memory as reading it piece by piece. */
+  /**
+   * Whether reading a range in one step leaves the same pages in memory as reading it piece by piece, if nobody else
+   * reads.
+   */
   readonly readsInOneGo: boolean;
   readonly osRates: OsRates;
   /** How far the operating system reads ahead of page faults, bytes. */
@@ -156,9 +162,9 @@ export interface Faults {
 }
 
 /**
- * How page faults work under a policy. Linux reads ahead, and a computation uses pages while the next ones come: measured,
- * a ring that reads all its weights takes the time of the disk, not that of the disk and the processor. On a mapping
- * advised MADV_RANDOM it reads page by page. The ideals of prima.cpp's Eqs. 15 and 16 have neither.
+ * How page faults work under a policy. Linux reads ahead, and a computation uses pages while the next ones are read:
+ * measured, a ring that reads all its weights takes the time of the disk, not that of the disk and the processor. On a
+ * mapping advised MADV_RANDOM it reads page by page. The idealised policies of prima.cpp's Eqs. 15 and 16 do neither.
  */
 export function faultsOf(policy: PagePolicy): Faults {
   const { kind, readAhead, osRates } = policyParameters(policy);

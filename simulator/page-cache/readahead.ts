@@ -40,8 +40,8 @@ export interface ReadaheadParts {
 const NOWHERE = -1;
 
 /**
- * Readahead in one of two ways. With a `readAround`, in windows, as Linux does on an ordinary mapping: a fault that finds
- * nothing reads half the window before it and half behind, and marks the beginning of the last quarter
+ * Readahead in one of two ways. With a `readAround`, in windows, as Linux does on an ordinary mapping: a fault that
+ * finds nothing reads half the window before it and half behind, and marks the beginning of the last quarter
  * (mm/filemap.c, do_sync_mmap_readahead); the use of the marker reads another window, marked at its beginning
  * (mm/readahead.c, page_cache_async_ra). Without one, every read goes on for `readAhead` bytes past its end.
  */
@@ -71,7 +71,9 @@ export function createReadahead({ size, extentBytes, grid, runs, parameters }: R
     return spans;
   };
 
-  /** Where a read without windows ends: past the range by whole extents of readahead, or at the first that is in memory. */
+  /**
+   * Where a read without windows ends: past the range by whole extents of readahead, or at the first that is in memory.
+   */
   const endOfRead = ({ to }: ByteRange, span: Span): number => {
     const reach = grid.inward({ from: 0, to: Math.min(size, to + readAhead) }).to;
     return Math.max(span.to, Math.min(reach, runs.at(span.to)?.from ?? reach));

@@ -7,29 +7,29 @@ import { type Folios, NO_MARKS } from './runs.ts';
 import { chargedBytes, evictableExtents } from './state.ts';
 
 /**
- * Linux without MGLRU, on an ordinary mapping (mm/vmscan.c, mm/workingset.c, mm/swap.c, 6.18). Extents enter an inactive
- * list; use does not move them, it sets the accessed bit of the page table (young). Reclaim looks at the oldest inactive
- * extent: young, it is spared for another trip, and promoted to the active list if that happens twice; not young, it is
- * evicted. So what a computation has used outlives what a prefetch has just brought in. An extent that is read again
- * before as many others have been reclaimed or promoted as the active list holds was evicted too early, and becomes
- * active at once (refaultingSpans).
+ * Linux without MGLRU, on an ordinary mapping (mm/vmscan.c, mm/workingset.c, mm/swap.c, 6.18). Extents enter an
+ * inactive list; use does not move them, it sets the accessed bit of the page table (young). Reclaim looks at the
+ * oldest inactive extent: young, it is spared for another trip, and promoted to the active list if that happens twice;
+ * not young, it is evicted. So what a computation has used outlives what a prefetch has just brought in. An extent that
+ * is read again before as many others have been reclaimed or promoted as the active list holds was evicted too early,
+ * and becomes active at once (refaultingSpans).
  *
  * While the active list is longer than the inactive one, reclaim shortens it (createActiveList). "Longer" is what the
- * statistics say, which are seconds old: measured in a ring, the active list grows to nine tenths of the memory and then
- * falls to a fifth within half a second.
+ * statistics say, which are seconds old: measured in a ring, the active list grows to nine tenths of the memory and
+ * then falls to a fifth within half a second.
  *
- * MADV_POPULATE_READ uses what it maps, page by page. Linux takes a folio of several pages that is mapped page by page for
- * used more than once and promotes it; a single page, when it is populated the second time; a huge page, which has one
- * entry of the page table, never, unless a page table is left at its place (createPageTables). createFolioStream says
- * which folios a read brings.
+ * MADV_POPULATE_READ uses what it maps, page by page. Linux takes a folio of several pages that is mapped page by page
+ * for used more than once and promotes it; a single page, when it is populated the second time; a huge page, which has
+ * one entry of the page table, never, unless a page table is left at its place (createPageTables). createFolioStream
+ * says which folios a read brings.
  *
  * MADV_WILLNEED brings single pages that no page table maps; the first use maps them by page faults.
  *
  * Measured against Linux 6.18, one process, each window prefetched before it is used (S = 1 GiB, limit 448 and 640 MiB,
- * k = 1, 2, 4, 8, bytes read per token): MADV_WILLNEED within 0.02 × S in all eight cells (1.24 × S where strict LRU says
- * 1.00). In a ring less is lost (1.1 × S): pages that are still being read when reclaim reaches them can't be evicted, and
- * go to the end of the list (createInactiveOrder). MADV_POPULATE_READ at 8 MiB of readahead is chaotic in Linux (from 1.3
- * to 2.0 × S in successive tokens at k = 1); at 128 KiB, strict LRU describes it better.
+ * k = 1, 2, 4, 8, bytes read per token): MADV_WILLNEED within 0.02 × S in all eight cells (1.24 × S where strict LRU
+ * says 1.00). In a ring less is lost (1.1 × S): pages that are still being read when reclaim reaches them can't be
+ * evicted, and go to the end of the list (createInactiveOrder). MADV_POPULATE_READ at 8 MiB of readahead is chaotic in
+ * Linux (from 1.3 to 2.0 × S in successive tokens at k = 1); at 128 KiB, strict LRU describes it better.
  */
 export function createTwoLists({ state, budget, parameters, now }: ReclaimerParts): Reclaimer {
   const { lists, runs, history, extentBytes } = state;

@@ -19,8 +19,8 @@ export function createReclaimer(parts: ReclaimerParts): Reclaimer {
 }
 
 /**
- * Strict LRU: an extent that is read or used becomes the most recent, and the least recent is evicted first. Reading more
- * than fits in a cycle therefore evicts each extent just before it is needed, and reloads everything.
+ * Strict LRU: an extent that is read or used becomes the most recent, and the least recent is evicted first. Reading
+ * more than fits in a cycle therefore evicts each extent just before it is needed, and reloads everything.
  */
 export function createLru(state: CacheState, budget: Budget): Reclaimer {
   const { lists, runs, extentBytes } = state;
@@ -44,8 +44,8 @@ export function createLru(state: CacheState, budget: Budget): Reclaimer {
 }
 
 /**
- * macOS with Metal: nothing is evicted while there is room, and the first extent without room evicts everything, so that a
- * share larger than the memory is "repeatedly reloaded and released" as a whole (prima.cpp A.3, Eq. 16).
+ * macOS with Metal: nothing is evicted while there is room, and the first extent without room evicts everything, so
+ * that a share larger than the memory is "repeatedly reloaded and released" as a whole (prima.cpp A.3, Eq. 16).
  */
 export function createMetal(state: CacheState, budget: Budget): Reclaimer {
   const { lists, extentBytes } = state;
@@ -66,9 +66,10 @@ export function createMetal(state: CacheState, budget: Budget): Reclaimer {
 }
 
 /**
- * The ideal that prima.cpp's Eq. 15 describes: what came first stays and what exceeds the memory passes through, so that a
- * cycle over S bytes in A bytes of memory reloads max(S − A, 0) exactly, with or without prefetching. Bytes that pass
- * through are in memory from their read to their first use beside the limit: no policy within the limit reloads as little.
+ * The ideal that prima.cpp's Eq. 15 describes: what came first stays and what exceeds the memory passes through, so
+ * that a cycle over S bytes in A bytes of memory reloads max(S − A, 0) exactly, with or without prefetching. Bytes that
+ * pass through are in memory from their read to their first use beside the limit: no policy within the limit reloads as
+ * little.
  */
 export function createOverflow(state: CacheState, budget: Budget): Reclaimer {
   const { lists, runs, extentBytes, bytesOf } = state;

@@ -50,8 +50,8 @@ export interface Reclaimer {
   /** Evicts `excess` bytes or more, or as much as can be evicted. */
   reclaim(excess: number): void;
   /**
-   * Extents that may be read at once and leave the cache as if they had been read one by one, at least 1. With two lists
-   * this is not quite exact where extents are promoted.
+   * Extents that may be read at once and leave the cache as if they had been read one by one, at least 1. With two
+   * lists this is not quite exact where extents are promoted.
    */
   atOnce(): number;
 }

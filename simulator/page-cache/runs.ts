@@ -15,8 +15,9 @@ export interface Marks {
 }
 
 /**
- * Units in which the operating system keeps a file's bytes: single pages; several pages that are mapped one by one; huge
- * pages, mapped by one entry; or huge pages that are mapped page by page, because a page table exists at their place.
+ * Units in which the operating system keeps a file's bytes: single pages; several pages that are mapped one by one;
+ * huge pages, mapped by one entry; or huge pages that are mapped page by page, because a page table exists at their
+ * place.
  */
 export type Folios = 'page' | 'several' | 'huge' | 'huge by page';
 
@@ -37,7 +38,9 @@ export interface Run extends Span, Marks {
   newer: Run | undefined;
 }
 
-/** Creates a run that is in no list yet. All runs are created here, property by property, so that they have one shape. */
+/**
+ * Creates a run that is in no list yet. All runs are created here, property by property, so that they have one shape.
+ */
 function createRun(from: number, to: number, marks: Readonly<Marks>, list: RunList, order: number): Run {
   const { young, referenced, promoted, unmapped, folios } = marks;
   return { from, to, young, referenced, promoted, unmapped, folios, list, order, older: undefined, newer: undefined };
@@ -56,8 +59,8 @@ export function createRunList(): RunList {
 
 /**
  * Which extents are in memory or being read, as runs: an index by position, and lists by recency. Runs that are
- * neighbours in both and have equal marks are joined, so that reading a file over and over keeps only a handful of runs,
- * however large the file.
+ * neighbours in both and have equal marks are joined, so that reading a file over and over keeps only a handful of
+ * runs, however large the file.
  */
 export interface RunMap {
   /** By position. */

@@ -12,7 +12,7 @@ import { createGpuQueue, type GpuQueue } from '../hardware/gpu-queue.ts';
 import { createNpu, type Npu } from '../hardware/npu.ts';
 import type { ChipParts } from '../hardware/shared-memory.ts';
 
-/** A chip, what it runs, and how that is cut. */
+/** A chip in a simulation, the model that it runs, and how its operators are cut. */
 export type SimulatedChip = ChipParts & ChipCase;
 
 /** A chip in a run. */
@@ -20,16 +20,16 @@ export interface Chip {
   readonly parts: SimulatedChip;
   readonly gpu: GpuQueue;
   readonly npu: Npu;
-  /** The synchronisation before the next kernel has paid for submitting it already. */
+  /** The synchronisation before the next kernel already includes the time to submit it. */
   isSubmitted: boolean;
 }
 
-/** A step with its parts, each with the time that it takes alone. */
+/** A step and its two parts, each with the seconds that it takes alone. */
 export interface TimedStep extends OperatorParts {
   readonly name: string;
 }
 
-/** The steps of every layer, and those after the last. */
+/** The steps of every layer, and those after the last layer. */
 export interface TimedSteps {
   readonly layer: readonly TimedStep[];
   readonly output: readonly TimedStep[];
@@ -41,7 +41,10 @@ export function createChip(parts: SimulatedChip): Chip {
   return { parts, gpu: createGpuQueue(parts), npu: createNpu(parts, device.soc.npu, isPrepared), isSubmitted: false };
 }
 
-/** What a chip does in a phase, cut as in its partition. @param context tokens in the KV cache while a token is decoded */
+/**
+ * The steps of a chip in a phase, cut by its partition.
+ * @param context tokens in the KV cache while a token is decoded
+ */
 export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context: number): TimedSteps {
   const { model, partition, device } = chip;
   const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
@@ -59,10 +62,10 @@ export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context:
 
 /**
  * Runs steps one after the other (HeteroLLM 4): the CPU is the control plane, which submits kernel after kernel to the
- * GPU's queue and, if the NPU has a part of an operator, waits for its input, notifies the NPU, and continues when the NPU
- * is done. GPU and NPU share the memory. The steps end when everything is submitted; the caller may have to drain the GPU's
- * queue.
- * @param prefix of the names in the trace
+ * GPU's queue and, if the NPU has a part of an operator, waits for its input, notifies the NPU, and continues when the
+ * NPU is done. GPU and NPU share the memory. The steps end when everything is submitted; the caller may have to drain
+ * the GPU's queue.
+ * @param prefix prefix of the steps' names in the trace
  */
 export function* runSteps(chip: Chip, steps: readonly TimedStep[], prefix: string): Steps {
   const synchronise = chip.parts.partition.synchronisation === 'fast' ? synchroniseFast : synchroniseNaively;
@@ -80,10 +83,10 @@ function* submit(chip: Chip, name: string, task: Task): Steps {
 }
 
 /**
- * Runs an operator on GPU and NPU with fast synchronisation (HeteroLLM 4.2): the thread sleeps for as long as it expects
- * the GPU's kernels to take, in whole granules, then polls the flag beside the operator's input, and notifies the NPU. Once
- * the NPU is done it continues: if the GPU ended before, its queue is empty and the next kernel starts late; otherwise the
- * next kernel is queued in time.
+ * Runs an operator on GPU and NPU with fast synchronisation (HeteroLLM 4.2): the thread sleeps for as long as it
+ * expects the GPU's kernels to take, in whole granules, then polls the flag beside the operator's input, and notifies
+ * the NPU. Once the NPU is done it continues: if the GPU ended before, its queue is empty and the next kernel starts
+ * late; otherwise the next kernel is queued in time.
  */
 function* synchroniseFast(chip: Chip, name: string, { gpu, npu }: OperatorParts): Steps {
   const { simulation, device } = chip.parts;
@@ -108,8 +111,8 @@ function* synchroniseFast(chip: Chip, name: string, { gpu, npu }: OperatorParts)
 }
 
 /**
- * Runs an operator on GPU and NPU with naive synchronisation (HeteroLLM 3.1): the queue is drained, each part's input is
- * copied through the CPU's memory, and so are the results once both are done; then the queue is filled again.
+ * Runs an operator on GPU and NPU with naive synchronisation (HeteroLLM 3.1): the queue is drained, each part's input
+ * is copied through the CPU's memory, and so are the results once both are done; then the queue is filled again.
  */
 function* synchroniseNaively(chip: Chip, name: string, { gpu, npu }: OperatorParts): Steps {
   const { synchronisation, gpu: queue } = chip.parts.device.soc;

@@ -17,10 +17,10 @@ import { createChip, runSteps, type SimulatedChip, timedSteps } from './chip-ste
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 
 /**
- * Replays a valid plan that cuts operators between a chip's GPU and NPU. Weights stay in memory, so the options of the page
- * cache have no effect.
+ * Replays a valid plan that cuts operators between a chip's GPU and NPU. Weights stay in memory, so the options of the
+ * page cache have no effect.
  * @param contextOf tokens in the KV cache while token `index` is decoded
- * @throws InputError for a prompt of another length than the plan's
+ * @throws InputError for a prompt whose length differs from the plan's
  */
 export function simulateChip(
   parts: SimulationParts & { readonly plan: ChipPlan },
@@ -82,11 +82,11 @@ interface RequestParts extends SimulatedChip {
   readonly workload: Workload;
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
-  /** The KV cache grows to so many tokens. */
+  /** Grows the KV cache to so many tokens. */
   readonly grow: (context: number) => void;
 }
 
-/** One request on a chip that has the whole model. */
+/** Runs one request, prefill and then every token, on a chip that has the whole model. */
 function* runRequest(parts: RequestParts): Steps {
   const { simulation, recorder, partition, model, workload } = parts;
   const chip = createChip(parts);

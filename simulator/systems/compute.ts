@@ -32,7 +32,9 @@ export interface Computation extends Work {
   readonly start: number;
 }
 
-/** Seconds of a computation once its weights are in memory: its modelled seconds with noise, drawn anew at every call. */
+/**
+ * Seconds of a computation once its weights are in memory: its modelled seconds with noise, drawn anew at every call.
+ */
 export function computingSeconds({ noise }: Pick<Computing, 'noise'>, work: Omit<Work, 'name'>): number {
   return noise(work.device, work.lane) * totalLayerSeconds(work.seconds);
 }

@@ -16,9 +16,9 @@ export interface PagedStage extends Computing {
 }
 
 /**
- * GPU layers whose evicted KV pages come over the host link (HELM Algorithm 3): a layer does everything else first, then
- * attends to one slice after another as they arrive, while the next slice is being copied. The work is the same as without
- * pages, so that only waiting adds to the time.
+ * GPU layers whose evicted KV pages come over the host link (HELM Algorithm 3): a layer does everything else first,
+ * then attends to one slice after another as they arrive, while the next slice is being copied. The work is the same as
+ * without pages, so that only waiting adds to the time.
  */
 export function* pagedStage(stage: PagedStage): Steps {
   const { device, gpu, paged, seconds, from, to } = stage;

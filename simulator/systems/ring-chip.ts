@@ -22,8 +22,8 @@ export interface RingChipsParts extends Omit<ChipParts, 'memory' | 'deviceName'>
 }
 
 /**
- * The devices of a ring whose operators are cut between GPU and NPU.
- * @throws InputError for a prompt of another length than the operators are cut for
+ * The chips of a ring: devices whose operators are cut between GPU and NPU, by name.
+ * @throws InputError for a prompt whose length differs from the one that operators are cut for
  */
 export function createRingChips({ cluster, plan, workload, ...parts }: RingChipsParts): ReadonlyMap<string, Chip> {
   const chips = new Map<string, Chip>();
@@ -36,7 +36,7 @@ export function createRingChips({ cluster, plan, workload, ...parts }: RingChips
   return chips;
 }
 
-/** Runs a stage on a chip until its GPU and NPU are done, since the next device waits for the result. */
+/** Runs a stage on a chip, and waits until GPU and NPU are done, since the next device needs the result. */
 export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stage, steps: readonly TimedStep[]): Steps {
   for (let layer = from; layer < to; layer++) {
     yield* waitForWeights(chip, device, device.weights.layer(layer), `layer ${layer}`);
@@ -47,14 +47,14 @@ export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stag
   yield* chip.gpu.drain();
 }
 
-/** The output layer on a chip. */
+/** Runs the output layer on a chip. */
 export function* runChipOutput(chip: Chip, device: RingDevice, steps: readonly TimedStep[]): Steps {
   yield* waitForWeights(chip, device, device.weights.output, 'output layer');
   yield* runSteps(chip, steps, '');
   yield* chip.gpu.drain();
 }
 
-/** Waits for weights: all weights of a layer are in memory before its GPU and NPU begin. */
+/** Waits until all of a layer's weights are in memory. Only then do GPU and NPU begin. */
 function* waitForWeights(
   { parts }: Chip,
   { name, reader }: RingDevice,

@@ -44,7 +44,9 @@ export interface RingDevice {
   readonly paged: PagedKv | undefined;
   /** Weights of the next windows, for the prefetching thread. */
   readonly requests: Mailbox<PrefetchRequest>;
-  /** The device has run a window: releases its weights if the policy says so, and requests those of the next windows. */
+  /**
+   * The device has run a window: releases its weights if the policy says so, and requests those of the next windows.
+   */
   leave(window: Window, next: readonly Window[]): void;
   /** `undefined` if nobody observes the run. */
   readonly observe: Observer | undefined;
@@ -72,9 +74,9 @@ export interface RingDeviceParts {
 }
 
 /**
- * Chunks that have to fit in memory: larger reads would evict what is still to be used. MADV_WILLNEED leaves the room of
- * one chunk to page faults, which must not make a difference either: with 16 chunks, one plan in six that uses it came out
- * wrong by a tenth or more.
+ * Chunks that have to fit in memory: larger reads would evict what is still to be used. MADV_WILLNEED leaves the room
+ * of one chunk to page faults, which must not make a difference either: with 16 chunks, one plan in six that uses it
+ * came out wrong by a tenth or more.
  */
 const CHUNKS_IN_MEMORY = { populate: 16, willneed: 32 } as const;
 
@@ -196,8 +198,8 @@ function pinnedRanges(
 }
 
 /**
- * A prefix of every range, `bytes` in all: everything, or whole extents, where the next range makes up for what rounding
- * took from the one before.
+ * A prefix of every range, `bytes` in all: everything, or whole extents, where the next range makes up for what
+ * rounding took from the one before.
  */
 function prefixes(ranges: readonly ByteRange[], bytes: number, extentBytes: number): readonly ByteRange[] {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0);

@@ -37,8 +37,8 @@ const LEAST_CHUNK_BYTES = 16 * 2 ** 20;
 const CHUNKS_PER_LAYER = 8;
 
 /**
- * Replays a valid plan whose layers each lie on one device as a whole: rings, single devices, CPU and GPU, layers streamed
- * to a GPU.
+ * Replays a valid plan whose layers each lie on one device as a whole: rings, single devices, CPU and GPU, layers
+ * streamed to a GPU.
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateRing(
@@ -169,9 +169,9 @@ interface Path {
 }
 
 /**
- * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has rounds.
- * A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it. With one
- * round this is pipeline parallelism, with one device llama.cpp.
+ * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has
+ * rounds. A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it.
+ * With one round this is pipeline parallelism, with one device llama.cpp.
  */
 function* runRequest(parts: RingParts): Steps {
   const { simulation, recorder, plan, workload, devices } = parts;

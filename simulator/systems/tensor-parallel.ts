@@ -31,8 +31,8 @@ import { type Computing, compute } from './compute.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 
 /**
- * Replays a valid plan that cuts tensors among devices. Nothing is mapped and nothing reclaimed, so the options of the page
- * cache have no effect.
+ * Replays a valid plan that cuts tensors among devices. Weights stay in memory, so the options of the page cache have
+ * no effect.
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
 export function simulateTensorParallel(
@@ -106,15 +106,15 @@ interface TensorParallelParts extends Computing, Sending {
   readonly devices: readonly CutDevice[];
   /** Tokens in the KV cache while token `index` is decoded. */
   readonly contextOf: (index: number) => number;
-  /** The KV caches grow to so many tokens. */
+  /** Grows the KV caches to so many tokens. */
   readonly grow: (context: number) => void;
   readonly isEnough: SimulationOptions['isEnough'] | undefined;
 }
 
 /**
- * Tensor parallelism (Megatron-LM; dllama): every device is a process that computes its share of one part after another,
- * each as soon as it has the results of the part before from all devices, or their sum from the root. Messages share the
- * network.
+ * Tensor parallelism (Megatron-LM; dllama): every device is a process that computes its share of one part after
+ * another, each as soon as it has the results of the part before from all devices, or their sum from the root. Messages
+ * share the network.
  */
 function* runRequest(parts: TensorParallelParts): Steps {
   const { simulation, recorder, workload } = parts;
@@ -133,7 +133,7 @@ function* runRequest(parts: TensorParallelParts): Steps {
 interface Pass {
   readonly layer: (device: Device) => LayerSeconds;
   readonly output: (device: Device) => LayerSeconds;
-  /** Bytes of the hidden states, and of every device's partial result. */
+  /** Bytes of a message: the hidden states, or a device's partial result. */
   readonly bytes: number;
 }
 
@@ -157,7 +157,8 @@ function* runPass(parts: TensorParallelParts, pass: Pass): Steps {
   const root = devices.findIndex(({ isRoot }) => isRoot);
   const count = PARTS_PER_LAYER * model.layers;
   const messages = allReduce === 'exchange' ? devices.length : 1;
-  // What a device needs for a part, including its own result; the last input is the root's, for the output layer.
+  // The results that a device waits for before a part, including its own. The last input is that of the output layer,
+  // on the root.
   const inputs = devices.map(({ name, isRoot }) =>
     Array.from({ length: count + 1 }, (_, part) =>
       createCountdown(`the sum before part ${part} on ${name}`, part > 0 ? messages : isRoot ? 0 : 1),
@@ -193,7 +194,7 @@ function* runPass(parts: TensorParallelParts, pass: Pass): Steps {
       else deliver(member, root, results[part] as Countdown);
     }
   }
-  /** The root adds up results, beside its own work. */
+  /** The root adds up results, concurrently with its own parts. */
   function* addUp(): Steps {
     for (const [part, result] of results.entries()) {
       yield result.wait();

@@ -9,7 +9,9 @@ export interface Window {
   readonly output: boolean;
 }
 
-/** A token's path: from the head, which embeds it, through all rounds, back to the head, which runs the output layer. */
+/**
+ * A token's path: from the head, which embeds it, through all rounds, back to the head, which runs the output layer.
+ */
 export function windowsOf({ stages, output }: Plan): Window[] {
   const head = output.device;
   const windows: { device: string; stages: Stage[]; output: boolean }[] = [];

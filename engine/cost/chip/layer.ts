@@ -3,7 +3,7 @@ import type { Workload } from '../../model/workload.ts';
 import type { LayerSeconds } from '../layer-seconds.ts';
 import { type ChipPhase, checkPromptLength, phaseCost, type StepCost, stepBound } from './phase.ts';
 
-/** Seconds of a layer and of the output layer on a chip in a ring, as its operators are cut. */
+/** Seconds of a layer and of the output layer on a chip in a ring, for one cut of its operators. */
 export interface ChipSeconds {
   readonly layer: LayerSeconds;
   readonly output: LayerSeconds;
@@ -14,7 +14,8 @@ export interface ChipSeconds {
  * (HeteroLLM 4.3), so that planners treat the chip like any other device. Copies and hand-overs count as overhead, and
  * so does waiting for submissions: per kernel if the NPU has parts, else the excess of a layer's submissions over its
  * kernels.
- * @throws InputError for more than one request, or for a prompt of another length than was cut
+ * @throws InputError for more than one request, or for a prompt whose length differs from the one that operators are
+ *   cut for
  */
 export function chipSeconds(parts: Omit<ChipPhase, 'context'>, workload: Workload): ChipSeconds {
   const { device, partition, phase } = parts;

@@ -22,8 +22,9 @@ export interface CutOperator {
 }
 
 /**
- * The NPU's part, graph after graph. Activations are stationary in the array and rows of the weights pass through it:
- * [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2, Fig. 5).
+ * The NPU's part of an operator, which runs one graph after another. Activations are stationary in the array and rows
+ * of the weights pass through it: [rows, columns] × [columns, tokens], the order that suits the NPU (HeteroLLM 3.2,
+ * Fig. 5).
  */
 export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: ChipDevice, times?: PartTimes): Task {
   const { npuRows, npuLengths } = cut;
@@ -45,8 +46,8 @@ function graphRunSeconds(operator: Operator, rows: number, length: number, bytes
 }
 
 /**
- * FP16 for prompts; INT8 for a single token, since the NPU has no arithmetic for 4-bit weights in decoding (HeteroLLM
- * 5.1, note 2). By the rate of Q8_0.
+ * The NPU's FLOP/s: FP16 for prompts, and INT8 (the rate of Q8_0) for a single token, since the NPU has no 4-bit
+ * arithmetic for decoding (HeteroLLM 5.1, note 2).
  */
 function npuFlops({ npu }: ChipDevice, length: number): number {
   return length === 1 ? npu.flops.Q8_0 : npu.flops.F16;
@@ -75,7 +76,10 @@ function gpuProduct(
   return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
 }
 
-/** @param times seconds of products from a profile; closed forms by default */
+/**
+ * Both parts of an operator.
+ * @param times seconds of products from a profile; closed forms by default
+ */
 export function operatorParts(operator: CutOperator, device: ChipDevice, times?: PartTimes): OperatorParts {
   return { gpu: gpuPart(operator, device, times), npu: npuPart(operator, device, times) };
 }
@@ -92,8 +96,8 @@ export interface OperatorCost extends OperatorParts {
 }
 
 /**
- * T_total of an operator under one cut (HeteroLLM 4.3, the objective): max(T_GPU, T_NPU) + T_sync + T_copy where both
- * have parts, T_GPU where the GPU has it all, T_NPU + T_sync + T_copy where the NPU has.
+ * T_total of an operator under one cut (HeteroLLM 4.3, the objective): max(T_GPU, T_NPU) + T_sync + T_copy if both have
+ * parts, T_GPU if the GPU has the whole operator, T_NPU + T_sync + T_copy if the NPU has it.
  */
 export function operatorCost(
   parts: OperatorParts,

@@ -51,7 +51,9 @@ export interface ChipPhase {
   readonly times?: PartTimes;
 }
 
-/** The cut of an operator in a phase: the output layer has one token in both. */
+/**
+ * The cut of an operator in a phase. The output layer has one token in both phases, and its cut is that of decoding.
+ */
 export function cutOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'phase'>, name: OperatorName): OperatorCut {
   return phase === 'decode' || name === 'output' ? partition.decode[name] : partition.prefill[name];
 }
@@ -62,9 +64,9 @@ export function tokensOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'ph
 }
 
 /**
- * A prompt, or a token, step after step: the sum over operators of their T_total (HeteroLLM 4.3) and over the GPU's own
- * kernels, each as long as its work, but at least as long as submitting it. Where the NPU has no part of anything, all
- * kernels are queued without a wait between them, and only what submissions hold up counts.
+ * The cost of a prompt or a token: the sum of T_total over operators (HeteroLLM 4.3) and of the GPU's own kernels, each
+ * of which takes as long as its work, but at least as long as its submission. If the NPU has no parts, all kernels are
+ * queued without synchronisation, and only the delays by late submissions are added.
  */
 export function phaseCost(parts: ChipPhase): PhaseCost {
   const { device, model, partition, phase, context } = parts;
@@ -137,7 +139,7 @@ function onlineGraphSeconds({ device, model, partition }: ChipPhase): number {
   }, 0);
 }
 
-/** Whether arithmetic or memory bounds a step: that of the part, the GPU's or the NPU's, which ends last. */
+/** Whether arithmetic or memory bounds a step, judged by the part that ends last, the GPU's or the NPU's. */
 export function stepBound({ ends, gpu, npu }: StepCost, device: ChipDevice): 'compute' | 'memory' {
   const work = Math.max(ends.first, ends.second);
   const [last, bandwidth] = ends.second > ends.first ? [npu, device.npu.bandwidth] : [gpu, device.gpu.bandwidth];

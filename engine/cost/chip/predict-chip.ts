@@ -19,7 +19,7 @@ import { reservedKvBytes } from '../layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
 import { type PhaseCost, phaseCost, type StepCost, stepBound } from './phase.ts';
 
-/** A chip that runs a model by a plan that cuts its operators. */
+/** A chip that runs a whole model, and how its operators are cut. */
 export interface ChipCase {
   readonly device: ChipDevice;
   readonly model: Model;
@@ -27,7 +27,7 @@ export interface ChipCase {
 }
 
 /**
- * The chip and the partition of a valid plan that gives a chip everything.
+ * The chip and the partition of a valid plan of kind `chip`.
  * @throws RangeError for a plan of another kind
  */
 export function chipCase(plan: Plan, cluster: Cluster, model: Model): ChipCase {
@@ -36,13 +36,16 @@ export function chipCase(plan: Plan, cluster: Cluster, model: Model): ChipCase {
   return { device: chipDevice(cluster.devices[deviceIndex(cluster, device)] as Device), model, partition };
 }
 
-/** A prompt and a token on a chip, with joules. */
+/** Predicted seconds and joules of a prompt and of a token on a chip. */
 export interface ChipPrediction {
   readonly prefill: PhaseCost & { readonly joules: number };
   readonly decode: PhaseCost & { readonly joules: number };
 }
 
-/** @param context tokens in the KV cache while the token is decoded */
+/**
+ * Predicts a prompt and a token on a chip.
+ * @param context tokens in the KV cache while the token is decoded
+ */
 export function predictChip(chip: ChipCase, context: number): ChipPrediction {
   const ofPhase = (phase: 'prefill' | 'decode') => {
     const cost = phaseCost({ ...chip, phase, context });
@@ -52,9 +55,9 @@ export function predictChip(chip: ChipCase, context: number): ChipPrediction {
 }
 
 /**
- * The predicted TPOT of a plan that cuts operators between GPU and NPU. Each operator is a stage of the breakdown; what
- * binds it, arithmetic or memory, takes all its time.
- * @throws InputError for more than one request at once: graphs and cuts are made for one
+ * Creates a predictor of TPOT for plans of kind `chip`. Each operator is a stage of the breakdown; all its time counts
+ * as compute or as memory, whichever bounds it.
+ * @throws InputError for more than one request at once: graphs and cuts are for one
  */
 export function createChipPredictor(
   cluster: Cluster,
@@ -114,7 +117,9 @@ export function createChipPredictor(
   };
 }
 
-/** Bytes of a chip's memory beside the weights: the KV cache, with room for the reserved context, and buffers. */
+/**
+ * Bytes that a chip's memory holds besides the weights: the KV cache, with room for the reserved context, and buffers.
+ */
 export function chipFixedBytes(model: Model, workload: Workload, runtime: Runtime): number {
   return model.layers * reservedKvBytes(model, workload) + runtime.cpuBufferBytes + runtime.gpuBufferBytes;
 }

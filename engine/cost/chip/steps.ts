@@ -3,7 +3,9 @@ import { modelOperators, type Operator } from '../../model/operators.ts';
 import { attentionFlops } from '../layer-seconds.ts';
 import type { KernelWork } from './gpu.ts';
 
-/** A step of a layer or of the output: an operator, which may be cut, or a kernel, which runs on the GPU alone. */
+/**
+ * A step of a layer or of the output layer: an operator, which may be cut, or a kernel, which runs on the GPU alone.
+ */
 export type ChipStep =
   | { readonly kind: 'operator'; readonly operator: Operator }
   | { readonly kind: 'kernel'; readonly name: string; readonly work: KernelWork };
@@ -18,10 +20,11 @@ export interface ChipSteps {
 const VALUE_BYTES = 2;
 
 /**
- * The steps of `tokens` tokens at once in the order of their execution. Norms add the residual, RoPE appends to the KV
- * cache, attention is one kernel, as mobile engines fuse them; each value that a kernel reads or writes crosses the
- * memory once. Token i of a prompt meets the i before it: half of the square in all.
- * @param context tokens in the KV cache, for a single token; the prompt itself where there are more
+ * The steps of processing `tokens` tokens at once, in order of execution. As in mobile engines, kernels are fused:
+ * norms add the residual, RoPE appends to the KV cache, attention is one kernel. Each value that a kernel reads or
+ * writes is transferred once. Token i of a prompt attends to the i tokens before it, so attention costs half of the
+ * square of the length.
+ * @param context tokens in the KV cache while a single token is decoded; ignored for prompts
  */
 export function chipSteps(model: Model, tokens: number, context: number): ChipSteps {
   const { hiddenSize, heads, kvHeads, headSize, ffnSize } = model;
@@ -53,7 +56,10 @@ export function chipSteps(model: Model, tokens: number, context: number): ChipSt
   };
 }
 
-/** Bytes of an operator's part: weights of `rows` as stored, input and result of `tokens` tokens. */
+/**
+ * Bytes that an operator's part moves: the stored weights of `rows` rows, and the inputs and results of `tokens`
+ * tokens.
+ */
 export function partBytes({ rows: all, columns, bytes }: Operator, rows: number, tokens: number): number {
   return (bytes * rows) / all + VALUE_BYTES * tokens * (columns + rows);
 }

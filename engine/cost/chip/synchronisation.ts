@@ -11,14 +11,16 @@ export interface HandOver {
 export const COPIES_PER_PART = 2;
 
 /**
- * The cost of handing over to the NPU and back, for an operator that the NPU has a part of.
+ * Seconds of handing an operator over to the NPU and back.
  *
- * `fast` (4.2): memory is mapped into both address spaces, so nothing is copied; the thread sees the flag half a poll
- * late on average, and notifies the NPU. Where the NPU ends last, the GPU's queue is empty then and the next kernel
- * starts late (prefill, NPU-dominant); where the GPU ends last, that kernel is queued before (decode, GPU-dominant).
+ * `fast` (HeteroLLM 4.2): memory is mapped into both address spaces, so nothing is copied. The synchronisation thread
+ * sees the flag half a polling interval late on average, then notifies the NPU. If the NPU ends last, the GPU's queue
+ * has run empty and the next kernel starts late (prefill, NPU-dominant); if the GPU ends last, the next kernel is
+ * already queued (decode, GPU-dominant).
  *
- * `naive` (3.1): every part's input and result go through the CPU's memory, and the queue always runs empty.
- * @param parts processors that have a part: 1 (NPU) or 2
+ * `naive` (HeteroLLM 3.1): every part's input and result are copied through the CPU's memory, and the queue always runs
+ * empty.
+ * @param parts number of processors that have a part: 1 (the NPU) or 2
  */
 export function handOverSeconds(
   synchronisation: Synchronisation,
@@ -39,8 +41,8 @@ export interface Waiting {
 }
 
 /**
- * The wait for a kernel (HeteroLLM 4.2): a sleep of the most whole granules of `usleep` that the predicted wait has
- * room for, then polling. If the kernel ends during the sleep, the thread is late.
+ * The wait for a kernel (HeteroLLM 4.2): the thread sleeps for as many whole granules of `usleep` as fit into the
+ * predicted wait, then polls. If the kernel ends during the sleep, the thread is late.
  * @param predicted,actual seconds until the kernel is done
  */
 export function waitForFlag(predicted: number, actual: number, times: SynchronisationTimes): Waiting {

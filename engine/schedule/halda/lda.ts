@@ -1,12 +1,12 @@
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 
 /**
- * The sets of prima.cpp 3.2: M1 macOS without Metal, M2 macOS with Metal, M3 Linux and Android, each short of RAM and
- * with a fast disk; M4 enough RAM, or a disk too slow to reload from.
+ * The sets of devices in prima.cpp 3.2. M1 (macOS without Metal), M2 (macOS with Metal) and M3 (Linux and Android) are
+ * short of RAM and have a fast disk; M4 have enough RAM, or a disk that is too slow to reload from.
  */
 export type DeviceSet = 'M1' | 'M2' | 'M3' | 'M4';
 
-/** The set of a device that overflows. */
+/** The set of a device whose layers exceed its RAM. */
 export function overloadSet(device: DeviceCosts): 'M1' | 'M2' | 'M3' {
   if (device.kind === 'macos') return 'M1';
   return device.kind === 'macos-metal' ? 'M2' : 'M3';
@@ -19,7 +19,7 @@ export function overloads(costs: RingCosts, index: number, layers: number, gpuLa
   return counted * layerWithKv(costs) + headBytes(costs, index) > device.available;
 }
 
-/** b′ = b + 2 (h_k e_k + h_v e_v) n_kv: a layer's weights and KV cache, bytes. */
+/** b′ = b + 2 (h_k e_k + h_v e_v) n_kv: bytes of a layer's weights and KV cache. */
 export function layerWithKv(costs: RingCosts): number {
   return costs.layerBytes + costs.kvBytes;
 }
@@ -29,26 +29,29 @@ export function layerWithKv(costs: RingCosts): number {
  * to P_w w′ + P_n n′ + W z ≤ 0 and n ≤ W z^gpu (prima.cpp Eqs. 6–10, 37–41).
  */
 export interface VectorForm {
-  /** Seconds per layer of the window, per GPU layer on top, and per window; one entry per device in ring order. */
+  /**
+   * a: seconds per layer of the window; b: seconds added per GPU layer; c: seconds per window. One entry per device in
+   * ring order.
+   */
   readonly a: readonly number[];
   readonly b: readonly number[];
   readonly c: readonly number[];
-  /** κ: seconds that no decision changes while the sets stand. */
+  /** κ: seconds that don't depend on the decision variables, for these sets. */
   readonly kappa: number;
   /**
    * The rows of w′ and n′: M1, M2, M3, then M4 three times, once for each of Eqs. 30–32. Row r belongs to device
    * `rows[r]`; P_w and P_n are diagonal, given by their diagonals; z is in windows per W. A row of M4 whose equation is
-   * for another OS has zeros throughout.
+   * for another operating system is all zeros.
    */
   readonly rows: readonly number[];
   readonly pw: readonly number[];
   readonly pn: readonly number[];
   readonly z: readonly number[];
-  /** z^gpu: share of W that fits on the GPU; 0 without one (Eqs. 34–36). One entry per device. */
+  /** z^gpu: the share of W that fits on the GPU; 0 without a GPU (Eqs. 34–36). One entry per device. */
   readonly zGpu: readonly number[];
 }
 
-/** Vector form for a given assignment of the devices to the sets. */
+/** The vector form for a given assignment of devices to sets. */
 export function vectorForm(costs: RingCosts, sets: readonly DeviceSet[]): VectorForm {
   const { devices } = costs;
   const coefficients = devices.map((device, index) => objectiveOf(costs, device, sets[index] ?? 'M4'));
@@ -79,7 +82,10 @@ function objectiveOf(costs: RingCosts, device: DeviceCosts, set: DeviceSet): { a
   }
 }
 
-/** κ, defined before Eq. 21's objective: output layer and lookup on the head, and the overloaded devices' constants. */
+/**
+ * κ, defined before the objective in Eq. 21: output layer and embedding lookup on the head, and constants of the
+ * devices that are short of RAM.
+ */
 function kappaOf(costs: RingCosts, sets: readonly DeviceSet[]): number {
   const head = costs.devices[0] as DeviceCosts;
   const output = head.outputOnCpu.compute + head.outputOnCpu.memory;
@@ -114,18 +120,21 @@ function constraintRows(costs: RingCosts, sets: readonly DeviceSet[]): Pick<Vect
   return { rows, pw, pn, z };
 }
 
-/** b^cio (Eq. 33), and c^gpu where CPU and GPU share the memory (Eqs. 28, 31). */
+/** Bytes of b^cio (Eq. 33), and of c^gpu if CPU and GPU share the memory (Eqs. 28, 31). */
 function headBytes(costs: RingCosts, index: number): number {
   const device = costs.devices[index] as DeviceCosts;
   return device.ramBuffers + (index === 0 ? costs.embeddingRowBytes + costs.outputBytes : 0);
 }
 
-/** Metal counts all layers against its working set (Eqs. 28, 31); M1 has none on a GPU. */
+/**
+ * Whether GPU layers count against the device's memory: with Metal all layers do (Eqs. 28, 31), and devices of M1 have
+ * none on a GPU.
+ */
 function countsGpuLayers(device: DeviceCosts): boolean {
   return device.kind === 'macos-metal' || device.kind === 'macos';
 }
 
-/** Eq. 36: no CUDA and no Metal, no GPU layers. */
+/** Whether a device has neither CUDA nor Metal, and so no GPU layers (Eq. 36). */
 function lacksGpu(device: DeviceCosts): boolean {
   return device.gpu === undefined || (device.unified && device.kind !== 'macos-metal');
 }

@@ -51,7 +51,8 @@ export function haldaProgram({
     if (sign < 0) {
       if (overloadRows) rows.push({ lower: Math.floor(room) + 1, upper: Number.POSITIVE_INFINITY, entries });
     } else if (soft.has(device)) {
-      // Only a part of the first layer may be beyond the RAM; both variables have whole bounds, so solutions stay whole.
+      // Only a part of the first layer may be beyond the RAM; both variables have whole bounds, so solutions stay
+      // whole.
       const reload = (milliseconds * layerWithKv(costs)) / (costs.devices[device] as DeviceCosts).reloadRate;
       entries.push([columns.length, -1], [columns.length + 1, -1]);
       rows.push(atMost(Math.floor(room), ...entries));

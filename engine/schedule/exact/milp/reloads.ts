@@ -70,7 +70,8 @@ function addFullReload(block: RoundsBlock, member: Member): void {
   addResidentLimit(block, member, reloads);
 
   const secondsPerByte = 1 / device.reloadRate / unit;
-  // A product of 0–1 values is the positive part of their sum minus (their number − 1); layers are scaled by their limit.
+  // A product of 0–1 values is the positive part of their sum minus (their number − 1); layers are scaled by their
+  // limit.
   const unlessReloaded = [times(mostInRam, reloads), ...minus([times(mostInRam, on.column)])];
   builder.positivePart(rounds * costs.layerBytes * secondsPerByte, [...ramLayers, ...unlessReloaded]);
   if (!isHead) return;
