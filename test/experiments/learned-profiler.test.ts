@@ -51,12 +51,12 @@ test('no plan by predictions is faster than the best; the output layer is extrap
   assert.ok((ofRows?.length ?? 0) > 0);
 });
 
-test('the same seed says the same', async () => {
+test('the same seed gives the same study', async () => {
   await runHere(script, ...QUICK, '--out', again);
   assert.is(readFileSync(join(again, 'results.json'), 'utf8'), readFileSync(join(directory, 'results.json'), 'utf8'));
 });
 
-test('too few samples, and a chip that is none', async () => {
+test('too few samples, and a cluster without a chip, are refused', async () => {
   const few = await runHere(script, '--samples', '10', '--out', again);
   assert.is(few.code, 2);
   assert.is(few.stderr, '--samples: "10" is not a whole number between 20 and 2000\n');

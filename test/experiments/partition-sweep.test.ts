@@ -91,7 +91,7 @@ test('other settings are refused in one line that says which', async () => {
   );
 });
 
-test('so are points of a program that judged otherwise', async () => {
+test('points of a program with other results are refused', async () => {
   mkdirSync(join(directory, 'changed'));
   const lines = textOf('one', 'points.jsonl').split('\n').slice(0, 31);
   const last = JSON.parse(lines.at(-1) as string) as { seconds: number };
@@ -110,7 +110,7 @@ test('--restart sweeps with other settings in the same place; a larger space is 
   assert.is(textOf('changed', 'points.jsonl').split('\n').length, 22);
 });
 
-test('Ctrl-C ends with what is there and says how to go on', async () => {
+test('Ctrl-C ends with the results so far and says how to continue', async () => {
   const out = join(directory, 'stopped');
   const options = [...common, '--step', '1', '--out', out, '--workers', '1'];
   const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, ...options], {

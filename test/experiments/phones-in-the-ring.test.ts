@@ -66,7 +66,7 @@ test('plans are written that say how each phone cuts its operators', () => {
   assert.ok((phone?.partition?.decode.down.npuRows ?? 0) > 0);
 });
 
-test('what a sweep changes, and nothing else', () => {
+test('a sweep changes its own quantity and nothing else', () => {
   const cluster = loadCluster('home-phones');
   const [before, after] = [cluster, changed(cluster, 'NPU speed', 2)];
   assert.equal(chipsOf(cluster), ['phone1', 'phone2']);

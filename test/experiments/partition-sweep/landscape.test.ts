@@ -24,7 +24,7 @@ test('plans that can be run are ranked, the others counted by kind', () => {
   );
 });
 
-test('the place of a time among them', () => {
+test('the rank of a time among the plans', () => {
   assert.equal(
     [0.5, 1, 1.5, 2.5, 3, 4].map((seconds) => fasterThan(landscape, seconds)),
     [0, 0, 1, 2, 2, 3],
@@ -45,7 +45,7 @@ test('equal values share a rank: 1, 2.5, 2.5, 4 against 1, 2, 3, 4', () => {
   assert.ok(Math.abs(rankCorrelation([1, 2, 2, 3], [1, 2, 3, 4]) - 4.5 / Math.sqrt(22.5)) < 1e-12);
 });
 
-test('nothing can be said of constants, or of one value', () => {
+test('constants, or a single value, have no rank correlation', () => {
   assert.ok(Number.isNaN(rankCorrelation([1, 1, 1], [1, 2, 3])));
   assert.ok(Number.isNaN(rankCorrelation([1], [1])));
 });

@@ -45,7 +45,7 @@ test('other settings are refused, and what is there stays', () => {
   assert.is(readFileSync(path, 'utf8'), whole);
 });
 
-test('so are files of something else', () => {
+test('files with other content are refused, too', () => {
   const head = '{"settings":{"cluster":"c","step":4}}\n';
   for (const [text, expected] of [
     ['plan,seconds\n1,2\n', /points\.jsonl:1: is not JSON/],

@@ -83,7 +83,7 @@ test('a small space is taken as a whole', () => {
   assert.equal([...sampleNumbers(5, 5, 1)], [0, 1, 2, 3, 4]);
 });
 
-test('of a large one so many are drawn, ascending, none twice, alike for the same seed', () => {
+test('of a large space a sample is drawn: ascending, without repetition, the same for the same seed', () => {
   const drawn = [...sampleNumbers(1000, 100, 7)];
   assert.is(drawn.length, 100);
   assert.ok(drawn.every((number, at) => at === 0 || number > (drawn[at - 1] as number)));

@@ -99,7 +99,7 @@ test('no level twice where fewer layers fit than there are levels', () => {
   assert.equal(gpuChoices(0, 6, 3), [0]);
 });
 
-test('all of them', () => {
+test('all numbers of GPU layers', () => {
   assert.equal(gpuChoices(3, 6, 'all'), [0, 1, 2, 3]);
 });
 

@@ -81,7 +81,7 @@ test('a file system that refuses is an input error, too', () => {
   );
 });
 
-test('checking an output makes nothing', () => {
+test('checking an output directory creates nothing', () => {
   checkOutput(join(folder, 'not', 'there'));
   assert.equal(readdirSync(folder), []);
 });
