@@ -13,6 +13,7 @@ import { slowLinks } from '../ring/head/measured-links.ts';
 import { fittedPlan, layoutOf, planRing } from '../ring/head/planning.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
 import { ringTrace } from '../ring/head/trace.ts';
+import { activationBytes } from '../ring/wire/activations.ts';
 import { clock } from '../ring/wire/clock.ts';
 import { generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
@@ -64,7 +65,7 @@ async function run(request: RunRequest): Promise<void> {
       writeFileSync(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
     if (file.cluster !== undefined) {
-      const tokenBytes = (activations === 'F32' ? 4 : 2) * model.hiddenSize;
+      const tokenBytes = activationBytes(model.hiddenSize, activations);
       for (const line of slowLinks(await head.measure(), file.cluster, tokenBytes)) log(line);
     }
     await generateAll({ ring, head, request, tokenizer, prompts, context });
