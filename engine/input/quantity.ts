@@ -74,8 +74,8 @@ export function parseQuantity(text: string, dimension: Dimension, where: string)
 }
 
 /**
- * Reads a quantity of a configuration file: text, or `{ "value": text, "efficiency": 0.75, "source": "specification: …"
- * }`, whose value is multiplied by the efficiency.
+ * Reads a quantity of a configuration file: text, or an object such as
+ * `{ "value": text, "efficiency": 0.75, "source": "specification: …" }`, whose value is multiplied by the efficiency.
  * @throws InputError as parseQuantity does, and for unknown keys, efficiencies outside (0, 1] or unknown kinds of
  *   source
  */

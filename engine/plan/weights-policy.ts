@@ -42,7 +42,7 @@ export function isFitted(policy: WeightsPolicy): policy is FittedPolicy {
   return policy.prefetch !== 'fit' && (policy.release !== 'pinned' || policy.pinned !== 'fit');
 }
 
-/** Bytes of weights that stay for good under a policy. */
+/** Bytes of weights that always stay in memory under a policy. */
 export function pinnedBytesOf(policy: FittedPolicy): number {
   return policy.release === 'pinned' ? policy.pinned : 0;
 }

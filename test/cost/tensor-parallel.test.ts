@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { totalSeconds } from '../../engine/cost/breakdown.ts';
 import { predict } from '../../engine/cost/predict.ts';
+import { cutMemory } from '../../engine/cost/tensor-parallel.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { createPlan } from '../../engine/plan/create-plan.ts';
 import type { Plan, TensorParallelPlan } from '../../engine/plan/plan.ts';
@@ -106,6 +107,13 @@ test('what a device holds can not be paged: too much is out of memory', () => {
     [['b', 'ram', 5300, 5299]],
   );
   assert.match(short.infeasible[0]?.reason ?? '', /^b: parts of the weights, KV cache and buffers need /);
+});
+
+test('a quarter of the layers and of a KV cache with room for 20 tokens; both ends of the model on the root', () => {
+  const given = { model: TOY_MODEL, workload: { ...TOY_WORKLOAD, reservedContext: 20 }, runtime: TOY_RUNTIME };
+  const quarter = { name: 'a', index: 0, share: 0.25 };
+  assert.equal(cutMemory({ ...quarter, isRoot: true }, given), { weights: 4000 + 3000 + 20_000, fixed: 2000 + 300 });
+  assert.equal(cutMemory({ ...quarter, isRoot: false }, given), { weights: 4000, fixed: 2000 + 300 });
 });
 
 test('a tied embedding is there once; a phone swaps others out', () => {
