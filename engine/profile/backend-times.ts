@@ -3,7 +3,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 
 export interface BackendTimesOptions {
-  /** Runs of each shape, of which the shortest counts, for what else a machine does only adds; 5 unless given. */
+  /** Runs of each shape, the shortest of which counts, since other work only adds time; 5 unless given. */
   readonly repeats?: number;
   /** Seconds; 0.5 ms unless given. */
   readonly leastSeconds?: number;

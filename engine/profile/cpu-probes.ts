@@ -24,9 +24,9 @@ export interface CpuMeasures {
   readonly activations: Sample;
 }
 
-/** Probes that are run in turn, so that each meets the machine's moods as the others do. */
+/** Probes that run by turns, so that changes of the machine's speed affect all of them alike. */
 export interface CpuProbes {
-  /** For people, in the order of a round. */
+  /** Names of the probes, in the order of a round. */
   readonly labels: readonly string[];
   /** Runs each probe once. The first round finds out how long they take and isn't counted. */
   readonly round: (onProbe?: (label: string) => void) => void;

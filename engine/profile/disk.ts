@@ -5,7 +5,7 @@ export interface DiskMeasures {
   /** Bytes per second. */
   readonly sequential: Sample;
   readonly random: Sample;
-  /** Largest share of the file that the system kept in memory although it was asked to forget it, 0 to 1. */
+  /** Largest share of the file that the system kept in memory although it was asked to drop it, 0 to 1. */
   readonly resident: number;
 }
 
@@ -19,8 +19,8 @@ const REPEATS = 5;
 const PATIENCE_SECONDS = 8;
 
 /**
- * Reads a file in order, and page by page here and there, each time after the system was asked to forget it.
- * @param path a file of which nothing is mapped
+ * Reads a file sequentially, and single pages at random, each time after the system was asked to drop it from memory.
+ * @param path a file that no process maps
  * @param bytes its size
  */
 export function measureDisk(

@@ -5,7 +5,7 @@ import type { Operator } from '../model/operators.ts';
 /** A solver asks for a shape that was never profiled. */
 export class MissingProfileError extends InputError {}
 
-/** A product that one of a chip's processors took so long for. */
+/** A product, and the seconds that one of a chip's processors took for it. */
 export interface MeasuredPart extends PartShape {
   readonly processor: 'gpu' | 'npu';
   readonly seconds: number;
@@ -17,7 +17,7 @@ export interface MeasuredTimesOptions {
 }
 
 export interface MeasuredTimes extends PartTimes {
-  /** All that was measured, before and since. */
+  /** All measurements so far, the given ones included. */
   readonly parts: () => readonly MeasuredPart[];
 }
 

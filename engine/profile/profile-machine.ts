@@ -19,7 +19,7 @@ export interface MachineProfile {
   readonly cpu: CpuMeasures;
   /** Bytes per second of reading RAM and doing nothing else, with one thread and with all. */
   readonly reading: { readonly one: Sample; readonly all: Sample };
-  /** Last-level cache: its bytes, and bytes per second of reading a part of it; undefined where there is none. */
+  /** Last-level cache: its bytes, and bytes per second of reading a part of it; `undefined` without one. */
   readonly cache: { readonly bytes: number; readonly rate: Sample } | undefined;
   readonly disk: DiskMeasures;
   /** By which kernels, for people: `avx512`. */
@@ -33,7 +33,7 @@ export interface ProfileParts {
   /** Where a file is made, read and removed: on the disk that models lie on. */
   readonly file: string;
   readonly seed: number;
-  /** One round of probes, for who waits: a third of the time, and a spread that nobody knows. */
+  /** One round of probes in a third of the time; the spread is then unknown. */
   readonly quick?: boolean;
   /** Told what is measured now, and which part of the whole is done, 0 to 1. */
   readonly onProgress: (label: string, done: number) => void;
@@ -44,7 +44,7 @@ const MOST_ROUNDS = 7;
 const LEAST_ROUNDS = 3;
 const PATIENCE_SECONDS = 35;
 
-/** Of RAM, to read it: what caches don't hold. Of the last-level cache: half of it, and what is surely in it. */
+/** Bytes that are read to measure RAM, which caches can't hold, and the last-level cache, half of it. */
 const RAM_BYTES = 256 * 2 ** 20;
 const MOST_CACHE_BYTES = 32 * 2 ** 20;
 

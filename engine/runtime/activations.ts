@@ -16,7 +16,7 @@ export interface Activations {
   readonly attended: Vector; // [tokens][heads][headSize]
   readonly gate: Vector; // [tokens][ffn]
   readonly up: Vector; // [tokens][ffn]
-  /** Of the rotary embedding. */
+  /** Cosines and sines of the rotary embedding. */
   readonly angles: Vector; // [tokens][dimensions/2][cosine, sine]
 }
 

@@ -6,11 +6,11 @@ import { type LayerSettings, layerOperations } from './layer-operations.ts';
 import { type LayerBatches, pagedLayer } from './paged-layer.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
-/** The keys and values that layers have seen, and how a layer goes through them. */
+/** The keys and values of past tokens, and how a layer attends to them. */
 export interface ContextCache {
   /** Tokens that the next pass may have at most. */
   readonly room: number;
-  /** Before tokens go through the layers. */
+  /** Called before tokens go through the layers. */
   begin(tokens: number): void;
   batches(layer: LayerWeights, index: number, activations: Activations, position: number): LayerBatches;
   rewind(position: number): void;

@@ -55,7 +55,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
       for (const { operations, later } of passParts) {
         together.push(...operations);
         if (later === undefined) continue;
-        // What is there is computed while evicted pages are on their way.
+        // Pages in memory are computed while evicted ones are being read.
         kernels.run(together);
         let batch = later.next();
         for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);

@@ -17,7 +17,7 @@ export interface PassPart {
 export interface ForwardPass {
   readonly layerSettings: LayerSettings;
   readonly weights: Weights;
-  /** What a layer does, by its number. */
+  /** The operations of a layer, by its index. */
   readonly layerBatches: (layer: LayerWeights, index: number) => LayerBatches;
   /** For as many tokens; the angles are those of their positions. */
   readonly activations: Activations;
@@ -40,7 +40,7 @@ export function forward(pass: ForwardPass): PassPart[] {
   return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass)];
 }
 
-/** The output layer for as many of the last tokens as there are logits for; nothing where there are none. */
+/** The output layer for as many of the last tokens as there are logits for; nothing without logits. */
 export function outputPart({ layerSettings, weights, activations, logits }: OutputPass): PassPart[] {
   const { hiddenSize, vocabularySize } = layerSettings.shape;
   const rows = logits.values.length / vocabularySize;

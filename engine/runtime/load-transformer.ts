@@ -24,7 +24,7 @@ import { weightsLayout } from './weights/weights-layout.ts';
 import { createWindowWeights } from './weights/window-weights.ts';
 
 export interface LoadOptions {
-  /** What computes; the model's memory lasts until they are closed. */
+  /** The kernels that compute; the model's memory lasts until they are closed. */
   readonly kernels: Kernels;
   /** Tokens that the KV cache holds. Default: what the model was trained for, at most 4096. */
   readonly context?: number;
@@ -41,7 +41,7 @@ export interface LoadOptions {
   readonly paging?: KvPaging | undefined;
   /** What is done with mapped weights beyond what the system does; not together with `memory`. Default: nothing. */
   readonly policy?: { readonly weights: FittedPolicy; readonly windowLayers: number };
-  /** Writes down computations, and what a budget makes the disk read. */
+  /** Records computations, and what a budget makes the disk read. */
   readonly recorder?: RunRecorder | undefined;
   /** Where warnings go, a line each. Default: stderr. */
   readonly warn?: (line: string) => void;
@@ -113,7 +113,7 @@ function pagedCache(plan: PagesPlan, model: Model, options: LoadOptions): PagedC
   });
 }
 
-/** A process by itself reads a window ahead while it computes one. */
+/** A single process reads the next window while it computes one. */
 function mappedHooks({ gguf, file, kernels }: WeightsSource, model: Model, { policy, recorder }: LoadOptions) {
   if (policy === undefined) return undefined;
   const windows = equalWindows(model.layers, policy.windowLayers);
@@ -128,7 +128,7 @@ function listeners({ onPart, recorder }: LoadOptions): PassHooks[] {
   return [...(recorder === undefined ? [] : [{ after: record }]), ...(onPart === undefined ? [] : [{ after: onPart }])];
 }
 
-/** The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the midst of a text. */
+/** The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the middle of a text. */
 function checkContext(
   contextLength: number,
   model: Model,
@@ -138,7 +138,7 @@ function checkContext(
   if (!(Number.isInteger(contextLength) && contextLength >= 1))
     throw new InputError('context', `${contextLength} is not a whole number of tokens from 1 on`);
   const tokenBytes = model.layers * kvBytesPerToken(model) * (kvCache === 'F32' ? 2 : 1);
-  // Where the process may have less than the machine has, Node knows it (cgroups); otherwise it says 0 or a huge number.
+  // Node knows the limit of the process's cgroups; without one it reports 0 or a huge number.
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const bytes = pages?.bytes ?? contextLength * tokenBytes;
   if (bytes <= memory) return;

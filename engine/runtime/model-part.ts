@@ -17,7 +17,7 @@ export type LayerCaches = Map<number, KeyValueCache>;
 export interface ModelPart {
   readonly model: Model;
   readonly settings: TransformerSettings;
-  /** Tokens that go through its layers at once, at most. */
+  /** The most tokens that go through its layers at once. */
   readonly mostTokens: number;
   /** Loads what these layers need, unless that has been done. */
   load(from: number, to: number): void;
@@ -25,11 +25,11 @@ export interface ModelPart {
   freeCaches(caches: LayerCaches): void;
   /** The residual stream of as many tokens: [tokens][hidden], the same memory in every call. */
   stream(tokens: number): Float32Array;
-  /** Puts the tokens' rows of the embedding into the stream. */
+  /** Writes the tokens' rows of the embedding to the stream. */
   embed(tokens: readonly number[]): void;
   /**
-   * Layers `from` up to, not including, `to`, on the stream of `tokens` tokens, the first at `position`. Between layers
-   * that take long other events of the process have their turn: nothing else may use the stream until it is done.
+   * Layers `from` up to, not including, `to`, on the stream of `tokens` tokens, the first at `position`. Between slow
+   * layers other events of the process are handled; nothing else may use the stream until this is done.
    */
   run(from: number, to: number, caches: LayerCaches, position: number, tokens: number): Promise<void>;
   /** The logits of a stream that has one token: [vocabulary], in memory that the next call writes to. */
@@ -66,7 +66,7 @@ export function createModelPart({
     return outer;
   };
   const logits = lazily(() => kernels.vector(model.vocabularySize));
-  /** What a layer took last, and for how many tokens. */
+  /** Seconds that a layer took last, and for how many tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
 
   return {

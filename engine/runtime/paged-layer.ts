@@ -5,17 +5,17 @@ import type { HeldSlice, PagedCache } from './kv/paged-cache.ts';
 import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
-/** What a paged layer needs beside a layer's. */
+/** What a paged layer needs in addition to an ordinary one. */
 export interface PagedLayer {
   readonly settings: LayerSettings;
   readonly weights: LayerWeights;
   readonly layer: number;
   readonly cache: PagedCache;
   readonly activations: Activations;
-  /** What heads have seen: the largest score, and the sum of e^(score − largest). [tokens][heads] */
+  /** The largest score that each head has seen, and its sum of e^(score − largest). [tokens][heads] */
   readonly largest: Vector;
   readonly totals: Vector;
-  /** Of the first token. */
+  /** Position of the first token. */
   readonly position: number;
 }
 

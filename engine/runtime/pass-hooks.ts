@@ -9,7 +9,7 @@ export interface PassHooks {
   after?(part: PartTime): void;
 }
 
-/** Calls all hooks, in order; `undefined` where there are none. */
+/** Calls all hooks, in order; `undefined` without any. */
 export function joinHooks(hooks: readonly PassHooks[]): PassHooks | undefined {
   if (hooks.length === 0) return undefined;
   return {

@@ -2,9 +2,9 @@ import type { RunRecorder } from '../trace/run-recorder.ts';
 import type { Transformer } from './transformer.ts';
 
 /**
- * The same transformer, which writes down when each token came about: the prompt's parts together are the prefill, each
+ * The same transformer, recording when each token was computed: the prompt's parts together are the prefill, and each
  * later call is a token.
- * @param promptTokens of the request
+ * @param promptTokens tokens of the request's prompt
  */
 export function recordTokens(transformer: Transformer, promptTokens: number, recorder: RunRecorder): Transformer {
   const prefillEnd = transformer.position + promptTokens;

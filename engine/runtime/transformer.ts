@@ -12,7 +12,7 @@ export interface Transformer {
   /**
    * Goes on with `tokens`, at least one: a prompt at once or a token at a time.
    * @returns the logits of the last: [vocabulary], in memory that the next call writes to
-   * @throws InputError where the context has no room for them; RangeError for what is no token
+   * @throws InputError where the context has no room for them; RangeError for a number that is not a token
    */
   evaluate(tokens: readonly number[]): Float32Array;
   /** The same with the logits of all: [tokens][vocabulary], the caller's to keep. */
@@ -30,7 +30,7 @@ export interface TimeRange {
 /** When a part of the model ran. */
 export interface PartTime extends TimeRange {
   readonly name: 'embedding' | `layer ${number}` | 'output';
-  /** Of this call. */
+  /** Tokens of the call in which the part ran. */
   readonly tokens: number;
   /** When it computed: all of that time, unless it had to wait for pages of the KV cache. */
   readonly parts: readonly TimeRange[];

@@ -7,7 +7,7 @@ import type { WordRules } from './word-rules.ts';
 
 /** Words whose tokens are kept: texts repeat most of their words. */
 const MOST_WORDS = 2 ** 16;
-/** Longer ones are rarely words, and not worth the memory. */
+/** Longer words are rare and not worth the memory. */
 const LONGEST_WORD = 64;
 
 /**
@@ -57,7 +57,7 @@ export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rul
   };
 }
 
-/** Ranks by merge. A merge that is there twice counts where it is first, hence the order of the loop. */
+/** Ranks by merge. A merge that occurs twice has its first rank, hence the order of the loop. */
 function mergeRanks(merges: readonly string[]): Map<string, number> {
   const ranks = new Map<string, number>();
   for (let rank = merges.length - 1; rank >= 0; rank--) ranks.set(merges[rank] as string, rank);

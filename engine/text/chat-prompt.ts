@@ -16,14 +16,14 @@ export interface ChatParts {
   readonly messages: readonly Message[];
 }
 
-/** Llama 3.1 asks for a date, and has this one where it gets none: so the same messages always give the same prompt. */
+/** The date that Llama 3.1's template falls back to, so that the same messages always give the same prompt. */
 const DATE = '26 Jul 2024';
 
 const KEY = 'tokenizer.chat_template';
 
 /**
  * The tokens of a conversation that awaits an answer: the messages as the model's own template (Jinja) writes them, and
- * the beginning of the assistant's turn. The token at the beginning of a text is there once, whether the template or the
+ * the beginning of the assistant's turn. The token at the beginning of a text occurs once, whether the template or the
  * tokenizer adds it.
  * @throws InputError for a file without template, for one that is malformed or takes too much of anything
  *   (template-process.ts), and where it rejects the messages

@@ -4,13 +4,13 @@ import type { Sampler } from './sampling/sampler.ts';
 import { createStopStrings } from './stop-strings.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** What generating text needs of a model, wherever and however it runs. */
+/** A model as text generation sees it, wherever it runs. */
 export interface LanguageModel {
   /** Goes on with these tokens, at least one. Returns the logits of what follows the last: [vocabulary]. */
   evaluate(tokens: readonly number[]): Float32Array | Promise<Float32Array>;
   /** The most tokens of a prompt to hand over at once; PROMPT_PART unless given. */
   readonly promptPart?: number;
-  /** Tokens that it can hold. */
+  /** Tokens that its KV cache can hold. */
   readonly contextLength: number;
 }
 
@@ -52,7 +52,7 @@ export interface Generated {
 export const PROMPT_PART = 512;
 
 /**
- * Generates text token by token; between tokens other events of the process have their turn.
+ * Generates text token by token; between tokens the process handles other events.
  * @throws InputError where the context has no room for the prompt and as many tokens
  */
 export async function generate(options: GenerateOptions): Promise<Generated> {
@@ -126,17 +126,17 @@ async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptio
   return logits;
 }
 
-/** Text as tokens come: whole characters only. */
+/** Text from tokens, in whole characters. */
 export interface TextStream {
   /** The characters that end in this token. */
   add(token: number): string;
-  /** What is left: a replacement character where the last one is incomplete. */
+  /** The rest: a replacement character if the last one is incomplete. */
   finish(): string;
 }
 
 /**
- * Puts the bytes of tokens together: a character whose bytes are in several tokens appears with the last of them. Bytes
- * that are no UTF-8, which a model may well write, become U+FFFD.
+ * Joins the bytes of tokens: a character whose bytes span several tokens appears with the last of them. Bytes that are
+ * not UTF-8, which a model may write, become U+FFFD.
  */
 export function createTextStream(tokenizer: Pick<Tokenizer, 'bytesOf'>): TextStream {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

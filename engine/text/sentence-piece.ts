@@ -2,7 +2,7 @@ import { mergeNeighbours } from './merge-neighbours.ts';
 import type { Segmenter } from './tokenizer.ts';
 import { TOKEN_KIND, type Vocabulary } from './vocabulary.ts';
 
-/** SentencePiece writes it for a space. */
+/** SentencePiece's sign for a space. */
 const VISIBLE_SPACE = '\u2581';
 
 /** Where a file doesn't say otherwise, as in llama.cpp. */
@@ -17,7 +17,7 @@ export interface SentencePieceOptions {
 
 /**
  * SentencePiece's BPE (Kudo and Richardson 2018), as in Llama 1 and 2: neighbours whose concatenation is a token are
- * merged, that of highest score first; what is no token in the end is written byte by byte (`<0x0A>`).
+ * merged, that of highest score first; what is not a token in the end is written byte by byte (`<0x0A>`).
  */
 export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: SentencePieceOptions): Segmenter {
   const { ordinary, unknown = UNKNOWN } = vocabulary;

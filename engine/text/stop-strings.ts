@@ -1,10 +1,10 @@
-/** Text that may still turn out to be the beginning of a stop string is held back. */
+/** Holds back text that may become a stop string. */
 export interface StopStrings {
-  /** What of the text so far may be shown now. After a stop string was found: nothing more. */
+  /** The text that may be shown now; empty once a stop string was found. */
   add(text: string): string;
   /** Whether a stop string was found; it and all after it are never shown. */
   readonly found: string | undefined;
-  /** At the end, what was held back in vain. */
+  /** The text that is still held back at the end. */
   finish(): string;
 }
 

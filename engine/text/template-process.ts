@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** A process in which a chat template (Jinja) can be rendered, whatever it does. */
+/** A process that renders a chat template (Jinja) within bounds. */
 export interface TemplateProcess {
-  /** Once. @throws TemplateError that says why there is no text */
+  /** Renders; may be called once. @throws TemplateError that says why there is no text */
   render(source: string, values: Readonly<Record<string, unknown>>): Promise<string>;
   /** Ends the process; may be called again. */
   close(): void;
@@ -43,8 +43,8 @@ type Answer = { readonly text: string } | Pick<TemplateError, 'kind' | 'message'
 const ABORTED: readonly (number | string)[] = ['SIGABRT', 134];
 
 /**
- * Starts the process: some 60 ms of a processor, beside what the caller does until it renders. A process and no thread, because V8 ends
- * the process where a single call of a template exceeds a thread's memory.
+ * Starts the process, which takes about 60 ms of a processor while the caller goes on. It is a process rather than a
+ * thread, because V8 ends the whole process when a template exceeds a thread's memory.
  */
 export function startTemplateProcess(): TemplateProcess {
   const { seconds, memory } = TEMPLATE_BOUNDS;
@@ -58,7 +58,7 @@ export function startTemplateProcess(): TemplateProcess {
       .once('close', (code, signal) => resolve(signal ?? code ?? 0))
       .once('error', ({ message }) => resolve(message));
   });
-  child.stdin.on('error', () => {}); // it ended before it had read
+  child.stdin.on('error', () => {}); // the process may end before it has read
   const close = (): void => {
     child.kill('SIGKILL');
   };

@@ -42,7 +42,7 @@ struct HeadGroup {
   /** [heads][headSize] */
   const float* queries;
   std::size_t heads;
-  /** Of the scores. */
+  /** Scale of the scores. */
   float scale;
   /** attentionScratch(heads) floats, aligned to 64. */
   float* scratch;

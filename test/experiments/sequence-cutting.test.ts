@@ -36,7 +36,7 @@ test('Hetero-tensor is the fastest at every length of the sweep', () => {
   }
 });
 
-test('lengths that are not positive whole numbers are refused', async () => {
+test('lengths outside 1 to 8192, and fractions, are refused', async () => {
   for (const length of ['0', '8193', '3.5']) {
     const { code: failed, stderr } = await runHere(
       'experiments/sequence-cutting.ts',

@@ -1,8 +1,8 @@
 import type { Host } from './host.ts';
 
-/** What a group of processes may still take: its limit less what it holds and can't give back. */
+/** What a group of processes may still allocate: its limit less what it holds and can't give back. */
 export interface CgroupLimits {
-  /** Of memory, the tightest of the process's group and of those that it lies in; infinite without a limit. */
+  /** Bytes of memory: the tightest limit of the process's group and its ancestors; infinite without one. */
   readonly total: number;
   readonly available: number;
   readonly swapFree: number;
@@ -13,7 +13,7 @@ interface Hierarchy {
   readonly root: string;
   readonly limit: string;
   readonly usage: string;
-  /** Of memory.stat: pages of files, which the kernel drops when others need the memory. */
+  /** Keys of memory.stat that count pages of files, which the operating system drops under pressure. */
   readonly fileKeys: readonly string[];
   readonly swapLimit: string;
   readonly swapUsage: string;
@@ -58,7 +58,7 @@ export function cgroupLimits(host: Host): CgroupLimits {
 
 /**
  * The group that the process is in, and all that it lies in: a limit of any of them holds. In a container the path may be
- * the host's, which isn't to be seen from within: what is seen then is the container's own group, at the root.
+ * the host's, which is invisible inside; the container then sees its own group at the root.
  */
 function groupsOf(host: Host): { hierarchy: Hierarchy; path: string }[] {
   const lines = (host.readText('/proc/self/cgroup') ?? '').split('\n');

@@ -2,18 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
-/** What the system says about itself: files of /proc and /sys on Linux, a program's words on macOS. */
+/** Where facts about the system come from: files of /proc and /sys on Linux, the program `vm_stat` on macOS. */
 export interface Host {
   readonly platform: string;
   /** Bytes of RAM installed. */
   readonly totalMemory: number;
   /** A file's text; undefined where it can't be read. */
   readonly readText: (path: string) => string | undefined;
-  /** What the program `vm_stat` prints; undefined where there is none. */
+  /** The output of the program `vm_stat`; `undefined` without it. */
   readonly vmStat: () => string | undefined;
 }
 
-/** The machine that we run on. */
+/** The machine that this process runs on. */
 export const THIS_HOST: Host = {
   platform: process.platform,
   totalMemory: totalmem(),

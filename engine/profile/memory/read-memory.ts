@@ -3,7 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import { cgroupLimits } from './cgroup-limits.ts';
 import type { Host } from './host.ts';
 
-/** Memory, and by whose rule it counts as available. */
+/** Memory, and the rule by which it counts as available. */
 export interface MemoryFacts {
   readonly os: OperatingSystem;
   readonly memory: DeviceMemory;
@@ -14,10 +14,10 @@ export interface MemoryFacts {
 const SYSTEMS: Readonly<Record<string, OperatingSystem>> = { linux: 'linux', android: 'android', darwin: 'macos' };
 
 /**
- * Memory that a model may use beside other programs, as the operating system sees it: on Linux and Android what the kernel
- * estimates (MemAvailable: free, and what it can drop), but no more than the process's control groups leave; on macOS
- * pages that are free, inactive, speculative or purgeable. Swap counts for Android only (prima.cpp Eq. 17): pages of
- * others that haven't been used for long, and room for them.
+ * Memory that a model may use beside other programs, as the operating system sees it: on Linux and Android its
+ * estimate MemAvailable (free pages and those that it can drop), but no more than the process's control groups allow; on macOS
+ * pages that are free, inactive, speculative or purgeable. Swap counts for Android only (prima.cpp Eq. 17): other
+ * programs' pages that haven't been used for long, as far as swap has room for them.
  * @throws InputError on other systems, and where the system doesn't tell
  */
 export function readMemory(host: Host): MemoryFacts {

@@ -17,8 +17,8 @@ export interface LatencyModel {
 }
 
 /**
- * What a regression sees of a shape: the logarithms of its sizes, nothing of tiles or bandwidths, which a profiler of
- * somebody else's chip doesn't know.
+ * What a regression sees of a shape: the logarithms of its sizes, not tiles or bandwidths, which the profiler of
+ * an unknown chip doesn't have.
  */
 export function latencyFeatures({ rows, columns, tokens }: PartShape): [rows: number, columns: number, tokens: number] {
   return [Math.log2(rows), Math.log2(columns), Math.log2(tokens)];
@@ -37,7 +37,7 @@ export function trainedRange(shapes: readonly PartShape[]): TrainedRange {
   return { rows: rangeOf('rows'), columns: rangeOf('columns'), tokens: rangeOf('tokens') };
 }
 
-/** Why a prediction for the shape is an extrapolation, e.g. `131072 rows, trained on 256 to 28672`; undefined where it is none. */
+/** Why a prediction for the shape is an extrapolation, e.g. `131072 rows, trained on 256 to 28672`; `undefined` within the range. */
 export function extrapolation(shape: PartShape, range: TrainedRange): string | undefined {
   for (const size of ['rows', 'columns', 'tokens'] as const) {
     const [least, most] = range[size];

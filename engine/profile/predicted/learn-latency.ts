@@ -24,7 +24,7 @@ export interface LearnedLatency {
   readonly better: LatencyModel;
   readonly models: Readonly<Record<LatencyModelKind, LatencyModel>>;
   readonly errors: Readonly<Record<LatencyModelKind, HeldOutError>>;
-  /** Of the samples that were learned from. */
+  /** The range of sizes among the training samples. */
   readonly range: TrainedRange;
   readonly samples: number;
 }

@@ -5,11 +5,11 @@ import type { PartShape } from '../../cost/chip/part-times.ts';
 import { type LatencyModel, type LatencySample, latencyFeatures } from './latency-model.ts';
 
 export interface NetworkOptions {
-  /** Of the first weights. */
+  /** Seed of the initial weights. */
   readonly seed: number;
   /** Passes over the samples; 200 unless given. */
   readonly epochs?: number;
-  /** Is told of every pass. */
+  /** Called after each pass. */
   readonly progress?: (epoch: number, epochs: number) => void;
 }
 

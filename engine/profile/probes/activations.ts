@@ -10,10 +10,10 @@ const WIDTHS: LayerWidths = {
   kvHeads: 4,
   headSize: 64,
 };
-/** Of a prompt: more than a second-level cache holds of their values. */
+/** Tokens of a prompt whose values exceed a second-level cache. */
 const TOKENS = 128;
 
-/** Bytes per second (F32) of norms, rotations and gates of a layer: what is done value by value between the products. */
+/** Bytes per second (F32) of norms, rotations and gates of a layer: the element-wise operations between the products. */
 export function activationRate({ kernels, clock }: Bench): () => number {
   const { hiddenSize, ffnSize, heads, kvHeads, headSize } = WIDTHS;
   const vector = (width: number) => kernels.vector(new Float32Array(TOKENS * width).fill(0.5));

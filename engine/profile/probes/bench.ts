@@ -3,19 +3,19 @@ import type { MappedFile } from '../../kernels/matrix.ts';
 import type { Operation } from '../../kernels/operation.ts';
 import type { ProcessorClock } from '../processor-clock.ts';
 
-/** What probes measure with. */
+/** The kernels and memory that probes use. */
 export interface Bench {
   readonly kernels: Kernels;
-  /** Of the kernels' threads. */
+  /** Number of the kernels' threads. */
   readonly clock: ProcessorClock;
   /** Bytes to serve as weights of any format, mapped as weights are, more than the last-level cache holds. */
   readonly weights: MappedFile;
 }
 
-/** Long beside what threads wait for one another at the beginning and the end, short beside a user's patience. */
+/** Seconds of a run: long compared with the threads' waiting at its beginning and end. */
 const LEAST_SECONDS = 0.1;
 const MOST_UNITS = 4096;
-/** Growth from one attempt to the next, so that one hiccup decides nothing. */
+/** Growth from one attempt to the next, so that a single delay doesn't decide the number of units. */
 const MOST_GROWTH = 8;
 
 /**

@@ -20,9 +20,9 @@ export interface PageStreamOptions {
 export interface PageStream {
   /** Waits for a slice. It stays until it is given back. @param evicted pages that the layers of this pass need */
   take(layer: number, page: number, evicted: number): KeyValueCache;
-  /** The slice after the last one that was taken is there: nobody would wait for it. */
+  /** Whether the next slice has arrived, so that taking it doesn't wait. */
   isReady(): boolean;
-  /** Its memory takes the next slice. */
+  /** Gives a slice's memory to the next one. */
   giveBack(cache: KeyValueCache): void;
   /** Forgets what was read ahead: pages have changed. */
   reset(): void;
@@ -60,7 +60,7 @@ export function createPageStream(options: PageStreamOptions): PageStream {
     take(layer, page, pages) {
       evicted = pages;
       const first = ahead[0] ?? next;
-      // A page more was evicted since: what was read ahead is in another order.
+      // Another page was evicted since, so what was read ahead is in the wrong order.
       if (first.layer !== layer || first.page !== page) {
         reset();
         next = { layer, page };

@@ -9,7 +9,7 @@ export interface PagedCacheOptions {
   readonly kernels: Kernels;
   readonly plan: PagesPlan;
   readonly shape: Omit<KeyValueCacheShape, 'capacity'>;
-  /** Of the file that evicted pages go to. */
+  /** Path of the file that evicted pages are written to. */
   readonly folder: string;
   readonly recorder?: RunRecorder | undefined;
 }
@@ -31,9 +31,9 @@ export interface PagedCache {
   /** Pages that are in the file alone. */
   readonly evicted: number;
   states(): PageState[];
-  /** Before `tokens` go through the layers: makes room for them. May wait for a page to leave. */
+  /** Makes room for `tokens` before they go through the layers. May wait until a page has been written to the file. */
   begin(tokens: number): void;
-  /** What of a layer is in memory, the page that tokens are written to last. */
+  /** The slices of a layer that are in memory; the page that tokens are written to comes last. */
   held(layer: number): HeldSlice[];
   /**
    * What is not, oldest first, as many slices together as are there, at most half of those that pass through. They are gone
@@ -62,7 +62,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     pass = { held: states.slice(table.evicted), evicted: states.slice(0, table.evicted) };
     return pass;
   };
-  /** Of the stream's memory what is being attended to. */
+  /** Slices of the stream that attention is reading. */
   const lent: KeyValueCache[] = [];
 
   const makeSlices = (count: number): KeyValueCache[] =>

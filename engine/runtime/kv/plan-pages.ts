@@ -8,11 +8,11 @@ export interface PagesCase {
   readonly pageTokens: number;
   readonly contextLength: number;
   readonly layers: number;
-  /** Of one layer's part of a page, a slice. */
+  /** Bytes of a slice: one layer's part of a page. */
   readonly sliceBytes: number;
 }
 
-/** How memory is shared out between pages that stay and slices that pass through. */
+/** How memory is divided between pages that stay and slices that evicted pages pass through. */
 export interface PagesPlan {
   readonly pageTokens: number;
   readonly layers: number;
@@ -23,13 +23,13 @@ export interface PagesPlan {
   /** Slices that evicted pages are read into, one after another; 0 where all pages stay. */
   readonly passingSlices: number;
   readonly sliceBytes: number;
-  /** Of all this, bytes. */
+  /** Bytes of pages and slices together. */
   readonly bytes: number;
 }
 
 const FEWEST_PASSING = HELM_PAGING.passingSlices;
 
-/** More would only be read ahead further than a layer takes. Assumed. */
+/** Assumed: more slices would be read ahead further than a layer takes to compute. */
 const MOST_PASSING = 8;
 
 /**

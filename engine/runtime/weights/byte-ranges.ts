@@ -1,11 +1,11 @@
 import type { ByteRange } from '../../kernels/file-pages.ts';
 
-/** Bytes of all. */
+/** Total bytes of all ranges. */
 export function totalBytes(ranges: readonly ByteRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-/** In order, those joined that overlap or have at most `gap` bytes between them. */
+/** The ranges in order, joined where they overlap or have at most `gap` bytes between them. */
 export function joinRanges(ranges: readonly ByteRange[], gap = 0): ByteRange[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
@@ -16,7 +16,7 @@ export function joinRanges(ranges: readonly ByteRange[], gap = 0): ByteRange[] {
   return joined;
 }
 
-/** What of `ranges` isn't in `others`, in order. */
+/** The parts of `ranges` that are not in `others`, in order. */
 export function withoutRanges(ranges: readonly ByteRange[], others: readonly ByteRange[]): ByteRange[] {
   const taken = joinRanges(others);
   return joinRanges(ranges).flatMap(({ from, to }) => {

@@ -7,13 +7,13 @@ import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { totalBytes } from './byte-ranges.ts';
 import { describeParts, type WeightsLayout, type WeightsPart } from './weights-layout.ts';
 
-/** Some ranges of the weights, and how a trace calls them. */
+/** Ranges of the weights, and their name in a trace. */
 export interface WeightsRanges {
   readonly name: string;
   readonly ranges: readonly ByteRange[];
 }
 
-/** What writes down what becomes of weights. */
+/** Records what happens to weights. */
 export type WeightsRecorder = Pick<RunRecorder, 'span' | 'sample'>;
 
 /**
@@ -22,21 +22,21 @@ export type WeightsRecorder = Pick<RunRecorder, 'span' | 'sample'>;
  */
 export type PrefetchCall = Exclude<Prefetch, 'none'>;
 
-/** What was asked of the helper thread, range by range. */
+/** Jobs that the helper thread was given, one per range. */
 export interface WeightsTask {
-  /** Blocks until all is done, or given up. */
+  /** Blocks until all jobs have ended or were cancelled. */
   wait(): readonly PageOutcome[];
   /** Whether all is done. */
   isDone(): boolean;
-  /** As `wait`; other events of the process have their turn meanwhile. */
+  /** As `wait`, without blocking the process's other events. */
   settled(): Promise<void>;
   cancel(): void;
 }
 
 /**
- * The weights of a model as they lie in the page cache. All calls but `resident` only ask a helper thread, which does
- * what releases memory first and else keeps the order; what it did, how long it took and what came from the disk goes
- * into the trace.
+ * The weights of a model in the page cache. Every call but `resident` hands a job to a helper thread and returns. The
+ * thread runs jobs that release memory first and keeps the order of the others; the trace records each job, its time and
+ * the bytes that it read from the disk.
  */
 export interface MappedWeights {
   readonly layout: WeightsLayout;
@@ -51,9 +51,9 @@ export interface MappedWeights {
   unpin(ranges: WeightsRanges): WeightsTask;
   /** Whether page faults read ahead, as systems do by themselves: with explicit prefetching it reads a neighbour's part. */
   readAhead(on: boolean): void;
-  /** Writes down what is done by now; every call does so, too. */
+  /** Records the jobs that have ended; every other call does so as well. */
   collect(): void;
-  /** Of the file, for whoever counts what its threads read. */
+  /** The file's pages, for counting what its threads read. */
   readonly pages: FilePages;
   close(): void;
 }

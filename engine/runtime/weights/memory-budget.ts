@@ -20,11 +20,11 @@ export interface BudgetCase {
   readonly fileBytes: number;
 }
 
-/** Which matrices stay in memory, and which pass through. */
+/** Which matrices stay in memory and which are streamed. */
 export interface BudgetPlan {
-  /** Of the output and of some layers, evenly spread: the disk reads the next streamed one while they compute. */
+  /** Matrices of the output and of evenly spread layers: the disk reads the next streamed layer while these compute. */
   readonly pinned: ReadonlySet<GgufTensor>;
-  /** Of each layer; empty for those that are pinned as a whole. */
+  /** Streamed matrices by layer; empty for a layer that is pinned as a whole. */
   readonly streamed: readonly (readonly GgufTensor[])[];
   /** Bytes of each of the two buffers that layers pass through; 0 where none does. */
   readonly bufferBytes: number;
@@ -68,7 +68,7 @@ export function planBudget({ budget, fixed, output, layers, fileBytes }: BudgetC
 function tooSmall(budget: number, uses: readonly MemoryUse[]): InputError {
   const text = (bytes: number): string => formatBytes(bytes);
   const least = uses.reduce((sum, { bytes }) => sum + bytes, 0);
-  // Rounded up: who asks for what is said here should get it.
+  // Rounded up, so that a budget of the stated size is enough.
   const mebibytes = Math.ceil(least / 2 ** 20);
   const parts = uses.map(({ what, bytes }) => `${what} ${text(bytes)}`).join(', ');
   return new InputError('memory', `${text(budget)} are too few; this model needs at least ${mebibytes} MiB (${parts})`);

@@ -6,10 +6,10 @@ import type { WeightsLayout, WeightsPart } from './weights-layout.ts';
 const EXTENT_BYTES = 2 ** 21;
 
 /**
- * What of a device's weights stays in memory for good: as much of the output layer as there are bytes for, then a prefix
- * of every window, of equal shares (kernel-level measurements and simulator/systems/ring-device.ts do the same).
- * @param windows of the device, in the order of their turns
- * @param bytes in all; what the windows' prefixes round down to whole extents is made up by the next
+ * The parts of a device's weights that stay in memory for good: as much of the output layer as there are bytes for, then a prefix
+ * of every window, of equal shares (simulator/systems/ring-device.ts does the same).
+ * @param windows the device's windows, in the order of their turns
+ * @param bytes total of all ranges; what the windows' prefixes round down to whole extents is made up by the next
  */
 export function pinnedRanges(
   layout: WeightsLayout,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FilePages } from '../../kernels/file-pages.ts';
 
 /**
- * Bytes that this process has made the disk read so far, whichever thread did and for whatever: read_bytes of Linux's
+ * Bytes that this process has made the disk read so far, by any thread and for any purpose: read_bytes of Linux's
  * /proc/self/io, which equals the block layer's count. Undefined on systems without it.
  */
 export function processReadBytes(): number | undefined {
@@ -52,14 +52,14 @@ function residentOf(pid: number): number | undefined {
   }
 }
 
-/** What the kernel counts about a process that reads its weights, since it began (refaults: since its cgroup did). */
+/** What the operating system counts about a process that reads its weights, since it began (refaults: since its cgroup did). */
 export interface MemoryCounts {
-  /** By name, with the unit where it is not SI; those that the system doesn't count are missing. */
+  /** By name, with the unit where it is not SI; what the system doesn't count is omitted. */
   readonly [name: string]: number;
 }
 
 /**
- * Reads the kernel's counters: bytes that came from the disk, page faults that had to wait for it, and, within a memory
+ * Reads the operating system's counters: bytes that came from the disk, page faults that had to wait for it, and, within a memory
  * cgroup, pages that were read again because they had been dropped too early (workingset_refault_file).
  */
 export function createMemoryCounters(): () => MemoryCounts {

@@ -8,7 +8,7 @@ export interface WindowResidency {
   sample(window: number): void;
 }
 
-/** By mincore, 12 to 30 ms for a GiB: only for who wants to see it. */
+/** Sampled by mincore, which takes 12 to 30 ms per GiB: only with a recorder. */
 export function createWindowResidency(
   weights: MappedWeights,
   windows: readonly (readonly WeightsPart[])[],

@@ -38,14 +38,14 @@ export interface WindowWeights {
   before(window: number): void;
   /** As `before`; other events of the process have their turn meanwhile. */
   arrival(window: number): Promise<void>;
-  /** Seconds of the computation in which page faults waited for reads; 0 where nobody records. */
+  /** Seconds of the computation in which page faults waited for reads; 0 without a recorder. */
   ran(window: number): number;
   after(window: number): void;
-  /** Gives up what is being read, also what is waited for. */
+  /** Cancels all reads, those that are waited for included. */
   close(): void;
 }
 
-/** Asks for the first windows, too. Pinned parts are read with their window, and then stay. */
+/** Also prefetches the first windows. Pinned parts are read with their window and then stay. */
 export function createWindowWeights(options: WindowWeightsOptions): WindowWeights {
   const { weights, windows, policy, recorder, ahead = 1 } = options;
   const { prefetch: call } = policy;
@@ -80,11 +80,11 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       if (!staysWhole && windows[window]?.some((part) => part !== 'output')) return;
     }
   };
-  /** Once all has been read and stays, and nobody watches, turns cost nothing. */
+  /** Without a recorder, windows cost nothing once all weights have been read and stay. */
   const staysForGood = call !== 'none' && recorder === undefined && rests.every(({ ranges }) => ranges.length === 0);
   const isIdle = (): boolean => staysForGood && touched.size === windows.length && wanted.size === 0;
   const nameOf = (window: number): string => describeParts(windows[window] as readonly WeightsPart[]);
-  /** @param asked when its reads were waited for; undefined where they needn't be */
+  /** @param asked when waiting for its reads began; `undefined` if there was nothing to wait for */
   const begin = (window: number, asked: number | undefined): void => {
     start = performance.now() / 1000;
     if (watch === undefined) return;
@@ -93,7 +93,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
     const span = { lane: 'cpu', cause: 'disk', name: `waits for ${nameOf(window)}`, args: {} } as const;
     if (asked !== undefined) recorder?.span({ ...span, start: asked, end: start });
   };
-  /** What has to be waited for before a window's turn; undefined: nothing. */
+  /** The job to wait for before a window's turn; `undefined`: none. */
   const take = (window: number): WeightsTask | undefined => {
     prefetch(window);
     const task = wanted.get(window);

@@ -6,7 +6,7 @@ export interface Candidate {
 
 /**
  * The k most likely tokens (Fan et al. 2018), in order.
- * @param logits by token; NaN never is a candidate
+ * @param logits by token; NaN is never a candidate
  * @param k 0: all of them
  */
 export function topK(logits: Float32Array, k: number): Candidate[] {
@@ -48,7 +48,7 @@ function all(logits: Float32Array): Candidate[] {
   });
 }
 
-/** Behind all that are at least as likely, by bisection. */
+/** The index behind all candidates that are at least as likely, by bisection. */
 function placeOf(logit: number, best: readonly Candidate[]): number {
   let [low, high] = [0, best.length];
   while (low < high) {
