@@ -134,7 +134,7 @@ function assumptions({ setting, statements }: PartitionReportParts): Block[] {
     { kind: 'text', text: provenanceSentence(cluster, statements) },
     {
       kind: 'text',
-      text: 'Times are those of the steady state, with the KV cache held at the context’s size: the second token after a prompt of one; the fifth, where the second differs from the first by over 5 %; and the mean of tokens 9 to 24, where the fifth still differs from the one before by over 0.1 %. The space holds plans that give every device one window per round, in ring order; the last device that holds layers takes what the grid leaves over. `pinned` keeps as much for good as leaves room for the rest of one window, by the arithmetic of ring-aware. Predictions are prima.cpp’s Eqs. 11–19 with reclaim overflow. Schedulers see the true cluster; their plans may lie between the grid’s points.',
+      text: 'Times are those of the steady state, with the KV cache held at the context’s size: the second token after a prompt of one; the fifth, where the second differs from the first by over 5 %; and the mean of tokens 9 to 24, where the fifth still differs from the one before by over 0.1 %. The space holds plans that give every device one window per round, in ring order; the last device that holds layers takes what the grid leaves over. The policy “pinned” keeps as much for good as leaves room for the rest of one window, by the arithmetic of ring-aware. Predictions are prima.cpp’s Eqs. 11–19 with reclaim overflow. Schedulers see the true cluster; their plans may lie between the grid’s points.',
     },
     statementsTable(cluster, statements),
   ];
