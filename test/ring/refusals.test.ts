@@ -8,7 +8,7 @@ import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { connect } from '../../engine/ring/wire/connection.ts';
 import type { Frame } from '../../engine/ring/wire/frame.ts';
 import { createKeys, fromZ85, toZ85 } from '../../engine/ring/wire/keys.ts';
-import { messageFrame, readMessage, WORKER_MESSAGE } from '../../engine/ring/wire/message-encoding.ts';
+import { messageFrame, readMessage, WORKER_MESSAGE } from '../../engine/ring/wire/parse-message.ts';
 import { createTransport } from '../../engine/ring/wire/transport.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { until } from './processes.ts';

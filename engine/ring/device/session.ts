@@ -1,6 +1,6 @@
 import type { ActivationFrame, Frame } from '../wire/frame.ts';
 import type { Assignment, SessionMessage, WorkerMessage } from '../wire/message.ts';
-import { messageFrame } from '../wire/message-encoding.ts';
+import { messageFrame } from '../wire/parse-message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
 import { type CarriedAssignment, carryOut } from './carried-assignment.ts';

@@ -5,7 +5,7 @@ import { type Frame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wir
 import type { KeyPair } from '../wire/keys.ts';
 import { type Listener, listen } from '../wire/listener.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
-import { HEAD_MESSAGE, messageFrame, readMessage } from '../wire/message-encoding.ts';
+import { HEAD_MESSAGE, messageFrame, readMessage } from '../wire/parse-message.ts';
 import { createTransport } from '../wire/transport.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { createServedHead } from './served-head.ts';

@@ -5,7 +5,7 @@ import { type Connection, connect } from '../wire/connection.ts';
 import type { ActivationFrame, Frame } from '../wire/frame.ts';
 import { createProbe, type Probe } from '../wire/link-probe.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
-import { messageFrame, readMessage, WORKER_MESSAGE } from '../wire/message-encoding.ts';
+import { messageFrame, readMessage, WORKER_MESSAGE } from '../wire/parse-message.ts';
 import type { Transport } from '../wire/transport.ts';
 
 /** The address of a device of the ring, and its identity. */

@@ -5,7 +5,7 @@ import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession } from '../../../engine/ring/device/session.ts';
 import type { Frame } from '../../../engine/ring/wire/frame.ts';
 import type { Assignment, WorkerMessage } from '../../../engine/ring/wire/message.ts';
-import { readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
+import { readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 import type { Transport } from '../../../engine/ring/wire/transport.ts';
 
 /** An assignment with one window, whose result goes to the head. */

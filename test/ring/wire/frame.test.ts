@@ -9,7 +9,7 @@ import {
   FrameError,
   HEADER_BYTES,
 } from '../../../engine/ring/wire/frame.ts';
-import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/message-encoding.ts';
+import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 
 const FRAME: ActivationFrame = {
   kind: 'activations',
