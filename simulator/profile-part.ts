@@ -3,10 +3,8 @@ import type { ChipDevice } from '../engine/hardware/chip.ts';
 import type { Operator } from '../engine/model/operators.ts';
 import { createRecorder } from '../engine/trace/recorder.ts';
 import { createSimulation } from './event-loop/simulation.ts';
-import { createGpuQueue } from './hardware/gpu-queue.ts';
-import { createNoise } from './hardware/noise.ts';
-import { createNpu } from './hardware/npu.ts';
-import { createSharedMemory } from './hardware/shared-memory.ts';
+import { createGpuQueue, createNpu, createSharedMemory } from './hardware/chip.ts';
+import { createNoise } from './hardware/processor.ts';
 
 export interface ProfilePartOptions {
   readonly seed: number;

@@ -1,9 +1,10 @@
 import type { ProcessorKind } from '../hardware/device.ts';
 import type { Model } from '../model/model.ts';
-import type { Plan, Stage } from '../plan/plan.ts';
-import type { Release } from '../plan/weights-policy.ts';
+import type { FittedPlan, Plan, Stage } from '../plan/plan.ts';
+import { type FittedPolicy, fitPolicy, isFitted, type Release, type WeightsPolicy } from '../plan/weights-policy.ts';
+import { windowsOf } from '../plan/windows.ts';
 import { STREAMING_BUFFERS } from './layer-streaming.ts';
-import { type ReclaimPolicy, reloadedBytes } from './reclaim.ts';
+import { type ReclaimPolicy, reloadedBytes, roomForWeights } from './reclaim.ts';
 import type { DeviceCosts, RingCosts } from './ring-costs.ts';
 
 /** What one device holds, and how it manages its weights, over all its windows. */
@@ -157,4 +158,34 @@ export function gpuWeightBytes(plan: Plan, model: Model, device: string): number
   const shared = model.tiedEmbeddings && output > 0;
   const embedding = onGpu(plan.embedding) && !shared ? model.embedding.bytes : 0;
   return layers * model.layer.bytes + embedding + output;
+}
+
+/**
+ * The plan with all weights policies fitted: whatever a policy leaves to the device's memory (`fit`) is decided from
+ * the memory of the cluster's devices. A plan without open choices is returned unchanged.
+ */
+export function fitWeights(plan: Plan, costs: RingCosts): FittedPlan {
+  let open = false;
+  for (const device in plan.weights) open ||= !isFitted(plan.weights[device] as WeightsPolicy);
+  if (!open) return plan as FittedPlan;
+  const weights = Object.entries(plan.weights).map(([name, policy]) => {
+    const device = costs.devices.find((one) => one.name === name) as DeviceCosts;
+    return [name, isFitted(policy) ? policy : fitDevice(plan, costs, device, policy)];
+  });
+  return { ...plan, weights: Object.fromEntries(weights) };
+}
+
+function fitDevice(plan: Plan, costs: RingCosts, device: DeviceCosts, policy: WeightsPolicy): FittedPolicy {
+  const own = windowsOf(plan).filter((window) => window.device === device.name);
+  const head = plan.output.device === device.name ? plan.output.processor : undefined;
+  const windows = own.map((window) => mappedBytes(costs, device, loadOfStages(plan, window.stages, undefined)));
+  const mapped = windows.reduce((sum, bytes) => sum + bytes, 0);
+  const whole = loadOfStages(
+    plan,
+    own.flatMap(({ stages }) => stages),
+    head,
+  );
+  const output = mappedBytes(costs, device, whole) - mapped;
+  const room = roomForWeights(device.available - fixedBytes(costs, device, whole), mapped + output);
+  return fitPolicy(policy, { windows, output, room });
 }

@@ -3,8 +3,8 @@ import { transferSeconds } from '../hardware/device.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions, type FittedPlan, type Plan, type Stage } from '../plan/plan.ts';
-import { relaysOf, stopsBetween } from '../plan/relays.ts';
 import { NO_WEIGHTS_POLICY, pinnedBytesOf } from '../plan/weights-policy.ts';
+import { relaysOf, stopsBetween } from '../plan/windows.ts';
 import {
   addSeconds,
   type Breakdown,
@@ -16,11 +16,10 @@ import {
   type StageBreakdown,
   totalSeconds,
 } from './breakdown.ts';
-import { fitWeights } from './fit-weights.ts';
 import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
-import { type DeviceLoad, diskSeconds, gpuWeightBytes, memoryUse } from './memory.ts';
+import { type DeviceLoad, diskSeconds, fitWeights, gpuWeightBytes, memoryUse } from './memory.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';

@@ -1,7 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import type { Plan } from './plan.ts';
-import { relaysOf, stopsBetween } from './relays.ts';
-import type { Window } from './windows.ts';
+import { relaysOf, stopsBetween, type Window } from './windows.ts';
 
 /**
  * The windows of a plan in the order in which a token visits them, including relays between them. A relay only forwards

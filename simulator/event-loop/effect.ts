@@ -1,4 +1,5 @@
 import type { Clock, Scheduled } from './clock.ts';
+import { seconds } from './errors.ts';
 
 /**
  * What a process does, as a generator function: it waits for each effect that it yields. `yield effect` where no result
@@ -129,4 +130,50 @@ export class Effect<Result, Detail = unknown> implements Scheduled {
     this.value = value;
     if (isWaiting) this.waiter.settled(this);
   }
+}
+
+/** The effect's detail is the time at which the wait ends. */
+const UNTIL: Source<number> = {
+  begin: (effect) => effect.waiter.clock.schedule(effect, effect.detail, effect.waiter.priority),
+  due: (effect) => effect.resume(undefined),
+  cancel: (effect) => effect.waiter.clock.unschedule(effect),
+  remaining: (effect) => (effect.state === 'new' ? undefined : effect.detail - effect.waiter.clock.now),
+  describe: (effect) => `the clock to reach ${seconds(effect.detail)}`,
+};
+
+/** The effect's detail is a duration in seconds; once the effect waits, the time at which it ends. */
+const DURATION: Source<number> = {
+  ...UNTIL,
+  begin(effect) {
+    effect.detail += effect.waiter.clock.now;
+    UNTIL.begin(effect);
+  },
+  remaining: (effect) => (effect.state === 'new' ? effect.detail : UNTIL.remaining?.(effect)),
+};
+
+/**
+ * Waits for `duration` seconds. With 0, everything that is already due at this instant goes first.
+ * @throws RangeError if the duration is negative or not finite
+ */
+export function hold(duration: number): Effect<void, number> {
+  return new Effect(DURATION, checkAmount(duration, 'hold'));
+}
+
+/**
+ * Waits until the clock stands at `time`, which must not lie in the past. Several holds in a row end at the same time,
+ * to the last bit, as one `holdUntil` whose time is the sum of their durations added one by one.
+ */
+export function holdUntil(time: number): Effect<void, number> {
+  return new Effect(UNTIL, time);
+}
+
+/**
+ * Returns `amount` (seconds, bytes or bytes per second) if it can be served.
+ * @param what,name what the amount belongs to, for the message: `transfer on`, `disk`
+ * @throws RangeError unless the amount is finite and at least 0
+ */
+export function checkAmount(amount: number, what: string, name?: string): number {
+  if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return amount;
+  const where = name === undefined ? what : `${what} "${name}"`;
+  throw new RangeError(`${where}: ${amount} is not a finite number, at least 0`);
 }

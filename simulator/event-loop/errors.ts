@@ -46,17 +46,6 @@ export class Interrupt extends Error {
   }
 }
 
-/**
- * Returns `amount` (seconds, bytes or bytes per second) if it can be served.
- * @param what,name what the amount belongs to, for the message: `transfer on`, `disk`
- * @throws RangeError unless the amount is finite and at least 0
- */
-export function checkAmount(amount: number, what: string, name?: string): number {
-  if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return amount;
-  const where = name === undefined ? what : `${what} "${name}"`;
-  throw new RangeError(`${where}: ${amount} is not a finite number, at least 0`);
-}
-
 /** `3.5 s`, without the rounding noise of sums. */
 export function seconds(value: number): string {
   return `${Number(value.toPrecision(12))} s`;

@@ -1,6 +1,5 @@
 import { Alarm, type Clock } from './clock.ts';
-import { Effect, type Source } from './effect.ts';
-import { checkAmount } from './errors.ts';
+import { checkAmount, Effect, type Source } from './effect.ts';
 import { Level, type LevelSummary } from './level.ts';
 import { EventQueue } from './queue.ts';
 

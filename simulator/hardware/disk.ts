@@ -1,7 +1,5 @@
-import type { Device } from '../../engine/hardware/device.ts';
-import { reloadRate } from '../../engine/hardware/device.ts';
-import type { Effect } from '../event-loop/effect.ts';
-import { holdUntil } from '../event-loop/hold.ts';
+import { type Device, reloadRate } from '../../engine/hardware/device.ts';
+import { type Effect, holdUntil } from '../event-loop/effect.ts';
 import { createSharedRate } from '../event-loop/shared-rate.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import type { Access } from '../page-cache/policies.ts';

@@ -2,10 +2,8 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Device, NetworkLink } from '../../engine/hardware/device.ts';
 import { type RandomStream, randomStream } from '../../engine/input/random-stream.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
-import type { Steps } from '../event-loop/effect.ts';
-import { hold } from '../event-loop/hold.ts';
-import type { SharedRate } from '../event-loop/shared-rate.ts';
-import { createSharedRate } from '../event-loop/shared-rate.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
+import { createSharedRate, type SharedRate } from '../event-loop/shared-rate.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 
 /** Payload of a packet: Ethernet's 1500 bytes minus the headers of IP and TCP. */

@@ -6,11 +6,9 @@ import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
-import type { Steps } from '../event-loop/effect.ts';
-import { hold } from '../event-loop/hold.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
 import { createMailbox } from '../event-loop/mailbox.ts';
-import type { Process } from '../event-loop/process.ts';
-import type { Simulation } from '../event-loop/simulation.ts';
+import type { Process, Simulation } from '../event-loop/simulation.ts';
 
 /** The layout of a GPU's paged KV cache, which is constant over a run. */
 export interface GpuKvPages {

@@ -1,5 +1,4 @@
-import type { Steps } from '../event-loop/effect.ts';
-import { hold } from '../event-loop/hold.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import type { PageCache } from '../page-cache/page-cache.ts';
 import { endOfExtent, nextSegment, readAndWait, sparingSeconds, type WeightsReader } from './weights-reader.ts';

@@ -1,5 +1,4 @@
-import type { Effect, Steps } from '../event-loop/effect.ts';
-import { hold } from '../event-loop/hold.ts';
+import { type Effect, hold, type Steps } from '../event-loop/effect.ts';
 import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
 import type { Simulation } from '../event-loop/simulation.ts';
 import type { ByteRange } from '../page-cache/extents.ts';

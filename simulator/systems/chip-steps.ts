@@ -1,16 +1,29 @@
 import { gpuTask } from '../../engine/cost/chip/gpu.ts';
 import { type OperatorParts, operatorParts } from '../../engine/cost/chip/operator.ts';
-import { cutOf, tokensOf } from '../../engine/cost/chip/phase.ts';
+import { checkPromptLength, cutOf, tokensOf } from '../../engine/cost/chip/phase.ts';
 import type { ChipCase } from '../../engine/cost/chip/predict-chip.ts';
 import { NO_TASK, type Task } from '../../engine/cost/chip/shared-memory.ts';
 import { type ChipStep, chipSteps } from '../../engine/cost/chip/steps.ts';
 import { COPIES_PER_PART, waitForFlag } from '../../engine/cost/chip/synchronisation.ts';
+import { chipDevice } from '../../engine/hardware/chip.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Device } from '../../engine/hardware/device.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import { chipPartitions, type Plan, type Stage } from '../../engine/plan/plan.ts';
 import type { Lane } from '../../engine/trace/trace.ts';
-import type { Steps } from '../event-loop/effect.ts';
-import { hold } from '../event-loop/hold.ts';
-import { createGpuQueue, type GpuQueue } from '../hardware/gpu-queue.ts';
-import { createNpu, type Npu } from '../hardware/npu.ts';
-import type { ChipParts } from '../hardware/shared-memory.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
+import {
+  type ChipParts,
+  createGpuQueue,
+  createNpu,
+  createSharedMemory,
+  type GpuQueue,
+  type Npu,
+} from '../hardware/chip.ts';
+import { pageFaults } from '../hardware/page-faults.ts';
+import type { ByteRange } from '../page-cache/extents.ts';
+import type { RingDevice } from './ring-device.ts';
 
 /** A chip in a simulation, the model that it runs, and how its operators are cut. */
 export type SimulatedChip = ChipParts & ChipCase;
@@ -138,4 +151,61 @@ function record({ parts: { simulation, recorder, device } }: Chip, lane: Lane, n
   if (!recorder.wantsSpans) return;
   const cause = lane === 'link' ? 'deviceCopy' : 'overhead';
   recorder.span({ device: device.name, lane, cause, name, start, end: simulation.now, args: {} });
+}
+
+export interface RingChipsParts extends Omit<ChipParts, 'memory' | 'deviceName'> {
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly plan: Plan;
+  readonly workload: Workload;
+}
+
+/**
+ * The chips of a ring: devices whose operators are cut between GPU and NPU, by name.
+ * @throws InputError for a prompt whose length differs from the one that operators are cut for
+ */
+export function createRingChips({ cluster, plan, workload, ...parts }: RingChipsParts): ReadonlyMap<string, Chip> {
+  const chips = new Map<string, Chip>();
+  for (const [deviceName, partition] of chipPartitions(plan)) {
+    checkPromptLength(workload, partition);
+    const device = chipDevice(cluster.devices.find(({ name }) => name === deviceName) as Device);
+    const memory = createSharedMemory(parts.simulation, device.soc.bandwidth);
+    chips.set(deviceName, createChip({ ...parts, device, partition, memory, deviceName }));
+  }
+  return chips;
+}
+
+/** Runs a stage on a chip, and waits until GPU and NPU are done, since the next device needs the result. */
+export function* runChipStage(chip: Chip, device: RingDevice, { from, to }: Stage, steps: readonly TimedStep[]): Steps {
+  for (let layer = from; layer < to; layer++) {
+    yield* waitForWeights(chip, device, device.weights.layer(layer), `layer ${layer}`);
+    device.observe?.('layer', layer);
+    yield* runSteps(chip, steps, `layer ${layer}, `);
+    device.observe?.('computed', layer);
+  }
+  yield* chip.gpu.drain();
+}
+
+/** Runs the output layer on a chip. */
+export function* runChipOutput(chip: Chip, device: RingDevice, steps: readonly TimedStep[]): Steps {
+  yield* waitForWeights(chip, device, device.weights.output, 'output layer');
+  yield* runSteps(chip, steps, '');
+  yield* chip.gpu.drain();
+}
+
+/** Waits until all of a layer's weights are in memory. Only then do GPU and NPU begin. */
+function* waitForWeights(
+  { parts }: Chip,
+  { name, reader }: RingDevice,
+  range: ByteRange | undefined,
+  what: string,
+): Steps {
+  if (range === undefined) return;
+  const { simulation, recorder } = parts;
+  const start = simulation.now;
+  const mapping = yield* pageFaults(reader, { range });
+  if (mapping > 0) yield hold(mapping);
+  if (simulation.now === start || !recorder.wantsSpans) return;
+  const span = { device: name, lane: 'gpu', cause: 'disk', name: `waits for ${what}` } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: {} });
 }

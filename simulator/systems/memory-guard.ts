@@ -1,10 +1,8 @@
 import { type Infeasibility, infeasibility } from '../../engine/cost/breakdown.ts';
 import { anyOf } from '../event-loop/any-of.ts';
-import type { Steps } from '../event-loop/effect.ts';
-import { hold } from '../event-loop/hold.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
 import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
-import type { Process } from '../event-loop/process.ts';
-import type { Simulation } from '../event-loop/simulation.ts';
+import type { Process, Simulation } from '../event-loop/simulation.ts';
 import type { WeightsMemory } from '../hardware/weights-memory.ts';
 import type { MemoryTaken } from '../options.ts';
 import type { PageCache } from '../page-cache/page-cache.ts';

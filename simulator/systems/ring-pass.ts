@@ -1,21 +1,21 @@
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
+import type { Streaming } from '../../engine/cost/layer-streaming.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
-import type { Runtime } from '../../engine/cost/runtime.ts';
+import { HOOK_SECONDS, type Runtime } from '../../engine/cost/runtime.ts';
 import { type Device, type Gpu, type ProcessorKind, transferSeconds } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
-import type { Steps } from '../event-loop/effect.ts';
-import { hold, holdUntil } from '../event-loop/hold.ts';
+import type { Recorder } from '../../engine/trace/recorder.ts';
+import { hold, holdUntil, type Steps } from '../event-loop/effect.ts';
+import type { Simulation } from '../event-loop/simulation.ts';
 import type { Sending } from '../hardware/network.ts';
 import { mayJoinLayers, pageFaults } from '../hardware/page-faults.ts';
+import type { PagedKv } from '../hardware/paged-kv.ts';
+import { type Computing, computingSeconds, finishComputation, startComputation } from '../hardware/processor.ts';
 import type { SimulationOptions } from '../options.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
-import { type Chip, type TimedSteps, timedSteps } from './chip-steps.ts';
-import { type Computing, computingSeconds, finishComputation, startComputation } from './compute.ts';
-import { streamStage } from './layer-streaming.ts';
-import { pagedStage } from './paged-stage.ts';
-import { runChipOutput, runChipStage } from './ring-chip.ts';
+import { type Chip, runChipOutput, runChipStage, type TimedSteps, timedSteps } from './chip-steps.ts';
 import type { RingDevice } from './ring-device.ts';
 
 /** A ring in a run: its devices, what they compute, and how. */
@@ -181,4 +181,94 @@ export function* copyActivations(parts: RingParts, pass: Pass, device: RingDevic
   if (!recorder.wantsSpans) return;
   const span = { device: device.name, lane: 'gpu', cause: 'deviceCopy', name: 'to and from the GPU' } as const;
   recorder.span({ ...span, start, end: simulation.now, args: { bytes: 2 * bytes } });
+}
+
+export interface StreamedStage {
+  readonly simulation: Simulation;
+  readonly recorder: Recorder;
+  readonly device: string;
+  readonly streamed: Streaming;
+  readonly from: number;
+  readonly to: number;
+  /** Bytes of a layer's weights, and seconds that they take over the host link. */
+  readonly layerBytes: number;
+  readonly copySeconds: number;
+  /** The GPU's work on a layer whose weights have been copied. */
+  readonly compute: (layer: number) => Steps;
+}
+
+/**
+ * Runs a stage whose weights are copied to the GPU layer by layer. `ahead`: there is room for two layers, so a layer is
+ * copied while the one before it is computed; `in-turn`: copying, hooks and computing follow each other.
+ */
+export function* streamStage(stage: StreamedStage): Steps {
+  const { simulation, streamed, from, to, compute } = stage;
+  if (streamed === 'in-turn') {
+    for (let layer = from; layer < to; layer++) {
+      yield* copyLayer(stage, layer);
+      yield* runHook(stage, layer);
+      yield* compute(layer);
+    }
+    return;
+  }
+  const startCopy = (layer: number) =>
+    simulation.spawn(`copy of layer ${layer} to ${stage.device}`, copyLayer(stage, layer));
+  let copy = startCopy(from);
+  for (let layer = from; layer < to; layer++) {
+    yield copy.join();
+    if (layer + 1 < to) copy = startCopy(layer + 1);
+    yield* compute(layer);
+  }
+}
+
+function* copyLayer({ simulation, recorder, device, layerBytes, copySeconds }: StreamedStage, layer: number): Steps {
+  const start = simulation.now;
+  yield hold(copySeconds);
+  const span = { device, lane: 'link', cause: 'deviceCopy', name: `layer ${layer} to the GPU` } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: { bytes: layerBytes } });
+}
+
+function* runHook({ simulation, recorder, device }: StreamedStage, layer: number): Steps {
+  const start = simulation.now;
+  yield hold(HOOK_SECONDS);
+  const span = { device, lane: 'gpu', cause: 'overhead', name: `hooks of layer ${layer}` } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: {} });
+}
+
+export interface PagedStage extends Computing {
+  readonly device: string;
+  readonly gpu: Gpu;
+  readonly paged: PagedKv;
+  /** Seconds of a layer if all its keys and values were on the GPU. */
+  readonly seconds: LayerSeconds;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * GPU layers whose evicted KV pages come over the host link (HELM Algorithm 3): a layer does everything else first,
+ * then attends to one slice after another as they arrive, while the next slice is being copied. The work is the same as
+ * without pages, so that only waiting adds to the time.
+ */
+export function* pagedStage(stage: PagedStage): Steps {
+  const { device, gpu, paged, seconds, from, to } = stage;
+  const { evicted } = paged;
+  const sliceSeconds = paged.sliceBytes / (gpu.attention?.memory ?? gpu.bandwidth);
+  const before = { ...seconds, memory: seconds.memory - evicted * sliceSeconds };
+  for (let layer = from; layer < to; layer++) {
+    const computation = startComputation(stage, { device, lane: 'gpu', seconds: before, name: `layer ${layer}` });
+    yield* finishComputation(stage, computation, computation.total);
+    for (let page = 0; page < evicted; page++) {
+      yield* paged.take(layer, page);
+      yield* attend(stage, layer, page, computation.factor * sliceSeconds);
+      yield* paged.release();
+    }
+  }
+}
+
+function* attend({ simulation, recorder, device }: PagedStage, layer: number, page: number, seconds: number): Steps {
+  const start = simulation.now;
+  yield hold(seconds);
+  const span = { device, lane: 'gpu', cause: 'memory', name: `layer ${layer}, KV page ${page}` } as const;
+  recorder.span({ ...span, start, end: simulation.now, args: {} });
 }

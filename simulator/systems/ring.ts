@@ -1,24 +1,23 @@
-import { fitWeights } from '../../engine/cost/fit-weights.ts';
+import { fitWeights } from '../../engine/cost/memory.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
 import { chipPartitions, type FittedPlan, type RingPlan, type SplitPlan } from '../../engine/plan/plan.ts';
-import { relaysOf, stopsBetween } from '../../engine/plan/relays.ts';
-import { stagesByDevice } from '../../engine/plan/windows.ts';
+import { relaysOf, stagesByDevice, stopsBetween } from '../../engine/plan/windows.ts';
 import { createRecorder, type Recorder } from '../../engine/trace/recorder.ts';
 import type { Lane, TracedDevice } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { createSimulation, type Simulation } from '../event-loop/simulation.ts';
 import { createNetwork, send } from '../hardware/network.ts';
-import { createNoise } from '../hardware/noise.ts';
 import { pageFaults } from '../hardware/page-faults.ts';
 import { gpuKvPages } from '../hardware/paged-kv.ts';
+import { createNoise } from '../hardware/processor.ts';
 import { weightsMemory } from '../hardware/weights-memory.ts';
 import { DEFAULT_SEED, type SimulationParts } from '../options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
 import type { SimulationResult } from '../result.ts';
+import { createRingChips } from './chip-steps.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
-import { createRingChips } from './ring-chip.ts';
 import { createRingDevice, prefetchWindows, type RingDevice } from './ring-device.ts';
 import {
   activationBytes,

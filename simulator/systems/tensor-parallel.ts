@@ -23,11 +23,10 @@ import type { Steps } from '../event-loop/effect.ts';
 import { type Countdown, createCountdown } from '../event-loop/one-shot.ts';
 import { createSimulation } from '../event-loop/simulation.ts';
 import { createNetwork, type Sending, send } from '../hardware/network.ts';
-import { createNoise } from '../hardware/noise.ts';
+import { type Computing, compute, createNoise } from '../hardware/processor.ts';
 import { DEFAULT_SEED, type SimulationOptions, type SimulationParts } from '../options.ts';
 import { createPageCache } from '../page-cache/page-cache.ts';
 import { residentDevice, type SimulationResult } from '../result.ts';
-import { type Computing, compute } from './compute.ts';
 import { createMemoryGuard, untilExhausted } from './memory-guard.ts';
 
 /**

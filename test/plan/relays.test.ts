@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { stopsBetween } from '../../engine/plan/relays.ts';
+import { stopsBetween } from '../../engine/plan/windows.ts';
 
 const RING = ['a', 'b', 'c', 'd', 'e'];
 

@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anyOf } from '../../../simulator/event-loop/any-of.ts';
-import type { Steps } from '../../../simulator/event-loop/effect.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
+import { hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';

@@ -1,14 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anyOf } from '../../../simulator/event-loop/any-of.ts';
-import type { Effect, Steps } from '../../../simulator/event-loop/effect.ts';
+import { type Effect, hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { DeadlockError, ProcessError } from '../../../simulator/event-loop/errors.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
 import { createMailbox, type Mailbox } from '../../../simulator/event-loop/mailbox.ts';
 import { createOneShot } from '../../../simulator/event-loop/one-shot.ts';
-import type { Process } from '../../../simulator/event-loop/process.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
-import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
+import { createSimulation, type Process } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';
 
 function caught(run: () => void): unknown {

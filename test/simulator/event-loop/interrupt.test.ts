@@ -1,9 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anyOf } from '../../../simulator/event-loop/any-of.ts';
-import type { Effect, Steps } from '../../../simulator/event-loop/effect.ts';
+import { type Effect, hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { Interrupt } from '../../../simulator/event-loop/errors.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
 import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
 import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';

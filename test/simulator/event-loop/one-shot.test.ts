@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anyOf } from '../../../simulator/event-loop/any-of.ts';
-import type { Steps } from '../../../simulator/event-loop/effect.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
+import { hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { createOneShot } from '../../../simulator/event-loop/one-shot.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';

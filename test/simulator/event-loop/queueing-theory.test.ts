@@ -1,8 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomStream } from '../../../engine/input/random-stream.ts';
-import type { Steps } from '../../../simulator/event-loop/effect.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
+import { hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
 import { createSharedRate, type SharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Steps } from '../../../simulator/event-loop/effect.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
+import { hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createDisk, createThrottledReads, type DiskThrottle } from '../../../simulator/hardware/disk.ts';
 import { labCluster } from '../../support/lab.ts';

@@ -1,7 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Steps } from '../../../simulator/event-loop/effect.ts';
-import { hold } from '../../../simulator/event-loop/hold.ts';
+import { hold, type Steps } from '../../../simulator/event-loop/effect.ts';
 import { pageFaults } from '../../../simulator/hardware/page-faults.ts';
 import { prefetchPopulate, prefetchWillneed } from '../../../simulator/hardware/prefetch.ts';
 import { near } from '../../support/near.ts';

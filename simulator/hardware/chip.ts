@@ -1,9 +1,12 @@
+import { graphSeconds } from '../../engine/cost/chip/npu.ts';
 import { demandOf, ROUNDING, shareBandwidth, type Task } from '../../engine/cost/chip/shared-memory.ts';
+import type { NpuArray } from '../../engine/hardware/device.ts';
+import type { OperatorShape } from '../../engine/model/operators.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { Alarm } from '../event-loop/clock.ts';
-import { Effect, type Source } from '../event-loop/effect.ts';
-import type { Simulation } from '../event-loop/simulation.ts';
-import type { Noise } from './noise.ts';
+import { Effect, hold, type Source, type Steps } from '../event-loop/effect.ts';
+import type { Process, Simulation } from '../event-loop/simulation.ts';
+import type { Noise } from './processor.ts';
 
 /** A memory that several processors use at once. */
 export interface SharedMemory {
@@ -125,4 +128,89 @@ class FairMemory implements SharedMemory, Source<Running> {
 
 function secondsLeft({ left, pace }: Running): number {
   return left / pace;
+}
+
+/** A mobile GPU's queue: kernels run in the order of their submission; submitting does not wait. */
+export interface GpuQueue {
+  readonly isEmpty: boolean;
+  /** When the queue will be empty if kernels take their modelled time, as a control thread predicts it. */
+  readonly expectedEnd: number;
+  submit(name: string, task: Task): void;
+  /** Waits until everything submitted has run. */
+  drain(): Steps;
+}
+
+interface Kernel {
+  readonly name: string;
+  readonly task: Task;
+}
+
+export function createGpuQueue({ simulation, recorder, memory, noise, deviceName: device }: ChipParts): GpuQueue {
+  const submitted: Kernel[] = [];
+  /** Runs kernels until none is left; the next submission then starts another process. */
+  let worker: Process<void> | undefined;
+  let expectedEnd = 0;
+
+  function* work(): Steps {
+    for (let kernel = submitted.shift(); kernel !== undefined; kernel = submitted.shift()) {
+      const { seconds, bytes } = kernel.task;
+      const start = simulation.now;
+      const factor = noise(device, 'gpu');
+      yield memory.run({ seconds: seconds * factor, bytes });
+      if (!recorder.wantsSpans) continue;
+      const { name } = kernel;
+      recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+    }
+  }
+
+  return {
+    get isEmpty() {
+      return worker?.hasEnded !== false;
+    },
+    get expectedEnd() {
+      return expectedEnd;
+    },
+    submit(name, task) {
+      expectedEnd = Math.max(expectedEnd, simulation.now) + task.seconds;
+      submitted.push({ name, task });
+      if (worker?.hasEnded !== false) worker = simulation.spawn('GPU kernels', work());
+    },
+    *drain() {
+      if (worker?.hasEnded === false) yield worker.join();
+    },
+  };
+}
+
+/** An NPU, which runs static graphs one after the other. */
+export interface Npu {
+  /** Generates the graph of an operator for so many tokens on the CPU, unless it exists already. */
+  prepare(operator: OperatorShape, tokens: number): Steps;
+  run(name: string, task: Task): Steps;
+}
+
+/** @param isPrepared whether graphs for so many tokens were generated before the run */
+export function createNpu(
+  { simulation, recorder, memory, noise, deviceName: device }: ChipParts,
+  array: NpuArray,
+  isPrepared: (tokens: number) => boolean,
+): Npu {
+  const generated = new Set<string>();
+  return {
+    *prepare(operator, tokens) {
+      const graph = `${operator.name} for ${tokens} tokens`;
+      if (isPrepared(tokens) || generated.has(graph)) return;
+      const start = simulation.now;
+      yield hold(graphSeconds(operator, tokens, array));
+      generated.add(graph);
+      const span = { device, lane: 'cpu', cause: 'overhead', name: `generates the graph of ${graph}` } as const;
+      recorder.span({ ...span, start, end: simulation.now, args: {} });
+    },
+    *run(name, { seconds, bytes }) {
+      const start = simulation.now;
+      const factor = noise(device, 'npu');
+      yield memory.run({ seconds: seconds * factor, bytes });
+      if (!recorder.wantsSpans) return;
+      recorder.span({ device, lane: 'npu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+    },
+  };
 }
