@@ -19,7 +19,7 @@ export function tensorBytes({ shape, type }: TensorHeading): number {
   );
 }
 
-/** Bytes that are missing from `bytes` to the next multiple of the alignment, 32. */
+/** Padding in bytes from `bytes` to the next multiple of the alignment, 32. */
 export function paddingAfter(bytes: number): number {
   return (DEFAULT_ALIGNMENT - (bytes % DEFAULT_ALIGNMENT)) % DEFAULT_ALIGNMENT;
 }

@@ -16,7 +16,7 @@ export interface MetadataFields {
   optionalText(key: string): string | undefined;
   optionalBool(key: string): boolean | undefined;
   optionalTexts(key: string): readonly string[] | undefined;
-  /** An array of any type except texts and 64-bit integers. */
+  /** An array of any type except strings and 64-bit integers. */
   optionalNumbers(key: string): ArrayLike<number> | undefined;
   fail(key: string, problem: string): never;
 }
@@ -58,7 +58,7 @@ export function metadataFields({ file, metadata }: Gguf): MetadataFields {
     },
     text(key) {
       const found = metadata.get(key);
-      return found?.type === 'string' ? found.value : mismatch(key, 'a text');
+      return found?.type === 'string' ? found.value : mismatch(key, 'a string');
     },
     optionalText: (key) => (metadata.has(key) ? fields.text(key) : undefined),
     optionalBool(key) {
@@ -71,7 +71,7 @@ export function metadataFields({ file, metadata }: Gguf): MetadataFields {
       if (found === undefined) return undefined;
       return found.type === 'array' && found.value.of === 'string'
         ? found.value.values
-        : mismatch(key, 'an array of texts');
+        : mismatch(key, 'an array of strings');
     },
     optionalNumbers(key) {
       const found = metadata.get(key);

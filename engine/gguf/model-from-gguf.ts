@@ -57,7 +57,7 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
   }
   if (found.shape.join() !== tensor.shape.join()) {
     const [is, needed] = [found.shape, tensor.shape].map((dimensions) => dimensions.join(' × '));
-    throw new InputError(where, `is ${is}; by the metadata it has to be ${needed}`);
+    throw new InputError(where, `is ${is}; the metadata require ${needed}`);
   }
   const { role, layer, rows, columns } = tensor;
   return { role, layer, rows, columns, quantization: found.type, bytes: found.bytes };

@@ -68,7 +68,7 @@ function readArray(cursor: Cursor, what: string): MetadataArray {
   const length = cursor.count(`the length of ${what}`, GGUF_LIMITS.arrayElements);
   switch (of) {
     case 'array':
-      return cursor.fail(`${what} is an array of arrays; arrays of numbers, bools and texts are supported`, at);
+      return cursor.fail(`${what} is an array of arrays; arrays of numbers, bools and strings are supported`, at);
     case 'string': {
       const values: string[] = [];
       while (values.length < length) values.push(cursor.text(`a text of ${what}`, GGUF_LIMITS.stringBytes));

@@ -31,7 +31,7 @@ export interface PageJob {
   poll(): PageOutcome | undefined;
   /** Resolves once the job has ended or the pages are closed; doesn't block other events of the process. */
   settled(): Promise<void>;
-  /** Ends the job after the megabytes that are being done. */
+  /** Ends the job after its current piece. */
   cancel(): void;
 }
 
@@ -42,8 +42,8 @@ export interface PageBuffer {
 }
 
 /**
- * The pages of a mapped file, and a thread that does jobs on them, one after another in pieces of 4 MiB, with `drop`
- * before all others. Callers block only in `wait`.
+ * The pages of a mapped file, and a thread that does jobs on them one at a time, in pieces of 4 MiB; `drop` jobs go
+ * first. Callers block only in `wait`.
  */
 export interface FilePages {
   /** Bytes of the range that are in memory. */
@@ -58,7 +58,7 @@ export interface FilePages {
   /** @throws InputError if there isn't enough memory */
   buffer(bytes: number): PageBuffer;
   /**
-   * Reads a range past the page cache. The range's ends (except the file's end) and the offset are multiples of
+   * Reads a range without the page cache. The range's ends (except the file's end) and the offset are multiples of
    * READ_ALIGNMENT, and the buffer has room for a whole number of them.
    */
   read(range: ByteRange, buffer: PageBuffer, offset: number): PageJob;

@@ -3,20 +3,19 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 
 export interface BackendTimesOptions {
-  /** Runs of each shape, the shortest of which counts, since other work only adds time; 5 unless given. */
+  /** Runs of each shape; default 5. The shortest counts, since other work only adds time. */
   readonly repeats?: number;
-  /** Seconds; 0.5 ms unless given. */
+  /** Shortest run that is timed, in seconds; default 0.5 ms. */
   readonly leastSeconds?: number;
 }
 
-/** A byte that is a sane weight and a sane scale wherever it stands in a block. */
+/** A byte that makes a reasonable weight and a reasonable scale at any position in a block. */
 const WEIGHT_BYTE = 0x2a;
 
 /**
- * Profiles products on this machine's own kernels: weights in 4 bits (Q4_0), as many products in a run as last long enough
- * to be timed.
- * @returns seconds of one product of a shape
- * @throws InputError, when asked, for a shape that can't be
+ * Measures products on this machine's own kernels with 4-bit weights (Q4_0). A run repeats the product until it lasts
+ * long enough to be timed.
+ * @returns a function that measures the seconds of one product of a shape; it throws InputError for an invalid shape
  */
 export function createBackendTimes(
   kernels: Kernels,

@@ -3,7 +3,7 @@ import type { Host } from './memory/host.ts';
 const FOLDER = '/sys/devices/system/cpu/cpu0/cache';
 const MULTIPLES: Readonly<Record<string, number>> = { K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
 
-/** Bytes of the last-level cache, of the third level or above; `undefined` without one, or if the system doesn't report it. */
+/** Bytes of the last-level cache (level 3 or above); `undefined` if there is none or the system doesn't report it. */
 export function lastLevelCacheBytes({ readText }: Host): number | undefined {
   let found: { level: number; bytes: number } | undefined;
   for (let index = 0; ; index++) {

@@ -9,7 +9,7 @@ interface Quantity {
   readonly source: string;
 }
 
-/** Above it the system's memory, and not the disk, answered. */
+/** Largest resident share of a file that counts as dropped; above it, reads may have come from memory. */
 const FORGOTTEN = 0.02;
 
 /**
@@ -53,7 +53,7 @@ export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
     cpu: {
       cores: cpu.threads,
       compute: byFormat(facts.flops, 'products with a vector, beyond reading'),
-      bandwidth: quantity(facts.bandwidth, rate, 'weights in products with a vector, format that is read fastest'),
+      bandwidth: quantity(facts.bandwidth, rate, 'weights in products with a vector, fastest format'),
       kvCopy: quantity(facts.kvCopyLatency, seconds, 'beyond writing'),
       ...(cache && {
         cache: {
@@ -66,14 +66,14 @@ export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
         memory: quantity(facts.attention.memory, rate, 'KV cache from memory'),
         cache: quantity(facts.attention.cache, rate, 'KV cache from a cache'),
       },
-      dispatch: quantity(facts.dispatch, seconds, 'a layer with next to nothing to multiply'),
+      dispatch: quantity(facts.dispatch, seconds, 'a layer with very small matrices'),
       activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
     },
     disk: {
-      sequential: { value: rate(disk.sequential.median), source: measured(disk.sequential, `in order${held}`) },
+      sequential: { value: rate(disk.sequential.median), source: measured(disk.sequential, `sequential${held}`) },
       random: {
         value: rate(Math.min(disk.random.median, disk.sequential.median)),
-        source: measured(disk.random, `page faults here and there${held}`),
+        source: measured(disk.random, `page faults at random${held}`),
       },
     },
   };
@@ -88,10 +88,10 @@ function measured({ spread, repeats }: Sample, what: string): string {
   return `measured: ${what}; median of ${repeats}, ± ${(100 * spread).toFixed(1)} %`;
 }
 
-/** Four digits: more than any measurement has. */
+/** Four significant digits, more than the measurements resolve. */
 const digits = (value: number): string => String(Number(value.toPrecision(4)));
 const rate = (value: number): string => `${digits(value / 1e9)} GB/s`;
 const flops = (value: number): string => `${digits(value / 1e9)} GFLOPS`;
 const seconds = (value: number): string => `${digits(value * 1e6)} us`;
-/** To the byte. */
+/** Exact, without rounding. */
 const size = (bytes: number): string => `${bytes} B`;

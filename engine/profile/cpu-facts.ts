@@ -4,7 +4,7 @@ import { COPIED_BYTES } from './probes/attention.ts';
 import { PROMPT_TOKENS } from './probes/products.ts';
 import type { Sample } from './sample.ts';
 
-/** A device's facts about its CPU, as the cost model takes them; SI units, and the spread of what each was measured from. */
+/** What the cost model needs to know of a CPU, in SI units, with the sample that each value was measured from. */
 export interface CpuFacts {
   readonly flops: ReadonlyMap<Quantization, Fact>;
   readonly promptFlops: ReadonlyMap<Quantization, Fact>;
@@ -21,16 +21,17 @@ export interface Fact {
 }
 
 /**
- * What a product takes beyond reading its weights is told from nothing where it is at least this share of the reading:
- * spreads are of this size on a quiet machine.
+ * Least time that a product takes in addition to reading its weights, as a share of the reading: smaller differences
+ * are within the spread of measurements on a quiet machine.
  */
 const LEAST_SHARE = 0.01;
 
 /**
- * The cost model adds up computing and reading (prima.cpp Eqs. 12 and 14), and kernels do both at once. So the bandwidth is
- * that of the format that is read fastest, and each format's FLOP rate is that of the time that its products take beyond
- * reading at that rate: together they give back what was measured. Of a prompt the first token takes what it does alone,
- * and the others the rest.
+ * Converts measurements into parameters of the cost model. The model adds up computing and reading (prima.cpp Eqs. 12
+ * and 14), while kernels do both at once. The bandwidth is therefore that of the format that is read fastest, and each
+ * format's FLOP rate follows from the time that its products take in addition to reading at that bandwidth; the sum
+ * reproduces the measurement. The first token of a prompt is charged like a single token, and the others share the rest
+ * of the prompt's time.
  */
 export function cpuFacts(measures: CpuMeasures): CpuFacts {
   const fastest = [...measures.vectorProducts]

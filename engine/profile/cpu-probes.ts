@@ -6,12 +6,12 @@ import { layerOverhead } from './probes/layer-overhead.ts';
 import { matrixProducts, vectorProducts } from './probes/products.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** What probes of a processor's kernels find, with so many threads. */
+/** What the probes measure on `threads` threads. */
 export interface CpuMeasures {
   readonly threads: number;
-  /** Seconds per weight of a product with one token's vector, weights from memory. */
+  /** Seconds per weight of a product with one token's vector; weights come from memory. */
   readonly vectorProducts: ReadonlyMap<Quantization, Sample>;
-  /** Seconds per weight and token of a product with those of a prompt. */
+  /** Seconds per weight and token of a product with a prompt's vectors. */
   readonly matrixProducts: ReadonlyMap<Quantization, Sample>;
   /** Bytes of KV cache per second, from memory and from a cache. */
   readonly attentionFromMemory: Sample;
@@ -24,11 +24,11 @@ export interface CpuMeasures {
   readonly activations: Sample;
 }
 
-/** Probes that run by turns, so that changes of the machine's speed affect all of them alike. */
+/** Probes that run in turn, so that changes in the machine's speed affect all of them alike. */
 export interface CpuProbes {
   /** Names of the probes, in the order of a round. */
   readonly labels: readonly string[];
-  /** Runs each probe once. The first round finds out how long they take and isn't counted. */
+  /** Runs each probe once. The first round determines the length of the runs and isn't counted. */
   readonly round: (onProbe?: (label: string) => void) => void;
   /** @throws RangeError before the second round */
   readonly measures: () => CpuMeasures;
@@ -40,7 +40,7 @@ interface Probe {
   readonly values: number[];
 }
 
-/** Opens probes of the products with weights of these formats, and of what lies between products. */
+/** Creates probes for products with weights of these formats, and for the work between products. */
 export function createCpuProbes(bench: Bench, formats: readonly Quantization[]): CpuProbes {
   const probe = (label: string, measure: () => number): Probe => ({ label, measure, values: [] });
   const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));

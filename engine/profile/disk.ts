@@ -5,22 +5,23 @@ export interface DiskMeasures {
   /** Bytes per second. */
   readonly sequential: Sample;
   readonly random: Sample;
-  /** Largest share of the file that the system kept in memory although it was asked to drop it, 0 to 1. */
+  /** Largest share of the file that the system kept in memory after it was asked to drop it, 0 to 1. */
   readonly resident: number;
 }
 
-/** Half a second of a fast disk; more than what disks keep in memory of their own would take too long. */
+/** About half a second on a fast disk; exceeding a disk's own cache would take too long. */
 const READ_BYTES = 256 * 2 ** 20;
-/** A tenth of a second of a fast disk, a second of a slow one. */
+/** About 0.1 s on a fast disk, 1 s on a slow one. */
 const FAULTS = 1000;
 const PAGE_BYTES = 4096;
 const REPEATS = 5;
-/** A slow disk is measured less often. */
-const PATIENCE_SECONDS = 8;
+/** No repetition begins after this time, so a slow disk is measured fewer times. */
+const MOST_SECONDS = 8;
 
 /**
- * Reads a file sequentially, and single pages at random, each time after the system was asked to drop it from memory.
- * @param path a file that no process maps
+ * Measures sequential reads of a file and page faults at random. Before each, the system is asked to drop the file from
+ * memory.
+ * @param path a file that no process has mapped
  * @param bytes its size
  */
 export function measureDisk(
@@ -33,7 +34,7 @@ export function measureDisk(
   let resident = 0;
   const start = performance.now();
   for (let repeat = 0; repeat < REPEATS; repeat++) {
-    if (repeat > 0 && (performance.now() - start) / 1000 > PATIENCE_SECONDS) break;
+    if (repeat > 0 && (performance.now() - start) / 1000 > MOST_SECONDS) break;
     onRepeat(repeat + 1);
     resident = Math.max(resident, addon.dropFromMemory(path));
     const size = Math.min(READ_BYTES, bytes);

@@ -2,17 +2,17 @@ import { checkShape, type PartShape, type PartTimes, shapeText } from '../cost/c
 import { InputError } from '../input/input-error.ts';
 import type { Operator } from '../model/operators.ts';
 
-/** A solver asks for a shape that was never profiled. */
+/** A solver asked for a shape that was never profiled. */
 export class MissingProfileError extends InputError {}
 
-/** A product, and the seconds that one of a chip's processors took for it. */
+/** A product and the seconds that one of a chip's processors took for it. */
 export interface MeasuredPart extends PartShape {
   readonly processor: 'gpu' | 'npu';
   readonly seconds: number;
 }
 
 export interface MeasuredTimesOptions {
-  /** Runs a part for real, seconds; where it isn't given, only what was measured before is known. */
+  /** Runs a part and returns its seconds. Without it, only the given measurements are known. */
   readonly measure?: (processor: 'gpu' | 'npu', operator: Operator, rows: number, tokens: number) => number;
 }
 
@@ -22,10 +22,10 @@ export interface MeasuredTimes extends PartTimes {
 }
 
 /**
- * Real-execution mode of HeteroLLM's profiler (4.3): every part is run once, when the solver first asks for it, and known
- * from then on.
- * @throws InputError, when asked, for a shape that can't be
- * @throws MissingProfileError, when asked, for a shape that is unknown and can't be run
+ * The real-execution mode of HeteroLLM's profiler (§4.3): each part is run once, when the solver first asks for it, and
+ * then remembered.
+ * @throws InputError from the returned functions, for an invalid shape
+ * @throws MissingProfileError from the returned functions, for an unknown shape if `measure` is missing
  */
 export function createMeasuredTimes(
   parts: readonly MeasuredPart[],

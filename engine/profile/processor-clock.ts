@@ -2,33 +2,33 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** How long something took. */
 export interface Timing {
-  /** By the clock on the wall, seconds. */
+  /** Wall-clock seconds. */
   readonly wall: number;
   /**
-   * The same without the time for which the system kept the threads waiting while other programs ran: what it would have
-   * taken here alone. On a machine that is idle, or that doesn't tell, it equals `wall`.
+   * Wall-clock seconds less the time for which the threads waited for a processor while other programs ran: an estimate
+   * of the time on an idle machine. Equals `wall` if the machine is idle or the system doesn't report waits.
    */
   readonly own: number;
 }
 
-/** Times what some threads do together. */
+/** Times work of several threads. */
 export interface ProcessorClock {
   readonly time: (run: () => void) => Timing;
 }
 
 const TASKS = '/proc/self/task';
-/** What lets threads fall asleep before the clock starts, and those that were kept waiting get there afterwards. */
+/** Lets threads fall asleep before the clock starts, and lets delayed threads do so after it stops. */
 const SETTLE_MILLISECONDS = 2;
-/** A thread that has got no processor for as long won't within reason. */
-const PATIENCE_MILLISECONDS = 50;
+/** Longest wait for a thread that gets no processor. */
+const MOST_WAIT_MILLISECONDS = 50;
 
-/** Nothing is ever written to it: waiting for a change is sleeping. */
+/** Never written to, so waiting for a change sleeps. */
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Calls `open`, which may start threads, and makes a clock for them and the calling one. Linux counts, for each thread,
- * for how long it was ready to run and had no processor (/proc/<pid>/task/<id>/schedstat); work that threads share out among
- * themselves takes longer by the mean of their waits.
+ * Calls `open`, which may start threads, and returns a clock for them and the calling thread. Linux counts for each
+ * thread how long it was ready to run without a processor (/proc/<pid>/task/<id>/schedstat). Work that is shared among
+ * threads is assumed to be delayed by the mean of their waits.
  */
 export function clockFor<T>(open: () => T): { readonly opened: T; readonly clock: ProcessorClock } {
   const before = new Set(taskIds());
@@ -50,18 +50,21 @@ function timed(run: () => void, threads: readonly string[]): Timing {
   return { wall, own: wall - wait };
 }
 
-/** A wait that began before `end` is counted by the system when it is over: what of it lies after `end` doesn't count. */
+/**
+ * Seconds that a thread waited before `end`. The system counts a wait when it is over, so the part after `end` is
+ * subtracted.
+ */
 function waitIn(thread: string, before: number, end: number): number {
   let after = 0;
   while (thread !== String(process.pid) && isAwake(thread)) {
     after = performance.now() - end;
-    if (after > PATIENCE_MILLISECONDS) break;
+    if (after > MOST_WAIT_MILLISECONDS) break;
     if (after > SETTLE_MILLISECONDS) sleep(1);
   }
   return Math.max(0, waited(thread) - before - after / 1000);
 }
 
-/** Seconds for which a thread has waited for a processor; 0 where the system doesn't count. */
+/** Seconds that a thread has waited for a processor so far; 0 if the system doesn't count them. */
 function waited(thread: string): number {
   try {
     return Number(readFileSync(`${TASKS}/${thread}/schedstat`, 'utf8').split(' ')[1]) / 1e9;

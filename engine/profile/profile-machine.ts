@@ -12,17 +12,17 @@ import { WEIGHTS_FILE_BYTES, withWeightsFile } from './probes/weights-file.ts';
 import { clockFor } from './processor-clock.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** What `hearth profile` finds out about a machine. */
+/** What `hearth profile` measures. */
 export interface MachineProfile {
   readonly name: string;
   readonly memory: MemoryFacts;
   readonly cpu: CpuMeasures;
-  /** Bytes per second of reading RAM and doing nothing else, with one thread and with all. */
+  /** Bytes per second of reading RAM without computing, with one thread and with all. */
   readonly reading: { readonly one: Sample; readonly all: Sample };
   /** Last-level cache: its bytes, and bytes per second of reading a part of it; `undefined` without one. */
   readonly cache: { readonly bytes: number; readonly rate: Sample } | undefined;
   readonly disk: DiskMeasures;
-  /** By which kernels, for people: `avx512`. */
+  /** Instruction set of the kernels, for people: `avx512`. */
   readonly instructionSet: string;
 }
 
@@ -30,30 +30,33 @@ export interface ProfileParts {
   readonly name: string;
   readonly host: Host;
   readonly threads: number;
-  /** Where a file is made, read and removed: on the disk that models lie on. */
+  /** Path of a temporary file, on the disk that holds the models. */
   readonly file: string;
   readonly seed: number;
-  /** One round of probes in a third of the time; the spread is then unknown. */
+  /** Runs a single round of probes, in a third of the time; the spread is then unknown. */
   readonly quick?: boolean;
-  /** Told what is measured now, and which part of the whole is done, 0 to 1. */
+  /** Called with what is being measured and the share of the work that is done, 0 to 1. */
   readonly onProgress: (label: string, done: number) => void;
 }
 
-/** Rounds of all probes that count: an odd number has a median; no more are begun after so many seconds. */
+/** Rounds of all probes that are counted; an odd number has a median. After LEAST_ROUNDS, no round begins later than PROBE_SECONDS. */
 const MOST_ROUNDS = 7;
 const LEAST_ROUNDS = 3;
-const PATIENCE_SECONDS = 35;
+const PROBE_SECONDS = 35;
 
-/** Bytes that are read to measure RAM, which caches can't hold, and the last-level cache, half of it. */
+/**
+ * Bytes read to measure RAM, more than caches hold; for the last-level cache, half of its size up to MOST_CACHE_BYTES.
+ */
 const RAM_BYTES = 256 * 2 ** 20;
 const MOST_CACHE_BYTES = 32 * 2 ** 20;
 
-/** Shares of the time, roughly, for the bar. */
+/** Approximate share of the disk in the total time, for the progress bar. */
 const DISK_SHARE = 0.2;
 
 /**
  * Measures this machine with the kernels that run models.
- * @throws InputError where the native kernels or a place for the file are missing, or the system isn't supported
+ * @throws InputError if the native kernels are missing, the temporary file can't be created, or the system isn't
+ * supported
  */
 export async function profileMachine(parts: ProfileParts): Promise<MachineProfile> {
   const { file, seed, host, onProgress } = parts;
@@ -86,7 +89,7 @@ function measureProcessor(addon: NativeAddon, parts: ProfileParts): ProcessorPro
     const start = performance.now();
     let step = 0;
     for (let round = 0; round <= most; round++) {
-      if (round > LEAST_ROUNDS && (performance.now() - start) / 1000 > PATIENCE_SECONDS) break;
+      if (round > LEAST_ROUNDS && (performance.now() - start) / 1000 > PROBE_SECONDS) break;
       const name = round === 0 ? 'first' : `${round} of ${most}`;
       probes.round((label) => onProgress(`${name}: ${label}`, DISK_SHARE + ((1 - DISK_SHARE) * step++) / steps));
       values.one.push(one.measure());

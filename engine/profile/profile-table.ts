@@ -4,7 +4,7 @@ import { formatTable } from '../terminal/table.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import { type Sample, scaled } from './sample.ts';
 
-/** A profile for people: what was measured, as it was measured. */
+/** The measurements as a table for terminals. */
 export function profileTable({ memory, cpu, reading, cache, disk }: MachineProfile): string {
   const row = (what: string, value: string, { spread, repeats }: Sample): string[] => [
     what,
@@ -40,7 +40,7 @@ export function profileTable({ memory, cpu, reading, cache, disk }: MachineProfi
       row('appending keys and values, a layer', microseconds(cpu.keyValueCopy.median), cpu.keyValueCopy),
       row('overhead of a layer', microseconds(cpu.layerOverhead.median), cpu.layerOverhead),
       rates('norms, rotations, gates', cpu.activations),
-      rates('disk, in order', disk.sequential),
+      rates('disk, sequential', disk.sequential),
       rates('disk, page by page', disk.random),
     ],
   );

@@ -15,12 +15,12 @@ export function sampleOf(values: readonly number[]): Sample {
   return { median, spread: Number.isFinite(spread) ? spread : 0, repeats: values.length };
 }
 
-/** The same quantity in another unit, or, with `rate` 'inverse', seconds as a rate and the reverse. */
+/** The sample in another unit; with `rate` 'inverse', seconds become a rate and the reverse. */
 export function scaled({ median, spread, repeats }: Sample, factor: number, rate?: 'inverse'): Sample {
   return { median: rate === 'inverse' ? factor / median : factor * median, spread, repeats };
 }
 
-/** Between the two nearest values, by their distance. */
+/** Quantile by linear interpolation between the two nearest values. */
 function quantileOf(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const below = sorted[Math.floor(at)] as number;

@@ -189,7 +189,7 @@ const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] 
     'other dimensions',
     metadata,
     tensors.map((tensor) => (tensor.name === 'blk.0.attn_k.weight' ? f16(tensor.name, [256, 96]) : tensor)),
-    'm.gguf: tensor "blk.0.attn_k.weight": is 256 × 96; by the metadata it has to be 256 × 64',
+    'm.gguf: tensor "blk.0.attn_k.weight": is 256 × 96; the metadata require 256 × 64',
   ],
 ];
 

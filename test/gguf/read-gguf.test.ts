@@ -120,7 +120,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
   [
     'an array of arrays',
     () => ggufBytes().start(0, 1).text('k').u32(9).u32(9).u64(1).u32(9).u64(0),
-    'byte 37: metadata "k" is an array of arrays; arrays of numbers, bools and texts are supported',
+    'byte 37: metadata "k" is an array of arrays; arrays of numbers, bools and strings are supported',
   ],
   [
     'an array with a bool of 3',

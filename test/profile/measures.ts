@@ -26,7 +26,7 @@ export const PROFILE: MachineProfile = {
   memory: {
     os: 'linux',
     memory: { total: 16 * 2 ** 30, available: 11 * 2 ** 30, swappable: 0, swapFree: 0 },
-    rule: 'MemAvailable of the kernel',
+    rule: 'MemAvailable of Linux',
   },
   cpu: MEASURES,
   reading: { one: sample(8e9), all: sample(11e9) },

@@ -82,12 +82,12 @@ test('a file for weights is removed, also where its use fails', async () => {
   assert.not.ok(readdirSync(folder).includes('made'));
 });
 
-test('a file that is there already is left alone', async () => {
+test('a file that exists already is left alone', async () => {
   try {
     await withWeightsFile(file, 1, () => assert.unreachable());
     assert.unreachable();
   } catch (error) {
-    assert.match((error as Error).message, /is there already/);
+    assert.match((error as Error).message, /exists already/);
   }
   assert.ok(readdirSync(folder).includes('weights'));
 });

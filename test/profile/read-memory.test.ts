@@ -16,7 +16,7 @@ test('Linux: what the kernel estimates; swap doesn’t count', () => {
   const { os, memory, rule } = readMemory(hostOf({ '/proc/meminfo': MEMINFO }));
   assert.is(os, 'linux');
   assert.equal(memory, { total: 8000 * KB, available: 6000 * KB, swappable: 0, swapFree: 0 });
-  assert.is(rule, 'MemAvailable of the kernel');
+  assert.is(rule, 'MemAvailable of Linux');
 });
 
 test('Android: cold pages of others, and room for them', () => {

@@ -98,7 +98,7 @@ for (const [index, [signal, moment]] of CASES.entries()) {
       log.some((line) => /^lost b: the connection is cut$|^b: the link from a to it is gone/.test(line)),
       log.join('\n'),
     );
-    assert.ok(log.includes('goes on with head, a'), log.join('\n'));
+    assert.ok(log.includes('continues with head, a'), log.join('\n'));
     assert.ok(seconds < KNOWN, `${seconds} s until the request had gone on`);
     assert.equal(tokens, await undisturbed());
     await head.close();
@@ -120,7 +120,7 @@ test('a worker that comes back rejoins, and the request goes on with it', async 
   await model.evaluate([5]);
   assert.equal(
     log.filter((line) => !line.startsWith('lost')),
-    ['goes on with head', 'a is back', 'goes on with head, a'],
+    ['continues with head', 'a is back', 'continues with head, a'],
   );
   await head.close();
   await second.worker.close();
@@ -141,7 +141,7 @@ test('the request ends with the reason if the devices that are left can not hold
     () => '',
     (error: Error) => error.message,
   );
-  assert.is(message, 'head: 4 layers need 1.00 MiB of KV cache; 64.0 KiB are there: use a shorter context');
+  assert.is(message, 'head: 4 layers need 1.00 MiB of KV cache; 64.0 KiB are available: use a shorter context');
   await head.close();
 });
 
@@ -182,7 +182,7 @@ if (ON_LINUX) {
     const start = performance.now();
     await model.evaluate([4]);
     assert.ok(performance.now() - start < 1000 * KNOWN);
-    assert.ok(log.includes('goes on with head, a'), log.join('\n'));
+    assert.ok(log.includes('continues with head, a'), log.join('\n'));
     assert.ok(a.log.includes('the link to b is gone: the connection is cut'), a.log.join('\n'));
     await head.close();
     await Promise.all([a.worker.close(), b.worker.close()]);

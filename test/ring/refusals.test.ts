@@ -61,7 +61,7 @@ test('two heads: the second is refused until the first has finished', async () =
   const second = headHere(path, [member], { name: 'second' });
   assert.match(
     await messageOf(second.head.gather()),
-    /^w: refused: it serves the head first since [\d.]+ m?s; try again when that has finished$/,
+    /^w: refused: it has served the head first for [\d.]+ m?s; try again when that has finished$/,
   );
   await first.head.close();
   await until('the second is served', 5, () => second.head.present().includes('w'));
@@ -85,7 +85,7 @@ test('another model, too little memory, more tokens than planned', async () => {
   const devices = equalLayout(['w'], 2);
   assert.is(
     await messageOf(large.head.assemble(devices)),
-    'w: 2 layers need 8.00 MiB of KV cache for 2 × 4096 tokens; 1.00 MiB are there: use a shorter context or give it fewer layers',
+    'w: 2 layers need 8.00 MiB of KV cache for 2 × 4096 tokens; 1.00 MiB are available: use a shorter context or give it fewer layers',
   );
   await large.head.close();
   await worker.close();

@@ -216,7 +216,7 @@ const MISTAKES: readonly [string, Omit<MadeFile, 'folder'>, string][] = [
   [
     'divisors of another length',
     { name: 'divisors', edit: (list) => [...list, floatVector('rope_freqs.weight', [1, 2])] },
-    'tensor "rope_freqs.weight": is 2; by the metadata it has to be 16',
+    'tensor "rope_freqs.weight": is 2; the metadata require 16',
   ],
 ];
 

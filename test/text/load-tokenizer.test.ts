@@ -181,7 +181,7 @@ test('what is missing or unknown is said, with what is supported', () => {
   );
   assert.is(
     message(bytes({ 'tokenizer.ggml.merges': [1, 2] })),
-    'm.gguf: metadata tokenizer.ggml.merges: is array of 2 float32; an array of texts is needed',
+    'm.gguf: metadata tokenizer.ggml.merges: is array of 2 float32; an array of strings is needed',
   );
 });
 

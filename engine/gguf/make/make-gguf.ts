@@ -50,7 +50,7 @@ export async function makeGguf({ shape, mix, seed, path, onPiece }: ModelToMake)
   const next = async (tensor: string): Promise<Uint8Array> => {
     for (; sent < pieces.length && under.length < AHEAD * threads; sent++) {
       const made = pool.run(pieces[sent] as PieceToMake);
-      // If a piece fails while an earlier one is awaited, its error is thrown when its own turn comes.
+      // Marks the error as handled: it is thrown when this piece is awaited.
       made.catch(() => {});
       under.push(made);
     }

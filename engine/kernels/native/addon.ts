@@ -39,7 +39,7 @@ export interface NativePages extends NativeJobs<NativePageOutcome> {
   submit(kind: number, from: number, to: number, lookBack: number): number;
   buffer(bytes: number): [buffer: number, bytes: ArrayBuffer];
   read(from: number, to: number, buffer: number, offset: number): number;
-  /** Calls back, in a turn of its own, once the job has ended or the pages are closed. */
+  /** Calls back asynchronously once the job has ended or the pages are closed. */
   whenDone(job: number, callback: () => void): void;
   cancel(job: number): void;
   readBytes(): number | undefined;
@@ -69,11 +69,11 @@ export interface NativeAddon {
   commands(): { readonly name: string; readonly operands: string }[];
   /** Names of the jobs on pages; a job's code is its place. */
   pageJobs(): string[];
-  /** Drops a file's pages from the page cache. @returns the share of the file that stays in memory all the same */
+  /** Drops a file's pages from the page cache. @returns the share of the file that stays in memory nevertheless */
   dropFromMemory(path: string): number;
-  /** Seconds that it takes to read a part of a file in order. */
+  /** Seconds to read a part of a file sequentially. */
   readInOrder(path: string, begin: number, bytes: number): number;
-  /** Seconds that it takes to touch so many random pages of a file. */
+  /** Seconds to touch `pages` random pages of a file. */
   faultPages(path: string, pages: number, seed: number): number;
 }
 
@@ -97,7 +97,7 @@ const OUT_OF_MEMORY = /^out of memory: (\d+) bytes$/;
 
 /**
  * Calls `make`, which reserves memory in the addon.
- * @param what is made, for the message
+ * @param what what is allocated, for the message
  * @throws InputError if the operating system grants no more memory
  */
 export function reserved<Result>(what: string, make: () => Result): Result {

@@ -5,7 +5,7 @@ export interface NativeOutcome {
   readonly error: string;
 }
 
-/** What does jobs in the addon, on a thread of its own. Jobs are numbers; an outcome is given once. */
+/** A thread of the addon that does jobs. Jobs are numbers; each outcome is returned once. */
 export interface NativeJobs<Outcome extends NativeOutcome> {
   wait(job: number): Outcome;
   poll(job: number): Outcome | undefined;

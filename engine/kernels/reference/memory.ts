@@ -10,7 +10,7 @@ export interface ReferenceMemory {
 /** Node reads at most 2 GiB at a time. */
 const LARGEST_READ = 2 ** 30;
 
-/** Reads a part of an open file. @throws Error if the file ends before */
+/** Reads a part of an open file. @throws Error if the file ends earlier */
 export function readBytes(file: number, offset: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let done = 0; done < length; ) {

@@ -1,6 +1,6 @@
 import type { Host } from './host.ts';
 
-/** What a group of processes may still allocate: its limit less what it holds and can't give back. */
+/** What a control group may still allocate: its limit less the memory that it holds and that can't be reclaimed. */
 export interface CgroupLimits {
   /** Bytes of memory: the tightest limit of the process's group and its ancestors; infinite without one. */
   readonly total: number;
@@ -9,7 +9,7 @@ export interface CgroupLimits {
 }
 
 interface Hierarchy {
-  /** Where the groups lie. */
+  /** Root folder of the groups. */
   readonly root: string;
   readonly limit: string;
   readonly usage: string;
@@ -21,7 +21,7 @@ interface Hierarchy {
   readonly swapIncludesMemory: boolean;
 }
 
-/** Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the kernel. */
+/** Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst. */
 const VERSION_2: Hierarchy = {
   root: '/sys/fs/cgroup',
   limit: 'memory.max',
@@ -41,7 +41,7 @@ const VERSION_1: Hierarchy = {
   swapIncludesMemory: true,
 };
 
-/** Version 1 says 2⁶³ less a page where there is no limit. */
+/** Version 1 reports 2⁶³ less a page if there is no limit. */
 const NO_LIMIT = 2 ** 60;
 
 /** The limits of this process's control groups, version 1 or 2. */
@@ -57,8 +57,8 @@ export function cgroupLimits(host: Host): CgroupLimits {
 }
 
 /**
- * The group that the process is in, and all that it lies in: a limit of any of them holds. In a container the path may be
- * the host's, which is invisible inside; the container then sees its own group at the root.
+ * The process's control group and its ancestors; the limits of all of them apply. In a container the path may be the
+ * host's, which is invisible inside; the container then sees its own group at the root.
  */
 function groupsOf(host: Host): { hierarchy: Hierarchy; path: string }[] {
   const lines = (host.readText('/proc/self/cgroup') ?? '').split('\n');
@@ -95,7 +95,7 @@ function fileOf({ root }: Hierarchy, path: string, name: string): string {
   return `${root}${path}/${name}`;
 }
 
-/** A number of bytes; infinite for `max`, or for a number that means it; undefined where there is no file. */
+/** A number of bytes; infinite for `max` and for numbers above NO_LIMIT; `undefined` without a file. */
 function bytesIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = text.trim() === 'max' ? Number.POSITIVE_INFINITY : Number(text.trim());

@@ -7,9 +7,9 @@ export interface Host {
   readonly platform: string;
   /** Bytes of RAM installed. */
   readonly totalMemory: number;
-  /** A file's text; undefined where it can't be read. */
+  /** A file's text; `undefined` if it can't be read. */
   readonly readText: (path: string) => string | undefined;
-  /** The output of the program `vm_stat`; `undefined` without it. */
+  /** The output of `vm_stat`; `undefined` if the program is missing. */
   readonly vmStat: () => string | undefined;
 }
 

@@ -3,22 +3,22 @@ import { InputError } from '../../input/input-error.ts';
 import { cgroupLimits } from './cgroup-limits.ts';
 import type { Host } from './host.ts';
 
-/** Memory, and the rule by which it counts as available. */
+/** Memory, and the rule that determines what counts as available. */
 export interface MemoryFacts {
   readonly os: OperatingSystem;
   readonly memory: DeviceMemory;
-  /** For people: which rule gave `memory.available`. */
+  /** The rule behind `memory.available`, for people. */
   readonly rule: string;
 }
 
 const SYSTEMS: Readonly<Record<string, OperatingSystem>> = { linux: 'linux', android: 'android', darwin: 'macos' };
 
 /**
- * Memory that a model may use beside other programs, as the operating system sees it: on Linux and Android its
- * estimate MemAvailable (free pages and those that it can drop), but no more than the process's control groups allow; on macOS
- * pages that are free, inactive, speculative or purgeable. Swap counts for Android only (prima.cpp Eq. 17): other
- * programs' pages that haven't been used for long, as far as swap has room for them.
- * @throws InputError on other systems, and where the system doesn't tell
+ * Memory that a model may use beside other programs, as the operating system reports it. On Linux and Android that is
+ * MemAvailable (free pages and those that can be reclaimed), bounded by the process's control groups; on macOS, pages
+ * that are free, inactive, speculative or purgeable. Only Android counts swap (prima.cpp Eq. 17): anonymous pages that
+ * haven't been used recently, as far as swap has room for them.
+ * @throws InputError on other systems, and if the system doesn't report its memory
  */
 export function readMemory(host: Host): MemoryFacts {
   const os = SYSTEMS[host.platform];
@@ -35,7 +35,7 @@ function linuxMemory(host: Host, os: 'linux' | 'android'): MemoryFacts {
   };
   const [installed, estimate] = [read('MemTotal'), read('MemAvailable')];
   if (installed === undefined || estimate === undefined)
-    throw new InputError('/proc/meminfo', 'has no MemTotal or MemAvailable; a kernel from 3.14 on is needed');
+    throw new InputError('/proc/meminfo', 'has no MemTotal or MemAvailable; Linux 3.14 or later is needed');
   const group = cgroupLimits(host);
   const limited = group.available < estimate;
   const isAndroid = os === 'android';
@@ -47,7 +47,7 @@ function linuxMemory(host: Host, os: 'linux' | 'android'): MemoryFacts {
       swappable: isAndroid ? (read('Inactive(anon)') ?? 0) : 0,
       swapFree: isAndroid ? Math.min(read('SwapFree') ?? 0, group.swapFree) : 0,
     },
-    rule: limited ? 'limit of a control group less what it can’t give back' : 'MemAvailable of the kernel',
+    rule: limited ? 'limit of a control group less what can’t be reclaimed' : 'MemAvailable of Linux',
   };
 }
 

@@ -1,15 +1,15 @@
 import type { PartShape } from '../../cost/chip/part-times.ts';
 
-/** A product and what it took. */
+/** A product and the seconds that it took. */
 export interface LatencySample extends PartShape {
   readonly seconds: number;
 }
 
-/** The regressions that a profile may be predicted by. */
+/** Kinds of regression that can predict a profile. */
 export const LATENCY_MODELS = ['tree', 'network'] as const;
 export type LatencyModelKind = (typeof LATENCY_MODELS)[number];
 
-/** A regression of seconds on the sizes of a product. */
+/** Predicts the seconds of a product from its sizes. */
 export interface LatencyModel {
   readonly kind: LatencyModelKind;
   /** Seconds for each shape, in order. */
@@ -17,14 +17,14 @@ export interface LatencyModel {
 }
 
 /**
- * What a regression sees of a shape: the logarithms of its sizes, not tiles or bandwidths, which the profiler of
- * an unknown chip doesn't have.
+ * The features of a shape for a regression: the logarithms of its sizes. Tiles and bandwidths are not among them, since
+ * they are unknown for an unknown chip.
  */
 export function latencyFeatures({ rows, columns, tokens }: PartShape): [rows: number, columns: number, tokens: number] {
   return [Math.log2(rows), Math.log2(columns), Math.log2(tokens)];
 }
 
-/** The smallest and the largest of each size among the samples of a regression. */
+/** The smallest and largest value of each size among the training samples. */
 export type TrainedRange = Readonly<Record<keyof PartShape, readonly [least: number, most: number]>>;
 
 /** @throws RangeError without shapes */
@@ -37,7 +37,10 @@ export function trainedRange(shapes: readonly PartShape[]): TrainedRange {
   return { rows: rangeOf('rows'), columns: rangeOf('columns'), tokens: rangeOf('tokens') };
 }
 
-/** Why a prediction for the shape is an extrapolation, e.g. `131072 rows, trained on 256 to 28672`; `undefined` within the range. */
+/**
+ * Why a prediction for `shape` is an extrapolation, for example `131072 rows, trained on 256 to 28672`; `undefined` if
+ * the shape is within the range.
+ */
 export function extrapolation(shape: PartShape, range: TrainedRange): string | undefined {
   for (const size of ['rows', 'columns', 'tokens'] as const) {
     const [least, most] = range[size];
@@ -46,7 +49,7 @@ export function extrapolation(shape: PartShape, range: TrainedRange): string | u
   return undefined;
 }
 
-/** Relative errors of predicted seconds on samples that a regression has not seen; shares, 0.1 is 10 %. */
+/** Relative errors of predicted seconds on samples outside the training set; 0.1 is 10 %. */
 export interface HeldOutError {
   readonly median: number;
   readonly worst: number;

@@ -13,14 +13,14 @@ import {
 import { type NetworkOptions, trainNetwork } from './train-network.ts';
 import { trainTree } from './train-tree.ts';
 
-/** Fewer leave nothing to learn from, or nothing to judge by. */
+/** Least number of samples for training and validation. */
 export const FEWEST_SAMPLES = 20;
 /** Every fourth sample, in random order, is held out. */
 const HELD_OUT = 4;
 
-/** What was learned from samples of one processor. */
+/** Regressions trained on samples of one processor. */
 export interface LearnedLatency {
-  /** The one with the smaller median error on held-out samples. */
+  /** The model with the smaller median error on held-out samples. */
   readonly better: LatencyModel;
   readonly models: Readonly<Record<LatencyModelKind, LatencyModel>>;
   readonly errors: Readonly<Record<LatencyModelKind, HeldOutError>>;
@@ -30,9 +30,9 @@ export interface LearnedLatency {
 }
 
 /**
- * Prediction mode of HeteroLLM's profiler (4.3): regressions trained on sampled shapes. A tree and a network learn from
- * three quarters of the samples; the rest, which neither has seen, says which is kept.
- * @throws InputError for too few samples, a shape that can't be, or seconds that are not above 0
+ * The prediction mode of HeteroLLM's profiler (§4.3): regressions trained on sampled shapes. A tree and a network are
+ * trained on three quarters of the samples; the remaining quarter decides which of them is used.
+ * @throws InputError for too few samples, an invalid shape, or seconds that are not above 0
  */
 export async function learnLatency(
   samples: readonly LatencySample[],
@@ -60,6 +60,6 @@ function checkSamples(samples: readonly LatencySample[]): void {
   for (const { seconds, ...shape } of samples) {
     checkShape(shape);
     if (seconds > 0 && Number.isFinite(seconds)) continue;
-    throw new InputError(`sample ${shapeText(shape)}`, `took ${seconds} s; a time is above 0: measure it again`);
+    throw new InputError(`sample ${shapeText(shape)}`, `took ${seconds} s; times must be above 0; measure it again`);
   }
 }

@@ -1,20 +1,20 @@
 import { checkShape, type PartShape, type PartTimes, shapeText } from '../../cost/chip/part-times.ts';
 import { extrapolation, type LatencyModel, type TrainedRange } from './latency-model.ts';
 
-/** A regression, and what it was trained on. */
+/** A regression and the range of its training samples. */
 export interface TrainedModel {
   readonly model: LatencyModel;
   readonly range: TrainedRange;
 }
 
 export interface PredictedTimes extends PartTimes {
-  /** A line for every shape so far that was predicted outside the trained range; such a prediction is a guess. */
+  /** A warning for each shape so far that was outside the training range; such predictions are unreliable. */
   readonly warnings: () => readonly string[];
 }
 
 /**
- * A profile that predicts, for the solver. Each shape is predicted once.
- * @throws InputError, when asked, for a shape that can't be
+ * A profile for the solver, from predictions. Each shape is predicted once.
+ * @throws InputError from the returned functions, for an invalid shape
  */
 export function createPredictedTimes(trained: Readonly<Record<'gpu' | 'npu', TrainedModel>>): PredictedTimes {
   const known = new Map<string, number>();

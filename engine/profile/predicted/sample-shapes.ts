@@ -1,21 +1,21 @@
 import { checkShape, type PartShape } from '../../cost/chip/part-times.ts';
 import { randomStream } from '../../input/random-stream.ts';
 
-/** What shapes are drawn from. */
+/** The distribution of random shapes. */
 export interface ShapeSpace {
-  /** Rows from the first to the last, every factor of two equally likely, in multiples of `rowAlignment`. */
+  /** Log-uniform between the first and the last, rounded to multiples of `rowAlignment`. */
   readonly rows: readonly [least: number, most: number];
   readonly rowAlignment: number;
-  /** Any of these. */
+  /** One of these, uniformly. */
   readonly columns: readonly number[];
-  /** Any of these, or any from the first to the last, every factor of two equally likely. */
+  /** One of these, or log-uniform between the first and the last. */
   readonly tokens: { readonly of: readonly number[] } | { readonly from: number; readonly to: number };
 }
 
 /**
- * So many random shapes, the same for the same seed.
- * @param name of the stream, so that two spaces under one seed are drawn independently
- * @throws InputError if the space holds a shape that can't be
+ * Draws `count` random shapes, the same for the same seed.
+ * @param name names the random stream, so that two spaces with one seed are drawn independently
+ * @throws InputError if the space contains an invalid shape
  */
 export function sampleShapes(space: ShapeSpace, count: number, seed: number, name: string): PartShape[] {
   const random = randomStream(seed, name);

@@ -7,7 +7,7 @@ import { type LatencyModel, type LatencySample, latencyFeatures } from './latenc
 export interface NetworkOptions {
   /** Seed of the initial weights. */
   readonly seed: number;
-  /** Passes over the samples; 200 unless given. */
+  /** Passes over the samples; default 200. */
   readonly epochs?: number;
   /** Called after each pass. */
   readonly progress?: (epoch: number, epochs: number) => void;
@@ -18,9 +18,9 @@ const BATCH = 64;
 const LEARNING_RATE = 0.01;
 
 /**
- * A network with two hidden layers of 24 units that learns the logarithm of seconds from those of the sizes, both scaled to
- * mean 0 and variance 1. Its samples keep their order and its first weights a seed, so that it comes out the same every
- * time. It is smooth: between two stages it draws a slope.
+ * Trains a network with two hidden layers of 24 units to predict the logarithm of seconds from the logarithms of the
+ * sizes, both scaled to mean 0 and variance 1. The result is deterministic: samples keep their order and the seed
+ * determines the initial weights. The network is smooth, so it turns the step between two stages into a slope.
  */
 export async function trainNetwork(samples: readonly LatencySample[], options: NetworkOptions): Promise<LatencyModel> {
   const { seed, epochs = 200, progress } = options;
@@ -73,7 +73,7 @@ interface Scale {
   readonly restore: (scaled: number) => number;
 }
 
-/** To mean 0 and variance 1; values that are all alike become 0. */
+/** Scales values to mean 0 and variance 1; identical values become 0. */
 function scaleOf(values: readonly number[]): Scale {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;

@@ -1,14 +1,14 @@
 import { DecisionTreeRegression } from 'ml-cart';
 import { type LatencyModel, type LatencySample, latencyFeatures } from './latency-model.ts';
 
-/** Samples that a leaf may hold: few, since a stage is flat and measured times differ little within it. */
+/** Most samples of a leaf: few, since times are constant within a stage and measurements vary little. */
 const LEAF_SAMPLES = 2;
-/** More than the leaves of any table of samples ask for; it ends a tree that equal samples would keep splitting. */
+/** Deeper than any table of samples needs; it stops the splitting of identical samples. */
 const MOST_DEPTH = 32;
 
 /**
- * A regression tree (CART; Breiman et al. 1984) of the logarithm of seconds, as HeteroLLM's prediction mode has it (4.3):
- * constant between thresholds, and so at its best where an NPU's times are stages.
+ * Trains a regression tree (CART; Breiman et al. 1984) on the logarithm of seconds, as HeteroLLM's prediction mode does
+ * (§4.3). A tree is constant between thresholds, which suits an NPU, whose times rise in steps.
  */
 export function trainTree(samples: readonly LatencySample[]): LatencyModel {
   const tree = new DecisionTreeRegression({ minNumSamples: LEAF_SAMPLES, maxDepth: MOST_DEPTH });

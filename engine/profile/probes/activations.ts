@@ -2,7 +2,7 @@ import { activationValueBytes, type LayerWidths } from '../../cost/layer-seconds
 import type { Operation } from '../../kernels/operation.ts';
 import { type Bench, secondsPerUnit } from './bench.ts';
 
-/** Widths of a model of some billion weights. */
+/** Widths of a model of about a billion weights. */
 const WIDTHS: LayerWidths = {
   hiddenSize: 2048,
   ffnSize: 5632,
@@ -10,10 +10,13 @@ const WIDTHS: LayerWidths = {
   kvHeads: 4,
   headSize: 64,
 };
-/** Tokens of a prompt whose values exceed a second-level cache. */
+/** Tokens of a prompt whose activations exceed a second-level cache. */
 const TOKENS = 128;
 
-/** Bytes per second (F32) of norms, rotations and gates of a layer: the element-wise operations between the products. */
+/**
+ * Measures the bytes per second (F32) of a layer's element-wise operations between products: norms, rotations and
+ * gates.
+ */
 export function activationRate({ kernels, clock }: Bench): () => number {
   const { hiddenSize, ffnSize, heads, kvHeads, headSize } = WIDTHS;
   const vector = (width: number) => kernels.vector(new Float32Array(TOKENS * width).fill(0.5));
@@ -26,7 +29,7 @@ export function activationRate({ kernels, clock }: Bench): () => number {
     { kind: 'rope', x: q, angles, heads, headSize, pairs: 'adjacent' },
     { kind: 'rope', x: k, angles, heads: kvHeads, headSize, pairs: 'adjacent' },
     norm,
-    // Not in place: what is gated again and again would end as numbers so small that arithmetic slows down.
+    // Not in place: repeated gating would produce denormal numbers, which slow down the arithmetic.
     { kind: 'swiglu', gate, up, y: vector(ffnSize) },
   ];
   const perLayer = secondsPerUnit(clock, (units) => {

@@ -2,25 +2,28 @@ import type { KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { Operation } from '../../kernels/operation.ts';
 import { type Bench, secondsPerOperation } from './bench.ts';
 
-/** Heads of the models that most people run (Llama 3, Qwen 2.5 and 3): four queries share a key. */
+/** Heads of common models (Llama 3, Qwen 2.5 and 3): four queries share a key. */
 const HEADS = 32;
 const KV_HEADS = 8;
 const HEAD_SIZE = 128;
 /** Keys and values of a position, F16. */
 const POSITION_BYTES = 2 * 2 * KV_HEADS * HEAD_SIZE;
 
-/** A layer's cache of 2 MiB, and as many layers as no second-level cache holds: the next token finds them in memory. */
+/**
+ * A layer's cache has 2 MiB; together the layers exceed any second-level cache, so the next token reads them from
+ * memory.
+ */
 const POSITIONS = 512;
 const LAYERS = 64;
-/** What a prompt's tokens meet on the average, again and again: 1 MiB. */
+/** Average context of a prompt's tokens, which is read again and again: 1 MiB. */
 const PROMPT_POSITIONS = 256;
 
-/** Bytes of KV cache per second in decode: layer after layer, each from memory. */
+/** Measures bytes of KV cache per second in decode: layer after layer, each from memory. */
 export function attentionFromMemory(bench: Bench): () => number {
   return attention(bench, POSITIONS, LAYERS);
 }
 
-/** The same in prefill: one layer for token after token, from a cache. */
+/** Measures bytes of KV cache per second in prefill: the same layer for each token, from a cache. */
 export function attentionFromCache(bench: Bench): () => number {
   return attention(bench, PROMPT_POSITIONS, 1);
 }
@@ -39,10 +42,10 @@ function attention(bench: Bench, positions: number, layers: number): () => numbe
   return () => (positions * POSITION_BYTES) / perLayer();
 }
 
-/** A token's keys and values of one layer, bytes: what `keyValueCopy` appends. */
+/** Bytes of one token's keys and values in one layer, which `keyValueCopy` appends. */
 export const COPIED_BYTES = POSITION_BYTES;
 
-/** Seconds to append one token's keys and values to the cache of one layer. */
+/** Measures the seconds to append one token's keys and values to the cache of one layer. */
 export function keyValueCopy(bench: Bench): () => number {
   const { kernels } = bench;
   const cache = kernels.cache({ type: 'F16', kvHeads: KV_HEADS, capacity: POSITIONS, headSize: HEAD_SIZE });

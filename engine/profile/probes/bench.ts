@@ -6,22 +6,22 @@ import type { ProcessorClock } from '../processor-clock.ts';
 /** The kernels and memory that probes use. */
 export interface Bench {
   readonly kernels: Kernels;
-  /** Number of the kernels' threads. */
+  /** Times runs of the kernels. */
   readonly clock: ProcessorClock;
-  /** Bytes to serve as weights of any format, mapped as weights are, more than the last-level cache holds. */
+  /** Bytes that serve as weights of any format: mapped like weights, and more than the last-level cache holds. */
   readonly weights: MappedFile;
 }
 
-/** Seconds of a run: long compared with the threads' waiting at its beginning and end. */
+/** Shortest run, in seconds: long compared with the time that threads take to start and finish. */
 const LEAST_SECONDS = 0.1;
 const MOST_UNITS = 4096;
-/** Growth from one attempt to the next, so that a single delay doesn't decide the number of units. */
+/** Most growth from one attempt to the next, so that a single delay doesn't decide the number of units. */
 const MOST_GROWTH = 8;
 
 /**
- * A measurement of the seconds that a unit of work takes: as many units are done in one run as last long enough to be
- * timed, which is found out at the first measurement.
- * @param prepare makes ready what does so many units, untimed
+ * Measures the seconds that one unit of work takes. The first measurement finds the number of units per run that lasts
+ * long enough to be timed.
+ * @param prepare returns a function that does `units` units; the preparation isn't timed
  */
 export function secondsPerUnit({ time }: ProcessorClock, prepare: (units: number) => () => void): () => number {
   let units = 1;
@@ -35,7 +35,10 @@ export function secondsPerUnit({ time }: ProcessorClock, prepare: (units: number
   };
 }
 
-/** The same of an operation. @param operation number `index`, for those that take turns with what they work on */
+/**
+ * Measures the seconds of one operation. @param operation returns operation number `index`, so that runs can alternate
+ * between operands
+ */
 export function secondsPerOperation({ kernels, clock }: Bench, operation: (index: number) => Operation): () => number {
   let next = 0;
   return secondsPerUnit(clock, (units) => {

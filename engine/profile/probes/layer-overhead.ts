@@ -6,9 +6,11 @@ import { createTransformer } from '../../runtime/create-transformer.ts';
 import type { LayerWeights } from '../../runtime/transformer-weights.ts';
 import { type Bench, secondsPerUnit } from './bench.ts';
 
-/** Layers as of a small model, with next to nothing to multiply: what is left is what every layer costs. */
+/**
+ * A model with as many layers as a small one but very small matrices, so that the constant cost of a layer dominates.
+ */
 const SHAPE: Shape = {
-  name: 'next to nothing',
+  name: 'very small',
   architecture: 'llama',
   layers: 24,
   hiddenSize: 64,
@@ -28,7 +30,10 @@ const SETTINGS: TransformerSettings = {
   ropeScaling: 'none',
 };
 
-/** Seconds per layer of a token's pass that no product takes: hand-over between threads, dispatch, small operations. */
+/**
+ * Measures the seconds per layer of a pass that no product accounts for: synchronisation of threads, dispatch, small
+ * operations.
+ */
 export function layerOverhead(bench: Bench): () => number {
   const { kernels, weights, clock } = bench;
   const { hiddenSize: hidden, ffnSize: ffn, vocabularySize, headSize } = SHAPE;

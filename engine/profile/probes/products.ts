@@ -3,30 +3,32 @@ import type { Vector } from '../../kernels/vector.ts';
 import { type Quantization, quantizedBytes } from '../../model/quantization.ts';
 import { type Bench, secondsPerOperation } from './bench.ts';
 
-/** A matrix of a model of some billion weights. */
+/** A matrix of a model of about a billion weights. */
 export const ROWS = 4096;
 export const COLUMNS = 2048;
-/** A prompt's tokens that are multiplied at once: enough for kernels that share out the unpacking of weights. */
+/**
+ * Tokens of a prompt that are multiplied at once: enough for kernels to share the unpacking of weights among tokens.
+ */
 export const PROMPT_TOKENS = 128;
 
 /**
- * Results that lie one after another before the first is written again: products of one token are then free to overlap, and
- * those of a prompt don't find the last one's results in a cache, as in a layer.
+ * Number of result vectors used in rotation: products of one token can then overlap, and those of a prompt don't find
+ * the previous results in a cache, as in a real layer.
  */
 const RESULTS = { one: 64, prompt: 4 };
 
-/** Seconds per weight of the product with one token's vector, as in decode: weights come from memory. */
+/** Measures the seconds per weight of a product with one token's vector, as in decode: weights come from memory. */
 export function vectorProducts(bench: Bench, type: Quantization): () => number {
   return products(bench, type, 1);
 }
 
-/** Seconds per weight and token of the product with many tokens, as in prefill. */
+/** Measures the seconds per weight and token of a product with many tokens, as in prefill. */
 export function matrixProducts(bench: Bench, type: Quantization): () => number {
   const measure = products(bench, type, PROMPT_TOKENS);
   return () => measure() / PROMPT_TOKENS;
 }
 
-/** Matrices one after another through the whole file, so that each comes back long after caches have lost it. */
+/** The matrices follow one another through the whole file, so that caches have evicted each before it is used again. */
 function products(bench: Bench, type: Quantization, tokens: number): () => number {
   const { kernels, weights } = bench;
   const bytes = ROWS * quantizedBytes(COLUMNS, type);
@@ -42,7 +44,7 @@ function products(bench: Bench, type: Quantization, tokens: number): () => numbe
     matrix: matrices[index % matrices.length] as Matrix,
     x,
     y: parts[index % results] as Vector,
-    // As a layer has them: gate and up, two thirds of its weights, may be rounded so.
+    // As in a layer, where gate and up, two thirds of the weights, may be rounded to bytes.
     ...(index % 3 > 0 && { rounding: 'byte' as const }),
   }));
   return () => perMatrix() / (ROWS * COLUMNS);

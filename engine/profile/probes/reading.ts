@@ -2,10 +2,10 @@ import type { NativeAddon, NativeEngine } from '../../kernels/native/addon.ts';
 import { clockFor } from '../processor-clock.ts';
 import { secondsPerUnit } from './bench.ts';
 
-/** Whole chunks of what threads read at once (native/probes/limits.cpp). */
+/** Unit in which threads read (native/probes/limits.cpp). */
 const CHUNK_BYTES = 2 ** 20;
 
-/** Bytes per second of reading so many bytes of RAM again and again with the widest instructions, and nothing else. */
+/** Measures the bytes per second of repeatedly reading `bytes` bytes of RAM with the widest instructions. */
 export function readingRate(
   addon: NativeAddon,
   threads: number,

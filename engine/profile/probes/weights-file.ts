@@ -4,30 +4,30 @@ import { InputError } from '../../input/input-error.ts';
 import { randomStream } from '../../input/random-stream.ts';
 import { formatBytes } from '../../terminal/format.ts';
 
-/** Four times the last-level cache of large desktop processors, and half a second of a fast disk. */
+/** Four times the last-level cache of large desktop processors; half a second on a fast disk. */
 export const WEIGHTS_FILE_BYTES = 512 * 2 ** 20;
 
-/** What is written at once. */
+/** Bytes per write. */
 const PIECE_BYTES = 16 * 2 ** 20;
 
 /**
- * Bytes that are sane weights in every format: two of them in whatever order make a number between 2⁻⁵ and 2⁻³ as F16 and
- * a small one as F32 and BF16, so that scales are neither infinite nor so small that arithmetic slows down.
+ * Bytes that make reasonable weights in every format: any two of them are a number between 2⁻⁵ and 2⁻³ in F16 and a
+ * small one in F32 and BF16, so that scales are neither infinite nor denormal.
  */
 const LOWEST_BYTE = 0x28;
 const HIGHEST_BYTE = 0x2f;
 
 /**
- * Makes a file of random weights and calls `use`; removes it whatever happens.
- * @param path where nothing lies yet, on the disk that is to be measured
- * @throws InputError if something lies there, or the file can't be written
+ * Creates a file of random weights, calls `use`, and removes the file in any case.
+ * @param path a path that doesn't exist yet, on the disk to be measured
+ * @throws InputError if the path exists or the file can't be written
  */
 export async function withWeightsFile<T>(path: string, seed: number, use: () => T | Promise<T>): Promise<T> {
   const room = freeBytes(path);
   if (room < 2 * WEIGHTS_FILE_BYTES)
     throw new InputError(
       path,
-      `needs ${formatBytes(2 * WEIGHTS_FILE_BYTES)} of free disk; ${formatBytes(room)} are there`,
+      `needs ${formatBytes(2 * WEIGHTS_FILE_BYTES)} of free disk space; ${formatBytes(room)} are free`,
     );
   const file = create(path);
   try {
@@ -47,7 +47,8 @@ function create(path: string): number {
     return openSync(path, 'wx', 0o600);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' ? 'is there already; name a file that can be made and removed' : message;
+    const reason =
+      code === 'EEXIST' ? 'exists already; give the path of a file that can be created and removed' : message;
     throw new InputError(path, reason);
   }
 }
@@ -69,7 +70,7 @@ function write(file: number, seed: number): void {
   }
   for (let done = 0; done < WEIGHTS_FILE_BYTES; done += PIECE_BYTES) {
     for (let at = 0; at < piece.length; ) at += writeSync(file, piece, at);
-    // So that no two pieces are alike, for disks that store what is alike once.
+    // Makes every piece different, for disks that deduplicate.
     for (let index = 0; index < piece.length; index += 509) piece[index] = LOWEST_BYTE + Math.floor(8 * next());
   }
   fsyncSync(file);

@@ -21,11 +21,11 @@ export interface CarriedAssignment {
   accept(frame: ActivationFrame, link: string): void;
   /** Whether a device with this key sends results here. */
   expects(publicKey: string): boolean;
-  /** Whether a device of the plan, or the head, has a connection of this name here. */
+  /** Whether the connection named `link` belongs to the head or a device of the plan. */
   hears(link: string): boolean;
   /** Frees a request's caches. */
   free(request: number): void;
-  /** Records what became of weights so far. */
+  /** Records the spans of weights so far. */
   collect(): void;
   /** Frees all memory of requests and closes the links. */
   end(): Promise<void>;
@@ -48,7 +48,7 @@ export interface CarriedAssignmentOptions {
   readonly record: (span: RingSpan) => void;
 }
 
-/** Loads the layers of an assignment and prepares to run them. @throws Error with a reason where this device can't */
+/** Loads the layers of an assignment and prepares to run them. @throws Error with a reason if this device can't */
 export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
   const { assignment, transport, loaded, memory, mostBytes, sendToHead } = options;
   const { epoch, windows, predecessors } = assignment;
@@ -88,7 +88,7 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
     measure: async (bytes) => (await links?.measure(bytes)) ?? [],
     accept(frame, link) {
       const sender = senders.get(link);
-      if (sender === undefined) throw new FrameError('activations from a device that the plan does not have here');
+      if (sender === undefined) throw new FrameError('activations from a device that is not a predecessor in the plan');
       runner.accept(frame, sender);
     },
     expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
@@ -102,15 +102,15 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
   };
 }
 
-/** The reason why a device can't carry out an assignment, in one line; `undefined` where it can. */
+/** Why a device can't carry out an assignment, in one line; `undefined` if it can. */
 export function misfit(assignment: Assignment, { held, part }: LoadedPart, memory: number): string | undefined {
   const { windows, context, requests, chunk } = assignment;
   const missing = layersOf(windows).find((layer) => !held.layers.includes(layer));
   if (missing !== undefined)
     return `its file has no layer ${missing}; give it the part that hearth split writes for this plan`;
-  if (chunk > part.mostTokens) return `${chunk} tokens at once; it takes ${part.mostTokens}`;
+  if (chunk > part.mostTokens) return `${chunk} tokens at once; it takes at most ${part.mostTokens}`;
   const short = missingCacheMemory(assignment, part.model, memory);
   if (short === undefined) return undefined;
   const { layers, needs, has } = short;
-  return `${layers} layers need ${needs} of KV cache for ${requests} × ${context} tokens; ${has} are there: use a shorter context or give it fewer layers`;
+  return `${layers} layers need ${needs} of KV cache for ${requests} × ${context} tokens; ${has} are available: use a shorter context or give it fewer layers`;
 }

@@ -18,9 +18,9 @@ export interface DeviceWeights {
   readonly report: WeightsReport;
   /** Waits until the window's weights may be used. */
   arrival(window: WindowOrOutput): Promise<void>;
-  /** Tells that the window was computed. @returns seconds of it that were spent in page faults */
+  /** Must be called when the window was computed. @returns its seconds that were spent in page faults */
   ran(window: WindowOrOutput): number;
-  /** Releases the window and prefetches the next one, after the result was sent. */
+  /** Releases the window and prefetches the next one; called after the result was sent. */
   after(window: WindowOrOutput): void;
   /** Records what was done so far. */
   collect(): void;
@@ -33,7 +33,7 @@ export interface DeviceWeightsOptions {
   readonly loaded: LoadedPart;
   /** The device's windows in their order. */
   readonly windows: readonly Pick<WindowAssignment, 'index' | 'from' | 'to'>[];
-  /** Where the output layer belongs: on the head by itself or with the head's last window. */
+  /** The place of the output layer: on the head by itself, with the head's last window, or on another device. */
   readonly output: 'by-itself' | 'with-last-window' | 'elsewhere';
   readonly requested: WeightsPolicy;
   /** Memory for weights and for reading them, bytes. */
@@ -42,7 +42,9 @@ export interface DeviceWeightsOptions {
   readonly record: ((span: RingSpan) => void) | undefined;
 }
 
-/** @returns `undefined` where weights are not managed: nothing was requested, or the kernels hold them in their own memory */
+/**
+ * @returns `undefined` if weights are not managed: nothing was requested, or the kernels hold them in their own memory
+ */
 export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeights | undefined {
   const { loaded, output, requested, room, record } = options;
   if (requested.prefetch === 'none' && requested.release === 'none' && record === undefined) return undefined;
@@ -100,7 +102,7 @@ function weightsRecorder(record: (span: RingSpan) => void): WeightsRecorder {
   };
 }
 
-/** One line on a device's weights policy, for people. */
+/** A device's weights policy in one line, for people. */
 export function describeWeights({ policy, bytes }: WeightsReport): string {
   const kept =
     policy.release === 'pinned' ? `${formatBytes(policy.pinned)} stay in memory` : `release ${policy.release}`;

@@ -21,7 +21,7 @@ export interface LoadedPart {
   readonly samples: WeightsSamples;
   /** Bytes of activations and logits. */
   readonly activationsBytes: number;
-  /** Its weights in the page cache; `undefined` where the kernels hold them in their own memory. */
+  /** Its weights in the page cache; `undefined` if the kernels hold them in their own memory. */
   mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
 }
@@ -40,7 +40,7 @@ export function loadPart(path: string, kernels: Kernels, mostTokens: number): Lo
   const values = factors && withFile(path, (bytes) => readVector(bytes, factors));
   const rotary = rotaryEmbedding(file.whole, model, settings, values);
   const mapped = kernels.mapFile(path);
-  // The file is opened for each layer anew: a worker lives long and may not need most layers.
+  // Opens the file again for each layer: a worker lives long and may not need most layers.
   const weights = {
     layer: (index: number) =>
       withFile(path, (bytes) => weightsLoader({ gguf, bytes, file: mapped, kernels }, model).layer(index)),

@@ -21,14 +21,14 @@ function allCacheBytes({ windows, context, requests, kvCache }: Caches, shape: S
   return cacheBytes(shape, layersOf(windows).length, context * requests, kvCache);
 }
 
-/** The memory that a device has left for weights besides full KV caches and activations, bytes. */
+/** Bytes that a device has left for weights besides full KV caches and activations. */
 export function weightsRoom(assignment: Caches, { part, activationsBytes }: LoadedPart, memory: number): number {
   return memory - allCacheBytes(assignment, part.model) - activationsBytes;
 }
 
 /**
  * Whether the KV caches of an assignment fit into a device's memory.
- * @returns figures for a message, or `undefined` where they fit
+ * @returns figures for a message, or `undefined` if they fit
  */
 export function missingCacheMemory(assignment: Caches, shape: Shape, memory: number) {
   const needed = allCacheBytes(assignment, shape);

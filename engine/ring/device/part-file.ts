@@ -13,7 +13,7 @@ const ALL_TENSORS = 'hearth.part.tensors';
 /** Metadata of a part: samples of all weights of the model, as `layer hash`. */
 const ALL_SAMPLES = 'hearth.part.samples';
 
-/** A whole model's header, and which of its tensors a file has: all, or those of the part that `hearth split` wrote. */
+/** A whole model's header and the tensors that a file has: all, or those of a part that `hearth split` wrote. */
 export interface PartFile {
   /** The whole model's header; tensors that the file lacks have 0 bytes at offset 0. */
   readonly whole: Gguf;
@@ -24,7 +24,7 @@ export interface PartFile {
   readonly samples: WeightsSamples;
 }
 
-/** Reads which part of a model a file has. @throws InputError where its list of all tensors is malformed or incomplete */
+/** Reads which part of a model a file has. @throws InputError if its list of all tensors is malformed or incomplete */
 export function readPartFile(gguf: Gguf): PartFile {
   const present = new Set(gguf.tensors.map(({ name }) => name));
   const listed = metadataFields(gguf).optionalTexts(ALL_TENSORS);

@@ -5,9 +5,9 @@ import { type ActivationFrame, FrameError } from '../wire/frame.ts';
 /** The KV caches of the requests that a device serves, and how far each of its windows has filled them. */
 export interface RequestCaches {
   has(request: number): boolean;
-  /** The caches of a request, created when it first comes. @throws FrameError for more requests than were planned */
+  /** The caches of a request, created at its first frame. @throws FrameError for more requests than planned */
   of(request: number, capacity: number): LayerCaches;
-  /** Checks that a frame's tokens follow those of its window before, and counts them. @throws FrameError */
+  /** Checks that a frame's tokens follow the previous ones of its window, and counts them. @throws FrameError */
   fill(frame: Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens'>): void;
   free(request: number): void;
   freeAll(): void;
@@ -23,7 +23,7 @@ export interface RequestCachesOptions {
 
 interface Held {
   readonly caches: LayerCaches;
-  /** By window: its tokens in the caches, including those of frames that wait. */
+  /** Tokens in the caches by window, including those of waiting frames. */
   readonly filled: Map<number, number>;
 }
 
@@ -35,7 +35,7 @@ export function createRequestCaches({ part, layers, kvCache, requests }: Request
       const known = held.get(request);
       if (known !== undefined) return known.caches;
       if (held.size >= requests)
-        throw new FrameError(`request ${request} beside ${held.size}; ${requests} were planned`);
+        throw new FrameError(`request ${request} in addition to ${held.size}; ${requests} were planned`);
       const caches = part.createCaches(layers, capacity, kvCache);
       held.set(request, { caches, filled: new Map() });
       return caches;
@@ -44,7 +44,7 @@ export function createRequestCaches({ part, layers, kvCache, requests }: Request
       const filled = held.get(request)?.filled;
       const expected = filled?.get(window) ?? 0;
       if (position !== expected)
-        throw new FrameError(`token ${position} of request ${request} where ${expected} is next`);
+        throw new FrameError(`token ${position} of request ${request}; the next one is ${expected}`);
       filled?.set(window, position + tokens);
     },
     free(request) {

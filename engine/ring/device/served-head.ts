@@ -6,15 +6,15 @@ import type { WorkerSession } from './session.ts';
 
 type Hello = Extract<HeadMessage, { readonly kind: 'hello' }>;
 
-/** The one head that a worker serves at a time. */
+/** The head that a worker serves; there is at most one at a time. */
 export interface ServedHead {
   /** The session with the head, if there is one. */
   readonly session: WorkerSession | undefined;
-  /** The head's name where its connection is `peer`. */
+  /** The head's name if its connection is `peer`. */
   nameOf(peer: string): string | undefined;
   /** The session of the head whose connection is `peer`; notes that the head was heard. */
   heard(peer: string): WorkerSession | undefined;
-  /** Serves a head, or refuses it while another one is served or where it has another model. */
+  /** Serves a head; refuses it while another one is served or if it has another model. */
   greet(peer: string, hello: Hello): Promise<void>;
   /** Ends the session and frees its memory. */
   dismiss(reason: string): Promise<void>;
@@ -28,10 +28,10 @@ export interface ServedHeadOptions {
   readonly memory: number;
   /** The port of the listener for other devices of the ring. */
   readonly ringPort: () => number;
-  /** Rejects where the peer is gone. */
+  /** Rejects if the peer is gone. */
   readonly tell: (peer: string, message: WorkerMessage) => Promise<void>;
   readonly startSession: (peer: string) => WorkerSession;
-  /** SILENCE_SECONDS unless given. */
+  /** Default: SILENCE_SECONDS. */
   readonly silenceSeconds?: number;
   readonly log: (line: string) => void;
 }
@@ -64,7 +64,7 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
   const refusal = (model: string): string | undefined => {
     if (served !== undefined) {
       const time = formatSeconds(clock() - served.since);
-      return `it serves the head ${served.head} since ${time}; try again when that has finished`;
+      return `it has served the head ${served.head} for ${time}; try again when that has finished`;
     }
     if (model !== loaded.identity)
       return `it has another model, ${loaded.part.model.name}: its header differs; give it the head's file or a part of it`;
@@ -82,7 +82,7 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       return served.session;
     },
     async greet(peer, { head, model }) {
-      // The death of the present head may not have been noticed yet.
+      // The current head may be gone without having been noticed.
       if (served !== undefined) await readClock(served.peer).catch(() => dismiss('is gone'));
       const reason = refusal(model);
       if (reason !== undefined) {

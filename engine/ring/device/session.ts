@@ -8,16 +8,16 @@ import { describeWeights } from './device-weights.ts';
 import type { LoadedPart } from './loaded-part.ts';
 
 /**
- * A worker's session with one head, from its hello until it goes. Its states: idle; prepared, with an assignment whose
- * weights and windows are ready; linked, when the next devices are connected too. A new assignment ends the earlier one.
+ * A worker's session with one head. Its states: idle; prepared, with an assignment whose weights and windows are ready;
+ * linked, when its successors are connected too. A new assignment ends the previous one.
  */
 export interface WorkerSession {
   /** @throws FrameError for a message that a head can't send */
   onMessage(message: SessionMessage): void;
   onActivations(frame: ActivationFrame, link: string): void;
-  /** Whether a device with this key sends results here under the present assignment. */
+  /** Whether a device with this key sends results here under the current assignment. */
   expects(publicKey: string): boolean;
-  /** Whether the connection of this name belongs to the head or to a device of the present assignment. */
+  /** Whether the connection of this name belongs to the head or to a device of the current assignment. */
   hears(link: string): boolean;
   /** Frees all memory of requests and closes links to other devices. */
   end(): Promise<void>;
@@ -40,7 +40,7 @@ export interface WorkerSessionOptions {
 
 /** Spans in one message. */
 const SPANS_PER_MESSAGE = 10_000;
-/** Spans that are kept until the head asks for them. */
+/** Most spans that are kept until the head asks for them. */
 const MOST_SPANS = 1_000_000;
 const REASON_LENGTH = 2000;
 
@@ -49,7 +49,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
   const spans: RingSpan[] = [];
   let current: CarriedAssignment | undefined;
 
-  // A head that is gone is noticed by the worker (served-head.ts).
+  // Errors are ignored here: served-head.ts notices a head that is gone.
   const send = (frame: Frame): void => void options.sendToHead(frame).catch(() => {});
   const tell = (message: WorkerMessage): void => send(messageFrame(message));
   const fail = (epoch: number, reason: string): void => {

@@ -41,7 +41,7 @@ export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLin
         if (waiting.size === 0) onLinked();
       },
       onFrame(frame) {
-        if (frame.kind !== 'echo') throw new FrameError(`a frame of kind ${frame.kind} where only echoes belong`);
+        if (frame.kind !== 'echo') throw new FrameError(`a frame of kind ${frame.kind} where only echoes are allowed`);
         probe.onEcho(frame);
       },
       onGone: (reason) => onLost(name, reason),

@@ -20,9 +20,9 @@ export interface WindowRunner {
    * @throws FrameError for a frame that does not fit the plan
    */
   accept(frame: ActivationFrame, sender: string): void;
-  /** Runs `job` after all that was queued before; the job may use the residual stream. */
+  /** Runs `job` after all jobs queued before; it may use the residual stream. */
   queue<Result>(job: () => Result | Promise<Result>): Promise<Result>;
-  /** Within a queued job: runs a window on the residual stream, and forwards the result. */
+  /** Runs a window on the residual stream and forwards the result; must be called within a queued job. */
   run(run: WindowRun): Promise<void>;
   /** Frees a request's caches. */
   free(request: number): void;
@@ -37,7 +37,7 @@ type Planned = Pick<
 
 export interface WindowRunnerOptions extends Planned {
   readonly part: ModelPart;
-  /** The device from which a window's input comes. */
+  /** The device that sends a window's input. */
   readonly senderOf: (window: number) => string | undefined;
   /** Sends a result to the next window; its payload is only valid until this returns. */
   readonly forward: (frame: ActivationFrame, next: WindowAssignment['next']) => void;
@@ -56,11 +56,11 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   const windows = new Map(options.windows.map((window) => [window.index, window]));
   const requests = createRequestCaches({ ...options, layers: layersOf(windows.values()) });
   const jobs = createJobQueue();
-  /** The windows of waiting frames: one that runs again next need not be released before. */
+  /** Windows of waiting frames; a window that runs again next need not be released. */
   const waiting: number[] = [];
   let ended = false;
 
-  /** A failure to allocate is not the sender's fault. */
+  /** Reports a failed allocation to the head, since the sender isn't at fault. */
   const cachesOrFail = (request: number, capacity: number): LayerCaches | undefined => {
     try {
       return requests.of(request, capacity);
@@ -93,7 +93,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     const frame = { ...passed, kind: 'activations', epoch, window: passed.window + 1, format: activations } as const;
     options.forward({ ...frame, sentAt: clock(), payload }, next);
     if (weights === undefined || waiting[0] === passed.window) return;
-    await setImmediate(); // the result is sent before anything else is done
+    await setImmediate(); // sends the result first
     weights.after(passed.window);
   };
 

@@ -13,9 +13,11 @@ import { createWorkerSession } from './session.ts';
 
 export interface WorkerOptions {
   readonly loaded: LoadedPart;
-  /** Where heads connect, `tcp://host:port`. Other devices of the ring connect to the next port, or to any for *. */
+  /**
+   * Address for heads, `tcp://host:port`. Other devices of the ring connect to the next port, or to any free one for *.
+   */
   readonly address: string;
-  /** `undefined`: links are not encrypted, and any head is served. */
+  /** `undefined`: links are not encrypted and any head is served. */
   readonly keys: KeyPair | undefined;
   /** Public keys of the heads that are served. */
   readonly heads: readonly string[];
@@ -23,7 +25,7 @@ export interface WorkerOptions {
   readonly memory: number;
   /** This device as in a cluster file, JSON. */
   readonly profile: () => Promise<string>;
-  /** Seconds that results wait before they are sent; 0 unless given. */
+  /** Seconds that results wait before they are sent; default 0. */
   readonly linkDelay?: number;
   /** Seconds that a silent peer may stay connected (wire/listener.ts). */
   readonly idleSeconds?: number;
@@ -35,12 +37,12 @@ export interface RunningWorker {
   close(): Promise<void>;
 }
 
-/** Seconds between checks that the head is there. */
+/** Seconds between checks that the head is still connected. */
 const CHECK_SECONDS = 1;
 
 /**
- * Starts a worker: it serves one head at a time, and runs windows of the model that it has loaded under the plan that the
- * head sends. When a head goes, in whatever way, all memory that its requests took is freed.
+ * Starts a worker. It serves one head at a time and runs windows of the model that it has loaded under the plan that
+ * the head sends. When a head disconnects for any reason, all memory of its requests is freed.
  * @throws InputError for an address at which it can't listen
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
@@ -76,7 +78,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       served.greet(peer, message);
       return;
     }
-    // A head that was dismissed may have sent messages before.
+    // Messages of a dismissed head may still arrive.
     if (served.nameOf(peer) === undefined) return;
     if (message.kind === 'clock') {
       tell(peer, { ...message, at: clock() }).catch(() => {});
@@ -95,7 +97,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const onExpelled = (peer: string, reason: string): void => {
     const head = served.nameOf(peer);
     log(`cuts off ${head ?? 'a peer'}: it sent ${reason}`);
-    if (head !== undefined) served.dismiss('sent what no head sends');
+    if (head !== undefined) served.dismiss('sent an invalid message');
     control.send(peer, messageFrame({ kind: 'refused', reason: `it was sent ${reason}` })).catch(() => {});
   };
 
@@ -124,7 +126,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     address: control.address,
     async close() {
       clearInterval(checks);
-      await served.dismiss('is left, since this worker ends');
+      await served.dismiss('is disconnected, since this worker ends');
       control.close();
       ring.close();
       transport.close();
@@ -132,7 +134,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** Admits everybody where links are not encrypted, and otherwise peers whose keys are known. */
+/** Admits every peer if links are not encrypted, otherwise peers whose keys are known. */
 function admission(keys: KeyPair | undefined, known: (publicKey: string) => boolean): Admission {
   return (publicKey) =>
     keys === undefined || (publicKey !== undefined && known(publicKey))

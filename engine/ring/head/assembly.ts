@@ -7,8 +7,8 @@ import type { PendingToken } from './request.ts';
 export type AssemblyMessage = Extract<WorkerMessage, { readonly epoch: number }>;
 
 /**
- * The ring as assembled for one plan. First every device prepares its windows, then each connects to the next ones; from
- * then on the assembly is whole, until something breaks it. A broken assembly is never repaired: another one follows.
+ * The ring as assembled for one plan. First every device prepares its windows, then each connects to its successors;
+ * from then on the assembly is whole until it breaks. A broken assembly is not repaired but replaced by another one.
  */
 export interface Assembly {
   readonly epoch: number;
@@ -21,7 +21,7 @@ export interface Assembly {
   readonly pending: Map<number, PendingToken>;
   /** Why the assembly is broken; `undefined` while it is not. */
   readonly broken: Error | undefined;
-  /** Has all devices prepare and connect. Rejects with DeviceLostError for one that doesn't in time. */
+  /** Makes all devices prepare and connect. Rejects with DeviceLostError for a device that exceeds its time limit. */
   prepare(): Promise<void>;
   hear(from: string, message: AssemblyMessage): void;
   /** Ends all waits with `error`. Later calls have no effect. */
@@ -40,9 +40,9 @@ export interface AssemblyOptions {
   readonly onLost: (device: string) => void;
 }
 
-/** Seconds for devices to load their layers. */
+/** Seconds that devices may take to load their layers. */
 const PREPARING = 60;
-/** Seconds for devices to connect to each other. */
+/** Seconds that devices may take to connect to each other. */
 const LINKING = 10;
 
 export function createAssembly({ head, windows, assigned, tell, onLost }: AssemblyOptions): Assembly {
@@ -107,7 +107,7 @@ export function createAssembly({ head, windows, assigned, tell, onLost }: Assemb
     hear(from, message) {
       if (message.kind === 'failed') return breakUp(new RingError(from, message.reason));
       if (message.kind === 'lost') {
-        // If the device itself is gone, its own connection tells; otherwise it is there but can't be reached.
+        // If the device itself is gone, its connection to the head breaks too; otherwise only the link failed.
         onLost(message.device);
         return breakUp(new DeviceLostError(message.device, `the link from ${from} to it is gone (${message.reason})`));
       }

@@ -47,7 +47,7 @@ export function assignments(
             const next = deviceAt(index + 1);
             return { index, from, to, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
           }),
-          // The head reaches all devices by connections of its own.
+          // The head has its own connections to all devices.
           successors:
             device === head
               ? []

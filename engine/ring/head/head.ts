@@ -26,9 +26,9 @@ export interface HeadOptions {
   readonly settings: RingSettings;
   /** Memory for weights and KV caches on this device, bytes. */
   readonly memory: number;
-  /** Seconds that frames wait before they are sent; 0 unless given. */
+  /** Seconds that frames wait before they are sent; default 0. */
   readonly linkDelay?: number;
-  /** Seconds for members to be there; GATHER_SECONDS unless given. */
+  /** Seconds to wait for members to connect; default GATHER_SECONDS. */
   readonly gatherSeconds?: number;
   readonly log: (line: string) => void;
 }
@@ -37,11 +37,11 @@ export interface HeadOptions {
 export interface RingHead {
   /** The devices that are connected and usable, the head first, in ring order. */
   present(): string[];
-  /** Waits until all members are there. Rejects with a RingError for the first that isn't. */
+  /** Waits until all members are connected. Rejects with a RingError for the first one that isn't. */
   gather(): Promise<void>;
   /** Assembles the ring; requests under way are lost. Rejects with a DeviceLostError for a device that fails to join. */
   assemble(layout: RingLayout): Promise<void>;
-  /** What devices do with their weights, in the present assembly; devices that do not manage them are omitted. */
+  /** Weights policies of the devices in the current assembly; devices that don't manage their weights are omitted. */
   readonly weights: ReadonlyMap<string, WeightsReport>;
   /** Whether the ring is assembled and not broken. */
   readonly whole: boolean;
@@ -49,7 +49,7 @@ export interface RingHead {
   readonly returned: ReadonlySet<string>;
   /** Opens a request. @param capacity tokens that its KV caches hold */
   request(capacity: number): RingRequest;
-  /** Measures the links of the present assembly. */
+  /** Measures the links of the current assembly. */
   measure(): Promise<MeasuredRingLink[]>;
   /** The members' descriptions of themselves. */
   profiles(): Promise<DeviceFacts[]>;
@@ -122,12 +122,12 @@ export function startHead(options: HeadOptions): RingHead {
   };
 
   const dissolve = async (): Promise<void> => {
-    ring?.assembly.breakUp(new RingChangedError('the ring is assembled anew'));
+    ring?.assembly.breakUp(new RingChangedError('the ring is assembled again'));
     await ring?.own.end();
     ring = undefined;
   };
 
-  /** Creates an assembly, in which nothing has been prepared but the head's own windows. */
+  /** Creates an assembly in which only the head's own windows are prepared. */
   const createRing = (layout: RingLayout): Ring => {
     const assigned = assignments(layout, head, addressOf, settings);
     const assignment = assigned.get(head) as Assignment;
@@ -194,7 +194,7 @@ export function startHead(options: HeadOptions): RingHead {
       return createRingRequest({
         id,
         chunk: settings.chunk,
-        most: assembly.windows.length + 1, // more chunks than windows would only wait
+        most: assembly.windows.length + 1, // further chunks would only wait
         pending: assembly.pending,
         broken: () => assembly.broken,
         enter: (chunk) => own.enter({ ...chunk, request: id, window: 0, capacity }),
@@ -228,5 +228,5 @@ function checkMemory(assignment: Assignment, { name, loaded, memory }: HeadOptio
   const short = missingCacheMemory(assignment, loaded.part.model, memory);
   if (short === undefined) return;
   const { layers, needs, has } = short;
-  throw new RingError(name, `${layers} layers need ${needs} of KV cache; ${has} are there: use a shorter context`);
+  throw new RingError(name, `${layers} layers need ${needs} of KV cache; ${has} are available: use a shorter context`);
 }

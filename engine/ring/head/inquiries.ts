@@ -25,11 +25,11 @@ export interface DeviceFacts {
   readonly memory: number;
 }
 
-/** Questions of the head to its members, besides running windows. */
+/** Requests from the head to its members other than running windows. */
 export interface HeadInquiries {
-  /** Takes answers; other messages are ignored. */
+  /** Handles answers; other messages are ignored. */
   hear(from: string, message: WorkerMessage): void;
-  /** Measures the links from the head to `devices`, and from each of them to the next ones. */
+  /** Measures the links from the head to `devices`, and from each of them to its successors. */
   measure(epoch: number, devices: readonly string[]): Promise<MeasuredRingLink[]>;
   profiles(): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
@@ -44,12 +44,12 @@ export interface HeadInquiriesOptions {
 
 /** Seconds to wait for measurements and spans. */
 const REPORTING = 30;
-/** Seconds to wait for a profile: a device that has none measures itself, in about a minute if it is idle. */
+/** Seconds to wait for a profile: a device without one measures itself, which takes about a minute if it is idle. */
 const PROFILING = 300;
 /** Bytes of a large probe: 80 ms at 100 Mbit/s. */
 const PROBE_BYTES = 2 ** 20;
 
-/** Waits for answers are bounded; they reject with a RingError that names the device that is late. */
+/** All waits are bounded and reject with a RingError that names the late device. */
 export function createInquiries({ head, members, spans: ownSpans }: HeadInquiriesOptions): HeadInquiries {
   let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
   let onProfile: (from: string, facts: string | Error) => void = () => {};

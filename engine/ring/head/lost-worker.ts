@@ -7,28 +7,28 @@ import type { RingRequest } from './request.ts';
  * What happens when a worker is lost:
  *
  * 1. Its connection to the head is cut (member.ts: heartbeats, 3.5 s at most), or another worker reports that it can't
- *    reach it (assembly.ts). Presence notes that, and the assembly breaks with a DeviceLostError.
+ *    reach it (assembly.ts). Presence records that, and the assembly breaks with a DeviceLostError.
  * 2. All requests that wait for logits reject with that error. Their KV caches are lost.
- * 3. ringModel catches the error and asks recoveringRing for a whole ring. That plans with the devices that are left and
- *    assembles them, until it succeeds or they can't hold the model. Only one such recovery is under way at a time.
- * 4. ringModel opens a new request and evaluates all tokens again: the text goes on where it stopped.
+ * 3. ringModel catches the error and asks recoveringRing for a whole ring, which plans with the remaining devices and
+ *    assembles them until that succeeds or they can't hold the model. Only one recovery runs at a time.
+ * 4. ringModel opens a new request and evaluates all tokens again: the text continues where it stopped.
  *
- * A worker that comes back is included at the next token: the ring is then assembled anew in the same way.
+ * When a worker comes back, the ring is assembled again in the same way before the next token.
  */
 
-/** Which devices are there. */
+/** Tracks which devices are usable. */
 export interface Presence {
   /** The devices that are connected and usable, the head first, in ring order. */
   present(): string[];
   /** Devices that came back since the last assembly. */
   readonly returned: ReadonlySet<string>;
-  /** Leaves out a device that is connected to the head but not to other devices, until it connects anew. */
+  /** Excludes a device that is connected to the head but not to other devices, until it connects again. */
   exclude(device: string): void;
-  /** Tells that a device has connected. */
+  /** Must be called when a device has connected. */
   came(device: string): void;
-  /** Tells that a connection was cut. */
+  /** Must be called when a connection was cut. */
   gone(device: string, reason: string): void;
-  /** Forgets which devices came back. */
+  /** Clears `returned`; called after an assembly. */
   assembled(): void;
 }
 
@@ -36,7 +36,7 @@ export interface PresenceOptions {
   readonly head: string;
   /** Whether the head is connected to its members, in ring order. */
   readonly members: () => readonly { readonly name: string; readonly connected: boolean }[];
-  /** Whether the ring has been assembled: before, nobody is lost or comes back. */
+  /** Whether the ring has been assembled; before that, no device counts as lost or returned. */
   readonly isAssembled: () => boolean;
   /** Called when a device is lost. */
   readonly onLost: (error: DeviceLostError) => void;
@@ -70,7 +70,7 @@ export function createPresence({ head, members, isAssembled, onLost, log }: Pres
   };
 }
 
-/** What recovery needs of a head (head.ts). */
+/** The part of a head that recovery uses (head.ts). */
 export interface RecoverableHead {
   present(): string[];
   readonly whole: boolean;
@@ -79,17 +79,17 @@ export interface RecoverableHead {
   request(capacity: number): RingRequest;
 }
 
-/** A ring that recovers from losses; requests share it. */
+/** A ring that recovers from lost devices; its requests share it. */
 export interface RecoveringRing {
-  /** The ring, assembled and whole. Rejects where the devices that are left can't hold the model. */
+  /** The ring, assembled and whole. Rejects if the remaining devices can't hold the model. */
   ready(): Promise<RecoverableHead>;
   /** The number of assemblies. Requests of an earlier assembly have lost their caches. */
   readonly assemblies: number;
 }
 
 /**
- * @param layoutFor plans for these devices, the head first; throws where they can't hold the model
- * @param log told when the ring goes on with other devices
+ * @param layoutFor makes a plan for these devices, the head first; throws if they can't hold the model
+ * @param log called when the ring continues with other devices
  */
 export function recoveringRing(
   head: RecoverableHead,
@@ -100,13 +100,13 @@ export function recoveringRing(
   let recovery: Promise<RecoverableHead> | undefined;
 
   const assemble = async (): Promise<RecoverableHead> => {
-    // Each loss leaves one device fewer: this ends.
+    // Terminates, since each loss leaves one device fewer.
     for (;;) {
       const devices = head.present();
       const layout = layoutFor(devices);
       assemblies += 1;
       try {
-        if (assemblies > 1) log(`goes on with ${devices.join(', ')}`);
+        if (assemblies > 1) log(`continues with ${devices.join(', ')}`);
         await head.assemble(layout);
         return head;
       } catch (error) {
@@ -139,14 +139,14 @@ export interface RingModel extends LanguageModel {
   close(): void;
 }
 
-/** A model that goes on with the same text on other devices when one is lost. */
+/** A language model that continues the same text on other devices when one is lost. */
 export function ringModel(ring: RecoveringRing, contextLength: number): RingModel {
   const tokens: number[] = [];
   let request: RingRequest | undefined;
   let assembly = 0;
   return {
     contextLength,
-    promptPart: contextLength, // all of a prompt: its chunks follow each other through the ring
+    promptPart: contextLength, // the whole prompt: its chunks follow each other through the ring
     async evaluate(more) {
       tokens.push(...more);
       for (;;) {

@@ -48,7 +48,10 @@ export function measuredCluster(
 /** The highest bandwidth that a cluster file may have, bytes per second; loopback is faster. */
 const FASTEST = 1e13;
 
-/** One link for each pair. A pair may be measured in both directions: the slower one counts, since a cluster has one link. */
+/**
+ * One link for each pair of devices. If both directions were measured the slower one counts, since a cluster has one
+ * link per pair.
+ */
 function pairsOf(links: readonly MeasuredRingLink[]): MeasuredRingLink[] {
   const pairs = new Map<string, MeasuredRingLink>();
   for (const link of links) {
@@ -60,11 +63,11 @@ function pairsOf(links: readonly MeasuredRingLink[]): MeasuredRingLink[] {
   return [...pairs.values()];
 }
 
-/** A link is slow where a token takes this many times the planned time on it, and this many seconds more. */
+/** A link counts as slow if a token takes SLOW_FACTOR times the planned time plus SLOW_SECONDS. */
 const SLOW_FACTOR = 1.5;
 const SLOW_SECONDS = 100e-6;
 
-/** One line for each link on which a token takes longer than planned, with both times. */
+/** One line for each slow link, with the measured and the planned time of a token. */
 export function slowLinks(links: readonly MeasuredRingLink[], cluster: Cluster, tokenBytes: number): string[] {
   return links.flatMap((link) => {
     const planned = transferSeconds(

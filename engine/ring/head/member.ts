@@ -18,14 +18,14 @@ export interface MemberAddress {
 
 type Welcome = Extract<WorkerMessage, { readonly kind: 'welcome' }>;
 
-/** The head's view of a worker: connected or not, and connected again when it comes back. */
+/** The head's connection to a worker, renewed when the worker comes back. */
 export interface Member {
   readonly name: string;
   /** The worker's welcome; `undefined` while it is not connected. */
   readonly welcome: Welcome | undefined;
   /** Why it is not connected. */
   readonly problem: string;
-  /** Whether waiting will not help: it refuses this head, or has other weights. */
+  /** Whether waiting is pointless: it refuses this head or has other weights. */
   readonly unfit: boolean;
   /** Seconds by which its clock is ahead of ours. */
   readonly offset: ClockOffset;
@@ -49,12 +49,12 @@ export interface MemberOptions extends MemberAddress {
   readonly onActivations: (frame: ActivationFrame) => void;
 }
 
-/** Seconds between clock exchanges, which also tell the worker that the head is there. */
+/** Seconds between clock exchanges, which also keep the worker's session alive. */
 const CLOCK_INTERVAL = 1;
-/** Clock exchanges one after another when a worker has connected. */
+/** Consecutive clock exchanges after a worker has connected. */
 const FIRST_EXCHANGES = 8;
 const OTHER_WEIGHTS = 'has other weights';
-/** Milliseconds until a worker that refused is asked again. */
+/** Milliseconds between attempts to connect to a worker that refused. */
 const RETRY = 2000;
 
 export function createMember(options: MemberOptions): Member {
@@ -68,7 +68,7 @@ export function createMember(options: MemberOptions): Member {
   let retry: NodeJS.Timeout | undefined;
 
   const send = (frame: Frame): void => {
-    // onGone tells about a worker that is gone.
+    // Errors are ignored here: onGone reports a worker that is gone.
     connection?.send(frame).catch(() => {});
   };
   const tell = (message: HeadMessage): void => send(messageFrame(message));
@@ -105,7 +105,7 @@ export function createMember(options: MemberOptions): Member {
         leave(`refused: ${message.reason}`, RETRY);
         return;
       case 'clock':
-        // A worker's own readings, with which it checks the connection, answer nothing.
+        // A worker's own reading, which checks the connection, has no counterpart here.
         if (message.sentAt === 0) return;
         offset.add({ ...message, receivedAt: clock() });
         exchanges += 1;

@@ -10,7 +10,7 @@ import type { Assignment, WeightsReport } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { Assembly } from './assembly.ts';
 
-/** What the head itself runs of a plan: the embedding, its windows and the output. */
+/** The head's own part of a plan: the embedding, its windows and the output. */
 export interface OwnWindows {
   readonly weights: WeightsReport | undefined;
   /** Embeds tokens and runs the first window, or sends the activations to its device. */
@@ -70,7 +70,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     senderOf: (window) => sources.get(window),
     forward(frame, next) {
       if (next.kind === 'device') return send(next.name, frame);
-      // The head's own window was the last one.
+      // The last window was the head's own.
       const waiting = assembly.pending.get(frame.request);
       waiting?.onChunk();
       if (frame.rows === 0) return;
@@ -109,7 +109,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
           unpackActivations(payload, format, part.stream(1));
           waiting.resolve(logits(request));
           if (weights === undefined) return;
-          await setImmediate(); // the next token is chosen before anything else is done
+          await setImmediate(); // chooses the next token first
           weights.after('output');
         })
         .catch(waiting.reject);

@@ -11,11 +11,11 @@ import type { IntegerSolver } from '../../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
 import type { WeightsReport } from '../wire/message.ts';
 
-/** What a ring carries out of a plan. */
+/** The part of a plan that a ring carries out. */
 export interface RingLayout {
   /** In the order in which a token visits them. */
   readonly windows: readonly Window[];
-  /** By device; a device that is not named leaves its weights to its operating system. */
+  /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
 }
 
@@ -26,17 +26,17 @@ export interface RingPlanning {
   readonly context: number;
   /** Weights policies that differ from the plan's. */
   readonly requested: RequestedWeights;
-  /** A plan to carry out while all its devices are there. */
+  /** A plan that is used while all its devices are connected. */
   readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
-  /** How plans are made otherwise; `undefined` where hardware facts or a scheduler are missing. */
+  /** How plans are made otherwise; `undefined` if hardware facts or a scheduler are missing. */
   readonly scheduling:
     | { readonly cluster: Cluster; readonly scheduler: SchedulerName; readonly solver: IntegerSolver }
     | undefined;
 }
 
 /**
- * The plan for the devices that are there.
- * @throws InputError where there is none, with what is missing
+ * The plan for the connected devices.
+ * @throws InputError if there is none, with what is missing
  */
 export function planRing(planning: RingPlanning, present: readonly string[]): Plan {
   const { devices, requested, plan: given, scheduling } = planning;
@@ -64,7 +64,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   );
 }
 
-/** What a ring carries out of a plan, checked against the model and the devices. @throws InputError */
+/** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
   return { windows: windowsOf(plan, planning), weights: plan.weights };
 }
@@ -87,7 +87,7 @@ function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: Ring
   return windows;
 }
 
-/** The ring computes on CPUs. */
+/** Removes GPUs, since the ring computes on CPUs. */
 function onCpus(cluster: Cluster): Cluster {
   return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
 }
@@ -99,9 +99,9 @@ export interface RequestedWeights {
 }
 
 /**
- * The plan with a weights policy for every device that holds weights: as the user requests, otherwise as the plan says,
- * otherwise FIT_POLICY.
- * @param scheduled whether a scheduler made the plan. Where such a plan leaves memory to the operating system, as the
+ * The plan with a weights policy for every device that holds weights: the user's request, else the plan's policy, else
+ * FIT_POLICY.
+ * @param scheduled whether a scheduler made the plan. If such a plan leaves memory to the operating system, as the
  * papers' systems do, FIT_POLICY takes its place; a plan written by hand is not changed.
  */
 export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights, scheduled: boolean): Plan {
@@ -118,7 +118,7 @@ export function planWeights(plan: Plan, { prefetch, release }: RequestedWeights,
   return { ...plan, weights: Object.fromEntries(weights) };
 }
 
-/** The plan with its policies as they were fitted to the devices' memories. */
+/** The plan with its policies as fitted to the devices' memories. */
 export function fittedPlan(plan: Plan, reports: ReadonlyMap<string, WeightsReport>): Plan {
   const weights = [...reports].map(([device, { policy }]) => [device, policy] as const);
   return { ...plan, weights: { ...plan.weights, ...Object.fromEntries(weights) } };

@@ -1,15 +1,16 @@
 /** Tokens that a single process takes through its layers at once (runtime/create-transformer.ts). */
 const BATCH_TOKENS = 512;
 
-/** Enough tokens for a pass over the weights to pay; their activations take some tens of MB on every device. */
+/** Enough tokens to amortise a pass over the weights; their activations take some tens of MB on every device. */
 export const MOST_CHUNK_TOKENS = 128;
 
 /** Chunks may be half as large, and fewer than 4 tokens are multiplied by other kernels (native/operations). */
 export const FEWEST_CHUNK_TOKENS = 8;
 
 /**
- * Divides tokens into chunks of nearly equal size that are in the ring at the same time. Chunks never span two batches of
- * the single process and are large enough for the same kernels, so that results agree with it to the last bit.
+ * Divides tokens into chunks of nearly equal size, which are in the ring at the same time. Chunks never span two
+ * batches of the single process and are large enough for the same kernels, so that the results are identical to the
+ * last bit.
  * @param most the most tokens in a chunk, at least FEWEST_CHUNK_TOKENS
  */
 export function promptChunks(tokens: readonly number[], most: number): number[][] {

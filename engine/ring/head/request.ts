@@ -2,13 +2,13 @@ import type { WindowRun } from '../device/window-runner.ts';
 import { within } from './errors.ts';
 import { promptChunks } from './prompt-chunks.ts';
 
-/** A request in the present assembly of the ring. */
+/** A request in the current assembly of the ring. */
 export interface RingRequest {
   /** The number of its tokens that are in the KV caches. */
   readonly position: number;
   /**
-   * Evaluates further tokens. Rejects with DeviceLostError or RingChangedError where the caches are lost, and with
-   * RingError where a device reports a failure.
+   * Evaluates further tokens. Rejects with DeviceLostError or RingChangedError if the caches are lost, and with
+   * RingError if a device reports a failure.
    * @returns logits of the token that follows the last: [vocabulary]; the array is the caller's
    */
   evaluate(tokens: readonly number[]): Promise<Float32Array>;
@@ -41,7 +41,7 @@ export interface RingRequestOptions {
   readonly free: () => void;
 }
 
-/** Seconds for a chunk to go through all windows: weights may come from slow disks. */
+/** Seconds that a chunk may take through all windows: weights may come from slow disks. */
 const ROUND_TRIP = 600;
 
 export function createRingRequest(options: RingRequestOptions): RingRequest {

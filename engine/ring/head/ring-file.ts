@@ -11,15 +11,15 @@ export interface RingFile {
   readonly head: string;
   /** All but the head, in ring order. */
   readonly members: readonly MemberAddress[];
-  /** The cluster for schedulers; `undefined` where devices only have names and addresses. */
+  /** The cluster for schedulers; `undefined` if devices only have names and addresses. */
   readonly cluster: Cluster | undefined;
 }
 
 const OWN_KEYS = ['address', 'publicKey'];
 
 /**
- * Reads a cluster file (datasets/README.md) in which every device but the head has an `address`, `tcp://host:port`, and a
- * `publicKey`. To carry out a plan, hardware facts are not needed.
+ * Reads a cluster file (datasets/README.md) in which every device but the head has an `address`, `tcp://host:port`, and
+ * a `publicKey`. Hardware facts are only needed to make plans.
  * @param plain whether links are not encrypted, so that keys are not needed
  * @throws InputError with file and place
  */

@@ -4,8 +4,8 @@ import { layersName, type RingSpan } from '../wire/span.ts';
 import type { DeviceSpans } from './inquiries.ts';
 
 /**
- * The trace of a run of the ring, in times of the head's clock: windows on `cpu`; transfers on the sender's `link`, from
- * the hand-over to the transport until the receiver has the frame; reads on `disk`; memory as counters.
+ * The trace of a run of the ring, in times of the head's clock: windows on `cpu`; transfers on the sender's `link`,
+ * from the call of the transport until the receiver has the frame; reads on `disk`; memory as counters.
  * @param devices the head first
  * @param tokens in order of time, in seconds of the head's clock; the first begins the trace
  */
@@ -56,7 +56,7 @@ function spanOf(span: RingSpan, { device, offset }: DeviceSpans, context: TraceC
   }
 }
 
-/** A device's counters. Each begins with its last value before the trace begins. */
+/** A device's counters. Each starts with its last value before the beginning of the trace. */
 function countersOf({ device, offset, spans }: DeviceSpans, zero: number): Counter[] {
   const samples = new Map<string, { time: number; value: number }[]>();
   for (const span of spans) {

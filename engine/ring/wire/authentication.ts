@@ -1,6 +1,9 @@
 import { type Context, Reply } from 'zeromq';
 
-/** Decides whether a peer may connect: `undefined` if so, otherwise the reason. The key is hexadecimal; `undefined` on a plain link. */
+/**
+ * Decides whether a peer may connect: `undefined` if so, otherwise the reason. The key is hexadecimal, and `undefined`
+ * on a plain link.
+ */
 export type Admission = (publicKey: string | undefined) => string | undefined;
 
 /**

@@ -1,4 +1,6 @@
-/** Seconds since this process began. Only differences, and offsets between processes, have a meaning. */
+/**
+ * Seconds since this process began. Only differences between readings, and offsets between processes, are meaningful.
+ */
 export function clock(): number {
   return performance.now() / 1000;
 }
@@ -10,7 +12,7 @@ export interface ClockExchange {
   readonly receivedAt: number;
 }
 
-/** The number of exchanges that are kept. With one exchange per second, clocks drift by a few microseconds meanwhile. */
+/** Exchanges that are kept. With one per second, clocks drift by a few microseconds over all of them. */
 const KEPT_EXCHANGES = 30;
 
 /** An estimate of how far another clock is ahead of this one: time t here is t + `seconds` there. */

@@ -7,7 +7,7 @@ import { SOCKET_OPTIONS, type Transport } from './transport.ts';
 /** A connection to a listener. */
 export interface Connection {
   send(frame: Frame): Promise<void>;
-  /** Why the connection does not exist, or no longer; empty while it does. */
+  /** Why the connection doesn't exist or no longer exists; empty while it does. */
   readonly problem: string;
   close(): void;
 }
@@ -34,7 +34,7 @@ const RECONNECT = 100;
 /** Milliseconds for queued frames to be sent when the connection is closed. */
 const CLOSING = 200;
 
-/** Connects to a listener, trying again until it succeeds or is closed. */
+/** Connects to a listener; retries until it succeeds or is closed. */
 export function connect(options: ConnectionOptions): Connection {
   const { transport, address, publicKey, name, mostBytes, onReady, onFrame, onGone } = options;
   const { context, keys } = transport;

@@ -9,10 +9,10 @@ class NamedDealer extends Dealer {
   }
 }
 
-/** Milliseconds until the router has noticed the new connection: it does when it next polls its sockets. */
+/** Milliseconds until the router notices the new connection, when it next polls its sockets. */
 const HANDOVER = 200;
 
-/** Peers that are remembered as expelled; bounded. Each of them had been admitted before. */
+/** Most expelled peers that are remembered. Each of them had been admitted before. */
 const MOST_EXPELLED = 10_000;
 
 /** The peers that a listener has expelled. */

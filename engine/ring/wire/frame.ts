@@ -1,4 +1,4 @@
-/** Increased with every change that older programs would misread. */
+/** Increased with every change that older versions would misread. */
 export const PROTOCOL_VERSION = 2;
 
 /** "HRTH" as a little-endian number. */
@@ -14,13 +14,15 @@ export const ACTIVATION_FORMATS = ['F32', 'F16'] as const;
 /** The format of the residual stream on links. F32 is exact; F16 halves the bytes and rounds to 11 bits. */
 export type ActivationFormat = (typeof ACTIVATION_FORMATS)[number];
 
-/** The residual stream of consecutive tokens on its way to the next window. */
+/** The residual stream of consecutive tokens, sent to the next window. */
 export interface ActivationFrame {
   readonly kind: 'activations';
   /** Identifies the assembly of the ring to which the frame belongs. */
   readonly epoch: number;
   readonly request: number;
-  /** Index of the next window, in the order in which a token visits them; the number of windows stands for the output. */
+  /**
+   * Index of the next window in the order in which a token visits them; the number of windows stands for the output.
+   */
   readonly window: number;
   /** Position of the first token in the request. */
   readonly position: number;
@@ -51,7 +53,7 @@ export interface ProbeFrame {
 
 export type Frame = ActivationFrame | MessageFrame | ProbeFrame;
 
-/** A frame that no Hearth program sends. The connection to its sender is closed. */
+/** An invalid frame. The connection to its sender is closed. */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
 }
@@ -95,8 +97,8 @@ export function encodeFrame(frame: Frame): Buffer {
 const MOST_TOKENS = 2 ** 31;
 
 /**
- * Decodes a frame; its payload is a view of `given`. Each number is checked by itself. Whether activations fit the model
- * and the plan is checked by their receiver (device/window-runner.ts).
+ * Decodes a frame; its payload is a view of `given`. Each number is checked on its own; the receiver checks whether
+ * activations fit the model and the plan (device/window-runner.ts).
  * @throws FrameError with what was found and what is allowed
  */
 export function decodeFrame(given: Uint8Array): Frame {

@@ -8,7 +8,7 @@ export interface JobQueue {
   add<Result>(job: () => Result | Promise<Result>): Promise<Result>;
 }
 
-/** A job that finds the queue empty begins at once: a turn of the event loop would take some ten microseconds. */
+/** If the queue is empty a job starts at once: waiting for the event loop would take about ten microseconds. */
 export function createJobQueue(): JobQueue {
   let last: Promise<unknown> = Promise.resolve();
   let length = 0;
@@ -29,7 +29,7 @@ export function createJobQueue(): JobQueue {
 }
 
 /**
- * Sends frames one after another, as ZeroMQ's sockets require. Each promise tells how its own send ended.
+ * Sends frames one after another, as ZeroMQ's sockets require. Each promise settles with its own send.
  * @param delay seconds that each send waits first, independently of others: simulates a slow link
  */
 export function createOutbox(delay = 0): (send: () => Promise<void>) => Promise<void> {

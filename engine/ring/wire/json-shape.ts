@@ -18,7 +18,7 @@ export function whole(least: number, most: number): Shape<number> {
 /** @param most the largest number of characters */
 export function text(most: number): Shape<string> {
   return (value, where) =>
-    typeof value === 'string' && value.length <= most ? value : fail(where, `a text of at most ${most} characters`);
+    typeof value === 'string' && value.length <= most ? value : fail(where, `a string of at most ${most} characters`);
 }
 
 export const truth: Shape<boolean> = (value, where) =>
@@ -58,7 +58,7 @@ export function object<Value>(members: Members<Value>): Shape<Value> {
   return (value, where) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'an object');
     const unknown = Object.keys(value).find((key) => !(key in members));
-    if (unknown !== undefined) throw new FrameError(`a message whose ${where} has a member too many`);
+    if (unknown !== undefined) throw new FrameError(`a message whose ${where} has an unknown member`);
     const entries = Object.entries(members) as [string, Shape<unknown>][];
     const given = value as Record<string, unknown>;
     return Object.fromEntries(entries.map(([key, shape]) => [key, shape(given[key], `${where}.${key}`)])) as Value;

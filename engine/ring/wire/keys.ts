@@ -17,7 +17,7 @@ export function createKeys(): KeyPair {
   return { publicKey: fromZ85(publicKey), secretKey: fromZ85(secretKey) };
 }
 
-/** Writes a new pair to a file that only its owner may read. @throws InputError where the file exists or can't be written */
+/** Writes a new pair to a file that only its owner may read. @throws InputError if the file exists or can't be written */
 export function writeKeys(path: string): KeyPair {
   const keys = createKeys();
   try {

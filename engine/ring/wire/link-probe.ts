@@ -2,13 +2,13 @@ import { clock } from './clock.ts';
 import type { ProbeFrame } from './frame.ts';
 import type { MeasuredLink } from './message.ts';
 
-/** Sends a probe of so many bytes; resolves when its echo has come. */
+/** Sends a probe of `bytes` bytes; resolves when its echo arrives. */
 export type Probe = (bytes: number) => Promise<void>;
 
 /** The number of empty probes, of which the fastest gives the latency. */
 const EMPTY_PROBES = 8;
 
-/** Seconds to wait for an echo; a slower link is of no use. */
+/** Seconds to wait for an echo; a slower link is useless. */
 const ECHO_TIMEOUT = 10;
 
 /** Sends probes over a link and matches echoes to them. @param send sends a probe */
@@ -38,7 +38,7 @@ export function createProbe(send: (frame: ProbeFrame) => Promise<void>) {
 /**
  * Measures a link. The latency is half the shortest round trip; the bandwidth follows from the extra time that `bytes`
  * take one way, since echoes are empty.
- * @throws Error where an echo does not come
+ * @throws Error if an echo doesn't arrive
  */
 export async function probeLink(to: string, probe: Probe, bytes: number): Promise<MeasuredLink> {
   const seconds = async (size: number): Promise<number> => {

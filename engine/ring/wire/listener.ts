@@ -14,7 +14,7 @@ import { SOCKET_OPTIONS, type Transport } from './transport.ts';
 export interface Listener {
   /** The address, with the port that was chosen. */
   readonly address: string;
-  /** Rejects where the peer is gone. */
+  /** Rejects if the peer is gone. */
   send(peer: string, frame: Frame): Promise<void>;
   close(): void;
 }
@@ -30,11 +30,11 @@ export interface ListenerOptions {
   readonly mostBytes: number;
   /** May throw a FrameError, which expels the peer, as does a frame that can't be decoded. */
   readonly onFrame: (peer: string, frame: Frame) => void;
-  /** Whether a peer may stay. A peer for which this is false `idleSeconds` after it connected is expelled. */
+  /** Whether a peer may stay connected. A peer for which this is false `idleSeconds` after it connected is expelled. */
   readonly belongs: (peer: string) => boolean;
-  /** Called before a peer is expelled; what is sent to the peer now still reaches it. */
+  /** Called before a peer is expelled; messages sent to the peer now still reach it. */
   readonly onExpelled: (peer: string, reason: string) => void;
-  /** IDLE_SECONDS unless given. */
+  /** Default: IDLE_SECONDS. */
   readonly idleSeconds?: number;
 }
 
@@ -47,13 +47,13 @@ class AnnouncingRouter extends Router {
   }
 }
 
-/** Seconds after which a send fails where no peer is left: the binding waits for one. */
+/** Seconds after which a send fails if no peer is left: the binding waits for one. */
 const UNREACHABLE = 4;
 
 /** Connections at the same time: more than a ring has devices, far fewer than a process has file descriptors (1000). */
 export const MOST_CONNECTIONS = 64;
 
-/** Seconds that a peer may be connected without belonging here. */
+/** Seconds that a peer may stay connected without belonging here. */
 const IDLE_SECONDS = 5;
 /** Seconds between checks of idle peers, at most. */
 const CHECK_SECONDS = 1;
@@ -80,7 +80,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const expel = (peer: string): void => {
     lingering += 1;
     expelled.add(peer);
-    outbox(async () => expelled.disconnect(peer)).catch(() => {}); // after the reason, which may wait in the outbox
+    outbox(async () => expelled.disconnect(peer)).catch(() => {}); // after the reason, which may still be queued
   };
 
   const receive = (peer: string, parts: readonly Buffer[]): void => {
@@ -105,10 +105,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 
   const expelIdle = (peer: string): void => {
     connectedAt.delete(peer);
-    // This reaches a peer that is still there; libzmq refuses to send to one that is gone.
+    // Only a peer that is still connected receives this; libzmq refuses to send to others.
     outbox(() => socket.send([Buffer.from(peer, 'latin1'), EMPTY_FRAME])).then(
       () => {
-        onExpelled(peer, `nothing for ${idleSeconds} s for which it may stay`);
+        onExpelled(peer, `nothing within ${idleSeconds} s that identifies it`);
         expel(peer);
       },
       () => {},
@@ -123,7 +123,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     lingering = 0;
     connectedAt.clear();
     connections.reset();
-    rebind(socket, bound).catch((error: Error) => log(`${address} can't be listened at any more: ${error.message}`));
+    rebind(socket, bound).catch((error: Error) => log(`${address} is no longer listened at: ${error.message}`));
   }, 1000 * Math.min(CHECK_SECONDS, idleSeconds));
 
   const serve = async (): Promise<void> => {
@@ -193,7 +193,7 @@ async function bind(socket: Router, address: string): Promise<string> {
   return socket.lastEndpoint ?? address;
 }
 
-/** Closes all connections and listens at the same port again, which is free a moment later. */
+/** Closes all connections and listens at the same port again, which becomes free a moment later. */
 async function rebind(socket: Router, address: string): Promise<void> {
   await socket.unbind(address);
   for (let attempt = 1; !socket.closed; attempt++) {

@@ -3,17 +3,17 @@ import type { FittedPolicy, WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { ActivationFormat } from './frame.ts';
 import type { RingSpan } from './span.ts';
 
-/** The head's name as the sender of a frame; no device can have this name. */
+/** The head as the sender of a frame; no device can have this name. */
 export const FROM_HEAD = '';
 
-/** What the head tells a device about one of its windows. */
+/** A window that the head assigns to a device. */
 export interface WindowAssignment {
   /** Its place in the order in which a token visits the plan's windows. */
   readonly index: number;
   /** Layers `from` up to, not including, `to`; the two are equal on a relay, which only forwards activations. */
   readonly from: number;
   readonly to: number;
-  /** Where the result goes: the device of the next window, or the head. */
+  /** The destination of the result: the device of the next window, or the head. */
   readonly next: { readonly kind: 'device'; readonly name: string } | { readonly kind: 'head' };
 }
 
@@ -76,7 +76,7 @@ export type HeadMessage =
   | { readonly kind: 'profile' }
   | { readonly kind: 'bye' };
 
-/** The kinds of a head's messages that concern one assembly of the ring or the worker itself, not the connection. */
+/** Messages of the head that concern an assembly of the ring or the worker itself, not the connection. */
 export type SessionMessage = Exclude<HeadMessage, { readonly kind: 'hello' | 'clock' }>;
 
 /** From a worker to the head. */
@@ -85,7 +85,7 @@ export type WorkerMessage =
       readonly kind: 'welcome';
       /** Port of its ring listener, on the same host. */
       readonly ringPort: number;
-      /** Bytes that weights and caches may take. */
+      /** Memory for weights and caches, bytes. */
       readonly memory: number;
       readonly layers: readonly number[];
       /** Samples of its weights (device/part-file.ts), by layer. */
@@ -95,7 +95,7 @@ export type WorkerMessage =
   | {
       readonly kind: 'prepared';
       readonly epoch: number;
-      /** Missing where weights are not managed. */
+      /** Missing if weights are not managed. */
       readonly weights: WeightsReport | undefined;
     }
   | { readonly kind: 'linked'; readonly epoch: number }
@@ -103,7 +103,7 @@ export type WorkerMessage =
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
   | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
   | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }
-  /** The device as in a cluster file, JSON; or why there is no such description. */
+  /** The device as in a cluster file, JSON; or why there is no description. */
   | { readonly kind: 'profiled'; readonly facts: string }
   | { readonly kind: 'unprofiled'; readonly reason: string }
   | { readonly kind: 'spans'; readonly spans: readonly RingSpan[] };

@@ -64,12 +64,12 @@ const POLICY_MEMBERS = object<{ prefetch: WeightsPolicy['prefetch']; release: Re
 const POLICY: Shape<WeightsPolicy> = (value, where) => {
   const { prefetch, release, pinned } = POLICY_MEMBERS(value, where);
   if ((release === 'pinned') !== (pinned !== undefined))
-    throw new FrameError(`a message whose ${where} pins nothing, or without saying so`);
+    throw new FrameError(`a message whose ${where} needs pinned weights if, and only if, its release is "pinned"`);
   return release === 'pinned' ? { prefetch, release, pinned: pinned as number | 'fit' } : { prefetch, release };
 };
 const FITTED_POLICY: Shape<FittedPolicy> = (value, where) => {
   const policy = POLICY(value, where);
-  if (!isFitted(policy)) throw new FrameError(`a message whose ${where} leaves something open`);
+  if (!isFitted(policy)) throw new FrameError(`a message whose ${where} is not fitted`);
   return policy;
 };
 
@@ -101,7 +101,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   bye: object({ kind: oneOf('bye') }),
 });
 
-/** The arguments that Hearth gives to spans of weights. */
+/** The arguments of spans of weights. */
 const ARGUMENTS = object<Partial<SpanArguments>>({
   bytes: optional(number(0, LARGEST)),
   released: optional(number(0, LARGEST)),

@@ -52,7 +52,7 @@ export function layersName({ from, to }: { readonly from: number; readonly to: n
 }
 
 /**
- * Records a computation. Which of its layers waited for page faults is not known: the stall is shown before it.
+ * Records a computation. It is unknown which of its layers waited for page faults, so the stall is shown first.
  * @param stall seconds of the computation that were spent in page faults
  */
 export function recordComputation(

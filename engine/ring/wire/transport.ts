@@ -3,7 +3,7 @@ import { type Admission, serveAuthentication } from './authentication.ts';
 import { clock } from './clock.ts';
 import type { KeyPair } from './keys.ts';
 
-/** What the sockets of one device share. */
+/** Resources that the sockets of one device share. */
 export interface Transport {
   readonly context: Context;
   /** `undefined`: links are not encrypted. */
@@ -28,7 +28,7 @@ const HEARTBEAT_TIMEOUT = 2.5;
 const SEND_TIMEOUT = 10;
 const WAITING_FRAMES = 64;
 
-/** The options of every socket: bounded queues, bounded waits, heartbeats, and a last moment to send before it closes. */
+/** The options of every socket: bounded queues and waits, heartbeats, and a moment to send queued frames on closing. */
 export const SOCKET_OPTIONS = {
   linger: 200,
   heartbeatInterval: 1000 * HEARTBEAT,
@@ -57,7 +57,7 @@ export function createTransport(keys: KeyPair | undefined, writeLine: (line: str
   };
 }
 
-/** Seconds within which a line is not repeated: a refused peer may try again ten times a second. */
+/** Seconds within which a line is not repeated: a refused peer may retry ten times a second. */
 const REPETITION_SECONDS = 10;
 /** The number of lines that are remembered; bounded, since peers control it. */
 const MOST_LINES = 1000;

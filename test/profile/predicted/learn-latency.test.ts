@@ -100,7 +100,7 @@ test('too few samples, shapes of zero, huge shapes and times of nothing', async 
   );
   assert.is(
     await problem(withFirst({ seconds: 0 })),
-    'sample 64 × 64, 1 token: took 0 s; a time is above 0: measure it again',
+    'sample 64 × 64, 1 token: took 0 s; times must be above 0; measure it again',
   );
 });
 

@@ -146,7 +146,7 @@ test('a ring is assembled without the devices that it loses, one after the other
   const { ring, log } = recovering(head);
   await ring.ready();
   assert.equal(state.assembled, ['h a b', 'h b', 'h']);
-  assert.equal(log, ['a: gone', 'goes on with h, b', 'b: gone', 'goes on with h']);
+  assert.equal(log, ['a: gone', 'continues with h, b', 'b: gone', 'continues with h']);
 });
 
 test('a device that came back is included', async () => {
@@ -156,7 +156,7 @@ test('a device that came back is included', async () => {
   state.returned.add('b');
   await ring.ready();
   assert.is(ring.assemblies, 2);
-  assert.equal(log, ['goes on with h, a, b']);
+  assert.equal(log, ['continues with h, a, b']);
 });
 
 test('recovery ends where the devices that are left do not hold the model', async () => {

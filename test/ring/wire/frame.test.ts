@@ -183,7 +183,7 @@ test('messages: only known kinds, with exactly their members', () => {
     of({ kind: 'free', request: -1 }),
     'FrameError: a message whose message.request is not a number from 0 to 4294967295',
   );
-  assert.is(of({ kind: 'free', request: 7, more: 1 }), 'FrameError: a message whose message has a member too many');
+  assert.is(of({ kind: 'free', request: 7, more: 1 }), 'FrameError: a message whose message has an unknown member');
   assert.match(of({ kind: 'freee' }), /^FrameError: a message whose message\.kind is not one of hello, prepare,/);
   assert.match(of({ kind: 'hello', head: 'h', device: 'd', model: 'x' }), /message\.model is not /);
 });
