@@ -2,7 +2,7 @@ import type { Shape } from '../model/architecture.ts';
 import type { Model } from '../model/model.ts';
 import type { Quantization } from '../model/quantization.ts';
 import type { Gguf } from './gguf.ts';
-import { type MetadataFields, metadataFields } from './metadata-fields.ts';
+import type { MetadataFields } from './metadata-fields.ts';
 import { modelFromGguf } from './model-from-gguf.ts';
 import { type TransformerSettings, transformerSettings } from './transformer-settings.ts';
 
@@ -59,7 +59,7 @@ export function describeGguf(gguf: Gguf): GgufDescription {
     embeddingBytes: embedding.bytes,
     outputBytes: output.bytes,
     layerBytes: layerBytes(model),
-    tokenizer: describeTokenizer(metadataFields(gguf)),
+    tokenizer: describeTokenizer(gguf.fields),
   };
 }
 

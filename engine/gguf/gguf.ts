@@ -1,4 +1,5 @@
 import type { Quantization } from '../model/quantization.ts';
+import type { MetadataFields } from './metadata-fields.ts';
 import type { Metadata } from './metadata-value.ts';
 
 /** The header of a GGUF file: everything except the weights. */
@@ -8,6 +9,8 @@ export interface Gguf {
   /** 2 or 3. Both have the same layout; version 3 also exists in big endian, which isn't supported. */
   readonly version: number;
   readonly metadata: Metadata;
+  /** The metadata by key, with errors that name the file. */
+  readonly fields: MetadataFields;
   /** In the order of the file's list, which may differ from that of their data. */
   readonly tensors: readonly GgufTensor[];
   /** Tensors begin at multiples of this many bytes, counted from `dataOffset`. */

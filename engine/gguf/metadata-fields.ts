@@ -1,7 +1,6 @@
 import { InputError } from '../input/input-error.ts';
-import type { Gguf } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
-import type { MetadataArray, MetadataValue } from './metadata-value.ts';
+import type { Metadata, MetadataArray, MetadataValue } from './metadata-value.ts';
 
 /** Reads metadata by key. Errors name the file and the key, what was found and what is needed. */
 export interface MetadataFields {
@@ -16,13 +15,13 @@ export interface MetadataFields {
   optionalText(key: string): string | undefined;
   optionalBool(key: string): boolean | undefined;
   optionalTexts(key: string): readonly string[] | undefined;
-  /** An array of any type except strings and 64-bit integers. */
-  optionalNumbers(key: string): ArrayLike<number> | undefined;
+  /** An array of any type except strings and 64-bit integers, with a number for each of `tokens` tokens. */
+  numbersPerToken(key: string, tokens: number): ArrayLike<number> | undefined;
   fail(key: string, problem: string): never;
 }
 
 /** @throws InputError from every method, for a missing key or a value of another kind than needed */
-export function metadataFields({ file, metadata }: Gguf): MetadataFields {
+export function metadataFields(file: string, metadata: Metadata): MetadataFields {
   const fail = (key: string, problem: string): never => {
     throw new InputError(`${file}: metadata ${key}`, problem);
   };
@@ -73,12 +72,14 @@ export function metadataFields({ file, metadata }: Gguf): MetadataFields {
         ? found.value.values
         : mismatch(key, 'an array of strings');
     },
-    optionalNumbers(key) {
+    numbersPerToken(key, tokens) {
       const found = metadata.get(key);
       if (found === undefined) return undefined;
-      return found.type === 'array' && hasNumbers(found.value)
-        ? found.value.values
-        : mismatch(key, 'an array of numbers');
+      if (found.type !== 'array' || !hasNumbers(found.value)) return mismatch(key, 'an array of numbers');
+      const { values } = found.value;
+      return values.length === tokens
+        ? values
+        : fail(key, `has ${values.length} numbers for ${tokens} tokens; one for each is needed`);
     },
     fail,
   };

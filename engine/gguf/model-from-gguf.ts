@@ -4,7 +4,7 @@ import { countModel, type Model, type Tensor } from '../model/model.ts';
 import { fileMix } from './file-type.ts';
 import type { Gguf, GgufTensor } from './gguf.ts';
 import { quoted } from './gguf-error.ts';
-import { type MetadataFields, metadataFields } from './metadata-fields.ts';
+import type { MetadataFields } from './metadata-fields.ts';
 import { fusedAttention, type NamedTensor, namedTensors, ropeFactors } from './tensor-names.ts';
 import { transformerSettings } from './transformer-settings.ts';
 
@@ -74,7 +74,7 @@ const MOST_WIDTH = 1_000_000;
  * @throws InputError for other architectures, mixtures of experts, and numbers that are missing or inconsistent
  */
 function shapeFromGguf(gguf: Gguf): Shape {
-  const fields = metadataFields(gguf);
+  const { fields } = gguf;
   const architecture = readArchitecture(fields);
   const key = (name: string): string => `${architecture}.${name}`;
   if (fields.optionalCount(key('expert_count'), MOST_WIDTH) !== undefined)

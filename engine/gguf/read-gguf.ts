@@ -3,6 +3,7 @@ import { type Cursor, createCursor } from './cursor.ts';
 import type { Gguf } from './gguf.ts';
 import { GgufError } from './gguf-error.ts';
 import { GGUF_LIMITS } from './limits.ts';
+import { metadataFields } from './metadata-fields.ts';
 import type { Metadata } from './metadata-value.ts';
 import { readMetadata } from './read-metadata.ts';
 import { placeTensors, readTensorList } from './read-tensors.ts';
@@ -32,6 +33,7 @@ export function readGguf(source: ByteSource): Gguf {
     file: source.name,
     version,
     metadata,
+    fields: metadataFields(source.name, metadata),
     tensors: placeTensors(cursor, list, dataOffset, source.size),
     alignment,
     dataOffset,

@@ -1,6 +1,5 @@
 import type { Shape } from '../model/architecture.ts';
 import type { Gguf } from './gguf.ts';
-import { metadataFields } from './metadata-fields.ts';
 
 /** What a forward pass needs in addition to the shape. */
 export interface TransformerSettings {
@@ -24,7 +23,7 @@ const MOST_CONTEXT = 2 ** 31;
  * @throws InputError for values that are missing or out of range
  */
 export function transformerSettings(gguf: Gguf, { architecture, headSize }: Shape): TransformerSettings {
-  const fields = metadataFields(gguf);
+  const { fields } = gguf;
   const ropeKey = `${architecture}.rope.dimension_count`;
   const ropeDimensions = fields.count(ropeKey, headSize, headSize);
   if (ropeDimensions % 2 !== 0) fields.fail(ropeKey, `${ropeDimensions} is odd; values are rotated in pairs`);

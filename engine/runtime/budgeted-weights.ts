@@ -2,12 +2,13 @@ import type { Gguf, GgufTensor } from '../gguf/gguf.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
-import { type PassHooks, weightsPartOf } from './pass-hooks.ts';
+import type { PassHooks } from './transformer.ts';
 import { activationsBytes } from './transformer-bytes.ts';
 import { loadWeights, type Weights, type WeightsSource } from './transformer-weights.ts';
 import { pagesOf } from './weights/mapped-weights.ts';
 import { type BudgetPlan, planBudget } from './weights/memory-budget.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from './weights/process-counters.ts';
+import { weightsPartOf } from './weights/weights-layout.ts';
 import { createWeightsStream } from './weights/weights-stream.ts';
 
 export interface BudgetedWeightsCase {

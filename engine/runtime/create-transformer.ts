@@ -9,9 +9,8 @@ import { createActivations } from './activations.ts';
 import { pagedCache, wholeCache } from './context-cache.ts';
 import { forward, type PassPart } from './forward.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
-import type { PassHooks } from './pass-hooks.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { TimeRange, Transformer } from './transformer.ts';
+import type { PassHooks, TimeRange, Transformer } from './transformer.ts';
 import type { LayerWeights, Weights } from './transformer-weights.ts';
 
 export interface TransformerParts {
@@ -24,7 +23,8 @@ export interface TransformerParts {
   readonly kvCache: KeyValueCacheShape['type'];
   /** Keys and values in pages; default: in one cache for each layer. */
   readonly paged?: PagedCache | undefined;
-  readonly hooks: PassHooks | undefined;
+  /** Called in order, before and after each part of a pass. */
+  readonly hooks: readonly PassHooks[];
 }
 
 /** Tokens that go through the layers at once: beyond it weights are no longer what takes time (llama.cpp's n_ubatch). */
@@ -49,39 +49,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
   let allLogits = lastLogits;
   let position = 0;
 
-  const run = (passParts: readonly PassPart[], tokens: number): void => {
-    if (hooks === undefined) {
-      let together: Operation[] = [];
-      for (const { operations, later } of passParts) {
-        together.push(...operations);
-        if (later === undefined) continue;
-        // Pages in memory are computed while evicted ones are being read.
-        kernels.run(together);
-        let batch = later.next();
-        for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);
-        together = [...batch.value];
-      }
-      kernels.run(together);
-      return;
-    }
-    for (const { name, operations, later } of passParts) {
-      hooks.before?.(name);
-      const parts: TimeRange[] = [];
-      const runPart = (part: readonly Operation[]): void => {
-        const start = performance.now() / 1000;
-        kernels.run(part);
-        parts.push({ start, end: performance.now() / 1000 });
-      };
-      runPart(operations);
-      if (later !== undefined) {
-        let batch = later.next();
-        for (; batch.done !== true; batch = later.next()) runPart(batch.value);
-        runPart(batch.value);
-      }
-      const [{ start }, { end }] = [parts[0] as TimeRange, parts.at(-1) as TimeRange];
-      hooks.after?.({ name, tokens, start, end, parts });
-    }
-  };
+  const run = passRunner(kernels, hooks);
 
   /** @param rows of logits: 0, that of the last token, or those of all */
   const step = (tokens: readonly number[], rows: number): Float32Array => {
@@ -138,4 +106,47 @@ export function createTransformer(parts: TransformerParts): Transformer {
       position = to;
     },
   };
+}
+
+type RunPass = (parts: readonly PassPart[], tokens: number) => void;
+
+/** Runs the parts of a forward pass: one by one where there are hooks, otherwise as few batches as pages allow. */
+function passRunner(kernels: Kernels, hooks: readonly PassHooks[]): RunPass {
+  return hooks.length === 0
+    ? (parts) => runTogether(kernels, parts)
+    : (parts, tokens) => runOneByOne(kernels, hooks, parts, tokens);
+}
+
+function runTogether(kernels: Kernels, parts: readonly PassPart[]): void {
+  let together: Operation[] = [];
+  for (const { operations, later } of parts) {
+    together.push(...operations);
+    if (later === undefined) continue;
+    // Pages in memory are computed while evicted ones are being read.
+    kernels.run(together);
+    let batch = later.next();
+    for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);
+    together = [...batch.value];
+  }
+  kernels.run(together);
+}
+
+function runOneByOne(kernels: Kernels, hooks: readonly PassHooks[], parts: readonly PassPart[], tokens: number): void {
+  for (const { name, operations, later } of parts) {
+    for (const hook of hooks) hook.before?.(name);
+    const ranges: TimeRange[] = [];
+    const run = (batch: readonly Operation[]): void => {
+      const start = performance.now() / 1000;
+      kernels.run(batch);
+      ranges.push({ start, end: performance.now() / 1000 });
+    };
+    run(operations);
+    if (later !== undefined) {
+      let batch = later.next();
+      for (; batch.done !== true; batch = later.next()) run(batch.value);
+      run(batch.value);
+    }
+    const [{ start }, { end }] = [ranges[0] as TimeRange, ranges.at(-1) as TimeRange];
+    for (const hook of hooks) hook.after?.({ name, tokens, start, end, parts: ranges });
+  }
 }

@@ -14,14 +14,13 @@ import { budgetedWeights } from './budgeted-weights.ts';
 import { createTransformer } from './create-transformer.ts';
 import { createPagedCache, type PagedCache } from './kv/paged-cache.ts';
 import { type PagesPlan, planPages } from './kv/plan-pages.ts';
-import { equalWindows, joinHooks, type PassHooks, windowHooks } from './pass-hooks.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
-import type { PartTime, Transformer } from './transformer.ts';
+import type { PartTime, PassHooks, Transformer } from './transformer.ts';
 import { kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, readVector, type WeightsSource } from './transformer-weights.ts';
 import { mappedWeights } from './weights/mapped-weights.ts';
 import { weightsLayout } from './weights/weights-layout.ts';
-import { createWindowWeights } from './weights/window-weights.ts';
+import { createWindowWeights, equalWindows, windowHooks } from './weights/window-weights.ts';
 
 export interface LoadOptions {
   /** The kernels that compute; the model's memory lasts until they are closed. */
@@ -84,7 +83,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
       memory === undefined
         ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options) }
         : budgetedWeights({ ...parts, budget: memory, recorder });
-    const allHooks = joinHooks([...(hooks === undefined ? [] : [hooks]), ...listeners(options)]);
+    const allHooks = [...(hooks === undefined ? [] : [hooks]), ...listeners(options)];
     const paged = pages && pagedCache(pages, model, options);
     const transformer = { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks: allHooks };
     return createTransformer(transformer);

@@ -1,6 +1,5 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
-import { metadataFields } from '../gguf/metadata-fields.ts';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { RopeOperation } from '../kernels/operation.ts';
 import type { RopeSettings } from '../kernels/rope-angles.ts';
@@ -31,7 +30,7 @@ export function rotaryEmbedding(
   { ropeBase, ropeDimensions, ropeScaling }: TransformerSettings,
   factors: Float32Array | undefined,
 ): RotaryEmbedding {
-  const fields = metadataFields(gguf);
+  const { fields } = gguf;
   const key = (name: string): string => `${architecture}.rope.${name}`;
   const scaling = gguf.metadata.has(key('scaling.type')) ? ropeScaling : 'linear';
   if (scaling !== 'none' && scaling !== 'linear')

@@ -1,5 +1,6 @@
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
+import type { PassPartName } from './weights/weights-layout.ts';
 
 /** A loaded model with the tokens that it has seen. Its memory belongs to the kernels that it was loaded with. */
 export interface Transformer {
@@ -29,9 +30,16 @@ export interface TimeRange {
 
 /** When a part of the model ran. */
 export interface PartTime extends TimeRange {
-  readonly name: 'embedding' | `layer ${number}` | 'output';
+  readonly name: PassPartName;
   /** Tokens of the call in which the part ran. */
   readonly tokens: number;
   /** When it computed: all of that time, unless it had to wait for pages of the KV cache. */
   readonly parts: readonly TimeRange[];
+}
+
+/** Called before and after each part of a forward pass. Parts then run one by one, which costs some microseconds each. */
+export interface PassHooks {
+  /** Called before a part runs; its weights must be in memory when this returns. */
+  before?(part: PassPartName): void;
+  after?(part: PartTime): void;
 }

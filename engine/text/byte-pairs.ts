@@ -1,14 +1,29 @@
 import { byteAlphabet } from '../gguf/byte-alphabet.ts';
+import { quoted } from '../gguf/gguf-error.ts';
+import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { InputError } from '../input/input-error.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
-import type { Segmenter } from './tokenizer.ts';
-import type { Vocabulary } from './vocabulary.ts';
-import type { WordRules } from './word-rules.ts';
+import { type Segmenter, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
+import { WORD_RULES, type WordRules } from './word-rules.ts';
 
 /** Words whose tokens are kept: texts repeat most of their words. */
 const MOST_WORDS = 2 ** 16;
 /** Longer words are rare and not worth the memory. */
 const LONGEST_WORD = 64;
+
+/** Byte-level BPE as the metadata describe it. @throws InputError for missing merges and unknown word rules */
+export function bytePairMethod(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMethod {
+  const merges = fields.optionalTexts(`${TOKENIZER_KEY}.merges`);
+  if (merges === undefined)
+    return fields.fail(`${TOKENIZER_KEY}.merges`, 'is missing; a byte-level BPE needs its merges');
+  const pre = fields.optionalText(`${TOKENIZER_KEY}.pre`) ?? 'default';
+  const rules = WORD_RULES.get(pre);
+  if (rules === undefined) {
+    const supported = [...WORD_RULES.keys()].join(', ');
+    return fields.fail(`${TOKENIZER_KEY}.pre`, `${quoted(pre)} is not supported; supported: ${supported}`);
+  }
+  return { segmenter: bytePairs(vocabulary, merges, rules), addsBegin: rules.addsBegin };
+}
 
 /**
  * Byte-level BPE (Radford et al. 2019), as in GPT-2, Llama 3 and Qwen: text is cut into words, words into bytes, and

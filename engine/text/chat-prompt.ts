@@ -1,6 +1,5 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
-import { metadataFields } from '../gguf/metadata-fields.ts';
 import { TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -29,7 +28,7 @@ const KEY = 'tokenizer.chat_template';
  *   (template-process.ts), and where it rejects the messages
  */
 export async function chatPrompt({ gguf, tokenizer, process, messages }: ChatParts): Promise<number[]> {
-  const fields = metadataFields(gguf);
+  const { fields } = gguf;
   const source = fields.optionalText(KEY);
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));

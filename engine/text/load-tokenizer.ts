@@ -1,37 +1,34 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
-import { type MetadataFields, metadataFields } from '../gguf/metadata-fields.ts';
-import { bytePairs } from './byte-pairs.ts';
-import { byteOf, sentencePiece } from './sentence-piece.ts';
-import { type Fragment, specialTokens } from './special-tokens.ts';
-import type { Segmenter, Tokenizer } from './tokenizer.ts';
-import { numbersPerToken, readVocabulary, TOKEN_KIND, type Vocabulary } from './vocabulary.ts';
-import { WORD_RULES } from './word-rules.ts';
-
-const KEY = 'tokenizer.ggml';
+import type { MetadataFields } from '../gguf/metadata-fields.ts';
+import { bytePairMethod } from './byte-pairs.ts';
+import { byteOf, sentencePieceMethod } from './sentence-piece.ts';
+import { TOKEN_KIND, TOKENIZER_KEY, type Tokenizer, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
 /** Control tokens that end a turn in the supported families, for files that name only the end of text. */
 const ENDS_OF_TURNS = ['<|eot_id|>', '<|eom_id|>', '<|end_of_text|>', '<|im_end|>', '<|endoftext|>', '</s>'];
 
-interface Method {
-  readonly segmenter: Segmenter;
-  readonly addsBegin: boolean;
-}
+/** The supported tokenizer models, by `tokenizer.ggml.model`. */
+const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabulary) => TokenizerMethod> = new Map([
+  ['llama', sentencePieceMethod],
+  ['gpt2', bytePairMethod],
+]);
 
 /**
  * The tokenizer in a GGUF file's metadata, with llama.cpp's meaning: `llama` (SentencePiece) and `gpt2` (byte-level BPE).
  * @throws InputError for a file without vocabulary, and for models and word rules that aren't supported
  */
 export function loadTokenizer(gguf: Gguf): Tokenizer {
-  const fields = metadataFields(gguf);
+  const { fields } = gguf;
   const vocabulary = readVocabulary(gguf);
   const { spellings, kinds } = vocabulary;
-  const { segmenter, ...method } = createMethod(fields, vocabulary);
+  const { segmenter, ...method } = methodOf(fields, vocabulary);
   const cut = specialTokens(vocabulary);
-  const token = (name: string): number | undefined => fields.optionalIndex(`${KEY}.${name}_token_id`, spellings.length);
+  const token = (name: string): number | undefined =>
+    fields.optionalIndex(`${TOKENIZER_KEY}.${name}_token_id`, spellings.length);
   const [begin, end] = [token('bos'), token('eos')];
-  const addsBegin = begin !== undefined && (fields.optionalBool(`${KEY}.add_bos_token`) ?? method.addsBegin);
-  const addsEnd = end !== undefined && (fields.optionalBool(`${KEY}.add_eos_token`) ?? false);
+  const addsBegin = begin !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_bos_token`) ?? method.addsBegin);
+  const addsEnd = end !== undefined && (fields.optionalBool(`${TOKENIZER_KEY}.add_eos_token`) ?? false);
   const stops = [end, token('eot'), token('eom'), ...endsOfTurns(vocabulary)].filter((id) => id !== undefined);
 
   const segment = (fragment: Fragment, index: number, all: readonly Fragment[]): number | number[] =>
@@ -66,37 +63,29 @@ export function loadTokenizer(gguf: Gguf): Tokenizer {
   };
 }
 
-function createMethod(fields: MetadataFields, vocabulary: Vocabulary): Method {
-  const model = fields.text(`${KEY}.model`);
-  switch (model) {
-    case 'llama':
-      return sentencePieceMethod(fields, vocabulary);
-    case 'gpt2':
-      return bytePairMethod(fields, vocabulary);
-    default: {
-      const supported = 'supported: llama (SentencePiece), gpt2 (byte-level BPE)';
-      return fields.fail(`${KEY}.model`, `${quoted(model)} is not supported; ${supported}`);
-    }
-  }
+function methodOf(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMethod {
+  const model = fields.text(`${TOKENIZER_KEY}.model`);
+  const method = METHODS.get(model);
+  if (method !== undefined) return method(fields, vocabulary);
+  const supported = 'supported: llama (SentencePiece), gpt2 (byte-level BPE)';
+  return fields.fail(`${TOKENIZER_KEY}.model`, `${quoted(model)} is not supported; ${supported}`);
 }
 
-function sentencePieceMethod(fields: MetadataFields, vocabulary: Vocabulary): Method {
-  const scores = numbersPerToken(fields, `${KEY}.scores`, vocabulary.spellings.length);
-  if (scores === undefined) return fields.fail(`${KEY}.scores`, 'is missing; a score for each token is needed');
-  const spacePrefix = fields.optionalBool(`${KEY}.add_space_prefix`) ?? true;
-  return { segmenter: sentencePiece(vocabulary, { scores, spacePrefix }), addsBegin: true };
-}
-
-function bytePairMethod(fields: MetadataFields, vocabulary: Vocabulary): Method {
-  const merges = fields.optionalTexts(`${KEY}.merges`);
-  if (merges === undefined) return fields.fail(`${KEY}.merges`, 'is missing; a byte-level BPE needs its merges');
-  const pre = fields.optionalText(`${KEY}.pre`) ?? 'default';
-  const rules = WORD_RULES.get(pre);
-  if (rules === undefined) {
-    const supported = [...WORD_RULES.keys()].join(', ');
-    return fields.fail(`${KEY}.pre`, `${quoted(pre)} is not supported; supported: ${supported}`);
+/** @throws InputError where the file has no vocabulary, or lists that don't go together */
+function readVocabulary({ file, fields }: Gguf): Vocabulary {
+  const spellings = fields.optionalTexts(`${TOKENIZER_KEY}.tokens`);
+  if (spellings === undefined || spellings.length === 0)
+    return fields.fail(`${TOKENIZER_KEY}.tokens`, 'is missing or empty; the file has no vocabulary');
+  const kinds =
+    fields.numbersPerToken(`${TOKENIZER_KEY}.token_type`, spellings.length) ??
+    new Uint8Array(spellings.length).fill(TOKEN_KIND.normal);
+  const ordinary = new Map<string, number>();
+  for (let token = 0; token < spellings.length; token++) {
+    const kind = kinds[token];
+    if (kind === TOKEN_KIND.normal || kind === TOKEN_KIND.userDefined) ordinary.set(spellings[token] as string, token);
   }
-  return { segmenter: bytePairs(vocabulary, merges, rules), addsBegin: rules.addsBegin };
+  const unknown = fields.optionalIndex(`${TOKENIZER_KEY}.unknown_token_id`, spellings.length);
+  return { file, spellings, kinds, ordinary, unknown };
 }
 
 function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
@@ -105,4 +94,54 @@ function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
     if (kinds[token] === TOKEN_KIND.control && ENDS_OF_TURNS.includes(spellings[token] as string)) found.push(token);
   }
   return found;
+}
+
+/** A text with its special tokens taken out: texts and tokens in order, no text empty. */
+type Fragment = string | number;
+
+/** Cuts a text at special tokens: user-defined ones always, control tokens only where they are asked for. */
+type SpecialTokens = (text: string, parseSpecial: boolean) => Fragment[];
+
+/** Finds them in one pass over the text: leftmost first, then longest. */
+function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
+  const always = new Map<string, number>();
+  const all = new Map<string, number>();
+  for (let token = 0; token < spellings.length; token++) {
+    const [spelling, kind] = [spellings[token] as string, kinds[token]];
+    if (spelling === '') continue;
+    const userDefined = kind === TOKEN_KIND.userDefined;
+    if (userDefined) always.set(spelling, token);
+    if (userDefined || kind === TOKEN_KIND.control || kind === TOKEN_KIND.unknown) all.set(spelling, token);
+  }
+  const [cutAlways, cutAll] = [always, all].map(cutter) as [Cutter, Cutter];
+  return (text, parseSpecial) => (parseSpecial ? cutAll : cutAlways)(text);
+}
+
+type Cutter = (text: string) => Fragment[];
+
+function cutter(tokens: ReadonlyMap<string, number>): Cutter {
+  /** Lengths of the tokens that begin with a character, the longest first: few, so that a text is passed quickly. */
+  const lengths = new Map<number, number[]>();
+  for (const spelling of tokens.keys()) {
+    const own = lengths.get(spelling.charCodeAt(0)) ?? [];
+    if (!own.includes(spelling.length)) own.push(spelling.length);
+    lengths.set(
+      spelling.charCodeAt(0),
+      own.sort((a, b) => b - a),
+    );
+  }
+  return (text) => {
+    const fragments: Fragment[] = [];
+    let start = 0;
+    for (let index = 0; index < text.length; index++) {
+      const length = lengths.get(text.charCodeAt(index))?.find((own) => tokens.has(text.slice(index, index + own)));
+      if (length === undefined) continue;
+      if (index > start) fragments.push(text.slice(start, index));
+      fragments.push(tokens.get(text.slice(index, index + length)) as number);
+      start = index + length;
+      index = start - 1;
+    }
+    if (start < text.length) fragments.push(text.slice(start));
+    return fragments;
+  };
 }

@@ -1,12 +1,21 @@
+import type { MetadataFields } from '../gguf/metadata-fields.ts';
 import { mergeNeighbours } from './merge-neighbours.ts';
-import type { Segmenter } from './tokenizer.ts';
-import { TOKEN_KIND, type Vocabulary } from './vocabulary.ts';
+import { type Segmenter, TOKEN_KIND, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 
 /** SentencePiece's sign for a space. */
 const VISIBLE_SPACE = '\u2581';
 
 /** Where a file doesn't say otherwise, as in llama.cpp. */
 const UNKNOWN = 0;
+
+/** SentencePiece as the metadata describe it. @throws InputError where scores are missing */
+export function sentencePieceMethod(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMethod {
+  const scores = fields.numbersPerToken(`${TOKENIZER_KEY}.scores`, vocabulary.spellings.length);
+  if (scores === undefined)
+    return fields.fail(`${TOKENIZER_KEY}.scores`, 'is missing; a score for each token is needed');
+  const spacePrefix = fields.optionalBool(`${TOKENIZER_KEY}.add_space_prefix`) ?? true;
+  return { segmenter: sentencePiece(vocabulary, { scores, spacePrefix }), addsBegin: true };
+}
 
 export interface SentencePieceOptions {
   /** By token: the higher the earlier a merge that yields it. */

@@ -35,3 +35,27 @@ export interface Segmenter {
   /** The bytes that an ordinary token of the vocabulary stands for. */
   bytesOf(spelling: string): Uint8Array;
 }
+
+/** Kinds of tokens (llama.cpp, llama_token_type). */
+export const TOKEN_KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
+
+/** A vocabulary as a GGUF file has it. */
+export interface Vocabulary {
+  readonly file: string;
+  /** By token. */
+  readonly spellings: readonly string[];
+  /** By token: TOKEN_KIND. */
+  readonly kinds: ArrayLike<number>;
+  /** Tokens that plain text may become, by spelling: no control, unknown or byte tokens, and no unused ones. */
+  readonly ordinary: ReadonlyMap<string, number>;
+  readonly unknown: number | undefined;
+}
+
+/** How a tokenizer model cuts plain text, and whether texts begin with the beginning token where the file is silent. */
+export interface TokenizerMethod {
+  readonly segmenter: Segmenter;
+  readonly addsBegin: boolean;
+}
+
+/** Prefix of the tokenizer's metadata keys. */
+export const TOKENIZER_KEY = 'tokenizer.ggml';

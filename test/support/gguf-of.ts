@@ -1,4 +1,5 @@
 import type { Gguf } from '../../engine/gguf/gguf.ts';
+import { metadataFields } from '../../engine/gguf/metadata-fields.ts';
 import type { MetadataArray, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 
 type Plain = string | number | boolean | readonly string[] | readonly number[];
@@ -6,10 +7,12 @@ type Plain = string | number | boolean | readonly string[] | readonly number[];
 /** A GGUF file without tensors, from plain values: numbers are uint32, arrays of numbers float32. */
 export function ggufOf(entries: Readonly<Record<string, Plain>>, more: readonly [string, MetadataValue][] = []): Gguf {
   const own = Object.entries(entries).map(([key, value]): [string, MetadataValue] => [key, metadataValue(value)]);
+  const metadata = new Map([...more, ...own]);
   return {
     file: 'm.gguf',
     version: 3,
-    metadata: new Map([...more, ...own]),
+    metadata,
+    fields: metadataFields('m.gguf', metadata),
     tensors: [],
     alignment: 32,
     dataOffset: 0,

@@ -67,7 +67,7 @@ export function layerOverhead(bench: Bench): () => number {
     kernels,
     contextLength: SETTINGS.contextLength,
     kvCache: 'F16',
-    hooks: undefined,
+    hooks: [],
   });
   const perToken = secondsPerUnit(clock, (tokens) => () => {
     for (let token = 0; token < tokens; token++) {

@@ -27,11 +27,12 @@ export interface PartFile {
 /** Reads which part of a model a file has. @throws InputError if its list of all tensors is malformed or incomplete */
 export function readPartFile(gguf: Gguf): PartFile {
   const present = new Set(gguf.tensors.map(({ name }) => name));
-  const listed = metadataFields(gguf).optionalTexts(ALL_TENSORS);
+  const listed = gguf.fields.optionalTexts(ALL_TENSORS);
   const tensors = listed === undefined ? gguf.tensors : completed(gguf, listed);
-  const whole: Gguf = { ...gguf, metadata: withoutOwn(gguf.metadata), tensors };
+  const metadata = withoutOwn(gguf.metadata);
+  const whole: Gguf = { ...gguf, metadata, fields: metadataFields(gguf.file, metadata), tensors };
   const identity = createHash('sha256').update(encodeHeader(whole.metadata, tensors)).digest('hex');
-  const samples = metadataFields(gguf).optionalTexts(ALL_SAMPLES) ?? [];
+  const samples = gguf.fields.optionalTexts(ALL_SAMPLES) ?? [];
   return { whole, present, identity, samples: new Map(samples.map((line) => line.split(' ', 2) as [string, string])) };
 }
 
@@ -61,13 +62,12 @@ function completed(gguf: Gguf, listed: readonly string[]): GgufTensor[] {
       shape.length === 0 ||
       !shape.every((length) => Number.isSafeInteger(length) && length > 0)
     )
-      metadataFields(gguf).fail(ALL_TENSORS, `has ${quoted(line)}; "name format length …" is needed`);
+      gguf.fields.fail(ALL_TENSORS, `has ${quoted(line)}; "name format length …" is needed`);
     return own.get(name) ?? { name, shape, type: type as GgufTensor['type'], offset: 0, bytes: 0 };
   });
   const names = new Set(tensors.map(({ name }) => name));
   const unlisted = gguf.tensors.find(({ name }) => !names.has(name));
-  if (unlisted !== undefined)
-    metadataFields(gguf).fail(ALL_TENSORS, `lacks ${quoted(unlisted.name)}, which the file has`);
+  if (unlisted !== undefined) gguf.fields.fail(ALL_TENSORS, `lacks ${quoted(unlisted.name)}, which the file has`);
   return tensors;
 }
 

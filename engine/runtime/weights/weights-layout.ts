@@ -6,6 +6,15 @@ import { joinRanges } from './byte-ranges.ts';
 /** A part of a model's weights: a layer by its index, or what comes before and after all layers. */
 export type WeightsPart = number | 'embedding' | 'output';
 
+/** The name of a part of a forward pass, in traces and hooks. */
+export type PassPartName = 'embedding' | `layer ${number}` | 'output';
+
+/** The weights that a part of a forward pass uses. */
+export function weightsPartOf(part: PassPartName): WeightsPart {
+  if (part === 'embedding' || part === 'output') return part;
+  return Number(part.slice('layer '.length));
+}
+
 /** Where the parts of a model lie in its file. */
 export interface WeightsLayout {
   readonly layers: number;

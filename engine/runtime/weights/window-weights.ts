@@ -3,7 +3,7 @@ import { totalBytes, withoutRanges } from './byte-ranges.ts';
 import type { MappedWeights, WeightsRanges, WeightsRecorder, WeightsTask } from './mapped-weights.ts';
 import { pinnedRanges } from './pinned-ranges.ts';
 import { createBlockedMeter, createFaultCounter } from './process-counters.ts';
-import { describeParts, type WeightsPart } from './weights-layout.ts';
+import { describeParts, type PassPartName, type WeightsPart, weightsPartOf } from './weights-layout.ts';
 import { createWindowResidency } from './window-residency.ts';
 
 export interface WindowWeightsOptions {
@@ -144,4 +144,33 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       weights.readAhead(true);
     },
   };
+}
+
+/** The hooks of a forward pass by which a policy is carried out: `before` a window's first part, `after` its last. */
+export function windowHooks(
+  windows: readonly (readonly WeightsPart[])[],
+  weights: Pick<WindowWeights, 'before' | 'after'>,
+) {
+  const first = new Map(windows.map((parts, window) => [parts[0], window]));
+  const last = new Map(windows.map((parts, window) => [parts.at(-1), window]));
+  return {
+    before(part: PassPartName): void {
+      const window = first.get(weightsPartOf(part));
+      if (window !== undefined) weights.before(window);
+    },
+    after({ name }: { readonly name: PassPartName }): void {
+      const window = last.get(weightsPartOf(name));
+      if (window !== undefined) weights.after(window);
+    },
+  };
+}
+
+/** All layers in windows of equal size (the last may be smaller), and the output with the last. */
+export function equalWindows(layers: number, size: number): WeightsPart[][] {
+  const windows: WeightsPart[][] = [];
+  for (let from = 0; from < layers; from += size) {
+    windows.push(Array.from({ length: Math.min(size, layers - from) }, (_, i) => from + i));
+  }
+  windows.at(-1)?.push('output');
+  return windows;
 }

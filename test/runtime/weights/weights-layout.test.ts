@@ -2,6 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Gguf, GgufTensor } from '../../../engine/gguf/gguf.ts';
 import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
+import { metadataFields } from '../../../engine/gguf/metadata-fields.ts';
 import { pinnedRanges } from '../../../engine/runtime/weights/pinned-ranges.ts';
 import { describeParts, type WeightsLayout, weightsLayout } from '../../../engine/runtime/weights/weights-layout.ts';
 
@@ -13,7 +14,15 @@ const tensor = (name: string, offset: number, bytes: number): GgufTensor => ({
   type: 'F32',
 });
 const gguf = (...tensors: readonly GgufTensor[]): Gguf => ({
-  ...{ file: 'm.gguf', version: 3, metadata: new Map(), alignment: 32, dataOffset: 0, fileBytes: 10_000 },
+  ...{
+    file: 'm.gguf',
+    version: 3,
+    metadata: new Map(),
+    fields: metadataFields('m.gguf', new Map()),
+    alignment: 32,
+    dataOffset: 0,
+    fileBytes: 10_000,
+  },
   tensors,
 });
 

@@ -7,7 +7,7 @@ import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { type FittedPolicy, NO_WEIGHTS_POLICY } from '../../../engine/plan/weights-policy.ts';
 import { mappedWeights } from '../../../engine/runtime/weights/mapped-weights.ts';
 import type { WeightsLayout, WeightsPart } from '../../../engine/runtime/weights/weights-layout.ts';
-import { createWindowWeights } from '../../../engine/runtime/weights/window-weights.ts';
+import { createWindowWeights, equalWindows, windowHooks } from '../../../engine/runtime/weights/window-weights.ts';
 import { metrics } from '../../../engine/trace/metrics.ts';
 import { createRunRecorder } from '../../../engine/trace/run-recorder.ts';
 import { NATIVE_SETS } from '../../kernels/native-sets.ts';
@@ -133,6 +133,29 @@ withKernels('page faults of a computation are told apart from what was prefetche
   assert.is(device?.prefetchedBytes, 0);
   assert.ok((device?.faultedBytes ?? 0) >= 4 * MIB, String(device?.faultedBytes));
   kernels.close();
+});
+
+test('windows of equal size, the output with the last', () => {
+  assert.equal(equalWindows(5, 2), [
+    [0, 1],
+    [2, 3],
+    [4, 'output'],
+  ]);
+});
+
+test('a window is waited for before its first part, and left after its last', () => {
+  const log: string[] = [];
+  const hooks = windowHooks(equalWindows(3, 2), {
+    before: (window) => log.push(`before ${window}`),
+    after: (window) => log.push(`after ${window}`),
+  });
+  for (const name of ['embedding', 'layer 0', 'layer 1', 'layer 2', 'output'] as const) {
+    hooks.before(name);
+    log.push(name);
+    hooks.after({ name });
+  }
+  const first = ['before 0', 'layer 0', 'layer 1', 'after 0'];
+  assert.equal(log, ['embedding', ...first, 'before 1', 'layer 2', 'output', 'after 1']);
 });
 
 test.run();

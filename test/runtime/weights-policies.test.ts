@@ -5,37 +5,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { type LoadOptions, loadTransformer } from '../../engine/runtime/load-transformer.ts';
-import { equalWindows, windowHooks } from '../../engine/runtime/pass-hooks.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { testIf } from '../support/needs.ts';
 import { madeFile } from './made-file.ts';
-
-test('windows of equal size, the output with the last', () => {
-  assert.equal(equalWindows(5, 2), [
-    [0, 1],
-    [2, 3],
-    [4, 'output'],
-  ]);
-});
-
-test('a window is waited for before its first part, and left after its last', () => {
-  const log: string[] = [];
-  const hooks = windowHooks(equalWindows(3, 2), {
-    pinnedBytes: 0,
-    before: (window) => log.push(`before ${window}`),
-    arrival: async () => {},
-    ran: () => 0,
-    after: (window) => log.push(`after ${window}`),
-    close() {},
-  });
-  for (const name of ['embedding', 'layer 0', 'layer 1', 'layer 2', 'output'] as const) {
-    hooks.before?.(name);
-    log.push(name);
-    hooks.after?.({ name, tokens: 1, start: 0, end: 0, parts: [] });
-  }
-  const first = ['before 0', 'layer 0', 'layer 1', 'after 0'];
-  assert.equal(log, ['embedding', ...first, 'before 1', 'layer 2', 'output', 'after 1']);
-});
 
 testIf(
   NATIVE_SETS.length > 0,
