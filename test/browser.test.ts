@@ -29,7 +29,7 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'browser',
   logLevel: 'silent',
-  // The WebAssembly solver asks at run time where it is; its own Node branch is not ours to bundle.
+  // The WebAssembly solver detects Node at run time; its Node branch isn't bundled.
   external: ['highs'],
 });
 const imports = Object.entries(metafile.inputs).flatMap(([file, input]) =>
@@ -42,7 +42,7 @@ test('the pure parts bundle for a browser without any Node module', () => {
   assert.ok(imports.some(({ file }) => file === 'engine/schedule/exact/optimal.ts'));
 });
 
-/** Arrows run one way: a folder imports from itself and from folders before it. */
+/** Imports run one way: a folder imports only from itself and from earlier folders. */
 const LAYERS = [
   'engine/input',
   'engine/model',
@@ -54,7 +54,7 @@ const LAYERS = [
   'simulator',
 ];
 
-test('imports run one way, from the bottom up', () => {
+test('a folder imports only from earlier folders', () => {
   const layerOf = (file: string): number => LAYERS.findIndex((folder) => file.startsWith(`${folder}/`));
   const own = imports.filter(
     ({ file, path }) => layerOf(file) >= 0 && !path.includes('node_modules') && path !== 'highs',

@@ -14,7 +14,7 @@ const TOP = /^(engine|simulator|experiments|datasets|native|test|docs|bin|notebo
 
 for (const page of PAGES) {
   const text = readFileSync(page, 'utf8');
-  // What a reader types or makes isn't there yet: blocks of code, and names in capitals.
+  // Skips what a reader types or creates: blocks of code, and names in capitals.
   const prose = text.replace(/```[\s\S]*?```/g, '');
 
   test(`${page}: every path exists`, () => {
@@ -25,7 +25,7 @@ for (const page of PAGES) {
     assert.equal(absent, []);
   });
 
-  test(`${page}: every link leads somewhere`, () => {
+  test(`${page}: every link has a target`, () => {
     const links = [...prose.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, link]) => link as string);
     const absent = links.filter((link) => !/^https?:/.test(link) && !existsSync(join(dirname(page), link)));
     assert.equal(absent, []);
@@ -43,7 +43,7 @@ const named = readFileSync('docs/equations.md', 'utf8')
     return file === undefined || !file.startsWith('`') ? [] : [{ file: file.replaceAll('`', ''), names: names ?? '' }];
   });
 
-test('every equation stands where docs/equations.md says', () => {
+test('every equation is in the file that docs/equations.md names', () => {
   assert.ok(named.length > 50);
   const absent = named.flatMap(({ file, names }) => {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -55,7 +55,7 @@ test('every equation stands where docs/equations.md says', () => {
   assert.equal(absent, []);
 });
 
-test('equations 1–41 of prima.cpp and 4.1–4.20 of HELM are all named', () => {
+test('docs/equations.md lists equations 1–41 of prima.cpp and 4.1–4.20 of HELM', () => {
   const [prima = '', helm = ''] = readFileSync('docs/equations.md', 'utf8').split('## HELM');
   const covered = (text: string, prefix: string): Set<number> => {
     const numbers = new Set<number>();

@@ -5,8 +5,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 
 /**
- * Rooms, from the bottom up, and the rooms that each may import besides itself. A file belongs to the row with the longest
- * matching path; a row names only rows above it, so that arrows run one way. docs/architecture.md says why.
+ * Rooms, from the bottom up, and the rooms that each may import besides itself. A file belongs to the row with the
+ * longest matching path; a row names only rows above it, so that imports run one way. docs/architecture.md explains
+ * why.
  */
 const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [
   ['engine/input', []],
@@ -88,9 +89,11 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ['experiments', []],
 ];
 
-/** What experiments build on: the engine, the simulator, the datasets and these rooms of their own. */
+/**
+ * Rooms that every experiment may import: the engine, the simulator, the datasets and the shared rooms of experiments.
+ */
 const SHARED_EXPERIMENTS = ['experiments/report', 'experiments/timeline', 'experiments/lab', 'experiments/papers'];
-/** An experiment that builds on another's case. */
+/** Experiments that use another experiment's case. */
 const BORROWED: Readonly<Record<string, string>> = {
   'experiments/partition-sweep': 'experiments/rounds',
   'experiments/prefetch-release': 'experiments/ring-timelines',
@@ -102,7 +105,7 @@ const files = ['engine', 'simulator', 'experiments', 'datasets', 'native'].flatM
     .map((file) => `${root}/${file}`),
 );
 
-/** By file: the files of the project that it imports, those of which only types are taken included. */
+/** The project's files that each file imports, including imports of types only. */
 const imports = new Map(
   files.map((file): [string, readonly string[]] => {
     const { importedFiles } = ts.preProcessFile(readFileSync(file, 'utf8'), true, true);
@@ -150,7 +153,7 @@ test('experiments build on shared rooms, not on each other', () => {
   assert.equal(wrong, []);
 });
 
-test('no import circle, not of types either', () => {
+test('there is no import circle, not of types either', () => {
   const state = new Map<string, 'open' | 'done'>();
   const path: string[] = [];
   const circles: string[] = [];

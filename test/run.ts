@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { FileResult } from './support/run-file.ts';
 
 /**
- * Runs every test file below test/ with uvu, or those whose path contains one of the arguments: processes take files from
- * one list until it is empty. Prints what each file prints, then the files that took longest, then
- * `N passed, N failed, N skipped`. A run in which no test executed fails, and so does a file that ends its process or
- * takes longer than MOST_SECONDS.
+ * Runs every test file below test/ with uvu, or those whose path contains one of the arguments; processes take files
+ * from one list until it is empty. Prints each file's output, the files that took longest and `N passed, N failed, N
+ * skipped`. A run without an executed test fails, and so does a file that ends its process or takes longer than
+ * MOST_SECONDS.
  */
 const PROCESSES = Math.min(2, availableParallelism());
 const MOST_SECONDS = 600;
@@ -21,7 +21,7 @@ const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf
   .sort();
 const results: FileResult[] = [];
 
-/** One process for all files that `next` gives it; a new one where it was lost. */
+/** Runs the files that `next` returns in one process, which is replaced if it is lost. */
 async function work(next: () => string | undefined): Promise<void> {
   let child: ChildProcess | undefined;
   for (let file = next(); file !== undefined; file = next()) {

@@ -18,7 +18,10 @@ function model(name: string): Model {
   return createW4a16Model(found.shape);
 }
 
-/** HeteroLLM's solver per model and length, the slowest of both kinds; a token of the 8B on the simulated chip. */
+/**
+ * Times HeteroLLM's solver for each model and prompt length (the slower of both kinds), and a token of the 8B on the
+ * simulated chip.
+ */
 export function benchChip(): Result[] {
   const cluster = loadCluster('hetero-8gen3');
   const models = ['Llama-3-8B', 'InternLM2-1.8B'].map(model);

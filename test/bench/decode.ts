@@ -4,9 +4,9 @@ import { nativeKernels } from '../../engine/kernels/native/native-kernels.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 
 /**
- * How fast a model decodes: tokens per second beside the bandwidth at which the same threads read memory, what a token
- * takes outside of the native kernels, and which part of the model takes it. Weights are read once before; best and
- * median of many tokens are shown, since a busy machine gives parts of the time to others.
+ * Measures decoding: tokens per second compared with the bandwidth at which the same threads read memory, the time of a
+ * token outside the native kernels, and the share of each part of the model. Weights are read once beforehand. Best and
+ * median of many tokens are shown, since other processes take time on a busy machine.
  */
 const { values: options, positionals: models } = parseArgs({
   allowPositionals: true,
@@ -23,7 +23,7 @@ const MEMORY = 2 ** 28;
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 
-/** The addon with a clock: `inside()` are the seconds that its runs took since the last call. */
+/** Wraps the addon with a clock: `inside()` returns the seconds of its runs since the last call. */
 function clocked(addon: NativeAddon) {
   let seconds = 0;
   class Engine extends addon.Engine {
@@ -66,7 +66,8 @@ function bench(native: NativeAddon, path: string, threads: number): void {
     });
   const transformer = load(false);
   const { model } = transformer;
-  // A token reads all of it but the embedding, of which it reads a row; a tied one is read as the output.
+  // A token reads all weights except the embedding, of which it reads one row; a tied embedding is read as the output
+  // matrix.
   const bytes = model.bytes - (model.tiedEmbeddings ? 0 : model.embedding.bytes);
   const timed = (run: () => void): number => {
     const start = performance.now();

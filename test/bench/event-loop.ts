@@ -13,15 +13,15 @@ import type { Result } from './planner.ts';
 
 /**
  * The ring of event-loop-simpy.py, step by step: a station takes a token, then one of the permits that all stations
- * share, holds it for a while, passes the token on and rests. It rests so as not to take the next token at the instant at
- * which its neighbour gets this one: SimPy makes an event of every step, while here a step that need not wait is none, so
- * that the two would take permits in another order.
+ * share, holds it for a while, passes the token on and rests. The rest keeps it from taking the next token at the
+ * instant at which its neighbour gets this one: SimPy makes every step an event while here a step without a wait is
+ * none, so the two would grant permits in different orders.
  */
 const STATIONS = 100;
 const TOKENS = 30;
 const PERMITS = 4;
 const REST = 0.1;
-/** Its multiples are spread evenly, so that hardly any two events coincide. */
+/** Its multiples are spread evenly modulo 1, so that hardly any two events coincide. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 /** Take a token, take a permit, hold, put the permit, put the token, hold. */
 const STEPS_PER_PASS = 6;
@@ -67,7 +67,7 @@ function ring(passes: number): RingRun {
   return { seconds: (performance.now() - begin) / 1e3, now: simulation.now, checksum };
 }
 
-/** The ring here and in SimPy, in turns on the same machine. */
+/** Compares the ring here and in SimPy, in turns on the same machine. */
 export function benchRing(): Result[] {
   const python = ['python3', '/usr/bin/python3'].find((name) => runPython(name) !== undefined);
   for (let index = 0; index < 3; index++) ring(PASSES);
@@ -107,14 +107,14 @@ export function benchRing(): Result[] {
   ];
 }
 
-/** What the script prints; undefined if this Python is not there, or has no SimPy. */
+/** The script's output; undefined if this Python doesn't exist or lacks SimPy. */
 function runPython(python: string, ...args: string[]): string | undefined {
   const script = join(import.meta.dirname, 'event-loop-simpy.py');
   const { status, stdout } = spawnSync(python, [script, ...args], { encoding: 'utf8' });
   return status === 0 ? stdout : undefined;
 }
 
-/** Events per second of processes that hold again and again: one event pending for each. */
+/** Events per second of processes that hold repeatedly, with one pending event each. */
 export function benchPending(): Result[] {
   const stream = randomStream(1, 'delays');
   const delays = Float64Array.from({ length: 1 << 16 }, () => stream.uniform(0.5, 1.5));
@@ -137,10 +137,13 @@ export function benchPending(): Result[] {
   });
 }
 
-/** Bytes that may be left over after millions of events: what the event loop and the JavaScript engine keep for themselves. */
+/** Bytes by which memory may grow over millions of events, for the event loop and the JavaScript engine. */
 const FLAT_BYTES = 2 ** 20;
 
-/** Memory in use after a million events and after ten: holds, with timeouts in the far future that are given up. */
+/**
+ * Compares memory in use after one million and ten million events: holds, with timeouts in the far future that are
+ * cancelled.
+ */
 export function benchMemory(): Result[] {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;

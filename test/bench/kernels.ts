@@ -6,9 +6,10 @@ import type { Vector } from '../../engine/kernels/vector.ts';
 import { QUANTIZATION_NAMES, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
 
 /**
- * Kernels against what the machine could do in the same process: matrix–vector products as share of the bandwidth at which
- * memory is read, matrix products as share of the arithmetic peak, and what a run costs beside its arithmetic. On a busy
- * machine parts of the time go to others: pieces are a few milliseconds long, and best and median of many are shown.
+ * Compares kernels with the machine's limits in the same process: matrix–vector products as a share of the bandwidth of
+ * reading memory, matrix products as a share of the arithmetic peak, and the cost of a run besides its arithmetic.
+ * Pieces take a few milliseconds, and best and median of many are shown, since other processes take time on a busy
+ * machine.
  */
 const { values: options } = parseArgs({
   options: {
@@ -21,7 +22,7 @@ const { values: options } = parseArgs({
 });
 
 const MIB = 2 ** 20;
-/** Larger than caches; a piece is read again only after all others. */
+/** Larger than caches: a piece is read again only after all others. */
 const MEMORY = 512 * MIB;
 const PIECE = 64 * MIB;
 /** Feed-forward matrices of the 1.1B Llama shape. */
@@ -85,7 +86,7 @@ function benchMatvec(
     for (let repetition = 0; repetition < repetitions; repetition++) {
       for (const [piece, operations] of pieces.entries()) {
         read.push(engine.readBandwidth(memory, piece * PIECE, PIECE));
-        // The next piece but three: reading has left nothing of it in the cache.
+        // Four pieces ahead, so that none of it is left in the cache.
         const other = (piece + 4) % pieces.length;
         multiplied.push(perSecond(count * matrixBytes, () => kernels.run(pieces[other] ?? operations)));
       }
@@ -128,7 +129,10 @@ function benchMatmul(
   engine.close();
 }
 
-/** Operations of a token of the 1.1B shape (22 layers), with so little arithmetic that only their cost is left. */
+/**
+ * Times the operations of a token of the 1.1B shape (22 layers) with so little arithmetic that only their constant cost
+ * is left.
+ */
 function benchCalls(addon: NativeAddon, set: string, threads: number): void {
   const kernels = nativeKernels(addon, { instructionSet: set, threads, pin: false });
   const matrix = kernels.matrix({ source: new Uint8Array(16 * 16 * 4), type: 'F32', rows: 16, columns: 16 });

@@ -1,4 +1,4 @@
-/** Seconds of repeated runs, summed up. */
+/** Summary of the seconds of repeated runs. */
 export interface Timing {
   readonly median: number;
   readonly p95: number;

@@ -12,7 +12,7 @@ import { type IntegerSolver, loadIntegerSolver } from '../../engine/schedule/int
 import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 import { measure, summarise, type Timing } from './measure.ts';
 
-/** A figure with the bound that it should keep. */
+/** A figure with its target. */
 export interface Result {
   readonly what: string;
   readonly measured: string;
@@ -48,8 +48,8 @@ function problem(devices: number, layers: number, seed: number, kinds?: readonly
 }
 
 /**
- * `optimal` by number of devices and layers. It covers all k by the dominance of k = 1; for comparison the second kind
- * of line searches every divisor of L by itself.
+ * Times `optimal` by number of devices and layers. It covers all k by the dominance of k = 1; for comparison the second
+ * kind of line searches every divisor of L separately.
  */
 export function benchOptimal(): Result[] {
   const cases = [
@@ -88,7 +88,7 @@ function timeOptimal(devices: number, layers: number, run: (given: SchedulingPro
   return measure((index) => run(problems[index % 20] as SchedulingProblem), devices >= 1000 ? 60 : 200, 40);
 }
 
-/** `halda` by HiGHS; solver start-up apart. */
+/** Times `halda` with HiGHS, without the solver's start-up. */
 export async function benchHalda(): Promise<Result[]> {
   const start = performance.now();
   const solver = await loadIntegerSolver();
@@ -115,7 +115,7 @@ function timeHalda(devices: number, solver: IntegerSolver, options: HaldaOptions
   return measure((index) => halda(problems[index % 40] as SchedulingProblem, solver, options), 80, 10);
 }
 
-/** `predict`: plans per second on four devices that all hold layers, most of them on CPU and GPU. */
+/** Plans per second of `predict` on four devices that all hold layers, most of them on CPU and GPU. */
 export function benchPredict(): Result[] {
   const given = problem(4, 80, 2, ['linux']);
   const { plan } = memoryRatio(given);

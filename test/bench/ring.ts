@@ -14,10 +14,10 @@ import { bareHop } from './bare-hop.ts';
 import { summarise } from './measure.ts';
 
 /**
- * What the ring itself costs: a token on four worker processes on loopback, a thread each and everything in memory,
- * beside a token in one process, by turns. Few processors and other work make single tokens late: medians, and the
- * quickest. A hop is from handing a result to the transport until the next device has it; beside it what ZeroMQ takes by
- * itself, with pauses as long as a window.
+ * Measures the cost of the ring itself: a token on four worker processes on loopback, with one thread each and
+ * everything in memory, compared with a token in one process, in turns. With few processors and other load some tokens
+ * are late, so medians and minima are shown. A hop lasts from handing a result to the transport until the next device
+ * has it; it is compared with ZeroMQ alone, with pauses as long as a window.
  */
 const { values } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ const { values } = parseArgs({
 
 const WORKERS = ['a', 'b', 'c', 'd'];
 const CONTEXT = 256;
-/** What the ring is allowed: of the single process's token, and seconds for each of four hops. */
+/** Targets: the share of the single process's token, and seconds for each of four hops. */
 const [SHARE, HOP] = [0.05, 150e-6];
 
 /** 32 layers, so that eight rounds of four devices have one each; 190 MiB. */
@@ -60,7 +60,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
     publicKey: ownKeys[index]?.publicKey,
   }));
   const settings = { context: CONTEXT, requests: 1, kvCache: 'F16', activations: 'F32', chunk: 128 } as const;
-  // Writing down what happens costs time, too: tokens are timed without it, hops afterwards.
+  // Recording takes time too: tokens are timed without it, hops afterwards.
   const { head } = headHere(path, members, { settings: { ...settings, trace: false }, keys });
   const kernels = openKernels({ threads: 1 });
   const single = loadTransformer(path, { kernels, context: CONTEXT });

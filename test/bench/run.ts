@@ -4,7 +4,7 @@ import { benchHalda, benchOptimal, benchPredict, type Result } from './planner.t
 import { benchDevices, benchTokens } from './simulator.ts';
 import { benchSweep } from './sweep.ts';
 
-/** Prints every figure with its target; planners: medians over random clusters of all kinds and memory regimes. */
+/** Prints every figure with its target. Planners: medians over random clusters of all kinds and memory regimes. */
 async function main(): Promise<void> {
   process.stderr.write('timing: optimal, predict, halda, event loop (about a minute)\n');
   const results: Result[] = [

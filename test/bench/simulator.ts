@@ -15,7 +15,7 @@ interface Case {
   readonly plan: Plan;
 }
 
-/** Seconds of a run of so many tokens after a prompt of one. */
+/** Seconds that it takes to simulate so many tokens after a prompt of one token. */
 function timeRun({ cluster, model, plan }: Case, outputTokens: number): number {
   const workload = createWorkload({ promptTokens: 1, outputTokens });
   const start = performance.now();
@@ -23,7 +23,10 @@ function timeRun({ cluster, model, plan }: Case, outputTokens: number): number {
   return (performance.now() - start) / 1e3;
 }
 
-/** The 70B on D1 to D4, all of which hold layers, with prefetching: more windows read in fewer pieces, fewer in more. */
+/**
+ * The 70B on D1 to D4, all of which hold layers, with prefetching: more windows are read in fewer chunks each, and
+ * fewer in more.
+ */
 function homeCases(): { name: string; one: Case }[] {
   const cluster = loadCluster('prima-home');
   const model = createNamedModel(loadCatalogue(), 'Llama-3-70B');
@@ -42,7 +45,7 @@ function homeCases(): { name: string; one: Case }[] {
   });
 }
 
-/** Time to simulate tokens of the 70B on four devices, the worst of three plans. */
+/** Times the simulation of tokens of the 70B on four devices, and reports the worst of three plans. */
 export function benchTokens(): Result[] {
   const cases = homeCases();
   for (const { one } of cases) timeRun(one, 20);
@@ -51,7 +54,7 @@ export function benchTokens(): Result[] {
     Array.from({ length: runs }, () => timeRun(one, tokens));
   const single = Math.max(...cases.map(({ one }) => median(times(one, 1, 21))));
   const long = cases.map(({ one }) => {
-    // By turns, so that a machine that is slower at one moment than at another is so for both.
+    // In turns, so that changes in the machine's speed affect both.
     const pairs = Array.from({ length: 3 }, () => {
       const hundred = times(one, 100, 5).reduce((sum, seconds) => sum + seconds, 0) / 5;
       const thousand = timeRun(one, 1000);
@@ -77,7 +80,7 @@ export function benchTokens(): Result[] {
   ];
 }
 
-/** Time of one token by the number of devices, each with one layer of its own. */
+/** Times one token by the number of devices, each with one layer. */
 export function benchDevices(): Result[] {
   const caseOf = (devices: number): Case => {
     const shape = { ...createNamedModel(loadCatalogue(), 'Llama-3-70B'), layers: devices };

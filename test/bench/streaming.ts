@@ -6,9 +6,9 @@ import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import { processReadBytes } from '../../engine/runtime/weights/process-counters.ts';
 
 /**
- * How fast a model larger than its memory decodes, as a share of what the disk gives: bytes read per second of a token,
- * beside the rate of reading the same file and doing nothing else. `stream` is what --memory does (buffers, past the page
- * cache); `mapped` the policy populate and pinned in the page cache, which keeps as many bytes. Rounds are interleaved.
+ * Measures how fast a model larger than its memory decodes: bytes read per second of a token, as a share of the rate of
+ * reading the same file without computing. `stream` is what --memory does (buffers, no page cache); `mapped` is the
+ * policy populate and pinned in the page cache with the same number of bytes. Rounds are interleaved.
  *
  *     npx tsx test/bench/streaming.ts --model 1b-Q8_0.gguf --memory 620
  */

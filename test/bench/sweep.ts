@@ -16,10 +16,12 @@ const CLUSTER = loadCluster('prima-home');
 const MODEL = createNamedModel(loadCatalogue(), 'Llama-3-70B');
 const WORKLOAD = createWorkload({ context: 1024 });
 
-/** Bytes that may be left over after two thousand plans: what the runtime keeps for itself. */
+/** Bytes by which memory may grow over two thousand plans. */
 const FLAT_BYTES = 4 * 2 ** 20;
 
-/** partition-sweep as it is by default: its speed with one thread, what its short cuts cost, and whether it keeps memory. */
+/**
+ * Measures partition-sweep with its default options: speed with one thread, errors of its short cuts, growth of memory.
+ */
 export async function benchSweep(): Promise<Result[]> {
   const speed = await benchSpeed();
   const sweeper = createSweeper(SETTING);
@@ -40,7 +42,7 @@ const SETTING: SweepSetting = {
   policies: POLICIES,
 };
 
-/** Plans before which a thread isn't warm, and plans whose time makes one rate. */
+/** Plans until a thread is warm, and plans per rate. */
 const WARM_UP = 320;
 const PER_RATE = 320;
 
@@ -66,7 +68,7 @@ async function benchSpeed(): Promise<Result> {
   };
 }
 
-/** A sweep's TPOT against the mean of tokens 9 to 24 in extents and chunks of the simulator's own size. */
+/** Compares a sweep's TPOT with the mean of tokens 9 to 24 at the simulator's own sizes of extents and chunks. */
 function accuracy(sweeper: Sweeper): Result[] {
   const errors = plansOf(sweeper, 300, 2).flatMap((plan) => {
     const judged = sweeper.judge(plan);
@@ -98,7 +100,7 @@ function steadySeconds(plan: Plan): number {
   return tokens.reduce((sum, { start, end }) => sum + end - start, 0) / tokens.length;
 }
 
-/** Memory in use after 500 plans and after 2000. */
+/** Compares memory in use after 500 and 2000 plans. */
 function memory(sweeper: Sweeper): Result {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;

@@ -1,7 +1,7 @@
 import { Router } from 'zeromq';
 import { goThroughMemory } from './go-through-memory.ts';
 
-/** Sends every message back after so many seconds (the argument), until it is ended; prints where it listens. */
+/** Echoes every message after so many seconds (the argument) until it is ended; prints its address. */
 const pause = Number(process.argv[2]);
 const socket = new Router();
 await socket.bind('tcp://127.0.0.1:*');

@@ -35,7 +35,7 @@ const DEFAULTS: GenerateRequest = {
   trace: undefined,
 };
 
-test('defaults are as in llama.cpp, with a fixed seed', async () => {
+test('defaults are those of llama.cpp, with a fixed seed', async () => {
   assert.equal(await requested(), DEFAULTS);
 });
 
@@ -56,7 +56,7 @@ test('every option reaches the request', async () => {
   });
 });
 
-test('pages have 512 tokens by default, as in HELM, and their file is in the folder for temporary files', async () => {
+test('pages have 512 tokens by default, as in HELM, and their file is in the temporary folder', async () => {
   const request = await requested('--kv-memory', '1GiB');
   assert.equal(typeof request === 'string' ? request : request.paging, {
     ...{ memory: 2 ** 30, pageTokens: 512, folder: tmpdir() },

@@ -21,7 +21,7 @@ const hearth = (command: string, ...options: readonly string[]): Promise<Ended> 
 const PROMPT = ['--prompt', 'The weights of a layer', '--kernels', 'reference'] as const;
 const generate = (...options: readonly string[]): Promise<Ended> => hearth('generate', ...PROMPT, ...options);
 
-test('tokenize: ids as JSON, or with their spelling', async () => {
+test('tokenize prints ids as JSON, or with their text', async () => {
   const file = join(folder, 'text.txt');
   writeFileSync(file, 'Hé\n');
   const [json, table] = await Promise.all([
@@ -33,11 +33,11 @@ test('tokenize: ids as JSON, or with their spelling', async () => {
   assert.is(table.stdout, '  72  "H"\n 195  "Ã"\n 169  "©"\n  10  "Ċ"\n');
 });
 
-/** Greedy text of random weights (seed 1): names of unused tokens, words, parts of characters. */
+/** Greedy tokens of random weights (seed 1): names of unused tokens, words, parts of characters. */
 const GREEDY_TOKENS = [539, 524, 281, 437, 991, 561, 154, 158];
 const GREEDY_TEXT = '[unused_78][unused_63] is device[unused_530][unused_100]\ufffd\ufffd';
 
-test('generate: exactly the text of the reference kernels', async () => {
+test('generate gives exactly the text of the reference kernels', async () => {
   const greedy = ['--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
   const ended = await runScript('bin/hearth.js', 'generate', '--model', model, ...PROMPT, ...greedy);
   assert.is(ended.code, 0, ended.stderr);
@@ -49,7 +49,7 @@ test('generate: exactly the text of the reference kernels', async () => {
   assert.ok(found.firstTokenSeconds > 0 && found.tokensPerSecond > 0);
 });
 
-test('generate: without the addon the reference kernels run, with a warning', async () => {
+test('generate uses the reference kernels without the addon, with a warning', async () => {
   const withoutAddon = (...options: readonly string[]): Promise<Ended> => {
     const command = ['--import', 'tsx', 'bin/hearth.js', 'generate', '--model', model, '--prompt'];
     const request = ['The weights of a layer', '--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json'];
@@ -71,7 +71,7 @@ test('generate: without the addon the reference kernels run, with a warning', as
   );
 });
 
-test('generate: the same seed gives the same text, another seed a different one', async () => {
+test('generate gives the same text for the same seed and another one for another seed', async () => {
   const [a, b, c] = await Promise.all(['7', '7', '8'].map((seed) => generate('--seed', seed, '--tokens', '12')));
   assert.is(a?.code, 0, a?.stderr);
   assert.is(a?.stdout, b?.stdout);
@@ -79,12 +79,12 @@ test('generate: the same seed gives the same text, another seed a different one'
   assert.match(a?.stderr ?? '', /^6 prompt tokens, TTFT [\d.]+ m?s, 12 tokens, [\d.]+ tokens\/s\n$/);
 });
 
-test('generate: the streamed output is the text and a line break', async () => {
+test('generate streams the text and a line break', async () => {
   const [plain, json] = await Promise.all([generate('--tokens', '12'), generate('--tokens', '12', '--json')]);
   assert.is(plain.stdout, `${JSON.parse(json.stdout).text}\n`);
 });
 
-test('generate: stops before a stop string', async () => {
+test('generate stops before a stop string', async () => {
   const stops = ['--stop', 'never there', '--stop', ' is dev'];
   const ended = await generate('--temperature', '0', '--tokens', '8', '--kv', 'F32', '--json', ...stops);
   const { text, tokens, reason } = JSON.parse(ended.stdout);
@@ -93,7 +93,7 @@ test('generate: stops before a stop string', async () => {
   assert.is(reason, 'stop');
 });
 
-test('generate: Ctrl-C ends the text, and the exit code is 130', async () => {
+test('Ctrl-C ends generate with exit code 130', async () => {
   const options = ['--model', model, '--prompt', 'x', '--kernels', 'reference', '--tokens', '4000'];
   const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', 'generate', ...options]);
   let [stdout, stderr] = ['', ''];
@@ -110,7 +110,7 @@ test('generate: Ctrl-C ends the text, and the exit code is 130', async () => {
   assert.match(stderr, /^2 prompt tokens, TTFT [\d.]+ m?s, \d+ tokens?, ([\d.]+ tokens\/s, )?interrupted\n$/);
 });
 
-test('generate: errors are one line, with exit code 2', async () => {
+test('generate reports errors in one line with exit code 2', async () => {
   const room = 'ask for fewer or a longer context\n';
   const cases: [string[], string][] = [
     [['--stop', ''], '--stop: is empty; give the text at which to stop\n'],
@@ -133,13 +133,13 @@ test('generate: errors are one line, with exit code 2', async () => {
   );
 });
 
-test('generate --chat: a model without a chat template is an error', async () => {
+test('generate --chat refuses a model without a chat template', async () => {
   const ended = await generate('--chat', '--system', 'Be brief.');
   assert.is(ended.code, 2);
   assert.match(ended.stderr, /tiny\.gguf: metadata tokenizer\.chat_template: is missing; .* leave out --chat\n$/);
 });
 
-test('tokenize: no text, two texts, no such file, another encoding', async () => {
+test('tokenize refuses no text, two texts, a missing file and another encoding', async () => {
   const latin = join(folder, 'latin.txt');
   writeFileSync(latin, Uint8Array.of(0x48, 0xe9));
   const cases: [string[], string][] = [

@@ -16,12 +16,12 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Runs a command in a process of its own. */
+/** Runs a command in its own process. */
 const hearth = (...options: readonly string[]): Promise<Ended> => runScript('bin/hearth.js', ...options);
 const make = (name: string, ...options: readonly string[]): Promise<Ended> =>
   hearthHere('make-model', '--shape', 'tiny', '--out', join(folder, name), ...options);
 
-test('make-model and inspect: a tiny model', async () => {
+test('make-model writes a tiny model, which inspect describes', async () => {
   const ended = await hearth('make-model', '--shape', 'tiny', '--out', join(folder, 'tiny.gguf'));
   assert.is(ended.code, 0, ended.stderr);
   assert.match(ended.stderr, /tiny\.gguf: tiny, Q4_K_M, 1\.0\d MiB, /);
@@ -39,7 +39,7 @@ test('make-model and inspect: a tiny model', async () => {
   }
 });
 
-test('inspect --json: every size in bytes', async () => {
+test('inspect --json gives every size in bytes', async () => {
   await make('json.gguf', '--mix', 'Q8_0');
   const ended = await hearthHere('inspect', '--model', join(folder, 'json.gguf'), '--json');
   const found = JSON.parse(ended.stdout);
@@ -52,14 +52,14 @@ test('inspect --json: every size in bytes', async () => {
   assert.is(found.shape.headSize, 32);
 });
 
-test('the same seed gives the same bytes, another seed different ones', async () => {
+test('make-model writes the same bytes for the same seed and others for another seed', async () => {
   await Promise.all([make('a.gguf', '--seed', '7'), make('b.gguf', '--seed', '7'), make('c.gguf', '--seed', '8')]);
   const [a, b, c] = ['a', 'b', 'c'].map((name) => readFileSync(join(folder, `${name}.gguf`)));
   assert.ok(b !== undefined && a?.equals(b));
   assert.not(c === undefined || a?.equals(c));
 });
 
-test('formats of one seed hold the same weights', async () => {
+test('models of one seed hold the same weights in every format', async () => {
   await Promise.all([make('f32.gguf', '--mix', 'F32'), make('q6.gguf', '--mix', 'Q6_K')]);
   const [exact, rounded] = ['f32.gguf', 'q6.gguf'].map((name) => {
     const path = join(folder, name);
@@ -75,7 +75,7 @@ test('formats of one seed hold the same weights', async () => {
   assert.ok(Math.sqrt(squares / exact.length) < 0.02 / 16);
 });
 
-test('1b is the shape of TinyLlama in the catalogue', () => {
+test('the shape 1b is that of TinyLlama in the catalogue', () => {
   const shape = loadCatalogue().find((model) => model.shape.name === 'TinyLlama-1.1B')?.shape;
   assert.equal(
     [shape?.layers, shape?.hiddenSize, shape?.ffnSize, shape?.heads, shape?.kvHeads, shape?.vocabularySize],
@@ -139,7 +139,7 @@ const MISTAKES: readonly [string, readonly string[], string | RegExp][] = [
 ];
 
 for (const [what, options, expected] of MISTAKES) {
-  test(`${what} is one line and exit code 2`, async () => {
+  test(`${what} is reported in one line with exit code 2`, async () => {
     const ended = await hearthHere(...options);
     assert.is(ended.code, 2);
     if (typeof expected === 'string') assert.is(ended.stderr, expected);
@@ -148,7 +148,7 @@ for (const [what, options, expected] of MISTAKES) {
   });
 }
 
-test('a truncated file is reported as truncated, with the place', async () => {
+test('a truncated file is reported as truncated, with the offset', async () => {
   const path = join(folder, 'cut.gguf');
   await make('whole.gguf');
   writeFileSync(path, readFileSync(join(folder, 'whole.gguf')).subarray(0, 500_000));

@@ -11,7 +11,7 @@ const tokens = golden.prompt_short.slice(0, 4).join(',');
 const logits = (...options: readonly string[]): Promise<Ended> =>
   runScript('bin/hearth.js', 'logits', '--model', MODEL, ...options);
 
-test('--json: all logits of the last position, or of all', async () => {
+test('--json prints all logits of the last position or of all positions', async () => {
   const exact = ['--tokens', tokens, '--kernels', 'reference', '--kv', 'F32', '--json'];
   const [last, all] = await Promise.all([logits(...exact), logits(...exact, '--all')]);
   assert.equal([last.code, all.code], [0, 0], last.stderr + all.stderr);
@@ -27,7 +27,7 @@ test('--json: all logits of the last position, or of all', async () => {
   );
 });
 
-test('without --json: the ten largest, with their probabilities', async () => {
+test('without --json the ten largest logits are printed with their probabilities', async () => {
   const { code, stdout, stderr } = await logits('--tokens', tokens, '--kernels', 'reference', '--threads', '1');
   assert.is(code, 0, stderr);
   const row = golden.ref64.short_logits[3] as Float32Array;
@@ -49,7 +49,7 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
 ];
 
 for (const [what, options, expected] of MISTAKES) {
-  test(`${what} is one line and exit code 2`, async () => {
+  test(`${what} is reported in one line with exit code 2`, async () => {
     const { code, stdout, stderr } = await logits(...options);
     assert.equal([code, stdout, stderr], [2, '', expected]);
   });

@@ -29,7 +29,7 @@ const textOf = ({ code, stdout, stderr }: Ended): unknown => {
   return JSON.parse(stdout).tokens;
 };
 
-/** The least MiB that a command needs, and how many of them Node.js takes, from its error. */
+/** The MiB that a command needs at least, and the part of them that Node.js takes, from its error message. */
 async function needs(run: (...options: readonly string[]) => Promise<Ended> = generate) {
   const { code, stderr } = await run('--memory', '50MiB');
   assert.is(code, 2);
@@ -58,8 +58,8 @@ withKernels('a budget gives the same text; what it streams, waits for and holds 
   const named = (name: string): ChromeEvent[] => events.filter((event) => event.name === name);
   assert.is(named('compute: layer 23').length, TOKENS);
   assert.is(named('disk: waits for layer 21').length, TOKENS);
-  // The first of 24 layers stays first. A layer is read once or for every token; of one layer a part is read for every
-  // token.
+  // Weights stay in memory from the first of 24 layers on. A layer is read either once or for every token, except one
+  // of which a part is read for every token.
   const readsOf = (layer: number): number =>
     named('disk: prefetch').filter(({ args }) => args?.what === `layer ${layer}`).length;
   assert.is(readsOf(0), 1);
@@ -69,7 +69,7 @@ withKernels('a budget gives the same text; what it streams, waits for and holds 
   const bytes = read.reduce((sum, { args }) => sum + Number(args?.bytes), 0);
   const perToken = (bytes - 24 * LARGE_LAYER_BYTES) / (TOKENS - 1);
   // Weights that are not read for every token stay: the 64 MiB beyond the other run's need, less the growth of this
-  // process over that one, rounded down to a matrix of 2 MiB. The message rounds up to a MiB.
+  // process compared with that one, rounded down to a matrix of 2 MiB. The message rounds up to a MiB.
   const stays = 24 * LARGE_LAYER_BYTES - perToken;
   const [here] = named('Node.js and its heap (bytes)').map(({ args }) => Number(args?.value));
   const room = (64 + itself) * MIB - Number(here);
@@ -111,7 +111,7 @@ withKernels('the reference kernels have no weights to stream', async () => {
 const inCgroup = NATIVE_SETS.length > 0 ? testInCgroup : withKernels;
 inCgroup('a process with a budget lives in a cgroup of that size', async () => {
   const budget = (await needs()).least + 48;
-  // There is no swap, and the process's own memory can't be reclaimed: beyond the limit it is killed.
+  // Without swap the process's own memory can't be reclaimed: beyond the limit it is killed.
   const cgroup = createMemoryCgroup(budget * MIB);
   try {
     const joining = `echo $$ > ${cgroup.procs} && exec "$@"`;

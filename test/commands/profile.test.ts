@@ -11,7 +11,7 @@ const MISTAKES: readonly [string, readonly string[], RegExp][] = [
 ];
 
 for (const [what, options, expected] of MISTAKES) {
-  test(`${what} is one line and exit code 2`, async () => {
+  test(`${what} is reported in one line with exit code 2`, async () => {
     const { code, stdout, stderr } = await runScript('bin/hearth.js', 'profile', ...options);
     assert.equal([code, stdout, stderr.trimEnd().split('\n').length], [2, '', 1], stderr);
     assert.match(stderr, expected);

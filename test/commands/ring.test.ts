@@ -10,7 +10,7 @@ import { type Ended, hearthHere, runScript } from '../support/run-script.ts';
 
 const test = suite('hearth keygen, worker, run and split');
 let [folder, model] = ['', ''];
-/** Processes to end after the tests, since a failed test leaves its worker running. */
+/** Processes that are ended after the tests, since a failed test leaves its worker running. */
 const started: Running[] = [];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-'));
@@ -61,7 +61,7 @@ test('two devices with keys generate the text of one process, and a trace', asyn
   assert.is(await worker.running.ended, 0);
 });
 
-test('from addresses and profiles of workers a plan is made, carried out and saved', async () => {
+test('run makes a plan from addresses and workers’ profiles, carries it out and saves it', async () => {
   const facts = {
     os: 'linux',
     memory: { total: '16 GiB' },
@@ -98,7 +98,7 @@ test('from addresses and profiles of workers a plan is made, carried out and sav
   await worker.running.ended;
 });
 
-test('errors are one line, with exit code 2', async () => {
+test('errors are reported in one line with exit code 2', async () => {
   const cluster = file('nobody.json', { devices: [{ name: 'h' }, { name: 'w', address: 'tcp://127.0.0.1:9' }] });
   writeFileSync(join(folder, 'open.key'), '{}', { mode: 0o644 });
   const prompt = ['--model', model, '--cluster', cluster, '--prompt', 'x'];

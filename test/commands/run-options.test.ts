@@ -22,7 +22,7 @@ async function requested(...options: readonly string[]): Promise<RunRequest | st
 
 const RING = ['--cluster', 'home.json', '--plain'];
 
-test('defaults: unencrypted only if asked, exact activations, weights as planned', async () => {
+test('by default links are encrypted, activations are exact and weights follow the plan', async () => {
   const { memory, ...request } = (await requested(...RING)) as RunRequest;
   assert.ok(memory >= 0);
   assert.equal(request, {
@@ -90,7 +90,7 @@ for (const [what, options, expected] of MISTAKES) {
   });
 }
 
-test('memory that Node.js itself takes is an error', async () => {
+test('memory that Node.js itself already exceeds is an error', async () => {
   assert.match(
     (await requested(...RING, '--memory', '1MiB')) as string,
     /^--memory: 1MiB are too few; Node\.js and its heap take [\d.]+ MiB of them$/,

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HELM_PAGING, kvPages } from '../../engine/cost/kv-pages.ts';
 
-test('Qwen3-8B on 8 GB: 16 blocks leave room for two pages of 32 MiB; one is kept below the watermark', () => {
+test('with Qwen3-8B on 8 GB, 16 blocks leave room for two pages of 32 MiB, one of them below the watermark', () => {
   const gpu = { paging: HELM_PAGING, layers: 16, tokenBytes: 4096, poolBytes: 80e6 };
   const slice = 512 * 4096;
   assert.equal(kvPages({ ...gpu, tokens: 512 }), {
@@ -14,7 +14,7 @@ test('Qwen3-8B on 8 GB: 16 blocks leave room for two pages of 32 MiB; one is kep
   });
 });
 
-test('a page more never brings one back, and pages are on the GPU or in RAM', () => {
+test('another page never reduces the evicted pages, and every page is on the GPU or in RAM', () => {
   const sizes = fc.record({
     layers: fc.integer({ min: 1, max: 8 }),
     tokens: fc.integer({ min: 0, max: 5000 }),

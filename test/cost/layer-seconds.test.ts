@@ -16,31 +16,31 @@ import { TOY_CPU, TOY_MODEL, TOY_WORKLOAD, toyGpu } from '../support/toy-cluster
 
 const GPU = toyGpu('cuda', 1e6);
 
-test('Eq. 12: each format at its own rate, and attention in F16', () => {
+test('Eq. 12: each format is computed at its own rate, and attention at that of F16', () => {
   // 6000/3000 + 2000/2000 s of weights; attention 4 × 10 heads × 10 tokens × 5 wide = 2000 FLOPs at 1000/s
   assert.is(attentionFlops(TOY_MODEL, TOY_WORKLOAD), 2000);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU).compute, 2 + 1 + 2);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, GPU).compute, 1 + 0.5 + 0.5);
 });
 
-test('Eq. 13: copying the KV of one token: the latency, and 2 (25 + 25) bytes at the bandwidth', () => {
+test('Eq. 13: copying the KV of one token takes the latency and 2 (25 + 25) bytes at the bandwidth', () => {
   near(layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU).kvCopy, 0.5 + 0.1);
   near(layerSeconds(TOY_MODEL, TOY_WORKLOAD, GPU).kvCopy, 0.25 + 0.02);
 });
 
-test('Eq. 14: loading the weights and the KV cache of ten tokens', () => {
+test('Eq. 14: weights and the KV cache of ten tokens are loaded', () => {
   assert.is(kvCacheBytes(TOY_MODEL, TOY_WORKLOAD), 1000);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU).memory, 5);
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, GPU).memory, 1);
 });
 
-test('a KV cache with room for more tokens than it holds takes its memory, not its time', () => {
+test('reserved context takes memory but no time', () => {
   const roomy = createWorkload({ context: 10, reservedContext: 30 });
   assert.is(reservedKvBytes(TOY_MODEL, roomy), 3000);
   assert.is(kvCacheBytes(TOY_MODEL, roomy), 1000);
   assert.equal(layerSeconds(TOY_MODEL, roomy, TOY_CPU), layerSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU));
   assert.is(reservedKvBytes(TOY_MODEL, TOY_WORKLOAD), 1000);
-  // A cache that has outgrown its room, as in a simulation that goes on, takes what it holds.
+  // A cache larger than its reservation, as in a long simulation, takes what it holds.
   assert.is(reservedKvBytes(TOY_MODEL, { ...roomy, context: 40 }), 4000);
   assert.throws(
     () => createWorkload({ context: 10, reservedContext: 9 }),
@@ -48,12 +48,12 @@ test('a KV cache with room for more tokens than it holds takes its memory, not i
   );
 });
 
-test('the output layer: its own multiplications, its bytes and the row of 200 that is looked up', () => {
+test('the output layer takes its multiplications, its bytes and the row of 200 bytes that is looked up', () => {
   assert.equal(outputSeconds(TOY_MODEL, TOY_WORKLOAD, TOY_CPU), { compute: 2, kvCopy: 0, memory: 3.2, overhead: 0 });
   assert.equal(outputSeconds(TOY_MODEL, TOY_WORKLOAD, GPU), { compute: 1, kvCopy: 0, memory: 0.64, overhead: 0 });
 });
 
-test('a batch multiplies the work and the KV cache, and reads the weights once', () => {
+test('a batch multiplies computation and KV cache but reads the weights once', () => {
   const three = createWorkload({ context: 10, batch: 3 });
   const layer = layerSeconds(TOY_MODEL, three, TOY_CPU);
   assert.is(layer.compute, 15);
@@ -77,12 +77,12 @@ const MEASURED: Device['cpu'] = {
   activationBandwidth: 820,
 };
 
-test('measured attention: the KV cache at its own rate, in place of its FLOPs and of the bandwidth', () => {
+test('a measured attention rate replaces the FLOPs and the bandwidth of the KV cache', () => {
   const { compute, memory } = layerSeconds(TOY_MODEL, TOY_WORKLOAD, MEASURED);
   assert.equal([compute, memory], [3, 4 + 1000 / 250]);
 });
 
-test('overhead: dispatch once, and 4 B for each of 2·25 + 15·5 + 50 values of every token', () => {
+test('overhead is one dispatch, and 4 B for each of 2·25 + 15·5 + 50 values of every token', () => {
   assert.is(activationValueBytes(TOY_MODEL), 700);
   near(layerSeconds(TOY_MODEL, TOY_WORKLOAD, MEASURED).overhead, 2 + 700 / 820);
   near(prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), MEASURED).overhead, 2 + 7000 / 820);
@@ -90,7 +90,7 @@ test('overhead: dispatch once, and 4 B for each of 2·25 + 15·5 + 50 values of 
   assert.is(layerSeconds(TOY_MODEL, TOY_WORKLOAD, { ...TOY_CPU, dispatch: 2 }).overhead, 2);
 });
 
-test('a prompt of ten: products at the rates of many tokens, each token meets five others in a cache', () => {
+test('a prompt of ten tokens uses the rates of many tokens, with five cached positions for each', () => {
   const { compute, memory, kvCopy } = prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), MEASURED);
   // 6000/3000 + 2000/2000 s for the first token, 9 · (6000/6000 + 2000/4000) s for the others; 10 tokens · 5 positions · 100 B of KV cache at 500 B/s
   near(compute, 3 + 13.5 + 10);
@@ -98,7 +98,7 @@ test('a prompt of ten: products at the rates of many tokens, each token meets fi
   near(kvCopy, 0.5 + 1);
 });
 
-test('a prompt without measured rates: FLOPs at one token’s rates, attention in F16', () => {
+test('a prompt without measured rates uses the rates of a single token, and F16 for attention', () => {
   // 10 · 3 s of products; attention 4 × 10 heads × 5 wide × 10 tokens × 5 positions = 10,000 FLOPs at 1000/s
   near(prefillLayerSeconds(TOY_MODEL, createWorkload({ promptTokens: 10 }), TOY_CPU).compute, 30 + 10);
 });

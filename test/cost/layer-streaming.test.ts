@@ -16,8 +16,8 @@ import {
 } from '../support/toy-cluster.ts';
 
 /**
- * On the GPU a layer takes 3.27 s and the output layer 1.64 s, a token comes and goes in 0.4 s and its row of the
- * embedding is read in 2 s. A layer of 4000 bytes takes 4.1 s over the host link.
+ * On the GPU a layer takes 3.27 s and the output layer 1.64 s; copying a token in and out takes 0.4 s, and its row of
+ * the embedding is read in 2 s. A layer of 4000 bytes takes 4.1 s over the host link.
  */
 const PC = toyDevice('pc', { gpu: toyGpu('cuda', 1e6) });
 const OTHERS = 1.64 + 0.4 + 2;
@@ -45,7 +45,7 @@ const predictOn = (given: Plan, device: Device = PC) => {
   return predict({ plan: given, truth: toyCluster([device]), model, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME });
 };
 
-test('ahead: the second copy hides the first computing, and is waited for', () => {
+test('ahead: the second copy hides the first computation and is waited for', () => {
   const { tokenSeconds, seconds } = predictOn(plan([2, 'ahead']));
   near(tokenSeconds, 4.1 + 4.1 + 3.27 + OTHERS);
   near(seconds.deviceCopy, 4.1 + (4.1 - 3.27) + 0.4);
@@ -53,23 +53,23 @@ test('ahead: the second copy hides the first computing, and is waited for', () =
   assert.is(seconds.overhead, 0);
 });
 
-test('ahead over a fast link: only the first copy is waited for', () => {
+test('ahead: over a fast link only the first copy is waited for', () => {
   const gpu = { ...toyGpu('cuda', 1e6), hostLink: { latency: 0.1, bandwidth: 4000 } } as Gpu;
   near(predictOn(plan([2, 'ahead']), { ...PC, gpu }).tokenSeconds, 1.1 + 2 * 3.27 + 1.64 + 2 * (0.1 + 100 / 4000) + 2);
 });
 
-test('in turn: every copy and a hook per layer', () => {
+test('in turn: every copy counts, and a hook per layer', () => {
   const { tokenSeconds, seconds } = predictOn(plan([2, 'in-turn']));
   near(tokenSeconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
   near(seconds.deviceCopy, 2 * 4.1 + 0.4);
   near(seconds.overhead, 0.0024);
 });
 
-test('layers that stay on the GPU are computed as ever', () => {
+test('layers that stay on the GPU need no copies', () => {
   near(predictOn(plan([3], [1, 'in-turn'])).tokenSeconds, 4 * 3.27 + 4.1 + 0.0012 + OTHERS);
 });
 
-test('the GPU has room for two layers ahead or one in turn, the RAM for all that are streamed', () => {
+test('streaming needs VRAM for two layers (ahead) or one (in turn), and RAM for all streamed layers', () => {
   const bytes = (given: Plan) => {
     const [device] = predictOn(given).devices;
     return [device?.vramBytes, device?.ramBytes, device?.nonReclaimableBytes];

@@ -15,7 +15,7 @@ const windows = (...layers: readonly number[]) =>
 const plan = (...layers: readonly number[]) =>
   ringPlan({ scheduler: 'hand', head: 'a', rounds: 1, windows: windows(...layers), prefetch: 'none' });
 
-test('a prompt of ten on one device, by hand', () => {
+test('a prompt of ten tokens on one device takes the time computed by hand', () => {
   const workload = createWorkload({ promptTokens: 10 });
   const truth = toyCluster([toyDevice('a')]);
   const { seconds, tokenSeconds } = predict({
@@ -34,7 +34,7 @@ test('a prompt of ten on one device, by hand', () => {
   near(tokenSeconds, 162 + 23.2 + 6 + 2);
 });
 
-test('between two devices the hidden states of the whole prompt travel: 0.5 + 1000/200 s each way', () => {
+test('a link carries the hidden states of the whole prompt: 0.5 + 1000/200 s each way', () => {
   const workload = createWorkload({ promptTokens: 10 });
   const truth = toyCluster([toyDevice('a'), toyDevice('b')]);
   const parts = { plan: plan(2, 2), truth, model: TOY_MODEL, workload, runtime: TOY_RUNTIME };
@@ -51,16 +51,16 @@ const cpus = fc.record({
   activationBandwidth: fc.option(fc.integer({ min: 10, max: 1000 })),
 });
 
-/** Without the facts that are null. */
+/** The CPU without the facts that are null. */
 function withFacts(facts: Readonly<Record<string, unknown>>): Device['cpu'] {
   return { ...TOY_CPU, ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null)) };
 }
 
-test('whatever was measured, the simulator takes as long, to the first token and for every other', () => {
+test('simulated and predicted TTFT and TPOT are equal for any set of measured facts', () => {
   fc.assert(
     fc.property(cpus, fc.integer({ min: 1, max: 40 }), (facts, promptTokens) => {
       const workload = createWorkload({ promptTokens, outputTokens: 1, context: promptTokens });
-      // A disk that takes no time: weights that are read for the first time don't count.
+      // A disk so fast that the first read of weights takes no time.
       const disk = { sequential: 1e14, random: 1e14 };
       const truth = toyCluster([toyDevice('a', { cpu: withFacts(facts), disk }), toyDevice('b', { disk })]);
       const parts = { model: TOY_MODEL, workload, runtime: TOY_RUNTIME, plan: plan(3, 1) };

@@ -44,7 +44,7 @@ test('α and α + β: a layer on the CPU takes 10.6 s, on the GPU 3.27 s (Eqs. 1
   near(device.outputOnGpuTotal, 1.64);
 });
 
-test('Eq. 13: a window on a GPU with its own memory takes two copies of 0.2 s; unified memory none', () => {
+test('Eq. 13: a window on a GPU with its own memory takes two copies of 0.2 s, and none with unified memory', () => {
   const copyOf = (device: Device): number | undefined => costsOf(device).devices[0]?.windowCopy;
   near(copyOf(toyDevice('pc', { gpu: toyGpu('cuda', 1e6) })) ?? Number.NaN, 0.4);
   assert.is(copyOf(toyDevice('mac', { os: 'macos', gpu: toyGpu('metal', 1e6) })), 0);
@@ -70,7 +70,7 @@ test('Eq. 19: a hop takes 0.5 + 100/200 s; pairs with a link of their own 0.25 +
   assert.is(costsOf(toyDevice('a'), toyDevice('b')).uniformHop, 1);
 });
 
-test('Eq. 15, Linux: 3 layers need 3 × 5000 + 300 bytes; what exceeds the RAM comes at the sequential rate', () => {
+test('Eq. 15, Linux: 3 layers need 3 × 5000 + 300 bytes, and the excess is read at the sequential rate', () => {
   assert.is(disk(toyDevice('pc', { memory: toyMemory(15_300) }), load(3)), 0);
   assert.is(disk(toyDevice('pc', { memory: toyMemory(10_300) }), load(3)), 5000 / 100);
 });
@@ -81,18 +81,18 @@ test('Eq. 15, Linux with CUDA: layers on the GPU need no RAM', () => {
   assert.is(disk(device, load(3, 1)), 5000 / 100);
 });
 
-test('Eq. 15, macOS without Metal: as Linux, at the random rate', () => {
+test('Eq. 15, macOS without Metal: the excess is read at the random rate', () => {
   assert.is(disk(toyDevice('mac', { os: 'macos', memory: toyMemory(10_300) }), load(3)), 5000 / 50);
 });
 
-test('Eq. 16, macOS with Metal: 3 layers need 15500 bytes, CPU and GPU together; else all 12000 are reloaded', () => {
+test('Eq. 16, macOS with Metal: 3 layers on CPU and GPU need 15500 bytes; with less, all 12000 are reloaded', () => {
   const metal = (available: number): Device => toyDevice('mac', { os: 'macos', gpu: toyGpu('metal', available) });
   assert.is(disk(metal(15_500), load(1, 2)), 0);
   assert.is(disk(metal(15_499), load(1, 2)), 12_000 / 50);
   assert.is(disk(metal(15_499), load(3, 0)), 12_000 / 50);
 });
 
-test('Eq. 17, Android: swap makes room, by the smaller of what can be swapped and what is free for it', () => {
+test('Eq. 17, Android: swap makes room for the smaller of swappable and free swap bytes', () => {
   const phone = (swappable: number, swapFree: number): Device =>
     toyDevice('phone', { os: 'android', memory: toyMemory(8300, { swappable, swapFree }) });
   assert.is(disk(phone(0, 5000), load(3)), 7000 / 100);
@@ -105,13 +105,13 @@ test('swap counts on Android only', () => {
   assert.is(disk(linux, load(3)), 7000 / 100);
 });
 
-test('a GPU that shares the RAM: its layers and its buffer count against it', () => {
+test('layers and buffer of a GPU that shares the RAM count against the RAM', () => {
   const device = toyDevice('board', { memory: toyMemory(10_300), gpu: toyGpu('opencl', 1e6) });
   // 3 × 5000 + 300 + 200 bytes, on either processor
   assert.is(disk(device, load(1, 2)), 5200 / 100);
 });
 
-test('the head holds its output layer and one row, and reads at least that row', () => {
+test('the head holds the output layer and one row of the embedding, and reads at least that row', () => {
   const head = (available: number): Device => toyDevice('pc', { memory: toyMemory(available) });
   // 3 × 5000 + 300 + 3000 + 200 bytes
   assert.is(disk(head(18_500), load(3, 0, { output: 'cpu' })), 200 / 100);
@@ -120,7 +120,7 @@ test('the head holds its output layer and one row, and reads at least that row',
   assert.is(disk(head(18_500), load(0, 0, { output: 'cpu' })), 200 / 100);
 });
 
-test('lru and double reload all mapped weights: layers, row and output layer, but no KV cache', () => {
+test('lru and double reload all mapped weights (layers, row and output layer) but no KV cache', () => {
   const head = toyDevice('pc', { memory: toyMemory(18_499) });
   const all = 3 * 4000 + 3000 + 200;
   assert.is(disk(head, load(3, 0, { output: 'cpu' }), 'lru'), all / 100);
@@ -128,7 +128,7 @@ test('lru and double reload all mapped weights: layers, row and output layer, bu
   assert.is(disk(head, load(3, 0, { output: 'cpu', prefetches: false }), 'double'), all / 100);
 });
 
-test('Eq. 34: layers on the GPU need 5000 bytes each beside its buffer, and the output layer 3000 if it runs there', () => {
+test('Eq. 34: layers on the GPU need 5000 bytes each besides its buffer, and the output layer 3000 if it runs there', () => {
   const seconds = (vram: number, given: DeviceLoad): number => {
     const costs = costsOf(toyDevice('pc', { gpu: toyGpu('cuda', vram) }));
     return deviceSeconds(costs, costs.devices[0] as DeviceCosts, given, 1, 'overflow');
@@ -141,7 +141,7 @@ test('Eq. 34: layers on the GPU need 5000 bytes each beside its buffer, and the 
   assert.is(seconds(3199, load(2, 0, { output: 'gpu' })), Number.POSITIVE_INFINITY);
 });
 
-test('Eq. 35: a Metal head keeps room for its output layer, wherever that runs', () => {
+test('Eq. 35: a Metal head reserves room for its output layer on either processor', () => {
   const seconds = (working: number, given: DeviceLoad): number => {
     const costs = costsOf(toyDevice('mac', { os: 'macos', gpu: toyGpu('metal', working) }));
     return deviceSeconds(costs, costs.devices[0] as DeviceCosts, given, 1, 'overflow');

@@ -41,7 +41,7 @@ const handPlan = (head: string, rounds: number, stages: Stage[]): Plan =>
     kvCache: 'with-layers',
   });
 
-test('a relay between two devices costs both of its hops, and none on the way back', () => {
+test('a relay between two devices costs both of its hops, and none on the return', () => {
   const stages: Stage[] = [
     { device: 'pc', processor: 'cpu', from: 0, to: 2 },
     { device: 'phone', processor: 'cpu', from: 2, to: 4 },
@@ -50,7 +50,7 @@ test('a relay between two devices costs both of its hops, and none on the way ba
   const plan = { ...handPlan('pc', 1, stages), relays: ['old'] };
   const parts = { truth, model: TOY_MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME };
   const { seconds, devices } = predict({ plan, ...parts });
-  near(seconds.link, 1 + 7 + 1); // to the relay, on to the phone, and straight home
+  near(seconds.link, 1 + 7 + 1); // to the relay, to the phone, and directly back
   assert.equal(
     devices.map(({ device }) => device),
     ['pc', 'phone'],
@@ -58,7 +58,7 @@ test('a relay between two devices costs both of its hops, and none on the way ba
   near(predict({ plan: handPlan('pc', 1, stages), ...parts }).seconds.link, 1 + 1);
 });
 
-test('a ring of two devices and two rounds, taken apart by hand', () => {
+test('the breakdown of a ring of two devices and two rounds equals the one computed by hand', () => {
   const windows = [
     { device: 'pc', layers: 1, gpuLayers: 1 },
     { device: 'phone', layers: 1, gpuLayers: 0 },
@@ -70,7 +70,7 @@ test('a ring of two devices and two rounds, taken apart by hand', () => {
   near(seconds.kvCopy, 2 * 0.27 + 2 * 0.6);
   near(seconds.deviceCopy, 2 * 0.4); // two windows on the GPU
   near(seconds.disk, 2); // the row of the embedding, 200 bytes at 100 B/s
-  near(seconds.link, 4); // there and back, twice
+  near(seconds.link, 4); // there and back in both rounds
   assert.is(seconds.overhead, 0);
   near(tokenSeconds, 16 + 15.2 + 1.74 + 0.8 + 2 + 4);
   assert.is(reloadedBytes, 0);
@@ -105,19 +105,19 @@ test('one device needs no link', () => {
   near(tokenSeconds, 4 * 10.6 + 5.2 + 2);
 });
 
-test('a head without layers passes the token on in every round, and takes it back', () => {
+test('a head without layers forwards the token in every round and receives it at the end', () => {
   const windows = [
     { device: 'old', layers: 1, gpuLayers: 0 },
     { device: 'phone', layers: 1, gpuLayers: 0 },
   ];
   const plan = ringPlan({ scheduler: 'hand', head: 'pc', rounds: 2, windows });
   const { seconds, devices } = predictOn(plan, PC, OLD, PHONE);
-  near(seconds.link, 2 * 3); // pc → old → phone → pc, twice
+  near(seconds.link, 2 * 3); // pc → old → phone → pc, in two rounds
   const linkOf = (name: string): number | undefined => devices.find(({ device }) => device === name)?.seconds.link;
   assert.equal([linkOf('pc'), linkOf('old'), linkOf('phone')], [2, 2, 2]);
 });
 
-test('a plan that starts elsewhere than on its head brings the embedded token there first', () => {
+test('a plan whose first window is not on the head sends the embedded token there', () => {
   const plan = handPlan('old', 1, [
     { device: 'phone', processor: 'cpu', from: 0, to: 2 },
     { device: 'old', processor: 'cpu', from: 2, to: 4 },
@@ -125,7 +125,7 @@ test('a plan that starts elsewhere than on its head brings the embedded token th
   near(predictOn(plan, OLD, PHONE).seconds.link, 2); // old → phone → old
 });
 
-test('CPU and GPU of one device are one window', () => {
+test('consecutive stages on the CPU and GPU of one device form one window', () => {
   const plan = handPlan('pc', 1, [
     { device: 'pc', processor: 'cpu', from: 0, to: 2 },
     { device: 'pc', processor: 'gpu', from: 2, to: 4 },
@@ -135,7 +135,7 @@ test('CPU and GPU of one device are one window', () => {
   near(seconds.deviceCopy, 0.4);
 });
 
-test('reloads belong to the stages in RAM, in proportion to their layers', () => {
+test('reloads are divided among the stages in RAM by their layers', () => {
   const pc = toyDevice('pc', { memory: toyMemory(15_500), gpu: toyGpu('cuda', 1e6) });
   const plan = handPlan('pc', 2, [
     { device: 'pc', processor: 'cpu', from: 0, to: 1 },
@@ -155,7 +155,7 @@ test('reloads belong to the stages in RAM, in proportion to their layers', () =>
   );
 });
 
-test('what can not run is said in bytes and in words', () => {
+test('an infeasible plan is described in bytes and in words', () => {
   const GIB = 2 ** 30;
   const pc = toyDevice('pc', { memory: toyMemory(2 * GIB), gpu: toyGpu('cuda', 1.5 * GIB) });
   const plan = handPlan('pc', 1, [
@@ -187,7 +187,7 @@ test('what can not run is said in bytes and in words', () => {
   ]);
 });
 
-test('predict refuses a plan that does not fit the cluster', () => {
+test('predict refuses a plan with devices that the cluster lacks', () => {
   const plan = handPlan('pc', 1, [{ device: 'tablet', processor: 'cpu', from: 0, to: 4 }]);
   assert.throws(
     () => predictOn(plan, PC),
@@ -203,7 +203,7 @@ const predictRandom = ({ problem }: RandomPlan, plan: Plan) => {
   return createRingPredictor(belief, model, workload, options)(plan);
 };
 
-test('deviceSeconds is the sum that the breakdown takes apart, links aside, and is infinite where a memory is short', () => {
+test('deviceSeconds is the sum of the breakdown without links, and infinite if a memory is exceeded', () => {
   let infeasibleDevices = 0;
   const property = fc.property(randomPlans(), (random) => {
     const { belief, model, workload, reclaim, runtime } = random.problem;
@@ -246,7 +246,7 @@ test('stages, devices and causes each add up to the token', () => {
   fc.assert(property, { numRuns: 500, seed: 12 });
 });
 
-test('k = 1 dominates (Eq. 1): regrouped into one round, a plan can run where it could, and takes no longer', () => {
+test('k = 1 dominates (Eq. 1): a plan regrouped into one round stays feasible and takes no longer', () => {
   let faster = 0;
   const property = fc.property(randomPlans(), (random) => {
     const inRounds = predictRandom(random, planOf(random));

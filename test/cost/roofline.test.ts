@@ -21,12 +21,12 @@ import { relativelyNear } from '../support/near.ts';
 import { QWEN3_8B } from '../support/one-machine.ts';
 
 const qwen8 = createModel(QWEN3_8B, 'BF16');
-test('Eqs. 4.1–4.3: a block of Qwen3-8B has 83.9 MB of attention, 302.0 MB of feed-forward, 386 MB in all', () => {
+test('Eqs. 4.1–4.3: a block of Qwen3-8B has 83.9 MB of attention and 302.0 MB of feed-forward, 386 MB in total', () => {
   const { attention, feedForward, norms } = blockBytes(qwen8);
   assert.is(attention, (4096 * 4096 + 2 * 4096 * 1024 + 4096 * 4096) * 2);
   assert.is(attention, 83_886_080);
   assert.is(feedForward, 301_989_888);
-  // Two norms of 4096, as the thesis counts, and the head norms of queries and keys, which it leaves out.
+  // Two norms of 4096, which the thesis counts, and the head norms of queries and keys, which it omits.
   assert.is(norms, 2 * 4096 * 2 + 2 * 128 * 2);
   assert.is(attention + feedForward + norms, 385_892_864);
   assert.is(qwen8.layer.bytes, 385_892_864);
@@ -44,7 +44,7 @@ test('Eq. 4.5: the KV cache of a block takes 4096 bytes per token: 16 MiB at 409
   assert.is(kvCacheBytes(qwen8, createWorkload({ context: 4096, batch: 3 })), 48 * 2 ** 20);
 });
 
-test('Eq. 4.9: exact FLOPs by the width of the heads, and as printed by the hidden size', () => {
+test('Eq. 4.9: exact FLOPs use the width of the heads; the printed equation uses the hidden size', () => {
   const once = createWorkload();
   assert.is(projectionFlops(qwen8, once), 385_875_968);
   assert.is(projectionFlops(qwen8, once, 'hidden'), 385_875_968);
@@ -60,7 +60,7 @@ test('Eq. 4.9: exact FLOPs by the width of the heads, and as printed by the hidd
   assert.is(projectionFlops(qwen8, createWorkload({ batch: 8 })), 8 * 385_875_968);
 });
 
-test('Eq. 4.9 agrees with the FLOPs that are counted tensor by tensor', () => {
+test('Eq. 4.9 agrees with FLOPs counted tensor by tensor', () => {
   relativelyNear(projectionFlops(qwen8, createWorkload()), qwen8.layer.flops.get('BF16') ?? 0);
 });
 
@@ -68,7 +68,7 @@ test('Eq. 4.11: attention of a block takes 4 · 2 · 32 · 1000 · 128 FLOPs for
   assert.is(attentionFlops(qwen8, createWorkload({ context: 1000, batch: 2 })), 32_768_000);
 });
 
-test('Eq. 4.14: the L3 and the DRAM share the KV cache, and their bandwidths are blended by their shares', () => {
+test('Eq. 4.14: L3 and DRAM share the KV cache, and their bandwidths are weighted by their shares', () => {
   const cpu = { ...rates(1), bandwidth: 45e9, cache: { bytes: 24e6, bandwidth: 135e9 } };
   assert.equal(kvBandwidth(cpu, 0), { share: 1, rate: 135e9 });
   assert.equal(kvBandwidth(cpu, 12e6), { share: 1, rate: 135e9 });
@@ -106,7 +106,7 @@ const block = (options: Parameters<typeof blockSeconds>[1], { flops = 48, batch 
     options,
   );
 
-test('Eqs. 4.8–4.13: where compute never binds, a block takes (304 + 80) B / 100 B/s', () => {
+test('Eqs. 4.8–4.13: a memory-bound block takes (304 + 80) B / 100 B/s', () => {
   const { compute, memory } = block({});
   assert.is(compute, 0);
   relativelyNear(memory, 3.84);
@@ -116,7 +116,7 @@ test('a batch reads the weights once and the KV cache of each request', () => {
   relativelyNear(block({}, { batch: 5 }).memory, 3.04 + 5 * 0.8);
 });
 
-test('where compute is measured, the larger of compute and memory counts, projection and attention apart', () => {
+test('with measured compute, projection and attention each take the larger of compute and memory', () => {
   // Projection: 288 FLOPs at 48 FLOP/s are 6 s, more than 3.04 s; attention: 160 FLOPs are 3.33 s, more than 0.8 s.
   const slow = block({ decodeCompute: 'measured' });
   relativelyNear(slow.compute, 6 + 160 / 48);
@@ -131,18 +131,18 @@ test('where compute is measured, the larger of compute and memory counts, projec
   relativelyNear(fast.memory, 3.84);
 });
 
-test('a batch multiplies the FLOPs, so a larger one turns compute-bound', () => {
+test('a batch multiplies the FLOPs, so a large one becomes compute-bound', () => {
   const { compute, memory } = block({ decodeCompute: 'measured' }, { flops: 120, batch: 2 });
   relativelyNear(compute, 576 / 120 + 320 / 120);
   assert.is(memory, 0);
 });
 
-test('η_c and η_m stretch what they stand beside', () => {
+test('η_c divides the compute rate and η_m the bandwidth', () => {
   relativelyNear(block({ memoryEfficiency: 0.5 }).memory, 7.68);
   relativelyNear(block({ decodeCompute: 'measured', computeEfficiency: 0.5 }).compute, 12 + 320 / 48);
 });
 
-test('Eq. 4.9 as printed shortens the compute of a model whose heads are wider than its hidden size', () => {
+test('Eq. 4.9 as printed underestimates compute if the heads are wider than the hidden size', () => {
   // Heads of width 4: q = 8, d_kv = 4, so 2 · 4 · (16 + 8 + 24) = 384 FLOPs; with H for q 2 · 4 · (8 + 8 + 24) = 320.
   const model = createModel({ ...TOY, headSize: 4 }, 'BF16');
   const task = { model, workload: createWorkload({ context: 0 }), processor: rates(32), blocks: 2 };
@@ -150,7 +150,7 @@ test('Eq. 4.9 as printed shortens the compute of a model whose heads are wider t
   relativelyNear(blockSeconds(task, { decodeCompute: 'measured', queryWidth: 'hidden' }).compute, 10);
 });
 
-test('the L3 is shared by the blocks of the stage', () => {
+test('the blocks of a stage share the L3', () => {
   // Two blocks have 160 B of KV cache at 10 tokens; 40 B of L3 at 300 B/s: α = 1/4, M̂ = 75 + 75 = 150 B/s.
   const processor = { ...rates(48), cache: { bytes: 40, bandwidth: 300 } };
   const task = { model: toy, workload: createWorkload({ context: 10 }), processor, blocks: 2 };
@@ -159,14 +159,14 @@ test('the L3 is shared by the blocks of the stage', () => {
   relativelyNear(blockSeconds({ ...task, blocks: 1 }).memory, 3.04 + 80 / 200);
 });
 
-test('the head unit reads norm and output matrix: 88 B; its 80 FLOPs bind below 90.9 FLOP/s', () => {
+test('the output reads 88 B of norm and matrix; its 80 FLOPs bind below 90.9 FLOP/s', () => {
   const task = { model: toy, workload: createWorkload(), processor: rates(40) };
   assert.equal(headSeconds(task), { compute: 0, memory: 0.88 });
   assert.equal(headSeconds(task, { decodeCompute: 'measured' }), { compute: 2, memory: 0 });
   assert.equal(headSeconds({ ...task, processor: rates(100) }, { decodeCompute: 'measured' }).compute, 0);
 });
 
-test('the head of Qwen3-8B takes 5.71 ms on the RTX 4060', () => {
+test('the output of Qwen3-8B takes 5.71 ms on the RTX 4060', () => {
   const { memory } = headSeconds({
     model: qwen8,
     workload: createWorkload(),

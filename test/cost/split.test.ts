@@ -123,13 +123,13 @@ test('buffers of the runtime take from RAM and VRAM, and its values set the size
   relativelyNear(seconds.deviceCopy, 5e-6 + 16_384 / 16e9);
 });
 
-test('the overhead is δ̄ for every block, wherever it runs: 36 × 0.14 ms', () => {
+test('the overhead is δ̄ for every block on either processor: 36 × 0.14 ms', () => {
   const { seconds, tokenSeconds } = roofline({ options: { overhead: 'per-block' } });
   relativelyNear(seconds.overhead, 36 * 0.14e-3);
   relativelyNear(tokenSeconds, roofline().tokenSeconds + 36 * 0.14e-3);
 });
 
-test('options of the formulas arrive: half the bandwidth doubles what memory takes', () => {
+test('options reach the formulas: half the bandwidth doubles the memory time', () => {
   relativelyNear(roofline({ options: { memoryEfficiency: 0.5 } }).seconds.memory, 2 * roofline().seconds.memory);
   const { seconds } = roofline({ machine: { flops: 1e9 }, options: { decodeCompute: 'measured' } });
   // 36 blocks of 385,875,968 FLOPs and a head of 2 × 151936 × 4096 at 1 GFLOP/s; without context nothing else.
@@ -137,7 +137,7 @@ test('options of the formulas arrive: half the bandwidth doubles what memory tak
   assert.is(seconds.memory, 0);
 });
 
-test('a copy counts for every change of processor, from the embedding to the output', () => {
+test('every change of processor from the embedding to the output costs a copy', () => {
   const copy = 5e-6 + 8192 / 16e9;
   const all = [{ device: 'PC', processor: 'gpu', from: 0, to: 36 }] as const;
   const gpu = { device: 'PC', processor: 'gpu' } as const;
@@ -154,7 +154,7 @@ test('a copy counts for every change of processor, from the embedding to the out
   relativelyNear(copies({ stages: backwards, embedding: cpu, output: gpu }), 3 * copy);
 });
 
-test('a GPU that shares the RAM needs no copy, and its part counts against both', () => {
+test('a GPU that shares the RAM needs no copies, and its part counts against both memories', () => {
   const { seconds, devices } = roofline({ machine: { gpu: 'unified' }, context: 100 });
   assert.is(seconds.deviceCopy, 0);
   assert.is(devices[0]?.ramBytes, 36 * 385_892_864 + 1_244_659_712 + 1_244_667_904 + 36 * 100 * 4096);
@@ -171,7 +171,7 @@ test('a GPU that shares the RAM pins its KV cache and buffers there', () => {
   assert.is(device?.nonReclaimableBytes, 36 * 100 * 4096 + 1020);
 });
 
-test('a tied matrix is held once where both ends are on one side', () => {
+test('a tied matrix is held once if embedding and output are on one processor', () => {
   const tied = createModel({ ...QWEN3_8B, tiedEmbeddings: true }, 'BF16');
   const bytes = (embedding: 'cpu' | 'gpu'): number | undefined => {
     const plan = { ...RUNNING_EXAMPLE, embedding: { device: 'PC', processor: embedding } };
@@ -180,7 +180,7 @@ test('a tied matrix is held once where both ends are on one side', () => {
   assert.is(bytes('gpu'), bytes('cpu'));
 });
 
-test('a machine without GPU has no overhead and runs a plan on its CPU', () => {
+test('a machine without a GPU runs a plan on its CPU without overhead', () => {
   const cpu = { device: 'PC', processor: 'cpu' } as const;
   const { tokenSeconds, infeasible } = roofline({
     machine: { gpu: 'none', ram: 20e9 },
@@ -191,7 +191,7 @@ test('a machine without GPU has no overhead and runs a plan on its CPU', () => {
   assert.equal(infeasible, []);
 });
 
-test('on two devices: activations leave a GPU, cross the network, and enter a GPU', () => {
+test('between two devices activations leave a GPU, cross the network and enter a GPU', () => {
   const first = oneMachine().devices[0];
   assert.ok(first);
   const cluster = createCluster({ ...oneMachine(), devices: [first, { ...first, name: 'laptop' }] });
@@ -217,7 +217,7 @@ test('on two devices: activations leave a GPU, cross the network, and enter a GP
   );
 });
 
-/** PC, laptop, PC: the rest of 36 layers. */
+/** Stages on PC, laptop, PC for 36 layers. */
 function alternating([, laptop]: Plan['stages']): Plan['stages'] {
   assert.ok(laptop);
   return [
@@ -226,7 +226,7 @@ function alternating([, laptop]: Plan['stages']): Plan['stages'] {
   ];
 }
 
-test('predict checks the plan first, and uses the ring formulas unless told', () => {
+test('predict checks the plan, and uses the ring formulas by default', () => {
   assert.throws(
     () => roofline({ plan: { stages: RUNNING_EXAMPLE.stages.slice(0, 1) } }),
     (error: unknown) => error instanceof InputError && /hold 20 layers; Qwen3-8B has 36/.test(error.message),
@@ -236,7 +236,7 @@ test('predict checks the plan first, and uses the ring formulas unless told', ()
   assert.ok(ring.seconds.compute > 0); // sums compute and memory, where the roofline takes the larger
 });
 
-test('cutting a stage in two changes nothing', () => {
+test('dividing a stage in two changes nothing', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 19 }), fc.integer({ min: 0, max: 8192 }), (cut, context) => {
       const [cpu, gpu] = RUNNING_EXAMPLE.stages;

@@ -32,10 +32,10 @@ const predictOn = (plan: Plan, devices: readonly Device[], model = MODEL) =>
 const [A, B, C] = ['a', 'b', 'c'].map((name) => toyDevice(name)) as [Device, Device, Device];
 
 /**
- * Half of a half of a layer: (5 + 5) / 4 s of computing and loading, half of the latency of 0.5 s that appending keys and
- * values has, and a quarter of the 0.1 s that their bytes take: 2.775 s.
+ * Half of the attention or feed-forward part of a layer: (5 + 5) / 4 s of computing and loading, half of the latency of
+ * 0.5 s for appending keys and values, and a quarter of the 0.1 s for their bytes: 2.775 s.
  */
-test('two devices and two layers, by hand', () => {
+test('two devices and two layers take the time computed by hand', () => {
   // After its own part, a device waits a message's time for the other's: four parts and four messages.
   const { tokenSeconds, seconds, infeasible } = predictOn(cutPlan([0.5, 0.5]), [A, B]);
   near(tokenSeconds, 4 * 2.775 + 4 * 1 + 5.2);
@@ -46,24 +46,24 @@ test('two devices and two layers, by hand', () => {
   assert.equal(infeasible, []);
 });
 
-test('through the root every sum takes two messages, but the first has one before it and the last none after', () => {
+test('an all-reduce through the root takes two messages, with one before the first and none after the last', () => {
   const { tokenSeconds, seconds } = predictOn(cutPlan([0.5, 0.5], 'star'), [A, B]);
   near(tokenSeconds, 4 * 2.775 + 8 * 1 + 5.2);
   near(seconds.link, 8);
 });
 
-test('three equal devices: c + 2L (t + c), or 2L (t + 2c) through the root', () => {
+test('three equal devices take c + 2L (t + c), or 2L (t + 2c) through the root', () => {
   const part = 10 / 6 + 0.25 + 0.1 / 6;
   const thirds = [1 / 3, 1 / 3, 1 / 3];
   near(predictOn(cutPlan(thirds), [A, B, C]).tokenSeconds, 1 + 4 * (part + 1) + 5.2);
   near(predictOn(cutPlan(thirds, 'star'), [A, B, C]).tokenSeconds, 4 * (part + 2) + 5.2);
 });
 
-test('one device alone has all of every layer, and no one to wait for', () => {
+test('a single device runs whole layers without messages', () => {
   near(predictOn(cutPlan([1]), [A]).tokenSeconds, 2 * 10.6 + 5.2);
 });
 
-test('seconds are those of the critical path: none for a device that nobody waits for', () => {
+test('a device off the critical path has no seconds', () => {
   // Three quarters take 0.375 · 10.1 + 0.25 = 4.0375 s; a quarter and two messages take 3.5125 s.
   const { tokenSeconds, devices, seconds } = predictOn(cutPlan([0.75, 0.25]), [A, B]);
   near(tokenSeconds, 4 * 4.0375 + 5.2);
@@ -79,10 +79,10 @@ test('the links of a far device set the pace', () => {
   const part = 10 / 6 + 0.25 + 0.1 / 6;
   const prediction = predict({ plan, truth, model: MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME });
   near(prediction.tokenSeconds, 4 * (part + 20) + 5.2);
-  near(totalSeconds(prediction.devices[2]?.seconds ?? prediction.seconds), 4 * part + 7 * 10); // all but the first way
+  near(totalSeconds(prediction.devices[2]?.seconds ?? prediction.seconds), 4 * part + 7 * 10); // all but the first one-way trip
 });
 
-test('what a device holds can not be paged: too much is out of memory', () => {
+test('weights of a device can’t be paged, so an excess is out of memory', () => {
   // Half of 2 · (4000 + 1000) bytes and 300 of buffers; at the root the embedding and the output layer, too.
   const enough = predictOn(cutPlan([0.5, 0.5]), [
     { ...A, memory: toyMemory(28_300) },
@@ -109,26 +109,26 @@ test('what a device holds can not be paged: too much is out of memory', () => {
   assert.match(short.infeasible[0]?.reason ?? '', /^b: parts of the weights, KV cache and buffers need /);
 });
 
-test('a quarter of the layers and of a KV cache with room for 20 tokens; both ends of the model on the root', () => {
+test('a device holds its share of layers and KV cache; the root also holds embedding and output', () => {
   const given = { model: TOY_MODEL, workload: { ...TOY_WORKLOAD, reservedContext: 20 }, runtime: TOY_RUNTIME };
   const quarter = { name: 'a', index: 0, share: 0.25 };
   assert.equal(cutMemory({ ...quarter, isRoot: true }, given), { weights: 4000 + 3000 + 20_000, fixed: 2000 + 300 });
   assert.equal(cutMemory({ ...quarter, isRoot: false }, given), { weights: 4000, fixed: 2000 + 300 });
 });
 
-test('a tied embedding is there once; a phone swaps others out', () => {
+test('a tied embedding is held once, and a phone swaps out other processes', () => {
   const { devices } = predictOn(cutPlan([1]), [A], { ...MODEL, tiedEmbeddings: true });
   assert.is(devices[0]?.ramBytes, 2 * 5000 + 300 + 3000);
   const memory = toyMemory(5000, { swappable: 400, swapFree: 300 });
   assert.is(predictOn(cutPlan([0.5, 0.5]), [A, { ...B, os: 'android', memory }]).infeasible.length, 0);
 });
 
-test('the trace says which part of the layers a span is', () => {
+test('spans of the trace name their part of the layers', () => {
   const { spans } = traceOfBreakdown(predictOn(cutPlan([0.5, 0.5]), [A, B]));
   assert.equal([...new Set(spans.map(({ name }) => name))], ['50 % of layers 0–1', 'output']);
 });
 
-test('the roofline formulas are not for cut tensors', () => {
+test('the roofline formulas refuse tensor-parallel plans', () => {
   const plan = cutPlan([1]);
   assert.throws(
     () => predict({ plan, truth: toyCluster([A]), model: MODEL, workload: TOY_WORKLOAD, formulas: 'roofline' }),

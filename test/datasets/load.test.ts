@@ -35,7 +35,7 @@ function message(run: () => unknown): string {
   return 'nothing was thrown';
 }
 
-test('a cluster by key has its head first', () => {
+test('a cluster loaded by key has its head first', () => {
   assert.equal(
     loadCluster('prima-home').devices.map(({ name }) => name),
     ['D3', 'D4', 'D1', 'D2'],
@@ -46,7 +46,7 @@ test('every cluster on file loads', () => {
   for (const key of clusterKeys()) assert.is(loadCluster(key).name, key);
 });
 
-test('a cluster by path comes with what its file states', () => {
+test('a cluster loaded by path has the facts of its file', () => {
   const path = file(
     'one.json',
     `{ "name": "one", "devices": [{
@@ -68,14 +68,14 @@ test('a cluster by path comes with what its file states', () => {
   ]);
 });
 
-test('an unknown key suggests the nearest, under the option that named it', () => {
+test('an unknown key is an error that names the option and suggests the nearest key', () => {
   assert.is(
     message(() => loadCluster('prima-hone', '--belief')),
     '--belief: no cluster is called "prima-hone"; did you mean "prima-home"?',
   );
 });
 
-test('a missing file says which, and what could be given', () => {
+test('a missing file is an error that lists the alternatives', () => {
   assert.match(
     message(() => loadCluster(join(folder, 'nowhere.json'))),
     /^\/nowhere\.json: there is no such file; give the path of a cluster file, or one of four-small, helm-3090, /,
@@ -83,7 +83,7 @@ test('a missing file says which, and what could be given', () => {
   assert.is(message(() => loadCluster(folder)).split(';')[0], ': is a directory, a file is needed');
 });
 
-test('a file that is too large is refused unread', () => {
+test('a file that is too large is refused without being read', () => {
   const path = file('large.json', ' '.repeat(5_100_000));
   assert.is(
     message(() => loadCluster(path)),
@@ -91,7 +91,7 @@ test('a file that is too large is refused unread', () => {
   );
 });
 
-test('malformed JSON is named with line and column', () => {
+test('malformed JSON is reported with line and column', () => {
   const path = file('broken.json', '{\n  "name": "x",\n  "devices": [}\n}');
   assert.match(
     message(() => loadCluster(path)),
@@ -99,7 +99,7 @@ test('malformed JSON is named with line and column', () => {
   );
 });
 
-test('a model takes the mix of the catalogue unless another is named', () => {
+test('a model has the catalogue’s mix unless another one is given', () => {
   const catalogue = loadCatalogue();
   assert.is(createNamedModel(catalogue, 'Llama-3-8B').mix, 'Q4_K_M');
   assert.is(createNamedModel(catalogue, 'Llama-3-8B:Q8_0').mix, 'Q8_0');
@@ -113,7 +113,7 @@ test('a model takes the mix of the catalogue unless another is named', () => {
   );
 });
 
-test('a models file of the user is read in place of the catalogue', () => {
+test('a user’s file of models replaces the catalogue', () => {
   const header = 'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size';
   const path = file(
     'mine.csv',
@@ -133,7 +133,7 @@ test('a models file of the user is read in place of the catalogue', () => {
   );
 });
 
-test('a missing plan says where plans come from', () => {
+test('a missing plan is an error that says where plans come from', () => {
   assert.is(
     message(() => loadPlan(join(folder, 'plan.json'))),
     '/plan.json: there is no such file; give a plan (JSON), such as a sweep writes to plans/',

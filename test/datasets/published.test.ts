@@ -56,16 +56,16 @@ test('a lookup finds measured cells before derived ones', () => {
   );
 });
 
-test('keys that are left out match anything; what is not there is not found', () => {
+test('omitted keys match anything, and a lookup may find nothing', () => {
   assert.is(findPublished(parse(...CELLS), { metric: 'tpot' }).length, 3);
   assert.equal(findPublished(parse(...CELLS), { model: 'C' }), []);
 });
 
-test('seconds are read from ms and s, and from nothing else', () => {
+test('seconds are read from ms and s only', () => {
   assert.equal(parse(...CELLS).map(publishedSeconds), [1.5, 0.015, undefined, undefined]);
 });
 
-test('mistakes are named with file, row and column', () => {
+test('mistakes are reported with file, row and column', () => {
   assert.is(
     message(() => parse(CELLS[1] as string, 'p,T1,8B,x,fast,ms,measured,,,,,,,,')),
     'p.csv: row 3, column value: "fast" is not a number and none of OOM, failed, not-reported, unsupported',

@@ -20,7 +20,7 @@ const settings = {
 } as const;
 
 for (const reclaim of ['overflow', 'lru', 'double'] as const) {
-  test(`no scheduler beats the optimum on 40 random clusters under ${reclaim}`, () => {
+  test(`no scheduler is faster than the optimum on 40 random clusters under ${reclaim}`, () => {
     const rows = Array.from({ length: settings.clusters }, (_, index) =>
       gapOf(index, { ...settings, reclaim }, solver),
     ).flat();
@@ -30,11 +30,11 @@ for (const reclaim of ['overflow', 'lru', 'double'] as const) {
   });
 }
 
-test('a cluster depends on its seed alone', () => {
+test('a cluster depends only on its seed', () => {
   assert.equal(gapOf(3, settings, solver), gapOf(0, { ...settings, seed: 1003 }, solver));
 });
 
-test('the summary, by hand', () => {
+test('the summary has the values computed by hand', () => {
   const row = (seconds: number | undefined): GapRow => ({
     seed: 1,
     devices: 2,

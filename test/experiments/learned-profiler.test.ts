@@ -26,20 +26,20 @@ interface Results {
 }
 const results = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8')) as Results;
 
-test('says what each regression gets, and what its errors cost', () => {
+test('the output has each regression’s error and its cost', () => {
   assert.is(code, 0);
   const text = stdout.replaceAll(/\s+/g, ' ');
   assert.match(text, /median error at lengths not seen: tree [\d.]+ %, network [\d.]+ %/);
   assert.match(text, /after 60 samples are: tree [\d.]+ % on the GPU and [\d.]+ % on the NPU, network/);
 });
 
-test('a tree has the stages: at lengths not seen it is off by little more than the noise, a network by more', () => {
+test('a tree reproduces the stages at unseen lengths with little more than the noise, a network with more', () => {
   const [, tree, network] = /tree ([\d.]+) %, network ([\d.]+) %/.exec(stdout.replaceAll(/\s+/g, ' ')) ?? [];
   assert.ok(Number(tree) < 4);
   assert.ok(Number(network) > 2 * Number(tree));
 });
 
-test('no plan by predictions is faster than the best; the output layer is extrapolated where layers alone were learned', () => {
+test('no plan from predictions is faster than the best, and the output layer is extrapolated if it wasn’t sampled', () => {
   assert.equal(
     results.lessons.map(({ samples, coverage }) => `${samples} ${coverage}`),
     ['24 all operators', '60 all operators', '60 layers only'],
@@ -56,7 +56,7 @@ test('the same seed gives the same study', async () => {
   assert.is(readFileSync(join(again, 'results.json'), 'utf8'), readFileSync(join(directory, 'results.json'), 'utf8'));
 });
 
-test('too few samples, and a cluster without a chip, are refused', async () => {
+test('too few samples and a cluster without a chip are refused', async () => {
   const few = await runHere(script, '--samples', '10', '--out', again);
   assert.is(few.code, 2);
   assert.is(few.stderr, '--samples: "10" is not a whole number between 20 and 2000\n');

@@ -59,14 +59,14 @@ const MISTAKES: readonly [string, readonly string[], RegExp][] = [
 ];
 
 for (const [what, options, expected] of MISTAKES) {
-  test(`${what}: one line and exit code 2`, async () => {
+  test(`${what} is reported in one line with exit code 2`, async () => {
     const { code, stdout, stderr } = await measure(...options, '--out', join(folder, 'none'));
     assert.equal([code, stdout, stderr.trimEnd().split('\n').length], [2, '', 1], stderr);
     assert.match(stderr, expected);
   });
 }
 
-test('threads other than the profile’s are refused', async () => {
+test('a number of threads without a profile is refused', async () => {
   const { code, stderr } = await measure('--profile', join(folder, 'laptop.json'), '--threads', '1', '--out', folder);
   assert.is(code, 2);
   assert.match(stderr, /--threads: the profile was made with 2/);

@@ -11,7 +11,7 @@ import { runHere, runScript } from '../support/run-script.ts';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-paged-context-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
-test('the longest context, by bisection: the last that lacks nothing', () => {
+test('bisection finds the longest feasible context', () => {
   const upTo = (limit: number) => ({ lack: (context: number) => (context > limit ? `${context} lack` : undefined) });
   for (const limit of [1, 2, 499, 500, 998, 999])
     assert.equal(longestContext(upTo(limit), 1000), { tokens: limit, lack: `${limit + 1} lack` });
@@ -19,14 +19,14 @@ test('the longest context, by bisection: the last that lacks nothing', () => {
   assert.equal(longestContext(upTo(0), 1000), { tokens: 0, lack: '1 lack' });
 });
 
-test('a limit agrees within a factor of two, and a failure with a failure', () => {
+test('limits agree within a factor of two, and a failure agrees with a failure', () => {
   const row = (outputTokens: number, published: number | undefined) =>
     agrees({ outputTokens, published } as ContextRow);
   assert.equal([row(64, 128), row(63, 128), row(255, 128), row(256, 128)], [true, false, true, false]);
   assert.equal([row(0, 0), row(1, 0), row(0, 1), row(5, undefined)], [true, false, false, undefined]);
 });
 
-test('an 8B on 8 GB: HELM goes on where others end, and what its pages cost', async () => {
+test('with an 8B on 8 GB HELM continues beyond the others’ limits, and its pages have a cost', async () => {
   const options = ['--machines', 'helm-4060', '--models', 'Qwen3-8B', '--out', directory, '--json'];
   const { code, stdout, stderr } = await runScript('experiments/paged-context.ts', ...options);
   assert.is(code, 0, stderr);
@@ -52,7 +52,7 @@ test('an 8B on 8 GB: HELM goes on where others end, and what its pages cost', as
   );
 });
 
-test('an 8B on a ring: all devices together, each with pages of its own', async () => {
+test('an 8B on a ring has pages on every device', async () => {
   const out = join(directory, 'ring');
   const options = ['--machines', 'prima-home', '--models', 'Qwen3-8B', '--most', '4096', '--out', out, '--json'];
   const { code, stdout, stderr } = await runHere('experiments/paged-context.ts', ...options);

@@ -13,7 +13,10 @@ const SCRIPT = 'experiments/partition-sweep.ts';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-partition-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Two devices that hold half an 8B each, and one without memory for the buffers: what uses it can't be run. */
+/**
+ * Two devices that hold half an 8B each, and one without memory for the buffers, so that plans that use it are
+ * infeasible.
+ */
 const device = (name: string, available: string) => ({
   name,
   os: 'linux',
@@ -38,7 +41,7 @@ const sweep = (out: string, ...options: string[]) => runScript(...commandOf(out,
 const textOf = (out: string, name: string): string => readFileSync(join(directory, out, name), 'utf8');
 const RESULTS = ['points.jsonl', 'points.csv', 'summary.json', 'report.html'];
 
-test('32 layers in steps of 8 among three devices: 15 splits in one round, 12 in two, each under two policies', async () => {
+test('32 layers in steps of 8 among three devices have 15 splits in one round and 12 in two, each under two policies', async () => {
   const { code, stdout, stderr } = await sweep('one', '--workers', '1', '--json');
   assert.is(code, 0, stderr);
   assert.match(stderr, '54 plans (30 with k = 1, 24 with k = 2)\n');
@@ -50,7 +53,7 @@ test('32 layers in steps of 8 among three devices: 15 splits in one round, 12 in
   assert.is(summary.failures['out of memory']?.count, 38);
 });
 
-test('plans that cannot be run are recorded with their reason, the others with both times', () => {
+test('infeasible plans are recorded with the reason, the others with both times', () => {
   const lines = textOf('one', 'points.csv').split('\n');
   assert.is(
     lines[0],
@@ -65,13 +68,13 @@ test('plans that cannot be run are recorded with their reason, the others with b
   assert.match(lines[30] as string, /^29,1,cpu,drop,32,0,0,0,0,0,\d+\.\d+,\d+\.\d+,$/);
 });
 
-test('the same bytes whatever the number of workers', async () => {
+test('the output is the same for any number of workers', async () => {
   const { code } = await sweep('two', '--workers', '2');
   assert.is(code, 0);
   for (const name of RESULTS) assert.is(textOf('two', name), textOf('one', name), name);
 });
 
-test('a sweep that was cut within a line ends as one that was not', async () => {
+test('a sweep that was interrupted within a line resumes to the same result', async () => {
   const whole = textOf('one', 'points.jsonl');
   mkdirSync(join(directory, 'cut'));
   writeFileSync(join(directory, 'cut', 'points.jsonl'), whole.slice(0, Math.floor(0.6 * whole.length)));
@@ -81,7 +84,7 @@ test('a sweep that was cut within a line ends as one that was not', async () => 
   for (const name of RESULTS) assert.is(textOf('cut', name), textOf('one', name), name);
 });
 
-test('other settings are refused in one line that says which', async () => {
+test('other settings are refused in one line that names them', async () => {
   const { code, stdout, stderr } = await runHere(...commandOf('one', '--policies', 'none', '--seed', '2'));
   assert.is(code, 2);
   assert.is(stdout, '');
@@ -91,7 +94,7 @@ test('other settings are refused in one line that says which', async () => {
   );
 });
 
-test('points of a program with other results are refused', async () => {
+test('points of a different version of the program are refused', async () => {
   mkdirSync(join(directory, 'changed'));
   const lines = textOf('one', 'points.jsonl').split('\n').slice(0, 31);
   const last = JSON.parse(lines.at(-1) as string) as { seconds: number };
@@ -102,7 +105,7 @@ test('points of a program with other results are refused', async () => {
   assert.match(stderr, /plan 29 is there with .* the program has changed; pass --restart/);
 });
 
-test('--restart sweeps with other settings in the same place; a larger space is sampled, and that is said', async () => {
+test('--restart accepts other settings, and a larger space is sampled with a note', async () => {
   const { code, stderr, stdout } = await sweep('changed', '--restart', '--most-plans', '20', '--schedulers', 'optimal');
   assert.is(code, 0);
   assert.match(stderr, '; 20 of them, drawn at random, are simulated\n');
@@ -141,7 +144,7 @@ for (const [options, expected] of [
   [['--gpu-levels', '0'], /^--gpu-levels: "0" is not a whole number between 1 and 1000\n$/],
   [['--step', 'x'], /^--step: "x" is not a whole number between 1 and 1000\n$/],
 ] as const) {
-  test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
+  test(`${options.join(' ')} is reported in one line with exit code 2`, async () => {
     const { code, stderr, stdout } = await runHere(SCRIPT, ...options, '--out', join(directory, 'none'));
     assert.is(code, 2);
     assert.match(stderr, expected);

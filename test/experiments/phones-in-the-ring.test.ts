@@ -25,7 +25,7 @@ function rowsOf(file: string): Record<string, string>[] {
   });
 }
 
-test('says in a sentence what phones gain and where it ends', () => {
+test('the findings say what phones gain, and up to which point', () => {
   assert.is(code, 0);
   assert.match(
     stdout.replaceAll(/\s+/g, ' '),
@@ -33,7 +33,7 @@ test('says in a sentence what phones gain and where it ends', () => {
   );
 });
 
-test('a wider choice never takes longer: NPUs, GPUs, no phones; prediction and simulation agree within 2 %', () => {
+test('more processors never take longer, and prediction and simulation agree within 2 %', () => {
   const rows = rowsOf('plans.csv');
   assert.is(rows.length, 6);
   for (const model of ['Llama-3-8B', 'Llama-3-45B']) {
@@ -42,13 +42,13 @@ test('a wider choice never takes longer: NPUs, GPUs, no phones; prediction and s
     assert.ok(npu <= gpu && gpu <= none, model);
   }
   for (const row of [...rows, ...rowsOf('sweeps.csv')]) {
-    // Where layers are read again, page faults overlap with computing, which the closed form leaves out.
+    // If layers are reloaded, page faults overlap with computing, which the closed form ignores.
     const ratio = Number(row.tpot_simulated_s) / Number(row.tpot_predicted_s);
     assert.ok(Math.abs(ratio - 1) < 0.02, JSON.stringify(row));
   }
 });
 
-test('slower links bring the phones’ layers home', () => {
+test('slower links move layers from the phones to the other devices', () => {
   const layers = rowsOf('sweeps.csv')
     .filter(({ sweep, with: variant }) => sweep === 'link speed' && variant === 'phones, GPU and NPU')
     .map((row) => Number(row.phone_layers));
@@ -60,13 +60,13 @@ test('slower links bring the phones’ layers home', () => {
   );
 });
 
-test('plans are written that say how each phone cuts its operators', () => {
+test('written plans say how each phone cuts its operators', () => {
   const { stages } = loadPlan(join(directory, 'plans/Llama-3-45B-optimal-phones-GPU-and-NPU.json'));
   const phone = stages.find(({ device }) => device.startsWith('phone'));
   assert.ok((phone?.partition?.decode.down.npuRows ?? 0) > 0);
 });
 
-test('a sweep changes its own quantity and nothing else', () => {
+test('a sweep changes only its own quantity', () => {
   const cluster = loadCluster('home-phones');
   const [before, after] = [cluster, changed(cluster, 'NPU speed', 2)];
   assert.equal(chipsOf(cluster), ['phone1', 'phone2']);
@@ -85,7 +85,7 @@ test('a sweep changes its own quantity and nothing else', () => {
   );
 });
 
-test('a cluster without phones, and one of nothing else', async () => {
+test('a cluster without phones and one with only phones are refused', async () => {
   const problem = async (cluster: string): Promise<string> => {
     const { code: failed, stderr } = await runHere(
       'experiments/phones-in-the-ring.ts',

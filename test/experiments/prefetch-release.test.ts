@@ -12,7 +12,7 @@ import { runHere, runScript } from '../support/run-script.ts';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-prefetch-release-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Each step with the layers in memory, as blocks: █ all of it, ▒ part of it, · nothing. */
+/** Each step with the layers in memory, as blocks: █ resident, ▒ partly resident, · not resident. */
 function blocks({ steps }: SceneResult): [string, string][] {
   return steps.map((step) => [stepLabel(step), [...step.residency.values()].map(cellOf).join('')]);
 }
@@ -23,7 +23,7 @@ const [three, four, five] = SCENES.map((scene) => observeScene(scene, 'linux')) 
   SceneResult,
 ];
 
-test('Fig. 3: prefetching pushes out what it has just read, and page faults push out the rest', () => {
+test('Fig. 3: prefetching evicts layers that it has just read, and page faults evict the rest', () => {
   assert.equal(blocks(three), [
     ['layer 6 done', '···███'],
     // "the OS prefetches 3 model layers to the available memory limit"
@@ -52,7 +52,7 @@ test('Fig. 3: all layers are loaded twice', () => {
   );
 });
 
-test('Fig. 4: two layers are there before their computation begins, and the next two replace them', () => {
+test('Fig. 4: two layers are resident before they are computed, and the next two replace them', () => {
   // The device's layers: 1, 2, then 5, 6, then 9, 10.
   assert.equal(blocks(four), [
     ['layer 10 done', '····██'],
@@ -71,7 +71,7 @@ test('Fig. 4: two layers are there before their computation begins, and the next
   ]);
 });
 
-test('Fig. 5: one layer is there when computation begins; the second is waited for', () => {
+test('Fig. 5: one layer is resident when computation begins, and the second is waited for', () => {
   assert.equal(blocks(five), [
     ['layer 10 done', '····██'],
     ['layer 1 prefetched', '█····█'],
@@ -95,7 +95,7 @@ test('Figs. 4 and 5: all layers are loaded once', () => {
   }
 });
 
-test('never more layers in memory than there is room for', () => {
+test('resident layers never exceed the memory', () => {
   for (const { scene, steps } of [three, four, five]) {
     for (const { residency } of steps) {
       const layers = [...residency.values()].reduce((sum, share) => sum + share, 0);
@@ -104,7 +104,7 @@ test('never more layers in memory than there is room for', () => {
   }
 });
 
-test('with room for all six layers nothing is ever loaded again', () => {
+test('with room for all six layers nothing is reloaded', () => {
   const [scene] = SCENES as [Scene];
   const [rest, seen] = scene.cluster.devices as [Scene['cluster']['devices'][0], Scene['cluster']['devices'][0]];
   const memory = { ...seen.memory, available: 2 * seen.memory.available };
@@ -114,7 +114,7 @@ test('with room for all six layers nothing is ever loaded again', () => {
   assert.not.ok(steps.some(({ waited }) => waited));
 });
 
-test('the script prints the blocks, and writes them', async () => {
+test('the script prints and writes the blocks', async () => {
   const { code, stdout } = await runScript('experiments/prefetch-release.ts', '--out', directory);
   assert.is(code, 0);
   assert.match(stdout, 'layer 4 prefetched  ·  █  █  █  ·  ·');
@@ -127,7 +127,7 @@ test('the script prints the blocks, and writes them', async () => {
 
 testReport(() => join(directory, 'report.html'), 3);
 
-test('an unknown policy ends in one line and exit code 2', async () => {
+test('an unknown policy is reported in one line with exit code 2', async () => {
   const { code, stderr, stdout } = await runHere('experiments/prefetch-release.ts', '--reclaim', 'linus');
   assert.is(code, 2);
   assert.match(stderr, /^--reclaim: unknown "linus"; did you mean "linux"\?\n$/);

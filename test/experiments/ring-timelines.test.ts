@@ -19,24 +19,24 @@ const results = TIMELINE_CASES.map((one) => runTimeline(one, { reclaim: 'linux',
 const of = (key: TimelineResult['key']): TimelineResult => results.find((one) => one.key === key) as TimelineResult;
 const LAYERS = RING_MODEL.layers * RING_MODEL.layer.bytes;
 
-test('(a) fast disks: every layer is read for every token, and no computation of a layer waits', () => {
+test('(a) with fast disks every layer is read for every token, and no computation waits', () => {
   const { trace, readBytes, stallSeconds, tokenSeconds } = of('a');
   assert.equal(
     trace.spans.filter(({ name }) => name.startsWith('waits for layer')),
     [],
   );
-  // Less than the page fault for the head's row of the embedding could take.
+  // Less than the page fault for the head's row of the embedding may take.
   assert.ok(stallSeconds < 0.0001 * tokenSeconds, `${stallSeconds} s`);
   near(readBytes / LAYERS, 1, 0.001);
 });
 
-test('(b) slow disks: computations wait, but for less time than in PP, and disk and processor leave no bubble', () => {
+test('(b) with slow disks computations wait less than in PP, without bubbles on disk and processor', () => {
   assert.ok(of('b').stallSeconds > 0.1 * of('b').tokenSeconds);
   assert.ok(of('b').stallSeconds < of('b, PP').stallSeconds / 2);
   assert.ok(of('b').idleSeconds < 0.001 * of('b').tokenSeconds, `${of('b').idleSeconds} s`);
 });
 
-test('(c) one slow disk: only its device waits, the others have bubbles', () => {
+test('(c) with one slow disk only its device waits, and the others have bubbles', () => {
   const { devices } = metrics(of('c').trace);
   assert.equal(
     devices.map(({ stallSeconds }) => stallSeconds > 0.001),
@@ -48,20 +48,20 @@ test('(c) one slow disk: only its device waits, the others have bubbles', () => 
   );
 });
 
-test('(d) PP reads every layer while the token waits; (e) prefetching doubles the reading and gains nothing', () => {
+test('(d) PP reads every layer while the token waits, and (e) prefetching doubles the reads without a gain', () => {
   near(of('d').readBytes / LAYERS, 1, 0.001);
   near(of('e').readBytes / of('d').readBytes, 2, 0.01);
   assert.ok(of('e').tokenSeconds >= 0.999 * of('d').tokenSeconds);
   near(of('e').stallSeconds / of('d').stallSeconds, 1, 0.01);
 });
 
-test('(f) windows that match: fewer bubbles and a shorter TPOT than (c), which is shorter than PP', () => {
+test('(f) matched windows have fewer bubbles and a shorter TPOT than (c), which is shorter than in PP', () => {
   assert.ok(of('f').idleSeconds < of('c').idleSeconds / 2);
   assert.ok(of('f').tokenSeconds < 0.75 * of('c').tokenSeconds);
   assert.ok(of('c').tokenSeconds < 0.75 * of('e').tokenSeconds);
 });
 
-test('TPOT by hand: (a) computes 32 layers and hands on 16 times; (d) reads them, too', () => {
+test('TPOT equals the sums computed by hand: (a) 32 layers and 16 hops, (d) the reads as well', () => {
   const layer = (bandwidth: number): number => RING_MODEL.layer.bytes / bandwidth;
   const hop = 0.002 + (4 * 2048) / 125e6;
   near(of('a').tokenSeconds, 32 * layer(5e9) + 16 * hop, 0.001);
@@ -70,7 +70,7 @@ test('TPOT by hand: (a) computes 32 layers and hands on 16 times; (d) reads them
   near(of('d').tokenSeconds, computing + reading + 4 * hop, 0.001);
 });
 
-test('what the paper says of Fig. 6 holds with strict LRU; under its ideal, PP with prefetching reads nothing twice', () => {
+test('the paper’s claims on Fig. 6 hold with strict LRU, while in the ideal case PP with prefetching reads nothing twice', () => {
   assert.equal(
     claims(results).filter(({ holds }) => !holds),
     [],
@@ -80,7 +80,7 @@ test('what the paper says of Fig. 6 holds with strict LRU; under its ideal, PP w
   assert.ok(failed.some(({ text }) => text.startsWith('(e)')));
 });
 
-test('the script writes a report, tables, and a trace for Perfetto per timeline', async () => {
+test('the script writes a report, tables and one Perfetto trace per timeline', async () => {
   const { code, stdout } = await runScript('experiments/ring-timelines.ts', '--out', directory, '--json');
   assert.is(code, 0);
   const { rows, settings } = JSON.parse(stdout);
@@ -102,7 +102,7 @@ testReport(
   () => join(directory, 'report.html'),
   6,
   async (page) => {
-    // The pointer on a bar says what it is, when, for how long and how many bytes.
+    // The tooltip of a bar says what it is, when, for how long and how many bytes.
     const bar = page.locator('figure').nth(3).locator('.trace.bars').nth(2).locator('path').first();
     await bar.hover({ force: true });
     const text = (await page.locator('.hoverlayer .hovertext').first().textContent()) ?? '';
@@ -114,7 +114,7 @@ for (const [options, expected] of [
   [['--reclaim', 'lunix'], /^--reclaim: unknown "lunix"; did you mean "linux"\?\n$/],
   [['--tokens', '5'], /^--tokens: "5" is not a whole number between 1 and 4\n$/],
 ] as const) {
-  test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
+  test(`${options.join(' ')} is reported in one line with exit code 2`, async () => {
     const { code, stderr, stdout } = await runHere('experiments/ring-timelines.ts', ...options);
     assert.is(code, 2);
     assert.match(stderr, expected);

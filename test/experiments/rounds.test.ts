@@ -11,13 +11,13 @@ import { runHere, runScript } from '../support/run-script.ts';
 const directory = mkdtempSync(join(tmpdir(), 'hearth-rounds-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 
-test('rounds that divide 80 and 60 layers evenly among four devices', () => {
+test('rounds divide 80 and 60 layers evenly among four devices', () => {
   const catalogue = loadCatalogue();
   assert.equal(evenRounds(createNamedModel(catalogue, 'Llama-3-70B'), 4, 10), [1, 2, 4, 5, 10]);
   assert.equal(evenRounds(createNamedModel(catalogue, 'Llama-3-14B'), 4, 100), [1, 3, 5, 15]);
 });
 
-test('the best gain, by hand', () => {
+test('the best gain is the one computed by hand', () => {
   const row = (rounds: number, seconds: number | undefined): RoundsRow => ({
     model: 'm',
     policy: 'p',
@@ -63,7 +63,7 @@ for (const [options, expected] of [
   [['--tokens', '1'], /^--tokens: "1" is not a whole number between 2 and 10000\n$/],
   [['--models', 'Llama-3-71B'], /^--models: no model is called "Llama-3-71B"; did you mean "Llama-3-70B"\?\n$/],
 ] as const) {
-  test(`${options.join(' ')} ends in one line and exit code 2`, async () => {
+  test(`${options.join(' ')} is reported in one line with exit code 2`, async () => {
     const { code, stderr, stdout } = await runHere(
       'experiments/rounds.ts',
       ...options,

@@ -6,18 +6,19 @@ import { randomStream } from '../../engine/input/random-stream.ts';
 import { type Header, mutate, shortHeader } from './mutate-gguf.ts';
 
 export interface FuzzResult {
-  /** Headers that the reader refused, that it took but no model was in, and that were a model. */
+  /** Headers by outcome: refused by the reader, accepted but not a model, a model. */
   readonly refused: number;
   readonly noModel: number;
   readonly models: number;
-  /** Seconds and bytes that the worst header took. */
+  /** Seconds and bytes of the worst header. */
   readonly slowest: number;
   readonly mostRead: number;
 }
 
 /**
- * Reads `count` mutated headers; behind a header the file is zeros.
- * @throws Error naming the seed and the number of the header for any error but GgufError (reader) and InputError (model)
+ * Reads `count` mutated headers; the rest of each file is zeros.
+ * @throws Error naming the seed and the number of the header for any error but GgufError (reader) and InputError
+ * (model)
  */
 export function fuzzGguf(seed: number, count: number, onHeader: () => void = () => {}): FuzzResult {
   const header = shortHeader();

@@ -3,16 +3,16 @@ import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata } from '../../engine/gguf/metadata-value.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
 
-/** A header and the size of the file that it heads. */
+/** A header and the size of its file. */
 export interface Header {
   readonly bytes: Uint8Array;
   readonly fileBytes: number;
 }
 
-/** Numbers at which readers go wrong: ends of ranges, small lengths, lengths just too large. */
+/** Numbers that readers often mishandle: ends of ranges, small lengths, lengths that are just too large. */
 const NASTY = [0n, 1n, 2n, 255n, 65_535n, 65_536n, 2n ** 31n, 2n ** 32n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n];
 
-/** A real header, made short: most of its bytes are lengths, types and offsets rather than vocabulary. */
+/** A short but complete header: most of its bytes are lengths, types and offsets rather than vocabulary. */
 export function shortHeader(): Header {
   const { metadata, tensors } = madeModel({ ...TINY_SHAPE, vocabularySize: 258 }, 'Q4_K_M');
   const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;

@@ -3,7 +3,7 @@ import { build } from 'esbuild';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 
-test('reading, decoding and encoding need no Node module: only files on disk and threads do', async () => {
+test('reading, decoding and encoding import no Node module', async () => {
   const entries = ['read-gguf', 'describe-gguf', 'formats/formats', 'encode-header', 'make/made-model'];
   const { metafile } = await build({
     entryPoints: entries.map((name) => `engine/gguf/${name}.ts`),

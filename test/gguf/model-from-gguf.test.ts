@@ -15,7 +15,7 @@ import { type GoldenModel, goldenBytes } from '../support/golden-models.ts';
 
 const catalogue = parseModels(readFileSync('datasets/models.csv', 'utf8'), 'datasets/models.csv');
 
-/** The header of a file as it would be written; its weights, up to 140 GB, are never asked for. */
+/** The header of a file; its weights, up to 140 GB, are never read. */
 function header(metadata: Metadata, tensors: readonly TensorHeading[]): Gguf {
   const bytes = encodeHeader(metadata, tensors);
   const data = tensors.reduce((sum, tensor) => sum + Math.ceil(tensorBytes(tensor) / 32) * 32, 0);
@@ -38,7 +38,7 @@ function made(shape: Shape, mix: MadeMix): Gguf {
 
 for (const { shape, defaultMix } of catalogue) {
   const mix = defaultMix === 'BF16' ? 'Q8_0' : defaultMix;
-  test(`${shape.name} as ${mix}: a made file gives the catalogue's model`, () => {
+  test(`a file made for ${shape.name} as ${mix} gives the catalogue's model`, () => {
     const { tensors, ...found } = modelFromGguf(made(shape, mix));
     const { tensors: counted, ...expected } = createModel(shape, mix);
     assert.equal(found, expected);
@@ -46,7 +46,7 @@ for (const { shape, defaultMix } of catalogue) {
   });
 }
 
-test('BF16: vectors are F32 in files, which is all the difference to the catalogue', () => {
+test('a BF16 file differs from the catalogue only in its F32 vectors', () => {
   const shape = catalogue.find(({ shape }) => shape.name === 'Qwen3-8B')?.shape ?? TINY_SHAPE;
   const [found, expected] = [modelFromGguf(made(shape, 'BF16')), createModel(shape, 'BF16')];
   // 36 layers with two norms of 4096 and two head norms of 128 values, and the output norm: two more bytes each.
@@ -54,7 +54,7 @@ test('BF16: vectors are F32 in files, which is all the difference to the catalog
   assert.equal(found.layer.flops, expected.layer.flops);
 });
 
-test('one format for every matrix', () => {
+test('a file may have one format for every matrix', () => {
   const model = modelFromGguf(made(TINY_SHAPE, 'Q3_K'));
   // Per layer 2 · 256² + 2 · 64 · 256 + 3 · 256 · 512 = 557,056 elements
   assert.equal([...model.layer.flops], [['Q3_K', 2 * 557_056]]);
@@ -62,7 +62,7 @@ test('one format for every matrix', () => {
   assert.is(model.mix, 'Q3_K');
 });
 
-test('a row that is no multiple of 256 falls back, as in llama.cpp', () => {
+test('a row that is not a multiple of 256 falls back to another format, as in llama.cpp', () => {
   const { layer } = modelFromGguf(made({ ...TINY_SHAPE, ffnSize: 544 }, 'Q2_K'));
   assert.equal([...layer.flops.keys()].sort(), ['IQ4_NL', 'Q2_K']);
 });
@@ -72,7 +72,7 @@ function golden(name: GoldenModel): Gguf {
   return readHeader(bytes, bytes.length);
 }
 
-test("llama.cpp's Llama: tied, divisors of angles, every matrix Q4_0", () => {
+test("llama.cpp's Llama is read with tied embeddings, divisors of angles and Q4_0 matrices", () => {
   const gguf = golden('llama-Q4_0');
   const model = modelFromGguf(gguf);
   assert.is(model.name, 'random-llama-Q4_0');
@@ -87,7 +87,7 @@ test("llama.cpp's Llama: tied, divisors of angles, every matrix Q4_0", () => {
   assert.is(gguf.dataOffset, 25_312);
 });
 
-test("llama.cpp's Qwen2: biases, and its own quantizer's Q4_K_M, as mix.ts has it", () => {
+test("llama.cpp's Qwen2 is read with biases and the Q4_K_M of its quantizer, as in mix.ts", () => {
   const gguf = golden('qwen2-Q4_K_M');
   const { name, ...model } = modelFromGguf(gguf);
   assert.is(name, 'random-qwen2-Q4_K_M');
@@ -104,7 +104,7 @@ const set = (key: string, value: MetadataValue): Metadata => new Map([...metadat
 const without = (key: string): Metadata => new Map([...metadata].filter(([name]) => name !== key));
 const f16 = (name: string, shape: readonly number[]): TensorHeading => ({ name, shape, type: 'F16' });
 
-test('fused Q, K and V count as the three do', () => {
+test('fused Q, K and V count like the three matrices', () => {
   const separate = /attn_[qkv]\.weight$/;
   const fused = [0, 1].map((layer) => f16(`blk.${layer}.attn_qkv.weight`, [256, 256 + 64 + 64]));
   const model = modelFromGguf(header(metadata, [...tensors.filter(({ name }) => !separate.test(name)), ...fused]));
@@ -113,14 +113,14 @@ test('fused Q, K and V count as the three do', () => {
   assert.equal(model.layer.flops, plain.layer.flops);
 });
 
-test("Llama 3.1's divisors of rotary angles are counted once, and in no layer", () => {
+test("Llama 3.1's divisors of rotary angles are counted once, outside the layers", () => {
   const plain = modelFromGguf(header(metadata, tensors));
   const model = modelFromGguf(header(metadata, [...tensors, { name: 'rope_freqs.weight', shape: [16], type: 'F32' }]));
   assert.is(model.bytes, plain.bytes + 64);
   assert.is(model.layer.bytes, plain.layer.bytes);
 });
 
-test('settings: what is missing is what llama.cpp takes it for', () => {
+test('missing settings have the defaults of llama.cpp', () => {
   const bare = header(new Map([...metadata].filter(([key]) => !key.includes('.rope.'))), tensors);
   const settings = transformerSettings(bare, TINY_SHAPE);
   assert.is(settings.ropeBase, 10_000);
@@ -194,7 +194,7 @@ const MISTAKES: readonly [string, Metadata, readonly TensorHeading[], string][] 
 ];
 
 for (const [what, given, list, expected] of MISTAKES) {
-  test(`${what} ends in one line`, () => {
+  test(`${what} is an error of one line`, () => {
     const found = (() => {
       try {
         modelFromGguf(header(given, list));

@@ -8,7 +8,7 @@ import { ggufBytes } from '../support/gguf-bytes.ts';
 type Writer = ReturnType<typeof ggufBytes>;
 const read = (writer: Writer) => readGguf(bufferSource('m.gguf', writer.done()));
 
-test('a header: metadata of every type, tensors with their places', () => {
+test('a header is read with metadata of every type and the tensors with their offsets', () => {
   const file = ggufBytes().start(2, 9);
   file.text('general.alignment').u32(4).u32(64);
   file.text('a.small').u32(1).raw(0xff);
@@ -51,7 +51,7 @@ test('a header: metadata of every type, tensors with their places', () => {
   ]);
 });
 
-test('version 2 has the same layout; a file may hold no tensor', () => {
+test('version 2 has the same layout, and a file may have no tensors', () => {
   const gguf = read(ggufBytes().start(0, 0, 2));
   assert.is(gguf.version, 2);
   assert.equal(gguf.tensors, []);
@@ -192,7 +192,7 @@ const MISTAKES: readonly [string, () => Writer, string][] = [
 ];
 
 for (const [what, write, expected] of MISTAKES) {
-  test(`${what} ends in a GgufError that names the byte`, () => {
+  test(`${what} is a GgufError that names the byte`, () => {
     try {
       read(write());
     } catch (error) {
@@ -205,7 +205,7 @@ for (const [what, write, expected] of MISTAKES) {
   });
 }
 
-test('a name full of line breaks is quoted on one line and cut', () => {
+test('a name of line breaks is quoted in one line and truncated', () => {
   const file = ggufBytes().start(0, 1).text('\n'.repeat(100)).u32(99);
   assert.throws(() => read(file), /^[^\n]*metadata "(\\n){57}…" has type 99[^\n]*$/);
 });

@@ -37,7 +37,7 @@ const tensor = (name: string, bytes: number, pieces: () => Iterable<Uint8Array>)
   pieces,
 });
 
-test('what is written is what is read, tensors at multiples of 32 in the order given', async () => {
+test('a written file is read back with its tensors at multiples of 32 in the given order', async () => {
   const path = join(folder, 'm.gguf');
   const first = [Uint8Array.of(1, 2, 3, 4), Uint8Array.of(5, 6)];
   await writeGguf(path, METADATA, [
@@ -59,7 +59,7 @@ test('what is written is what is read, tensors at multiples of 32 in the order g
   assert.equal([...bytes.subarray(dataOffset + 98, dataOffset + 101)], [7, 7, 0]);
 });
 
-test('no more than a piece is held: the next is asked for when the last is written', async () => {
+test('each piece is written before the next one is requested', async () => {
   const path = join(folder, 'streamed.gguf');
   const sizes: number[] = [];
   const pieces = function* () {
@@ -75,7 +75,7 @@ test('no more than a piece is held: the next is asked for when the last is writt
   );
 });
 
-test('a failure leaves no file behind, and an older one as it was', async () => {
+test('a failure leaves no new file and does not change an existing one', async () => {
   const path = join(folder, 'kept.gguf');
   await writeGguf(path, new Map(), [tensor('w', 1, () => [new Uint8Array(2)])]);
   const before = readFileSync(path);
@@ -88,7 +88,7 @@ test('a failure leaves no file behind, and an older one as it was', async () => 
   assert.ok(!existsSync(`${path}.tmp`));
 });
 
-test('a folder that is not there is an error for the user', async () => {
+test('a missing folder is an input error', async () => {
   const path = join(folder, 'nowhere', 'm.gguf');
   await writeGguf(path, new Map(), []).then(
     () => assert.unreachable(),

@@ -26,7 +26,7 @@ const EXAMPLE = `{
     "pairs": [ { "between": ["pc", "mac"], "latency": "500 us", "bandwidth": "1 Gbps" } ] }
 }`;
 
-test('quantities become SI; GB is 10⁹, GiB 2³⁰, bits become bytes', () => {
+test('quantities are converted to SI: GB is 10⁹, GiB 2³⁰, bits become bytes', () => {
   const { devices, links } = parseCluster(EXAMPLE, 'x.json');
   const [pc, mac] = devices;
   assert.is(pc?.memory.total, 32e9);
@@ -50,7 +50,7 @@ test('links may be shared, late, lossy and half duplex', () => {
   assert.throws(() => parseCluster(text.replace('jitter', 'jiter'), 'x.json'), /links\.default: .*jiter|unknown key/);
 });
 
-test('what was measured of a CPU is there where the file has it', () => {
+test('measured facts of a CPU are read if present', () => {
   const text = EXAMPLE.replace(
     '"bandwidth": "40 GB/s"',
     `"bandwidth": "40 GB/s", "promptCompute": { "default": "2 TFLOPS", "F16": "1 TFLOPS" }, "dispatch": "2 s",
@@ -64,7 +64,7 @@ test('what was measured of a CPU is there where the file has it', () => {
   assert.throws(() => parseCluster(text.replace('"cache": "30', '"cash": "30'), 'x.json'), /attention\.cache/);
 });
 
-test('the head comes first in the ring; kinds follow OS and Metal', () => {
+test('the head comes first in the ring, and kinds follow from operating system and Metal', () => {
   const { devices } = parseCluster(EXAMPLE, 'x.json');
   assert.equal(
     devices.map(({ name }) => name),
@@ -73,13 +73,13 @@ test('the head comes first in the ring; kinds follow OS and Metal', () => {
   assert.equal(devices.map(deviceKind), ['linux', 'macos-metal']);
 });
 
-test('an efficiency multiplies the value and is kept as provenance', () => {
+test('an efficiency multiplies the value and is recorded in the provenance', () => {
   const { devices, provenance } = parseCluster(EXAMPLE, 'x.json');
   assert.is(devices[1]?.cpu.bandwidth, 34e9);
   assert.equal(provenance['devices[0].cpu.bandwidth'], { source: 'specification: LPDDR4X', efficiency: 0.5 });
 });
 
-test('a pair has its own link, both ways; 1 MB over 1 Gbps takes 8 ms and the latency', () => {
+test('a pair’s own link applies both ways, and 1 MB over 1 Gbps takes 8 ms and the latency', () => {
   const cluster = parseCluster(EXAMPLE, 'x.json');
   assert.is(transferSeconds(cluster.link(0, 1), 1e6), 0.0085);
   assert.is(transferSeconds(cluster.link(1, 0), 1e6), 0.0085);
@@ -149,7 +149,7 @@ const MISTAKES: readonly [string, string, string, string][] = [
 ];
 
 for (const [what, from, to, expected] of MISTAKES) {
-  test(`${what} ends in one line that says where`, () => {
+  test(`${what} is an error of one line with its place`, () => {
     assert.ok(EXAMPLE.includes(from), 'the mistake is made');
     let found = 'no error';
     try {
@@ -162,7 +162,7 @@ for (const [what, from, to, expected] of MISTAKES) {
   });
 }
 
-test('no device at all', () => {
+test('a cluster without devices is refused', () => {
   assert.throws(
     () =>
       parseCluster(
@@ -173,7 +173,7 @@ test('no device at all', () => {
   );
 });
 
-test('every testbed in datasets/clusters parses, and states where each of its numbers comes from', () => {
+test('every testbed in datasets/clusters parses, and each of its numbers has a source', () => {
   const files = readdirSync('datasets/clusters').filter((file) => file.endsWith('.json'));
   assert.ok(files.length >= 12, `${files.length} files`);
   for (const file of files) {

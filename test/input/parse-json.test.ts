@@ -11,12 +11,12 @@ function message(text: string): string {
   return 'nothing was thrown';
 }
 
-test('JSON is read, with a byte order mark or without', () => {
+test('JSON is read with or without a byte order mark', () => {
   assert.equal(parseJson('{"a": [1, 2]}', 'x.json'), { a: [1, 2] });
   assert.equal(parseJson('\uFEFF[true]', 'x.json'), [true]);
 });
 
-test('a mistake is named with line and column', () => {
+test('a mistake is reported with line and column', () => {
   assert.is(message('{\n  "a": [}\n}'), "x.json: line 2, column 9: is not valid JSON (Unexpected token '}')");
   assert.is(message('{\n  "a": 1,\n  b: 2\n}').slice(0, 24), 'x.json: line 3, column 3');
   assert.is(
@@ -27,7 +27,7 @@ test('a mistake is named with line and column', () => {
   assert.is(message('\uFEFF[,]'), "x.json: line 1, column 2: is not valid JSON (Unexpected token ',')");
 });
 
-test('a text that ends too soon is named at its end', () => {
+test('a truncated text is reported at its end', () => {
   assert.is(message(''), 'x.json: line 1, column 1: is not valid JSON (Unexpected end of JSON input)');
   assert.is(message('{"a":\n ['), 'x.json: line 2, column 3: is not valid JSON (Unexpected end of JSON input)');
 });

@@ -37,7 +37,7 @@ const MISTAKES: readonly [string, Dimension, RegExp][] = [
 ];
 
 for (const [text, dimension, expected] of MISTAKES) {
-  test(`"${text}" is no ${dimension}`, () => {
+  test(`"${text}" is refused as a ${dimension}`, () => {
     assert.throws(
       () => parseQuantity(text, dimension, 'here'),
       (error: Error) => expected.test(error.message),
@@ -45,14 +45,14 @@ for (const [text, dimension, expected] of MISTAKES) {
   });
 }
 
-test('a quantity with efficiency and source', () => {
+test('a quantity may have an efficiency and a source', () => {
   assert.equal(readQuantity({ value: '100 GB/s', efficiency: 0.75, source: 'specification: DDR5' }, 'rate', 'here'), {
     value: 75e9,
     provenance: { source: 'specification: DDR5', efficiency: 0.75 },
   });
 });
 
-test('names: the nearest within a third of their length, else the list of all', () => {
+test('the nearest name within a third of its length is suggested, else all names', () => {
   assert.is(nearest('hadla', ['halda', 'optimal']), 'halda');
   assert.is(nearest('xyz', ['halda', 'optimal']), undefined);
   assert.is(suggestion('xyz', ['halda', 'optimal']), '; allowed: halda, optimal');

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomStream } from '../../engine/input/random-stream.ts';
 
-test('same seed and name, same numbers; another name or seed, others', () => {
+test('numbers are determined by seed and name', () => {
   const draw = (seed: number, name: string): number[] => {
     const stream = randomStream(seed, name);
     return [stream.next(), stream.next(), stream.next()];
@@ -12,7 +12,7 @@ test('same seed and name, same numbers; another name or seed, others', () => {
   assert.not.equal(draw(1, 'disk'), draw(2, 'disk'));
 });
 
-test('uniform: mean, variance and every tenth as they should be over 100,000 draws', () => {
+test('uniform numbers have the expected mean, variance and deciles over 100,000 draws', () => {
   const stream = randomStream(7, 'uniform');
   const tenths = new Array<number>(10).fill(0);
   let sum = 0;
@@ -28,7 +28,7 @@ test('uniform: mean, variance and every tenth as they should be over 100,000 dra
   for (const count of tenths) assert.ok(Math.abs(count - 10_000) < 500, String(count));
 });
 
-test('integers reach both ends; log-uniform halves lie evenly', () => {
+test('integers reach both ends, and log-uniform numbers have the geometric mean as median', () => {
   const stream = randomStream(3, 'ranges');
   const seen = new Set(Array.from({ length: 200 }, () => stream.integer(2, 5)));
   assert.equal([...seen].sort(), [2, 3, 4, 5]);

@@ -14,14 +14,14 @@ const natives = NATIVE_SETS.map((instructionSet) =>
 
 interface PagedCase extends AttentionCase {
   readonly pageTokens: number;
-  /** Pages of an operation. */
+  /** Pages per operation. */
   readonly together: number;
 }
 
 const pages = fc.record({ pageTokens: fc.integer({ min: 1, max: 160 }), together: fc.integer({ min: 1, max: 4 }) });
 const cases = fc.tuple(attentionCases, pages).map(([one, paging]): PagedCase => ({ ...one, ...paging }));
 
-/** The last positions attend to all: over one cache, and over pages of it in a shuffled order. */
+/** Lets the last positions attend to all, over one cache and over pages of it in a shuffled order. */
 function attend(kernels: Kernels, one: PagedCase) {
   const { type, kvHeads, headSize, before, tokens, pageTokens, together } = one;
   const { random, length, width, heads, scale, keys, values, queries } = attentionVectors(kernels, one);
@@ -63,7 +63,7 @@ function differsLittle(name: string, found: Float32Array, expected: Float32Array
   }
 }
 
-test('pages of any size in any order of residency are the full attention, to 1e-5', () => {
+test('attention over pages of any size in any order equals full attention to 1e-5', () => {
   fc.assert(
     fc.property(cases, (one) => {
       const { whole, paged } = attend(reference, one);
@@ -87,7 +87,7 @@ testNative('the same with every instruction set, and as the reference has it', (
   );
 });
 
-test('a page that a token may not see changes nothing; one that is too long is refused', () => {
+test('a page beyond a token’s position has no effect, and one that is too long is refused', () => {
   for (const kernels of [reference, ...natives]) {
     const cache = kernels.cache({ type: 'F32', kvHeads: 1, capacity: 2, headSize: 1 });
     const [queries, y] = [kernels.vector([1]), kernels.vector([5])];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { randomFrom, randomValues } from './random-from.ts';
 
-/** The last `tokens` of `before` + `tokens` positions attend to all; `group` heads share a KV head. */
+/** The last `tokens` of `before` + `tokens` positions attend to all; `group` query heads share a KV head. */
 export interface AttentionCase {
   readonly kvHeads: number;
   readonly group: number;
@@ -13,7 +13,7 @@ export interface AttentionCase {
   readonly seed: number;
 }
 
-/** With odd heads and blocks of positions that aren't full. */
+/** Includes odd head sizes and blocks of positions that aren't full. */
 export const attentionCases = fc.record<AttentionCase>({
   kvHeads: fc.integer({ min: 1, max: 3 }),
   group: fc.integer({ min: 1, max: 5 }),
@@ -24,7 +24,7 @@ export const attentionCases = fc.record<AttentionCase>({
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
 });
 
-/** Random keys, values and queries of a case. Scores grow along the way, so that the maximum moves. */
+/** Random keys, values and queries of a case. Scores grow with the position, so that the maximum changes. */
 export function attentionVectors(
   kernels: Kernels,
   { kvHeads, group, headSize, before, tokens, seed }: Omit<AttentionCase, 'type'>,

@@ -12,7 +12,7 @@ const natives = NATIVE_SETS.map((instructionSet) =>
   openKernels({ implementation: 'native', instructionSet, threads: 2 }),
 );
 
-test('by hand: equal scores average the values, a far larger one picks its own', () => {
+test('equal scores average the values, and a far larger score selects its value', () => {
   for (const kernels of [reference, ...natives]) {
     const cache = kernels.cache({ type: 'F32', kvHeads: 1, capacity: 2, headSize: 2 });
     // Two heads share one KV head. Keys (0, 0) and (0, 100); values (1, 2) and (3, 4).

@@ -21,7 +21,7 @@ test.after(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** One value in, one value out: attention over a single position returns its value. */
+/** Writes one value; attention over a single position returns it. */
 const put = (kernels: Kernels, cache: KeyValueCache, value: number): void => {
   const width = cache.kvHeads * cache.headSize;
   const values = kernels.vector(new Array<number>(width).fill(value));
@@ -39,7 +39,7 @@ const opened = (kernels: Kernels, headSize: number): { file: CacheFile; make: ()
   return { file: kernels.cacheFile(folder, make()), make };
 };
 
-test('what is written comes back, into whatever cache, from any place in any order', () => {
+test('a written cache is read back into any cache, from any place in any order', () => {
   for (const kernels of kernelsOf) {
     // 64 positions of 2 heads: 16 values are whole blocks of the disk, 3 are not.
     for (const headSize of [16, 3]) {
@@ -63,7 +63,7 @@ test('what is written comes back, into whatever cache, from any place in any ord
   }
 });
 
-test('jobs are done in the background; outcomes are there to be asked for again', () => {
+test('jobs run in the background, and outcomes can be read repeatedly', () => {
   for (const kernels of kernelsOf) {
     const { file, make } = opened(kernels, 16);
     const cache = make();
@@ -82,7 +82,7 @@ test('jobs are done in the background; outcomes are there to be asked for again'
   }
 });
 
-test('the file has no name, and a folder that is not there is said', () => {
+test('the file has no name, and a missing folder is an error', () => {
   for (const kernels of kernelsOf) {
     const { file, make } = opened(kernels, 16);
     assert.equal(readdirSync(folder), []);
@@ -94,7 +94,7 @@ test('the file has no name, and a folder that is not there is said', () => {
   }
 });
 
-test('reading what was never written is an error of the job', () => {
+test('reading a place that was never written is an error of the job', () => {
   for (const kernels of kernelsOf.filter(({ name }) => name === 'native')) {
     const { file, make } = opened(kernels, 16);
     assert.throws(() => file.read(make(), 9).wait(), /the file of the KV cache ends early/);

@@ -34,7 +34,7 @@ testNative('embedding rows are bit by bit what dequantize gives, for any bytes',
   }
 });
 
-/** The values' bits; of a NaN only that it is one. */
+/** The values' bits; all NaNs are the same. */
 function bits(values: Float32Array): number[] {
   return Array.from(new Uint32Array(values.slice().buffer), (word) => ((word & 0x7fffffff) > 0x7f800000 ? -1 : word));
 }

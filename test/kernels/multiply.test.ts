@@ -15,7 +15,7 @@ const natives = NATIVE_SETS.map((instructionSet) =>
   openKernels({ implementation: 'native', instructionSet, threads: 2 }),
 );
 
-/** Shapes that are multiples of nothing but the block; tokens around where products change their way of working. */
+/** Shapes that are multiples of nothing but the block; numbers of tokens around the thresholds between kernels. */
 const shapes = fc.record({
   rows: fc.integer({ min: 1, max: 70 }),
   blocks: fc.integer({ min: 1, max: 5 }),
@@ -28,7 +28,7 @@ function columnsOf(type: Quantization, blocks: number): number {
   return block === 1 ? 13 * blocks : block * blocks;
 }
 
-test('a product by hand: [1 2; 3 4; 5 6]·[10, 1] = [12, 34, 56]', () => {
+test('[1 2; 3 4; 5 6]·[10, 1] is [12, 34, 56]', () => {
   const source = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
   for (const kernels of [reference, ...natives]) {
     const matrix = kernels.matrix({ source, type: 'F32', rows: 3, columns: 2 });
@@ -48,7 +48,7 @@ for (const type of QUANTIZATION_NAMES) {
       fc.property(shapes, ({ rows, blocks, tokens, seed }) => {
         const random = randomFrom(seed);
         const columns = columnsOf(type, blocks);
-        // Somewhere in the source, not only at its beginning and where addresses are round.
+        // Also unaligned offsets within the source.
         const offset = seed % 5;
         const rowsBytes = wholeNumberRows(type, rows * columns, random);
         const source = new Uint8Array(offset + rowsBytes.length);
@@ -61,7 +61,7 @@ for (const type of QUANTIZATION_NAMES) {
           return [...y.values];
         });
         for (const [i, product] of products.entries()) {
-          // Scaled, the weights of the K formats need more bits than bfloat16 has.
+          // The scaled weights of the K formats need more bits than bfloat16 has.
           if (roundsToBf16(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
           assert.equal(product, expected, NATIVE_SETS[i]);
         }
@@ -87,7 +87,7 @@ for (const type of QUANTIZATION_NAMES) {
             const matrix = kernels.matrix({ source, type, rows, columns });
             const y = kernels.vector(rows * tokens);
             kernels.run([{ kind: 'multiply', matrix, x: kernels.vector(x), y, ...(rounding && { rounding }) }]);
-            // What may come out, by what is multiplied: rounded or exact factors.
+            // Allowed results for rounded and for exact factors.
             const factors = roundsToBf16(kernels.instructionSet, type, tokens)
               ? [[roundedToBf16(weights), roundedToBf16(x)] as const]
               : rounding === 'byte' && tokens === 1
@@ -100,7 +100,7 @@ for (const type of QUANTIZATION_NAMES) {
             for (const [i, value] of y.values.entries()) {
               const at = { columns, token: Math.floor(i / rows), row: i % rows };
               const products = factors.map(([w, v]) => rowProduct(w, v, at));
-              // A block's minimum is taken off as a whole: what is added up is larger than the products.
+              // A block's minimum is subtracted as a whole, so the terms of the sum are larger than the products.
               const close = products.some(({ sum, size }) => Math.abs(value - sum) <= 4e-6 * (size + 0.01));
               assert.ok(close, `${kernels.instructionSet}: ${value} is none of ${products.map(({ sum }) => sum)}`);
             }
@@ -112,7 +112,7 @@ for (const type of QUANTIZATION_NAMES) {
   );
 }
 
-/** Formats that wait for arithmetic rather than for memory. */
+/** Formats that are limited by arithmetic rather than by memory. */
 const BYTE_TYPES: readonly Quantization[] = ['Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'];
 
 /** Whether the instruction set rounds both factors to bfloat16 for so many tokens. */
@@ -124,7 +124,7 @@ function roundedToBf16(values: Float32Array): Float32Array {
   return values.map((value) => bf16ToFloat(floatToBf16(value)));
 }
 
-/** One row times one token: Σ of the products, and of their sizes. */
+/** One row times one token: the sum of the products, and the sum of their absolute values. */
 function rowProduct(
   weights: ArrayLike<number>,
   x: ArrayLike<number>,
@@ -140,8 +140,8 @@ function rowProduct(
 }
 
 /**
- * What rounded activations stand for: 32 (formats of 32 weights a block) or 256 (superblocks) share max|x|/16256 for 15
- * bits (127·128), max|x|/127 for 8; quotients in single precision, ties to even.
+ * Values of rounded activations: 32 (formats of 32 weights a block) or 256 (superblocks) share the scale max|x|/16256
+ * for 15 bits (127·128), max|x|/127 for 8; quotients are in single precision, ties to even.
  */
 function roundedActivations(type: Quantization, x: Float32Array, steps: 1 | 128): Float64Array {
   const { block } = QUANTIZATIONS[type];

@@ -3,10 +3,10 @@ import { testIf } from '../support/needs.ts';
 
 const addon = loadAddon();
 
-/** The instruction sets of the built addon that this processor has; none without the addon. */
+/** The addon's instruction sets that this processor supports; none without the addon. */
 export const NATIVE_SETS: readonly string[] = typeof addon === 'string' ? [] : addon.instructionSets();
 
-/** A test of the native kernels: skipped, with the reason, where the addon wasn't built. */
+/** A test of the native kernels: skipped, with the reason, if the addon wasn't built. */
 export function testNative(name: string, body: (native: NativeAddon) => void): void {
   testIf(typeof addon !== 'string', `native kernels: ${addon}`, name, () => body(addon as NativeAddon));
 }

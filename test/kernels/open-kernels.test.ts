@@ -19,7 +19,7 @@ const all = (): Kernels[] => [
   ...(NATIVE_SETS.length === 0 ? [] : [openKernels({ implementation: 'native', threads: 2 })]),
 ];
 
-test('a matrix in a mapped file, from an offset on', () => {
+test('a matrix may begin at any offset of a mapped file', () => {
   for (const kernels of all()) {
     const source = kernels.mapFile(file);
     assert.is(source.size, 24);
@@ -32,7 +32,7 @@ test('a matrix in a mapped file, from an offset on', () => {
   }
 });
 
-test('a file that is missing, empty or no file is an InputError that names it', () => {
+test('a missing file, an empty file and a folder are InputErrors that name the path', () => {
   for (const kernels of all()) {
     for (const path of [join(folder, 'missing'), join(folder, 'empty'), folder]) {
       assert.throws(
@@ -44,7 +44,7 @@ test('a file that is missing, empty or no file is an InputError that names it', 
   }
 });
 
-test('matrices that reach beyond their source or are no whole blocks are refused', () => {
+test('matrices beyond their source or with partial blocks are refused', () => {
   for (const kernels of all()) {
     const source = kernels.mapFile(file);
     assert.throws(
@@ -58,7 +58,7 @@ test('matrices that reach beyond their source or are no whole blocks are refused
   }
 });
 
-test('operations whose shapes do not fit are refused before anything is done', () => {
+test('operations with mismatching shapes are refused before anything is computed', () => {
   for (const kernels of all()) {
     const [x, y] = [kernels.vector([1, 2]), kernels.vector([3, 4])];
     const matrix = kernels.matrix({ source: new Uint8Array(24), type: 'F32', rows: 3, columns: 2 });

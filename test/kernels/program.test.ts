@@ -9,7 +9,7 @@ import { randomFrom, randomValues } from './random-from.ts';
 const WIDTH = 32;
 const VECTORS = 5;
 
-/** An operation from some vectors to another: which, by number. */
+/** Operations between vectors, given by number. */
 const steps = fc.array(
   fc.record({
     what: fc.constantFrom('F32', 'Q8_0', 'add', 'rms-norm', 'swiglu'),
@@ -81,7 +81,7 @@ testNative(
         { kind: 'multiply', matrix, x, y },
         { kind: 'rms-norm', x: y, weight, y: x, epsilon: 1e-5 },
       ];
-      // Some milliseconds, so that the other threads get to take part.
+      // Takes some milliseconds, so that the other threads take part.
       for (let run = 0; run < 30; run++) kernels.run(Array.from({ length: 100 }, () => step).flat());
       kernels.close();
       return [...x.values];

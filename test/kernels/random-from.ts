@@ -1,4 +1,4 @@
-/** A small generator (mulberry32) of numbers from 0 to 1, so that a counterexample of a property is its seed. */
+/** A small generator (mulberry32) of numbers from 0 to 1; its seed identifies a counterexample of a property. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

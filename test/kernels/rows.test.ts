@@ -15,7 +15,7 @@ const natives = NATIVE_SETS.map((instructionSet) =>
   openKernels({ implementation: 'native', instructionSet, threads: 2 }),
 );
 
-test('rms norm of (3, 4): the mean square is 12.5', () => {
+test('the RMS norm of (3, 4) divides by √12.5', () => {
   const y = reference.vector(2);
   const [x, weight] = [reference.vector([3, 4]), reference.vector([1, 2])];
   reference.run([{ kind: 'rms-norm', x, weight, y, epsilon: 0 }]);
@@ -23,7 +23,7 @@ test('rms norm of (3, 4): the mean square is 12.5', () => {
   near(y.values[1] as number, 8 / Math.sqrt(12.5), 1e-7);
 });
 
-test('rope turns (1, 0) by 90 degrees to (0, 1), pairs adjacent or in halves', () => {
+test('rope rotates (1, 0) by 90 degrees to (0, 1), with adjacent pairs and with halves', () => {
   const angles = reference.vector([0, 1, 1, 0]);
   for (const [pairs, expected] of [
     ['adjacent', [0, 1, 5, 7]],
@@ -35,14 +35,14 @@ test('rope turns (1, 0) by 90 degrees to (0, 1), pairs adjacent or in halves', (
   }
 });
 
-test('rope angles: θ₀ = position, θ₁ = position/100 at base 10⁴ and 4 dimensions; a factor divides', () => {
+test('rope angles are θ₀ = position and θ₁ = position/100 at base 10⁴ and 4 dimensions, divided by factors', () => {
   const angles = new Float32Array(4);
   ropeAngles({ dimensions: 4, base: 10_000, factors: [1, 8] }, 6, angles);
   const expected = [Math.cos(6), Math.sin(6), Math.cos(0.06 / 8), Math.sin(0.06 / 8)];
   for (const [i, value] of angles.entries()) near(value, expected[i] as number, 1e-7);
 });
 
-test('swiglu: 0 gives 0, a large gate passes, a very negative one blocks', () => {
+test('swiglu gives 0 for a gate of 0, passes a large gate and blocks a very negative one', () => {
   const y = reference.vector(3);
   const [gate, up] = [reference.vector([0, 50, -50]), reference.vector([7, 2, 2])];
   reference.run([{ kind: 'swiglu', gate, up, y }]);
@@ -51,15 +51,15 @@ test('swiglu: 0 gives 0, a large gate passes, a very negative one blocks', () =>
   near(y.values[2] as number, 0, 1e-18);
 });
 
-test('softmax of rows (0, ln 3) and (1000, 1000)', () => {
+test('softmax of the rows (0, ln 3) and (1000, 1000) is (1/4, 3/4) and (1/2, 1/2)', () => {
   const y = reference.vector(4);
   reference.run([{ kind: 'softmax', x: reference.vector([0, Math.log(3), 1000, 1000]), y, width: 2 }]);
   for (const [i, expected] of [0.25, 0.75, 0.5, 0.5].entries()) near(y.values[i] as number, expected, 1e-7);
 });
 
 /**
- * Runs what `build` makes on the reference and on every instruction set, and compares the vector that it names: relative
- * to the values, or to `floor` where they are smaller because larger ones cancelled.
+ * Runs the operations of `build` on the reference and on every instruction set, and compares the vector that it names:
+ * relative to the values, or to `floor` if they are smaller because larger terms cancelled.
  */
 function same(
   tolerance: number,

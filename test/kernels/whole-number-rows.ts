@@ -1,7 +1,7 @@
 import { floatToBf16, floatToHalf } from '../../engine/gguf/formats/half.ts';
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../../engine/model/quantization.ts';
 
-/** Where a block keeps its half-precision scale and minimum. */
+/** Offsets of a block's half-precision scale and minimum. */
 const SCALES: Partial<Record<Quantization, readonly number[]>> = {
   Q8_0: [0],
   Q4_0: [0],
@@ -31,7 +31,7 @@ export function wholeNumberRows(type: Quantization, count: number, random: () =>
   return bytes;
 }
 
-/** Whole numbers from −3 to 3 with one 127 in every 32: rounded to 15 bits they stay what they are. */
+/** Whole numbers from −3 to 3 with one 127 in every 32: rounding to 15 bits leaves them unchanged. */
 export function wholeNumberActivations(count: number, random: () => number): number[] {
   return Array.from({ length: count }, (_, i) => (i % 32 === 7 ? 127 : Math.floor(7 * random()) - 3));
 }

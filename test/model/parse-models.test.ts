@@ -80,7 +80,7 @@ const MISTAKES: readonly [string, string, string][] = [
 ];
 
 for (const [what, text, expected] of MISTAKES) {
-  test(`${what} ends in one line that says where`, () => {
+  test(`${what} is an error of one line with its place`, () => {
     const found = message(text);
     assert.ok(found.startsWith(expected), found);
     assert.not.match(found, '\n');

@@ -34,37 +34,37 @@ for (const [name, mix, gigabytes] of PUBLISHED) {
   });
 }
 
-test('Qwen2.5-72B falls back where rows are no multiple of 256', () => {
+test('Qwen2.5-72B falls back to another format for rows that are not a multiple of 256', () => {
   const down = modelTensors(model('Qwen2.5-72B', 'Q4_K_M'), 'Q4_K_M').filter(({ role }) => role === 'ffn_down');
   assert.equal([...new Set(down.map(({ quantization }) => quantization))].sort(), ['Q5_0', 'Q8_0']);
 });
 
-test('Q4_K_M of 32 layers: ffn_down is finer in the first and last four layers and every third between', () => {
+test('Q4_K_M of 32 layers has a finer ffn_down in the first and last four layers and every third between', () => {
   const finer = modelTensors(model('Llama-3-8B', 'Q4_K_M'), 'Q4_K_M')
     .filter(({ role, quantization }) => role === 'ffn_down' && quantization === 'Q6_K')
     .map(({ layer }) => layer);
   assert.equal(finer, [0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31]);
 });
 
-test('parts add up to the whole: embedding, layers, output', () => {
+test('embedding, layers and output add up to the model', () => {
   const { layer, layers, embedding, output, bytes } = model('Llama-3-8B', 'Q4_K_M');
   assert.ok(Math.abs(layer.bytes * layers + embedding.bytes + output.bytes - bytes) < 1);
 });
 
-test('a tied output matrix is stored once and read as output', () => {
+test('a tied output matrix is stored once and counted as output', () => {
   const tied = model('Llama-3.2-3B', 'F16');
   // 128256 × 3072 values of 2 bytes, and an output norm of 3072 values of 4 bytes
   assert.is(tied.embedding.bytes, 788_004_864);
   assert.is(tied.output.bytes, 788_004_864 + 12_288);
 });
 
-test('FLOPs of a layer: two per matrix element, by format', () => {
+test('a layer has two FLOPs per matrix element, by format', () => {
   const { layer } = model('Llama-2-7B', 'F16');
   // 4 × 4096² + 3 × 4096 × 11008 = 202,375,168 elements
   assert.is(layer.flops.get('F16'), 2 * 202_375_168);
 });
 
-test('KV cache: Qwen3-8B stores 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {
+test('the KV cache of Qwen3-8B has 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {
   assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16')), 4096);
 });
 

@@ -18,7 +18,7 @@ const WRITTEN = `{
   "kvCache": "host"
 }`;
 
-test('a plan written by hand', () => {
+test('a plan written by hand is parsed', () => {
   assert.equal(parsePlan(WRITTEN, 'my.json'), {
     kind: 'ring',
     scheduler: 'hand',
@@ -34,12 +34,12 @@ test('a plan written by hand', () => {
   });
 });
 
-test('a plan that no device prefetches for may leave weights out', () => {
+test('a plan without prefetching may omit weights', () => {
   const text = WRITTEN.replace(/"weights".*\n/, '');
   assert.equal(parsePlan(text, 'my.json').weights, {});
 });
 
-test('the stages make the kind of a plan, which may be said', () => {
+test('the kind of a plan follows from its stages and may be given', () => {
   const written = JSON.parse(WRITTEN);
   const kindOf = (given: object): string => {
     try {
@@ -64,7 +64,7 @@ test('the stages make the kind of a plan, which may be said', () => {
   assert.match(kindOf({ stages: cut, relays: ['phone'] }), /relays: devices that share a cut send to each other/);
 });
 
-test('any plan survives being written and read', () => {
+test('any plan survives writing and reading', () => {
   const property = fc.property(randomPlans(), ({ rounds, windows, outputProcessor }) => {
     const plan = ringPlan({ scheduler: 'random', head: windows[0]?.device ?? '', rounds, windows, outputProcessor });
     assert.equal(parsePlan(JSON.stringify(plan), 'random.json'), plan);
@@ -82,7 +82,7 @@ const messageOf = (text: string): string => {
   return 'parsed';
 };
 
-test('mistakes are named with file and place', () => {
+test('mistakes are reported with file and place', () => {
   const cases: [from: string, to: string, message: RegExp][] = [
     ['"kvCache"', '"kvcache"', /^my\.json: kvCache: is missing; .*found "kvcache"/],
     ['"host"', '"hots"', /^my\.json: kvCache: unknown "hots"; did you mean "host"\?$/],

@@ -37,7 +37,7 @@ test('every round runs every window once, CPU layers before GPU layers', () => {
   });
 });
 
-test('windows without layers are left out, the head among them', () => {
+test('windows without layers are omitted, including the head’s', () => {
   const windows = [
     { device: 'a', layers: 0, gpuLayers: 0 },
     { device: 'b', layers: 2, gpuLayers: 2 },
@@ -52,7 +52,7 @@ test('windows without layers are left out, the head among them', () => {
   assert.equal(plan.weights, { b: NO_WEIGHTS_POLICY, c: NO_WEIGHTS_POLICY });
 });
 
-test('a single device has one round, with its CPU layers first', () => {
+test('a single device has one round with its CPU layers first', () => {
   const windows = [{ device: 'a', layers: 3, gpuLayers: 1 }];
   const plan = ringPlan({ scheduler: 'hand', head: 'a', rounds: 2, windows });
   assert.is(plan.rounds, 1);
@@ -62,7 +62,7 @@ test('a single device has one round, with its CPU layers first', () => {
   ]);
 });
 
-test('shares: layers by processor and visits, in the order of the first visit', () => {
+test('shares count layers by processor and windows, in the order of the first window', () => {
   const windows = [
     { device: 'b', layers: 3, gpuLayers: 1 },
     { device: 'a', layers: 1, gpuLayers: 0 },

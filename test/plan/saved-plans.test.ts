@@ -15,7 +15,7 @@ const CATALOGUE = loadCatalogue();
 const WORKLOAD = createWorkload({ promptTokens: 8, outputTokens: 3 });
 const SOLVER = await loadIntegerSolver(10);
 
-/** A plan of every kind, and of every way in which weights are handled. */
+/** A plan of every kind, and of every way to handle weights. */
 const CASES: readonly [kind: PlanKind, scheduler: SchedulerName, cluster: string, model: string][] = [
   ['ring', 'ring-aware', 'prima-home', 'Llama-3-70B'],
   ['ring', 'halda', 'prima-home', 'Llama-3-70B'],
@@ -33,7 +33,7 @@ const CASES: readonly [kind: PlanKind, scheduler: SchedulerName, cluster: string
 const writtenAndRead = (plan: Plan): Plan => parsePlan(JSON.stringify(fittedPlan(plan, new Map())), 'saved.json');
 
 for (const [kind, scheduler, clusterName, modelName] of CASES)
-  test(`${kind} by ${scheduler}: what was saved is the same plan, and simulates alike`, () => {
+  test(`a saved ${kind} plan by ${scheduler} is read back unchanged and simulates alike`, () => {
     const cluster = loadCluster(clusterName);
     const model = createNamedModel(CATALOGUE, modelName);
     const { plan } = SCHEDULERS[scheduler].plan({ belief: cluster, model, workload: WORKLOAD }, SOLVER);
@@ -45,7 +45,7 @@ for (const [kind, scheduler, clusterName, modelName] of CASES)
     assert.equal(run(read), run(plan));
   });
 
-test('every weights policy survives, and `fit` is decided alike', () => {
+test('every weights policy survives saving, and `fit` is decided alike', () => {
   const cluster = loadCluster('prima-home');
   const model = createNamedModel(CATALOGUE, 'Llama-3-70B');
   const { plan } = SCHEDULERS['ring-aware'].plan({ belief: cluster, model, workload: WORKLOAD }, SOLVER);
@@ -69,7 +69,7 @@ test('every weights policy survives, and `fit` is decided alike', () => {
   }
 });
 
-test('a ring carries out what a plan says, or says that it can not', () => {
+test('a ring carries out a plan as it is or refuses it', () => {
   const problem = (kind: PlanKind): string => {
     const [, scheduler, clusterName, modelName] = CASES.find(([one]) => one === kind) as (typeof CASES)[number];
     const cluster = loadCluster(clusterName);

@@ -29,12 +29,12 @@ const withStage = (given: Partial<Stage>, rest: Partial<PlanParts> = {}): string
 const withPartition = (given: Partial<TensorPartition>): string => withStage({ partition: { ...PARTITION, ...given } });
 const withQkv = (qkv: OperatorCut): string => withPartition({ prefill: { ...PARTITION.prefill, qkv } });
 
-test('a plan of the solver is valid, and the same after JSON', () => {
+test('a plan of the solver is valid and survives JSON', () => {
   assert.is(messageOf(PLAN), 'valid');
   assert.equal(parsePlan(JSON.stringify(PLAN), 'my.json'), { ...PLAN, stages: [{ ...STAGE }] });
 });
 
-test('the names of cuts (HeteroLLM 4.1): 100 rows, 300 tokens', () => {
+test('cuts of 100 rows and 300 tokens have the names of HeteroLLM 4.1', () => {
   const kind = (npuRows: number, ...npuLengths: number[]) => cutKind({ npuRows, npuLengths }, 100, 300);
   assert.is(kind(0), 'gpu');
   assert.is(kind(100, 512), 'npu');
@@ -45,7 +45,7 @@ test('the names of cuts (HeteroLLM 4.1): 100 rows, 300 tokens', () => {
   assert.is(cutKind({ npuRows: 40, npuLengths: [256] }, 100, 256), 'row');
 });
 
-test('rows and graphs that there are not', () => {
+test('rows and graphs out of range are refused', () => {
   const place = 'my.json: stages[0].partition.prefill.qkv';
   assert.is(
     withQkv({ npuRows: 17, npuLengths: [4] }),
@@ -80,13 +80,13 @@ test('a prompt of one token runs on the graphs of decoding', () => {
   assert.match(withPartition({ ...one, promptTokens: 2 }), /npuLengths: 1 is not a graph that is prepared: 16, 8, 4/);
 });
 
-test('prompts of no tokens, or of too many', () => {
+test('prompts without tokens or with too many are refused', () => {
   const place = 'my.json: stages[0].partition.promptTokens';
   assert.is(withPartition({ promptTokens: 0 }), `${place}: 0 is not a whole number between 1 and 1000000`);
   assert.is(withPartition({ promptTokens: 2e6 }), `${place}: 2000000 is not a whole number between 1 and 1000000`);
 });
 
-test('a partition stands on the GPU of a chip with an NPU', () => {
+test('a partition is only valid on the GPU of a chip with an NPU', () => {
   assert.match(withStage({ streamed: 'ahead' }), /streamed/);
   assert.match(withStage({}, { kvCache: 'host' }), /kvCache: is "host"; the memory is shared: use "with-layers"/);
   assert.match(withStage({ processor: 'cpu' }), /processor: is "cpu"; GPU and NPU share operators: use "gpu"/);
@@ -103,7 +103,7 @@ test('a partition stands on the GPU of a chip with an NPU', () => {
   assert.match(messageOf({ ...PLAN, stages: [{ ...STAGE, ...onPc }] }), /"pc" has no GPU/);
 });
 
-test('a file that names an unknown operator or hand-over', () => {
+test('an unknown operator or kind of synchronisation in a file is refused', () => {
   const parse = (partition: unknown): string => {
     try {
       parsePlan(JSON.stringify({ ...PLAN, stages: [{ ...STAGE, partition }] }), 'my.json');

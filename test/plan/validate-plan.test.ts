@@ -16,7 +16,7 @@ const stage = (device: string, from: number, to: number, processor: Stage['proce
   to,
 });
 
-/** A good plan of the four layers, but for what is given. */
+/** A valid plan of four layers with the given changes. */
 const plan = (given: Partial<PlanParts> = {}): PlanParts => ({
   scheduler: 'hand',
   rounds: 1,
@@ -38,29 +38,29 @@ const messageOf = (wrong: PlanParts, cluster = CLUSTER): string => {
   return 'valid';
 };
 
-test('a good plan passes, in one round or two', () => {
+test('a valid plan passes in one round or two', () => {
   assert.is(messageOf(plan()), 'valid');
   const stages = [stage('laptop', 0, 1), stage('phone', 1, 2), stage('laptop', 2, 3), stage('phone', 3, 4)];
   assert.is(messageOf(plan({ rounds: 2, stages })), 'valid');
 });
 
-test('a layer that runs nowhere', () => {
+test('a layer without a stage is refused', () => {
   const stages = [stage('laptop', 0, 1), stage('phone', 3, 4)];
   assert.is(messageOf(plan({ stages })), 'my.json: stages[1].from: is 3 where 1 is next; layers 1 to 2 run nowhere');
 });
 
-test('a layer that runs twice', () => {
+test('a layer in two stages is refused', () => {
   const stages = [stage('laptop', 0, 3), stage('phone', 2, 4)];
   assert.is(messageOf(plan({ stages })), 'my.json: stages[1].from: is 2 where 3 is next; layer 2 runs twice');
 });
 
-test('too few and too many layers', () => {
+test('too few and too many layers are refused', () => {
   assert.is(messageOf(plan({ stages: [stage('laptop', 0, 3)] })), 'my.json: stages: hold 3 layers; toy has 4');
   assert.is(messageOf(plan({ stages: [stage('laptop', 0, 5)] })), 'my.json: stages: hold 5 layers; toy has 4');
   assert.is(messageOf(plan({ stages: [] })), 'my.json: stages: hold 0 layers; toy has 4');
 });
 
-test('a stage that ends before it begins, or within a layer', () => {
+test('a stage with reversed or fractional ends is refused', () => {
   const where = 'my.json: stages[0].to';
   assert.is(messageOf(plan({ stages: [stage('laptop', 0, 0)] })), `${where}: 0 is not a whole number above from (0)`);
   assert.is(
@@ -69,7 +69,7 @@ test('a stage that ends before it begins, or within a layer', () => {
   );
 });
 
-test('an unknown device, with the one that was meant', () => {
+test('an unknown device is refused with a suggestion', () => {
   const stages = [stage('laptop', 0, 3), stage('phoen', 3, 4)];
   assert.is(
     messageOf(plan({ stages })),
@@ -86,20 +86,20 @@ test('an unknown device, with the one that was meant', () => {
   );
 });
 
-test('a GPU on a device that has none', () => {
+test('a GPU stage on a device without a GPU is refused', () => {
   const stages = [stage('laptop', 0, 3), stage('phone', 3, 4, 'gpu')];
   assert.is(messageOf(plan({ stages })), 'my.json: stages[1].processor: "phone" has no GPU; use "cpu"');
   const output = { device: 'phone', processor: 'gpu' } as const;
   assert.is(messageOf(plan({ output })), 'my.json: output.processor: "phone" has no GPU; use "cpu"');
 });
 
-test('rounds that the stages do not show', () => {
+test('rounds that contradict the stages are refused', () => {
   assert.is(messageOf(plan({ rounds: 2 })), 'my.json: rounds: is 2, but a device is visited once; make them agree');
   const stages = [stage('laptop', 0, 1), stage('phone', 1, 2), stage('laptop', 2, 4)];
   assert.is(messageOf(plan({ stages })), 'my.json: rounds: is 1, but a device is visited 2 times; make them agree');
 });
 
-test('rounds that can not be', () => {
+test('an impossible number of rounds is refused', () => {
   for (const rounds of [0, 1.5, 5, Number.NaN]) {
     assert.is(
       messageOf(plan({ rounds })),
@@ -108,7 +108,7 @@ test('rounds that can not be', () => {
   }
 });
 
-test('embedding and output on two devices', () => {
+test('embedding and output on different devices are refused', () => {
   assert.is(
     messageOf(plan({ output: { device: 'phone', processor: 'cpu' } })),
     'my.json: output.device: is "phone"; the head "laptop" embeds and outputs',
@@ -117,7 +117,7 @@ test('embedding and output on two devices', () => {
 
 const THREE = toyCluster([...CLUSTER.devices, toyDevice('mac', { os: 'macos', gpu: toyGpu('metal', 1e6) })]);
 
-test('layers are streamed to GPUs with memory of their own', () => {
+test('layers can only be streamed to GPUs with their own memory', () => {
   const streamed = (device: string, processor: Stage['processor']) =>
     messageOf(plan({ stages: [{ ...stage(device, 0, 4, processor), streamed: 'ahead' }] }), THREE);
   assert.is(streamed('laptop', 'gpu'), 'valid');
@@ -126,7 +126,7 @@ test('layers are streamed to GPUs with memory of their own', () => {
   assert.is(streamed('mac', 'gpu'), `my.json: stages[0].streamed: layers on the metal GPU of "mac" ${instead}`);
 });
 
-test('relays are known, named once, and have no work of their own', () => {
+test('relays must be known, unique and without stages', () => {
   const relays = (...names: string[]) => messageOf(plan({ stages: [stage('phone', 0, 4)], relays: names }), THREE);
   assert.is(relays('mac'), 'valid');
   assert.is(relays('macc'), 'my.json: relays: names "macc"; did you mean "mac"?');
@@ -156,7 +156,7 @@ const cutPlan = (given: Partial<PlanParts['stages'][number]> = {}, rest: Partial
 
 const cutMessage = (wrong: PlanParts): string => messageOf(wrong, CUT_CLUSTER);
 
-test('tensors cut in halves, or in ten tenths of two devices', () => {
+test('tensors may be cut into equal or unequal shares', () => {
   assert.is(cutMessage(cutPlan()), 'valid');
   assert.is(cutMessage(cutPlan({}, { allReduce: 'star' })), 'valid');
   const tenths = [
@@ -166,7 +166,7 @@ test('tensors cut in halves, or in ten tenths of two devices', () => {
   assert.is(cutMessage(cutPlan({ cut: tenths })), 'valid');
 });
 
-test('shares that are none', () => {
+test('invalid shares are refused', () => {
   const shares = (...values: number[]) =>
     cutMessage(cutPlan({ cut: values.map((share, index) => ({ device: ['pc', 'phone'][index] ?? '', share })) }));
   assert.is(shares(0.5, 0.4), 'my.json: stages[0].cut: shares add up to 0.9, not 1');
@@ -176,7 +176,7 @@ test('shares that are none', () => {
   assert.is(shares(Number.NaN, 1), `my.json: stages[0].cut[0].share: is NaN; ${none}`);
 });
 
-test('devices of a cut: known, once each, the root among them, which is the head', () => {
+test('devices of a tensor-parallel plan must be known and unique and include the head as root', () => {
   const cut = (...devices: string[]) =>
     cutMessage(cutPlan({ cut: devices.map((device) => ({ device, share: 1 / devices.length })) }));
   assert.is(cut('pc', 'phnoe'), 'my.json: stages[0].cut[1].device: cluster toy has no "phnoe"; did you mean "phone"?');
@@ -188,7 +188,7 @@ test('devices of a cut: known, once each, the root among them, which is the head
   );
 });
 
-test('what tensor parallelism has no use for', () => {
+test('options that tensor parallelism doesn’t support are refused', () => {
   const where = 'my.json: ';
   const two = [
     { ...ROOT, from: 0, to: 2 },

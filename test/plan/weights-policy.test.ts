@@ -5,7 +5,7 @@ import { FIT_POLICY, fitPolicy, isFitted, pinnedBytesOf } from '../../engine/pla
 
 const WINDOWS = [250, 250, 250, 250];
 
-test('all stays where all fits', () => {
+test('all weights are pinned if they fit', () => {
   assert.equal(fitPolicy(FIT_POLICY, { windows: WINDOWS, output: 100, room: 1100 }), {
     prefetch: 'populate',
     release: 'pinned',
@@ -13,7 +13,7 @@ test('all stays where all fits', () => {
   });
 });
 
-test('(k A − S) / (k − 1) stay, and the rest of a window fits beside them', () => {
+test('(k A − S) / (k − 1) bytes are pinned, so that the rest of a window fits too', () => {
   const fitted = fitPolicy(FIT_POLICY, { windows: WINDOWS, output: 0, room: 625 });
   assert.equal(fitted, { prefetch: 'populate', release: 'pinned', pinned: 500 });
   fc.assert(
@@ -34,7 +34,7 @@ test('(k A − S) / (k − 1) stay, and the rest of a window fits beside them', 
   );
 });
 
-test('a single window that is too large: page faults, since prefetching would push it out before its turn', () => {
+test('a single window that is too large is not prefetched, since prefetched weights would be reclaimed before their turn', () => {
   assert.equal(fitPolicy(FIT_POLICY, { windows: [1000], output: 0, room: 600 }), {
     prefetch: 'none',
     release: 'pinned',
@@ -42,7 +42,7 @@ test('a single window that is too large: page faults, since prefetching would pu
   });
 });
 
-test('what a policy says is done', () => {
+test('a policy keeps its prefetching and its given pinned bytes', () => {
   const asked = { prefetch: 'willneed-whole', release: 'none' } as const;
   assert.equal(fitPolicy(asked, { windows: [1000], output: 0, room: 10 }), asked);
   const named = { prefetch: 'none', release: 'pinned', pinned: 77 } as const;

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { createBackendTimes } from '../../engine/profile/backend-times.ts';
 
-test('a product of many more weights takes longer; a shape of zero is none', () => {
+test('a product of many more weights takes longer, and a shape of zero is refused', () => {
   const kernels = openKernels({ implementation: 'reference' });
   try {
     const time = createBackendTimes(kernels, { repeats: 3 });

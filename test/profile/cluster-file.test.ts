@@ -11,18 +11,18 @@ const text = clusterFile(PROFILE);
 const [device] = parseCluster(text, 'laptop.json').devices;
 const facts = cpuFacts(MEASURES);
 
-/** Four digits are written. */
+/** Compares four digits, which are written. */
 const close = (value: number | undefined, expected: number): void => {
   assert.ok(Math.abs((value ?? Number.NaN) / expected - 1) < 6e-4, `${value} is not ${expected}`);
 };
 
-test('what is written is read again: memory to the byte', () => {
+test('a written profile is read back, with memory exact to the byte', () => {
   assert.is(device?.os, 'linux');
   assert.equal(device?.memory, PROFILE.memory.memory);
   assert.is(device?.cpu.cores, 2);
 });
 
-test('every rate of every format, to four digits', () => {
+test('every rate of every format is written with four digits', () => {
   for (const type of QUANTIZATION_NAMES) {
     close(device?.cpu.flops[type], facts.flops.get(type)?.value ?? 0);
     close(device?.cpu.promptFlops?.[type], facts.promptFlops.get(type)?.value ?? 0);
@@ -37,7 +37,7 @@ test('every rate of every format, to four digits', () => {
   assert.equal(device?.disk, { sequential: 2e9, random: 0.05e9 });
 });
 
-test('every quantity but the link is measured, and says how its values spread', () => {
+test('every quantity except the link has a source with the spread of its measurements', () => {
   const statements = clusterStatements(JSON.parse(text));
   for (const { place, kind, source } of statements) {
     assert.is(kind, place.startsWith('links') ? 'assumed' : 'measured', place);
@@ -45,7 +45,7 @@ test('every quantity but the link is measured, and says how its values spread', 
   }
 });
 
-test('a file that stayed in memory is stated with the disk’s rates', () => {
+test('the disk’s rates say if the file stayed in memory', () => {
   const kept = clusterFile({ ...PROFILE, disk: { ...PROFILE.disk, resident: 0.5 } });
   const sources = clusterStatements(JSON.parse(kept)).filter(({ place }) => / disk/.test(place));
   assert.is(sources.length, 2);

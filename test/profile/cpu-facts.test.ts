@@ -9,7 +9,7 @@ import { MEASURES } from './measures.ts';
 
 const bytesPerWeight = (type: keyof typeof QUANTIZATIONS) => QUANTIZATIONS[type].bytes / QUANTIZATIONS[type].block;
 
-test('the bandwidth is that of the format that is read fastest: here F32, at 10 GB/s', () => {
+test('the bandwidth is that of the format that is read fastest', () => {
   near(cpuFacts(MEASURES).bandwidth.value, 10e9);
 });
 
@@ -17,11 +17,11 @@ test('F16 takes 10 % longer than reading, so its FLOPs take a tenth of the readi
   near(cpuFacts(MEASURES).flops.get('F16')?.value ?? 0, 100e9);
 });
 
-test('of appending, the latency is what writing 4 KiB at the bandwidth leaves', () => {
+test('the latency of appending is its time less that of writing 4 KiB at the bandwidth', () => {
   near(cpuFacts(MEASURES).kvCopyLatency.value, 3e-6 - 4096 / 10e9);
 });
 
-test('computing and reading add up to what was measured, for a token and for a prompt', () => {
+test('computing and reading add up to the measured time, for a token and for a prompt', () => {
   const slower = fc.array(fc.double({ min: 0.02, max: 5, noNaN: true }), { minLength: 13, maxLength: 13 });
   fc.assert(
     fc.property(slower, (factors) => {
@@ -46,7 +46,7 @@ test('computing and reading add up to what was measured, for a token and for a p
   );
 });
 
-test('a format that is read as fast as any still has a rate', () => {
+test('the format that is read fastest has a finite FLOP rate', () => {
   const { flops, bandwidth } = cpuFacts(MEASURES);
   near(2 / (flops.get('F32')?.value ?? 0), (0.01 * 4) / bandwidth.value);
   assert.ok(Number.isFinite(flops.get('F32')?.value));

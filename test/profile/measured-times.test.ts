@@ -13,7 +13,7 @@ import { toyCluster } from '../support/toy-cluster.ts';
 
 const { qkv } = modelOperators(TOY_CHIP_MODEL);
 
-test('each part is run once, and known from then on', () => {
+test('each part is run once and then remembered', () => {
   const asked: string[] = [];
   const times = createMeasuredTimes([{ processor: 'npu', rows: 8, columns: 8, tokens: 4, seconds: 7 }], {
     measure: (processor, { columns }, rows, tokens) => {
@@ -30,7 +30,7 @@ test('each part is run once, and known from then on', () => {
   ]);
 });
 
-test('a part that was never profiled, a shape of zero and a huge one', () => {
+test('an unprofiled part, a shape of zero and a huge one are refused', () => {
   const times = createMeasuredTimes([{ processor: 'npu', rows: 8, columns: 8, tokens: 4, seconds: 7 }]);
   try {
     times.npu(qkv, 16, 4);
@@ -49,7 +49,7 @@ test('a part that was never profiled, a shape of zero and a huge one', () => {
   );
 });
 
-test('a simulated chip that is profiled without noise takes what the closed forms say', () => {
+test('a simulated chip profiled without noise takes the times of the closed forms', () => {
   const device = toyChip();
   const profile = createProfilePart(device, { seed: 1 });
   for (const tokens of [1, 4, 16]) {
@@ -62,7 +62,7 @@ test('a simulated chip that is profiled without noise takes what the closed form
   assert.is.not(noisy('gpu', qkv, 16, 4), noisy('gpu', qkv, 16, 4));
 });
 
-test('by a profile without noise the solver cuts as by the closed forms', () => {
+test('with a profile without noise the solver cuts as with the closed forms', () => {
   const device = toyChip();
   const times = createMeasuredTimes([], { measure: createProfilePart(device, { seed: 1 }) });
   const problem = { device, operator: qkv, tokens: 10, synchronisation: 'fast', rowAlignment: 4 } as const;
@@ -71,7 +71,7 @@ test('by a profile without noise the solver cuts as by the closed forms', () => 
   assert.equal(tensorPartition(all, { times }).plan, tensorPartition(all).plan);
 });
 
-test('by a profile in which the NPU is hopeless, the GPU has it all', () => {
+test('with a profile of a very slow NPU everything runs on the GPU', () => {
   const times = createMeasuredTimes([], { measure: (processor) => (processor === 'npu' ? 1000 : 1) });
   const { best } = bestCut({ device: toyChip(), operator: qkv, tokens: 10, synchronisation: 'fast', times });
   assert.is(best.kind, 'gpu');

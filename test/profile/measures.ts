@@ -4,7 +4,10 @@ import type { MachineProfile } from '../../engine/profile/profile-machine.ts';
 
 const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
 
-/** A processor that reads weights of every format at 10 GB/s, and needs some time beyond it that differs by format. */
+/**
+ * Measurements of a processor that reads weights of every format at 10 GB/s, with an additional time that differs by
+ * format.
+ */
 export const MEASURES: CpuMeasures = {
   threads: 2,
   vectorProducts: new Map(

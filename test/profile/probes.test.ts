@@ -40,7 +40,7 @@ testIf(
     kernels.close();
     assert.is(measures.threads, 2);
     assert.equal([...measures.vectorProducts.keys()], ['Q4_K']);
-    // A token's product can't take longer per token than a prompt's: its weights are read for it alone.
+    // Per token, a product with one token takes at least as long as with a prompt: its weights are read for it alone.
     const [vector, matrix] = [measures.vectorProducts.get('Q4_K'), measures.matrixProducts.get('Q4_K')];
     assert.ok((matrix?.median ?? 1) < (vector?.median ?? 0));
     for (const rate of [measures.attentionFromMemory, measures.attentionFromCache, measures.activations]) {
@@ -66,7 +66,7 @@ testIf(native, 'the addon is not built', 'native disk probes refuse what can’t
   assert.throws(() => addon.faultPages(file, 16 * 1024, 1), /more pages than the file has/);
 });
 
-test('a file for weights is removed, also where its use fails', async () => {
+test('the weights file is removed, also if its use fails', async () => {
   const path = join(folder, 'made');
   const failing = withWeightsFile(path, 1, () => {
     assert.ok(readdirSync(folder).includes('made'));
@@ -82,7 +82,7 @@ test('a file for weights is removed, also where its use fails', async () => {
   assert.not.ok(readdirSync(folder).includes('made'));
 });
 
-test('a file that exists already is left alone', async () => {
+test('an existing file is not overwritten', async () => {
   try {
     await withWeightsFile(file, 1, () => assert.unreachable());
     assert.unreachable();

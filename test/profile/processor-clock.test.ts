@@ -9,7 +9,7 @@ const spin = (milliseconds: number): void => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 };
 
-test('what is opened comes back, and time passes at most as fast as on the wall', () => {
+test('clockFor returns what was opened, and own time never exceeds wall-clock time', () => {
   const { opened, clock } = clockFor(() => 'kernels');
   assert.is(opened, 'kernels');
   const { wall, own } = clock.time(() => spin(20));

@@ -12,20 +12,20 @@ const MEMINFO = [
 ].join('\n');
 const KB = 1024;
 
-test('Linux: what the kernel estimates; swap doesn’t count', () => {
+test('on Linux available memory is MemAvailable, without swap', () => {
   const { os, memory, rule } = readMemory(hostOf({ '/proc/meminfo': MEMINFO }));
   assert.is(os, 'linux');
   assert.equal(memory, { total: 8000 * KB, available: 6000 * KB, swappable: 0, swapFree: 0 });
   assert.is(rule, 'MemAvailable of Linux');
 });
 
-test('Android: cold pages of others, and room for them', () => {
+test('on Android inactive pages and free swap count too', () => {
   const { os, memory } = readMemory(hostOf({ '/proc/meminfo': MEMINFO }, 'android'));
   assert.is(os, 'android');
   assert.equal([memory.swappable, memory.swapFree], [1500 * KB, 700 * KB]);
 });
 
-test('cgroup v2: the tightest limit from the group up to the root, less what isn’t a file’s page', () => {
+test('with cgroup v2 the tightest limit up to the root counts, less anonymous memory', () => {
   const { memory, rule } = readMemory(
     hostOf({
       '/proc/meminfo': MEMINFO,
@@ -41,7 +41,7 @@ test('cgroup v2: the tightest limit from the group up to the root, less what isn
   assert.match(rule, /control group/);
 });
 
-test('cgroup v1: the memory controller’s own files; 2⁶³ less a page is no limit', () => {
+test('with cgroup v1 the memory controller’s files are read, and 2⁶³ less a page is no limit', () => {
   const files = {
     '/proc/meminfo': MEMINFO,
     '/proc/self/cgroup': '9:name=systemd:/\n4:cpu,memory:/job\n0::/\n',
@@ -54,7 +54,7 @@ test('cgroup v1: the memory controller’s own files; 2⁶³ less a page is no l
   assert.is(readMemory(hostOf(unlimited)).memory.available, 6000 * KB);
 });
 
-test('a container that sees its own group at the root, under the host’s name', () => {
+test('a container finds its group at the root if the path is the host’s', () => {
   const { memory } = readMemory(
     hostOf({
       '/proc/meminfo': MEMINFO,
@@ -66,7 +66,7 @@ test('a container that sees its own group at the root, under the host’s name',
   assert.is(memory.available, 1500 * KB);
 });
 
-test('macOS: pages that are free or can be had at once', () => {
+test('on macOS available pages are free, inactive, speculative or purgeable', () => {
   const vmStat = [
     'Mach Virtual Memory Statistics: (page size of 16384 bytes)',
     'Pages free:                               10.',
@@ -80,7 +80,7 @@ test('macOS: pages that are free or can be had at once', () => {
   assert.equal([os, memory.total, memory.available], ['macos', 2 ** 30, 244 * 16384]);
 });
 
-test('other systems, and systems that don’t tell, are named', () => {
+test('other systems and missing facts are refused by name', () => {
   assert.throws(() => readMemory(hostOf({}, 'win32')), /win32 is not supported/);
   assert.throws(() => readMemory(hostOf({})), /\/proc\/meminfo/);
   assert.throws(() => readMemory(hostOf({}, 'darwin')), /vm_stat/);

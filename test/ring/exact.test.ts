@@ -51,7 +51,7 @@ function alone(prompt: readonly number[], count: number): number[] {
   return tokens;
 }
 
-/** Random windows: a device drawn for each layer, so that a device may have any number of windows. */
+/** Random windows: one device per layer, so that a device may have any number of windows. */
 const plans = fc.array(fc.constantFrom(...DEVICES), { minLength: LAYERS, maxLength: LAYERS }).map((places) => {
   const windows: Window[] = [];
   for (const [from, device] of places.entries()) {
@@ -62,7 +62,7 @@ const plans = fc.array(fc.constantFrom(...DEVICES), { minLength: LAYERS, maxLeng
   return windows;
 });
 
-test('token for token, under any plan, with two requests in flight and any chunks', async () => {
+test('tokens equal those of one process under any plan, with two requests in flight and any chunks', async () => {
   const members = workers.map(({ member }) => member);
   const prompts = fc.array(fc.nat({ max: 259 }), { minLength: 1, maxLength: 90 });
   await fc.assert(
@@ -154,7 +154,7 @@ test('the trace of a run has windows and links on one clock, and every exporter 
   assert.ok(perfettoTrace(trace).traceEvents.length > 15);
 });
 
-test('split: files that hold only their layers carry out the plan that they were made for', async () => {
+test('files written by split carry out the plan that they were made for', async () => {
   const plan = ringPlan({
     scheduler: 'hand',
     head: 'x',
@@ -200,7 +200,7 @@ test('split: files that hold only their layers carry out the plan that they were
   assert.equal(part.held, { layers: [1, 2, 4, 5], outer: false });
 });
 
-test('chunks of a prompt: equal, within batches of 512, never below four tokens unless fewer are left', () => {
+test('chunks of a prompt are nearly equal, within batches of 512, and have at least four tokens if possible', () => {
   const lengths = (tokens: number, most: number): number[] =>
     promptChunks(
       Array.from({ length: tokens }, (_, i) => i),

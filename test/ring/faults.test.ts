@@ -12,7 +12,7 @@ import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './r
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
-/** Seconds within which the head must notice that a device is gone, and a worker that the head is. */
+/** Seconds within which the head must notice a lost device, and a worker a lost head. */
 const KNOWN = 5;
 const FREED = 10;
 const ON_LINUX = process.platform === 'linux';
@@ -26,7 +26,7 @@ const CASES: readonly [Signal, Moment][] = [
   ['SIGSTOP', 'decode'],
 ];
 let [folder, path] = ['', ''];
-/** The first stays in all cases; each case loses one of the others. */
+/** The first worker stays in all cases; each case loses one of the others. */
 let workers: WorkerProcess[] = [];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
@@ -91,7 +91,7 @@ async function undisturbed(): Promise<number[]> {
 }
 
 for (const [index, [signal, moment]] of CASES.entries()) {
-  test(`${signal} in ${moment}: the device is named within ${KNOWN} s, and the request goes on without it`, async () => {
+  test(`after ${signal} in ${moment} the device is named within ${KNOWN} s and the request continues without it`, async () => {
     const [a, b] = [workers[0] as WorkerProcess, workers[index + 1] as WorkerProcess];
     const { head, log, tokens, seconds } = await interrupted([signal, moment], a, b);
     assert.ok(
@@ -106,7 +106,7 @@ for (const [index, [signal, moment]] of CASES.entries()) {
   });
 }
 
-test('a worker that comes back rejoins, and the request goes on with it', async () => {
+test('a worker that comes back rejoins the ring of the request', async () => {
   const first = await workerHere('a', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7471' });
   const { head, log } = headHere(path, [first.member]);
   await head.gather();
@@ -126,7 +126,7 @@ test('a worker that comes back rejoins, and the request goes on with it', async 
   await second.worker.close();
 });
 
-test('the request ends with the reason if the devices that are left can not hold the model', async () => {
+test('the request ends with the reason if the remaining devices can’t hold the model', async () => {
   const { worker, member } = await workerHere('a', path, { headKeys: undefined });
   const { head, log } = headHere(path, [member], { memory: 2 ** 16 });
   await head.gather();
@@ -167,7 +167,7 @@ async function fragileLink(port: number) {
 }
 
 if (ON_LINUX) {
-  test('a cut link between two workers: the device at its far end is named and left out', async () => {
+  test('after a link between two workers is cut its receiver is named and excluded', async () => {
     const [a, b] = await Promise.all([
       workerHere('a', path, { headKeys: undefined }),
       workerHere('b', path, { headKeys: undefined, address: 'tcp://127.0.0.1:7481' }),
@@ -190,13 +190,13 @@ if (ON_LINUX) {
     link.close();
   });
 
-  test(`the head is killed: a worker frees its memory and sockets within ${FREED} s`, async () => {
+  test(`a worker frees its memory and sockets within ${FREED} s after the head is killed`, async () => {
     const { running, address } = workers.at(-1) as WorkerProcess;
     // Caches take memory only as they fill: their address space shows whether they exist.
     const reserved = (): number =>
       Number(/VmSize:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.pid}/status`, 'utf8'))?.[1]) * 1024;
     const sockets = (): number => readdirSync(`/proc/${running.pid}/fd`).length;
-    // After a first head some memory stays that belongs to no request: code, and a thread's heap.
+    // After a first head some memory remains that belongs to no request: code, and a thread's heap.
     const first = headHere(path, [{ name: 'w', address, publicKey: undefined }]);
     await first.head.gather();
     await first.head.assemble(equalLayout(['w'], LAYERS));

@@ -1,6 +1,6 @@
 import { equalLayout, headHere, SETTINGS } from './ring-in-process.ts';
 
-/** A head with a long request at a worker, until the head is killed. Arguments: model, address. */
+/** A head that keeps a long request at a worker until it is killed. Arguments: model, address. */
 const [path = '', address = ''] = process.argv.slice(2);
 const context = 65_536;
 const settings = { ...SETTINGS, context, requests: 1 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A running `hearth` process, and what it has printed. */
+/** A running `hearth` process and its output. */
 export interface Running {
   readonly child: ChildProcess;
   readonly pid: number;
@@ -41,7 +41,7 @@ export async function until(what: string, seconds: number, found: () => boolean)
   return (performance.now() - start) / 1000;
 }
 
-/** Seconds for a process to start, which takes long on a busy machine. */
+/** Seconds that a process may take to start; it takes long on a busy machine. */
 const STARTED = 120;
 
 /** A worker process on loopback, with one thread, and its address. */

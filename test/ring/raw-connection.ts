@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 /** A TCP connection to a listener, without libzmq. */
 export interface RawConnection {
   write(bytes: Uint8Array): void;
-  /** Seconds until the other end closed it. */
+  /** Resolves to the seconds until the other end closes the connection. */
   readonly closed: Promise<number>;
   close(): void;
 }

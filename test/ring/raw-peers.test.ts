@@ -21,10 +21,13 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Seconds: a handshake may take 2.5, a heartbeat and its answer 3.5; a peer that says nothing may stay 1 here, and is told. */
+/**
+ * Seconds: a handshake may take 2.5, a heartbeat with its answer 3.5; here a silent peer may stay for 1 and is
+ * informed.
+ */
 const [HANDSHAKE, HEARTBEAT, SETTLED] = [4, 6, 12];
 
-/** A worker in a ring that has computed a token, and computes another at the end. */
+/** A worker in a ring that has computed a token and computes another one at the end. */
 async function ringHere(headKeys = undefined as ReturnType<typeof createKeys> | undefined) {
   const { worker, member, log } = await workerHere('w', path, { headKeys });
   const { head } = headHere(path, [member], { keys: headKeys });
@@ -63,7 +66,7 @@ for (const [links, keys] of [
   ['plain links', undefined],
   ['links with keys', createKeys()],
 ] as const)
-  test(`${links}: whatever a peer sends, or if it sends nothing, its connection is closed, and the ring goes on`, async () => {
+  test(`with ${links} the connection of any foreign peer is closed, and the ring continues`, async () => {
     const ring = await ringHere(keys);
     const within = await Promise.all(
       STRANGERS.map(async ([what, bytes, seconds]) => {
@@ -94,7 +97,7 @@ test('bytes that arrive one by one do not keep a connection open', async () => {
   await ring.end();
 });
 
-test('a peer that only answers heartbeats is cut off once no head is served, with a logged reason', async () => {
+test('a peer that only answers heartbeats is cut off while no head is served, with a logged reason', async () => {
   const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, idleSeconds: 1 });
   const transport = createTransport(undefined, () => {});
   const gone: string[] = [];
@@ -120,7 +123,7 @@ test('a peer that only answers heartbeats is cut off once no head is served, wit
   await worker.close();
 });
 
-test(`more than ${MOST_CONNECTIONS} connections are turned away until others have gone`, async () => {
+test(`more than ${MOST_CONNECTIONS} connections are refused until others are closed`, async () => {
   const ring = await ringHere();
   const said = () => ring.log.includes(`turned away 127.0.0.1: ${MOST_CONNECTIONS} connections to heads are open`);
   // On a busy machine the silent connections may be closed before the late one is served.

@@ -14,7 +14,7 @@ import { madeFile } from '../runtime/made-file.ts';
 import { until } from './processes.ts';
 import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
-const test = suite('peers that are refused, and with which reason');
+const test = suite('refused peers and reasons');
 let [folder, path] = ['', ''];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
@@ -28,7 +28,7 @@ const messageOf = async (promise: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-test('a head whose key the worker does not know, and a worker that is not the one expected', async () => {
+test('a head with an unknown key and a worker with another key are refused', async () => {
   const headKeys = createKeys();
   const known = await workerHere('w', path, { headKeys });
   const stranger = headHere(path, [known.member], { keys: createKeys() });
@@ -46,7 +46,7 @@ test('a head whose key the worker does not know, and a worker that is not the on
   await known.worker.close();
 });
 
-test('no worker at the address', async () => {
+test('an address without a worker is reported', async () => {
   const { head } = headHere(path, [{ name: 'w', address: 'tcp://127.0.0.1:9', publicKey: undefined }], {
     gatherSeconds: 1,
   });
@@ -54,7 +54,7 @@ test('no worker at the address', async () => {
   await head.close();
 });
 
-test('two heads: the second is refused until the first has finished', async () => {
+test('a second head is refused until the first has finished', async () => {
   const { worker, member } = await workerHere('w', path, { headKeys: undefined });
   const first = headHere(path, [member], { name: 'first' });
   await first.head.gather();
@@ -69,7 +69,7 @@ test('two heads: the second is refused until the first has finished', async () =
   await worker.close();
 });
 
-test('another model, too little memory, more tokens than planned', async () => {
+test('another model, too little memory and too many tokens are refused', async () => {
   const other = await madeFile({ folder, name: 'other' });
   const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, memory: 2 ** 20 });
   const wrong = headHere(other, [member]);
@@ -91,7 +91,7 @@ test('another model, too little memory, more tokens than planned', async () => {
   await worker.close();
 });
 
-test('a model with the same header and other weights', async () => {
+test('a model with the same header but other weights is refused', async () => {
   const other = join(folder, 'retrained.gguf');
   const bytes = readFileSync(path);
   const { offset } = withFile(path, readGguf).tensors.find(({ name }) => name === 'blk.1.ffn_down.weight') ?? fail();
@@ -164,7 +164,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
 ];
 
 for (const [what, frame, reason] of HOSTILE) {
-  test(`${what}: only that peer is cut off, and the reason is logged`, async () => {
+  test(`a peer that sends ${what} is cut off with a logged reason, and others stay connected`, async () => {
     const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
     const { head } = headHere(path, [member]);
     await head.gather();
@@ -174,7 +174,7 @@ for (const [what, frame, reason] of HOSTILE) {
     await until('the refusal', 5, () => heard.length > 0);
     assert.equal(heard, [`it was sent ${reason}`]);
     assert.is(log.at(-1), `cuts off a peer: it sent ${reason}`);
-    // What it sends next is not read, and its connection ends.
+    // Its next messages are not read, and its connection ends.
     const words = log.length;
     await new Promise((resolve) => setTimeout(resolve, 100));
     await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
@@ -188,7 +188,7 @@ for (const [what, frame, reason] of HOSTILE) {
   });
 }
 
-test('a frame beyond the longest allowed is not read: its connection is cut', async () => {
+test('a connection with a frame beyond the longest allowed is cut before the frame is read', async () => {
   const { worker, member } = await workerHere('w', path, { headKeys: undefined });
   const { connection, heard } = await peer(member.address);
   await connection.send({ kind: 'probe', tag: 0, payload: new Uint8Array(2 ** 23) });
@@ -198,7 +198,7 @@ test('a frame beyond the longest allowed is not read: its connection is cut', as
   await worker.close();
 });
 
-test('keys in the form of ZeroMQ (Z85, RFC 32)', () => {
+test('keys are converted to ZeroMQ’s Z85 (RFC 32) and back', () => {
   assert.is(toZ85('864fd26fb559f75b'), 'HelloWorld');
   assert.is(fromZ85('HelloWorld'), '864fd26fb559f75b');
 });

@@ -23,7 +23,7 @@ import { equalLayout, headHere, type LoggedWorker, SETTINGS, workerHere } from '
 
 const MIB = 2 ** 20;
 const LAYERS = 8;
-/** A layer has 4 · 512² + 3 · 512 · 1536 values of four bytes: 13 MiB; a worker of half of them 52 MiB. */
+/** A layer has 4 · 512² + 3 · 512 · 1536 values of four bytes, 13 MiB; half of the layers 52 MiB. */
 const SHAPE = { layers: LAYERS, hiddenSize: 512, ffnSize: 1536, heads: 8, kvHeads: 8, headSize: 64 };
 const PROMPT = Array.from({ length: 40 }, (_, i) => (7 * i) % 260);
 const COUNT = 4;
@@ -60,10 +60,10 @@ async function alone(): Promise<readonly number[]> {
 /** Milliseconds by which the helper thread may be late. */
 const HELPER = 20_000;
 
-/** Bytes that a worker drops that keeps nothing: all its weights for every token, except perhaps the last. */
+/** Bytes dropped by a worker that keeps nothing: all its weights for every token, except perhaps the last. */
 const LEAST_DROPPED = (COUNT - 1) * 52 * MIB;
 
-/** Whether a worker has not yet dropped all that it has to drop. */
+/** Whether a worker still has weights to drop. */
 function isBehind(reports: readonly DeviceSpans[], { release }: WeightsPolicy): boolean {
   const spans = reports.find(({ device }) => device === 'w')?.spans ?? [];
   const dropped = spans.map((span) => (span.kind === 'weights' ? Number(span.args.released ?? 0) : 0));

@@ -58,7 +58,7 @@ const MODELS: readonly Omit<MadeFile, 'folder'>[] = [
 ];
 
 for (const model of MODELS) {
-  test(`${model.name}: logits of every position are those of double precision, in F32 and F16`, async () => {
+  test(`${model.name}: logits of every position equal those of double precision, in F32 and F16`, async () => {
     for (const mix of ['F32', 'F16'] as const) {
       const path = await madeFile({ folder, ...model, mix });
       const truth = plainForward(path, TOKENS).flat();
@@ -71,7 +71,7 @@ for (const model of MODELS) {
     }
   });
 
-  test(`${model.name}: quantized weights, with activations exact and rounded`, async () => {
+  test(`${model.name}: quantized weights give the logits of the reference with exact and rounded activations`, async () => {
     // Rows of 384 values are no whole number of 256: K formats fall back to others there.
     const mixes: readonly MadeMix[] = ['Q4_K_M', 'Q8_0'];
     for (const mix of mixes) {
@@ -87,7 +87,7 @@ for (const model of MODELS) {
 }
 
 for (const mix of ['F32', 'Q8_0', 'Q6_K'] as const) {
-  test(`Q, K and V in one ${mix} matrix are, bit for bit, the three`, async () => {
+  test(`Q, K and V in one ${mix} matrix give bitwise the results of three matrices`, async () => {
     const separate = await madeFile({ folder, name: 'separate', mix });
     const fused = await madeFile({ folder, name: 'fused', mix, edit: fuse });
     for (const implementation of NATIVE_SETS.length > 0 ? (['reference', 'native'] as const) : ['reference' as const])

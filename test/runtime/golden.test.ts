@@ -25,11 +25,11 @@ type Prompt = 'short' | 'long';
 
 interface Way {
   readonly kvCache: 'F16' | 'F32';
-  /** A prompt's tokens in one step, or a step each. */
+  /** Whether a prompt's tokens are evaluated in one step or one by one. */
   readonly tokens: 'at once' | 'one by one';
 }
 
-/** The logits of both prompts, of all positions of the short and the last of the long one; the kernels are closed. */
+/** The logits of both prompts: of all positions of the short one and the last of the long one. Closes the kernels. */
 function evaluate(kernels: Kernels, path: string, golden: Golden, { kvCache, tokens: way }: Way): Found {
   const transformer = loadTransformer(path, { kernels, context: 200, kvCache });
   const all = (tokens: readonly number[]): Float32Array =>
@@ -50,9 +50,9 @@ function distance(found: Found, expected: GoldenLogits, prompt: Prompt): number 
 }
 
 /**
- * The most probable token at each step of a continuation that is given: where the truth's lead is above `gap` it has to
- * be the truth's. A different choice at a closer step changes nothing for the steps behind it.
- * @returns how many steps were compared
+ * Compares the most probable token at each step of a given continuation with the truth's, if the truth's lead is above
+ * `gap`. A different choice at a closer step does not affect the following steps.
+ * @returns the number of steps compared
  */
 function compareGreedy(
   kernels: Kernels,
@@ -77,7 +77,7 @@ function compareGreedy(
   return compared;
 }
 
-/** Sum of the log-probabilities of a prompt's tokens but the first, as a score of a text. */
+/** Sum of the log-probabilities of a prompt's tokens except the first: the score of a text. */
 function logProbability(kernels: Kernels, path: string, { prompt_long: tokens, n_vocab }: Golden): number {
   const logits = loadTransformer(path, { kernels, context: tokens.length }).evaluateAll(tokens);
   kernels.close();
@@ -100,7 +100,7 @@ function testModel(name: GoldenModel): void {
   const gap = quantized ? 0.3 : 0.03;
   const golden = readGolden(name);
 
-  test(`${name}: exact activations give the truth of double precision`, () => {
+  test(`${name}: exact activations give the logits of double precision`, () => {
     const found = evaluate(reference(), path, golden, { kvCache: 'F32', tokens: 'at once' });
     for (const prompt of ['short', 'long'] as const) {
       const error = distance(found, golden.ref64, prompt);
@@ -110,8 +110,8 @@ function testModel(name: GoldenModel): void {
   });
 
   for (const set of NATIVE_SETS) {
-    test(`${name}, ${set}: nearer to the truth than llama.cpp`, () => {
-      // A cache in F32 is what llama.cpp's strict configuration has, one in F16 is its default.
+    test(`${name}, ${set}: logits are nearer to double precision than llama.cpp's`, () => {
+      // llama.cpp's strict configuration has a cache in F32, its default one in F16.
       for (const [kvCache, theirs] of [
         ['F32', 'strict'],
         ['F16', 'default'],
@@ -124,12 +124,12 @@ function testModel(name: GoldenModel): void {
       }
     });
 
-    test(`${name}, ${set}: the most probable tokens are the truth's`, () => {
+    test(`${name}, ${set}: the most probable tokens are those of double precision`, () => {
       for (const prompt of ['short', 'long'] as const)
         assert.ok(compareGreedy(native(set), path, golden, { prompt, gap }) > 10);
     });
 
-    test(`${name}, ${set}: rounding costs next to nothing, at once or one by one`, () => {
+    test(`${name}, ${set}: rounding changes logits by less than the bound, at once and one by one`, () => {
       for (const tokens of ['at once', 'one by one'] as const) {
         const found = evaluate(native(set), path, golden, { kvCache: 'F32', tokens });
         for (const prompt of ['short', 'long'] as const) {

@@ -9,7 +9,7 @@ import { createProgress } from '../../../engine/terminal/progress.ts';
 const SHAPE = 'TinyLlama-1.1B';
 const FOLDER = join(tmpdir(), 'hearth-bench');
 
-/** What `hearth make-model --shape 1b --seed 1` writes, made once for each mix and kept. */
+/** Path of the model that `hearth make-model --shape 1b --seed 1` writes, made once for each mix and kept. */
 export async function benchModel(mix: MadeMix): Promise<string> {
   const path = join(FOLDER, `1b-${mix}.gguf`);
   if (existsSync(path)) return path;

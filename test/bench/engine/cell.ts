@@ -1,7 +1,7 @@
 import type { Model } from '../../../engine/model/model.ts';
 import { type Discipline, middle, type Round } from './contest.ts';
 
-/** A cell of the table: medians, and the least and largest ratio of a pair of runs that took turns. */
+/** A cell of the table: medians, and the smallest and largest ratio of a pair of consecutive runs. */
 export interface Cell extends Discipline {
   readonly type: string;
   readonly threads: number;
@@ -12,9 +12,9 @@ export interface Cell extends Discipline {
   readonly ratio?: { readonly median: number; readonly least: number; readonly most: number };
   /** Decode: bytes of weights per second; prefill: multiplications and additions per second. */
   readonly rate: number;
-  /** The memory bandwidth or arithmetic peak that `rate` is held against. */
+  /** The memory bandwidth or arithmetic peak with which `rate` is compared. */
   readonly limit: number;
-  /** Of the processor time that the threads could have had, how much Hearth's process got: little on a busy machine. */
+  /** Share of the threads' possible processor time that Hearth's process got; small on a busy machine. */
   readonly processorShare: number;
 }
 
@@ -25,7 +25,7 @@ export interface CellOf extends Discipline {
   readonly rounds: readonly Round[];
 }
 
-/** Sums up the rounds of one discipline. */
+/** Summarises the rounds of one discipline. */
 export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): Cell {
   const perSecond = ({ seconds }: { readonly seconds: number }): number => tokens / seconds;
   const hearth = middle(rounds.map((round) => perSecond(round.hearth)));
@@ -53,12 +53,18 @@ export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): 
   };
 }
 
-/** Weights that a token reads: all but the embedding, of which it takes a row; a tied one is read as the output. */
+/**
+ * Weights that a token reads: all but the embedding, of which it reads one row; a tied embedding is read as the output
+ * matrix.
+ */
 function decodeBytes(model: Model): number {
   return model.bytes - (model.tiedEmbeddings ? 0 : model.embedding.bytes);
 }
 
-/** Per token of a prompt: 2 per matrix element of the layers; scores and sums of attention; the output for the last. */
+/**
+ * Operations of a prompt: for each token 2 per matrix element of the layers, and the attention; for the last token also
+ * the output layer.
+ */
 function prefillOperations(model: Model, tokens: number): number {
   const of = (flops: ReadonlyMap<unknown, number>): number =>
     [...flops.values()].reduce((sum, value) => sum + value, 0);

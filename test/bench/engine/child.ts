@@ -4,10 +4,10 @@ import { InputError } from '../../../engine/input/input-error.ts';
 import type { Answer, Limits, Request, Task, Turn } from './contestant.ts';
 import type { MemoryUse } from './memory-use.ts';
 
-/** The parent's side of a contestant. */
+/** A contestant as its parent process sees it. */
 export interface Child {
   readonly description: string;
-  /** Memory of the process before it loaded the engine. */
+  /** Memory of the process before the engine was loaded. */
   readonly before: MemoryUse;
   prefill(tokens: number): Promise<Turn>;
   decode(tokens: number): Promise<Turn>;
@@ -17,12 +17,12 @@ export interface Child {
 }
 
 /**
- * Node's own pool may have one thread only: with more, llama.cpp's threads move from one to another between tokens, which
- * costs it up to 40 % of decoding at 2 threads.
+ * Limits Node's own pool to one thread: with more, llama.cpp's threads migrate between tokens, which costs it up to 40
+ * % of decoding at 2 threads.
  */
 const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
-/** Starts an engine and loads the model. @throws InputError with what the child said, where that fails */
+/** Starts an engine and loads the model. @throws InputError with the child's message if that fails */
 export async function startChild(engine: 'hearth' | 'llama', task: Task): Promise<Child> {
   const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
     execArgv: ['--import', import.meta.resolve('tsx')],
@@ -45,7 +45,7 @@ export async function startChild(engine: 'hearth' | 'llama', task: Task): Promis
   };
 }
 
-/** The next answer, which must be of this kind. */
+/** The next answer, which must be of the given kind. */
 function answerOf<Kind extends Answer['kind']>(
   child: ChildProcess,
   engine: string,

@@ -1,29 +1,28 @@
 import type { Child } from './child.ts';
 import type { Limits, Turn } from './contestant.ts';
 
-/** A thing that both engines do with a model loaded. */
+/** A task that both engines perform with a loaded model. */
 export type Discipline = { readonly kind: 'prefill' | 'decode'; readonly tokens: number };
 
-/** One repetition: what each engine took, and what the machine could do meanwhile. */
+/** One repetition: the times of both engines, and the limits of the machine meanwhile. */
 export interface Round {
   readonly hearth: Turn;
   readonly llama?: Turn;
-  /** Medians of what was measured between turns. */
+  /** Medians of the measurements between turns. */
   readonly limits: Limits;
 }
 
 /**
- * Tokens that an engine decodes before it is the other's turn: a tenth of a second to one, so that both see the same
- * machine, whatever else it does.
+ * Tokens that an engine decodes per turn: 0.1 to 1 s, so that both engines meet the same conditions on a busy machine.
  */
 const TURN_TOKENS = 8;
 
-/** Prompt that decoding goes on from: nearly an empty context, as in llama.cpp's own bench. */
+/** Prompt tokens before decoding: a nearly empty context, as in llama.cpp's own benchmark. */
 const DECODE_PROMPT = 1;
 
 /**
- * Both engines in turns, `repetitions` times. Who begins changes, since the one after finds the caches full of the
- * other's weights.
+ * Runs both engines in turns, `repetitions` times. They alternate in going first, since the second finds the other's
+ * weights in the caches.
  */
 export async function contest(
   { kind, tokens }: Discipline,
@@ -62,7 +61,7 @@ export async function contest(
   return rounds;
 }
 
-/** Of some values, the one in the middle. */
+/** The median. */
 export function middle(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

@@ -1,18 +1,18 @@
 import type { MemoryUse } from './memory-use.ts';
 
-/** An engine with a model loaded, in a process of its own: what the bench has it do, in turns with others. */
+/** An engine with a loaded model in its own process, and the tasks that the benchmark gives it. */
 export interface Contestant {
-  /** What is being measured: version, instruction set, where its weights lie. */
+  /** A description of what is measured: version, instruction set, location of the weights. */
   readonly description: string;
-  /** Forgets what was there, evaluates the tokens at once and chooses the next one, greedily. */
+  /** Clears the context, evaluates the tokens at once and chooses the next one greedily. */
   prefill(tokens: readonly number[]): Promise<void>;
-  /** Goes on for `count` tokens: each is evaluated and the next one chosen. */
+  /** Continues for `count` tokens: evaluates each and chooses the next one. */
   decode(count: number): Promise<void>;
-  /** What memory and processors allow just now, by as many threads as the model uses; only Hearth can tell. */
+  /** The current limits of memory and processors for as many threads as the model uses; only Hearth measures them. */
   limits?(): Limits;
 }
 
-/** What a machine could do at the moment of asking. */
+/** The limits of a machine at one moment. */
 export interface Limits {
   /** Bytes per second of reading memory. */
   readonly readBandwidth: number;
@@ -22,10 +22,10 @@ export interface Limits {
   readonly bytePeak: number;
 }
 
-/** What a turn took. */
+/** The time of a turn. */
 export interface Turn {
   readonly seconds: number;
-  /** Processor time of all threads: below seconds × threads where others had the processors. */
+  /** Processor time of all threads: below seconds × threads if other processes ran. */
   readonly processorSeconds: number;
 }
 
@@ -42,11 +42,11 @@ export type Answer =
   | { readonly kind: 'limits'; readonly limits: Limits }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** How a child is told what to load. */
+/** The task that a child is given. */
 export interface Task {
   readonly model: string;
   readonly threads: number;
   readonly context: number;
-  /** Where node-llama-cpp is installed; Hearth needs none. */
+  /** Folder of node-llama-cpp; not used for Hearth. */
   readonly library?: string;
 }

@@ -3,15 +3,15 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Its prebuilt llama.cpp is what Hearth is compared with; another version is another comparison. */
+/** Hearth is compared with this package's prebuilt llama.cpp; other versions give other results. */
 const PACKAGE = 'node-llama-cpp';
 const VERSION = '3.22.1';
 
 const FOLDER = join(import.meta.dirname, '../../../node_modules/.cache/hearth-bench');
 
 /**
- * The folder of node-llama-cpp, installed once, with its binaries, beside the project's own packages (some 700 MB). It is
- * a tool of this bench and nothing of Hearth's depends on it.
+ * The folder of node-llama-cpp, which is installed once, with its binaries, beside the project's own packages (some 700
+ * MB). Only this benchmark uses it.
  * @returns the folder, or the reason why there is none
  */
 export async function findLlama(): Promise<{ readonly folder: string } | { readonly reason: string }> {

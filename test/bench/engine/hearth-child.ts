@@ -7,7 +7,10 @@ import type { Contestant, Limits, Task } from './contestant.ts';
 import { serve } from './serve.ts';
 
 const MIB = 2 ** 20;
-/** Read in pieces by turns: of the last piece but three nothing is left in the caches beside a model. */
+/**
+ * Read in pieces in rotation: by the time a piece is read again, the model and three other pieces have evicted it from
+ * the caches.
+ */
 const PROBE_BYTES = 256 * MIB;
 const PIECE_BYTES = 64 * MIB;
 
@@ -33,7 +36,7 @@ async function load({ model, threads, context }: Task): Promise<Contestant> {
   };
 }
 
-/** Memory and threads for probing are there only once asked for: the model's peak of memory is read before. */
+/** Memory and threads for probes are only created on demand, after the model's peak of memory was read. */
 function limitsBy(instructionSet: string, threads: number): () => Limits {
   const addon = loadAddon();
   if (typeof addon === 'string') throw new Error(addon);

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Contestant, Task } from './contestant.ts';
 import { serve } from './serve.ts';
 
-/** What is used of node-llama-cpp, which is found at run time and no dependency. */
+/** The part of node-llama-cpp that is used; the package is found at run time and isn't a dependency. */
 interface LlamaLibrary {
   getLlama(options: {
     gpu: false;
@@ -32,7 +32,7 @@ interface Sequence {
   evaluate(tokens: readonly number[], options: { temperature: 0; yieldEogToken: true }): AsyncGenerator<number>;
 }
 
-/** Hearth's too (BATCH_TOKENS). */
+/** The same as Hearth's BATCH_TOKENS. */
 const BATCH_TOKENS = 512;
 
 async function load({ model, threads, context, library = '' }: Task): Promise<Contestant> {
@@ -60,7 +60,7 @@ async function load({ model, threads, context, library = '' }: Task): Promise<Co
   };
 }
 
-/** The library chooses among builds for several processors: which one is loaded shows in the memory map. */
+/** The library chooses among builds for several processors; the memory map shows which one is loaded. */
 function describe(llama: Llama, log: string): string {
   const variant = /libggml-cpu-(\w+)\./.exec(readMaps())?.[1] ?? 'its only build';
   const buffers = [...log.matchAll(/(\w+) model buffer size = +([\d.]+ \w+)/g)].map(

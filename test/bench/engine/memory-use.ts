@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process holds in RAM, in bytes. */
+/** Memory of a process in RAM, in bytes. */
 export interface MemoryUse {
-  /** The most that it ever held (VmHWM). */
+  /** Peak (VmHWM). */
   readonly peak: number;
-  /** Held now and backed by files: mapped weights, programs. The system may take it back. */
+  /** Resident and backed by files: mapped weights, programs. The operating system may reclaim it. */
   readonly file: number;
-  /** Held now and its own. */
+  /** Resident and anonymous. */
   readonly anonymous: number;
 }
 
-/** Of this process, as Linux counts it (proc_pid_status(5)); zeros where there is no such file. */
+/** Memory of this process as Linux counts it (proc_pid_status(5)); zeros if there is no such file. */
 export function memoryUse(): MemoryUse {
   const status = readStatus();
   const bytes = (key: string): number => 1024 * Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0);

@@ -3,17 +3,17 @@ import { formatTable } from '../../../engine/terminal/table.ts';
 import type { Cell } from './cell.ts';
 import type { MemoryUse } from './memory-use.ts';
 
-/** What one engine held in RAM with one model. */
+/** Memory of one engine with one model. */
 export interface MemoryOf {
   readonly engine: 'Hearth' | 'llama.cpp';
   readonly type: string;
   readonly threads: number;
-  /** Of the process before it loaded the engine. */
+  /** Memory of the process before the engine was loaded. */
   readonly before: MemoryUse;
   readonly memory: MemoryUse;
 }
 
-/** Tokens per second side by side. */
+/** The table of tokens per second. */
 export function speedTable(cells: readonly Cell[]): string {
   return formatTable(
     [
@@ -24,7 +24,7 @@ export function speedTable(cells: readonly Cell[]): string {
       { title: 'llama.cpp\ntokens/s', align: 'right' },
       { title: 'ratio\n(least–most)', align: 'right' },
       { title: 'Hearth\nreaches', align: 'right' },
-      { title: 'of what the\nmachine can', align: 'right' },
+      { title: 'of the\nlimit', align: 'right' },
       { title: 'share', align: 'right' },
       { title: 'processor\ntime', align: 'right' },
     ],
@@ -43,7 +43,7 @@ export function speedTable(cells: readonly Cell[]): string {
   );
 }
 
-/** Peaks of memory side by side. */
+/** The table of peak memory. */
 export function memoryTable(uses: readonly MemoryOf[]): string {
   const other = (use: MemoryOf): MemoryOf | undefined =>
     uses.find(({ engine, type, threads }) => engine !== use.engine && type === use.type && threads === use.threads);
@@ -53,8 +53,8 @@ export function memoryTable(uses: readonly MemoryOf[]): string {
       { title: 'threads', align: 'right' },
       { title: 'engine' },
       { title: 'peak', align: 'right' },
-      { title: 'then of\nfiles', align: 'right' },
-      { title: 'its own', align: 'right' },
+      { title: 'of which\nfiles', align: 'right' },
+      { title: 'anonymous', align: 'right' },
       { title: 'peak before\nloading', align: 'right' },
       { title: 'peak against\nllama.cpp', align: 'right' },
     ],

@@ -12,7 +12,7 @@ import type { Task } from './contestant.ts';
 import { findLlama } from './find-llama.ts';
 import { type MemoryOf, memoryTable, speedTable } from './report.ts';
 
-/** Hearth and llama.cpp side by side: the same files, each in a process of its own, taking turns. */
+/** Compares Hearth and llama.cpp: the same files, each engine in its own process, taking turns. */
 const HELP = `npm run bench:engine -- [options]
 
 Decoding and prefilling by Hearth and by llama.cpp (through node-llama-cpp, which is installed beside the project's own
@@ -46,9 +46,9 @@ const TYPES = [
   'Q5_0',
 ] as const;
 
-/** llama.cpp's cache grows by so many tokens. */
+/** Tokens by which llama.cpp's cache grows. */
 const CONTEXT_STEP = 256;
-/** What decoding may begin with, and to spare. */
+/** Tokens of context beyond those decoded: the prompt and a reserve. */
 const CONTEXT_SPARE = 8;
 
 interface Settings {
@@ -140,7 +140,8 @@ async function benchModelWith(
     children.push(hearth);
     const llama = library === undefined ? undefined : await llamaOrSilence({ ...task, library });
     if (llama !== undefined) children.push(llama);
-    // The longest of each once before: memory is touched, weights are in the page cache, and then nothing grows.
+    // Warms up with the longest of each kind: memory is touched, weights are in the page cache, and nothing grows
+    // later.
     const longest = Math.max(...disciplines.map(({ kind, tokens }) => (kind === 'prefill' ? tokens : 1)));
     for (const child of children) {
       process.stderr.write(`  ${child.description}\n`);

@@ -1,7 +1,7 @@
 import type { Answer, Contestant, Request, Task, Turn } from './contestant.ts';
 import { memoryUse } from './memory-use.ts';
 
-/** The child's side: loads a contestant, then does what the parent asks, one request at a time, until it is ended. */
+/** Runs in the child: loads a contestant, then serves the parent's requests one at a time until it is ended. */
 export async function serve(load: (task: Task) => Promise<Contestant>): Promise<void> {
   const answer = (message: Answer): void => void process.send?.(message);
   const fail = (error: unknown): void =>
@@ -33,7 +33,7 @@ async function perform(contestant: Contestant, request: Request): Promise<Answer
   }
 }
 
-/** The same for both engines; any will do, since the weights are random. */
+/** Tokens for both engines; their values don't matter, since the weights are random. */
 function someTokens(count: number): number[] {
   return Array.from({ length: count }, (_, index) => (7919 * index + 1) % 31_000);
 }

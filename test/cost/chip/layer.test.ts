@@ -12,7 +12,7 @@ import { TOY_RUNTIME, toyCluster, toyDevice } from '../../support/toy-cluster.ts
 
 const WORKLOAD = createWorkload({ promptTokens: 4, context: 20 });
 
-/** Every operator of a prompt of 4 tokens, and of a token, cut alike. */
+/** A partition that cuts every operator alike: one cut for a prompt of 4 tokens, one for a single token. */
 function partition(given: Partial<TensorPartition>, prompt: OperatorCut, token: OperatorCut): TensorPartition {
   const of = (cut: OperatorCut) => ({ qkv: cut, 'attention-output': cut, 'gate-up': cut, down: cut });
   return {
@@ -26,7 +26,7 @@ function partition(given: Partial<TensorPartition>, prompt: OperatorCut, token: 
 }
 const ON_GPU = partition({}, GPU_ONLY, GPU_ONLY);
 
-test('all on the GPU, by hand: a kernel takes its arithmetic or its bytes', () => {
+test('a kernel on the GPU takes the longer of its arithmetic and its bytes, computed by hand', () => {
   const { layer, output } = chipSeconds(
     { device: toyChip(), model: TOY_CHIP_MODEL, partition: ON_GPU, phase: 'decode' },
     WORKLOAD,
@@ -40,13 +40,13 @@ test('all on the GPU, by hand: a kernel takes its arithmetic or its bytes', () =
   near(totalLayerSeconds(output), 640 / 64 + 64 / 100);
 });
 
-test('submissions that hold a layer up count once its kernels are done: 9 of 4 s beside 25.32 s', () => {
+test('submissions that outlast a layer’s kernels add the difference: 9 of 4 s against 25.32 s', () => {
   const device = toyChip({ gpu: { ...TOY_SOC.gpu, queued: 4 } });
   const { layer } = chipSeconds({ device, model: TOY_CHIP_MODEL, partition: ON_GPU, phase: 'decode' }, WORKLOAD);
   near(layer.overhead, 9 * 4 - (layer.compute + layer.memory));
 });
 
-test('a layer of a chip is a layer of a chip that has all of them', () => {
+test('a whole chip takes the sum of its layers and its output layer', () => {
   for (const synchronisation of ['fast', 'naive'] as const) {
     const npu = (length: number): OperatorCut => ({ npuRows: 4, npuLengths: [length] });
     const cut = partition({ synchronisation }, npu(4), npu(1));
@@ -59,7 +59,7 @@ test('a layer of a chip is a layer of a chip that has all of them', () => {
   }
 });
 
-test('a ring takes a cut chip by these seconds, and any other device as it did', () => {
+test('a ring uses these seconds for a chip with cut operators, and its own formulas for other devices', () => {
   const cluster = toyCluster([toyDevice('pc'), toyChip(), { ...toyChip(), name: 'whole' }]);
   const partitions = new Map([['chip', ON_GPU]]);
   const costs = createRingCosts(cluster, TOY_CHIP_MODEL, WORKLOAD, { ...TOY_RUNTIME, partitions });
@@ -73,7 +73,7 @@ test('a ring takes a cut chip by these seconds, and any other device as it did',
   assert.equal([costs.devices[0], costs.devices[2]], [uncut.devices[0], uncut.devices[2]]);
 });
 
-test('several requests, or a prompt of another length', () => {
+test('several requests and a prompt of another length are refused', () => {
   const parts = { device: toyChip(), model: TOY_CHIP_MODEL, partition: ON_GPU } as const;
   assert.throws(
     () => chipSeconds({ ...parts, phase: 'decode' }, { ...WORKLOAD, batch: 2 }),

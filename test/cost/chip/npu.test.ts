@@ -6,12 +6,12 @@ import { graphSeconds, npuProductSeconds } from '../../../engine/cost/chip/npu.t
 import { chipDevice } from '../../../engine/hardware/chip.ts';
 import { near } from '../../support/near.ts';
 
-/** A row passes through a tile in 1 s, a tile is loaded in 10 s. */
+/** A row passes through a tile in 1 s, and a tile is loaded in 10 s. */
 const SPEED = { flops: 2 * 32 * 32, array: { tile: 32, tileLoad: 10 } };
 const seconds = (rows: number, inner: number, columns: number, speed = SPEED): number =>
   npuProductSeconds({ rows, inner, columns }, speed);
 
-test('stage performance: a staircase whose steps are as wide as the array (HeteroLLM Fig. 4)', () => {
+test('time rises in steps as wide as the array (stage performance, HeteroLLM Fig. 4)', () => {
   assert.equal(
     [1, 31, 32, 33, 64, 65].map((rows) => seconds(rows, 32, 32)),
     [42, 42, 42, 74, 74, 106],
@@ -26,17 +26,17 @@ test('stage performance: a staircase whose steps are as wide as the array (Heter
   );
 });
 
-test('order-sensitive: many rows share the loads of few tiles', () => {
+test('many rows share the loads of few tiles (order-sensitive)', () => {
   assert.is(seconds(96, 32, 32), 106);
   assert.is(seconds(32, 32, 96), 126);
 });
 
-test('shape-sensitive: a longer inner dimension is slower at the same FLOPs', () => {
+test('a longer inner dimension is slower at the same FLOPs (shape-sensitive)', () => {
   assert.is(seconds(128, 32, 32), 138);
   assert.is(seconds(32, 128, 32), 168);
 });
 
-test('padding is all that differs from one size to the next within a step', () => {
+test('sizes within a step differ only in padding', () => {
   const size = fc.integer({ min: 1, max: 200 });
   fc.assert(
     fc.property(size, size, size, (rows, inner, columns) => {
@@ -53,7 +53,7 @@ test('8 Gen 3: [14336, 4096] × [4096, 64] is 6 times as fast as its reverse (He
   near(seconds(64, 4096, 14336, speed) / seconds(14336, 4096, 64, speed), 6, 0.01);
 });
 
-test('graphs: a base, and a time that grows with the padded tensor; 408 ms at 135 tokens, 2050 ms at 1000 (5.2.2)', () => {
+test('compiling a graph takes a base and a time that grows with the padded tensor: 408 ms at 135 tokens, 2050 ms at 1000 (5.2.2)', () => {
   const array = { tile: 32, tileLoad: 0, shortestGraph: 32, longestGraph: 1024, graphBase: 1, graphRate: 2 * 32 ** 3 };
   assert.equal(
     [1, 32, 33].map((tokens) => graphSeconds({ rows: 64, columns: 20 }, tokens, array)),

@@ -27,7 +27,7 @@ function planned(name: string, promptTokens: number, system: ChipSystemName = 'h
   return { plan, model, workload, prediction: predictChip(chipCase(plan, PHONE, model) as ChipCase, 256) };
 }
 
-test('W4A16: four bits a value and a scale a row: the matrices that a token of the 8B needs', () => {
+test('W4A16 stores four bits a value and one scale a row', () => {
   const model = createW4a16Model(catalogue.find((one) => one.shape.name === 'Llama-3-8B')!.shape);
   const matrices = model.tensors.filter(({ role }) => !role.endsWith('norm') && role !== 'token_embd');
   const rows = 32 * (4096 + 2 * 1024 + 4096 + 2 * 14336 + 4096) + 128256;
@@ -35,19 +35,19 @@ test('W4A16: four bits a value and a scale a row: the matrices that a token of t
   assert.is(bytes, 7_504_658_432 / 2 + 2 * rows);
 });
 
-test('decoding within 5 % of what is published, one constant fitted to the 8B (HeteroLLM 5.3)', () => {
+test('decoding is within 5 % of the published rates, with one constant fitted to the 8B (HeteroLLM 5.3)', () => {
   const rate = (model: string): number => 1 / planned(model, 256).prediction.decode.seconds;
   near(rate('Llama-3-8B') / 14.01, 1, 0.002);
   near(rate('Llama-3.2-3B') / 29.9, 1, 0.05);
   near(rate('InternLM2-1.8B') / 51.12, 1, 0.05);
 });
 
-test('prefill within 6 % of what is published, the NPU’s rate fitted to the 8B (5.2.1)', () => {
+test('prefill is within 6 % of the published rates, with the NPU’s rate fitted to the 8B (5.2.1)', () => {
   near(256 / planned('Llama-3-8B', 256).prediction.prefill.seconds / 247.9, 1, 0.002);
   near(256 / planned('InternLM2-1.8B', 256).prediction.prefill.seconds / 1092, 1, 0.06);
 });
 
-test('held out: 525 tokens against Online-prepare, Padding and Pipe, within 25 % (5.2.2)', () => {
+test('Online-prepare, Padding and Pipe at 525 tokens, all held out, are within 25 % (5.2.2)', () => {
   const seconds = (system?: ChipSystemName): number => planned('Llama-3-8B', 525, system).prediction.prefill.seconds;
   const own = seconds();
   near(seconds('online-prepare') / own / 2.24, 1, 0.25);
@@ -55,7 +55,7 @@ test('held out: 525 tokens against Online-prepare, Padding and Pipe, within 25 %
   near(seconds('pipe') / own / 1.35, 1, 0.25);
 });
 
-test('no system beats Hetero-tensor', () => {
+test('no system is faster than Hetero-tensor', () => {
   const own = planned('Llama-3-8B', 300).prediction;
   for (const system of CHIP_SYSTEM_NAMES) {
     const { prefill, decode } = planned('Llama-3-8B', 300, system).prediction;
@@ -64,7 +64,7 @@ test('no system beats Hetero-tensor', () => {
   }
 });
 
-test('states add up to the time of a phase; watts times seconds are joules', () => {
+test('the seconds of all states add up to a phase, and watts times seconds are joules', () => {
   assert.equal(statesOf({ first: 5, second: 3 }), { idle: 0, gpu: 2, npu: 0, both: 3 });
   assert.is(energyOf({ idle: 1, gpu: 2, npu: 3, both: 4 }, { idle: 1, gpu: 10, npu: 5, both: 12 }), 84);
   for (const system of CHIP_SYSTEM_NAMES) {
@@ -96,7 +96,7 @@ test('the breakdown of a token adds up to its prediction, operator by operator',
   assert.equal(breakdown.infeasible, []);
 });
 
-test('a model that the memory lacks room for is infeasible', () => {
+test('a model that exceeds the memory is infeasible', () => {
   const { plan, model, workload } = planned('Llama-3-8B', 32);
   const [phone] = PHONE.devices;
   const truth: Cluster = { ...PHONE, devices: [{ ...phone!, memory: { ...phone!.memory, available: 4 * 2 ** 30 } }] };
@@ -106,7 +106,7 @@ test('a model that the memory lacks room for is infeasible', () => {
   );
 });
 
-test('the KV cache takes its reserved context, while only the context is read', () => {
+test('the KV cache takes memory for its reserved context, but only the context is read', () => {
   const { plan, model, workload } = planned('InternLM2-1.8B', 256);
   const [used, reserved] = [workload, { ...workload, reservedContext: 1256 }].map((given) =>
     predict({ plan, truth: PHONE, model, workload: given }),
@@ -116,7 +116,7 @@ test('the KV cache takes its reserved context, while only the context is read', 
   assert.is(reserved!.tokenSeconds, used!.tokenSeconds);
 });
 
-test('missing profiles and more than one request end in one line', () => {
+test('missing profiles and more than one request are errors of one line', () => {
   const problem = {
     belief: toyCluster([toyDevice('pc'), toyChip()]),
     model: TOY_CHIP_MODEL,

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { concurrently, shareBandwidth, type Task } from '../../../engine/cost/chip/shared-memory.ts';
 import { near } from '../../support/near.ts';
 
-test('whoever asks for less than an equal share gets it; the others share the rest', () => {
+test('a task that needs less than an equal share gets what it needs, and the others share the rest', () => {
   assert.equal(shareBandwidth([40, 10], 60), [40, 10]);
   assert.equal(shareBandwidth([43, 42], 60), [30, 30]);
   assert.equal(shareBandwidth([50, 10], 40), [30, 10]);
@@ -12,18 +12,18 @@ test('whoever asks for less than an equal share gets it; the others share the re
   assert.equal(shareBandwidth([], 60), []);
 });
 
-test('two tasks that the memory has room for hinder neither', () => {
+test('two tasks within the bandwidth don’t slow each other down', () => {
   assert.equal(concurrently({ seconds: 2, bytes: 80 }, { seconds: 3, bytes: 60 }, 60), { first: 2, second: 3 });
 });
 
-test('43 and 42 of 60 bytes per second: both at 30, then what is left alone', () => {
+test('demands of 43 and 42 at 60 bytes per second run at 30 each until one ends', () => {
   // 43 and 84 bytes: the first ends at 43/30 s; the second has 41 bytes left, at 42 per second.
   const { first, second } = concurrently({ seconds: 1, bytes: 43 }, { seconds: 2, bytes: 84 }, 60);
   near(first, 43 / 30);
   near(second, 43 / 30 + 41 / 42);
 });
 
-test('arithmetic alone is not hindered; no task ends at once', () => {
+test('a task without traffic is not slowed down', () => {
   assert.equal(concurrently({ seconds: 5, bytes: 0 }, { seconds: 2, bytes: 200 }, 60).first, 5);
   assert.equal(concurrently({ seconds: 0, bytes: 0 }, { seconds: 2, bytes: 200 }, 150), { first: 0, second: 2 });
 });
@@ -33,7 +33,7 @@ const task: fc.Arbitrary<Task> = fc.record({
   bytes: fc.double({ min: 0, max: 1000, noNaN: true }),
 });
 
-test('bandwidth is never exceeded, nobody gets more than asked for, and none is left while someone wants more', () => {
+test('shares never exceed the bandwidth or the demand, and none is left while a demand is unmet', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 100, noNaN: true }), { maxLength: 5 }), (demands) => {
       const shares = shareBandwidth(demands, 100);
@@ -51,7 +51,7 @@ test('bandwidth is never exceeded, nobody gets more than asked for, and none is 
   );
 });
 
-test('together takes at least as long as the longer, at most as long as one after the other while each fits alone', () => {
+test('two tasks together take at least as long as the longer one and at most as long as both in sequence', () => {
   fc.assert(
     fc.property(task, task, (first, second) => {
       const total = Math.max(first.bytes / first.seconds, second.bytes / second.seconds, 1);

@@ -3,7 +3,7 @@ import { TOY_MODEL } from '../../support/toy-cluster.ts';
 
 const sample = (median: number) => ({ median, spread: 0.01, repeats: 5 });
 
-/** A cell whose tokens took 10 ms and whose prompt took 1 s, alone; twice as long on the wall. */
+/** A cell whose tokens took 10 ms and whose prompt took 1 s of own time, and twice as long by the wall clock. */
 export function cellOf(tpot: number, ttft: number, threads = 1): CellAnswers {
   return {
     model: TOY_MODEL,

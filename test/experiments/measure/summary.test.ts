@@ -13,12 +13,12 @@ import { cellOf } from './answers.ts';
 
 const CELLS = [cellOf(0.0104, 0.85), cellOf(0.0093, 1.05), cellOf(0.012, 1.5, 2)];
 
-test('a deviation is from what the threads took alone', () => {
+test('deviations are relative to the threads’ own time', () => {
   near(deviation(cellOf(0.0104, 0.85), 'predicted', 'tpot'), 0.04);
   near(deviation(cellOf(0.0104, 0.85), 'predicted', 'ttft'), -0.15);
 });
 
-test('median and worst, whatever their sign', () => {
+test('median and worst error ignore the sign', () => {
   const { median, worst, worstCell } = errorsOf(CELLS, 'predicted', 'tpot');
   near(median, 0.07);
   near(worst, 0.2);
@@ -35,7 +35,7 @@ test('findings name the worst cell and the aim', () => {
   assert.match(text, /spread by ± 1\.0 %; the aim is 5\.0 %\. Prefill/);
 });
 
-test('a row: measured alone and on the wall, then both answers with their errors', () => {
+test('a row has own time, wall-clock time, and both answers with their errors', () => {
   const [row] = tableBlock(phaseTable([cellOf(0.0104, 0.85)], 'tpot')).rows;
   assert.equal(row, [
     'toy Q4_K_M',
@@ -51,7 +51,7 @@ test('a row: measured alone and on the wall, then both answers with their errors
   ]);
 });
 
-test('errors are coloured by the aim of their phase: 5 % and twice that for decode, 10 % for prefill', () => {
+test('colours of errors follow the aim: 5 % and twice that for decode, 10 % for prefill', () => {
   const colours = (cell: ReturnType<typeof cellOf>, phase: Phase) =>
     tableBlock(phaseTable([cell], phase)).tones?.[0] ?? [];
   const tones = (tpot: number) => colours(cellOf(tpot, 0.85), 'tpot').slice(-4);
@@ -60,14 +60,14 @@ test('errors are coloured by the aim of their phase: 5 % and twice that for deco
   assert.is(colours(cellOf(0.01, 0.85), 'ttft').at(-3), 'fair');
 });
 
-test('CSV: two rows a cell, numbers in full', () => {
+test('the CSV has two rows a cell, with unrounded numbers', () => {
   const [header, ...rows] = tableCsv(cellsTable(CELLS)).trimEnd().split('\n');
   assert.is(rows.length, 6);
   assert.is(header?.split(',').length, rows[0]?.split(',').length);
   assert.match(rows[0] ?? '', /^toy,Q4_K_M,1,64,tpot,0\.01,0\.01,5,0\.02,0\.01,0\.0104,/);
 });
 
-test('the report has both phases, every cell, and where each fact of the machine comes from', () => {
+test('the report has both phases, every cell, and the source of each fact of the machine', () => {
   const profiles = [{ threads: 2, text: clusterFile(PROFILE) }];
   const html = renderPage({ subtitle: 'here', summary: findings(CELLS), ...measurePage({ cells: CELLS, profiles }) });
   for (const part of ['Decode: seconds per token', 'Prefill: seconds to the first token', 'median of 7', '+20'])

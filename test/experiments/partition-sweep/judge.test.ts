@@ -14,7 +14,7 @@ for (const name of ['prima-home', 'prima-home-metal']) {
   const cluster = loadCluster(name);
   const model = createNamedModel(loadCatalogue(), 'Llama-3-70B');
 
-  /** Seconds of decoded tokens in extents and chunks of a sweep, layer by layer. */
+  /** Seconds of decoded tokens with a sweep's extents and chunks, simulated layer by layer. */
   const tokenSeconds = (plan: Plan, outputTokens: number): number[] => {
     const { trace } = simulate({
       cluster,
@@ -29,7 +29,7 @@ for (const name of ['prima-home', 'prima-home-metal']) {
     return trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
   };
 
-  test(`without prefetching, what is judged is what every later token takes: ${name}`, () => {
+  test(`without prefetching, the judged time is that of every later token: ${name}`, () => {
     const { link: _, ...devices } = cluster;
     const rounds = [1, 2, 4];
     const policies = ['none', 'pinned'] as const;

@@ -13,7 +13,7 @@ const landscape = gatherLandscape(
   5,
 );
 
-test('plans that can be run are ranked, the others counted by kind', () => {
+test('feasible plans are ranked, and the others counted by kind', () => {
   assert.equal(
     Array.from(landscape.ranking, (at) => landscape.plans[at]),
     [5, 9, 2],
@@ -24,19 +24,19 @@ test('plans that can be run are ranked, the others counted by kind', () => {
   );
 });
 
-test('the rank of a time among the plans', () => {
+test('a time has a rank among the plans', () => {
   assert.equal(
     [0.5, 1, 1.5, 2.5, 3, 4].map((seconds) => fasterThan(landscape, seconds)),
     [0, 0, 1, 2, 2, 3],
   );
 });
 
-test('the same order is 1, whatever the distances; the reverse is −1', () => {
+test('the same order has correlation 1 for any distances, and the reverse −1', () => {
   assert.is(rankCorrelation([1, 2, 3, 4], [10, 11, 100, 1e6]), 1);
   assert.is(rankCorrelation([1, 2, 3, 4], [4, 3, 2, 1]), -1);
 });
 
-test('by hand: 1 − 6 Σd² / n(n² − 1) with d = 0, 1, 1, 0', () => {
+test('a correlation equals 1 − 6 Σd² / n(n² − 1) with d = 0, 1, 1, 0', () => {
   assert.ok(Math.abs(rankCorrelation([1, 2, 3, 4], [1, 3, 2, 4]) - 0.8) < 1e-12);
 });
 

@@ -15,7 +15,7 @@ const open = (step = 4, restart = false) =>
 const FIRST: Point = { plan: 3, seconds: 0.1, predicted: 0.25 };
 const SECOND: Point = { plan: 5, failed: 'out of memory: D4' };
 
-test('settings first, then a plan a line', () => {
+test('a file has the settings in its first line, then one plan per line', () => {
   const file = open();
   assert.is(file.done, 0);
   file.append([FIRST, SECOND]);
@@ -27,7 +27,7 @@ test('settings first, then a plan a line', () => {
   assert.equal([...readPoints(path)], [FIRST, SECOND]);
 });
 
-test('it goes on after the last whole line', () => {
+test('a file continues after its last complete line', () => {
   const whole = readFileSync(path, 'utf8');
   appendFileSync(path, '{"plan":8,"seco');
   const file = open();
@@ -39,13 +39,13 @@ test('it goes on after the last whole line', () => {
   assert.is(readFileSync(path, 'utf8'), `${whole}{"plan":8,"seconds":1,"predicted":2}\n`);
 });
 
-test('other settings are refused, and what is there stays', () => {
+test('other settings are refused, and the file is not changed', () => {
   const whole = readFileSync(path, 'utf8');
   assert.throws(() => open(2), /points\.jsonl: is a sweep with other settings: step was 4, is 2; pass --restart/);
   assert.is(readFileSync(path, 'utf8'), whole);
 });
 
-test('files with other content are refused, too', () => {
+test('files with other content are refused', () => {
   const head = '{"settings":{"cluster":"c","step":4}}\n';
   for (const [text, expected] of [
     ['plan,seconds\n1,2\n', /points\.jsonl:1: is not JSON/],
@@ -58,14 +58,14 @@ test('files with other content are refused, too', () => {
   }
 });
 
-test('a file that was cut within its settings begins anew', () => {
+test('a file that was interrupted within its settings is started again', () => {
   writeFileSync(path, '{"settings":{"clu');
   const file = open();
   file.close();
   assert.is(readFileSync(path, 'utf8'), '{"settings":{"cluster":"c","step":4}}\n');
 });
 
-test('--restart forgets what is there', () => {
+test('--restart replaces the file', () => {
   writeFileSync(path, 'anything');
   const file = open(4, true);
   file.close();
@@ -73,7 +73,7 @@ test('--restart forgets what is there', () => {
   assert.is(readFileSync(path, 'utf8'), '{"settings":{"cluster":"c","step":4}}\n');
 });
 
-test('lines longer than a block, and more of them than fit in one', () => {
+test('lines may be longer than a block, and a block may hold many', () => {
   const numbers = Float64Array.from({ length: 3000 }, (_, index) => index);
   const points = Array.from(numbers, (plan): Point => ({ plan, failed: 'é'.repeat(plan === 1500 ? 100_000 : 30) }));
   const file = openPointsFile({ directory, fingerprint: {}, numbers, restart: true });

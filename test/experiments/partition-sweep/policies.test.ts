@@ -12,7 +12,7 @@ const ring = {
   layerBytes: 10 * GIB,
 };
 
-test('a point becomes a plan: windows in ring order, round after round', () => {
+test('a point becomes a plan with windows in ring order, round after round', () => {
   const plan = pointPlan(ring, { rounds: 2, output: 'cpu', windows: [8, 8, 0], gpuLayers: [0, 0, 0], policy: 'none' });
   assert.equal(
     plan.stages.map(({ device, from, to }) => `${device} ${from}-${to}`),
@@ -22,7 +22,7 @@ test('a point becomes a plan: windows in ring order, round after round', () => {
   assert.is(policyOf(plan), 'none');
 });
 
-test('pinned: each device by its own memory; one that holds everything does nothing', () => {
+test('pinned weights depend on each device’s memory, and a device that holds everything has no policy', () => {
   const plan = pointPlan(ring, {
     rounds: 2,
     output: 'cpu',
@@ -39,7 +39,7 @@ test('pinned: each device by its own memory; one that holds everything does noth
   assert.is(policyOf(plan), 'pinned');
 });
 
-test('every policy is known again by its name', () => {
+test('every policy is recognised by its name', () => {
   const plan = pointPlan(ring, { rounds: 2, output: 'cpu', windows: [8, 0, 8], gpuLayers: [0, 0, 0], policy: 'none' });
   for (const policy of ['none', 'willneed', 'populate', 'drop', 'pinned'] as const)
     assert.is(policyOf(withPolicy(plan, ring, policy)), policy);

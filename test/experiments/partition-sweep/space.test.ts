@@ -6,7 +6,7 @@ import { toyRing } from '../../support/toy-ring.ts';
 const device = (name: string) => ({ name, cpuLayer: 1, available: 1000, reloadRate: 1 });
 const ring = toyRing(8, 0, [device('a'), device('b'), { ...device('c'), gpuLayer: 0.5, gpuRoom: 25 }]);
 
-test('8 layers in steps of 4 among three devices: 6 splits in one round, 3 in two or four, each under two policies', () => {
+test('8 layers in steps of 4 among three devices have 6 splits in one round and 3 in two or four, each under two policies', () => {
   const space = createSpace({
     costs: ring,
     rounds: [1, 2, 4],
@@ -23,7 +23,7 @@ test('8 layers in steps of 4 among three devices: 6 splits in one round, 3 in tw
   ]);
 });
 
-test('numbers run over policies first, then windows, then rounds; GPUs hold two layers over all rounds', () => {
+test('numbers enumerate policies first, then windows, then rounds, and GPU layers are counted over all rounds', () => {
   const space = createSpace({
     costs: ring,
     rounds: [1, 2],
@@ -67,7 +67,7 @@ test('the output layer on the GPU of the head leaves less room for layers there'
   );
 });
 
-test('a space that cannot be numbered says so', () => {
+test('a space that is too large to number is an error', () => {
   const many = toyRing(
     120,
     0,
@@ -79,11 +79,11 @@ test('a space that cannot be numbered says so', () => {
   );
 });
 
-test('a small space is taken as a whole', () => {
+test('a small space is not sampled', () => {
   assert.equal([...sampleNumbers(5, 5, 1)], [0, 1, 2, 3, 4]);
 });
 
-test('of a large space a sample is drawn: ascending, without repetition, the same for the same seed', () => {
+test('a sample of a large space is ascending, without repetition and determined by the seed', () => {
   const drawn = [...sampleNumbers(1000, 100, 7)];
   assert.is(drawn.length, 100);
   assert.ok(drawn.every((number, at) => at === 0 || number > (drawn[at - 1] as number)));
@@ -92,7 +92,7 @@ test('of a large space a sample is drawn: ascending, without repetition, the sam
   assert.not.equal([...sampleNumbers(1000, 100, 8)], drawn);
 });
 
-test('every number is drawn equally often: ten of twenty, 4000 times', () => {
+test('every number is drawn equally often in 4000 samples of ten of twenty', () => {
   const counts = new Array<number>(20).fill(0);
   for (let seed = 0; seed < 4000; seed++)
     for (const number of sampleNumbers(20, 10, seed)) counts[number] = (counts[number] as number) + 1;
@@ -103,7 +103,7 @@ test('every number is drawn equally often: ten of twenty, 4000 times', () => {
   );
 });
 
-test('the far end of a space beyond 2³² is reached', () => {
+test('samples reach the end of a space beyond 2³²', () => {
   const drawn = sampleNumbers(2 ** 50, 1000, 1);
   assert.ok((drawn.at(-1) as number) > 0.98 * 2 ** 50);
   assert.ok(drawn.some((number) => number % 2 === 1));

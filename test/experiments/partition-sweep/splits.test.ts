@@ -5,7 +5,7 @@ import { createSplits, type GpuLevels, gpuChoices, type Splits } from '../../../
 
 const all = (splits: Splits) => Array.from({ length: splits.size }, (_, number) => splits.at(number));
 
-test('8 layers in steps of 4 among three devices: six splits, in lexicographic order', () => {
+test('8 layers in steps of 4 among three devices have six splits, in lexicographic order', () => {
   const splits = createSplits({ rounds: 1, layers: 8, step: 4, rooms: [0, 0, 0], gpuLevels: 1 });
   assert.equal(
     all(splits).map(({ windows }) => windows.join(' ')),
@@ -13,7 +13,7 @@ test('8 layers in steps of 4 among three devices: six splits, in lexicographic o
   );
 });
 
-test('with two rounds windows are half as large, and no device is alone', () => {
+test('two rounds halve the windows and exclude single devices', () => {
   const splits = createSplits({ rounds: 2, layers: 8, step: 4, rooms: [0, 0, 0], gpuLevels: 1 });
   assert.equal(
     all(splits).map(({ windows }) => windows.join(' ')),
@@ -21,7 +21,7 @@ test('with two rounds windows are half as large, and no device is alone', () => 
   );
 });
 
-test('what the grid leaves over falls to the last device that holds layers', () => {
+test('the remainder of the grid goes to the last device that holds layers', () => {
   const splits = createSplits({ rounds: 1, layers: 10, step: 4, rooms: [0, 0], gpuLevels: 1 });
   assert.equal(
     all(splits).map(({ windows }) => windows.join(' ')),
@@ -29,7 +29,7 @@ test('what the grid leaves over falls to the last device that holds layers', () 
   );
 });
 
-test('every window with every choice of GPU layers', () => {
+test('windows are combined with every choice of GPU layers', () => {
   const splits = createSplits({ rounds: 1, layers: 4, step: 2, rooms: [3, 0], gpuLevels: 2 });
   assert.equal(
     all(splits).map(({ windows, gpuLayers }) => windows.map((w, at) => `${w}/${gpuLayers[at]}`).join(' ')),
@@ -42,7 +42,7 @@ test('a single device has no second round', () => {
   assert.is(createSplits({ rounds: 1, layers: 8, step: 1, rooms: [0], gpuLevels: 1 }).size, 1);
 });
 
-test('80 layers one by one among eight devices: found without counting through billions of them', () => {
+test('a split of 80 layers among eight devices is found without enumerating billions', () => {
   const splits = createSplits({ rounds: 1, layers: 80, step: 1, rooms: [0, 0, 0, 0, 0, 0, 0, 0], gpuLevels: 1 });
   // C(87, 7)
   assert.is(splits.size, 5_843_355_957);
@@ -50,12 +50,12 @@ test('80 layers one by one among eight devices: found without counting through b
   assert.equal(splits.at(splits.size - 1).windows, [80, 0, 0, 0, 0, 0, 0, 0]);
 });
 
-test('numbers outside are refused', () => {
+test('numbers outside the range are refused', () => {
   const splits = createSplits({ rounds: 1, layers: 8, step: 4, rooms: [0, 0, 0], gpuLevels: 1 });
   for (const number of [-1, 6, 0.5]) assert.throws(() => splits.at(number), /there is no split/);
 });
 
-test('any space: no split twice, windows that fill the round, GPU layers that fit', () => {
+test('in any space splits are unique, windows fill the round, and GPU layers fit', () => {
   const parts = fc.record({
     rounds: fc.constantFrom(1, 2, 3),
     layers: fc.constantFrom(6, 12, 18),
@@ -82,24 +82,24 @@ test('any space: no split twice, windows that fill the round, GPU layers that fi
   );
 });
 
-test('one level: as many as fit', () => {
+test('one level is as many layers as fit', () => {
   assert.equal(gpuChoices(10, 6, 1), [6]);
   assert.equal(gpuChoices(4, 6, 1), [4]);
   assert.equal(gpuChoices(4, 0, 1), [0]);
 });
 
-test('levels from none to what fits, in even steps', () => {
+test('levels go from none to as many as fit in even steps', () => {
   assert.equal(gpuChoices(10, 6, 2), [0, 6]);
   assert.equal(gpuChoices(10, 6, 3), [0, 3, 6]);
   assert.equal(gpuChoices(10, 6, 4), [0, 2, 4, 6]);
 });
 
-test('no level twice where fewer layers fit than there are levels', () => {
+test('levels are unique if fewer layers fit than there are levels', () => {
   assert.equal(gpuChoices(10, 2, 7), [0, 1, 2]);
   assert.equal(gpuChoices(0, 6, 3), [0]);
 });
 
-test('all numbers of GPU layers', () => {
+test('"all" gives every number of GPU layers', () => {
   assert.equal(gpuChoices(3, 6, 'all'), [0, 1, 2, 3]);
 });
 

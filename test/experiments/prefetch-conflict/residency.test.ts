@@ -9,7 +9,7 @@ const SEEN = [
   { time: 4, shares: [0.5, 1] },
 ];
 
-test('each column of a grid has the last sample', () => {
+test('each column of a grid shows the last sample', () => {
   assert.equal(residencyGrid(SEEN, { from: 0, to: 4, columns: 4 }), {
     times: [0.5, 1.5, 2.5, 3.5],
     rows: [
@@ -19,7 +19,7 @@ test('each column of a grid has the last sample', () => {
   });
 });
 
-test('loads are the sum of all rises of a share', () => {
+test('loads are the sum of all increases of a share', () => {
   assert.equal(loadsOf(SEEN, 1, 4), [1.5, 0.5]);
   assert.equal(loadsOf(SEEN, 2, 4), [0.5, 0.5]);
 });

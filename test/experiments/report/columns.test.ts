@@ -25,7 +25,7 @@ const TABLE = {
   groups: true,
 };
 
-test('on a terminal: groups are named once, numbers are aligned right and in their unit', () => {
+test('a terminal table names groups once and aligns numbers, with units, to the right', () => {
   assert.is(
     terminalTable(TABLE),
     [
@@ -40,7 +40,7 @@ test('on a terminal: groups are named once, numbers are aligned right and in the
   );
 });
 
-test('on a page: titles in one line, cells with their tones', () => {
+test('an HTML table has titles in one line and cells with tones', () => {
   const { columns, rows, tones, groups } = tableBlock(TABLE);
   assert.equal(
     columns.map(({ title, align, label }) => [title, align, label]),
@@ -56,7 +56,7 @@ test('on a page: titles in one line, cells with their tones', () => {
   assert.is(groups, true);
 });
 
-test('as CSV and JSON: columns with keys, in full', () => {
+test('CSV and JSON have the columns with keys, unrounded', () => {
   assert.is(tableCsv(TABLE), 'model,tpot_s,is_wrong\nA,0.0123456,false\nA,,true\nB,2,false\n');
   assert.equal(tableJson(TABLE)[1], { model: 'A', is_wrong: true });
 });

@@ -4,7 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { toCsv } from '../../../experiments/report/csv.ts';
 
-test('cells are quoted where they must be', () => {
+test('cells are quoted if necessary', () => {
   assert.is(
     toCsv(
       ['a', 'b, c'],
@@ -18,7 +18,7 @@ test('cells are quoted where they must be', () => {
   );
 });
 
-test('a reader gets back any text', () => {
+test('any text can be written and read back', () => {
   const row = fc.tuple(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[,"\n\ra ]*$/), fc.constant('end'));
   fc.assert(
     fc.property(fc.array(row, { minLength: 1 }), (rows) => {

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { errorTone, tonesAt } from '../../../experiments/report/error-tone.ts';
 
-test('within the limit, within twice as much, beyond; a quarter unless given', () => {
+test('tones are good within the limit, fair within twice the limit, else bad; the default limit is a quarter', () => {
   assert.equal(
     [0.1, -0.1, 0.11, -0.2, 0.21].map((error) => errorTone(error, 0.1)),
     ['good', 'good', 'fair', 'fair', 'bad'],
@@ -13,7 +13,7 @@ test('within the limit, within twice as much, beyond; a quarter unless given', (
   );
 });
 
-test('tones stand under their columns', () => {
+test('tones are placed by column', () => {
   assert.equal(tonesAt(4, { 1: 'good', 3: undefined }), [undefined, 'good', undefined, undefined]);
 });
 

@@ -11,7 +11,7 @@ let folder = '';
 let script = '';
 let out = '';
 
-/** An experiment that says what it was given, or fails as it is told. */
+/** An experiment that reports its options, or fails on demand. */
 test.before(() => {
   folder = mkdtempSync(join(tmpdir(), 'experiment-'));
   script = join(folder, 'toy.mts');
@@ -51,7 +51,7 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-test('all files are written, and what was found is printed', async () => {
+test('all files are written and the findings printed', async () => {
   const { code, stdout, stderr } = await runScript(script, 'work', '--out', out);
   assert.equal([code, stderr], [0, '']);
   assert.is(
@@ -63,7 +63,7 @@ test('all files are written, and what was found is printed', async () => {
   assert.match(page, '<p class="subtitle">a toy</p>\n<div class="summary"><p>It works.</p><p>It ends.</p></div>');
 });
 
-test('--json prints the JSON, with options read and defaults filled in', async () => {
+test('--json prints the JSON, with parsed options and defaults', async () => {
   const { stdout } = await runScript(script, 'work', '--json', '--no-subsets', '--number', '9', '--out', out);
   assert.equal(JSON.parse(stdout), { what: 'work', number: 9, subsets: false, trace: false, seed: 1 });
   assert.is(readFileSync(join(out, 'toy.json'), 'utf8'), stdout);
@@ -71,7 +71,7 @@ test('--json prints the JSON, with options read and defaults filled in', async (
   assert.equal(JSON.parse(other.stdout), { what: 'work', number: 3, trace: true, seed: 7 });
 });
 
-test('--help goes to stdout and ends with 0', async () => {
+test('--help prints to stdout and exits with 0', async () => {
   const { code, stdout, stderr } = await runScript(script, '--help');
   assert.equal([code, stderr], [0, '']);
   assert.match(stdout, /^Usage: toy \[options\] <what>\n\nA toy\.\n/);
@@ -79,7 +79,7 @@ test('--help goes to stdout and ends with 0', async () => {
   assert.match(stdout.replace(/\s+/g, ' '), 'where report.html, toy.csv, plans/, toy.json go (default: "results/toy")');
 });
 
-test('bad input ends with 2 and one line', async () => {
+test('bad input is reported in one line with exit code 2', async () => {
   assert.equal(await runScript(script, 'input', '--out', out), {
     code: 2,
     stdout: '',
@@ -87,7 +87,7 @@ test('bad input ends with 2 and one line', async () => {
   });
 });
 
-test('bad options end with 2 and one line, unknown ones with the nearest', async () => {
+test('bad options are reported in one line with exit code 2, unknown ones with a suggestion', async () => {
   const ended = await Promise.all([
     runScript(script, 'work', '--numbr', 'x'),
     runScript(script, 'work', '--number'),
@@ -107,7 +107,7 @@ test('bad options end with 2 and one line, unknown ones with the nearest', async
   );
 });
 
-test('a defect ends with 1 and one line with its place, without a stack', async () => {
+test('a defect is reported in one line with its location and exit code 1', async () => {
   const { code, stdout, stderr } = await runScript(script, 'defect', '--out', out);
   assert.equal([code, stdout], [1, '']);
   assert.match(

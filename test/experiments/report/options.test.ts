@@ -38,7 +38,7 @@ function parse(...given: string[]): OptionValues<typeof SPECS> {
   return readOptions(command, SPECS);
 }
 
-test('defaults are read like what is given; without a default there is nothing', () => {
+test('defaults are parsed like given values, and an option without either is undefined', () => {
   assert.equal(parse('helm'), {
     paper: 'helm',
     cluster: 'home',
@@ -54,13 +54,13 @@ test('defaults are read like what is given; without a default there is nothing',
   });
 });
 
-test('values stand under their own names, whatever the flag is called', () => {
+test('values have their own names, independent of their flags', () => {
   const found = parse('prima', '--most-rounds', '7', '--no-subsets', '--trace', '--policies', 'pinned');
   assert.equal([found.rounds, found.subsets, found.trace, found.policies], [7, false, true, ['pinned']]);
   assert.is(parse('prima', '--subsets').subsets, true);
 });
 
-test('what can’t be read is refused with the flag or the argument', () => {
+test('an invalid value is refused with its flag or argument', () => {
   assert.throws(() => parse('hlem'), /^paper: unknown "hlem"; did you mean "helm"\?$/);
   assert.throws(() => parse('helm', '--reclaim', 'linx'), /^--reclaim: unknown "linx"; did you mean "linux"\?$/);
   assert.throws(
@@ -70,7 +70,7 @@ test('what can’t be read is refused with the flag or the argument', () => {
   assert.throws(() => parse('helm', '--share', '2'), /^--share: "2" is not a number between 0 and 1$/);
 });
 
-test('help shows defaults, or what stands for them', () => {
+test('help shows defaults or their descriptions', () => {
   const command = new Command();
   declareOptions(command, SPECS);
   const help = command.helpInformation().replace(/\s+/g, ' ');

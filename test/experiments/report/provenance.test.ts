@@ -15,7 +15,7 @@ test('quantities are counted by the kind of their source', () => {
   assert.is(provenanceSentence('home', STATEMENTS), sentence);
 });
 
-test('the table shows what is stated and what share of it is taken', () => {
+test('the table shows stated values and the share that is used', () => {
   const { rows, fold } = statementsTable('home', STATEMENTS);
   assert.is(fold, 'The 3 quantities of home, and where each comes from');
   assert.equal(rows[0], ['PC cpu.bandwidth', '45 GB/s', '', 'published', 'HELM 4.1.2']);

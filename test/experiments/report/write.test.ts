@@ -21,7 +21,7 @@ function message(run: () => void): string {
   return 'nothing was thrown';
 }
 
-test('files are written, their directories made, and nothing else is left', () => {
+test('files are written with their directories, and nothing else', () => {
   const out = join(folder, 'a', 'b');
   writeFiles(
     out,
@@ -34,7 +34,7 @@ test('files are written, their directories made, and nothing else is left', () =
   assert.is(readFileSync(join(out, 'plans/two.txt'), 'utf8'), '2');
 });
 
-test('files of an earlier run are replaced; others stay', () => {
+test('files of an earlier run are replaced, and others stay', () => {
   writeFileSync(join(folder, 'one.txt'), 'old');
   writeFileSync(join(folder, 'mine.txt'), 'mine');
   writeFiles(folder, new Map([['one.txt', 'new']]));
@@ -42,7 +42,7 @@ test('files of an earlier run are replaced; others stay', () => {
   assert.is(readFileSync(join(folder, 'mine.txt'), 'utf8'), 'mine');
 });
 
-test('where one of them can’t be written, none is', () => {
+test('if one file can’t be written none is', () => {
   mkdirSync(join(folder, 'two.txt'));
   writeFileSync(join(folder, 'one.txt'), 'old');
   const files = new Map([
@@ -58,7 +58,7 @@ test('where one of them can’t be written, none is', () => {
   assert.equal(readdirSync(folder).sort(), ['one.txt', 'two.txt']);
 });
 
-test('a file in the way of the directory is named', () => {
+test('a file in place of the directory is named', () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
   for (const out of [file, join(file, 'below')]) {
@@ -73,7 +73,7 @@ test('a file in the way of the directory is named', () => {
   );
 });
 
-test('a file system that refuses is an input error, too', () => {
+test('a refusal by the file system is an input error', () => {
   const nowhere = existsSync('/proc/self') ? '/proc/results' : join(folder, 'x\0');
   assert.match(
     message(() => writeFiles(nowhere, new Map([['x', '']]))),

@@ -23,7 +23,7 @@ const traceOf = (spans: readonly Span[]): Trace => ({
   counters: [],
 });
 
-test('what touches, or is closer than can be seen, is one bar; its busy time is that of its spans', () => {
+test('spans that touch or are closer than a pixel become one bar, with the sum of their busy times', () => {
   const spans = [
     span('cpu', 'layer 2', 2.005, 3),
     span('cpu', 'layer 0', 0, 1),
@@ -40,7 +40,7 @@ test('what touches, or is closer than can be seen, is one bar; its busy time is 
   );
 });
 
-test('different kinds stay apart, even on one lane', () => {
+test('spans of different kinds are not merged', () => {
   const spans = [
     span('cpu', 'layer 0', 0, 1),
     span('cpu', 'waits for layer 1', 1, 2),
@@ -61,7 +61,7 @@ test('different kinds stay apart, even on one lane', () => {
   );
 });
 
-test('a prefetch is overlapped until a computation begins to wait, and again when the wait is over', () => {
+test('a prefetch counts as overlapped except while a computation waits', () => {
   const spans = [span('disk', 'prefetch', 0, 10, 100), span('cpu', 'waits for layer 0', 6, 9)];
   const bars = timelineBars(traceOf(spans), 0.01).filter(({ lane }) => lane === 'disk');
   assert.equal(
@@ -74,7 +74,7 @@ test('a prefetch is overlapped until a computation begins to wait, and again whe
   );
 });
 
-test('the wait of another device changes nothing', () => {
+test('a wait of another device has no effect', () => {
   const wait = { ...span('cpu', 'waits for layer 0', 6, 9), device: 'phone' };
   const spans = [span('disk', 'prefetch', 0, 10, 100), wait];
   const trace = {
@@ -94,7 +94,7 @@ const anySpan = fc
     span(name === 'layer' || name === 'waits' ? 'cpu' : 'disk', name, start, start + length, length),
   );
 
-test('bars keep the bytes and the busy time of their spans, and no more of a kind lie in the width than can be seen', () => {
+test('bars keep the bytes and busy time of their spans, and their number is limited by the width', () => {
   const property = fc.property(fc.array(anySpan, { minLength: 1, maxLength: 300 }), (spans) => {
     const bars = timelineBars(traceOf(spans), 20);
     const bytes = bars.reduce((sum, bar) => sum + bar.bytes, 0);

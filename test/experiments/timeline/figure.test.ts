@@ -45,7 +45,7 @@ const TRACE: Trace = {
 const byName = (data: readonly Data[]): [string, Record<string, unknown>][] =>
   data.map((one) => [String((one as { name?: string }).name), one as Record<string, unknown>]);
 
-test('a band per device: processors, disk, link, memory where it is known; GPUs that work', () => {
+test('each device has rows for processors in use, disk, link and known memory', () => {
   assert.equal(
     timelineRows(TRACE).map(({ device, lane, y }) => [device, lane, y]),
     [
@@ -63,7 +63,7 @@ test('a band per device: processors, disk, link, memory where it is known; GPUs 
   assert.not.ok(timelineRows({ ...TRACE, spans: idle }).some(({ lane }) => lane === 'gpu'));
 });
 
-test('bars by kind, each on its row, with what, when, how long and how much for the pointer', () => {
+test('bars lie on the row of their kind and have tooltips', () => {
   const { data } = timelineFigure(TRACE, 4);
   assert.equal(
     byName(data).map(([name]) => name),
@@ -81,14 +81,14 @@ test('bars by kind, each on its row, with what, when, how long and how much for 
   assert.equal(fault?.customdata, ['<b>phone</b> disk: page fault<br>at 2.50 s for 1.00 s<br>1.00 MiB']);
 });
 
-test('what is in memory: a value holds until the next, the largest fills the row', () => {
+test('memory is a step curve scaled to its largest value', () => {
   const memory = byName(timelineFigure(TRACE, 4).data).at(-1)?.[1];
   assert.equal(memory?.x, [0, 0, 3.5, 3.5, 4, 4, 4]);
   const share = ((memory?.y ?? []) as number[]).map((y) => Math.round(((7.5 + 0.42 - y) / 0.84) * 100));
   assert.equal(share, [0, 50, 50, 100, 100, 100, 0]);
 });
 
-test('an axis of its own length, and where each token ends', () => {
+test('the axis has the given length and marks the end of each token', () => {
   const { layout } = timelineFigure(TRACE, 10);
   assert.equal(layout.xaxis?.range, [0, 10]);
   assert.equal(
@@ -97,7 +97,7 @@ test('an axis of its own length, and where each token ends', () => {
   );
 });
 
-test('hundreds of thousands of spans make a figure of a few thousand bars', () => {
+test('a figure of 200,000 spans has a few thousand bars', () => {
   const spans = Array.from({ length: 200_000 }, (_, index) =>
     span('pc', index % 2 === 0 ? 'cpu' : 'disk', index % 2 === 0 ? 'layer' : 'prefetch', index, index + 0.9, 8),
   );

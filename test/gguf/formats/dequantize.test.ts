@@ -17,14 +17,14 @@ for (const type of QUANTIZATION_NAMES.filter((name) => name !== 'F32')) {
   });
 }
 
-test('F32 comes through as it is, from any place in a buffer', () => {
+test('F32 is decoded unchanged at any offset of a buffer', () => {
   const bytes = new Uint8Array(Float32Array.of(9, 1.5, -0, 2 ** -149).buffer).subarray(4);
   const out = new Float32Array(3);
   dequantize('F32', bytes, out);
   assert.equal([...out], [1.5, -0, 2 ** -149]);
 });
 
-test('a Q4_K block by hand: d = 1, e = 2, the first part has scale 3 and offset 1', () => {
+test('a Q4_K block with d = 1, e = 2 and first scale 3 and minimum 1 is decoded as by hand', () => {
   const block = new Uint8Array(144);
   block.set([0x00, 0x3c, 0x00, 0x40, 3], 0);
   block[4 + 4] = 1;
@@ -36,7 +36,7 @@ test('a Q4_K block by hand: d = 1, e = 2, the first part has scale 3 and offset 
   assert.is(out[32], 0);
 });
 
-test('blocks and values that do not match are refused', () => {
+test('values that don’t match the blocks are refused', () => {
   assert.throws(
     () => dequantize('Q8_0', new Uint8Array(34), new Float32Array(64)),
     "Q8_0: 34 bytes don't hold 64 values; 34 bytes hold 32",

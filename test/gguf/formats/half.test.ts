@@ -17,13 +17,13 @@ const HALVES: readonly [number, number][] = [
 ];
 
 for (const [bits, value] of HALVES) {
-  test(`half 0x${bits.toString(16)} is ${value}, both ways`, () => {
+  test(`half 0x${bits.toString(16)} converts to ${value} and back`, () => {
     assert.is(halfToFloat(bits), value);
     assert.is(floatToHalf(value), bits);
   });
 }
 
-test('every half comes back, NaN as NaN, and minus zero keeps its sign', () => {
+test('every half survives conversion to a float and back, including NaN and −0', () => {
   for (let bits = 0; bits < 65_536; bits++) {
     const value = halfToFloat(bits);
     if (Number.isNaN(value)) assert.is(floatToHalf(value) & 0x7e00, 0x7e00);
@@ -32,7 +32,7 @@ test('every half comes back, NaN as NaN, and minus zero keeps its sign', () => {
   assert.ok(Object.is(halfToFloat(0x8000), -0));
 });
 
-test('floats go to the nearest half, ties to the even one', () => {
+test('floats are rounded to the nearest half, ties to even', () => {
   assert.is(floatToHalf(1 + 2 ** -11), 0x3c00);
   assert.is(floatToHalf(1 + 3 * 2 ** -11), 0x3c02);
   assert.is(floatToHalf(1 + 2 ** -11 + 2 ** -23), 0x3c01);

@@ -20,7 +20,7 @@ function rmse(a: ArrayLike<number>, b: ArrayLike<number>): number {
 const { normal } = randomStream(1, 'normal values');
 const NORMAL = Float32Array.from({ length: 256 * 400 }, normal);
 
-/** Root mean square errors on normal values of deviation 1 that no encoder should exceed; ±2 % is what seeds change. */
+/** Largest root mean square error of each encoder on normal values of deviation 1; seeds change it by ±2 %. */
 const MOST: Readonly<Record<Quantization, number>> = {
   F32: 0,
   F16: 0.00022,
@@ -38,12 +38,12 @@ const MOST: Readonly<Record<Quantization, number>> = {
 };
 
 for (const type of QUANTIZATION_NAMES) {
-  test(`${type}: normal values come back with an error of at most ${MOST[type]}`, () => {
+  test(`${type}: normal values are encoded with an error of at most ${MOST[type]}`, () => {
     const error = rmse(roundTrip(type, NORMAL), NORMAL);
     assert.ok(error <= MOST[type], String(error));
   });
 
-  test(`${type}: zeros stay zeros, and a block knows nothing of its neighbours`, () => {
+  test(`${type}: zeros stay zeros, and blocks are independent`, () => {
     const { block } = QUANTIZATIONS[type];
     assert.equal(roundTrip(type, new Float32Array(block)), new Float32Array(block));
     const values = new Float32Array(3 * block);
@@ -54,7 +54,10 @@ for (const type of QUANTIZATION_NAMES) {
   });
 }
 
-/** The plain way: each part from its least to its greatest value (affine), or to its furthest from zero (symmetric). */
+/**
+ * Error of plain rounding: each group from its smallest to its largest value (affine), or to the value furthest from
+ * zero (symmetric).
+ */
 function plainError(width: number, levels: number, symmetric: boolean): number {
   const out = new Float32Array(NORMAL.length);
   for (let from = 0; from < NORMAL.length; from += width) {
@@ -81,13 +84,13 @@ const PLAIN: readonly [Quantization, number, number, boolean][] = [
 ];
 
 for (const [type, width, levels, symmetric] of PLAIN) {
-  test(`${type} beats plain rounding of each part, although its scales are rounded too`, () => {
+  test(`${type} has a smaller error than plain rounding of each group, although its scales are rounded too`, () => {
     const [plain, fitted] = [plainError(width, levels, symmetric), rmse(roundTrip(type, NORMAL), NORMAL)];
     assert.ok(fitted < plain, `${fitted} against ${plain}`);
   });
 }
 
-test('Q8_0: no value is off by more than half a step, whatever the scale', () => {
+test('Q8_0 has an error of at most half a step for any scale', () => {
   const block = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 32, maxLength: 32 });
   fc.assert(
     fc.property(block, fc.integer({ min: -8, max: 12 }), (units, exponent) => {
@@ -102,13 +105,13 @@ test('Q8_0: no value is off by more than half a step, whatever the scale', () =>
   );
 });
 
-test('values within 65,504 give finite weights in every format', () => {
+test('values up to 65,504 give finite weights in every format', () => {
   const { uniform } = randomStream(3, 'large');
   const large = Float32Array.from({ length: 512 }, (_, index) => (index % 7 === 0 ? 65_504 : uniform(-65_504, 65_504)));
   for (const type of QUANTIZATION_NAMES) assert.ok(roundTrip(type, large).every(Number.isFinite), type);
 });
 
-test('what no block can hold is refused by its place', () => {
+test('a value that no block can hold is refused with its index', () => {
   const values = new Float32Array(32);
   values[5] = Number.NaN;
   assert.throws(() => quantize('Q8_0', values), 'Q8_0: value 5 is NaN; finite values up to ±65504 are allowed');

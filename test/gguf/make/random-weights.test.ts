@@ -16,7 +16,7 @@ function moments(shape: Shape, name: string): { mean: number; deviation: number 
 const within = (found: number, expected: number, share: number): void =>
   assert.ok(Math.abs(found - expected) <= share, `${found}, not ${expected}`);
 
-test('matrices: mean 0, deviation 1 / √columns; those that write to the residual stream less by √(2 layers)', () => {
+test('matrices have deviation 1 / √columns, divided by √(2 layers) if they write to the residual stream', () => {
   const gate = moments(TINY_SHAPE, 'blk.0.ffn_gate.weight');
   within(gate.mean, 0, 0.001);
   within(gate.deviation, 1 / 16, 0.001);
@@ -24,19 +24,19 @@ test('matrices: mean 0, deviation 1 / √columns; those that write to the residu
   within(moments(TINY_SHAPE, 'blk.1.ffn_down.weight').deviation, 1 / Math.sqrt(512) / 2, 0.001);
 });
 
-test('embeddings: 1, or 1 / √hidden where they are the output matrix too', () => {
+test('embeddings have deviation 1, or 1 / √hidden if tied', () => {
   within(moments(TINY_SHAPE, 'token_embd.weight').deviation, 1, 0.02);
   within(moments({ ...TINY_SHAPE, tiedEmbeddings: true }, 'token_embd.weight').deviation, 1 / 16, 0.002);
 });
 
-test('norms are about 1, biases about 0', () => {
+test('norms are about 1 and biases about 0', () => {
   const wide: Shape = { ...TINY_SHAPE, hiddenSize: 8192, qkvBias: true };
   within(moments(wide, 'output_norm.weight').mean, 1, 0.005);
   within(moments(wide, 'output_norm.weight').deviation, 0.1, 0.005);
   within(moments(wide, 'blk.0.attn_q.bias').mean, 0, 0.03);
 });
 
-test('a piece does not depend on what was drawn before; another seed or piece has other values', () => {
+test('a piece depends only on its position and the seed', () => {
   const tensor = namedTensors(TINY_SHAPE)[0] as NamedTensor;
   const weights = randomWeights(TINY_SHAPE, 1);
   const first = weights({ tensor, from: 256, count: 4 });

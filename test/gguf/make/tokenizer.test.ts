@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { byteAlphabet } from '../../../engine/gguf/byte-alphabet.ts';
 import { learnMerges, tokenizerMetadata } from '../../../engine/gguf/make/tokenizer.ts';
 
-test("the alphabet is GPT-2's: printable bytes as they are, a space is Ġ, a line feed Ċ", () => {
+test("the alphabet is GPT-2's: printable bytes represent themselves, a space is Ġ, a line feed Ċ", () => {
   const alphabet = byteAlphabet();
   assert.is(alphabet[0x41], 'A');
   assert.is(alphabet[0xe9], 'é');
@@ -14,7 +14,7 @@ test("the alphabet is GPT-2's: printable bytes as they are, a space is Ġ, a lin
   assert.is(new Set(alphabet).size, 256);
 });
 
-test('merges: the commonest pair first, ties by order, never across words, until no pair occurs twice', () => {
+test('merges take the most frequent pair, ties by order, never across words, until no pair occurs twice', () => {
   // "low" ×3, "lower" ×2: l+o and o+w occur five times each, "l o" sorts first.
   assert.equal(learnMerges('low\nlow\nlow\nlower\nlower', 10), [
     ['l', 'o'],
@@ -51,7 +51,7 @@ function vocabulary(size: number) {
 }
 
 for (const size of [258, 300, 1024, 32_000]) {
-  test(`a vocabulary of ${size}: every token once, both sides of every merge known, the last two special`, () => {
+  test(`a vocabulary of ${size} has unique tokens, known parts of merges, and two special tokens at its end`, () => {
     const { tokens, types, merges, begin, end } = vocabulary(size);
     assert.is(tokens.length, size);
     assert.is(new Set(tokens).size, size);

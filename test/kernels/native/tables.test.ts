@@ -66,7 +66,7 @@ function everyOperation(kernels: Kernels): Operation[] {
   ];
 }
 
-/** How many numbers the operands of a command take, from its first operand on. */
+/** Numbers that the operands of a command take, from its first operand on. */
 function operandCount(operands: string, numbers: readonly number[]): number {
   let at = 0;
   for (const operand of operands.split(' ')) {

@@ -31,20 +31,21 @@ const see = (seen: SeenScores, page: readonly (readonly [number, number])[]): Se
     (j) => [page[j]?.[1] as number],
   );
 
-test('HELM Table 4.2: token by token', () => {
+test('HELM Table 4.2 is reproduced token by token', () => {
   let seen = nothingSeen(1);
   for (const [i, token] of SIX_TOKENS.entries()) {
     seen = see(seen, [token]);
     const [largest, total, sum] = TABLE_4_2[i] as (typeof TABLE_4_2)[number];
     assert.is(seen.largest, largest);
-    // Printed with three and two decimals, each from the rounded one before: a last digit may be one off.
+    // Printed with three and two decimals, each computed from the rounded previous value: the last digit may be off by
+    // one.
     near(seen.total, total, 1.1e-3);
     near(seen.sums[0] as number, sum, 1.5e-2);
   }
   near((seen.sums[0] as number) / seen.total, 24.2, 0.05);
 });
 
-test('HELM Table 4.2: pages of any size, in any order, and empty ones, give the same output', () => {
+test('pages of any size, in any order, and empty ones give the output of HELM Table 4.2', () => {
   const standard = SIX_TOKENS.map(([score]) => Math.exp(score - 4));
   const whole = standard.reduce((sum, weight, i) => sum + weight * (SIX_TOKENS[i]?.[1] as number), 0);
   const expected = whole / standard.reduce((sum, weight) => sum + weight, 0);
@@ -62,7 +63,7 @@ test('HELM Table 4.2: pages of any size, in any order, and empty ones, give the 
   );
 });
 
-test('scores far apart neither overflow nor vanish', () => {
+test('scores far apart neither overflow nor underflow', () => {
   const seen = see(see(nothingSeen(1), [[-1e4, 7]]), [[1e4, 3]]);
   assert.equal([seen.largest, seen.total, seen.sums[0]], [1e4, 1, 3]);
 });

@@ -13,7 +13,7 @@ import { trainNetwork } from '../../../engine/profile/predicted/train-network.ts
 import { trainTree } from '../../../engine/profile/predicted/train-tree.ts';
 import { near } from '../../support/near.ts';
 
-/** A stage every 32 tokens: 1 s, 2 s, 3 s, 4 s. */
+/** Seconds that rise every 32 tokens: 1 s, 2 s, 3 s, 4 s. */
 const staircase = (tokens: number): number => Math.ceil(tokens / 32);
 const stages: LatencySample[] = Array.from({ length: 128 }, (_, index) => ({
   rows: 64,
@@ -22,7 +22,7 @@ const stages: LatencySample[] = Array.from({ length: 128 }, (_, index) => ({
   seconds: staircase(index + 1),
 }));
 
-test('a tree that has seen every other length has the stages, all but at their edges; a network slopes', async () => {
+test('a tree trained on every other length reproduces the steps except at their edges, and a network does not', async () => {
   const seen = stages.filter(({ tokens }) => tokens % 2 === 0);
   const unseen = stages.filter(({ tokens }) => tokens % 2 === 1);
   const wrong = trainTree(seen)
@@ -38,7 +38,7 @@ test('a tree that has seen every other length has the stages, all but at their e
   assert.ok(heldOutError(network, unseen).median < 0.3);
 });
 
-test('the same seed learns the same, and the better on held-out samples is kept', async () => {
+test('training is determined by the seed, and the better model on held-out samples is kept', async () => {
   const samples = sampleShapes(
     { rows: [256, 4096], rowAlignment: 256, columns: [64, 128], tokens: { from: 1, to: 512 } },
     80,
@@ -54,12 +54,12 @@ test('the same seed learns the same, and the better on held-out samples is kept'
   assert.equal(one.models.network.predict(samples), other.models.network.predict(samples));
   assert.is(one.errors.tree.samples, 20);
   assert.is(one.samples, 60);
-  // A product of powers is a plane of logarithms: what a network has no trouble with.
+  // A product of powers is a plane in logarithms, which a network fits easily.
   assert.is(one.better.kind, 'network');
   assert.ok(one.errors.network.median < one.errors.tree.median);
 });
 
-test('errors are those of samples that were not seen: 10 % and 50 %', () => {
+test('errors are those of held-out samples: 10 % and 50 %', () => {
   const model = { kind: 'tree' as const, predict: () => [1.1, 1.5, 1] };
   const samples = [1, 2, 3].map((tokens) => ({ rows: 1, columns: 1, tokens, seconds: 1 }));
   const { median, worst } = heldOutError(model, samples);
@@ -67,7 +67,7 @@ test('errors are those of samples that were not seen: 10 % and 50 %', () => {
   near(worst, 0.5);
 });
 
-test('shapes outside what was sampled are extrapolated, size by size', () => {
+test('a shape is extrapolated if one of its sizes is outside the sampled range', () => {
   const range = trainedRange([
     { rows: 256, columns: 64, tokens: 1 },
     { rows: 1024, columns: 128, tokens: 32 },
@@ -78,7 +78,7 @@ test('shapes outside what was sampled are extrapolated, size by size', () => {
   assert.is(extrapolation({ rows: 512, columns: 64, tokens: 33 }, range), '33 tokens, trained on 1 to 32');
 });
 
-test('too few samples, shapes of zero, huge shapes and times of nothing', async () => {
+test('too few samples, shapes of zero, huge shapes and times of zero are refused', async () => {
   const problem = async (samples: readonly LatencySample[]): Promise<string> => {
     try {
       await learnLatency(samples, { seed: 1, epochs: 1 });
@@ -104,7 +104,7 @@ test('too few samples, shapes of zero, huge shapes and times of nothing', async 
   );
 });
 
-test('sampled shapes are within their space, and the seed’s', () => {
+test('sampled shapes are within their space and determined by the seed', () => {
   const space = { rows: [256, 1024], rowAlignment: 256, columns: [64], tokens: { of: [1, 32] } } as const;
   const shapes = sampleShapes(space, 50, 1, 'npu');
   assert.equal(shapes, sampleShapes(space, 50, 1, 'npu'));

@@ -7,7 +7,7 @@ const OPERATOR: Operator = { name: 'qkv', rows: 1024, columns: 64, bytes: 1 };
 const range = { rows: [256, 1024], columns: [64, 64], tokens: [1, 32] } as const;
 const halfSecond = { kind: 'tree' as const, predict: (shapes: readonly unknown[]) => shapes.map(() => 0.5) };
 
-test('what is predicted outside the trained range is said once, with what it was trained on', () => {
+test('a prediction outside the trained range gives one warning with the range', () => {
   const times = createPredictedTimes({ gpu: { model: halfSecond, range }, npu: { model: halfSecond, range } });
   assert.is(times.gpu(OPERATOR, 512, 16), 0.5);
   assert.equal(times.warnings(), []);
@@ -19,7 +19,7 @@ test('what is predicted outside the trained range is said once, with what it was
   ]);
 });
 
-test('no rows, or more than can be', () => {
+test('shapes without rows or with too many are refused', () => {
   const times = createPredictedTimes({ gpu: { model: halfSecond, range }, npu: { model: halfSecond, range } });
   assert.throws(() => times.gpu(OPERATOR, 0, 1), /shape 0 × 64, 1 token: has 0 rows; each size is a whole number/);
   assert.throws(() => times.npu(OPERATOR, 2 ** 30, 1), /has 1073741824 rows/);

@@ -8,7 +8,7 @@ import type { WorkerSession } from '../../../engine/ring/device/session.ts';
 const MODEL = 'a'.repeat(64);
 const hello = (head: string, model = MODEL) => ({ kind: 'hello', head, device: 'w', model }) as const;
 
-/** The heads of a worker whose sessions only record that they end. */
+/** A worker's served head whose sessions only record that they end. */
 function served() {
   const log: string[] = [];
   const told: string[] = [];
@@ -26,7 +26,7 @@ function served() {
   return { heads, log, told, ended };
 }
 
-test('one head is served, another one refused until the first is dismissed', async () => {
+test('one head is served, and another one refused until the first is dismissed', async () => {
   const { heads, told, ended } = served();
   await heads.greet('p', hello('first'));
   await heads.greet('q', hello('second'));

@@ -25,7 +25,7 @@ const ASSIGNMENT: Assignment = {
   trace: false,
 };
 
-/** A session of a worker that holds layers 0 and 1, and what it tells its head. */
+/** A session of a worker that holds layers 0 and 1, and its messages to the head. */
 function session({ profile = async () => '{}', load = () => {} } = {}) {
   const told: WorkerMessage[] = [];
   const log: string[] = [];
@@ -45,7 +45,7 @@ function session({ profile = async () => '{}', load = () => {} } = {}) {
   return { worker, told, log };
 }
 
-test('an assignment is prepared, then linked', async () => {
+test('an assignment is prepared and then linked', async () => {
   const { worker, told } = session();
   worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
   await turn();
@@ -69,7 +69,7 @@ test('a message of another assembly has no effect', async () => {
   );
 });
 
-test('the head and the devices of the assignment belong to it, until the session ends', async () => {
+test('the head and the assignment’s devices are known until the session ends', async () => {
   const { worker } = session();
   assert.is(worker.hears('1'.repeat(32)), false);
   worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
@@ -80,7 +80,7 @@ test('the head and the devices of the assignment belong to it, until the session
   assert.equal([worker.hears('1'.repeat(32)), worker.expects('f'.repeat(64))], [false, false]);
 });
 
-test('an assignment that the device can not carry out is answered with the reason', async () => {
+test('an assignment that the device can’t carry out is answered with the reason', async () => {
   const { worker, told, log } = session();
   const windows = [{ index: 0, from: 1, to: 3, next: { kind: 'head' } as const }];
   worker.onMessage({ kind: 'prepare', assignment: { ...ASSIGNMENT, windows } });
@@ -100,7 +100,7 @@ test('a failure to load layers is reported', async () => {
   assert.equal(told, [{ kind: 'failed', epoch: 7, reason: 'the disk is gone' }]);
 });
 
-test('a profile, or the reason why there is none, is told', async () => {
+test('a profile, or the reason for its absence, is sent', async () => {
   const known = session({ profile: async () => '{"name": "w"}' });
   known.worker.onMessage({ kind: 'profile' });
   const unknown = session({ profile: async () => Promise.reject(new Error('x'.repeat(3000))) });
@@ -110,7 +110,7 @@ test('a profile, or the reason why there is none, is told', async () => {
   assert.equal(unknown.told, [{ kind: 'unprofiled', reason: 'x'.repeat(2000) }]);
 });
 
-test('a report ends with an empty message', () => {
+test('a report of spans ends with an empty message', () => {
   const { worker, told } = session();
   worker.onMessage({ kind: 'report' });
   assert.equal(told, [{ kind: 'spans', spans: [] }]);

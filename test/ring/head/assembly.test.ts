@@ -8,7 +8,7 @@ import type { Assignment } from '../../../engine/ring/wire/message.ts';
 
 const EPOCH = 7;
 
-/** The assembly of a head `h` with workers `a` and `b`, and what it tells them. */
+/** The assembly of a head `h` with workers `a` and `b`, and its messages to them. */
 function assembled() {
   const told: string[] = [];
   const lost: string[] = [];
@@ -38,7 +38,7 @@ const failure = (promise: Promise<void>): Promise<Error> =>
     (error: Error) => error,
   );
 
-test('devices connect to each other only when all have prepared', async () => {
+test('devices connect to each other after all have prepared', async () => {
   const { assembly, told } = assembled();
   const whole = assembly.prepare();
   assembly.hear('a', { kind: 'prepared', epoch: EPOCH, weights: undefined });
@@ -53,7 +53,7 @@ test('devices connect to each other only when all have prepared', async () => {
   assert.is(assembly.broken, undefined);
 });
 
-test('the weights that devices report are kept; a device that manages none is omitted', () => {
+test('reported weights are kept, and devices that manage none are omitted', () => {
   const { assembly } = assembled();
   const weights = { policy: { prefetch: 'populate', release: 'drop' }, bytes: 1000 } as const;
   assembly.hear('a', { kind: 'prepared', epoch: EPOCH, weights });
@@ -61,7 +61,7 @@ test('the weights that devices report are kept; a device that manages none is om
   assert.equal([...assembly.weights], [['a', weights]]);
 });
 
-test('a head without workers is whole at once', async () => {
+test('a head without workers is whole immediately', async () => {
   const assembly = createAssembly({
     head: 'h',
     windows: [{ device: 'h', from: 0, to: 4 }],
@@ -72,7 +72,7 @@ test('a head without workers is whole at once', async () => {
   await assembly.prepare();
 });
 
-test('a device that fails breaks the assembly and ends its requests, but is not lost', async () => {
+test('a failing device breaks the assembly and ends its requests but is not lost', async () => {
   const { assembly, lost } = assembled();
   const preparing = failure(assembly.prepare());
   const request = waiting(assembly);
@@ -87,7 +87,7 @@ test('a device that fails breaks the assembly and ends its requests, but is not 
   assert.equal(lost, []);
 });
 
-test('a device that another one can not reach is lost', async () => {
+test('a device that another one can’t reach is lost', async () => {
   const { assembly, lost } = assembled();
   const request = waiting(assembly);
   assembly.hear('a', { kind: 'lost', epoch: EPOCH, device: 'b', reason: 'the connection is cut' });
@@ -97,7 +97,7 @@ test('a device that another one can not reach is lost', async () => {
   assert.equal(lost, ['b']);
 });
 
-test('a device that has not prepared within 60 s is lost, and named', async () => {
+test('a device that has not prepared within 60 s is lost and named', async () => {
   mock.timers.enable({ apis: ['setTimeout'] });
   try {
     const { assembly, lost } = assembled();
@@ -111,7 +111,7 @@ test('a device that has not prepared within 60 s is lost, and named', async () =
   }
 });
 
-test('the first reason to break up stays', async () => {
+test('the first reason for breaking up is kept', async () => {
   const { assembly } = assembled();
   const first = new RingError('a', 'first');
   assembly.breakUp(first);

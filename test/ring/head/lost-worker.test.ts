@@ -25,7 +25,7 @@ function presence(isAssembled = true) {
   return { present, connected, log, lost };
 }
 
-test('a device that is gone is lost, and no longer present', () => {
+test('a device that is gone is lost and no longer present', () => {
   const { present, connected, log, lost } = presence();
   connected.delete('a');
   present.gone('a', 'the connection is cut');
@@ -34,7 +34,7 @@ test('a device that is gone is lost, and no longer present', () => {
   assert.equal(lost, ['a: the connection is cut']);
 });
 
-test('a device that comes back has returned until the ring is assembled', () => {
+test('a device that comes back counts as returned until the ring is assembled', () => {
   const { present, log } = presence();
   present.came('a');
   assert.equal([...present.returned], ['a']);
@@ -43,21 +43,21 @@ test('a device that comes back has returned until the ring is assembled', () => 
   assert.equal([...present.returned], []);
 });
 
-test('a device that comes back and goes again has not returned', () => {
+test('a device that comes back and leaves again does not count as returned', () => {
   const { present } = presence();
   present.came('a');
   present.gone('a', 'the connection is cut');
   assert.equal([...present.returned], []);
 });
 
-test('before the first assembly no device comes back', () => {
+test('before the first assembly no device counts as returned', () => {
   const { present, log } = presence(false);
   present.came('a');
   assert.equal([...present.returned], []);
   assert.equal(log, []);
 });
 
-test('an excluded device is left out, though connected, until it connects anew', () => {
+test('a connected device that was excluded stays out until it connects again', () => {
   const { present } = presence();
   present.exclude('b');
   assert.equal(present.present(), ['h', 'a']);
@@ -66,8 +66,8 @@ test('an excluded device is left out, though connected, until it connects anew',
 });
 
 /**
- * A head whose assemblies and evaluations, in the order in which they happen, end with these errors, or succeed where
- * that is `undefined`, as all later ones do. A lost device is no longer present.
+ * A head whose assemblies and evaluations end, in order, with the given errors; `undefined`, and all later ones,
+ * succeed. A lost device is no longer present.
  */
 function failingHead(failures: readonly (Error | undefined)[]) {
   const remaining = [...failures];
@@ -134,14 +134,14 @@ test('a whole ring is not assembled again', async () => {
   assert.equal(log, []);
 });
 
-test('requests that wait for recovery share one', async () => {
+test('waiting requests share one recovery', async () => {
   const { head, state } = failingHead([]);
   const { ring } = recovering(head);
   await Promise.all([ring.ready(), ring.ready()]);
   assert.equal(state.assembled, ['h a b']);
 });
 
-test('a ring is assembled without the devices that it loses, one after the other', async () => {
+test('a ring that loses one device after another is assembled without them', async () => {
   const { head, state } = failingHead([lost('a'), lost('b')]);
   const { ring, log } = recovering(head);
   await ring.ready();
@@ -159,7 +159,7 @@ test('a device that came back is included', async () => {
   assert.equal(log, ['continues with h, a, b']);
 });
 
-test('recovery ends where the devices that are left do not hold the model', async () => {
+test('recovery ends if the remaining devices don’t hold the model', async () => {
   const { head, state } = failingHead([lost('a'), lost('b')]);
   const { ring } = recovering(head, (devices) => {
     if (devices.length < 2) throw new RingError('h', 'has no room for 4 layers');
@@ -173,7 +173,7 @@ test('recovery ends where the devices that are left do not hold the model', asyn
   assert.equal(state.assembled, ['h a b', 'h b']);
 });
 
-test('after a loss all tokens are evaluated again, and the text goes on', async () => {
+test('after a loss all tokens are evaluated again and the text continues', async () => {
   const { head, state } = failingHead([]);
   const { ring } = recovering(head);
   const model = ringModel(ring, 64);
@@ -184,7 +184,7 @@ test('after a loss all tokens are evaluated again, and the text goes on', async 
   assert.equal(state.evaluated, [[1, 2, 3], [4], [1, 2, 3, 4, 5]]);
 });
 
-test('a request that a loss ends goes on with the devices that are left', async () => {
+test('an interrupted request continues with the remaining devices', async () => {
   const { head, state } = failingHead([undefined, lost('a')]);
   const { ring } = recovering(head);
   const model = ringModel(ring, 64);

@@ -21,7 +21,7 @@ const LINKS = [
   { from: 'b', to: 'a', latency: 1e-3, bandwidth: 70e6 },
 ];
 
-test('devices have their names in the ring and the memory that they offer; a link is as slow as its slower direction', () => {
+test('devices have their ring names and offered memory, and a link is as slow as its slower direction', () => {
   const text = measuredCluster(DEVICES, LINKS, ADDRESSES);
   const cluster = parseCluster(text, 'measured');
   assert.equal(
@@ -34,7 +34,7 @@ test('devices have their names in the ring and the memory that they offer; a lin
   assert.equal(parseRing(text, 'measured', false).members, ADDRESSES);
 });
 
-test('pairs that were not measured are as slow as the slowest measured link', () => {
+test('unmeasured pairs are as slow as the slowest measured link', () => {
   const cluster = parseCluster(measuredCluster(DEVICES, LINKS.slice(0, 1), ADDRESSES), 'measured');
   assert.equal([cluster.link(1, 2).latency, cluster.link(1, 2).bandwidth], [1e-3, 100e6]);
 });

@@ -54,7 +54,7 @@ const problem = (run: () => unknown): string => {
   return 'nothing was thrown';
 };
 
-test('in a cluster file with addresses the ring begins after the head', () => {
+test('a cluster file with addresses gives the head and the members in ring order', () => {
   const { head, members, cluster } = parseRing(ringText('8 GiB'), 'home.json', false);
   assert.is(head, 'laptop');
   assert.equal(
@@ -68,7 +68,7 @@ test('in a cluster file with addresses the ring begins after the head', () => {
   );
 });
 
-test('names and addresses are enough for a given plan; errors name the place', () => {
+test('names and addresses suffice for a given plan, and errors name the place', () => {
   const of = (second: Record<string, unknown>, plain = false) =>
     parseRing(JSON.stringify({ devices: [{ name: 'h' }, { name: 'w', ...second }] }), 'ring.json', plain);
   assert.is(of({ address: 'tcp://10.0.0.1:7400' }, true).cluster, undefined);
@@ -109,7 +109,7 @@ const planning = async (available: string, scheduled: boolean): Promise<RingPlan
   };
 };
 
-test('a plan is carried out while its devices are present; then the scheduler plans for those that are left', async () => {
+test('a given plan is used while its devices are present, then the scheduler plans for the others', async () => {
   const given = await planning('8 GiB', true);
   assert.equal(planRing(given, NAMES), { ...HAND, weights: { laptop: FIT_POLICY, ...HAND.weights } });
   const without = planRing(given, ['laptop', 'desktop']);
@@ -121,9 +121,9 @@ test('a plan is carried out while its devices are present; then the scheduler pl
   assert.equal(weights.laptop, FIT_POLICY);
 });
 
-test('weights: the command line overrides the plan, and where neither says, the policy is fitted', () => {
+test('the command line’s weights policy overrides the plan’s, and the default is fitted', () => {
   const none = { prefetch: undefined, release: undefined };
-  // HAND leaves phone and desktop to their operating systems, with prefetching, and says nothing of the laptop.
+  // HAND leaves phone and desktop to their operating systems, with prefetching, and has no entry for the laptop.
   const advised = { prefetch: 'willneed', release: 'none' };
   assert.equal(planWeights(HAND, none, false).weights, { laptop: FIT_POLICY, phone: advised, desktop: advised });
   const fit = { laptop: FIT_POLICY, phone: FIT_POLICY, desktop: FIT_POLICY };
@@ -144,7 +144,7 @@ test('weights: the command line overrides the plan, and where neither says, the 
   });
 });
 
-test('errors say what is missing: a scheduler, or memory', async () => {
+test('errors say whether a scheduler or memory is missing', async () => {
   const handOnly = await planning('8 GiB', false);
   assert.is(
     problem(() => planRing(handOnly, ['laptop', 'desktop'])),
@@ -157,7 +157,7 @@ test('errors say what is missing: a scheduler, or memory', async () => {
   );
 });
 
-test('windows: rounds in order, relays between them; plans that the ring can not carry out are refused', () => {
+test('windows follow rounds and relays, and plans that the ring can’t carry out are refused', () => {
   assert.equal(ringWindows(createPlan({ ...HAND, relays: ['phone'] }), NAMES)[0], { device: 'phone', from: 0, to: 1 });
   const relayed = { ...HAND, stages: [{ device: 'desktop', processor: 'cpu', from: 0, to: 8 } as const], rounds: 1 };
   assert.equal(ringWindows(createPlan({ ...relayed, relays: ['phone'] }), NAMES), [

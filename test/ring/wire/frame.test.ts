@@ -25,7 +25,7 @@ const FRAME: ActivationFrame = {
   payload: Uint8Array.of(1, 2, 3, 4),
 };
 
-test('the bytes of a frame', () => {
+test('a frame is encoded to the specified bytes', () => {
   const bytes = encodeFrame(FRAME);
   assert.is(
     bytes.toString('hex'),
@@ -94,7 +94,7 @@ const edited = (edit: (bytes: Buffer) => unknown): string => {
   return problem(() => decodeFrame(bytes));
 };
 
-test('errors of malformed frames say what is wrong', () => {
+test('malformed frames are refused with the reason', () => {
   assert.is(
     problem(() => decodeFrame(new Uint8Array(7))),
     'FrameError: a frame of 7 bytes; its header alone has 48',
@@ -137,7 +137,7 @@ const readAll = (bytes: Uint8Array): void => {
   else readMessage(frame, WORKER_MESSAGE);
 };
 
-test('10,000 hostile frames: each is decoded or refused, and nothing else happens', () => {
+test('each of 10,000 hostile frames is decoded or refused with a FrameError', () => {
   const json = fc.json().map((text) => new TextEncoder().encode(text));
   const kinds = ['hello', 'prepare', 'link', 'free', 'measure', 'clock', 'welcome', 'spans', 'lost', 'failed'];
   const almost = fc
@@ -173,7 +173,7 @@ test('10,000 hostile frames: each is decoded or refused, and nothing else happen
   assert.ok(read > 500 && refused > 5000, `${read} read, ${refused} refused`);
 });
 
-test('messages: only known kinds, with exactly their members', () => {
+test('messages must have a known kind and exactly its members', () => {
   const of = (message: unknown): string => {
     const payload = new TextEncoder().encode(JSON.stringify(message));
     return problem(() => readMessage({ kind: 'message', payload }, HEAD_MESSAGE));
@@ -188,7 +188,7 @@ test('messages: only known kinds, with exactly their members', () => {
   assert.match(of({ kind: 'hello', head: 'h', device: 'd', model: 'x' }), /message\.model is not /);
 });
 
-test('F32 activations keep every bit, F16 activations 11 significant bits', () => {
+test('F32 activations keep every bit and F16 activations 11 significant bits', () => {
   const values = Float32Array.of(1, -2.5, 1 / 3, 65_504, 1e-7);
   const back = (format: 'F32' | 'F16'): number[] => {
     const into = new Float32Array(values.length);

@@ -24,7 +24,7 @@ test.after(() => {
 
 const LAYERS = 3;
 
-/** Writes tokens, each a value of its own in each layer. */
+/** Writes tokens, each with its own value in each layer. */
 function write(kernels: Kernels, cache: PagedCache, pageTokens: number, tokens: readonly number[]): void {
   const position = cache.tokens;
   cache.begin(tokens.length);
@@ -37,7 +37,10 @@ function write(kernels: Kernels, cache: PagedCache, pageTokens: number, tokens: 
   }
 }
 
-/** With keys of 0 every score is 0: a layer's totals count what was seen, its sums add the values up. */
+/**
+ * Reads what a layer attends to: with keys of 0 every score is 0, so totals count the positions and sums add the
+ * values.
+ */
 function seen(kernels: Kernels, cache: PagedCache, layer: number): { tokens: number; sum: number } {
   const [queries, y, largest, totals] = [1, 1, 1, 1].map((length) => kernels.vector(length));
   assert.ok(queries && y && largest && totals);
@@ -60,7 +63,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ rewind: fc.double({ min: 0, max: 1, noNaN: true }) }) },
 );
 
-test('no token is ever lost, or seen twice: any pages, memories, evictions and rewinds', () => {
+test('no token is lost or seen twice for any pages, memories, evictions and rewinds', () => {
   for (const kernels of kernelsOf) {
     fc.assert(
       fc.property(
@@ -104,7 +107,7 @@ test('no token is ever lost, or seen twice: any pages, memories, evictions and r
   }
 });
 
-test('the oldest leave first, from the watermark on; the second pool is not needed before', () => {
+test('pages are evicted from the watermark on, and the second pool is not opened before', () => {
   const [kernels] = kernelsOf;
   assert.ok(kernels !== undefined);
   // 32 slices: ten pages of three layers, and two slices that pass through. 80% of the pages are kept.
@@ -116,7 +119,7 @@ test('the oldest leave first, from the watermark on; the second pool is not need
   assert.throws(() => write(kernels, cache, 2, [1]), /missing/);
 });
 
-test('a context that fits stays as a whole; memory for less than a page and two slices is refused', () => {
+test('a context that fits is never evicted, and memory for less than a page and two slices is refused', () => {
   const sizes = { pageTokens: 512, contextLength: 1500, layers: 4, sliceBytes: 2 ** 20 };
   const roomy = { pages: 3, keptPages: 3, passingSlices: 0, bytes: 12 * 2 ** 20 };
   const common = { pageTokens: 512, layers: 4, sliceBytes: 2 ** 20 };

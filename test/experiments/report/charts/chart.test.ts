@@ -3,13 +3,13 @@ import * as assert from 'uvu/assert';
 import { logTicks } from '../../../../experiments/report/charts/axis.ts';
 import { barChart, lineChart } from '../../../../experiments/report/charts/chart.ts';
 
-test('ticks of a log axis: more between powers of ten, the fewer of them are shown', () => {
+test('a log axis has more ticks between powers of ten the fewer powers it spans', () => {
   assert.equal(logTicks(5, 90_000), [10, 100, 1000, 10_000]);
   assert.equal(logTicks(12, 3000), [20, 50, 100, 200, 500, 1000, 2000]);
   assert.equal(logTicks(0.9, 8), [1, 1.5, 2, 3, 4, 5, 7]);
 });
 
-test('a log axis has room for every point, and labels in full', () => {
+test('a log axis has room for every point and full labels', () => {
   const { layout } = lineChart({
     x: { title: 'size', categories: ['a', 'b'] },
     y: { title: 'TPOT (ms)', scale: 'log' },
@@ -21,7 +21,7 @@ test('a log axis has room for every point, and labels in full', () => {
   assert.is(layout.yaxis?.title?.text, 'TPOT (ms)');
 });
 
-test('stacks carry their totals at their ends', () => {
+test('stacked bars are labelled with their totals', () => {
   const { data, layout } = barChart({
     categories: ['a', 'b'],
     categoryTitle: 'model',

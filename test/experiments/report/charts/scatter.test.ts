@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { scatterChart } from '../../../../experiments/report/charts/scatter.ts';
 
-test('a line of equality, a band that is filled down to its lower edge, then the points', () => {
+test('a scatter chart has a line of equality, a filled band and the points', () => {
   const { data } = scatterChart({
     x: 'published (ms)',
     y: 'predicted (ms)',

@@ -3,11 +3,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { escapeHtml, proseHtml, scriptJson, scriptText } from '../../../../experiments/report/page/html.ts';
 
-test('text can’t become markup', () => {
+test('text is escaped', () => {
   assert.is(escapeHtml('<b class="x">D1 & D2</b>'), '&lt;b class=&quot;x&quot;&gt;D1 &amp; D2&lt;/b&gt;');
 });
 
-test('no line breaks between a number and its unit, and elsewhere they may', () => {
+test('lines don’t break between a number and its unit', () => {
   assert.is(
     proseHtml('3.0 GB/s of 512 MiB in 12 ms, 4 % less & 2 pp of 3 models'),
     '3.0\u00a0GB/s of 512\u00a0MiB in 12\u00a0ms, 4\u00a0% less &amp; 2\u00a0pp of 3 models',
@@ -18,7 +18,7 @@ test('a program can’t end its script element', () => {
   assert.is(scriptText(`f('</script>'); g("</SCRIPT >"); '<!--'`), `f('<\\/script>'); g("<\\/SCRIPT >"); '<\\!--'`);
 });
 
-test('data within a script element is the same data, whatever it holds', () => {
+test('any data survives embedding in a script element', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom('</script>', '<!--', '<'), (value, text) => {
       const written = scriptJson({ value, text });

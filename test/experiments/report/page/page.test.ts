@@ -66,14 +66,14 @@ const REPORT: Page = {
   ],
 };
 
-test('a report without charts is the text, escaped, and no program', () => {
+test('a report without charts has escaped text and no script', () => {
   const page = renderPage({ ...REPORT, sections: REPORT.sections.slice(1) });
   assert.match(page, '<h1>A &lt;b&gt;title&lt;/b&gt;</h1>');
   assert.match(page, '<div class="summary"><p>What it says &amp; why.</p></div>');
   assert.not.match(page, '<script');
 });
 
-test('rows of a group name it once, and a rule parts the groups', () => {
+test('a group is named in its first row, and a rule separates groups', () => {
   const body = /<tbody>(.*)<\/tbody>/s.exec(renderPage(REPORT))?.[1];
   assert.is(
     body,
