@@ -44,24 +44,27 @@ async function run(options: Options): Promise<void> {
   if (keys !== undefined && options.head.length === 0)
     throw new InputError('--head', 'is missing; give the public key of the head to serve, as its keygen printed it');
   const kernels = openKernels(readKernels(options));
-  const memory = readDeviceMemory(options.memory);
-  const worker = await startWorker({
-    loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
-    address: options.listen,
-    keys,
-    heads: options.head.map((key) => readPublicKey('--head', key)),
-    memory,
-    profile: deviceProfile({ file: options.profile, model: options.model, threads: kernels.threads, log }),
-    linkDelay: readLinkDelay(options.linkDelay),
-    log,
-  });
-  log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve); // a second signal ends the process at once
-    process.once('SIGTERM', resolve);
-  });
-  await worker.close();
-  kernels.close();
+  try {
+    const memory = readDeviceMemory(options.memory);
+    const worker = await startWorker({
+      loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
+      address: options.listen,
+      keys,
+      heads: options.head.map((key) => readPublicKey('--head', key)),
+      memory,
+      profile: deviceProfile({ file: options.profile, model: options.model, threads: kernels.threads, log }),
+      linkDelay: readLinkDelay(options.linkDelay),
+      log,
+    });
+    log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);
+    await new Promise<void>((resolve) => {
+      process.once('SIGINT', resolve); // a second signal ends the process at once
+      process.once('SIGTERM', resolve);
+    });
+    await worker.close();
+  } finally {
+    kernels.close();
+  }
 }
 
 function log(line: string): void {

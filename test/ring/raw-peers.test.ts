@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomStream } from '../../engine/input/random-stream.ts';
+import { MOST_DEVICES } from '../../engine/ring/wire/address.ts';
 import { connect } from '../../engine/ring/wire/connection.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
-import { MOST_CONNECTIONS } from '../../engine/ring/wire/listener.ts';
 import { createTransport } from '../../engine/ring/wire/transport.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { until } from './processes.ts';
@@ -123,12 +123,12 @@ test('a peer that only answers heartbeats is cut off while no head is served, wi
   await worker.close();
 });
 
-test(`more than ${MOST_CONNECTIONS} connections are refused until others are closed`, async () => {
+test(`more than ${MOST_DEVICES} connections are refused until others are closed`, async () => {
   const ring = await ringHere();
-  const said = () => ring.log.includes(`turned away 127.0.0.1: ${MOST_CONNECTIONS} connections to heads are open`);
+  const said = () => ring.log.includes(`turned away 127.0.0.1: ${MOST_DEVICES} connections to heads are open`);
   // On a busy machine the silent connections may be closed before the late one is served.
   for (let attempt = 0; attempt < 5 && !said(); attempt++) {
-    const connections = Array.from({ length: MOST_CONNECTIONS + 10 }, () => rawConnection(ring.address));
+    const connections = Array.from({ length: MOST_DEVICES + 10 }, () => rawConnection(ring.address));
     const late = rawConnection(ring.address);
     late.write(plainHandshake('late'));
     await Promise.all([late, ...connections].map(({ closed }) => closed));

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -11,7 +13,8 @@ import { createKeys, fromZ85, toZ85 } from '../../engine/ring/wire/keys.ts';
 import { messageFrame, readMessage, WORKER_MESSAGE } from '../../engine/ring/wire/parse-message.ts';
 import { createTransport } from '../../engine/ring/wire/transport.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { until } from './processes.ts';
+import { prepareFrame } from './prepare-frame.ts';
+import { startHearth, until } from './processes.ts';
 import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('refused peers and reasons');
@@ -52,6 +55,23 @@ test('an address without a worker is reported', async () => {
   });
   assert.is(await messageOf(head.gather()), 'w: nobody listens at tcp://127.0.0.1:9');
   await head.close();
+});
+
+test('a worker whose port is taken, or the next one for other devices, says so and holds nothing', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  for (const listen of [port, port - 1]) {
+    const running = startHearth('worker', '--model', path, '--plain', '--listen', `tcp://127.0.0.1:${listen}`);
+    const killer = setTimeout(() => running.child.kill('SIGKILL'), 60_000);
+    assert.is(await running.ended, 2, running.stderr);
+    clearTimeout(killer);
+    assert.is(
+      running.stderr,
+      `tcp://127.0.0.1:${port}: can't be listened at (Address already in use); give an address of this machine and a free port\n`,
+    );
+  }
+  taken.close();
 });
 
 test('a second head is refused until the first has finished', async () => {
@@ -144,6 +164,11 @@ const HOSTILE: readonly [string, Frame, string][] = [
     'a message whose message.kind is not one of hello, prepare, link, free, measure, clock, report, profile, bye',
   ],
   ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is not JSON'],
+  [
+    'a plan whose results go to an address that is none',
+    prepareFrame(['garbage']),
+    'a message whose message.assignment.successors[0].address is not an address, tcp://host:port',
+  ],
   [
     'activations from nowhere',
     {

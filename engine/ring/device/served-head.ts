@@ -55,7 +55,9 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
     const old = served;
     served = undefined;
     if (old === undefined) return;
-    await old.session.end();
+    await old.session
+      .end()
+      .catch(({ message }: Error) => log(`${old.head}: its session ended with an error: ${message}`));
     log(`${old.head}: ${reason}; its memory is freed`);
   };
   const readClock = (peer: string): Promise<void> => tell(peer, { kind: 'clock', sentAt: 0, at: clock() });

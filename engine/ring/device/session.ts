@@ -107,7 +107,11 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
           return;
         }
         case 'link':
-          concerned?.link();
+          try {
+            concerned?.link();
+          } catch (error) {
+            fail(message.epoch, (error as Error).message);
+          }
           return;
         case 'measure': {
           const { epoch, bytes } = message;

@@ -1,9 +1,9 @@
-import { InputError } from '../../input/input-error.ts';
+import { nextPort, portOf } from '../wire/address.ts';
 import type { Admission } from '../wire/authentication.ts';
 import { clock } from '../wire/clock.ts';
 import { type Frame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
-import { type Listener, listen } from '../wire/listener.ts';
+import { type Listener, type ListenerOptions, listen } from '../wire/listener.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { HEAD_MESSAGE, messageFrame, readMessage } from '../wire/parse-message.ts';
 import { createTransport } from '../wire/transport.ts';
@@ -55,7 +55,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const served = createServedHead({
     ...options,
     tell,
-    ringPort: () => Number(new URL(ring.address).port),
+    ringPort: () => portOf(ring.address),
     startSession: (headLink) =>
       createWorkerSession({
         ...options,
@@ -75,7 +75,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   const onHeadMessage = (peer: string, message: HeadMessage): void => {
     if (message.kind === 'hello') {
-      served.greet(peer, message);
+      served.greet(peer, message).catch((error: Error) => log(`a session could not begin: ${error.message}`));
       return;
     }
     // Messages of a dismissed head may still arrive.
@@ -101,9 +101,21 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     control.send(peer, messageFrame({ kind: 'refused', reason: `it was sent ${reason}` })).catch(() => {});
   };
 
-  const common = { transport, mostBytes, ...(idleSeconds === undefined ? {} : { idleSeconds }) };
-  const control: Listener = await listen({
-    ...common,
+  const open: { close(): void }[] = [transport];
+  const listenOrClose = async (
+    listener: Omit<ListenerOptions, 'transport' | 'mostBytes' | 'idleSeconds'>,
+  ): Promise<Listener> => {
+    try {
+      const idle = idleSeconds === undefined ? {} : { idleSeconds };
+      const listening = await listen({ ...listener, transport, mostBytes, ...idle });
+      open.push(listening);
+      return listening;
+    } catch (error) {
+      for (const one of open) one.close();
+      throw error;
+    }
+  };
+  const control: Listener = await listenOrClose({
     address: options.address,
     domain: 'heads',
     admits: admission(keys, (key) => heads.includes(key)),
@@ -111,8 +123,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onFrame: onHeadFrame,
     onExpelled,
   });
-  const ring: Listener = await listen({
-    ...common,
+  const ring: Listener = await listenOrClose({
     address: ringAddress,
     domain: 'ring',
     admits: admission(keys, (key) => served.session?.expects(key) ?? false),
@@ -127,9 +138,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     async close() {
       clearInterval(checks);
       await served.dismiss('is disconnected, since this worker ends');
-      control.close();
-      ring.close();
-      transport.close();
+      for (const one of open) one.close();
     },
   };
 }
@@ -144,11 +153,4 @@ function admission(keys: KeyPair | undefined, known: (publicKey: string) => bool
 
 function echo(listener: Listener, peer: string, tag: number): void {
   listener.send(peer, { kind: 'echo', tag, payload: new Uint8Array(0) }).catch(() => {});
-}
-
-function nextPort(address: string): string {
-  const [, host, port] = /^(tcp:\/\/.+):(\d+|\*)$/.exec(address) ?? [];
-  if (host === undefined || port === undefined || (port !== '*' && !(Number(port) >= 1 && Number(port) < 65_535)))
-    throw new InputError(address, 'is not an address; give tcp://host:port, with a port from 1 to 65534 or *');
-  return `${host}:${port === '*' ? port : Number(port) + 1}`;
 }

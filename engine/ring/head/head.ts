@@ -1,6 +1,7 @@
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { missingCacheMemory } from '../device/memory.ts';
 import { activationBytes } from '../wire/activations.ts';
+import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
@@ -118,7 +119,7 @@ export function startHead(options: HeadOptions): RingHead {
   const addressOf = (device: string): RingAddress => {
     const { address, publicKey } = options.members.find(({ name }) => name === device) as MemberAddress;
     const ringPort = memberOf(device).welcome?.ringPort ?? 0;
-    return { address: address.replace(/:[^:]*$/, `:${ringPort}`), publicKey };
+    return { address: withPort(address, ringPort), publicKey };
   };
 
   const dissolve = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import { parseCluster } from '../../hardware/parse-cluster.ts';
 import { InputError } from '../../input/input-error.ts';
 import { parseJson } from '../../input/parse-json.ts';
 import { readFields } from '../../input/read-fields.ts';
+import { isAddress, MOST_DEVICES } from '../wire/address.ts';
 import { readPublicKey } from '../wire/keys.ts';
 import type { MemberAddress } from './member.ts';
 
@@ -29,6 +30,8 @@ export function parseRing(text: string, file: string, plain: boolean): RingFile 
   const devices = root.list('devices');
   const names = devices.map((device) => device.text('name'));
   if (names.length === 0) throw new InputError(root.place('devices'), 'is empty; give at least one device');
+  if (names.length > MOST_DEVICES)
+    throw new InputError(root.place('devices'), `has ${names.length} devices; a ring has at most ${MOST_DEVICES}`);
   const head = root.optionalText('head') ?? (names[0] as string);
   const addresses = devices.map((device, index): MemberAddress | undefined => {
     const name = names[index] as string;
@@ -37,8 +40,11 @@ export function parseRing(text: string, file: string, plain: boolean): RingFile 
     if (key !== undefined) readPublicKey(device.place('publicKey'), key);
     if (name === head) return undefined;
     const address = device.text('address');
-    if (!/^tcp:\/\/.+:\d+$/.test(address))
-      throw new InputError(device.place('address'), `"${address}" is not an address; give tcp://host:port`);
+    if (!isAddress(address))
+      throw new InputError(
+        device.place('address'),
+        `"${address}" is not an address; give tcp://host:port, an IPv6 address in brackets`,
+      );
     if (key === undefined && !plain)
       throw new InputError(device.place('publicKey'), 'is missing; give what its keygen printed, or use --plain');
     return { name, address, publicKey: plain ? undefined : key };

@@ -1,4 +1,5 @@
 import { Dealer } from 'zeromq';
+import { isIpv6 } from './address.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
@@ -42,6 +43,7 @@ export function connect(options: ConnectionOptions): Connection {
   const socket = new Dealer({
     ...SOCKET_OPTIONS,
     context,
+    ipv6: isIpv6(address),
     immediate: true,
     reconnectInterval: RECONNECT,
     maxMessageSize: mostBytes,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Router } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
+import { isIpv6, MOST_DEVICES } from './address.ts';
 import type { Admission } from './authentication.ts';
 import { clock } from './clock.ts';
 import { createExpulsions } from './expulsion.ts';
@@ -50,9 +51,6 @@ class AnnouncingRouter extends Router {
 /** Seconds after which a send fails if no peer is left: the binding waits for one. */
 const UNREACHABLE = 4;
 
-/** Connections at the same time: more than a ring has devices, far fewer than a process has file descriptors (1000). */
-export const MOST_CONNECTIONS = 64;
-
 /** Seconds that a peer may stay connected without belonging here. */
 const IDLE_SECONDS = 5;
 /** Seconds between checks of idle peers, at most. */
@@ -97,8 +95,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       if (bytes === undefined || parts.length !== 1) throw new FrameError(`a frame in ${parts.length} parts`);
       onFrame(peer, decodeFrame(bytes));
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      onExpelled(peer, error.message);
+      const { message, stack } = error as Error;
+      // Whatever a peer sends costs at most its own connection.
+      if (!(error instanceof FrameError)) log(`failed at what a peer sent: ${stack}`);
+      onExpelled(peer, error instanceof FrameError ? message : `what failed here: ${message}`);
       expel(peer);
     }
   };
@@ -149,12 +149,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-/** A router that admits peers by `admits`, and at most MOST_CONNECTIONS of them. */
-function openRouter({ transport, domain, mostBytes, admits }: ListenerOptions) {
+/** A router that admits peers by `admits`, and at most MOST_DEVICES of them. */
+function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions) {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
     ...SOCKET_OPTIONS,
     context,
+    ipv6: isIpv6(address),
     mandatory: true,
     handover: true,
     sendTimeout: 1000 * UNREACHABLE,
@@ -173,7 +174,7 @@ function openRouter({ transport, domain, mostBytes, admits }: ListenerOptions) {
   for (const event of ['handshake:error:protocol', 'handshake:error:other'] as const)
     socket.events.on(event, ({ error }) => log(`closed a connection to ${domain}: ${error.message}`));
   transport.admit(domain, (publicKey) =>
-    open > MOST_CONNECTIONS ? `${MOST_CONNECTIONS} connections to ${domain} are open` : admits(publicKey),
+    open > MOST_DEVICES ? `${MOST_DEVICES} connections to ${domain} are open` : admits(publicKey),
   );
   const reset = (): void => {
     open = 0;

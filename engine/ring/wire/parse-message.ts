@@ -8,6 +8,7 @@ import {
   type WeightsPolicy,
 } from '../../plan/weights-policy.ts';
 import { LANES, type SpanArguments } from '../../trace/trace.ts';
+import { isAddress, MOST_DEVICES } from './address.ts';
 import { ACTIVATION_FORMATS, type Frame, FrameError, type MessageFrame } from './frame.ts';
 import {
   list,
@@ -40,7 +41,12 @@ const NAME = text(200);
 const REASON = text(2000);
 const UINT32 = whole(0, 2 ** 32 - 1);
 const LAYER = whole(0, 1000);
-const DEVICES = 1000;
+/** Peers are told which addresses to connect to, so nothing but TCP may be named. */
+const ADDRESS: Shape<string> = (value, where) => {
+  if (typeof value !== 'string' || !isAddress(value))
+    throw new FrameError(`a message whose ${where} is not an address, tcp://host:port`);
+  return value;
+};
 const KEY = optional(matching(/^[0-9a-f]{64}$/));
 const LINK_NAME = matching(/^[0-9a-f]{32}$/);
 const TIME = number(-1e12, 1e12);
@@ -77,8 +83,11 @@ const ASSIGNMENT = object<Assignment>({
   epoch: UINT32,
   windowCount: UINT32,
   windows: list(WINDOW, 1000),
-  successors: list(object<Successor>({ name: NAME, address: NAME, publicKey: KEY, linkName: LINK_NAME }), DEVICES),
-  predecessors: list(object<Predecessor>({ name: NAME, publicKey: KEY, linkName: LINK_NAME }), DEVICES),
+  successors: list(
+    object<Successor>({ name: NAME, address: ADDRESS, publicKey: KEY, linkName: LINK_NAME }),
+    MOST_DEVICES,
+  ),
+  predecessors: list(object<Predecessor>({ name: NAME, publicKey: KEY, linkName: LINK_NAME }), MOST_DEVICES),
   sources: list(object<Assignment['sources'][number]>({ window: UINT32, from: NAME }), 1000),
   context: whole(1, 2 ** 31),
   requests: whole(1, 1000),
@@ -163,7 +172,10 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   measured: object({
     kind: oneOf('measured'),
     ...EPOCH,
-    links: list(object<MeasuredLink>({ to: NAME, latency: number(0, 1e6), bandwidth: number(0, LARGEST) }), DEVICES),
+    links: list(
+      object<MeasuredLink>({ to: NAME, latency: number(0, 1e6), bandwidth: number(0, LARGEST) }),
+      MOST_DEVICES,
+    ),
   }),
   clock: object({ kind: oneOf('clock'), sentAt: TIME, at: TIME }),
   profiled: object({ kind: oneOf('profiled'), facts: text(2 ** 18) }),
