@@ -1,7 +1,8 @@
 import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Activations } from './activations.ts';
-import type { HeldSlice, PagedCache } from './kv/paged-cache.ts';
+import type { HeldSlice } from './kv/page-memory.ts';
+import type { PagedCache } from './kv/paged-cache.ts';
 import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 

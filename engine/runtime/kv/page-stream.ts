@@ -1,5 +1,7 @@
 import type { CacheFile, CacheJob, KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
+import type { HeldSlice } from './page-memory.ts';
+import type { PageState } from './page-table.ts';
 
 export interface PageStreamOptions {
   readonly file: CacheFile;
@@ -18,12 +20,14 @@ export interface PageStreamOptions {
  * disk works while layers compute (HELM Algorithm 3, AsyncPrefetch).
  */
 export interface PageStream {
-  /** Waits for a slice. It stays until it is given back. @param evicted pages that the layers of this pass need */
-  take(layer: number, page: number, evicted: number): KeyValueCache;
-  /** Whether the next slice has arrived, so that taking it doesn't wait. */
-  isReady(): boolean;
-  /** Gives a slice's memory to the next one. */
-  giveBack(cache: KeyValueCache): void;
+  /**
+   * A layer's slices of the evicted pages, oldest first: the next slice, for which it waits, and those behind it that have
+   * arrived, together at most half of the memory. They are lost when the next ones are asked for, of this layer or another,
+   * or at `giveBack`.
+   */
+  pass(layer: number, evicted: readonly PageState[]): Iterable<readonly HeldSlice[]>;
+  /** Frees the memory of the slices that were handed out, for slices further ahead. */
+  giveBack(): void;
   /** Forgets what was read ahead: pages have changed. */
   reset(): void;
 }
@@ -37,17 +41,21 @@ interface Reading {
 
 export function createPageStream(options: PageStreamOptions): PageStream {
   const { file, layers, caches, placeOf, sliceBytes, recorder } = options;
+  const mostTogether = Math.max(1, Math.floor(caches.length / 2));
   const free = [...caches];
   const ahead: Reading[] = [];
+  /** What was handed out and may still be read. */
+  const lent: KeyValueCache[] = [];
   let next = { layer: 0, page: 0 };
-  let evicted = 0;
+  /** Pages that each layer needs in this pass. */
+  let pages = 0;
 
   const readAhead = (): void => {
-    while (evicted > 0 && free.length > 0) {
+    while (pages > 0 && free.length > 0) {
       const cache = free.pop() as KeyValueCache;
       ahead.push({ ...next, cache, job: file.read(cache, placeOf(next.layer, next.page)) });
       const { layer, page } = next;
-      next = page + 1 < evicted ? { layer, page: page + 1 } : { layer: (layer + 1) % layers, page: 0 };
+      next = page + 1 < pages ? { layer, page: page + 1 } : { layer: (layer + 1) % layers, page: 0 };
     }
   };
   const reset = (): void => {
@@ -56,33 +64,48 @@ export function createPageStream(options: PageStreamOptions): PageStream {
       free.push(cache);
     }
   };
+  const giveBack = (): void => {
+    if (lent.length === 0) return;
+    free.push(...lent.splice(0));
+    readAhead();
+  };
+  const take = (layer: number, page: number): KeyValueCache => {
+    const first = ahead[0] ?? next;
+    // Another page was evicted since, so what was read ahead is in the wrong order.
+    if (first.layer !== layer || first.page !== page) {
+      reset();
+      next = { layer, page };
+    }
+    readAhead();
+    const { job, cache } = ahead.shift() as Reading;
+    const what = `KV page ${page} of layer ${layer}`;
+    const asked = performance.now() / 1000;
+    const ready = job.poll() !== undefined;
+    const { start, end } = job.wait();
+    recorder?.span({ lane: 'disk', cause: 'disk', name: 'prefetch', start, end, args: { bytes: sliceBytes, what } });
+    if (!ready) {
+      const span = { lane: 'cpu', cause: 'disk', name: `waits for ${what}`, args: {} } as const;
+      recorder?.span({ ...span, start: asked, end: performance.now() / 1000 });
+    }
+    return cache;
+  };
   return {
-    take(layer, page, pages) {
-      evicted = pages;
-      const first = ahead[0] ?? next;
-      // Another page was evicted since, so what was read ahead is in the wrong order.
-      if (first.layer !== layer || first.page !== page) {
-        reset();
-        next = { layer, page };
+    *pass(layer, evicted) {
+      for (let first = 0; first < evicted.length; ) {
+        giveBack();
+        pages = evicted.length;
+        const slices: HeldSlice[] = [];
+        for (const state of evicted.slice(first, first + mostTogether)) {
+          if (slices.length > 0 && ahead[0]?.job.poll() === undefined) break;
+          const cache = take(layer, state.page);
+          lent.push(cache);
+          slices.push({ ...state, cache });
+        }
+        first += slices.length;
+        yield slices;
       }
-      readAhead();
-      const { job, cache } = ahead.shift() as Reading;
-      const what = `KV page ${page} of layer ${layer}`;
-      const asked = performance.now() / 1000;
-      const ready = job.poll() !== undefined;
-      const { start, end } = job.wait();
-      recorder?.span({ lane: 'disk', cause: 'disk', name: 'prefetch', start, end, args: { bytes: sliceBytes, what } });
-      if (!ready) {
-        const span = { lane: 'cpu', cause: 'disk', name: `waits for ${what}`, args: {} } as const;
-        recorder?.span({ ...span, start: asked, end: performance.now() / 1000 });
-      }
-      return cache;
     },
-    isReady: () => ahead[0]?.job.poll() !== undefined,
-    giveBack(cache) {
-      free.push(cache);
-      readAhead();
-    },
+    giveBack,
     reset,
   };
 }

@@ -1,8 +1,10 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { CacheFile, CacheJob, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { CacheFile, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
+import { createPageMemory, type HeldSlice } from './page-memory.ts';
 import { createPageStream, type PageStream } from './page-stream.ts';
 import { createPageTable, type PageState } from './page-table.ts';
+import { createPageWriter, type PageWriter } from './page-writer.ts';
 import type { PagesPlan } from './plan-pages.ts';
 
 export interface PagedCacheOptions {
@@ -12,11 +14,6 @@ export interface PagedCacheOptions {
   /** Path of the file that evicted pages are written to. */
   readonly folder: string;
   readonly recorder?: RunRecorder | undefined;
-}
-
-/** A layer's part of a page in memory. */
-export interface HeldSlice extends PageState {
-  readonly cache: KeyValueCache;
 }
 
 /**
@@ -36,8 +33,8 @@ export interface PagedCache {
   /** The slices of a layer that are in memory; the page that tokens are written to comes last. */
   held(layer: number): HeldSlice[];
   /**
-   * What is not, oldest first, as many slices together as are there, at most half of those that pass through. They are gone
-   * when the next ones are asked for, of this layer or another, or the next pass begins.
+   * The slices of a layer that are only in the file, oldest first, a few together: see `PageStream.pass`. They are lost when
+   * the next ones are asked for, of this layer or another, or the next pass begins.
    */
   passing(layer: number): Iterable<readonly HeldSlice[]>;
   rewind(tokens: number): void;
@@ -48,12 +45,25 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const { kernels, plan, shape, folder, recorder } = options;
   const { pageTokens, layers, sliceBytes } = plan;
   const table = createPageTable(pageTokens);
-  /** The slices of the pages that take memory, by page. */
-  const slices = new Map<number, readonly KeyValueCache[]>();
-  const free: KeyValueCache[][] = [];
-  const leaving: { readonly page: number; readonly jobs: readonly CacheJob[] }[] = [];
-  let made = 0;
-  let opened: { readonly file: CacheFile; readonly stream: PageStream } | undefined;
+  const makeSlices = (count: number): KeyValueCache[] =>
+    Array.from({ length: count }, () => kernels.cache({ ...shape, capacity: pageTokens }));
+  const memory = createPageMemory({
+    pages: plan.pages,
+    makePage: () => makeSlices(layers),
+    onChange: (pages) =>
+      recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, pages * layers * sliceBytes),
+  });
+  const placeOf = (layer: number, page: number): number => page * layers + layer;
+  let opened: { readonly file: CacheFile; readonly writer: PageWriter; readonly stream: PageStream } | undefined;
+  const secondPool = () => {
+    if (opened !== undefined) return opened;
+    const caches = makeSlices(plan.passingSlices);
+    const file = kernels.cacheFile(folder, caches[0] as KeyValueCache);
+    const common = { file, placeOf, sliceBytes, recorder };
+    opened = { file, writer: createPageWriter(common), stream: createPageStream({ ...common, layers, caches }) };
+    return opened;
+  };
+
   /** Pages on both sides, as they are while tokens go through the layers. */
   let pass: { readonly held: readonly PageState[]; readonly evicted: readonly PageState[] } | undefined;
   const pagesOfPass = () => {
@@ -62,59 +72,29 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     pass = { held: states.slice(table.evicted), evicted: states.slice(0, table.evicted) };
     return pass;
   };
-  /** Slices of the stream that attention is reading. */
-  const lent: KeyValueCache[] = [];
-
-  const makeSlices = (count: number): KeyValueCache[] =>
-    Array.from({ length: count }, () => kernels.cache({ ...shape, capacity: pageTokens }));
-  const placeOf = (layer: number, page: number): number => page * layers + layer;
-  const secondPool = () => {
-    if (opened !== undefined) return opened;
-    const caches = makeSlices(plan.passingSlices);
-    const file = kernels.cacheFile(folder, caches[0] as KeyValueCache);
-    opened = { file, stream: createPageStream({ file, layers, caches, placeOf, sliceBytes, recorder }) };
-    return opened;
+  const endPass = (): void => {
+    opened?.stream.giveBack();
+    pass = undefined;
   };
-  const sample = (): void =>
-    recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, slices.size * layers * sliceBytes);
 
-  const giveBack = (): void => {
-    for (const cache of lent.splice(0)) opened?.stream.giveBack(cache);
-  };
   const startLeaving = (): void => {
-    const { file } = secondPool();
+    const { writer } = secondPool();
     const page = table.leave();
-    const own = slices.get(page) ?? [];
-    leaving.push({ page, jobs: own.map((cache, layer) => file.write(cache, placeOf(layer, page))) });
+    writer.start(page, memory.slicesOf(page));
   };
-  const finishLeaving = (): void => {
-    const { page, jobs } = leaving.shift() as (typeof leaving)[number];
-    for (const [layer, job] of jobs.entries()) {
-      const what = `KV page ${page} of layer ${layer}`;
-      const span = { ...job.wait(), args: { bytes: sliceBytes, what } };
-      recorder?.span({ lane: 'disk', cause: 'deviceCopy', name: 'eviction', ...span });
-    }
-    free.push(slices.get(table.evict()) as KeyValueCache[]);
-    slices.delete(page);
-    sample();
+  const finishLeaving = (writer: PageWriter): void => {
+    memory.free(writer.finish());
+    table.evict();
   };
-  const takePage = (page: number): readonly KeyValueCache[] => {
-    let own = free.pop();
-    if (own === undefined) {
-      own = makeSlices(layers);
-      made += 1;
-    }
-    slices.set(page, own);
-    sample();
-    return own;
-  };
+  /** Waits for the oldest page to leave where memory is full. */
   const makeRoom = (): void => {
     const asked = performance.now() / 1000;
     let waited = false;
-    while (free.length === 0 && made === plan.pages) {
-      if (leaving.length === 0) startLeaving();
-      waited ||= leaving[0]?.jobs.some((job) => job.poll() === undefined) === true;
-      finishLeaving();
+    while (!memory.hasRoom) {
+      const { writer } = secondPool();
+      if (writer.pages === 0) startLeaving();
+      waited ||= !writer.isDone();
+      finishLeaving(writer);
     }
     const span = { lane: 'cpu', cause: 'disk', name: 'waits for the oldest KV page to leave', args: {} } as const;
     if (waited) recorder?.span({ ...span, start: asked, end: performance.now() / 1000 });
@@ -132,50 +112,31 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     },
     states: () => table.states(),
     begin(tokens) {
-      giveBack();
-      pass = undefined;
-      while (leaving[0]?.jobs.every((job) => job.poll() !== undefined)) finishLeaving();
+      endPass();
+      while (opened?.writer.isDone()) finishLeaving(opened.writer);
       if (table.room() === pageTokens) {
         makeRoom();
-        takePage(table.pages);
+        memory.take(table.pages);
       }
       table.append(tokens);
       while (table.held - table.leaving > Math.max(1, plan.keptPages)) startLeaving();
     },
     held: (layer) =>
-      pagesOfPass().held.map((state) => ({ ...state, cache: slices.get(state.page)?.[layer] as KeyValueCache })),
-    *passing(layer) {
+      pagesOfPass().held.map((state) => ({ ...state, cache: memory.slicesOf(state.page)[layer] as KeyValueCache })),
+    passing(layer) {
       const { evicted } = pagesOfPass();
-      if (evicted.length === 0) return;
-      const { stream } = secondPool();
-      const most = Math.max(1, Math.floor(plan.passingSlices / 2));
-      for (let next = 0; next < evicted.length; next += lent.length) {
-        giveBack();
-        const slices: HeldSlice[] = [];
-        for (const state of evicted.slice(next, next + most)) {
-          if (slices.length > 0 && !stream.isReady()) break;
-          const cache = stream.take(layer, state.page, evicted.length);
-          lent.push(cache);
-          slices.push({ ...state, cache });
-        }
-        yield slices;
-      }
+      return evicted.length === 0 ? [] : secondPool().stream.pass(layer, evicted);
     },
     rewind(tokens) {
-      giveBack();
-      pass = undefined;
-      while (leaving.length > 0) finishLeaving();
+      endPass();
+      while (opened !== undefined && opened.writer.pages > 0) finishLeaving(opened.writer);
       const { fetched, pages } = table.rewind(tokens);
-      for (let page = table.pages; page < pages; page++) {
-        const own = slices.get(page);
-        if (own !== undefined) free.push(own as KeyValueCache[]);
-        slices.delete(page);
-      }
+      for (let page = table.pages; page < pages; page++) memory.free(page);
       opened?.stream.reset();
       if (fetched === undefined) return;
       // Nothing newer is left, so there is room.
       const { file } = secondPool();
-      const jobs = takePage(fetched).map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
+      const jobs = memory.take(fetched).map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
       for (const job of jobs) job.wait();
     },
   };
