@@ -5,9 +5,11 @@ import {
   type DeviceKind,
   deviceKind,
   hasUnifiedGpu,
+  type ProcessorRates,
   reloadRate,
   transferSeconds,
 } from '../hardware/device.ts';
+import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipSeconds } from './chip/layer.ts';
@@ -22,6 +24,7 @@ import {
   totalLayerSeconds,
 } from './layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
+import { verifyingLayerSeconds, verifyingOutputSeconds } from './speculation.ts';
 
 /** The coefficients of one device in a ring's time; seconds and bytes. */
 export interface DeviceCosts {
@@ -87,8 +90,7 @@ export function createRingCosts(
     embeddingRowBytes: embeddingRowBytes(model) * workload.batch,
     outputBytes: model.output.bytes,
     devices: cluster.devices.map((device) => deviceCosts(device, model, workload, runtime)),
-    hop: (from, to) => (from === to ? 0 : transferSeconds(cluster.link(from, to), message)),
-    uniformHop: cluster.links.pairs.size === 0 ? transferSeconds(cluster.links.default, message) : undefined,
+    ...linksFor(cluster, message),
   };
 }
 
@@ -121,8 +123,60 @@ export function createPrefillCosts(
   return {
     ...costs,
     devices,
+    ...linksFor(cluster, message),
+  };
+}
+
+/**
+ * The coefficients of one pass that verifies several tokens of speculative decoding: processors compute all of them
+ * while weights and KV cache are read once, links carry all hidden states, and the output layer runs for each.
+ * @param tokens γ + 1
+ * @throws InputError if a chip cuts operators between GPU and NPU: their times are known for one token only
+ */
+export function createVerificationCosts(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  { runtime = DEFAULT_RUNTIME, tokens }: { readonly runtime?: Runtime | undefined; readonly tokens: number },
+): RingCosts {
+  const [chip] = runtime.partitions?.keys() ?? [];
+  if (chip !== undefined)
+    throw new InputError('verifiedTokens', `verification is not predicted for "${chip}", which cuts operators`);
+  const costs = createRingCosts(cluster, model, workload, runtime);
+  const message = runtime.activationBytes * model.hiddenSize * workload.batch * tokens;
+  const devices = costs.devices.map((device, index): DeviceCosts => {
+    const { cpu, gpu } = cluster.devices[index] as Device;
+    const layerOn = (processor: ProcessorRates) => verifyingLayerSeconds({ model, workload, processor, tokens });
+    const outputOn = (processor: ProcessorRates) => verifyingOutputSeconds({ model, workload, processor, tokens });
+    const [onCpu, onGpu] = [layerOn(cpu), gpu && layerOn(gpu)];
+    const [outputOnCpu, outputOnGpu] = [outputOn(cpu), gpu && outputOn(gpu)];
+    return {
+      ...device,
+      cpu: onCpu,
+      gpu: onGpu,
+      cpuLayer: totalLayerSeconds(onCpu),
+      gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(onGpu),
+      outputOnCpu,
+      outputOnGpu,
+      outputOnCpuTotal: totalLayerSeconds(outputOnCpu),
+      outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(outputOnGpu),
+      windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+    };
+  });
+  return {
+    ...costs,
+    embeddingRowBytes: tokens * costs.embeddingRowBytes,
+    devices,
+    ...linksFor(cluster, message),
+  };
+}
+
+/** The hops of a cluster's links for a message of so many bytes. */
+function linksFor(cluster: Cluster, message: number): Pick<RingCosts, 'hop' | 'uniformHop'> {
+  const { links } = cluster;
+  return {
     hop: (from, to) => (from === to ? 0 : transferSeconds(cluster.link(from, to), message)),
-    uniformHop: cluster.links.pairs.size === 0 ? transferSeconds(cluster.links.default, message) : undefined,
+    uniformHop: links.pairs.size === 0 ? transferSeconds(links.default, message) : undefined,
   };
 }
 

@@ -21,7 +21,13 @@ import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
 import { type DeviceLoad, diskSeconds, fitWeights, gpuWeightBytes, memoryUse } from './memory.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
-import { createPrefillCosts, createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
+import {
+  createPrefillCosts,
+  createRingCosts,
+  createVerificationCosts,
+  type DeviceCosts,
+  type RingCosts,
+} from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 
 export interface RingPredictionOptions {
@@ -35,6 +41,8 @@ export interface RingPredictionOptions {
   readonly paging?: KvPaging;
   /** `decode` (the default): the seconds of a token, TPOT; `prefill`: those of a whole prompt, TTFT. */
   readonly phase?: 'decode' | 'prefill';
+  /** γ + 1 (speculation.ts): decode processes so many tokens in one pass, whose seconds are predicted; default 1. */
+  readonly verifiedTokens?: number;
 }
 
 /** Running sums of a device's part of a plan. */
@@ -87,10 +95,16 @@ export function createRingPredictor(
   cluster: Cluster,
   model: Model,
   workload: Workload,
-  { reclaim = 'overflow', runtime = DEFAULT_RUNTIME, phase = 'decode', paging }: RingPredictionOptions = {},
+  options: RingPredictionOptions = {},
 ): (plan: Plan) => Breakdown {
-  const create = phase === 'prefill' ? createPrefillCosts : createRingCosts;
-  const costs = create(cluster, model, workload, runtime);
+  const { reclaim = 'overflow', runtime = DEFAULT_RUNTIME, phase = 'decode', paging, verifiedTokens = 1 } = options;
+  const create = (runtime: Runtime): RingCosts => {
+    if (phase === 'prefill') return createPrefillCosts(cluster, model, workload, runtime);
+    return verifiedTokens === 1
+      ? createRingCosts(cluster, model, workload, runtime)
+      : createVerificationCosts(cluster, model, workload, { runtime, tokens: verifiedTokens });
+  };
+  const costs = create(runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
   const ring = [...indices.keys()];
   const tokens = phase === 'prefill' ? workload.promptTokens : workload.context;
@@ -104,7 +118,7 @@ export function createRingPredictor(
   };
   return (plan) => {
     const partitions = chipPartitions(plan);
-    const own = partitions.size === 0 ? costs : create(cluster, model, workload, { ...runtime, partitions });
+    const own = partitions.size === 0 ? costs : create({ ...runtime, partitions });
     return predictRing(fitWeights(plan, own), own, { indices, ring, reclaim, pagesOf, phase });
   };
 }

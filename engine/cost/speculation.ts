@@ -1,0 +1,109 @@
+import type { ProcessorRates } from '../hardware/device.ts';
+import { kvBytesPerToken, type Model, type WeightGroup } from '../model/model.ts';
+import type { Workload } from '../model/workload.ts';
+import { type LayerSeconds, layerSeconds, multiplySeconds, outputSeconds } from './layer-seconds.ts';
+
+/** How a draft model's tokens are proposed and accepted. */
+export interface Speculation {
+  /** α: probability that the target model accepts a drafted token, given that it accepted those before it; 0 to 1. */
+  readonly acceptanceRate: number;
+  /** γ: tokens that the draft model proposes at a time. */
+  readonly draftTokens: number;
+}
+
+/**
+ * Tokens that one verification yields on average: (1 − α^(γ + 1)) / (1 − α), and γ + 1 for α = 1 (Leviathan et al. 2023,
+ * Eq. 1). The accepted tokens of the draft count, and the one that the target model adds.
+ * @throws RangeError unless 0 ≤ α ≤ 1 and γ is a whole number from 0 on
+ */
+export function expectedTokens({ acceptanceRate, draftTokens }: Speculation): number {
+  if (!(acceptanceRate >= 0 && acceptanceRate <= 1))
+    throw new RangeError(`the acceptance rate is ${acceptanceRate}; give a probability from 0 to 1`);
+  if (!(Number.isInteger(draftTokens) && draftTokens >= 0))
+    throw new RangeError(`${draftTokens} drafted tokens; give a whole number from 0 on`);
+  // The sum 1 + α + … + α^γ, which is exact for α = 1 too.
+  let tokens = 1;
+  for (let count = 0; count < draftTokens; count++) tokens = 1 + acceptanceRate * tokens;
+  return tokens;
+}
+
+/** The seconds of the two models that take part in speculative decoding. */
+export interface SpeculativeCosts extends Speculation {
+  /** TPOT of the draft model. */
+  readonly draftSeconds: number;
+  /** Seconds in which the target model verifies γ + 1 tokens (`predict` with `verifiedTokens: γ + 1`). */
+  readonly verifySeconds: number;
+}
+
+/**
+ * TPOT of speculative decoding: (γ t_draft + t_verify) / ((1 − α^(γ + 1)) / (1 − α)) (Leviathan et al. 2023, the inverse
+ * of Theorem 3.8, whose t_verify is the time of one token). Drafting and verifying take turns.
+ * @throws RangeError as `expectedTokens` does
+ */
+export function speculativeSeconds({ draftSeconds, verifySeconds, ...speculation }: SpeculativeCosts): number {
+  return (speculation.draftTokens * draftSeconds + verifySeconds) / expectedTokens(speculation);
+}
+
+/** Halvings of the interval from 0 to 1: the result is exact to 2⁻⁴⁰. */
+const HALVINGS = 40;
+
+/**
+ * α that a measured TPOT implies: the inverse of `speculativeSeconds`.
+ * @param tokenSeconds the TPOT with speculation
+ * @returns `undefined` if no α from 0 to 1 gives that TPOT
+ */
+export function impliedAcceptanceRate(
+  costs: Omit<SpeculativeCosts, 'acceptanceRate'>,
+  tokenSeconds: number,
+): number | undefined {
+  const secondsAt = (acceptanceRate: number): number => speculativeSeconds({ ...costs, acceptanceRate });
+  if (!(secondsAt(1) <= tokenSeconds && tokenSeconds <= secondsAt(0))) return undefined;
+  let [low, high] = [0, 1];
+  for (let halving = 0; halving < HALVINGS; halving++) {
+    const middle = (low + high) / 2;
+    if (secondsAt(middle) > tokenSeconds) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** Several consecutive tokens of every request that one pass of a model processes. */
+export interface VerifiedTokens {
+  readonly model: Model;
+  readonly workload: Workload;
+  readonly processor: ProcessorRates;
+  /** γ + 1 */
+  readonly tokens: number;
+}
+
+/**
+ * Seconds of one layer for all verified tokens. Weights and KV cache are read once, as for one token; products,
+ * attention, appended keys and values and elementwise operations grow with the tokens (the terms of `layerSeconds`).
+ * Every token attends to `workload.context` tokens.
+ */
+export function verifyingLayerSeconds(verified: VerifiedTokens): LayerSeconds {
+  const { model, workload, processor, tokens } = verified;
+  const { batch } = workload;
+  const one = layerSeconds(model, workload, processor);
+  const attention = one.compute - multiplySeconds(model.layer, workload, processor);
+  return {
+    compute: verifyingProducts(model.layer, verified) + tokens * attention,
+    kvCopy: one.kvCopy + ((tokens - 1) * batch * kvBytesPerToken(model)) / processor.bandwidth,
+    memory: one.memory,
+    overhead: layerSeconds(model, { ...workload, batch: tokens * batch }, processor).overhead,
+  };
+}
+
+/** Seconds of the output layer for all verified tokens. Its weights are read once. */
+export function verifyingOutputSeconds(verified: VerifiedTokens): LayerSeconds {
+  const { model, workload, processor, tokens } = verified;
+  const all = outputSeconds(model, { ...workload, batch: tokens * workload.batch }, processor);
+  return { ...all, compute: verifyingProducts(model.output, verified) };
+}
+
+/** Every token after the first runs at the rate of a prompt's tokens, where that was measured. */
+function verifyingProducts(group: WeightGroup, { workload, processor, tokens }: VerifiedTokens): number {
+  const { flops, promptFlops = flops } = processor;
+  const first = multiplySeconds(group, workload, processor);
+  return first + (tokens - 1) * multiplySeconds(group, workload, { flops: promptFlops });
+}
