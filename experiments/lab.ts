@@ -1,6 +1,6 @@
 import { loadClusterFile } from '../datasets/load.ts';
+import { formatBytes, formatSeconds } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
-import { formatBytes, formatSeconds } from '../engine/terminal/format.ts';
 import type { LabCell } from './lab/cell.ts';
 import { stackedTraces } from './lab/chrome-trace.ts';
 import { LAB_SEED, labOptions, SIZE_HELP } from './lab/experiment.ts';

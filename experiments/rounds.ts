@@ -1,6 +1,6 @@
 import { createNamedModel, loadCatalogue, loadClusterFile } from '../datasets/load.ts';
+import { enumerate } from '../engine/input/format.ts';
 import { createWorkload } from '../engine/model/workload.ts';
-import { enumerate } from '../engine/terminal/format.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { choices, count, list, text } from './report/options.ts';

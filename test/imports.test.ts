@@ -33,26 +33,22 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['simulator/event-loop', 'simulator/page-cache', 'simulator/hardware'],
     ],
   ],
-  ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],
-  ['engine/terminal', ['engine/input']],
   ['engine/gguf', ['engine/input', 'engine/model']],
-  ['engine/kernels', ['engine/input', 'engine/model', 'engine/terminal', 'engine/gguf']],
-  ['engine/runtime/kv', ['engine/input', 'engine/cost', 'engine/trace', 'engine/terminal', 'engine/kernels']],
+  ['engine/kernels', ['engine/input', 'engine/model', 'engine/gguf']],
+  ['engine/runtime/kv', ['engine/input', 'engine/cost', 'engine/trace', 'engine/kernels']],
   [
     'engine/runtime/weights',
-    [
-      ...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/terminal', 'engine/gguf'],
-      'engine/kernels',
-    ],
+    [...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'], 'engine/kernels'],
   ],
   [
     'engine/runtime',
     [
-      ...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/terminal', 'engine/gguf'],
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'],
       ...['engine/kernels', 'engine/runtime/kv', 'engine/runtime/weights'],
     ],
   ],
   ['engine/text', ['engine/input', 'engine/gguf']],
+  ['engine/terminal', ['engine/input']],
   [
     'engine/profile',
     [
@@ -64,7 +60,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/ring/device',
     [
-      ...['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/terminal', 'engine/gguf'],
+      ...['engine/input', 'engine/model', 'engine/plan', 'engine/cost', 'engine/gguf'],
       ...['engine/kernels', 'engine/runtime', 'engine/runtime/weights', 'engine/ring/wire'],
     ],
   ],
@@ -72,9 +68,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/ring/head',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/trace', 'engine/schedule'],
-      ...['engine/terminal', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
+      ...['engine/text', 'engine/ring/wire', 'engine/ring/device'],
     ],
   ],
+  ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],
   [
     'engine/commands',
     [

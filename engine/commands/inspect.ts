@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { describeGguf, type GgufDescription } from '../gguf/describe-gguf.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
-import { formatBytes, formatPercent, threeDigits } from '../terminal/format.ts';
+import { formatBytes, formatPercent, threeDigits } from '../input/format.ts';
 import { formatTable } from '../terminal/table.ts';
 import { OPTIONS } from './shared-options.ts';
 

@@ -2,12 +2,12 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
+import { formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { clusterFile } from '../profile/cluster-file.ts';
 import { THIS_HOST } from '../profile/memory/host.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
-import { formatPercent } from '../terminal/format.ts';
 import { createShareProgress } from '../terminal/progress.ts';
 import { readSeed, readThreads } from './shared-options.ts';
 

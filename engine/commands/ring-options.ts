@@ -1,8 +1,8 @@
+import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import { type KeyPair, readKeys } from '../ring/wire/keys.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from '../runtime/weights/process-counters.ts';
-import { formatBytes } from '../terminal/format.ts';
 
 /** Options that the head of a ring (`hearth run`) and its workers (`hearth worker`) share. */
 

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { parsePlan } from '../plan/parse-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { splitModel } from '../ring/device/split-model.ts';
-import { formatBytes } from '../terminal/format.ts';
 import { OPTIONS } from './shared-options.ts';
 
 interface Options {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
+import { formatSeconds, threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
-import { formatSeconds, threeDigits } from '../terminal/format.ts';
 import type { Generated } from '../text/generate.ts';
 import { perfettoTrace } from '../trace/perfetto.ts';
 import type { Trace } from '../trace/trace.ts';

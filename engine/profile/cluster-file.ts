@@ -1,5 +1,5 @@
+import { formatPercent } from '../input/format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
-import { formatPercent } from '../terminal/format.ts';
 import { cpuFacts, type Fact } from './cpu-facts.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import type { Sample } from './sample.ts';

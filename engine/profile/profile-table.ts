@@ -1,5 +1,5 @@
+import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../input/format.ts';
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
-import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../terminal/format.ts';
 import { formatTable } from '../terminal/table.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import { type Sample, scaled } from './sample.ts';

@@ -1,4 +1,4 @@
-import { SPACE_BEFORE_UNIT } from './format.ts';
+import { SPACE_BEFORE_UNIT } from '../input/format.ts';
 
 export interface TableColumn {
   /** May have several lines. */

@@ -1,6 +1,6 @@
 import { MEMORY_REGIMES, type MemoryRegime } from '../../datasets/random-cluster.ts';
+import { formatPercent } from '../../engine/input/format.ts';
 import type { SchedulerName } from '../../engine/schedule/registry.ts';
-import { formatPercent } from '../../engine/terminal/format.ts';
 import { barChart, colour, lineChart } from '../report/charts/chart.ts';
 import { type Column, type Table, tableBlock, terminalTable } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';

@@ -1,7 +1,7 @@
 import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
+import { formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
-import { formatSeconds } from '../../engine/terminal/format.ts';
 import { barChart, colour, type Figure, type LineSeries, lineChart, type MarkSymbol } from '../report/charts/chart.ts';
 import { markOf } from '../report/charts/scheduler-marks.ts';
 import { layersText } from '../report/plan-text.ts';

@@ -1,6 +1,6 @@
 import { CAUSES } from '../../engine/cost/breakdown.ts';
+import { formatDeviation, formatSeconds, gibibytes, threeDigits } from '../../engine/input/format.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
-import { formatDeviation, formatSeconds, gibibytes, threeDigits } from '../../engine/terminal/format.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
 import { type Column, type Table, terminalTable } from '../report/columns.ts';
 import { layersText } from '../report/plan-text.ts';

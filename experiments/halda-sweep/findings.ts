@@ -1,6 +1,6 @@
 import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
-import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { median } from '../report/median.ts';
 import { publishedRatio } from './results.ts';
 import type { SweepRow } from './sweep.ts';

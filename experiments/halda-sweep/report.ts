@@ -2,7 +2,7 @@ import type { PublishedCell } from '../../datasets/published.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import { DEFAULT_RUNTIME } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
-import { enumerate, formatBytes } from '../../engine/terminal/format.ts';
+import { enumerate, formatBytes } from '../../engine/input/format.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block, ChartBlock, Section } from '../report/page/page.ts';

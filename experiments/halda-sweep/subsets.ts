@@ -1,5 +1,5 @@
 import { withDevices } from '../../engine/hardware/cluster.ts';
-import { enumerate, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
+import { enumerate, formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { type Outcome, type SweepCase, type SweptModel, schedule } from './sweep.ts';
 
 /** The schedulers that choose among the devices they are offered: the paper's and the exact one. */

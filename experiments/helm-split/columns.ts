@@ -1,5 +1,5 @@
+import { formatSeconds } from '../../engine/input/format.ts';
 import type { SplitCandidate } from '../../engine/schedule/helm/cpu-gpu-split.ts';
-import { formatSeconds } from '../../engine/terminal/format.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
 import type { Column } from '../report/columns.ts';
 import { agrees, type Configuration, latencyRatio, splitText } from './configurations.ts';

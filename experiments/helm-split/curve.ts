@@ -1,6 +1,6 @@
 import type { Annotation } from 'plotly.js-dist-min';
+import { formatSeconds } from '../../engine/input/format.ts';
 import type { SplitCandidate } from '../../engine/schedule/helm/cpu-gpu-split.ts';
-import { formatSeconds } from '../../engine/terminal/format.ts';
 import { type BarSeries, barChart, colour, type Figure, INK } from '../report/charts/chart.ts';
 import type { Configuration } from './configurations.ts';
 

@@ -1,4 +1,4 @@
-import { enumerate, formatDeviation, formatPercent } from '../../engine/terminal/format.ts';
+import { enumerate, formatDeviation, formatPercent } from '../../engine/input/format.ts';
 import { median } from '../report/median.ts';
 import {
   agrees,

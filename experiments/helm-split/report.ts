@@ -1,5 +1,5 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
-import { formatSeconds } from '../../engine/terminal/format.ts';
+import { formatSeconds } from '../../engine/input/format.ts';
 import { colour, type Figure, INK, type LineSeries, lineChart } from '../report/charts/chart.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import { fileJson, type Results } from '../report/experiment.ts';

@@ -1,6 +1,6 @@
 import { realpathSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { formatBytes } from '../../engine/terminal/format.ts';
+import { formatBytes } from '../../engine/input/format.ts';
 import { type Controllers, findControllers } from './cgroups/controllers.ts';
 import type { LabFiles, RunProgram } from './system.ts';
 

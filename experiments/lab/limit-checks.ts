@@ -1,4 +1,4 @@
-import { formatBytes, formatDeviation, formatPercent } from '../../engine/terminal/format.ts';
+import { formatBytes, formatDeviation, formatPercent } from '../../engine/input/format.ts';
 import type { CellResult } from './run-cells.ts';
 
 /** Whether a lab kept to its own limits. */

@@ -1,5 +1,5 @@
 import { clusterStatements } from '../../datasets/statements.ts';
-import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Section, TableBlock, Tone } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';

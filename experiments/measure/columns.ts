@@ -1,4 +1,4 @@
-import { formatDeviation, formatPercent } from '../../engine/terminal/format.ts';
+import { formatDeviation, formatPercent } from '../../engine/input/format.ts';
 import { type Column, type Table, terminalTable } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
 import { ANSWERS, type Answer, type CellAnswers, deviation, PHASES, type Phase } from './cell.ts';

@@ -1,5 +1,5 @@
 import { clusterStatements } from '../../datasets/statements.ts';
-import { formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatDeviation, formatSeconds } from '../../engine/input/format.ts';
 import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
 import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
 import { tableBlock } from '../report/columns.ts';

@@ -1,4 +1,4 @@
-import { formatPercent } from '../../engine/terminal/format.ts';
+import { formatPercent } from '../../engine/input/format.ts';
 import { median } from '../report/median.ts';
 import { type Answer, type CellAnswers, deviation, type Phase } from './cell.ts';
 

@@ -1,5 +1,5 @@
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
-import { threeDigits } from '../../engine/terminal/format.ts';
+import { threeDigits } from '../../engine/input/format.ts';
 import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';

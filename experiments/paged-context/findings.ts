@@ -1,4 +1,4 @@
-import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
+import { enumerate, formatPercent } from '../../engine/input/format.ts';
 import type { ContextRow } from './contexts.ts';
 
 /** Whether both lie within a factor of two, the step of Fig. 6.1's axis, or both failed; `undefined` without a print. */

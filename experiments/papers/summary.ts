@@ -1,4 +1,4 @@
-import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
+import { enumerate, formatPercent } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { accuracyOn } from './accuracy.ts';
 import { type Answer, type Comparison, isTest, type PaperName } from './comparison.ts';

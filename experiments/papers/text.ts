@@ -1,4 +1,4 @@
-import { formatDeviation, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatDeviation, formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import type { Quantity } from './comparison.ts';
 
 /** `15.0 ms`, `4.7 %` for a share, `OOM`, or nothing. */

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../../engine/terminal/format.ts';
+import { formatSeconds } from '../../engine/input/format.ts';
 import { type Figure, lineChart } from '../report/charts/chart.ts';
 import type { Landscape } from './landscape.ts';
 import { type Mark, outlined, POLICY_COLOURS } from './marks.ts';

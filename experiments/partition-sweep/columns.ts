@@ -1,4 +1,4 @@
-import { formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';

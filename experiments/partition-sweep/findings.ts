@@ -1,4 +1,4 @@
-import { formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import type { JudgedChoice } from './choices.ts';
 import type { Summary } from './summary.ts';
 

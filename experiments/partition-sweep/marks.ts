@@ -1,6 +1,6 @@
 import type { Data } from 'plotly.js-dist-min';
+import { enumerate, formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
-import { enumerate, formatSeconds } from '../../engine/terminal/format.ts';
 import { markOf, type SchedulerMark } from '../report/charts/scheduler-marks.ts';
 import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';

@@ -1,6 +1,6 @@
 import type { Statement } from '../../datasets/statements.ts';
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
-import { threeDigits } from '../../engine/terminal/format.ts';
+import { threeDigits } from '../../engine/input/format.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block, ChartBlock } from '../report/page/page.ts';

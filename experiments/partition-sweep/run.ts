@@ -1,5 +1,5 @@
+import { threeDigits } from '../../engine/input/format.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import { threeDigits } from '../../engine/terminal/format.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { thousands } from './findings.ts';
 import { judgeInParallel } from './parallel.ts';

@@ -1,5 +1,5 @@
 import type { Data } from 'plotly.js-dist-min';
-import { formatSeconds } from '../../engine/terminal/format.ts';
+import { formatSeconds } from '../../engine/input/format.ts';
 import { logTicks } from '../report/charts/axis.ts';
 import { type Figure, lineChart } from '../report/charts/chart.ts';
 import type { Landscape } from './landscape.ts';

@@ -1,8 +1,8 @@
+import { formatSeconds } from '../../engine/input/format.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorName, operatorShapes } from '../../engine/model/operators.ts';
 import { chipPartitions } from '../../engine/plan/plan.ts';
 import { cutKind, type OperatorCut } from '../../engine/plan/tensor-partition.ts';
-import { formatSeconds } from '../../engine/terminal/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { layersText } from '../report/plan-text.ts';
 import type { Judged, PhonesRow } from './plans.ts';

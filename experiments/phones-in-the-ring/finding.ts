@@ -1,4 +1,4 @@
-import { enumerate, formatPercent } from '../../engine/terminal/format.ts';
+import { enumerate, formatPercent } from '../../engine/input/format.ts';
 import type { PhonesRow } from './plans.ts';
 import type { Sweep, SweepPoint } from './sweeps.ts';
 

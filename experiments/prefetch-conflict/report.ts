@@ -1,5 +1,5 @@
 import type { Data } from 'plotly.js-dist-min';
-import { enumerate, formatBytes, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { enumerate, formatBytes, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import type { Column, Table } from '../report/columns.ts';
 import type { ChartBlock, Page, Section } from '../report/page/page.ts';

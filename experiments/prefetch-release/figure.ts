@@ -1,5 +1,5 @@
 import type { Data } from 'plotly.js-dist-min';
-import { formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import type { SceneResult, Step } from './steps.ts';
 import { stepLabel } from './text.ts';

@@ -1,4 +1,4 @@
-import { enumerate } from '../../engine/terminal/format.ts';
+import { enumerate } from '../../engine/input/format.ts';
 import type { Column } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../../engine/terminal/format.ts';
+import { formatSeconds } from '../../engine/input/format.ts';
 import { formatTable } from '../../engine/terminal/table.ts';
 import type { SceneResult, Step } from './steps.ts';
 

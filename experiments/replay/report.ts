@@ -1,5 +1,5 @@
+import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
-import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
 import { decodedTokens } from '../../engine/trace/excerpt.ts';
 import type { DeviceMetrics } from '../../engine/trace/metrics.ts';
 import type { SimulatedDevice } from '../../simulator/result.ts';

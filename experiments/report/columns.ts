@@ -19,7 +19,7 @@ import {
   formatSeconds,
   gibibytes,
   threeDigits,
-} from '../../engine/terminal/format.ts';
+} from '../../engine/input/format.ts';
 import { formatTable } from '../../engine/terminal/table.ts';
 import { type CsvValue, toCsv } from './csv.ts';
 import type { TableBlock, Tone } from './page/page.ts';

@@ -1,6 +1,6 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
 import { STATEMENT_KINDS, type Statement, type StatementKind } from '../../datasets/statements.ts';
-import { enumerate } from '../../engine/terminal/format.ts';
+import { enumerate } from '../../engine/input/format.ts';
 import { type Column, tableBlock } from './columns.ts';
 import type { Section, TableBlock } from './page/page.ts';
 

@@ -1,4 +1,4 @@
-import { formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import type { TimelineResult } from './run.ts';
 
 /** A statement of prima.cpp about Fig. 6, and whether it holds here. */

@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { formatBytes, formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { HOW_TO_READ, timelineBlocks } from '../timeline/blocks.ts';

@@ -1,4 +1,4 @@
-import { formatPercent, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { equalCell, type LabCell, policyName } from '../lab/cell.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
 import type { LabPolicy } from '../lab/policies.ts';

@@ -1,4 +1,4 @@
-import { formatPercent } from '../../engine/terminal/format.ts';
+import { formatPercent } from '../../engine/input/format.ts';
 import { colour, type Figure, lineChart } from '../report/charts/chart.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';

@@ -1,7 +1,7 @@
+import { formatSeconds } from '../../engine/input/format.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { CHIP_SYSTEMS, type ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import type { OperatorDecision } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
-import { formatSeconds } from '../../engine/terminal/format.ts';
 import { barChart, colour, lineChart } from '../report/charts/chart.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';

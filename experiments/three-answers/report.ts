@@ -1,4 +1,4 @@
-import { formatBytes, formatDeviation, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatBytes, formatDeviation, formatSeconds } from '../../engine/input/format.ts';
 import { cellName, policyName } from '../lab/cell.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';

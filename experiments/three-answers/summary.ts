@@ -1,4 +1,4 @@
-import { formatPercent } from '../../engine/terminal/format.ts';
+import { formatPercent } from '../../engine/input/format.ts';
 import { cellName } from '../lab/cell.ts';
 import type { CellResult } from '../lab/run-cells.ts';
 import { median } from '../report/median.ts';

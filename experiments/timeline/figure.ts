@@ -1,5 +1,5 @@
 import type { Annotation, Data, Shape } from 'plotly.js-dist-min';
-import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { type Figure, INK, layoutOf, PALETTE } from '../report/charts/chart.ts';
 import { type DrawnKind, type TimelineBar, timelineBars } from './bars.ts';

@@ -1,5 +1,5 @@
 import type { Annotation, Data } from 'plotly.js-dist-min';
-import { formatBytes, formatSeconds } from '../../engine/terminal/format.ts';
+import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import type { Counter, Trace } from '../../engine/trace/trace.ts';
 import { RESIDENT, type TimelineRow } from './rows.ts';
 

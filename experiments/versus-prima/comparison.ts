@@ -1,4 +1,4 @@
-import { formatDeviation, formatSeconds, threeDigits } from '../../engine/terminal/format.ts';
+import { formatDeviation, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import type { CellResult } from '../lab/run-cells.ts';
 import type { Way } from './ways.ts';
 

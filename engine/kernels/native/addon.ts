@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import { formatBytes } from '../../terminal/format.ts';
 import type { NativeJobs, NativeOutcome } from './jobs.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
 import { randomStream } from '../../input/random-stream.ts';
-import { formatBytes } from '../../terminal/format.ts';
 
 /** Four times the last-level cache of large desktop processors; half a second on a fast disk. */
 export const WEIGHTS_FILE_BYTES = 512 * 2 ** 20;

@@ -1,10 +1,10 @@
 import { roomForWeights } from '../../cost/reclaim.ts';
+import { formatBytes } from '../../input/format.ts';
 import { type FittedPolicy, fitPolicy, type WeightsPolicy } from '../../plan/weights-policy.ts';
 import { totalBytes } from '../../runtime/weights/byte-ranges.ts';
 import type { WeightsRecorder } from '../../runtime/weights/mapped-weights.ts';
 import type { WeightsPart } from '../../runtime/weights/weights-layout.ts';
 import { createWindowWeights } from '../../runtime/weights/window-weights.ts';
-import { formatBytes } from '../../terminal/format.ts';
 import type { WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { LoadedPart } from './loaded-part.ts';

@@ -1,7 +1,7 @@
+import { formatBytes } from '../../input/format.ts';
 import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
-import { formatBytes } from '../../terminal/format.ts';
 import type { Assignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../../terminal/format.ts';
+import { formatSeconds } from '../../input/format.ts';
 import { clock } from '../wire/clock.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';

@@ -1,7 +1,7 @@
 import { type Cluster, deviceIndex } from '../../hardware/cluster.ts';
 import { transferSeconds } from '../../hardware/device.ts';
+import { formatSeconds } from '../../input/format.ts';
 import { parseJson } from '../../input/parse-json.ts';
-import { formatSeconds } from '../../terminal/format.ts';
 import type { DeviceFacts, MeasuredRingLink } from './inquiries.ts';
 import type { MemberAddress } from './member.ts';
 

@@ -1,6 +1,6 @@
 import { HELM_PAGING } from '../../cost/kv-pages.ts';
+import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import { formatBytes } from '../../terminal/format.ts';
 
 export interface PagesCase {
   /** Bytes for keys and values in memory. */

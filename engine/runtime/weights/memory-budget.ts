@@ -1,6 +1,6 @@
 import type { GgufTensor } from '../../gguf/gguf.ts';
+import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import { formatBytes } from '../../terminal/format.ts';
 import { placeTensors } from './place-tensors.ts';
 
 /** Something that takes memory whatever the weights do, for messages. */

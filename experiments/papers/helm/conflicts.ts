@@ -1,5 +1,5 @@
+import { formatPercent, threeDigits } from '../../../engine/input/format.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
-import { formatPercent, threeDigits } from '../../../engine/terminal/format.ts';
 import type { Conflict } from '../comparison.ts';
 import { type HelmCase, layersOnCpu } from './answer.ts';
 import type { HelmConstants } from './constants.ts';

@@ -1,4 +1,4 @@
-import { threeDigits } from '../../../engine/terminal/format.ts';
+import { threeDigits } from '../../../engine/input/format.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import type { Section } from '../../report/page/page.ts';
 import { type CellPlace, dispatchOf, FITTED_CELLS, type FittedCell, type HelmConstants } from './constants.ts';

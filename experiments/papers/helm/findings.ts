@@ -1,4 +1,4 @@
-import { formatPercent } from '../../../engine/terminal/format.ts';
+import { formatPercent } from '../../../engine/input/format.ts';
 import { median } from '../../report/median.ts';
 import { isTest } from '../comparison.ts';
 import type { SummaryRow } from '../summary.ts';

@@ -1,8 +1,8 @@
 import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { type Device, reloadRate } from '../../../engine/hardware/device.ts';
+import { formatBytes } from '../../../engine/input/format.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { formatBytes } from '../../../engine/terminal/format.ts';
 import { LARGER_DEVICE } from './policies.ts';
 import { quantityOf } from './quantities.ts';
 

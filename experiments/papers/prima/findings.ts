@@ -1,4 +1,4 @@
-import { enumerate, formatPercent, formatSeconds } from '../../../engine/terminal/format.ts';
+import { enumerate, formatPercent, formatSeconds } from '../../../engine/input/format.ts';
 import { relativeErrorText } from '../text.ts';
 import { systemName } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';

@@ -1,4 +1,4 @@
-import { enumerate } from '../../../engine/terminal/format.ts';
+import { enumerate } from '../../../engine/input/format.ts';
 import type { Figure } from '../../report/charts/chart.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import { errorTone, USUAL_LIMIT } from '../../report/error-tone.ts';

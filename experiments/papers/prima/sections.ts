@@ -1,4 +1,4 @@
-import { formatBytes, threeDigits } from '../../../engine/terminal/format.ts';
+import { formatBytes, threeDigits } from '../../../engine/input/format.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import type { Section } from '../../report/page/page.ts';
 import { bothAnswers, type ValueText } from '../tables.ts';

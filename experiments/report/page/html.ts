@@ -1,4 +1,4 @@
-import { SPACE_BEFORE_UNIT } from '../../../engine/terminal/format.ts';
+import { SPACE_BEFORE_UNIT } from '../../../engine/input/format.ts';
 
 /** Text as HTML text or attribute value. */
 export function escapeHtml(text: string): string {

@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent, threeDigits } from '../../../engine/terminal/format.ts';
+import { formatBytes, formatPercent, threeDigits } from '../../../engine/input/format.ts';
 import { formatTable } from '../../../engine/terminal/table.ts';
 import type { Cell } from './cell.ts';
 import type { MemoryUse } from './memory-use.ts';

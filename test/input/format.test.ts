@@ -8,7 +8,7 @@ import {
   formatSeconds,
   gibibytes,
   threeDigits,
-} from '../../engine/terminal/format.ts';
+} from '../../engine/input/format.ts';
 
 test('seconds have three digits, and are in ms below one second', () => {
   assert.equal([0, 0.000412, 0.0153, 0.9994, 1, 1.234, 84, 1234.4].map(formatSeconds), [
