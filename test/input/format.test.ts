@@ -10,7 +10,7 @@ import {
   threeDigits,
 } from '../../engine/input/format.ts';
 
-test('seconds have three digits, and are in ms below one second', () => {
+test('seconds have three digits and are in ms below one second', () => {
   assert.equal([0, 0.000412, 0.0153, 0.9994, 1, 1.234, 84, 1234.4].map(formatSeconds), [
     '0 ms',
     '0.412 ms',
@@ -23,7 +23,7 @@ test('seconds have three digits, and are in ms below one second', () => {
   ]);
 });
 
-test('bytes in binary units', () => {
+test('bytes are in binary units', () => {
   assert.equal([0, 512, 512 * 2 ** 20, 4.1 * 2 ** 30, 40 * 2 ** 30].map(formatBytes), [
     '0',
     '0.500 KiB',
@@ -34,7 +34,7 @@ test('bytes in binary units', () => {
   assert.is(gibibytes(4.06 * 2 ** 30), '4.1');
 });
 
-test('deviations have a sign; from tenfold on they are factors', () => {
+test('deviations have a sign, and are factors from ten on', () => {
   assert.equal([1, 1.0004, 1.123, 0.966, 0.08, 9.94, 9.96, 17].map(formatDeviation), [
     '±0.0 %',
     '±0.0 %',
@@ -48,7 +48,7 @@ test('deviations have a sign; from tenfold on they are factors', () => {
   assert.equal([0.5, 0.034].map(formatPercent), ['50 %', '3.4 %']);
 });
 
-test('the number of digits stays three where rounding carries', () => {
+test('there are three digits even if rounding carries', () => {
   assert.equal([9.994, 9.996, 99.94, 99.96, 0.9996].map(threeDigits), ['9.99', '10.0', '99.9', '100', '1.00']);
 });
 

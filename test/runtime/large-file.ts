@@ -15,7 +15,10 @@ export const LARGE_SHAPE: Partial<Shape> = {
   headSize: 64,
 };
 
-/** A file of 193 MiB, which is written in a second: a layer has the first one's weights, its rows turned by its number. */
+/**
+ * A file of 193 MiB, which is written in a second: each layer has the first layer's weights with its rows rotated by
+ * the layer's number.
+ */
 export function largeFile(folder: string): Promise<string> {
   return madeFile({
     folder,

@@ -11,16 +11,16 @@ export interface MadeFile {
   readonly name: string;
   readonly shape?: Partial<Shape>;
   readonly mix?: MadeMix;
-  /** Entries beside or instead of the made ones. */
+  /** Entries that are added to the made ones or replace them. */
   readonly metadata?: readonly [string, MetadataValue][];
-  /** The tensors to write instead of the made ones. */
+  /** Returns the tensors to write in place of the made ones. */
   readonly edit?: (tensors: readonly TensorSource[]) => readonly TensorSource[];
 }
 
-/** As few tokens as the tokenizer allows: logits are quick, and there are enough of them. */
+/** As few tokens as the tokenizer allows, so that logits are computed quickly. */
 const SMALL: Shape = { ...TINY_SHAPE, vocabularySize: 260 };
 
-/** Writes a small model with random weights as make-model does, except for what is asked for; returns its path. */
+/** Writes a small model with random weights as make-model does, with the given changes; returns its path. */
 export async function madeFile({ folder, name, mix = 'F32', metadata = [], ...options }: MadeFile): Promise<string> {
   const shape = { ...SMALL, name, ...options.shape };
   const made = madeModel(shape, mix);

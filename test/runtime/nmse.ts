@@ -1,4 +1,4 @@
-/** Σ(a − b)² / Σb²: how far `found` is from `expected`, relative to its size. */
+/** Normalised mean square error of `found` against `expected`: Σ(a − b)² / Σb². */
 export function nmse(found: ArrayLike<number>, expected: ArrayLike<number>): number {
   let [error, size] = [0, 0];
   for (let i = 0; i < expected.length; i++) {

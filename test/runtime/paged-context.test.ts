@@ -23,12 +23,15 @@ test.after(() => rmSync(folder, { recursive: true }));
 const load = (options: Omit<LoadOptions, 'kernels'>, implementation: 'reference' | 'native' = 'reference') =>
   loadTransformer(tiny, { kernels: openKernels({ implementation, threads: 2 }), warn: () => {}, ...options });
 
-/** Memory for so many slices: one layer's part of a page. Two heads of 32 F16 keys and values, in blocks of 64 tokens. */
+/**
+ * Memory for `count` slices, each one layer's part of a page. Two heads of 32 F16 keys and values, in blocks of 64
+ * tokens.
+ */
 const slices = (count: number, pageTokens: number): number => count * Math.ceil(pageTokens / 64) * 64 * 256;
 
 const tokensOf = (count: number): number[] => Array.from({ length: count }, (_, i) => (37 * i + 11) % 260);
 
-test('the logits of a paged context are those of a whole one: any pages and memories, token by token', () => {
+test('the logits of a paged context equal those of a whole one for any pages and memory, token by token', () => {
   const tokens = tokensOf(24);
   const whole = load({ context: 24, kvCache: 'F16' });
   const expected = tokens.map((token) => [...whole.evaluate([token])]);
@@ -72,7 +75,7 @@ withNative('the trace shows evictions, pages that come back before their layer, 
   const paged = load({ context: 640, paging, recorder }, 'native');
   paged.evaluate(tokensOf(600));
   const evictionsNow = () => recorder.trace().spans.filter(({ name }) => name === 'eviction');
-  // A page leaves while tokens are computed; how long that takes is the disk's affair.
+  // A page is written while tokens are computed; how long that takes depends on the disk.
   for (const token of tokensOf(30)) {
     paged.evaluate([token]);
     if (evictionsNow().length === 6 * LAYERS) break;

@@ -5,8 +5,8 @@ import { readGguf } from '../../engine/gguf/read-gguf.ts';
 type Row = readonly number[];
 
 /**
- * A second opinion on the forward pass: double precision, all positions at once, no cache and no kernels, straight from
- * the tensors' names. Complex numbers rotate queries and keys. Only what test models have.
+ * An independent forward pass: double precision, all positions at once, without cache and kernels, directly from the
+ * tensors' names. Queries and keys are rotated as complex numbers. Supports only what test models have.
  * @returns logits [tokens][vocabulary]
  */
 export function plainForward(path: string, tokens: readonly number[]): Row[] {

@@ -20,7 +20,7 @@ test.before(async () => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Kept until the end: nothing here is large. */
+/** Kept until the end, since nothing here is large. */
 const load = (path: string, options: Omit<LoadOptions, 'kernels'> = {}, implementation?: 'native'): Transformer =>
   loadTransformer(path, {
     kernels: openKernels({ implementation: implementation ?? 'reference', threads: 2 }),
@@ -39,7 +39,7 @@ const problem = (run: () => unknown): string => {
 
 const TOKENS = [3, 141, 59, 26, 53, 58, 97, 93];
 
-test('tokens in any parts give what all at once give: the same on the reference', () => {
+test('tokens evaluated in any parts give the same logits as all at once on the reference kernels', () => {
   const transformer = load(tiny, { context: TOKENS.length });
   const whole = transformer.evaluateAll(TOKENS);
   const last = [...whole.subarray(-260)];
@@ -60,7 +60,7 @@ test('tokens in any parts give what all at once give: the same on the reference'
 });
 
 if (NATIVE_SETS.length > 0) {
-  test('a prompt longer than a batch, native: at once, in two parts, and the last 40 one by one', () => {
+  test('a prompt longer than a batch has the same logits at once, in two parts, and with the last 40 one by one', () => {
     // 512 tokens go through the layers at once; the logits of all are computed 32 at a time.
     const tokens = Array.from({ length: 600 }, (_, i) => (37 * i) % 260);
     const transformer = load(tiny, { context: 600, kvCache: 'F32' }, 'native');
@@ -76,18 +76,18 @@ if (NATIVE_SETS.length > 0) {
     for (const found of [parts, single, all]) assert.ok(nmse(found, whole) <= 1e-11, String(nmse(found, whole)));
   });
 
-  test('a cache in F16 costs as much as its rounding, and nothing for the first token', () => {
+  test('a cache in F16 changes logits by its rounding, and not for the first token', () => {
     const [exact, half] = (['F32', 'F16'] as const).map((kvCache) =>
       load(tiny, { context: 40, kvCache }, 'native').evaluateAll([...TOKENS, ...TOKENS, ...TOKENS]),
     );
     assert.ok(exact !== undefined && half !== undefined);
-    // 11 bits of a value: (2⁻¹²)² is 6e-8, of which attention averages some away.
+    // Values have 11 bits: (2⁻¹²)² is 6e-8, some of which attention averages out.
     const error = nmse(half, exact);
     assert.ok(error > 1e-9 && error < 6e-6, String(error));
   });
 }
 
-test('after rewinding, what was there has never been', () => {
+test('rewinding removes all traces of the removed tokens', () => {
   const transformer = load(tiny, { context: 8 });
   transformer.evaluate([1, 2, 3]);
   const fresh = [...transformer.evaluate([4, 5])];
@@ -101,7 +101,7 @@ test('after rewinding, what was there has never been', () => {
   );
 });
 
-test('more tokens than the context: both numbers are said, and nothing has changed', () => {
+test('more tokens than the context are refused with both numbers and without effect', () => {
   const transformer = load(tiny, { context: 4 });
   transformer.evaluate([1, 2, 3]);
   assert.is(
@@ -112,7 +112,7 @@ test('more tokens than the context: both numbers are said, and nothing has chang
   assert.is(transformer.evaluate([4]).length, 260);
 });
 
-test('no tokens, and what is no token', () => {
+test('an empty list and invalid tokens are refused', () => {
   const transformer = load(tiny, { context: 4 });
   assert.is(
     problem(() => transformer.evaluate([])),
@@ -125,7 +125,7 @@ test('no tokens, and what is no token', () => {
   assert.is(transformer.position, 0);
 });
 
-test('the context: what the model was trained for, at most 4096; more is warned of', async () => {
+test('the default context is the trained one up to 4096, and a longer one gives a warning', async () => {
   const metadata: [string, MetadataValue][] = [['llama.context_length', { type: 'uint32', value: 7 }]];
   const path = await madeFile({ folder, name: 'short', metadata });
   const warnings: string[] = [];
@@ -139,7 +139,7 @@ test('the context: what the model was trained for, at most 4096; more is warned 
   assert.equal(warnings, [`${path}: a context of 8 tokens; the model was trained for 7, beyond it guesses`]);
 });
 
-test('contexts that cannot be', () => {
+test('impossible contexts are refused', () => {
   assert.is(
     problem(() => load(tiny, { context: 0 })),
     'InputError: context: 0 is not a whole number of tokens from 1 on',
@@ -151,7 +151,7 @@ test('contexts that cannot be', () => {
   );
 });
 
-test('passParts, in order, one run each; the logits are the same', () => {
+test('with passParts each part is run on its own, in order, with the same logits', () => {
   const seen: PartTime[] = [];
   const traced = load(tiny, { context: 4, onPart: (part) => seen.push(part) });
   assert.equal([...traced.evaluate([1, 2])], [...load(tiny, { context: 4 }).evaluate([1, 2])]);
@@ -174,7 +174,7 @@ test('passParts, in order, one run each; the logits are the same', () => {
 const text = (value: string): MetadataValue => ({ type: 'string', value });
 const amount = (value: number): MetadataValue => ({ type: 'float32', value });
 
-test('linear scaling divides angles as divisors of 4 do; a missing type means linear, none means none', async () => {
+test('linear scaling divides angles like divisors of 4, and is the default type', async () => {
   const name = 'scaled';
   const made = async (metadata: [string, MetadataValue][], divisors: readonly number[] = []): Promise<number[]> => {
     const more = divisors.length === 0 ? [] : [floatVector('rope_freqs.weight', divisors)];

@@ -23,7 +23,7 @@ function run(available: number, options: SimulationOptions = {}, asked: Partial<
 const decoded = (result: ReturnType<typeof run>): number[] =>
   result.trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
 
-test('what is reserved for a KV cache is missing for the weights, whether tokens are there or not', () => {
+test('memory reserved for the KV cache is not available for weights, even if it is empty', () => {
   // 4 × 4000 + 3000 + 200 bytes of weights, 300 of buffers, 100 of KV cache per layer and token: 10 of 30 tokens are there.
   const tight = 4 * 4000 + 3000 + 200 + 300 + 4 * 3000;
   const seconds = (available: number, reservedContext: number) =>
@@ -33,7 +33,7 @@ test('what is reserved for a KV cache is missing for the weights, whether tokens
   near(seconds(tight - 8000, 10), 49.6);
 });
 
-test('what other apps take is reloaded for every token from then on', () => {
+test('weights displaced by other apps are reloaded for every later token', () => {
   const before = decoded(run(1e6));
   // Everything fits: 4 × 10.6 s, 5.2 s for the output layer, 2 s for the looked-up row of 200 bytes.
   for (const seconds of before) assert.ok(Math.abs(seconds - 49.6) < 1e-9, `${seconds} s`);
@@ -47,7 +47,7 @@ test('what other apps take is reloaded for every token from then on', () => {
   assert.ok(Math.abs((after[2] ?? 0) - (49.6 - 2 + 35)) < 3, `${after[2]} s`);
 });
 
-test('memory that runs out in the course of a run ends it, with device and amounts', () => {
+test('a run ends when memory runs out, with device and bytes', () => {
   const prefill = run(1e6).trace.tokens[0]?.end ?? 0;
   const result = run(1e6, { memoryTaken: { a: [{ time: prefill + 60, bytes: 1e6 - 4000 }] } });
   assert.is(result.outOfMemory.length, 1);
@@ -57,7 +57,7 @@ test('memory that runs out in the course of a run ends it, with device and amoun
   assert.is(result.seconds, prefill + 60);
 });
 
-test('noise scales each computation by a factor of mean 1, the same for the same seed', () => {
+test('noise scales each computation by a factor of mean 1 that depends on the seed', () => {
   const seconds = (seed: number): number => (decoded(run(1e6, { noise: 0.1, seed }))[0] ?? 0) - 2;
   assert.is(seconds(3), seconds(3));
   assert.is.not(seconds(3), seconds(4));
@@ -69,7 +69,7 @@ test('noise scales each computation by a factor of mean 1, the same for the same
   assert.ok(Math.abs(deviation / (0.1 * Math.sqrt(4 * 10.6 ** 2 + 5.2 ** 2)) - 1) < 0.1, `${deviation} s`);
 });
 
-test('a waiting computation is a span of cause disk on its processor, as long as the read', () => {
+test('a waiting computation is a span with cause disk on its processor, as long as the read', () => {
   const { trace } = run(1e6);
   const waits = trace.spans.filter(({ lane, cause }) => lane === 'cpu' && cause === 'disk');
   assert.equal(
@@ -84,15 +84,15 @@ test('a waiting computation is a span of cause disk on its processor, as long as
   );
 });
 
-test('what is in memory is sampled whenever it changes', () => {
+test('resident bytes are sampled at every change', () => {
   const { counters } = run(1e6).trace;
   const values = counters[0]?.samples.map(({ value }) => value) ?? [];
   assert.is(counters[0]?.name, 'resident weights (bytes)');
-  // The row that a token looks up is given back at once.
+  // The row that a token looks up is released at once.
   assert.equal(values.slice(0, 7), [0, 200, 4000, 8000, 12_000, 16_000, 19_000]);
 });
 
-test('an observer sees which layers are in memory, at every step', () => {
+test('an observer sees the resident layers at every step', () => {
   const seen: string[] = [];
   const observe = ({ event, layer, residency }: Moment): void => {
     const resident = [...residency()].filter(([, share]) => share === 1).map(([index]) => index);
@@ -112,7 +112,7 @@ test('an observer sees which layers are in memory, at every step', () => {
   assert.equal(seen.slice(0, 7), expected);
 });
 
-test('KV cache, buffers and pinned weights over the memory installed: the memory pressure', () => {
+test('the memory pressure is KV cache, buffers and pinned weights over installed memory', () => {
   const [device] = run(1e6).devices;
   assert.is(device?.nonReclaimableBytes, 4300);
   assert.is(device?.memoryTotal, 1e6);
@@ -139,7 +139,7 @@ const REFUSED: readonly [what: string, options: SimulationOptions, message: RegE
 ];
 
 for (const [what, options, message] of REFUSED) {
-  test(`${what}: refused in one line`, () => {
+  test(`${what} is refused in one line`, () => {
     try {
       run(1e6, options);
       assert.unreachable();

@@ -21,7 +21,7 @@ function decoded(result: ReturnType<typeof simulate>): number[] {
   return result.trace.tokens.filter(({ phase }) => phase === 'decode').map(({ start, end }) => end - start);
 }
 
-test('without overlap the simulation is the prediction: four devices that reload what exceeds their memory', () => {
+test('without overlap the simulation equals the prediction on four devices that reload', () => {
   const truth = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
   const plan = labPlan({ rounds: 1, prefetch: 'none' });
   const parts = { plan, model: LAB_MODEL, workload: WORKLOAD, runtime: NO_BUFFERS };
@@ -30,7 +30,7 @@ test('without overlap the simulation is the prediction: four devices that reload
   for (const seconds of decoded(simulated)) assert.ok(Math.abs(seconds - tokenSeconds) < 1e-9 * tokenSeconds);
 });
 
-test('without overlap the simulation is the prediction: any plan on any devices', () => {
+test('without overlap the simulation equals the prediction for any plan on any devices', () => {
   let compared = 0;
   let reloading = 0;
   const property = fc.property(randomPlans(), ({ problem, rounds, windows, outputProcessor }) => {
@@ -45,7 +45,7 @@ test('without overlap the simulation is the prediction: any plan on any devices'
     if (prediction.infeasible.length > 0) return;
     compared += 1;
     if (prediction.reloadedBytes > 0) reloading += 1;
-    // The cache drops whole extents, and layers end within them: an extent or two per layer of slack.
+    // The cache drops whole extents, and layers end within them: the tolerance is one or two extents per layer.
     const slack = bytesOfSlack(belief, model) + 1e-9 * prediction.tokenSeconds;
     const last = decoded(result).at(-1) as number;
     assert.ok(Math.abs(last - prediction.tokenSeconds) <= slack, `${last} and ${prediction.tokenSeconds}`);
@@ -54,7 +54,7 @@ test('without overlap the simulation is the prediction: any plan on any devices'
   assert.ok(compared > 100 && reloading > 30, `${compared} compared, ${reloading} with reloads`);
 });
 
-test('without spans a run has fewer steps, and the same tokens to the last bit', () => {
+test('without spans a run has fewer steps and identical tokens', () => {
   let onGpus = 0;
   const property = fc.property(randomPlans(), fc.constantFrom(0, 0.1), ({ problem, ...parts }, noise) => {
     const { belief, model, workload, runtime } = problem;
@@ -70,7 +70,7 @@ test('without spans a run has fewer steps, and the same tokens to the last bit',
   assert.ok(onGpus > 5, `${onGpus} plans with layers on GPUs`);
 });
 
-test('a run ends before its last token where it is enough', () => {
+test('a run can end before its last token', () => {
   const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
   const ring = labPlan({ rounds: 1, prefetch: 'none' });
   const share = 1 / cluster.devices.length;
@@ -99,11 +99,11 @@ test('a run ends before its last token where it is enough', () => {
     const seen: number[] = [];
     const isEnough = ({ length }: readonly unknown[]): boolean => seen.push(length) === 3;
     assert.equal(simulate({ ...parts, isEnough }).trace.tokens, all.slice(0, 4));
-    assert.equal(seen, [2, 3, 4]); // the prompt counts, and isn't asked about
+    assert.equal(seen, [2, 3, 4]); // the prompt is counted but not passed to the callback
   }
 });
 
-test('relays hand the token on, by the seconds that the prediction has for their links', () => {
+test('relays forward the token in the predicted seconds of their links', () => {
   const cluster = toyCluster(
     ['a', 'b', 'c', 'd'].map((name) => toyDevice(name)),
     { 'a-b': { latency: 2, bandwidth: 200 }, 'b-c': { latency: 4, bandwidth: 200 } },
@@ -115,7 +115,7 @@ test('relays hand the token on, by the seconds that the prediction has for their
   };
   const parts = { plan, model: TOY_MODEL, workload: { ...WORKLOAD, context: 10 }, runtime: TOY_RUNTIME };
   const { tokenSeconds, seconds } = predict({ ...parts, truth: cluster });
-  relativelyNear(seconds.link, 2 * (2.5 + 4.5) + 2 * (1 + 1)); // over b, and back over d
+  relativelyNear(seconds.link, 2 * (2.5 + 4.5) + 2 * (1 + 1)); // through b, and back through d
   const result = simulate({ ...parts, cluster, context: 'fixed', reclaim: 'overflow', extentBytes: 1 });
   for (const one of decoded(result)) relativelyNear(one, tokenSeconds);
   assert.equal(
@@ -129,7 +129,7 @@ test('relays hand the token on, by the seconds that the prediction has for their
   );
 });
 
-/** Small against the random models' layers of half a megabyte. */
+/** Small compared with the random models' layers of half a megabyte. */
 const EXTENT = 64;
 
 function bytesOfSlack({ devices }: Cluster, { layers }: Model): number {
@@ -171,7 +171,7 @@ test('a slower disk never makes a plan faster under `overflow`, with or without 
   assert.ok(slower > 50, `${slower} became slower`);
 });
 
-test('same seed, same bytes of trace, noise, jitter and loss included; another seed, another trace', () => {
+test('the trace is determined by the seed, including noise, jitter and loss', () => {
   const links = { default: { latency: 1e-3, bandwidth: 1e8, jitter: 1e-3, loss: 0.05 }, pairs: new Map() };
   const cluster = createCluster({ ...labCluster({ limit: '640 MiB', disk: '400 MB/s' }), links });
   const parts = { cluster, model: LAB_MODEL, plan: labPlan({ rounds: 4, prefetch: 'populate' }), workload: WORKLOAD };
@@ -180,7 +180,7 @@ test('same seed, same bytes of trace, noise, jitter and loss included; another s
   assert.is.not(trace(1), trace(2));
 });
 
-test('a KV cache that grows beyond the memory is out of memory, by device and amount', () => {
+test('a KV cache that grows beyond the memory is out of memory, with device and bytes', () => {
   const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
   const workload = createWorkload({ promptTokens: 100_000, outputTokens: 1 });
   const result = simulate({
@@ -215,7 +215,7 @@ test('no processor or link runs two things at once, and prefetching overlaps wit
   assert.ok(overlapped);
 });
 
-test('in files of their own windows of a device are neighbours, so that what is read past one helps the next', () => {
+test('in a device’s own file its windows are adjacent, so that readahead past one serves the next', () => {
   const cluster = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
   const plan = labPlan({ rounds: 4, prefetch: 'none' });
   const reclaim = { name: 'linux-two-list', readAhead: 8 * 2 ** 20 } as const;

@@ -7,7 +7,7 @@ import type { Prefetch } from '../../engine/plan/weights-policy.ts';
 import type { OptimalOptions } from '../../engine/schedule/exact/optimal.ts';
 import { divisors, type SchedulingProblem } from '../../engine/schedule/scheduler.ts';
 
-/** The least predicted TPOT of all plans there are; infinite if none can run. */
+/** The least predicted TPOT over all plans; infinite if none is feasible. */
 export function bruteForce(
   { belief, model, workload, ...prediction }: SchedulingProblem,
   { output = 'any', headLayers = 'may', rounds = 'best' }: OptimalOptions = {},
@@ -28,7 +28,10 @@ export function bruteForce(
   return least;
 }
 
-/** Every way to cut `layers` into a window per device, empty ones included, and each window between CPU and GPU. */
+/**
+ * Every division of `layers` into one window per device, including empty ones, with every split of each window between
+ * CPU and GPU.
+ */
 function* allWindows([device, ...others]: readonly Device[], layers: number): Generator<WindowSize[]> {
   if (device === undefined) {
     if (layers === 0) yield [];

@@ -8,7 +8,7 @@ import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../
 import { TOY_CHIP_MODEL, toyChip } from './toy-chip.ts';
 import { TOY_CPU, toyCluster, toyDevice } from './toy-cluster.ts';
 
-/** As TOY_CHIP_MODEL, with six layers. */
+/** TOY_CHIP_MODEL with six layers. */
 export const SIX_LAYERS: Model = createModel({ ...TOY_CHIP_MODEL, name: 'chip toy of six', layers: 6 }, 'F16');
 
 /** CPUs that are slower than the chips' GPUs: 20 FLOP/s and 20 B/s. */
@@ -18,7 +18,7 @@ const SLOW_CPU = {
   bandwidth: 20,
 };
 
-/** A PC, which is the head, and two chips: `one` and `two`, whose GPUs may hold so many bytes. */
+/** A PC, which is the head, and two chips, `one` and `two`, whose GPUs have `available` bytes. */
 export function chipRing(given: Partial<Device> = {}, available = 1e6): Cluster {
   const chip = toyChip();
   const memory = { total: 1e6, available };

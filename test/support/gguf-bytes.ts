@@ -1,4 +1,4 @@
-/** Writes headers by hand, field by field, for tests of the reader: nothing is checked. */
+/** Writes headers field by field, without checks, for tests of the reader. */
 export function ggufBytes() {
   const bytes: number[] = [];
   const number = (value: bigint, count: number): void => {
@@ -22,7 +22,7 @@ export function ggufBytes() {
       bytes.push(...more);
       return writer;
     },
-    /** Magic, version, and how many tensors and metadata entries follow. */
+    /** Magic, version, and the numbers of tensors and metadata entries. */
     start: (tensors: number | bigint, entries: number | bigint, version = 3) =>
       writer.raw(0x47, 0x47, 0x55, 0x46).u32(version).u64(tensors).u64(entries),
     tensor(name: string, shape: readonly (number | bigint)[], type: number, offset: number | bigint) {

@@ -16,7 +16,7 @@ export const GOLDEN_MODELS = [
 
 export type GoldenModel = (typeof GOLDEN_MODELS)[number];
 
-/** What double precision and llama.cpp compute with a model. */
+/** Results of double precision and of llama.cpp for a model. */
 export interface Golden {
   readonly n_vocab: number;
   readonly prompt_short: readonly number[];
@@ -32,7 +32,7 @@ export interface GoldenLogits {
   readonly short_logits: readonly Float32Array[];
   /** [1][vocabulary]: the last position. */
   readonly long_logits: readonly Float32Array[];
-  /** The most probable continuation, and by how much its logit leads the second best at each step. */
+  /** The most probable continuation, and the lead of its logit over the second best at each step. */
   readonly short_greedy: readonly number[];
   readonly short_greedy_gap: readonly number[];
   readonly long_greedy: readonly number[];
@@ -48,7 +48,7 @@ export function goldenBytes(name: GoldenModel): Buffer {
   return gunzipSync(readFileSync(join(FOLDER, `${name}.gguf.gz`)));
 }
 
-/** The path of a model's GGUF file, unpacked into a temporary folder that goes with the process. */
+/** The path of a model's GGUF file, unpacked into a temporary folder that is removed with the process. */
 export function goldenModel(name: GoldenModel): string {
   const known = unpacked.get(name);
   if (known !== undefined) return known;

@@ -34,7 +34,7 @@ export const LAB_SHARE = 8 * LAB_MODEL.layer.bytes;
 
 export const NO_BUFFERS: Runtime = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
 
-/** Four Linux devices that read weights at 25 GB/s: the ring that a real kernel was measured with. */
+/** Four Linux devices that read weights at 25 GB/s: the ring of the measurements on Linux. */
 export function labCluster({ limit, disk }: { readonly limit: string; readonly disk: string }): Cluster {
   const devices = ['d0', 'd1', 'd2', 'd3'].map((name) => ({
     name,
@@ -51,7 +51,7 @@ export interface LabPlanOptions {
   readonly rounds: number;
   readonly prefetch: Prefetch;
   readonly release?: Release;
-  /** Bytes that `pinned` keeps. */
+  /** Bytes that are pinned. */
   readonly pinned?: number;
 }
 
@@ -64,11 +64,11 @@ export function labPlan({ rounds, prefetch, release = 'none', pinned = 0 }: LabP
 }
 
 const MIB = 2 ** 20;
-/** What the kernel takes of the limit for page tables, 6 MiB per GiB; and a prefetcher's read in flight. */
+/** Linux's page tables, 6 MiB per GiB, which count against the limit, and a prefetcher's read in flight. */
 const PAGE_TABLES = 6 * MIB;
 const IN_FLIGHT = 16 * MIB;
 
-/** The most that may be pinned of a device's share, beside page tables and what is in flight. */
+/** The most bytes of a device's share that can be pinned besides page tables and reads in flight. */
 export function labPinnedBytes(rounds: number, limit: number): number {
   return largestPinnedBytes({ rounds, mapped: LAB_SHARE, room: limit - PAGE_TABLES - IN_FLIGHT });
 }

@@ -2,15 +2,15 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { testIf } from './needs.ts';
 
-/** A memory cgroup of our own. */
+/** A memory cgroup for a test. */
 export interface MemoryCgroup {
-  /** A process that writes its number there joins. */
+  /** File to which a process writes its number to join. */
   readonly procs: string;
-  /** The most bytes that its processes have taken together, page cache included. */
+  /** Peak memory of its processes, including page cache. */
   peakBytes(): number;
-  /** Processes that the kernel has killed for lack of memory. */
+  /** Number of processes that Linux killed for lack of memory. */
   kills(): number;
-  /** Once all its processes have ended. */
+  /** Removes the group; all its processes must have ended. */
   remove(): void;
 }
 
@@ -18,7 +18,7 @@ const ROOT = '/sys/fs/cgroup';
 const V1 = join(ROOT, 'memory');
 const isV1 = existsSync(join(V1, 'memory.limit_in_bytes'));
 
-/** Makes a cgroup below the root, of version 1 or 2. @throws Error where that isn't allowed */
+/** Makes a cgroup below the root, of version 1 or 2. @throws Error if that isn't permitted */
 export function createMemoryCgroup(limitBytes: number): MemoryCgroup {
   const folder = join(isV1 ? V1 : ROOT, `hearth-test-${process.pid}-${Math.floor(performance.now() * 1000)}`);
   mkdirSync(folder);
@@ -38,7 +38,7 @@ export function createMemoryCgroup(limitBytes: number): MemoryCgroup {
   };
 }
 
-/** A test that needs memory cgroups that it may make: without them it is skipped, and the reason printed. */
+/** A test that needs memory cgroups: skipped, with the reason printed, if they can't be made. */
 export function testInCgroup(name: string, body: () => Promise<void>): void {
   let reason = '';
   try {

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 
-/** A test that needs something which not every machine has: without it the test is skipped, and the reason printed. */
+/** A test with a requirement that not every machine meets: without it the test is skipped and the reason printed. */
 export function testIf(available: boolean, reason: string, name: string, body: () => void | Promise<void>): void {
   if (available) {
     test(name, body);

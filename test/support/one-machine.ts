@@ -3,7 +3,7 @@ import type { Device, FlopRates, Gpu } from '../../engine/hardware/device.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 
-/** HELM 4.1.1: the model of the thesis's running example, written out. */
+/** HELM 4.1.1: the model of the thesis's running example. */
 export const QWEN3_8B: Shape = {
   name: 'Qwen3-8B',
   architecture: 'qwen3',

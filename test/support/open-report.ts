@@ -6,8 +6,8 @@ import { testIf } from './needs.ts';
 const CHROMIUM = '/usr/bin/chromium';
 
 /**
- * A test that opens a report in headless Chromium: it has so many charts, all of them drawn, and no error on its
- * console. Skipped where Chromium is missing.
+ * A test that opens a report in headless Chromium and checks the number of charts, that all are drawn, and that the
+ * console has no errors. Skipped without Chromium.
  */
 export function testReport(
   file: () => string,

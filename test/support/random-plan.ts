@@ -11,7 +11,7 @@ export interface RandomPlan extends RandomRing {
   readonly outputProcessor: ProcessorKind;
 }
 
-/** Any plan of a ring, good or bad: each layer of a round on a device and processor by lot. */
+/** Any plan of a ring: each layer of a round is on a random device and processor. */
 export function randomPlans(): fc.Arbitrary<RandomPlan> {
   return randomRings().chain((ring) => {
     const { belief, model } = ring.problem;

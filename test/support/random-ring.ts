@@ -14,7 +14,7 @@ export interface RandomRing {
   readonly options: Required<Omit<OptimalOptions, 'rounds'>>;
 }
 
-/** Layers by number of devices, with divisors among them, so that trying every plan stays a matter of milliseconds. */
+/** Layers by number of devices, some with several divisors, few enough to try every plan in milliseconds. */
 const LAYERS: Readonly<Record<number, readonly number[]>> = {
   1: [1, 2, 4, 6, 8, 9, 12],
   2: [1, 2, 3, 4, 6, 8, 9, 10, 12],
@@ -25,7 +25,7 @@ const LAYERS: Readonly<Record<number, readonly number[]>> = {
 const CPU_BUFFER_BYTES = 20_000;
 const GPU_BUFFER_BYTES = 10_000;
 
-/** Every kind of device that the cost model tells apart. */
+/** Every kind of device that the cost model distinguishes. */
 const PLATFORMS: readonly { readonly os: OperatingSystem; readonly api: Gpu['api'] | undefined }[] = [
   { os: 'macos', api: undefined },
   { os: 'macos', api: 'metal' },
@@ -67,10 +67,10 @@ export function randomRings(): fc.Arbitrary<RandomRing> {
       },
       options: { output, headLayers },
     }));
-  return fc.noBias(rings); // biased numbers are mostly zeros and limits: rings that can't run, or need no second device
+  return fc.noBias(rings); // biased numbers are mostly zeros and limits, which give infeasible rings or single devices
 }
 
-/** A model of half a megabyte per layer. K mixes give it a mean layer of no whole number of bytes. */
+/** A model of half a megabyte per layer. With K mixes the mean layer is not a whole number of bytes. */
 function randomModel(layers: readonly number[]): fc.Arbitrary<Model> {
   return fc
     .record({
@@ -97,7 +97,9 @@ function randomModel(layers: readonly number[]): fc.Arbitrary<Model> {
     );
 }
 
-/** A KV cache of nothing, of a fraction of the layers and larger than them; a batch whose lookup exceeds a layer. */
+/**
+ * An empty KV cache, one of a fraction of the layers, and one larger than them; a batch whose lookup exceeds a layer.
+ */
 function randomWorkload(): fc.Arbitrary<Workload> {
   return fc
     .constantFrom({ context: 0 }, { context: 200 }, { context: 200 }, { context: 2000 }, { context: 0, batch: 8000 })
@@ -154,7 +156,7 @@ function withApi(common: Omit<Gpu, 'api' | 'hostLink'>, api: Gpu['api'], hostLin
   return api === 'cuda' ? { ...common, api, hostLink } : { ...common, api };
 }
 
-/** From less than the buffers to more than the model, often exactly what some layers and the output layer need. */
+/** From less than the buffers to more than the model, often exactly the need of some layers and the output layer. */
 function randomMemory(model: Model, workload: Workload): fc.Arbitrary<(buffers: number) => number> {
   const kvBytes = kvBytesPerToken(model) * workload.context * workload.batch;
   const row = (model.embedding.bytes / model.vocabularySize) * workload.batch;
@@ -197,7 +199,7 @@ function flopRates(rate: number): FlopRates {
   return Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as FlopRates;
 }
 
-/** Powers of ten between the exponents, in steps of an eighth. */
+/** Powers of ten between the exponents, in steps of 1/8. */
 function logUniform(least: number, most: number): fc.Arbitrary<number> {
   return fc.integer({ min: least * 8, max: most * 8 }).map((eighths) => 10 ** (eighths / 8));
 }

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * A process that runs the test files whose paths below test/ its parent (test/run.ts) sends, one at a time, and answers
- * each with a FileResult.
+ * Runs test files in a process: the parent (test/run.ts) sends paths below test/ one at a time and gets a FileResult
+ * for each.
  */
 export interface FileResult {
   readonly file: string;
@@ -11,11 +11,11 @@ export interface FileResult {
   readonly passed: number;
   readonly skipped: number;
   readonly seconds: number;
-  /** What uvu and the tests printed. */
+  /** Output of uvu and the tests. */
   readonly printed: string;
 }
 
-/** What uvu keeps in the global object: by file, its name and its suites. */
+/** uvu's global state: the name and suites of each file. */
 const uvu = globalThis as { UVU_DEFER?: number; UVU_INDEX?: number; UVU_QUEUE?: unknown[][] };
 uvu.UVU_DEFER = 1;
 const { exec } = await import('uvu');

@@ -10,12 +10,12 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a script as its user would, in a process of its own and without a terminal. */
+/** Runs a script in its own process, without a terminal. */
 export function runScript(script: string, ...options: readonly string[]): Promise<Ended> {
   return runCommand([process.execPath, '--import', 'tsx', script, ...options]);
 }
 
-/** Runs a program, found as a shell would, in the project's folder and without a terminal. */
+/** Runs a program from the PATH in the project's folder, without a terminal. */
 export function runCommand([program, ...options]: readonly string[]): Promise<Ended> {
   const child = spawn(program as string, options, { cwd: ROOT });
   let [stdout, stderr] = ['', ''];
@@ -28,7 +28,7 @@ export function runCommand([program, ...options]: readonly string[]): Promise<En
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
 }
 
-/** `hearth` with these options, in this process as runHere does it; bin/hearth.js only loads the same module. */
+/** Runs `hearth` with these options in this process, like runHere; bin/hearth.js only loads the same module. */
 export function hearthHere(...options: readonly string[]): Promise<Ended> {
   return runHere('engine/cli.ts', ...options);
 }
@@ -37,9 +37,8 @@ let runs = 0;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a script that works where it is imported in this process, which has loaded most of what it needs: a tenth of the time of
- * runScript, for cases beside the one that runs as a process. Runs wait for one another, since a process has one
- * command line and one stdout.
+ * Runs a script in this process by importing it, in a tenth of the time of runScript, since most modules are loaded
+ * already. Runs wait for each other, since a process has one command line and one stdout.
  */
 export function runHere(script: string, ...options: readonly string[]): Promise<Ended> {
   const run = last.then(() => importScript(script, options));
@@ -56,7 +55,7 @@ async function importScript(script: string, options: readonly string[]): Promise
   process.exitCode = undefined;
   process.chdir(ROOT);
   try {
-    // The query makes it a new module, which is evaluated again; what it imports is not.
+    // With the query it is a new module, which is evaluated again; its imports are not.
     await import(`${pathToFileURL(path).href}?run=${++runs}`);
     return { code: Number(process.exitCode ?? 0), stdout: stdout.text, stderr: stderr.text };
   } finally {
@@ -67,7 +66,7 @@ async function importScript(script: string, options: readonly string[]): Promise
   }
 }
 
-/** Keeps what is written to a stream, which is no terminal meanwhile. */
+/** Captures writes to a stream, which doesn't count as a terminal meanwhile. */
 function capture(stream: NodeJS.WriteStream): { text: string; release: () => void } {
   const { write, isTTY } = stream;
   const errors = stream.listeners('error');

@@ -7,7 +7,7 @@ import { toyDevice } from './toy-cluster.ts';
 const level = (rate: number) =>
   Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as ChipDevice['npu']['flops'];
 
-/** Graphs of 4, 8 and 16 tokens; hand-overs in whole seconds, without granularity. */
+/** Graphs of 4, 8 and 16 tokens; synchronisation in whole seconds, without granularity. */
 export const TOY_SOC: Soc = {
   bandwidth: 150,
   npu: { tile: 4, tileLoad: 1, shortestGraph: 4, longestGraph: 16, graphBase: 10, graphRate: 32 },

@@ -62,13 +62,13 @@ const GPU_RATES = {
   layerOverhead: 0,
 };
 
-/** A GPU that may hold `available` bytes. CUDA: 100 bytes take 0.1 + 100/1000 s each way. */
+/** A GPU with `available` bytes. CUDA: 100 bytes take 0.1 + 100/1000 s each way. */
 export function toyGpu(api: Gpu['api'], available: number): Gpu {
   const common = { ...GPU_RATES, memory: { total: 1e6, available } };
   return api === 'cuda' ? { ...common, api, hostLink: { latency: 0.1, bandwidth: 1000 } } : { ...common, api };
 }
 
-/** A Linux PC without GPU, a million bytes of RAM, a disk of 100 B/s in sequence and 50 B/s at random. */
+/** A Linux PC without a GPU, with a million bytes of RAM and a disk of 100 B/s sequentially and 50 B/s at random. */
 export function toyDevice(name: string, given: Partial<Device> = {}): Device {
   return {
     name,
@@ -87,7 +87,7 @@ export function toyMemory(available: number, swap: { swappable: number; swapFree
   return { total: 1e6, available, swappable: swap?.swappable ?? 0, swapFree: swap?.swapFree ?? 0 };
 }
 
-/** The message of 100 bytes takes 0.5 + 100/200 = 1 s between all devices but the pairs given. */
+/** The message of 100 bytes takes 0.5 + 100/200 = 1 s between all devices except the given pairs. */
 export function toyCluster(devices: readonly Device[], pairs: Readonly<Record<string, Link>> = {}): Cluster {
   const own = Object.entries(pairs).map(([names, link]): [string, Link] => {
     const [a = '', b = ''] = names.split('-');
@@ -100,7 +100,7 @@ export function toyCluster(devices: readonly Device[], pairs: Readonly<Record<st
   });
 }
 
-/** Rates by format; formats that the toy model doesn't use are absurdly slow, so that their use would show. */
+/** Rates by format; formats that the toy model doesn't use are extremely slow, so that their use is noticed. */
 function rates(known: Partial<Record<Quantization, number>>): FlopRates {
   return Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, known[name] ?? 1e-9])) as FlopRates;
 }

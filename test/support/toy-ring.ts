@@ -1,7 +1,7 @@
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
 import type { DeviceKind } from '../../engine/hardware/device.ts';
 
-/** A device with numbers that are easy to add up: seconds per layer, bytes of memory. */
+/** A device with simple numbers: seconds per layer, bytes of memory. */
 export interface ToyDevice {
   readonly name: string;
   readonly kind?: DeviceKind;
@@ -15,7 +15,7 @@ export interface ToyDevice {
   readonly reloadRate: number;
 }
 
-/** A ring of layers of 10 bytes, with nothing else to count: no KV cache, no buffers, no output layer, one hop for all. */
+/** A ring of layers of 10 bytes without KV cache, buffers and output layer, with the same time for every hop. */
 export function toyRing(layers: number, hopSeconds: number, devices: readonly ToyDevice[]): RingCosts {
   return {
     layers,

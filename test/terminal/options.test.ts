@@ -23,7 +23,7 @@ test('lists are separated by commas', () => {
   );
 });
 
-test('choices are from a closed list', () => {
+test('choices must be in the list', () => {
   assert.equal(readChoices('--schedulers', 'halda,milp', ['halda', 'optimal', 'milp']), ['halda', 'milp']);
   assert.is(
     message(() => readChoice('--schedulers', 'optmal', ['halda', 'optimal'])),

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatTable, withoutEmptyColumns, wrapText } from '../../engine/terminal/table.ts';
 
-test('titles over a rule, numbers on the right, text on the left', () => {
+test('a table has titles above a rule, numbers on the right and text on the left', () => {
   const table = formatTable(
     [{ title: 'name' }, { title: 'time\n(ms)', align: 'right' }, { title: 'note' }],
     [
@@ -17,7 +17,7 @@ test('titles over a rule, numbers on the right, text on the left', () => {
   );
 });
 
-test('a column of items wraps, and only after commas', () => {
+test('a column of items wraps only after commas', () => {
   const columns = [
     { title: 'k', align: 'right' as const },
     { title: 'layers', wraps: 'items' as const },
@@ -32,7 +32,7 @@ test('a number and its unit stay on one line', () => {
   assert.equal(wrapText('it takes 12 ms of 3 models', 12), ['it takes', '12 ms of 3', 'models']);
 });
 
-test('a table is no wider than its limit, unless single words are', () => {
+test('a table is no wider than its limit unless single words are', () => {
   const words = fc.array(fc.stringMatching(/^[a-z]{1,9}$/), { maxLength: 12 }).map((list) => list.join(' '));
   fc.assert(
     fc.property(fc.array(words, { minLength: 1 }), fc.integer({ min: 20, max: 60 }), (texts, width) => {

@@ -28,7 +28,7 @@ async function prompted(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Mes
   }
 }
 
-/** What the tokenizer of make-model, which begins texts with a token of its own, makes of a template. */
+/** Tokens of a template, as text, with the tokenizer of make-model, which begins texts with a special token. */
 async function spelled(template: string | undefined, messages: readonly Message[] = [SYSTEM, USER]): Promise<string> {
   const gguf = ggufOf(template === undefined ? {} : { 'tokenizer.chat_template': template }, tokenizerMetadata(1024));
   const tokenizer = loadTokenizer(gguf);
@@ -51,11 +51,11 @@ test('the template writes the messages and the beginning of the answer', async (
   assert.is(await spelled(TURNS), '<|begin_of_text|>[system] Be brief.\n[user] Hi\n[assistant]');
 });
 
-test('the token at the beginning is there once, whoever writes it', async () => {
+test('the token at the beginning appears once, whether template or tokenizer writes it', async () => {
   assert.is(await spelled(`{{ bos_token }}${TURNS}`), await spelled(TURNS));
 });
 
-test('control tokens in the template are control tokens', async () => {
+test('control tokens in the template are encoded as control tokens', async () => {
   assert.is(await spelled('x{{ eos_token }}'), '<|begin_of_text|>x<|end_of_text|>');
   const gguf = ggufOf({ 'tokenizer.chat_template': '<|end_of_text|>' }, tokenizerMetadata(1024));
   assert.equal(await prompted(gguf, loadTokenizer(gguf), []), [1022, 1023]);
@@ -65,7 +65,7 @@ test('the date of a prompt is always the same', async () => {
   assert.is(await spelled('{{ date_string }}'), '<|begin_of_text|>26 Jul 2024');
 });
 
-test('a model without template, a malformed one, and one that refuses', async () => {
+test('a model without a template, with a malformed one and with one that raises are refused', async () => {
   assert.is(
     await message(spelled(undefined)),
     'm.gguf: metadata tokenizer.chat_template: is missing; this model has no chat template: leave out --chat',
@@ -80,7 +80,7 @@ test('a model without template, a malformed one, and one that refuses', async ()
   );
 });
 
-test('a template that never ends: says what it did, and what to do', async () => {
+test('a template that never ends is refused with a remedy', async () => {
   assert.is(
     await message(spelled('{% for i in range(10**9) %}x{% endfor %}')),
     'm.gguf: metadata tokenizer.chat_template: asks for too much: it needs more than 128 MiB of memory; leave out --chat and write the turns yourself',

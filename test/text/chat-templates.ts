@@ -1,4 +1,4 @@
-/** How models of some families write a conversation, and what becomes of that of template-process.test.ts. */
+/** Chat templates of some families, and the expected prompts for the conversation of template-process.test.ts. */
 export const CHAT_TEMPLATES: Readonly<Record<string, { readonly source: string; readonly prompt: string }>> = {
   'Llama 2': {
     source: `{% if messages[0]['role'] == 'system' %}{% set turns = messages[1:] %}{% set system = messages[0]['content'] %}{% else %}{% set turns = messages %}{% set system = false %}{% endif %}

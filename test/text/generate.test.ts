@@ -9,7 +9,7 @@ const TOKENIZER = { bytesOf: (token: number) => Uint8Array.of(token), stops: new
 /** The tokens of `text`, as its UTF-8 bytes. */
 const tokensOf = (text: string): number[] => [...new TextEncoder().encode(text)];
 
-/** Says `text` whatever it is asked, then ends; keeps what it was given. Its only logit is the next token. */
+/** A model that writes `text` for any prompt and then ends; it records its inputs. Its only logit is the next token. */
 function parrot(text: string): LanguageModel & { readonly asked: number[][] } {
   const next = [...tokensOf(text), 0].values();
   let logit = 0;
@@ -19,7 +19,7 @@ function parrot(text: string): LanguageModel & { readonly asked: number[][] } {
     contextLength: 2000,
     evaluate(tokens) {
       asked.push([...tokens]);
-      // The parts of a long prompt are one question.
+      // The parts of a long prompt count as one.
       if (tokens.length < PROMPT_PART) logit = next.next().value ?? 0;
       return Float32Array.of(logit);
     },
@@ -37,7 +37,7 @@ async function say(text: string, more: Partial<GenerateOptions> = {}) {
   return { ...generated, pieces, asked: model.asked };
 }
 
-test('ends where the model ends; text comes as it is made', async () => {
+test('generation ends where the model ends, and text is streamed', async () => {
   const { text, pieces, reason, tokens, asked } = await say('Hi!');
   assert.is(text, 'Hi!');
   assert.equal(pieces, ['H', 'i', '!']);
@@ -46,19 +46,19 @@ test('ends where the model ends; text comes as it is made', async () => {
   assert.equal(asked, [[7], [0x48], [0x69], [0x21]]);
 });
 
-test('ends after as many tokens as asked for, and evaluates none in vain', async () => {
+test('generation ends after the requested tokens, without evaluating the last', async () => {
   const { text, reason, asked } = await say('Hello', { tokens: 2 });
   assert.is(text, 'He');
   assert.is(reason, 'length');
   assert.equal(asked, [[7], [0x48]]);
 });
 
-test('characters of several tokens come whole, and broken ones at the end', async () => {
+test('characters of several tokens are streamed as a whole, and incomplete ones at the end', async () => {
   assert.equal((await say('aé')).pieces, ['a', 'é']);
   assert.equal((await say('aé', { tokens: 2 })).pieces, ['a', '\ufffd']);
 });
 
-test('stop strings never appear, not even in part', async () => {
+test('stop strings never appear, not even partly', async () => {
   const { text, pieces, reason } = await say('One\nUser: two', { stops: ['\nUser:'] });
   assert.is(text, 'One');
   assert.equal(pieces, ['O', 'n', 'e']);
@@ -66,7 +66,7 @@ test('stop strings never appear, not even in part', async () => {
   assert.is((await say('One\nUse', { stops: ['\nUser:'] })).text, 'One\nUse');
 });
 
-test('the sampler sees prompt and text', async () => {
+test('the sampler gets prompt and text', async () => {
   const seen: number[][] = [];
   const sampler: Sampler = (logits, history) => {
     seen.push([...history]);
@@ -80,7 +80,7 @@ test('the sampler sees prompt and text', async () => {
   ]);
 });
 
-test('a long prompt is evaluated in parts, and progress told', async () => {
+test('a long prompt is evaluated in parts, with progress', async () => {
   const prompt = new Array<number>(PROMPT_PART + 3).fill(7);
   const done: number[] = [];
   const { text, asked } = await say('a', { prompt, onPrompt: (count) => done.push(count) });
@@ -92,7 +92,7 @@ test('a long prompt is evaluated in parts, and progress told', async () => {
   assert.equal(done, [PROMPT_PART, PROMPT_PART + 3]);
 });
 
-test('a signal stops it with what is there', async () => {
+test('a signal ends generation with the text so far', async () => {
   const controller = new AbortController();
   const pieces: string[] = [];
   const generated = await say('Hello', {
@@ -107,20 +107,20 @@ test('a signal stops it with what is there', async () => {
   assert.equal(pieces, ['H', 'e']);
 });
 
-test('a signal before the first token: nothing, and no time to it', async () => {
+test('a signal before the first token gives no text and no time to the first token', async () => {
   const { text, reason, tokens, firstTokenSeconds } = await say('Hello', { signal: AbortSignal.abort() });
   assert.equal([text, reason, tokens, firstTokenSeconds], ['', 'interrupt', [], undefined]);
 });
 
-test('times: to the first token, and from it to the last', async () => {
-  // The clock is read at the start, and when a token is there.
+test('times are those to the first token and from there to the last', async () => {
+  // The clock is read at the start and for each token.
   const times = [10, 12, 12.5, 14];
   const { firstTokenSeconds, laterSeconds } = await say('abc', { tokens: 3, clock: () => times.shift() as number });
   assert.is(firstTokenSeconds, 2);
   assert.is(laterSeconds, 2);
 });
 
-test('a context that is too short is said before anything is evaluated', async () => {
+test('a context that is too short is refused before anything is evaluated', async () => {
   try {
     await say('x', { prompt: [7, 7, 7], tokens: 1998 });
     assert.unreachable();

@@ -64,7 +64,7 @@ function message(gguf: Gguf): string {
   return 'nothing was thrown';
 }
 
-test('llama: a text begins with a space, merges go by score', () => {
+test('llama: a text begins with a space, and merges follow scores', () => {
   const { encode } = loadTokenizer(pieces());
   assert.equal(encode('hi'), [264]);
   // ▁hihi: "▁h" (−1) first, then "hi" (−2) at the end, then "▁hi" (−3).
@@ -73,7 +73,7 @@ test('llama: a text begins with a space, merges go by score', () => {
   assert.equal(encode(''), []);
 });
 
-test('llama: characters that are no token are written byte by byte', () => {
+test('llama: characters without a token are encoded byte by byte', () => {
   const { encode } = loadTokenizer(pieces({ 'tokenizer.ggml.add_space_prefix': false }));
   assert.equal(encode('hé'), [260, 3 + 0xc3, 3 + 0xa9]);
   assert.equal(encode('\n'), [3 + 0x0a]);
@@ -92,7 +92,7 @@ test('llama: unused, byte and control tokens never come from plain text', () => 
   );
 });
 
-test('llama: control tokens where they are asked for; after one, text begins anew', () => {
+test('llama: control tokens are encoded on request, and text after one begins with a space', () => {
   const { encode } = loadTokenizer(pieces());
   assert.equal(encode('hi</s>hi', { parseSpecial: true }), [264, 2, 264]);
   assert.equal(encode('hi', { addSpecial: true }), [1, 264]);
@@ -104,18 +104,18 @@ test('user-defined tokens are always found', () => {
   assert.equal(loadTokenizer(pieces()).encode('hi<tag>hi'), [264, 265, 264]);
 });
 
-test('gpt2: merges within words, a space belongs to the word behind it', () => {
+test('gpt2: merges stay within words, and a space belongs to the following word', () => {
   const { encode } = loadTokenizer(bytes());
   assert.equal(encode('hi hi'), [256, 257]);
   assert.equal(encode('h é'), [0x68, 0x20, 0xc3, 0xa9]);
 });
 
-test('gpt2: with llama-bpe a word that is a token stays whole, with qwen2 only merges count', () => {
+test('gpt2: with llama-bpe a word that is a token is not merged, and with qwen2 only merges count', () => {
   assert.equal(loadTokenizer(bytes()).encode('oh'), [258]);
   assert.equal(loadTokenizer(bytes({ 'tokenizer.ggml.pre': 'qwen2' })).encode('oh'), [0x6f, 0x68]);
 });
 
-test('gpt2: texts begin with a token of their own for llama-bpe, unless the file says otherwise', () => {
+test('gpt2: with llama-bpe texts begin with a special token unless the file says otherwise', () => {
   const begins = (more: Parameters<typeof ggufOf>[0]): number[] =>
     loadTokenizer(bytes(more)).encode('hi', { addSpecial: true });
   assert.equal(begins({}), [259, 256]);
@@ -124,7 +124,7 @@ test('gpt2: texts begin with a token of their own for llama-bpe, unless the file
   assert.equal(begins({ 'tokenizer.ggml.add_bos_token': false }), [256]);
 });
 
-test('tokens that end a turn: what the metadata names, and the names that families use', () => {
+test('tokens that end a turn are those in the metadata and those with known names', () => {
   const tokens = ['<|im_end|>', '<|eot_id|>', 'x', '</s>'];
   const gguf = bytes({
     'tokenizer.ggml.tokens': tokens,
@@ -135,14 +135,14 @@ test('tokens that end a turn: what the metadata names, and the names that famili
   assert.equal([...loadTokenizer(gguf).stops].sort(), [0, 2, 3]);
 });
 
-test('control tokens write nothing, user-defined ones themselves, byte tokens their byte', () => {
+test('control tokens decode to nothing, user-defined ones to themselves, byte tokens to their byte', () => {
   const tokenizer = loadTokenizer(pieces());
   assert.is(decode(tokenizer, [1, 264, 265, 3 + 0xc3, 3 + 0xa9, 2]), ' hi<tag>é');
 });
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 50 });
 
-test('gpt2: tokens of a text are the text again', () => {
+test('gpt2: encoding and decoding restores the text', () => {
   const tokenizer = loadTokenizer(ggufOf({}, tokenizerMetadata(1024)));
   fc.assert(
     fc.property(anyText, (text) => assert.is(decode(tokenizer, tokenizer.encode(text)), text)),
@@ -150,7 +150,7 @@ test('gpt2: tokens of a text are the text again', () => {
   );
 });
 
-test('llama: tokens of a text are the text again, after the space that was put before it', () => {
+test('llama: encoding and decoding restores the text after an added space', () => {
   const tokenizer = loadTokenizer(pieces());
   const text = fc.oneof(anyText, fc.string({ unit: fc.constantFrom('h', 'i', ' ', 'é'), minLength: 1 }));
   fc.assert(
@@ -162,7 +162,7 @@ test('llama: tokens of a text are the text again, after the space that was put b
   );
 });
 
-test('what is missing or unknown is said, with what is supported', () => {
+test('missing and unknown metadata are refused with what is supported', () => {
   assert.is(
     message(bytes({ 'tokenizer.ggml.model': 'bert' })),
     'm.gguf: metadata tokenizer.ggml.model: "bert" is not supported; supported: llama (SentencePiece), gpt2 (byte-level BPE)',
@@ -185,7 +185,7 @@ test('what is missing or unknown is said, with what is supported', () => {
   );
 });
 
-test('a byte that the vocabulary lacks is said where a text has it', () => {
+test('a byte that the vocabulary lacks is refused when a text has it', () => {
   const { encode } = loadTokenizer(
     bytes({
       'tokenizer.ggml.tokens': ['h', 'i'],

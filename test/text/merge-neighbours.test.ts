@@ -8,21 +8,21 @@ const ranksOf =
   (left, right) =>
     ranks[`${left} ${right}`];
 
-test('the pair of lowest rank is merged first, even where that stops another', () => {
+test('the pair of lowest rank is merged first, even if that prevents another merge', () => {
   assert.equal(mergeNeighbours(['a', 'b', 'c'], ranksOf({ 'a b': 1, 'b c': 0 })), ['a', 'bc']);
   assert.equal(mergeNeighbours(['a', 'b', 'c'], ranksOf({ 'a b': 0, 'b c': 1 })), ['ab', 'c']);
 });
 
-test('what was merged is merged again', () => {
+test('merged symbols are merged again', () => {
   assert.equal(mergeNeighbours([...'lower'], ranksOf({ 'l o': 0, 'lo w': 1, 'e r': 2, 'low er': 3 })), ['lower']);
 });
 
-test('of equal ranks the leftmost is first', () => {
+test('of equal ranks the leftmost pair is merged first', () => {
   assert.equal(mergeNeighbours([...'aaa'], ranksOf({ 'a a': 0 })), ['aa', 'a']);
   assert.equal(mergeNeighbours([...'abc'], ranksOf({ 'a b': 0, 'b c': 0 })), ['ab', 'c']);
 });
 
-test('nothing to merge: all stays; no symbols: none', () => {
+test('symbols without merges stay, and an empty list stays empty', () => {
   assert.equal(
     mergeNeighbours(['a', 'b'], () => undefined),
     ['a', 'b'],
@@ -33,7 +33,7 @@ test('nothing to merge: all stays; no symbols: none', () => {
   );
 });
 
-/** By the definition: look at all pairs, merge the best, begin again. */
+/** The definition: merge the best of all pairs and start again. */
 function slowly(symbols: readonly string[], rankOf: MergeRank): string[] {
   const texts = [...symbols];
   for (;;) {
@@ -47,7 +47,7 @@ function slowly(symbols: readonly string[], rankOf: MergeRank): string[] {
   }
 }
 
-test('equals the definition for random ranks, ties among them', () => {
+test('merging equals the definition for random ranks with ties', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 40 });
   // A pair's rank is drawn by its concatenation and cut: half of the short ones may be merged.
   const ranks = fc.array(fc.option(fc.nat(6), { nil: undefined }), { minLength: 64, maxLength: 64 });

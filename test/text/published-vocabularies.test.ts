@@ -30,7 +30,7 @@ for (const [name, file] of [
 
   testIf(there, `no ${file}`, `${name}: loads in a second, and reads 100 kB of text in one`, () => {
     const text = readFileSync('README.md', 'utf8').repeat(20).slice(0, 100_000);
-    // The best of five: what else the machine does is no fault of the tokenizer's.
+    // The best of five, since other processes may run.
     const runs = Array.from({ length: 5 }, () => {
       const start = performance.now();
       const tokenizer = loadTokenizer(withFile(path, readGguf));

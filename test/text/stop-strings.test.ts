@@ -8,13 +8,13 @@ function shown(stops: readonly string[], pieces: readonly string[]): string[] {
   return [...pieces.map((piece) => search.add(piece)), search.finish()];
 }
 
-test('what may be the beginning is held back until it is clear', () => {
+test('a possible beginning is held back until it is decided', () => {
   assert.equal(shown(['\nUser:'], ['Hi', '\n', 'Us', 'e it']), ['Hi', '', '', '\nUse it', '']);
   assert.equal(shown(['\nUser:'], ['Hi\n', 'User', ': no']), ['Hi', '', '', '']);
   assert.equal(shown(['stop'], ['sto']), ['', 'sto']);
 });
 
-test('the first that is complete counts, of two that end together the longer', () => {
+test('the first complete stop string counts, and the longer of two that end together', () => {
   assert.equal(shown(['abc', 'b'], ['xabc']), ['xa', '']);
   assert.equal(shown(['bc', 'abc'], ['xabc']), ['x', '']);
 });
@@ -23,7 +23,7 @@ test('a false beginning may hide a true one', () => {
   assert.equal(shown(['aab'], ['a', 'a', 'a', 'b', 'c']), ['', '', 'a', '', '', '']);
 });
 
-test('which one was found', () => {
+test('the found stop string is reported', () => {
   const search = createStopStrings(['x', 'yz']);
   search.add('ay');
   assert.is(search.found, undefined);
@@ -37,7 +37,7 @@ test('without stop strings nothing is held back', () => {
 
 const letters = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b', '\n'), minLength: 1, maxLength });
 
-test('shows the text before the first complete stop string, however it is cut, and holds back only beginnings', () => {
+test('the text before the first complete stop string is shown for any pieces, and only beginnings are held back', () => {
   const property = fc.property(
     fc.array(letters(4), { minLength: 1, maxLength: 3 }),
     fc.array(letters(5), { maxLength: 12 }),

@@ -13,7 +13,7 @@ async function render(source: string, values: Readonly<Record<string, unknown>> 
   }
 }
 
-/** Seconds that a template takes until it is refused, and why. */
+/** Seconds until a template is refused, and the reason. */
 async function refusal(source: string): Promise<{ readonly kind: string; readonly reason: string; seconds: number }> {
   const start = performance.now();
   try {
@@ -38,13 +38,13 @@ const VALUES = {
 };
 
 for (const [family, { source, prompt }] of Object.entries(CHAT_TEMPLATES))
-  test(`${family}: the prompt that its model was trained with, as without a process`, async () => {
+  test(`${family}: the prompt is that of the model's training and the same as without a process`, async () => {
     const text = await render(source, VALUES);
     assert.is(text, prompt);
     assert.is(text, new Template(source).render(VALUES));
   });
 
-/** Doubles a value of a namespace so many times. */
+/** Doubles a value of a namespace `times` times. */
 const doubled = (value: string, times: number, then: string): string =>
   `{% set ns = namespace(v=${value}) %}{% for i in range(${times}) %}{% set ns.v = ns.v + ns.v %}{% endfor %}${then}`;
 
@@ -56,7 +56,7 @@ const HOSTILE: readonly [string, string, RegExp][] = [
     /^it needs more than/,
   ],
   ['a list doubled', doubled('[1]', 40, '{{ ns.v|length }}'), /^it needs more than 128 MiB of memory$/],
-  // V8 ends the whole process here, whatever the bounds of a thread.
+  // V8 ends the whole process here, regardless of a thread's bounds.
   ['a text split', doubled("'xy'", 24, "{{ ns.v.split('x')|length }}"), /^it needs more than 128 MiB of memory$/],
   [
     'loops in loops',
@@ -78,26 +78,26 @@ const HOSTILE: readonly [string, string, RegExp][] = [
 ];
 
 for (const [what, source, reason] of HOSTILE)
-  test(`${what}: is refused within the bound, with a reason`, async () => {
+  test(`${what} is refused within the bound, with a reason`, async () => {
     const found = await refusal(source);
     assert.is(found.kind, 'unbounded', found.reason);
     assert.match(found.reason, reason);
     assert.ok(found.seconds < TEMPLATE_BOUNDS.seconds + 1, `${found.seconds} s`);
   });
 
-test('a text too long for any text, and a macro that calls itself, are mistakes of the template', async () => {
+test('a text beyond the limit of strings and infinite recursion are mistakes of the template', async () => {
   const long = await refusal(doubled("'xy'", 40, '{{ ns.v }}'));
   assert.equal([long.kind, long.reason], ['refused', 'Invalid string length']);
   const deep = await refusal('{% macro f(g) %}{{ g(g) }}{% endmacro %}{{ f(f) }}');
   assert.equal([deep.kind, deep.reason], ['refused', 'Maximum call stack size exceeded']);
 });
 
-test('what is long because the conversation is, is no excess', async () => {
+test('a long conversation may have a long prompt', async () => {
   const content = 'word '.repeat(2 ** 17);
   assert.is(await render('{{ content }}{{ content }}', { content }), content + content);
 });
 
-test('a process that is closed renders nothing, and says so at once', async () => {
+test('a closed process refuses to render at once', async () => {
   const process = startTemplateProcess();
   process.close();
   const reason = await process.render('x', {}).then(String, (error: Error) => error.message);

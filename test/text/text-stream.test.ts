@@ -15,16 +15,16 @@ test('a character of four bytes appears with the last', () => {
   assert.equal(pieces([0x61, 0xf0, 0x9f, 0xa6, 0x99, 0x62]), ['a', '', '', '', '🦙', 'b', '']);
 });
 
-test('a character that never ends becomes U+FFFD at the end, or where it is clear', () => {
+test('an incomplete character becomes U+FFFD at the end or at the first invalid byte', () => {
   assert.equal(pieces([0xf0, 0x9f]), ['', '', '\ufffd']);
   assert.equal(pieces([0xc3, 0x61]), ['', '\ufffda', '']);
 });
 
-test('a byte order mark is text like any other', () => {
+test('a byte order mark is kept', () => {
   assert.is(pieces([0xef, 0xbb, 0xbf]).join(''), '\ufeff');
 });
 
-test('no half of a surrogate pair, and together the text', () => {
+test('pieces never split surrogate pairs and together give the text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const parts = pieces(new TextEncoder().encode(text));

@@ -67,7 +67,7 @@ const BREAKDOWN: Breakdown = {
   reloadedBytes: 300,
 };
 
-test('the spans of a predicted token lie end to end, each on its lane', () => {
+test('the spans of a predicted token follow each other, each on its lane', () => {
   const { spans, devices, tokens, counters } = traceOfBreakdown(BREAKDOWN);
   assert.equal(
     spans.map(({ device, lane, cause, name, start, end }) => [device, lane, cause, name, start, end]),
@@ -102,7 +102,7 @@ test('the spans of a predicted token lie end to end, each on its lane', () => {
   ]);
 });
 
-test('time, its causes and the reloaded bytes of any prediction are in its trace', () => {
+test('the trace of any prediction has its time, causes and reloaded bytes', () => {
   const property = fc.property(randomPlans(), ({ problem, rounds, windows, outputProcessor }) => {
     const { belief, model, workload, ...options } = problem;
     const head = belief.devices[0]?.name ?? '';
@@ -122,7 +122,7 @@ test('time, its causes and the reloaded bytes of any prediction are in its trace
       work.findIndex(({ start }, index) => start !== (work[index - 1]?.end ?? 0)),
       -1,
     );
-    // Nothing is read ahead: computations wait for all of it.
+    // Nothing is prefetched, so computations wait for all reads.
     const stalled = measured.devices.reduce((sum, { stallSeconds }) => sum + stallSeconds, 0);
     assert.ok(Math.abs(stalled - breakdown.seconds.disk) <= 1e-9 * breakdown.tokenSeconds);
   });

@@ -33,7 +33,7 @@ const TRACE: Trace = {
   ],
 };
 
-test('an excerpt of a trace, to the last key', () => {
+test('an excerpt of a trace has exactly the expected keys', () => {
   assert.equal(excerpt(TRACE, 3, 7), {
     devices: TRACE.devices,
     spans: [
@@ -55,12 +55,12 @@ test('an excerpt of a trace, to the last key', () => {
   });
 });
 
-test('decoded tokens by number, the prefill not counted', () => {
+test('decoded tokens are numbered without the prefill', () => {
   assert.equal(decodedTokens(TRACE, 1, 1), excerpt(TRACE, 3, 7));
   assert.equal(decodedTokens(TRACE, 1, 9), excerpt(TRACE, 3, 10));
 });
 
-test('an empty excerpt, a token that is missing', () => {
+test('an empty excerpt and a missing token are refused', () => {
   assert.throws(() => excerpt(TRACE, 7, 7), /^from 7 to 7 s is empty/);
   assert.throws(() => decodedTokens(TRACE, 3, 1), /^the trace has 3 decoded tokens; there is no number 3$/);
 });

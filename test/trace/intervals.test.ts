@@ -5,18 +5,18 @@ import { coveredSeconds, rowsWithoutOverlap, unite, within } from '../../engine/
 
 const intervals = (...pairs: [number, number][]) => pairs.map(([start, end]) => ({ start, end }));
 
-test('a union in order of time, what touches joined', () => {
+test('a union is ordered by time, with touching intervals joined', () => {
   assert.equal(unite(intervals([5, 6], [0, 1], [1, 3], [2, 2.5])), intervals([0, 3], [5, 6]));
   assert.is(coveredSeconds(intervals([5, 6], [0, 1], [1, 3], [2, 2.5])), 4);
   assert.equal(unite([]), []);
 });
 
-test('the parts of intervals within a union', () => {
+test('intervals are clipped to a union', () => {
   const union = intervals([1, 2], [4, 6], [8, 9]);
   assert.equal(within(intervals([0, 5], [2, 4], [4.5, 20]), union), intervals([1, 2], [4, 5], [4.5, 6], [8, 9]));
 });
 
-test('counted second by second', () => {
+test('unions and clipped intervals equal those counted second by second', () => {
   const some = fc.array(
     fc.tuple(fc.nat(40), fc.nat(8)).map(([start, length]) => ({ start, end: start + length })),
     { maxLength: 12 },
@@ -32,16 +32,16 @@ test('counted second by second', () => {
   fc.assert(property, { seed: 2, numRuns: 300 });
 });
 
-test('intervals that touch share a row, those that overlap do not', () => {
+test('intervals that touch share a row, and those that overlap do not', () => {
   assert.equal(rowsWithoutOverlap(intervals([0, 1], [1, 2], [1.5, 3], [2, 4])), [0, 0, 1, 0]);
 });
 
-test('the given order does not matter, equal ones keep theirs', () => {
+test('rows don’t depend on the given order, and equal intervals keep theirs', () => {
   assert.equal(rowsWithoutOverlap(intervals([5, 9], [0, 6], [5, 9], [5, 7])), [2, 0, 3, 1]);
   assert.equal(rowsWithoutOverlap([]), []);
 });
 
-test('no overlap on a row, and as many rows as overlap at the worst moment', () => {
+test('rows have no overlap, and there are as many as intervals overlap at most', () => {
   const pair = fc.tuple(fc.nat(50), fc.integer({ min: 1, max: 10 })).map(([start, length]) => ({
     start,
     end: start + length,

@@ -38,7 +38,7 @@ test('TPOT is the mean of the decoded tokens, TTFT the prefill', () => {
   assert.equal([seconds, tokenSeconds, firstTokenSeconds], [8, 2, 4]);
 });
 
-test('median and 95th percentile of the decoded tokens: of 1, 2, 3, 4 and 10 s, 3 s, and 4 s and 4/5 of the way to 10', () => {
+test('the median of 1, 2, 3, 4 and 10 s is 3 s, and the 95th percentile is 4/5 of the way from 4 to 10', () => {
   let start = 0;
   const tokens = [10, 2, 1, 4, 3].map((seconds) => {
     const token = { phase: 'decode' as const, start, end: start + seconds };
@@ -50,7 +50,7 @@ test('median and 95th percentile of the decoded tokens: of 1, 2, 3, 4 and 10 s, 
   near(tokenSecondsP95 ?? Number.NaN, 8.8);
 });
 
-test('busy seconds, utilisation and bytes of every lane, idle ones too', () => {
+test('every lane, also an idle one, has busy seconds, utilisation and bytes', () => {
   const { lanes, bytes } = metrics(TRACE);
   assert.equal(lanes, [
     { device: 'pc', lane: 'cpu', busySeconds: 5, utilisation: 0.625, bytes: 0 },
@@ -60,15 +60,15 @@ test('busy seconds, utilisation and bytes of every lane, idle ones too', () => {
   assert.is(bytes, 500);
 });
 
-test('a moment that spans share counts once', () => {
+test('overlapping spans count once', () => {
   const spans = [span('pc', 'cpu', 0, 4), span('pc', 'cpu', 1, 2), span('pc', 'cpu', 3, 6), span('pc', 'cpu', 7, 8)];
   assert.is(metrics({ ...TRACE, spans }).lanes[0]?.busySeconds, 7);
 });
 
 /**
- * Two tokens of 10 s, a pause of 2 s between them, two devices. The pc computes 0–3 and 14–16, waits for the disk 3–5,
- * and prefetches 6–9, beyond the token's end 9–11, and beside its computation 14–15. The phone computes 5–10 on two
- * processors at once.
+ * Two tokens of 10 s with a pause of 2 s between them, on two devices. The pc computes 0–3 and 14–16, waits for the
+ * disk 3–5, and prefetches 6–9, after the token's end 9–11, and during its computation 14–15. The phone computes 5–10
+ * on two processors at once.
  */
 const STALLING: Trace = {
   devices: [
@@ -93,7 +93,7 @@ const STALLING: Trace = {
   counters: [],
 };
 
-test('stalls, bubbles, and bytes by who read them', () => {
+test('stalls, bubbles, and faulted and prefetched bytes are counted by device', () => {
   assert.equal(metrics(STALLING).devices, [
     // Bubbles 5–10, 12–14 and 16–22; of the first, 6–10 pass while the disk works.
     { device: 'pc', stallSeconds: 2, bubbleSeconds: 13, idleSeconds: 9, faultedBytes: 200, prefetchedBytes: 600 },
@@ -106,7 +106,7 @@ test('a stalled processor is not busy', () => {
   assert.equal([cpu?.busySeconds, cpu?.utilisation], [5, 5 / 22]);
 });
 
-test('nothing happened', () => {
+test('an empty trace has metrics of zero', () => {
   assert.equal(metrics({ devices: [{ name: 'pc', lanes: ['cpu'] }], spans: [], tokens: [], counters: [] }), {
     seconds: 0,
     tokenSeconds: undefined,
@@ -130,7 +130,7 @@ const laneSpan = (lane: Lane, start: number, end: number, device = 'phone'): Spa
 });
 const laneTrace = (...spans: Span[]): Trace => ({ devices: [], spans, tokens: [], counters: [] });
 
-test('seconds of neither, one and both, within the bounds only', () => {
+test('seconds of no, one and both processors are counted within the bounds', () => {
   const found = processorStates(
     laneTrace(laneSpan('gpu', 0, 4), laneSpan('npu', 3, 6), laneSpan('npu', 8, 20), laneSpan('cpu', 0, 9)),
     'phone',
@@ -139,7 +139,7 @@ test('seconds of neither, one and both, within the bounds only', () => {
   assert.equal(found, { idle: 2, gpu: 2, npu: 4, both: 1 });
 });
 
-test('spans of one lane that meet count once; other devices not at all', () => {
+test('touching spans of a lane count once, and those of other devices not at all', () => {
   const found = processorStates(
     laneTrace(laneSpan('gpu', 0, 2), laneSpan('gpu', 1, 3), laneSpan('npu', 0, 3, 'pad')),
     'phone',

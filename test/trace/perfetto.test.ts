@@ -33,7 +33,7 @@ const TRACE: Trace = {
   ],
 };
 
-test('the trace-event file of a small trace, to the last key', () => {
+test('the trace-event file of a small trace has exactly the expected keys', () => {
   assert.equal(JSON.parse(JSON.stringify(perfettoTrace(TRACE))), {
     displayTimeUnit: 'ms',
     traceEvents: [
@@ -84,7 +84,7 @@ const read = (name: string, start: number, end: number): Span => ({
   args: {},
 });
 
-test('a page fault beside a prefetch goes to a second thread of the disk', () => {
+test('a page fault during a prefetch goes to a second thread of the disk', () => {
   const spans = [read('prefetch', 0, 3), read('page fault', 1, 2), read('prefetch', 3, 4)];
   const devices = [{ name: 'phone', lanes: ['disk', 'link'] as const }];
   const { traceEvents } = perfettoTrace({ devices, spans, tokens: [], counters: [] });
@@ -109,9 +109,9 @@ const anySpan = fc.record({ lane: fc.constantFrom(...LANES), times }).map(({ lan
   return { device: 'pc', lane, cause: 'compute', name: 'work', start, end: start + length, args: {} };
 });
 
-test('any trace: spans of a thread never overlap, not even by rounding, and every thread has its name', () => {
+test('in any trace spans of a thread never overlap, not even by rounding, and every thread has a name', () => {
   const property = fc.property(fc.array(anySpan, { maxLength: 60 }), (given) => {
-    // Half of them touch the one before: ends and starts are equal, or differ by a rounding error.
+    // Half of them touch the previous one: ends and starts are equal or differ by a rounding error.
     const spans = given.flatMap((span) => [span, { ...span, start: span.end, end: span.end + 0.1 + 0.2 }]);
     const devices = [{ name: 'pc', lanes: LANES }];
     const { traceEvents } = perfettoTrace({ devices, spans, tokens: [], counters: [] });

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRunRecorder } from '../../engine/trace/run-recorder.ts';
 
-test('a trace of what was recorded: time 0 is the beginning, lanes are those in use, samples in order of time', () => {
+test('a recorded trace begins at time 0, lists the lanes in use, and has samples in order of time', () => {
   const recorder = createRunRecorder('phone', 100);
   const work = { cause: 'compute', name: 'layer 0', args: {} } as const;
   recorder.span({ ...work, lane: 'disk', start: 101, end: 102 });

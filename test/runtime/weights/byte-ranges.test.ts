@@ -5,13 +5,13 @@ import { joinRanges, totalBytes, withoutRanges } from '../../../engine/runtime/w
 
 const range = (from: number, to: number) => ({ from, to });
 
-test('ranges are joined where they touch, or nearly', () => {
+test('ranges that touch or nearly touch are joined', () => {
   const ranges = [range(20, 30), range(0, 10), range(10, 15)];
   assert.equal(joinRanges(ranges), [range(0, 15), range(20, 30)]);
   assert.equal(joinRanges(ranges, 5), [range(0, 30)]);
 });
 
-test('what is left without others', () => {
+test('withoutRanges removes the other ranges', () => {
   assert.equal(withoutRanges([range(0, 10), range(20, 30)], [range(3, 5), range(8, 25)]), [
     range(0, 3),
     range(5, 8),
@@ -19,7 +19,7 @@ test('what is left without others', () => {
   ]);
 });
 
-test('a byte is left exactly where it is in the ranges and not in the others', () => {
+test('a byte is left if, and only if, it is in the ranges and not in the others', () => {
   const ranges = fc.array(
     fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 9 })).map(([from, length]) => range(from, from + length)),
     { maxLength: 6 },

@@ -36,7 +36,7 @@ const open = () => {
 withKernels('drop, populate and drop again: nothing, all, nothing; a part is a part', () => {
   const { kernels, pages } = open();
   pages.start('drop', WHOLE).wait();
-  // A file system in memory has nowhere to drop pages to.
+  // A file system in memory can't drop pages.
   if (pages.resident(WHOLE) === 0) {
     pages.readAhead(false);
     const part = { from: 5 * MIB, to: 7 * MIB };
@@ -77,7 +77,7 @@ withKernels('what is locked stays, until it is unlocked', () => {
   pages.start('populate', WHOLE).wait();
   const { refused } = pages.start('lock', locked).wait();
   assert.is(pages.resident(locked), MIB);
-  // Sanitizers leave mlock out.
+  // Sanitizers disable mlock.
   const isLocked = /^VmLck:\s+[1-9]/m.test(
     existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '',
   );
@@ -191,7 +191,7 @@ withKernels('memory that the system does not grant is one line that says for wha
   kernels.close();
 });
 
-test('the reference has no pages', () => {
+test('the reference kernels have no pages', () => {
   const kernels = openKernels({ implementation: 'reference' });
   assert.throws(
     () => pagesOf(kernels, kernels.mapFile(path)),

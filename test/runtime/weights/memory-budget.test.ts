@@ -7,7 +7,7 @@ import { planBudget } from '../../../engine/runtime/weights/memory-budget.ts';
 const MIB = 2 ** 20;
 const FIXED = [{ what: 'all else', bytes: 100 * MIB }];
 
-/** Layers of matrices of so many MiB each, one after another in a file, and an output of 10 MiB. */
+/** A file of layers with matrices of the given MiB, one after another, and an output of 10 MiB. */
 function fileOf(layers: readonly (readonly number[])[]) {
   let offset = 0;
   const tensor = (name: string, mebibytes: number): GgufTensor => {
@@ -27,13 +27,13 @@ const FOUR = fileOf([
 ]);
 const plan = (budget: number) => planBudget({ ...FOUR, budget: budget * MIB });
 
-test('what fits stays: then nothing is streamed', () => {
+test('nothing is streamed if all weights fit', () => {
   const { pinned, streamed, bufferBytes } = plan(142);
   assert.is(pinned.size, 9);
   assert.equal([streamed.flat().length, bufferBytes], [0, 0]);
 });
 
-test('else the output, and what fits beside two layers: layers 0 and 2, then 1 and 3 as far as there is room', () => {
+test('otherwise the output is pinned, and what fits beside two layers: first layers 0 and 2, then 1 and 3', () => {
   const { pinned, streamed, bufferBytes } = plan(141);
   assert.is(bufferBytes, 8 * MIB);
   assert.equal(
@@ -46,13 +46,13 @@ test('else the output, and what fits beside two layers: layers 0 and 2, then 1 a
   );
 });
 
-test('a budget that is too small: what is needed, and for what; that much is enough', () => {
+test('a budget that is too small is refused with the bytes needed, which then suffice', () => {
   const needed = 'all else 100 MiB, output layer 10.0 MiB, two layers to stream through 16.0 MiB';
   assert.throws(() => plan(125), `memory: 125 MiB are too few; this model needs at least 126 MiB (${needed})`);
   assert.equal([...plan(126).pinned], FOUR.output);
 });
 
-test('no budget is exceeded, and every matrix either stays or passes through a buffer', () => {
+test('no budget is exceeded, and every matrix is either pinned or streamed', () => {
   const layers = fc.array(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 }), {
     minLength: 2,
     maxLength: 9,

@@ -2,11 +2,11 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { spreadOrder } from '../../../engine/runtime/weights/memory-budget.ts';
 
-test('eight, spread', () => {
+test('eight items are spread', () => {
   assert.equal(spreadOrder(8), [0, 5, 2, 7, 4, 1, 6, 3]);
 });
 
-test('any first part is spread evenly: no gap is over three times another', () => {
+test('any prefix is spread evenly, with gaps that differ at most by a factor of three', () => {
   for (const count of [16, 22, 32, 80]) {
     const order = spreadOrder(count);
     assert.equal(

@@ -26,7 +26,7 @@ const gguf = (...tensors: readonly GgufTensor[]): Gguf => ({
   tensors,
 });
 
-test('a layer is one range across the padding of its tensors, or several', () => {
+test('a layer is one range including the padding of its tensors, or several', () => {
   const layout = weightsLayout(
     gguf(
       tensor('token_embd.weight', 0, 64),
@@ -52,13 +52,13 @@ test('a layer is one range across the padding of its tensors, or several', () =>
   assert.throws(() => layout.ranges(2), 'there is no layer 2; the model has 2');
 });
 
-test('a tied output is the embedding', () => {
+test('a tied output is the range of the embedding', () => {
   const tensors = [tensor('token_embd.weight', 0, 64), tensor('output_norm.weight', 64, 32)];
   const layout = weightsLayout(gguf(...tensors), { ...TINY_SHAPE, layers: 0, tiedEmbeddings: true });
   assert.equal(layout.ranges('output'), [{ from: 0, to: 96 }]);
 });
 
-test('parts are named as people would', () => {
+test('consecutive layers are described as one range', () => {
   assert.is(describeParts([0, 1, 2, 5, 'output']), 'layers 0–2, layer 5, output');
 });
 
@@ -81,7 +81,7 @@ const mebibytes = (bytes: number): [number, number][] =>
     bytes * MIB,
   ).map(({ from, to }) => [from / MIB, to / MIB]);
 
-test('pinned is the output first, then an equal prefix of every window, in whole extents of 2 MiB', () => {
+test('the output is pinned first, then an equal prefix of every window, in whole extents of 2 MiB', () => {
   assert.equal(mebibytes(6), [[32, 38]]);
   assert.equal(mebibytes(18), [
     [32, 42],

@@ -19,7 +19,7 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Tensors one after another, each of a value of its own, and an output; sizes in bytes. */
+/** Consecutive tensors, each with its own value, and an output; sizes in bytes. */
 function writeTensors(layers: readonly (readonly number[])[], outputName: string) {
   const parts: Uint8Array[] = [];
   let offset = 0;

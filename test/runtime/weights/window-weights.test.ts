@@ -22,7 +22,7 @@ const LAYOUT: WeightsLayout = {
     return [{ from, to: from + (part === 'output' ? 2 : 4) * MIB }];
   },
 };
-/** A window of one layer each; the last has the output, too. */
+/** Windows of one layer each; the last one also has the output. */
 const WINDOWS: readonly (readonly WeightsPart[])[] = [[0], [1], [2], [3, 'output']];
 const ALL: readonly WeightsPart[] = WINDOWS.flat();
 
@@ -34,7 +34,9 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-/** Runs windows under a policy, from an empty cache, and returns MiB in memory after each and at the end, by part. */
+/**
+ * Runs windows under a policy from an empty cache. Returns the resident MiB by part, after each window and at the end.
+ */
 function residency(policy: FittedPolicy, turns: number) {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
   const recorder = createRunRecorder('d', performance.now() / 1000);
@@ -47,7 +49,7 @@ function residency(policy: FittedPolicy, turns: number) {
     windows.before(turn % 4);
     windows.after(turn % 4);
   }
-  // After all that was asked for before.
+  // Waits for all previous jobs.
   weights.unpin({ name: 'nothing', ranges: [{ from: 0, to: 1 }] }).wait();
   const after = ALL.map(mebibytes);
   const trace = recorder.trace();
@@ -92,9 +94,9 @@ withKernels('the trace has what was read, what was waited for and what is in mem
   const { trace, pinned } = found;
   assert.is(pinned, 10);
   const reads = trace.spans.filter(({ name }) => name === 'prefetch');
-  // 18 MiB once, then the 8 that aren't pinned; and the first window that nobody comes to use.
+  // 18 MiB once, then the 8 that aren't pinned, and the first window, which is prefetched but not used.
   const bytes = reads.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0) / MIB;
-  // A page that the system took back in between is read again; 16 of them are let pass.
+  // A page that the system reclaimed meanwhile is read again; 16 of them are tolerated.
   const isRead = (expected: number): boolean => bytes >= expected && bytes <= expected + 1 / 16;
   assert.ok(isRead(18 + 8) || isRead(18 + 8 + 2), `${bytes} MiB`);
   assert.ok(reads.every(({ lane, cause, args }) => lane === 'disk' && cause === 'disk' && args.call === 'populate'));
@@ -135,7 +137,7 @@ withKernels('page faults of a computation are told apart from what was prefetche
   kernels.close();
 });
 
-test('windows of equal size, the output with the last', () => {
+test('windows have equal sizes, with the output in the last', () => {
   assert.equal(equalWindows(5, 2), [
     [0, 1],
     [2, 3],
@@ -143,7 +145,7 @@ test('windows of equal size, the output with the last', () => {
   ]);
 });
 
-test('a window is waited for before its first part, and left after its last', () => {
+test('a window is awaited before its first part and left after its last', () => {
   const log: string[] = [];
   const hooks = windowHooks(equalWindows(3, 2), {
     before: (window) => log.push(`before ${window}`),

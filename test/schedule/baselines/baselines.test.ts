@@ -30,7 +30,7 @@ const problem = (devices: readonly Device[], model = TOY_MODEL): SchedulingProbl
   runtime: TOY_RUNTIME,
 });
 
-/** The plan, valid on the cluster that it was made for. */
+/** The plan, checked on the cluster that it was made for. */
 function planOf({ plan }: Scheduled, { belief, model }: SchedulingProblem): Plan {
   assert.ok(plan);
   validatePlan(plan as Plan, belief, model);
@@ -40,7 +40,7 @@ function planOf({ plan }: Scheduled, { belief, model }: SchedulingProblem): Plan
 const cutOf = (plan: Plan) =>
   plan.kind === 'tensor-parallel' ? plan.stages[0].cut.map(({ device, share }) => [device, share]) : undefined;
 
-test('dllama cuts evenly among 2^n devices: the head, and those with the most memory', () => {
+test('dllama cuts evenly among 2^n devices: the head and those with the most memory', () => {
   const sizes = { a: 100, b: 5000, c: 7000, d: 6000, e: 9000 };
   const devices = Object.entries(sizes).map(([name, bytes]) => toyDevice(name, { memory: toyMemory(bytes) }));
   const among = (count: number, model = TOY_MODEL) => {
@@ -64,7 +64,7 @@ test('dllama cuts evenly among 2^n devices: the head, and those with the most me
   ]);
 });
 
-test('a proportional cut gives whole heads by speed, at least one to the root', () => {
+test('a proportional cut assigns whole heads by speed, with at least one to the root', () => {
   const slow = { ...TOY_CPU, bandwidth: 100, kvCopyLatency: 200 };
   const shares = (...cpus: Device['cpu'][]) => {
     const given = problem(cpus.map((cpu, index) => toyDevice('abcd'[index] ?? '', { cpu })));
@@ -74,7 +74,8 @@ test('a proportional cut gives whole heads by speed, at least one to the root', 
     ['a', 0.6],
     ['b', 0.4],
   ]);
-  // 10.6 s a layer beside 256 s: of five heads the slow one gets less than half a head, which the root needs not be.
+  // 10.6 s a layer against 256 s: the slow device's share of five heads is less than half a head, and only the root
+  // must have one.
   assert.equal(shares(TOY_CPU, slow), [['a', 1]]);
   assert.equal(shares(slow, TOY_CPU), [
     ['a', 0.2],
@@ -82,7 +83,7 @@ test('a proportional cut gives whole heads by speed, at least one to the root', 
   ]);
 });
 
-test('exo: layers by installed memory on accelerators alone, none on phones, weights that stay', () => {
+test('exo divides layers by installed memory, on accelerators only, without phones, with resident weights', () => {
   const gib = 2 ** 30;
   const devices = [
     toyDevice('phone', { os: 'android', memory: toyMemory(1e6) }),
@@ -111,11 +112,11 @@ function withMemory(total: number): Device['gpu'] {
   return { ...gpu, memory: { ...gpu.memory, total } } as Device['gpu'];
 }
 
-test('exo has nowhere to run on phones alone', () => {
+test('exo has no plan for phones only', () => {
   assert.is(exo(problem([toyDevice('phone', { os: 'android' })])).plan, undefined);
 });
 
-test('ZeRO-Inference streams every layer ahead; Accelerate keeps what fits, and streams the rest in turn', () => {
+test('ZeRO-Inference streams every layer ahead, and Accelerate streams the layers that don’t fit in turn', () => {
   // 16 000 bytes of layers, 4000 of KV cache, 3000 of output, 200 of buffers; all but one layer, and room for that one.
   const given = (vram: number) => problem([toyDevice('pc', { gpu: toyGpu('cuda', vram) })]);
   const stages = (variant: 'zero-inference' | 'accelerate', vram: number) =>
@@ -134,7 +135,7 @@ test('ZeRO-Inference streams every layer ahead; Accelerate keeps what fits, and 
   assert.equal(stages('accelerate', 100), [[0, 4, 'in-turn']]); // out of memory, as the prediction says
 });
 
-test('there is nothing to stream to without a GPU that has its own memory', () => {
+test('layers can’t be streamed without a GPU with its own memory', () => {
   const scheduled = layerStreaming(problem([toyDevice('mac', { os: 'macos', gpu: toyGpu('metal', 1e6) })]), {
     variant: 'accelerate',
   });
@@ -162,7 +163,7 @@ test('70B is out of memory for dllama and exo wherever prima.cpp says so (Tables
   }
 });
 
-test('8B runs with dllama wherever prima.cpp ran it, and is predicted too fast', () => {
+test('8B runs with dllama wherever prima.cpp ran it, but the predictions are too fast', () => {
   for (const cluster of CLUSTERS) {
     const [cell] = findPublished(CELLS, { cluster, model: 'Llama-3-8B', system: 'dllama', metric: 'tpot' });
     const { tokenSeconds, infeasible } = predictionOf(cluster, 'Llama-3-8B', tensorParallel);
@@ -171,7 +172,7 @@ test('8B runs with dllama wherever prima.cpp ran it, and is predicted too fast',
   }
 });
 
-test('Accelerate runs where HELM ran it, and is out of memory where it failed, but for one (Table 6.1)', () => {
+test('Accelerate runs where HELM ran it and is out of memory where it failed, with one exception (Table 6.1)', () => {
   const conflicts: string[] = [];
   for (const cluster of ['helm-4060', 'helm-3090', 'helm-l40s']) {
     for (const model of ['Qwen3-4B', 'Qwen3-8B', 'Qwen3-14B', 'Qwen3-32B']) {
@@ -181,14 +182,14 @@ test('Accelerate runs where HELM ran it, and is out of memory where it failed, b
       if (fails !== (cell?.value === 'failed')) conflicts.push(`${model} on ${cluster}`);
     }
   }
-  assert.equal(conflicts, ['Qwen3-32B on helm-3090']); // 65.5 GB beside 125 GB of RAM: the thesis doesn't say why
+  assert.equal(conflicts, ['Qwen3-32B on helm-3090']); // 65.5 GB of weights with 125 GB of RAM; the thesis gives no reason
 });
 
 test('64 all-reduces of 8B over Wi-Fi take more than 192 ms (prima.cpp 4.1)', () => {
   assert.ok(predictionOf('prima-home', 'Llama-3-8B', tensorParallel).seconds.link > 0.192);
 });
 
-test('vLLM: all in 90% of the VRAM, or nothing: 19,000 bytes of weights, 20,000 of embedding, 4 × 1000 of KV cache', () => {
+test('vLLM needs weights, embedding and KV cache in 90 % of the VRAM: 19,000 + 20,000 + 4 × 1000 bytes', () => {
   const withVram = (total: number, available = total) => {
     const gpu = { ...toyGpu('cuda', available), memory: { total, available } };
     return problem([toyDevice('pc', { gpu })]);

@@ -65,7 +65,7 @@ function shares(scheduled: Scheduled): string[] {
   return planShares(scheduled.plan).map(({ device, cpuLayers, gpuLayers }) => `${device} ${cpuLayers}+${gpuLayers}`);
 }
 
-test('the toy layer: 2048 · (4 · 2048 + 3 · 8192) values of 2 bytes, and two norms', () => {
+test('the toy layer has 2048 · (4 · 2048 + 3 · 8192) values of 2 bytes and two norms', () => {
   assert.is(MODEL.layer.bytes, 134_217_728 + 2 * 2048 * 4);
 });
 
@@ -80,7 +80,7 @@ test('exo gives D1, D2, D3 9, 10 and 13 of 32 layers (prima.cpp 4.1)', () => {
   assert.equal(shares(plan), ['D1 9+0', 'D2 0+10', 'D3 0+13']);
 });
 
-test('available memory counts RAM and VRAM, or VRAM alone where there is a GPU; the GPU gets what it holds', () => {
+test('memory-ratio counts RAM and VRAM, or only VRAM on devices with a GPU, and fills the GPU', () => {
   // 4 GiB, and 4 + 2 GiB with buffers of 0.25 GiB: 32 · 4/10 = 12.8 → 13 and 19 layers; 1.75 GiB / 128 MiB = 13.99 → 13
   const devices = cluster(
     { name: 'A', ram: '8 GiB', available: '4 GiB' },
@@ -92,7 +92,7 @@ test('available memory counts RAM and VRAM, or VRAM alone where there is a GPU; 
   assert.equal(shares(byAccelerator), ['A 21+0', 'B 0+11']);
 });
 
-test('compute ratio: full devices hand over to those with room, the fastest first', () => {
+test('compute-ratio moves layers of full devices to those with room, the fastest first', () => {
   // Rates 10 T : 5 T : 1 T → 20, 10, 2 layers. A's GPU holds (1 − 0.25) GiB / 128 MiB = 5.99 → 5, so 15 move:
   // B's GPU holds 3.75 GiB → 29 and has room for 19 more: it takes all 15.
   const devices = cluster(
@@ -107,7 +107,7 @@ test('compute ratio: full devices hand over to those with room, the fastest firs
   ]);
 });
 
-test('compute ratio: what fits nowhere goes to the CPUs by their rates', () => {
+test('compute-ratio assigns layers that fit nowhere to the CPUs by their rates', () => {
   // Rates 10 T : 10 T → 16, 16. Each GPU holds 5. 22 layers are left for CPUs of 300 and 100 GFLOPS: 16.5 → 17 and 5.
   const devices = cluster(
     { name: 'A', ram: '8 GiB', compute: '300 GFLOPS', gpu: { memory: '1 GiB', compute: '10 TFLOPS' } },
@@ -116,7 +116,7 @@ test('compute ratio: what fits nowhere goes to the CPUs by their rates', () => {
   assert.equal(shares(computeRatio({ belief: devices, model: MODEL, workload: WORKLOAD })), ['A 17+5', 'B 5+5']);
 });
 
-test('a single device fills its GPU and maps the rest, without prefetch', () => {
+test('single-device fills its GPU and maps the rest without prefetching', () => {
   const devices = cluster(
     { name: 'A', ram: '8 GiB', gpu: { memory: '1 GiB', compute: '10 TFLOPS' } },
     { name: 'B', ram: '8 GiB' },
@@ -127,7 +127,7 @@ test('a single device fills its GPU and maps the rest, without prefetch', () => 
   assert.equal(scheduled.plan?.weights, { A: { prefetch: 'none', release: 'none' } });
 });
 
-test('with room for everything the output layer joins the GPU; another device can be named', () => {
+test('single-device puts the output layer on the GPU if there is room, and can use another device', () => {
   const devices = cluster(
     { name: 'A', ram: '8 GiB' },
     { name: 'B', ram: '8 GiB', gpu: { memory: '8 GiB', compute: '10 TFLOPS' } },
@@ -137,7 +137,7 @@ test('with room for everything the output layer joins the GPU; another device ca
   assert.equal(scheduled.plan?.output, { device: 'B', processor: 'gpu' });
 });
 
-test('a KV cache that no memory holds is a typed reason', () => {
+test('a KV cache that exceeds every memory is a typed reason', () => {
   const devices = cluster({ name: 'A', ram: '1 GiB' });
   const long = createWorkload({ context: 1_000_000 });
   assert.equal(shares(singleDevice({ belief: devices, model: MODEL, workload: long })), ['fits-nowhere']);

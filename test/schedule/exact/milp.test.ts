@@ -44,7 +44,7 @@ function tokenSeconds({ belief, model, ...rest }: SchedulingProblem, { plan }: S
   return breakdown.tokenSeconds;
 }
 
-test('by hand: the GPU as full as it gets, the rest where the RAM holds it', () => {
+test('the optimum fills the GPU and puts the rest where the RAM holds it, as computed by hand', () => {
   // a holds one layer on its GPU (3.27 s) and none in RAM beside the output layer; b's four would fit.
   const a = toyDevice('a', { memory: toyMemory(3500), gpu: toyGpu('cuda', 5200) });
   const problem = toyProblem(a, toyDevice('b'));
@@ -56,7 +56,7 @@ test('by hand: the GPU as full as it gets, the rest where the RAM holds it', () 
   near(tokenSeconds(problem, scheduled), 3.27 + 0.4 + 3 * 10.6 + 5.2 + 2 + 2);
 });
 
-test('by hand: with the output layer on the GPU, the layers just fit in RAM and nothing is reloaded', () => {
+test('with the output layer on the GPU the layers just fit in RAM and nothing is reloaded, as computed by hand', () => {
   const a = toyDevice('a', { memory: toyMemory(20_500), gpu: toyGpu('cuda', 3200) });
   const problem: SchedulingProblem = { ...toyProblem(a), reclaim: 'lru' };
   const scheduled = milp(problem, { solver });
@@ -66,7 +66,7 @@ test('by hand: with the output layer on the GPU, the layers just fit in RAM and 
   near(tokenSeconds(problem, milp(problem, { solver, output: 'cpu' })), 4 * 10.6 + 0.4 + 5.2 + 192);
 });
 
-test('no room for KV cache and buffers: no plan, and why', () => {
+test('without room for KV cache and buffers there is no plan, but a reason', () => {
   const short = { memory: toyMemory(1200) };
   assert.equal(milp(toyProblem(toyDevice('a', short), toyDevice('b', short)), { solver }), {
     plan: undefined,
@@ -76,12 +76,12 @@ test('no room for KV cache and buffers: no plan, and why', () => {
   });
 });
 
-test('no room for its own buffers on the head: no plan, whatever the others have', () => {
+test('without room for the head’s own buffers there is no plan', () => {
   const scheduled = milp(toyProblem(toyDevice('a', { memory: toyMemory(299) }), toyDevice('b')), { solver });
   assert.is(scheduled.plan, undefined);
 });
 
-test('a solver that gives up is said to have', () => {
+test('a solver that gives up is reported', () => {
   const busy: IntegerSolver = {
     solve: () => ({ status: 'failed', reason: 'HiGHS ended with "timeLimit"' }),
     dispose: () => {},
@@ -93,7 +93,7 @@ test('a solver that gives up is said to have', () => {
   });
 });
 
-test('a solution whose objective is not what the plan is predicted to take is refused', () => {
+test('a solution whose objective differs from the predicted time is refused', () => {
   // One layer exceeds the RAM: a solver that forgets the overflow claims 50 s too few.
   const problem = toyProblem(toyDevice('a', { memory: toyMemory(18_500) }));
   const forgetful: IntegerSolver = {
@@ -116,7 +116,7 @@ test('a solution whose objective is not what the plan is predicted to take is re
   });
 });
 
-test('certifies the optimum: the integer program and the dynamic program agree', () => {
+test('the integer program and the dynamic program find the same optimum', () => {
   const seen = new Map<string, number>();
   const count = (what: string): unknown => seen.set(what, (seen.get(what) ?? 0) + 1);
   const property = fc.property(randomRings(), ({ problem, options }) => {

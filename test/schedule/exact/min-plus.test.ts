@@ -12,14 +12,14 @@ function product(before: readonly number[], step: readonly number[]) {
   return { least: [...least], argument: [...argument] };
 }
 
-test('by hand: at least one step is taken, and the cheapest way to each sum', () => {
+test('the product takes at least one step and finds the cheapest way to each sum', () => {
   // least[2]: 0 + step[2] = 5 or before[1] + step[1] = 4 + 3; least[3]: 0 + 9, 4 + 5 or 6 + 3
   const { least, argument } = product([0, 4, 6, 50], [100, 3, 5, 9]);
   assert.equal(least, [NEVER, 3, 5, 9]);
   assert.equal(argument.slice(1, 3), [1, 2]);
 });
 
-test('by hand: sums that can not be reached stay infinite', () => {
+test('sums that can’t be reached stay infinite', () => {
   const { least } = product([NEVER, 0, NEVER, NEVER], [0, NEVER, 7, NEVER]);
   assert.equal(least, [NEVER, NEVER, NEVER, 7]);
 });
@@ -38,7 +38,7 @@ function naive(before: readonly number[], step: readonly number[]): number[] {
 const holes = (values: fc.Arbitrary<number>): fc.Arbitrary<number> =>
   fc.oneof({ weight: 5, arbitrary: values }, { weight: 1, arbitrary: fc.constant(NEVER) });
 
-/** Slopes that grow, but for jumps and kinks here and there: as of devices whose RAM or VRAM fills up. */
+/** Increasing slopes with some jumps and kinks, like those of devices whose RAM or VRAM fills up. */
 const steps = (length: number): fc.Arbitrary<number[]> =>
   fc
     .record({
@@ -62,7 +62,7 @@ const steps = (length: number): fc.Arbitrary<number[]> =>
       });
     });
 
-test('equals the product of all pairs, for steps with convex pieces, kinks, jumps and gaps', () => {
+test('the product equals that of all pairs for steps with convex pieces, kinks, jumps and gaps', () => {
   const inputs = fc.integer({ min: 1, max: 90 }).chain((length) =>
     fc.record({
       before: fc.array(holes(fc.integer({ min: 0, max: 1000 })), { minLength: length, maxLength: length }),
@@ -80,7 +80,7 @@ test('equals the product of all pairs, for steps with convex pieces, kinks, jump
   fc.assert(property, { numRuns: 3000, seed: 31 });
 });
 
-test('equals the product of all pairs, for steps without any shape', () => {
+test('the product equals that of all pairs for arbitrary steps', () => {
   const inputs = fc.integer({ min: 1, max: 40 }).chain((length) => {
     const values = fc.array(holes(fc.integer({ min: 0, max: 100 })), { minLength: length, maxLength: length });
     return fc.record({ before: values, step: values });

@@ -23,7 +23,10 @@ import {
   toyMemory,
 } from '../../support/toy-cluster.ts';
 
-/** Predicted TPOT of a plan by the belief it was made with; infinite without one. The plan must be valid and able to run. */
+/**
+ * Predicted TPOT of a plan on the belief that it was made with; infinite without a plan. The plan must be valid and
+ * feasible.
+ */
 function tokenSeconds({ belief, model, ...rest }: SchedulingProblem, { plan }: Scheduled): number {
   if (plan === undefined) return Number.POSITIVE_INFINITY;
   validatePlan(plan, belief, model);
@@ -40,14 +43,14 @@ const toyProblem = (...devices: Parameters<typeof toyCluster>[0]): SchedulingPro
   runtime: TOY_RUNTIME,
 });
 
-test('equal devices with enough memory: the head alone, for every hop costs', () => {
+test('of equal devices with enough memory the head runs alone, since every hop costs time', () => {
   const problem = toyProblem(toyDevice('a'), toyDevice('b'));
   const scheduled = optimal(problem);
   assert.equal(planShares(scheduled.plan!), [{ device: 'a', cpuLayers: 4, gpuLayers: 0, windows: 1 }]);
   near(tokenSeconds(problem, scheduled), 4 * 10.6 + 5.2 + 2);
 });
 
-test('a second device takes what the first would have to reload, and no more', () => {
+test('a second device takes only the layers that the first would have to reload', () => {
   // Room for two layers beside output, row and buffer; a layer too many costs 5000/100 = 50 s, two hops 2 s.
   const problem = toyProblem(toyDevice('a', { memory: toyMemory(13_500) }), toyDevice('b', { cpu: slow(2) }));
   const scheduled = optimal(problem);
@@ -58,7 +61,7 @@ test('a second device takes what the first would have to reload, and no more', (
   near(tokenSeconds(problem, scheduled), 2 * 10.6 + 2 * 21.2 + 5.2 + 2 + 2);
 });
 
-test('a device too slow to be worth its hop is left out', () => {
+test('a device that is too slow to justify its hop is omitted', () => {
   const problem = toyProblem(toyDevice('a', { memory: toyMemory(18_500) }), toyDevice('b', { cpu: slow(100) }));
   // 5000 bytes from disk take 50 s, a layer on b takes 1060 s
   assert.equal(
@@ -67,7 +70,7 @@ test('a device too slow to be worth its hop is left out', () => {
   );
 });
 
-test('a slow head leaves all layers to others; with w ≥ 1 for it (Eq. 2) it keeps one', () => {
+test('a slow head has no layers, or one with w ≥ 1 for it (Eq. 2)', () => {
   const problem = toyProblem(toyDevice('a', { cpu: slow(3) }), toyDevice('b'));
   const may = optimal(problem);
   assert.equal(planShares(may.plan!), [{ device: 'b', cpuLayers: 4, gpuLayers: 0, windows: 1 }]);
@@ -83,7 +86,7 @@ test('a slow head leaves all layers to others; with w ≥ 1 for it (Eq. 2) it ke
   );
 });
 
-test('the output layer takes the GPU where it is faster and fits, and never where it must not', () => {
+test('the output layer is on the GPU if that is faster, fits and is allowed', () => {
   const roomy = toyProblem(toyDevice('a', { gpu: toyGpu('cuda', 23_200) }));
   near(tokenSeconds(roomy, optimal(roomy)), 4 * 3.27 + 0.4 + 1.64 + 2);
   near(tokenSeconds(roomy, optimal(roomy, { output: 'cpu' })), 4 * 3.27 + 0.4 + 5.2 + 2);
@@ -92,7 +95,7 @@ test('the output layer takes the GPU where it is faster and fits, and never wher
   near(tokenSeconds(tight, optimal(tight)), 4 * 3.27 + 0.4 + 5.2 + 2);
 });
 
-test('no memory for KV cache and buffers anywhere: no plan, and why', () => {
+test('without memory for KV cache and buffers there is no plan, but a reason', () => {
   const problem = toyProblem(toyDevice('a', { memory: toyMemory(1200) }), toyDevice('b', { memory: toyMemory(1200) }));
   const scheduled = optimal(problem);
   assert.equal(scheduled, {
@@ -115,7 +118,7 @@ test('rounds that do not divide the layers are refused', () => {
   }
 });
 
-test('equals brute force over every k, choice of devices, w, n and place of the output layer', () => {
+test('the optimum equals brute force over every k, choice of devices, w, n and place of the output layer', () => {
   const seen = new Map<string, number>();
   const count = (what: string): unknown => seen.set(what, (seen.get(what) ?? 0) + 1);
   const property = fc.property(randomRings(), ({ problem, options }) => {
@@ -140,7 +143,7 @@ test('equals brute force over every k, choice of devices, w, n and place of the 
   assert.ok((seen.get('no plan') ?? 0) >= 20);
 });
 
-test('for given rounds it equals brute force over the plans of these rounds', () => {
+test('for given rounds the optimum equals brute force over plans with these rounds', () => {
   let inRounds = 0;
   const property = fc.property(randomRings(), ({ problem, options }) => {
     for (const rounds of divisors(problem.model.layers).slice(1)) {
@@ -154,7 +157,7 @@ test('for given rounds it equals brute force over the plans of these rounds', ()
   assert.ok(inRounds > 100);
 });
 
-/** The toy CPU, so many times slower. */
+/** The toy CPU, slowed down by the factor. */
 function slow(times: number): typeof TOY_CPU {
   const flops = Object.fromEntries(Object.entries(TOY_CPU.flops).map(([format, rate]) => [format, rate / times]));
   return {

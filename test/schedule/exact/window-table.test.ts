@@ -30,7 +30,7 @@ function tableOf(
   };
 }
 
-test('without a GPU: two layers fit, each more costs its reload; lru reloads all of them; under double it does without prefetch', () => {
+test('without a GPU each layer beyond two costs its reload; lru reloads all; under double nothing is prefetched', () => {
   assert.equal(tableOf(PC).seconds, [0, 1, 2, 3 + 10, 4 + 20]);
   assert.equal(tableOf(PC, { reclaim: 'lru' }).seconds, [0, 1, 2, 3 + 30, 4 + 40]);
   assert.equal(tableOf(PC, { reclaim: 'double' }).seconds, [0, 1, 2, 3 + 30, 4 + 40]);
@@ -42,25 +42,25 @@ test('a faster GPU takes as many layers as fit', () => {
   assert.equal(seconds, [0, 0.5, 1, 2, 3]);
 });
 
-test('a slower GPU takes what the RAM can not hold, and no more', () => {
+test('a slower GPU takes only what the RAM can’t hold', () => {
   const { seconds, gpuLayers } = tableOf({ ...PC, gpuLayer: 5, gpuRoom: 100 });
   assert.equal(gpuLayers, [0, 0, 0, 1, 2]);
   assert.equal(seconds, [0, 1, 2, 7, 12]);
 });
 
-test('a GPU slower than the disk is left alone', () => {
+test('a GPU that is slower than the disk is not used', () => {
   const { seconds, gpuLayers } = tableOf({ ...PC, gpuLayer: 12, gpuRoom: 100 });
   assert.equal(gpuLayers, [0, 0, 0, 0, 0]);
   assert.equal(seconds, [0, 1, 2, 13, 24]);
 });
 
-test('two rounds: windows hold their layers twice', () => {
+test('with two rounds a device holds the layers of two windows', () => {
   const { seconds, gpuLayers } = tableOf({ ...PC, gpuLayer: 0.5, gpuRoom: 39 }, { rounds: 2 });
   assert.equal(gpuLayers, [0, 1, 1]); // a second one per window would be four layers on the GPU
   assert.equal(seconds, [0, 1, 3]);
 });
 
-test('a slower GPU of a head: reloads up to the size of the lookup cost nothing, for that is read in any case', () => {
+test('on a head with a slower GPU, reloads up to the size of the lookup are free, since it is read in any case', () => {
   // A row of 40 bytes fills the RAM; four layers of 10 on the CPU reload as much as the row. n = 4: 4 + 20 + 40 s.
   const costs = {
     ...toyRing(8, 0, [{ name: 'pc', cpuLayer: 1, gpuLayer: 5, available: 40, gpuRoom: 100, reloadRate: 1 }]),
@@ -71,7 +71,7 @@ test('a slower GPU of a head: reloads up to the size of the lookup cost nothing,
   assert.equal(best, { seconds: 64, gpuLayers: 4, output: 'cpu' });
 });
 
-test('VRAM that layers fill to the last byte holds them, and a rounding error less does not', () => {
+test('layers that fill the VRAM exactly fit, and with a rounding error less they don’t', () => {
   const sizes = fc.record({
     layer: fc.double({ min: 1, max: 1e6, noNaN: true }),
     output: fc.double({ min: 0, max: 1e6, noNaN: true }),
@@ -92,7 +92,7 @@ test('VRAM that layers fill to the last byte holds them, and a rounding error le
   fc.assert(property, { numRuns: 2000, seed: 34 });
 });
 
-/** The least seconds by trying every n and every place of the output layer. */
+/** The least seconds over every n and every place of the output layer. */
 function tried(costs: RingCosts, device: DeviceCosts, choices: WindowTableOptions, window: number): number {
   const { rounds } = choices;
   if (window === 0 && choices.outputs === undefined) return 0;
@@ -114,7 +114,7 @@ function tried(costs: RingCosts, device: DeviceCosts, choices: WindowTableOption
   return least;
 }
 
-test('the closed form equals trying every split, for every device, window and number of rounds', () => {
+test('the closed form equals brute force over splits for every device, window and number of rounds', () => {
   let slowerGpus = 0;
   let entries = 0;
   const property = fc.property(randomRings(), ({ problem }) => {

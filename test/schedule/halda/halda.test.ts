@@ -15,11 +15,11 @@ import { toyRing } from '../../support/toy-ring.ts';
 const solver = await loadIntegerSolver();
 test.after(() => solver.dispose());
 
-/** The toys' disks read a few bytes per second; none of them counts as slow. */
+/** The toy disks read a few bytes per second, and none of them counts as slow. */
 const LITERAL = { ...ALGORITHM_1, slowDisk: 1 };
 const REPAIRED = { ...ALGORITHM_1_REPAIRED, slowDisk: 1 };
 
-/** An iteration in one line: what it started from, its sets, every k with w, n and objective, and the forced device. */
+/** An iteration in one line: its initial w and n, its sets, every k with w, n and objective, and the forced device. */
 function line({ windows, gpuLayers, sets, tried, forced }: HaldaIteration): string {
   const solutions = tried.map(({ rounds, solution }) =>
     solution === undefined
@@ -36,7 +36,7 @@ const TWO_CPUS = toyRing(4, 0.5, [
   { name: 'B', cpuLayer: 3, available: 15, reloadRate: 5 },
 ]);
 
-test('Algorithm 1 on two CPUs, by hand', () => {
+test('Algorithm 1 on two CPUs takes the steps computed by hand', () => {
   // Line 1: 4·25/40 = 2.5 and 4·15/40 = 1.5 round to 3 and 2. W = 5, so k = 4/5, l = 2.4 and 1.6:
   //   A needs 24 of 25 bytes (M4), B needs 16 of 15 (M3).
   // M3 adds b′/s = 2 s to B's layer, and κ = −15/5 = −3.
@@ -62,7 +62,7 @@ const TWO_GPUS = toyRing(6, 0.5, [
   { name: 'B', cpuLayer: 4, gpuLayer: 2, available: 45, gpuRoom: 20, reloadRate: 10 },
 ]);
 
-test('calibration forces a device out of M3, by hand', () => {
+test('calibration forces a device out of M3, as computed by hand', () => {
   // Line 1: 1.5 and 4.5 round to 2 and 5; k = 6/7: A needs 17.1 of 15 bytes (M3), B 42.9 of 45 (M4).
   // Pass 1, M3 for A: CPU layer 4 + 2 = 6, GPU layer 1, κ = −3, and w − n > 1.5 at k=1.
   //   k=1: A 2 CPU + 3 GPU, B 1 GPU: 12 + 3 + 2 + 1 − 3 = 15.
@@ -81,7 +81,7 @@ test('calibration forces a device out of M3, by hand', () => {
   assert.is(solution?.objective, 9);
 });
 
-test('no k is feasible: Algorithm 1 ends without a solution, the repair finds one', () => {
+test('if no k is feasible Algorithm 1 ends without a solution and the repair finds one', () => {
   // Line 1: M 3 layers, C 1. M holds 1.5 layers (M2: its row asks for more than 1.5), C holds 0.5 and has a slow disk
   // (M4: at most 0.5), but every device needs a layer: nothing is feasible.
   // With an overflow variable C takes its layer and reloads half of it. M in M2: 3·(2 + 2), less 1 for its GPU layer.
@@ -118,7 +118,7 @@ function problem(seed: number, devices: number, layers = 12) {
   return { belief, model, workload: createWorkload() };
 }
 
-test('every plan is valid, and its devices are those of the last pass', () => {
+test('every plan is valid and has the devices of the last pass', () => {
   for (let seed = 0; seed < 60; seed++) {
     const given = problem(seed, 2 + (seed % 5));
     for (const options of [ALGORITHM_1, ALGORITHM_1_REPAIRED]) {
@@ -131,7 +131,7 @@ test('every plan is valid, and its devices are those of the last pass', () => {
   }
 });
 
-test('KV caches too large for the RAM: the repair keeps each within it, Algorithm 1 does not', () => {
+test('the repair keeps every KV cache within the RAM, and Algorithm 1 does not', () => {
   const workload = createWorkload({ context: 40_000 });
   const overfull = (options: HaldaOptions): number => {
     const plans = Array.from({ length: 60 }, (_, seed) => {
@@ -145,7 +145,7 @@ test('KV caches too large for the RAM: the repair keeps each within it, Algorith
   assert.ok(overfull(ALGORITHM_1) > 0);
 });
 
-test('more devices than layers: a typed reason, or fewer devices', () => {
+test('more devices than layers give a typed reason or a plan with fewer devices', () => {
   const given = problem(3, 8, 4);
   const literal = halda(given, solver);
   assert.is(literal.plan, undefined);

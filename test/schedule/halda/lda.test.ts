@@ -19,7 +19,7 @@ const RING: RingCosts = {
   embeddingRowBytes: 1,
 };
 
-test('objective vectors and κ, by hand, with every device overloaded', () => {
+test('objective vectors and κ equal those computed by hand, with every device overloaded', () => {
   const { a, b, c, kappa } = vectorForm(RING, ['M3', 'M1', 'M2', 'M3']);
   // a: α + b′/s: 4 + 10/5, 3 + 10/2, 2 + 10/4 (b, not b′), 6 + 10/1
   assert.equal(a, [6, 8, 4.5, 16]);
@@ -30,14 +30,14 @@ test('objective vectors and κ, by hand, with every device overloaded', () => {
   assert.is(kappa, 1.6 - 9 - 12.5 - 15);
 });
 
-test('objective vectors and κ with enough memory: no disk but the row that is looked up', () => {
+test('with enough memory objective vectors and κ have no disk time except for the row that is looked up', () => {
   const { a, b, kappa } = vectorForm(RING, ['M4', 'M4', 'M4', 'M4']);
   assert.equal(a, [4, 3, 2, 6]);
   assert.equal(b, [-3, 0, -1, 0]);
   assert.is(kappa, 1 / 5);
 });
 
-test('rows and bounds, by hand: the signs of Eqs. 30–32', () => {
+test('rows and bounds have the signs of Eqs. 30–32', () => {
   const { rows, pw, pn, z, zGpu } = vectorForm(RING, ['M4', 'M1', 'M4', 'M3']);
   // M1: mac. M2: none. M3: phone. M4 three times, for Eqs. 30, 31, 32: linux and metal each time.
   assert.equal(rows, [1, 3, 0, 2, 0, 2, 0, 2]);
@@ -48,7 +48,7 @@ test('rows and bounds, by hand: the signs of Eqs. 30–32', () => {
   assert.equal(zGpu, [36 / 120, 0, 60 / 120, 0]);
 });
 
-test('the matrix form P_w w′ + P_n n′ + W z ≤ 0 holds just where the sets are right', () => {
+test('the matrix form P_w w′ + P_n n′ + W z ≤ 0 holds if, and only if, the sets are right', () => {
   const check = (w: number[], n: number[], sets: DeviceSet[]): boolean => {
     const { rows, pw, pn, z } = vectorForm(RING, sets);
     const total = w.reduce((sum, value) => sum + value, 0);
@@ -85,7 +85,7 @@ test('the matrix form P_w w′ + P_n n′ + W z ≤ 0 holds just where the sets 
   );
 });
 
-test('k (aᵀw + bᵀn + eᵀc) + κ equals the devices’ seconds and hops wherever the sets are right', () => {
+test('k (aᵀw + bᵀn + eᵀc) + κ equals the devices’ seconds and hops if the sets are right', () => {
   fc.assert(
     fc.property(
       fc.tuple(...[1, 2, 3].map(() => fc.integer({ min: 1, max: 4 }))),

@@ -25,7 +25,7 @@ function split(machine: Machine, options: CpuGpuSplitOptions = {}, context = 0) 
   return cpuGpuSplit({ belief: oneMachine(machine), model, workload: createWorkload({ context }) }, options);
 }
 
-/** CPU layers, and where embedding and output are. */
+/** CPU layers, and the places of embedding and output. */
 function shape(found: ReturnType<typeof split>): string {
   if (found.plan === undefined) return found.reason;
   const { stages, embedding, output } = found.plan;
@@ -41,7 +41,7 @@ test('the five splits that HELM publishes (Tables 6.3 and 6.5)', () => {
   assert.is(splitOf('helm-l40s', 'Qwen3-32B'), '18→48');
 });
 
-test('what fits in VRAM runs on the GPU alone, as published', () => {
+test('models that fit in VRAM run on the GPU only, as published', () => {
   assert.is(splitOf('helm-3090', 'Qwen3-4B'), '0→38');
   assert.is(splitOf('helm-3090', 'Qwen3-8B'), '0→38');
   assert.is(splitOf('helm-l40s', 'Qwen3-4B'), '0→38');
@@ -49,14 +49,14 @@ test('what fits in VRAM runs on the GPU alone, as published', () => {
   assert.is(splitOf('helm-l40s', 'Qwen3-14B'), '0→42');
 });
 
-test('14B and 32B fail on the laptop for want of RAM (Table 6.1), which Algorithm 1 does not ask about', () => {
+test('14B and 32B exceed the laptop’s RAM (Table 6.1), which Algorithm 1 does not check', () => {
   assert.is(splitOf('helm-4060', 'Qwen3-14B'), 'fits-nowhere');
   assert.is(splitOf('helm-4060', 'Qwen3-32B'), 'fits-nowhere');
   assert.is(splitOf('helm-4060', 'Qwen3-14B', { ram: 'ignored' }), '33→9');
   assert.is(splitOf('helm-4060', 'Qwen3-32B', { ram: 'ignored' }), '59→7');
 });
 
-test('the split of the running example moves by a unit at the byte where a block more or less fits', () => {
+test('the split of the running example changes at the byte at which another block fits', () => {
   const needed = 16 * 385_892_864 + 1_244_667_904;
   assert.is(shape(split({ vram: needed })), 'cpu | cpu 20, gpu 16 | gpu');
   assert.is(shape(split({ vram: needed - 1 })), 'cpu | cpu 21, gpu 15 | gpu');
@@ -64,7 +64,7 @@ test('the split of the running example moves by a unit at the byte where a block
   assert.is(shape(split({ vram: needed + 385_892_864 })), 'cpu | cpu 19, gpu 17 | gpu');
 });
 
-test('the ends: embedding follows the first unit, output leaves the GPU last', () => {
+test('embedding is with the first unit, and output the last to leave the GPU', () => {
   const gpuOnly = 36 * 385_892_864 + 1_244_667_904;
   const roomy = 30e9;
   assert.is(shape(split({ vram: gpuOnly + 1_244_659_712 })), 'gpu | gpu 36 | gpu');
@@ -73,7 +73,7 @@ test('the ends: embedding follows the first unit, output leaves the GPU last', (
   assert.is(shape(split({ vram: 1_244_667_903, ram: roomy })), 'cpu | cpu 36 | cpu');
 });
 
-test('a GPU slower than the CPU gets nothing', () => {
+test('a GPU that is slower than the CPU gets nothing', () => {
   assert.is(shape(split({ gpuBandwidth: 10e9, ram: 30e9 })), 'cpu | cpu 36 | cpu');
 });
 
@@ -82,7 +82,7 @@ test('equal splits go to the smaller k', () => {
   assert.is(shape(split(even)), 'gpu | gpu 36 | gpu');
 });
 
-test('without KV offload a long context pushes blocks to the CPU', () => {
+test('without KV offload a long context moves blocks to the CPU', () => {
   // 16 blocks leave 7.5 − 7.419 = 0.081 GB; 16 × 4096 × 4096 B = 0.268 GB of cache are too much, 15 blocks' 0.252 fit.
   assert.is(shape(split({}, { kvCache: 'with-layers' }, 4096)), 'cpu | cpu 21, gpu 15 | gpu');
   const offloaded = split({}, {}, 4096);
@@ -90,7 +90,7 @@ test('without KV offload a long context pushes blocks to the CPU', () => {
   assert.is(offloaded.plan?.kvCache, 'host');
 });
 
-test('the curve has every k: the parts of T_plan at k = 21, the copy missing at both ends', () => {
+test('the curve has every k, with the parts of T_plan and no copy at both ends', () => {
   const { curve, best } = split({});
   assert.equal(
     curve.map((candidate) => candidate.cpuUnits),
@@ -109,7 +109,7 @@ test('the curve has every k: the parts of T_plan at k = 21, the copy missing at 
   assert.ok(curve.slice(1, 38).every((candidate) => Math.abs(candidate.copySeconds - 5.512e-6) < 1e-12));
 });
 
-test('as 18 blocks on either side, Fig. 4.4 has 8.19 GB on the GPU; as 18 units, 8.58 GB: both too much for 8 GB', () => {
+test('Fig. 4.4 needs 8.19 GB on the GPU with 18 blocks and 8.58 GB with 18 units, both too much for 8 GB', () => {
   const { curve } = split({});
   const gigabytes = (k: number): string => ((curve[k]?.gpuBytes ?? 0) / 1e9).toFixed(2);
   assert.is(gigabytes(19), '8.19');
@@ -125,7 +125,7 @@ test("the problem's runtime takes its buffers from the VRAM", () => {
   assert.is(shape(found), 'cpu | cpu 21, gpu 15 | gpu');
 });
 
-test('a machine without GPU is a reason, and so is one with too little of everything', () => {
+test('a machine without a GPU and one with too little memory are typed reasons', () => {
   const without = split({ gpu: 'none' });
   assert.is(shape(without), 'needs-gpu');
   assert.equal(without.curve, []);
@@ -135,7 +135,7 @@ test('a machine without GPU is a reason, and so is one with too little of everyt
   assert.match(small.plan === undefined ? small.message : '', /no split of Qwen3-8B fits PC's VRAM and RAM/);
 });
 
-test('another device than the head is split when named, and an unknown one is refused', () => {
+test('a device other than the head can be split, and an unknown one is refused', () => {
   const cluster = oneMachine();
   const [pc] = cluster.devices;
   assert.ok(pc);
@@ -151,12 +151,12 @@ test('another device than the head is split when named, and an unknown one is re
   );
 });
 
-test('a plan survives its file', () => {
+test('a plan survives writing and reading', () => {
   const plan = splitPlan('PC', QWEN3_8B, 21);
   assert.equal(parsePlan(JSON.stringify(plan), 'plan.json'), plan);
 });
 
-test('no feasible split of any machine beats the one that is chosen', () => {
+test('no feasible split of any machine is faster than the chosen one', () => {
   const machines = fc.record({
     vram: fc.integer({ min: 1, max: 20 }).map((gigabytes) => gigabytes * 1e9),
     ram: fc.integer({ min: 1, max: 20 }).map((gigabytes) => gigabytes * 1e9),

@@ -84,7 +84,7 @@ const problemOf = (belief: SchedulingProblem['belief']): SchedulingProblem => ({
   ...{ belief, model: TOY_MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME },
 });
 
-test('helm-devices is the least of all plans that fit, by the roofline formulas; none only where none fits', () => {
+test('helm-devices finds the fastest feasible plan by the roofline formulas, if there is one', () => {
   let found = 0;
   fc.assert(
     fc.property(clusters, (cluster) => {
@@ -113,7 +113,7 @@ const pagings = fc.record({
   passingSlices: fc.integer({ min: 1, max: 2 }),
 });
 
-test('helm-ring is the least of all plans, by the ring formulas, disk and pages included', () => {
+test('helm-ring finds the fastest plan by the ring formulas, including disk and pages', () => {
   fc.assert(
     fc.property(clusters, fc.option(pagings, { nil: undefined }), (cluster, paging) => {
       const problem = problemOf(cluster);
@@ -130,7 +130,7 @@ test('helm-ring is the least of all plans, by the ring formulas, disk and pages 
       const plain = helmRing(problem, { split: 'none', ...paged }).plan;
       if (plan === undefined) assert.is(least, Number.POSITIVE_INFINITY);
       else relativelyNear(secondsOf(plan), least);
-      // Never worse than the ring whose devices use one of their processors.
+      // Never worse than the ring whose devices use one processor each.
       if (plain !== undefined) assert.ok(plan !== undefined && secondsOf(plan) <= secondsOf(plain) * (1 + 1e-12));
     }),
     { seed: 9, numRuns: 160 },
@@ -140,7 +140,7 @@ test('helm-ring is the least of all plans, by the ring formulas, disk and pages 
 const catalogue = loadCatalogue();
 const workload = createWorkload({ context: 192 });
 
-test('on one device: what cpuGpuSplit finds, or better', () => {
+test('on one device the plan is that of cpuGpuSplit or faster', () => {
   for (const [machine, name] of [
     ['helm-4060', 'Qwen3-4B'],
     ['helm-4060', 'Qwen3-8B'],
@@ -156,7 +156,7 @@ test('on one device: what cpuGpuSplit finds, or better', () => {
   }
 });
 
-test('two laptops run the 14B that one has no room for (HELM Table 6.1: ×), each with its CPU and GPU', () => {
+test('two laptops run the 14B, which doesn’t fit on one (HELM Table 6.1), each on CPU and GPU', () => {
   const [first] = loadCluster('helm-4060').devices;
   assert.ok(first);
   const gigabit = { latency: 0.2e-3, bandwidth: 125e6 };
@@ -177,7 +177,7 @@ test('two laptops run the 14B that one has no room for (HELM Table 6.1: ×), eac
   assert.equal(parsePlan(JSON.stringify(plan), 'plan'), plan);
 });
 
-test('a single device without room gets no plan, and is told why', () => {
+test('a single device without room gets no plan but a reason', () => {
   const problem = problemOf(toyCluster([toyDevice('a', { memory: toyMemory(100) })]));
   for (const scheduled of [helmDevices(problem), helmRing(problem)]) {
     assert.is(scheduled.plan, undefined);

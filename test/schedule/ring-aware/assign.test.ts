@@ -11,12 +11,12 @@ import { relativelyNear } from '../../support/near.ts';
 import { randomRings } from '../../support/random-ring.ts';
 import { toyRing } from '../../support/toy-ring.ts';
 
-/** A window with its device's place in the ring. */
+/** A window with its device's index in the ring. */
 interface Member extends ManagedWindow {
   readonly place: number;
 }
 
-/** The least time of all assignments there are; infinite if there is none. */
+/** The least time over all assignments; infinite if there is none. */
 function bruteForce(problem: AssignmentProblem): number {
   const { costs, rounds } = problem;
   let least = Number.POSITIVE_INFINITY;
@@ -37,7 +37,10 @@ function bruteForce(problem: AssignmentProblem): number {
   return least;
 }
 
-/** Every way to give `layers` to the devices from `device` on, each window split and held in every way. */
+/**
+ * Every assignment of `layers` layers to the devices from `device` on, with every split of each window and every way to
+ * hold it.
+ */
 function* everyRing(problem: AssignmentProblem, device: number, layers: number): Generator<Member[]> {
   const { costs, rounds, extentBytes } = problem;
   const found = costs.devices[device];
@@ -67,7 +70,7 @@ function sum(values: readonly number[]): number {
 /** Page tables of 240 bytes of weights. */
 const PAGE_TABLES = 240 * (6 / 1024);
 
-test('two rounds let one device read while the other computes', () => {
+test('with two rounds one device reads while the other computes', () => {
   // Layers of 10 bytes, 1 s, read in 2 s. Each device has room for 20 of its 24 layers; with more it pays more page tables.
   const device = { cpuLayer: 1, available: 200 + PAGE_TABLES, reloadRate: 5 };
   const ring = [
@@ -76,15 +79,15 @@ test('two rounds let one device read while the other computes', () => {
   ];
   const solve = (rounds: number) =>
     assignWindows({ costs: toyRing(48, 0.25, ring), rounds, output: 'cpu', extentBytes: 0 })!;
-  // One round: 8 layers are read on the token's way, each computed while it comes.
+  // One round: 8 layers are read while the token waits, each computed while the next is read.
   relativelyNear(solve(1).seconds, 48 + 2 * 0.25 + 8 * (2 - 1));
   // Two: 2 (24 − 20) layers are read, 8 s a round, while a round takes 24.5 s.
   relativelyNear(solve(2).seconds, 48 + 2 * 2 * 0.25);
 });
 
 test('a slow disk gets as few layers as it can read within a round', () => {
-  // a is slower and holds all it may get; b has room for 20 layers and reads one in 8 s. With windows of w layers a token
-  // takes 2 (2 (24 − w) + w + 0.5) s and b's disk 2 (2 w − 20) 8 + 2 s: 73 and 66 s at 12, 71 and 98 s at 13.
+  // a is slower and holds all its layers; b has room for 20 layers and reads one in 8 s. With windows of w layers a
+  // token takes 2 (2 (24 − w) + w + 0.5) s and b's disk 2 (2 w − 20) 8 + 2 s: 73 and 66 s at 12, 71 and 98 s at 13.
   const costs = toyRing(48, 0.25, [
     { name: 'a', cpuLayer: 2, available: 1000, reloadRate: 5 },
     { name: 'b', cpuLayer: 1, available: 200 + PAGE_TABLES, reloadRate: 1.25 },
@@ -98,7 +101,7 @@ test('a slow disk gets as few layers as it can read within a round', () => {
   relativelyNear(seconds, 73);
 });
 
-/** What occurs in the best assignments, by name. */
+/** Counts of the kinds of windows in the best assignments. */
 type Tally = Map<string, number>;
 
 function checkAgainstBruteForce(problem: AssignmentProblem, tally: Tally): void {
@@ -116,7 +119,7 @@ function atLeast(tally: Tally, least: number, names: readonly string[]): void {
   for (const name of names) assert.ok((tally.get(name) ?? 0) >= least, `${name}: ${tally.get(name)}`);
 }
 
-test('equals brute force over windows, GPU layers and what is resident, prefetched or faulted', () => {
+test('the assignment equals brute force over windows, GPU layers and kinds of residency', () => {
   const tally: Tally = new Map();
   const property = fc.property(randomRings(), fc.constantFrom(0, 5000), ({ problem }, extentBytes) => {
     const costs = createRingCosts(problem.belief, problem.model, problem.workload, problem.runtime);
@@ -129,7 +132,7 @@ test('equals brute force over windows, GPU layers and what is resident, prefetch
   atLeast(tally, 100, ['resident', 'faulted', 'none']);
 });
 
-test('equals brute force where memory is short and disks are about as fast as processors', () => {
+test('the assignment equals brute force with little memory and disks about as fast as processors', () => {
   const tally: Tally = new Map();
   const device = fc.record({
     name: fc.constant('any'),

@@ -16,7 +16,7 @@ import { TOY_MODEL, TOY_RUNTIME, TOY_WORKLOAD, toyCluster, toyDevice, toyMemory 
 
 const WORKLOAD = createWorkload({ promptTokens: 1, outputTokens: 3, context: 4 });
 
-/** Mean seconds of the decoded tokens after the first, which finds memory as the prompt left it. */
+/** Mean seconds of the decoded tokens after the first, which depends on the memory after the prompt. */
 function simulator(problem: SchedulingProblem, options: SimulationOptions): (plan: Plan) => number {
   const { belief: cluster, model, workload, runtime } = problem;
   return (plan) => {
@@ -35,7 +35,7 @@ const LAB: SchedulingProblem = {
   runtime: NO_BUFFERS,
 };
 
-test('the lab ring, which holds 5/8 of the weights: more rounds, pinned weights, and a third of the time', () => {
+test('on the lab ring, which holds 5/8 of the weights, the plan has more rounds, pinned weights and a third of the time', () => {
   const simulated = simulator(LAB, {});
   const { plan, considered } = ringAware(LAB, { simulated, candidates: 5 });
   assert.ok(plan!.rounds > 1);
@@ -52,18 +52,18 @@ test('the lab ring, which holds 5/8 of the weights: more rounds, pinned weights,
   for (const one of oneRound) assert.ok((one.simulatedSeconds ?? 0) > 3 * (considered[0]?.simulatedSeconds ?? 0));
 });
 
-test('the closed form says what the simulator says, for every number of rounds', () => {
+test('the closed form agrees with the simulator for every number of rounds', () => {
   // Windows end within extents, which are read and kept as a whole.
   const simulated = simulator(LAB, { extentBytes: 2 ** 20 });
   const { considered } = ringAware(LAB);
-  assert.equal(new Set(considered.map(({ plan }) => plan.rounds)), new Set([1, 2, 4, 8, 16])); // 32 leaves one device
+  assert.equal(new Set(considered.map(({ plan }) => plan.rounds)), new Set([1, 2, 4, 8, 16])); // 32 rounds leave one device
   for (const { plan, predictedSeconds = 0 } of considered) {
     const ratio = predictedSeconds / simulated(plan);
     assert.ok(Math.abs(ratio - 1) < 0.05, `${plan.rounds} rounds: predicted ${ratio} times the simulated time`);
   }
 });
 
-test('without a simulation the plan with the least predicted time', () => {
+test('without a simulator the plan with the least predicted time is chosen', () => {
   const { plan, considered } = ringAware(LAB);
   assert.is(plan, considered[0]?.plan);
   const times = considered.map(({ predictedSeconds = 0 }) => predictedSeconds);
@@ -73,7 +73,7 @@ test('without a simulation the plan with the least predicted time', () => {
   );
 });
 
-test('never slower than optimal, whatever the simulation says', () => {
+test('the plan is never slower than that of optimal for any simulator', () => {
   const reference = optimal(LAB).plan!;
   for (const prefetch of ['willneed', 'none']) {
     const favours = (plan: Plan): number =>
@@ -87,12 +87,12 @@ test('never slower than optimal, whatever the simulation says', () => {
   }
 });
 
-test('where no plan runs in the simulation, the best prediction', () => {
+test('if no plan is feasible in the simulation the best prediction is chosen', () => {
   const { plan } = ringAware(LAB, { simulated: () => Number.POSITIVE_INFINITY });
   assert.equal(plan, ringAware(LAB).plan);
 });
 
-test('simulations are counted: the candidates, four with more or less pinned, two of optimal', () => {
+test('simulations are limited to the candidates, four with more or less pinned, and two of optimal', () => {
   for (const candidates of [1, 3]) {
     let calls = 0;
     ringAware(LAB, { candidates, simulated: (plan) => plan.rounds + calls++ });
@@ -100,7 +100,7 @@ test('simulations are counted: the candidates, four with more or less pinned, tw
   }
 });
 
-test('where all fits, the plan of optimal: one round, and nothing is asked of the OS', () => {
+test('if all weights fit the plan is that of optimal, with one round and without prefetching', () => {
   const problem: SchedulingProblem = {
     belief: toyCluster([toyDevice('a'), toyDevice('b')]),
     model: TOY_MODEL,
@@ -112,18 +112,18 @@ test('where all fits, the plan of optimal: one round, and nothing is asked of th
   assert.equal(plan!.weights, { a: { prefetch: 'none', release: 'none' } });
 });
 
-test('no memory for KV cache and buffers anywhere: no plan, for the reason that optimal gives', () => {
+test('without memory for KV cache and buffers there is no plan, with the reason of optimal', () => {
   const belief = toyCluster([toyDevice('a', { memory: toyMemory(1200) })]);
   const problem = { belief, model: TOY_MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME };
   assert.equal(ringAware(problem), { ...optimal(problem), considered: [] });
 });
 
-test('on any ring the plan is valid and simulates no slower than optimal, and often faster', () => {
+test('on any ring the plan is valid and simulates at least as fast as that of optimal', () => {
   let faster = 0;
   let planned = 0;
   const property = fc.property(randomRings(), ({ problem: { workload, ...rest } }) => {
     const problem = { ...rest, workload: { ...workload, promptTokens: 1, outputTokens: 3 } };
-    // Extents as small beside these layers as 4 MiB beside real ones.
+    // Extents as small compared with these layers as 4 MiB compared with real ones.
     const simulated = simulator(problem, { extentBytes: 8192, chunkBytes: 32_768 });
     const { plan } = ringAware(problem, { simulated, candidates: 3, extentBytes: 8192 });
     const reference = optimal(problem).plan;

@@ -12,7 +12,7 @@ import {
 import { near } from '../../support/near.ts';
 import { type ToyDevice, toyRing } from '../../support/toy-ring.ts';
 
-/** Layers of 10 bytes and 1 s, read at 10 bytes per second: one in a second. */
+/** Layers of 10 bytes and 1 s; the disk reads one in a second. */
 const DEVICE: ToyDevice = { name: 'a', cpuLayer: 1, available: 0, reloadRate: 10 };
 /** Four windows of 128 layers: 5120 bytes. */
 const LOAD: WindowLoad = { rounds: 4, layers: 128, gpuLayers: 0, output: undefined, extentBytes: 0 };
@@ -38,7 +38,7 @@ function residences(choices: readonly ManagedWindow[]): Residence[] {
   return choices.map(({ residence }) => residence);
 }
 
-test('weights that fit with their page tables stay, and nothing is read', () => {
+test('weights that fit with their page tables stay resident', () => {
   assert.equal(choicesOf({ available: 5120 + PAGE_TABLES }), [
     {
       residence: 'resident',
@@ -54,39 +54,39 @@ test('weights that fit with their page tables stay, and nothing is read', () => 
   assert.equal(residences(choicesOf({ available: 5119 + PAGE_TABLES })), ['faulted', 'prefetched']);
 });
 
-test('a window that fits: k (S − A)/(k − 1) bytes are read while others compute, the rest is pinned', () => {
+test('if a window fits, k (S − A)/(k − 1) bytes are read while others compute and the rest is pinned', () => {
   // 4/3 (5120 − 3200) = 2560 bytes: 64 s per window, and its last layer after them
   const choices = choicesOf({ available: 3200 + PAGE_TABLES });
   const prefetched = the('prefetched', choices);
   assert.equal(prefetched.policy, { prefetch: 'populate', release: 'pinned', pinned: 2560 });
   assert.equal([prefetched.seconds, prefetched.roundSeconds], [512, 65]);
-  // without prefetching: 5120 − 3200 bytes on the token's way
+  // Without prefetching 5120 − 3200 bytes are read while the token waits.
   const faulted = the('faulted', choices);
   assert.equal(faulted.policy, { prefetch: 'none', release: 'pinned', pinned: 3200 });
   assert.is(faulted.roundSeconds, 0);
 });
 
-test('memory for just a window pins nothing; with a byte less prefetching would read everything twice', () => {
+test('memory for exactly one window pins nothing, and with a byte less prefetching would read everything twice', () => {
   const prefetched = the('prefetched', choicesOf({ available: 1280 + PAGE_TABLES }));
   assert.equal(prefetched.policy, { prefetch: 'populate', release: 'drop' });
   assert.is(prefetched.roundSeconds, 129);
   assert.equal(residences(choicesOf({ available: 1279 + PAGE_TABLES })), ['faulted']);
 });
 
-test('one round leaves nothing to hide reads behind', () => {
+test('with one round no reads can be hidden', () => {
   const choices = choicesOf({ available: 3200 + PAGE_TABLES }, { rounds: 1, layers: 512 });
   assert.equal(residences(choices), ['faulted']);
   near(pinnedBytesOf(choices[0]!.policy), 3200);
 });
 
-test('four extents stay free for what is being read', () => {
+test('four extents stay free for reads in progress', () => {
   // 3200 − 240: (2960 − 1280)/(3/4) bytes are pinned
   const choices = choicesOf({ available: 3200 + PAGE_TABLES }, { extentBytes: 60 });
   near(pinnedBytesOf(the('prefetched', choices).policy), 2240);
   near(pinnedBytesOf(the('faulted', choices).policy), 2960);
 });
 
-test('layers on a GPU of its own take no RAM, and follow the last layer that is read', () => {
+test('layers on a GPU with its own memory take no RAM and are computed after the last layer that is read', () => {
   const gpu = { gpuLayer: 0.5, gpuRoom: 1e9 };
   // 2560 bytes in RAM; 4/3 (2560 − 1600) = 1280 bytes are read, 32 s per window; then 1 + 64 · 0.5 s
   const prefetched = the('prefetched', choicesOf({ ...gpu, available: 1600 + 15 }, { gpuLayers: 64 }));
@@ -94,14 +94,14 @@ test('layers on a GPU of its own take no RAM, and follow the last layer that is 
   near(prefetched.roundSeconds, 32 + 33);
 });
 
-test('layers on a GPU that shares the RAM are read like others', () => {
+test('layers on a GPU that shares the RAM are read like CPU layers', () => {
   const gpu = { gpuLayer: 0.5, gpuRoom: 1e9, kind: 'macos-metal' } as const;
   const prefetched = the('prefetched', choicesOf({ ...gpu, available: 3200 + PAGE_TABLES }, { gpuLayers: 64 }));
   near(pinnedBytesOf(prefetched.policy), 2560);
   near(prefetched.roundSeconds, 64.5);
 });
 
-test('the output layer of the head stays, and a prefix of every window', () => {
+test('the output layer of the head is pinned, with a prefix of every window', () => {
   // 4 windows of 960 bytes and 1280: S = 5120, A = 3140; (4 · 3140 − 5120)/3 = 2480 stay, 660 of each window are read
   const ring: RingCosts = { ...toyRing(384, 1, [{ ...DEVICE, available: 3140 + PAGE_TABLES }]), outputBytes: 1280 };
   const head: DeviceCosts = { ...(ring.devices[0] as DeviceCosts), outputOnCpuTotal: 5 };
@@ -116,7 +116,7 @@ test('the output layer of the head stays, and a prefix of every window', () => {
   near(faulted.outputSeconds, 5);
 });
 
-test('page faults are read while what has come is computed, but not on macOS', () => {
+test('page faults overlap with computing except on macOS', () => {
   // 5120 − 3200 bytes of 512 s: 192 s of reading beside as many of computing; at a third of the rate 384 s more
   const choices = (change: Partial<DeviceCosts>, reloadRate = 10): ManagedWindow =>
     the('faulted', choicesOf({ available: 3200 + PAGE_TABLES, reloadRate }, {}, change));
@@ -125,11 +125,11 @@ test('page faults are read while what has come is computed, but not on macOS', (
   near(choices({ kind: 'macos' }).seconds, 512 + 192);
 });
 
-test('no room for buffers: nothing can be done', () => {
+test('without room for buffers there is no choice', () => {
   assert.equal(choicesOf({ available: 3200 }, {}, { ramBuffers: 3201 }), []);
 });
 
-test('a token takes k rounds, each as long as a pass of the ring or the slowest disk', () => {
+test('a token takes k rounds, each as long as a round of the ring or the slowest disk', () => {
   const bounds = { rounds: 4, seconds: 45, outputSeconds: 5, roundSeconds: 0 };
   assert.is(ringSeconds(bounds), 45);
   assert.is(ringSeconds({ ...bounds, roundSeconds: 9 }), 45);

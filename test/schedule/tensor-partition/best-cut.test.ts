@@ -10,7 +10,7 @@ import { graphLists } from '../../../engine/schedule/tensor-partition/graph-list
 import { near } from '../../support/near.ts';
 import { TOY_SOC, toyChip } from '../../support/toy-chip.ts';
 
-/** Every list of graphs up to a padding of one longest graph, in any order. */
+/** Every list of graphs with padding up to one longest graph, in any order. */
 function* allLists(tokens: number, lengths: readonly number[], before: readonly number[] = []): Generator<number[]> {
   const covered = before.reduce((sum, length) => sum + length, 0);
   if (before.length > 0) yield [...before];
@@ -20,7 +20,7 @@ function* allLists(tokens: number, lengths: readonly number[], before: readonly 
   }
 }
 
-/** The least T_total over such lists of graphs and every number of rows that is a multiple of `alignment`. */
+/** The least T_total over these lists of graphs and every number of rows that is a multiple of `alignment`. */
 function bruteForce(problem: CuttingProblem, lists: Iterable<readonly number[]>): number {
   const { device, operator, tokens, synchronisation, rowAlignment = 1 } = problem;
   const secondsOf = (npuRows: number, npuLengths: readonly number[]): number => {
@@ -90,7 +90,7 @@ const small = (chip: typeof chips): fc.Arbitrary<CuttingProblem> =>
 
 const LENGTHS = graphLengths(TOY_SOC.npu);
 
-test('the search is exact: it equals brute force over every row count and every list worth trying', () => {
+test('the search equals brute force over every row count and every list in graphLists', () => {
   fc.assert(
     fc.property(small(chips), (problem) => {
       near(bestCut(problem).best.cost.seconds, bruteForce(problem, graphLists(problem.tokens, LENGTHS)), 1e-12);
@@ -99,7 +99,7 @@ test('the search is exact: it equals brute force over every row count and every 
   );
 });
 
-test('lists that are not worth trying lose nothing where memory has room for both and an empty queue costs nothing', () => {
+test('omitted lists lose nothing if the bandwidth suffices for both and an empty queue is free', () => {
   const roomy = chips.map((chip) => ({ ...chip, bandwidth: 200, drained: 0 }));
   fc.assert(
     fc.property(small(roomy), (problem) => {
@@ -109,7 +109,7 @@ test('lists that are not worth trying lose nothing where memory has room for bot
   );
 });
 
-test('elsewhere a needlessly slow NPU, by graphs in pieces, may leave the GPU more bandwidth: by a twentieth at most', () => {
+test('otherwise omitted lists, which slow the NPU and leave the GPU more bandwidth, gain at most a twentieth', () => {
   fc.assert(
     fc.property(small(chips), (problem) => {
       const least = bruteForce(problem, allLists(problem.tokens, LENGTHS));
@@ -121,7 +121,7 @@ test('elsewhere a needlessly slow NPU, by graphs in pieces, may leave the GPU mo
   );
 });
 
-test('by hand: 8 rows of 4 columns and 4 tokens', () => {
+test('the best cut of 8 rows of 4 columns and 4 tokens is the one computed by hand', () => {
   const operator: Operator = { name: 'qkv', rows: 8, columns: 4, bytes: 0 };
   // GPU alone 2·8·4·4/64 = 4 s. NPU alone: one tile, 1 + 8/4 = 3 s, and 2 + 3 s of hand-over.
   const { best, byKind } = bestCut({

@@ -12,12 +12,12 @@ import { publishedLengths } from '../../../engine/schedule/tensor-partition/publ
 const LENGTHS = [1024, 512, 256, 128, 64, 32];
 const sum = (list: readonly number[]): number => list.reduce((total, length) => total + length, 0);
 
-test('300 = 256 + 44 and 600 = 512 + 32 + 56 (HeteroLLM 4.1.1): what is left is the GPU’s', () => {
+test('300 = 256 + 44 and 600 = 512 + 32 + 56, with the remainder on the GPU (HeteroLLM 4.1.1)', () => {
   assert.equal(publishedLengths(300, LENGTHS), [256]);
   assert.equal(publishedLengths(600, LENGTHS), [512, 32]);
 });
 
-test('both examples come out for margins from 56 to 87', () => {
+test('margins from 56 to 87 reproduce both examples', () => {
   for (let margin = 56; margin <= 87; margin++) {
     assert.equal(publishedLengths(300, LENGTHS, margin), [256]);
     assert.equal(publishedLengths(600, LENGTHS, margin), [512, 32]);
@@ -26,20 +26,20 @@ test('both examples come out for margins from 56 to 87', () => {
   assert.equal(publishedLengths(600, LENGTHS, 88), [512]);
 });
 
-test('prompts shorter than any graph are the GPU’s; aligned ones leave it nothing', () => {
+test('prompts shorter than any graph run on the GPU, and aligned ones leave it nothing', () => {
   assert.equal(publishedLengths(31, LENGTHS), []);
   assert.equal(publishedLengths(2048, LENGTHS), [1024, 1024]);
   assert.equal(publishedLengths(100, LENGTHS, 0), [64, 32]);
 });
 
-test('525 tokens: padded to 1024, piped as 512 + 32', () => {
+test('525 tokens are padded to 1024 or piped as 512 + 32', () => {
   assert.equal(paddedGraphs(525, LENGTHS), [1024]);
   assert.equal(pipedGraphs(525, LENGTHS), [512, 32]);
   assert.equal(paddedGraphs(1500, LENGTHS), [1024, 1024]);
   assert.equal(paddedGraphs(32, LENGTHS), [32]);
 });
 
-test('the fewest graphs: no list of the same sum is shorter', () => {
+test('fewestGraphs finds the shortest list of a sum', () => {
   assert.equal(fewestGraphs(1760, LENGTHS), [1024, 512, 128, 64, 32]);
   assert.throws(() => fewestGraphs(33, LENGTHS), '33 tokens are no sum of graphs of 1024, 512, 256, 128, 64, 32');
   fc.assert(
@@ -51,7 +51,7 @@ test('the fewest graphs: no list of the same sum is shorter', () => {
   );
 });
 
-test('lists worth trying: every margin for the GPU, and padding with ever fewer graphs', () => {
+test('graphLists has every margin for the GPU, and padding with fewer and fewer graphs', () => {
   assert.equal(graphLists(100, LENGTHS), [[32], [64], [64, 32], [128]]);
   assert.equal(graphLists(70, LENGTHS), [[32], [64], [64, 32], [128]]);
   assert.equal(graphLists(5, LENGTHS), [[32]]);

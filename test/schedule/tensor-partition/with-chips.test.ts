@@ -25,7 +25,7 @@ const ROOM = TOY_RUNTIME.gpuBufferBytes + 2.5 * (SIX_LAYERS.layer.bytes + 20 * 1
 const problem = { belief: chipRing({}, ROOM), model: SIX_LAYERS, workload, runtime: TOY_RUNTIME };
 const solver = await loadIntegerSolver();
 
-test('every chip is cut, and nothing else', () => {
+test('only chips are cut', () => {
   assert.equal([...bestPartitions(problem).keys()], ['one', 'two']);
   const [partition] = bestPartitions(problem).values();
   assert.is(partition?.promptTokens, 16);
@@ -33,7 +33,7 @@ test('every chip is cut, and nothing else', () => {
   assert.is(bestPartitions({ ...problem, belief: none }).size, 0);
 });
 
-test('all that a plan gives to the GPU of a chip says how it is cut; a plan of a cluster without chips is untouched', () => {
+test('stages on a chip’s GPU have a partition, and a plan without chips is unchanged', () => {
   const plan = withChips((given) => optimal(given))(problem).plan as Plan;
   validatePlan(plan, problem.belief, SIX_LAYERS);
   assert.equal(
@@ -48,7 +48,7 @@ test('all that a plan gives to the GPU of a chip says how it is cut; a plan of a
   assert.equal(withChips((given) => optimal(given))(pcs), optimal(pcs));
 });
 
-test('a scheduler that simulates is handed plans as they will run', () => {
+test('a scheduler that simulates gets plans with their partitions', () => {
   const cutOf: (string | undefined)[] = [];
   const seen = withChips((given, cut) => {
     const found = optimal(given);
@@ -59,12 +59,12 @@ test('a scheduler that simulates is handed plans as they will run', () => {
   assert.is(seen.plan?.stages.length, 3);
 });
 
-test('with several requests at once chips run whole operators', () => {
+test('with several requests chips run whole operators', () => {
   const batch = { ...problem, workload: { ...workload, batch: 2 } };
   assert.equal(withChips((given) => optimal(given))(batch), optimal(batch));
 });
 
-test('the optimum with chips is the best of all windows, by the prediction', () => {
+test('the optimum with chips has the best predicted time of all windows', () => {
   const partitions = bestPartitions(problem);
   const planOf = (layers: readonly [number, number, number]): Plan => {
     const windows = ['pc', 'one', 'two'].map((device, index) => {
@@ -85,7 +85,7 @@ test('the optimum with chips is the best of all windows, by the prediction', () 
   near(predict({ ...problem, truth: problem.belief, plan }).tokenSeconds, Math.min(...all));
 });
 
-test('without an NPU’s help a slow GPU gets no layers; with it, all that it has room for', () => {
+test('a slow GPU gets no layers without an NPU, and as many as fit with one', () => {
   const free = { queued: 0, drained: 0 };
   const times = { copy: 0, sleep: 0, poll: 0, notify: 0 };
   const layersOnChips = (npuFlops: number): number => {
@@ -107,7 +107,7 @@ test('without an NPU’s help a slow GPU gets no layers; with it, all that it ha
   assert.is(layersOnChips(1e4), 4);
 });
 
-test('the registry: rings know chips, and tensor-partition says what a head lacks', () => {
+test('ring schedulers support chips, and tensor-partition says what a head lacks', () => {
   for (const name of ['halda', 'halda-repaired', 'optimal', 'milp', 'ring-aware'] as const) {
     const plan = SCHEDULERS[name].plan(problem, solver).plan as Plan;
     validatePlan(plan, problem.belief, SIX_LAYERS);
@@ -129,7 +129,7 @@ test('the registry: rings know chips, and tensor-partition says what a head lack
   assert.equal(two.plan === undefined && two.reason, 'one-request-only');
 });
 
-test('a device with CPU and GPU is split as HELM’s Algorithm 1 splits a machine: the best of every boundary', () => {
+test('a device with CPU and GPU is split at the best boundary, as in HELM’s Algorithm 1', () => {
   const room = fc.integer({ min: 0, max: 8000 });
   fc.assert(
     fc.property(

@@ -7,7 +7,7 @@ import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';
 
-test('anyOf tells which was first, with its type', () => {
+test('anyOf returns the first result with its index and type', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const inbox = createMailbox<string>(simulation, { name: 'inbox' });
@@ -28,7 +28,7 @@ test('anyOf tells which was first, with its type', () => {
   assert.equal(lines, ['1 got MAIL', '3 timeout']);
 });
 
-test('of several that are over at once the first in the list wins, and the rest is not touched', () => {
+test('of several effects that are over at once the first in the list wins, and the others have no effect', () => {
   const simulation = createSimulation();
   const left = createMailbox<number>(simulation, { name: 'left' });
   const right = createMailbox<number>(simulation, { name: 'right' });
@@ -46,7 +46,7 @@ test('of several that are over at once the first in the list wins, and the rest 
   simulation.run();
 });
 
-test('a loser takes nothing later: items, room and bytes go to others', () => {
+test('losing effects release items, room and bytes for others', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const items = createMailbox<string>(simulation, { name: 'items' });
@@ -56,7 +56,7 @@ test('a loser takes nothing later: items, room and bytes go to others', () => {
     yield full.put('first');
   }
   function* loser(): Steps {
-    // hold(1) wins over an item that comes at 2, room that comes at 2, and 100 bytes that would take 10 s.
+    // hold(1) wins over an item that arrives at 2, room that opens at 2, and 100 bytes that would take 10 s.
     const { index } = yield* anyOf(items.take(), full.put('lost'), disk.transfer(100), hold(1));
     note(`branch ${index}`);
   }
@@ -74,13 +74,13 @@ test('a loser takes nothing later: items, room and bytes go to others', () => {
   simulation.spawn('others', others());
   simulation.run();
   assert.equal(lines, ['1 branch 3', '2 first', '2 kept', '3 transferred']);
-  // The loser had moved 10 bytes of 100.
+  // The losing transfer had moved 10 bytes of 100.
   assert.is(disk.usage().bytes, 20);
   assert.is(full.usage().items.now, 0);
   assert.is(simulation.now, 3);
 });
 
-test('combinations nest; an effect over at its turn lets its process go on in that turn', () => {
+test('anyOf nests, and a process continues in the turn of an effect that is over', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* nested(): Steps {
@@ -98,7 +98,7 @@ test('combinations nest; an effect over at its turn lets its process go on in th
   assert.is(simulation.now, 2);
 });
 
-test('branches of one wait may serve each other', () => {
+test('branches of one wait may satisfy each other', () => {
   const simulation = createSimulation();
   const box = createMailbox<string>(simulation, { name: 'box' });
   function* selfish(): Steps {
@@ -108,7 +108,7 @@ test('branches of one wait may serve each other', () => {
   assert.is(simulation.run(), 'all-ended');
 });
 
-test('anyOf of nothing is a mistake', () => {
+test('anyOf without effects is refused', () => {
   assert.throws(() => anyOf(), /anyOf\(\) of nothing would wait for ever/);
 });
 

@@ -18,7 +18,7 @@ function caught(run: () => void): unknown {
   return undefined;
 }
 
-test('a deadlock names who waits for what', () => {
+test('a deadlock lists waiting processes and what they wait for', () => {
   const simulation = createSimulation();
   const left = createMailbox<void>(simulation, { name: 'left fork' });
   const right = createMailbox<void>(simulation, { name: 'right fork' });
@@ -43,7 +43,7 @@ test('a deadlock names who waits for what', () => {
   );
 });
 
-test('a deadlock over every kind of resource', () => {
+test('a deadlock can involve every kind of resource', () => {
   const simulation = createSimulation();
   const disk = createSharedRate(simulation, { name: 'disk', rate: 0 });
   const box = createMailbox<number>(simulation, { name: 'box', capacity: 1 });
@@ -64,7 +64,7 @@ test('a deadlock over every kind of resource', () => {
   ]);
 });
 
-test('a long list of waiting processes is cut in the message, not in the error', () => {
+test('a long list of waiting processes is shortened in the message but not in the error', () => {
   const simulation = createSimulation();
   const never = createOneShot('Godot');
   function* wait(): Steps {
@@ -76,7 +76,7 @@ test('a long list of waiting processes is cut in the message, not in the error',
   assert.is(error.waiting.length, 10);
 });
 
-test('an error surfaces with the name of the process and the time', () => {
+test('an error is reported with the name of its process and the time', () => {
   const simulation = createSimulation();
   const cause = new Error('bad sector');
   function* reader(): Steps {
@@ -91,7 +91,7 @@ test('an error surfaces with the name of the process and the time', () => {
   assert.is(found, cause);
 });
 
-test('what is thrown need not be an error', () => {
+test('any thrown value is reported', () => {
   const simulation = createSimulation();
   // biome-ignore lint/correctness/useYield: it fails before it waits
   function* careless(): Steps {
@@ -101,7 +101,7 @@ test('what is thrown need not be an error', () => {
   assert.throws(() => simulation.run(), /^process "careless" failed at 0 s: a text$/);
 });
 
-test('an error goes to those who wait for the process; each may catch it', () => {
+test('an error is thrown into all processes that wait, and each may catch it', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* worker(): Steps {
@@ -124,12 +124,12 @@ test('an error goes to those who wait for the process; each may catch it', () =>
   simulation.spawn('careful', careful(job));
   simulation.run();
   assert.equal(lines, ['1 caught: process "worker" failed at 1 s: out of paper', '2 goes on']);
-  // Who comes later gets the same error; uncaught, it surfaces under the name of the process where it arose.
+  // Later waits get the same error; uncaught, it is reported under the name of the process that threw it.
   simulation.spawn('careless', careless(job));
   assert.throws(() => simulation.run(), /^process "worker" failed at 1 s: out of paper$/);
 });
 
-test('an effect can be waited for once', () => {
+test('an effect can only be awaited once', () => {
   const again = (wait: (pause: Effect<void>) => Steps): void => {
     const simulation = createSimulation();
     simulation.spawn('a', wait(hold(1)));
@@ -145,7 +145,7 @@ test('an effect can be waited for once', () => {
   });
 });
 
-test('mistakes in arguments say what is allowed', () => {
+test('invalid arguments are refused with what is allowed', () => {
   const simulation = createSimulation();
   function* nothing(): Steps {}
   assert.throws(() => hold(-1), /^hold: -1 is not a finite number, at least 0$/);

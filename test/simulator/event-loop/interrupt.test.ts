@@ -8,7 +8,7 @@ import { createSharedRate } from '../../../simulator/event-loop/shared-rate.ts';
 import { createSimulation, type Simulation } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';
 
-/** What is left of the wait of a process that is interrupted at `time`. */
+/** The remainder of the wait of a process that is interrupted at `time`. */
 function remainingAfter(simulation: Simulation, wait: Effect<unknown>, time: number): number | undefined {
   let remaining: number | undefined;
   function* victim(): Steps {
@@ -36,7 +36,7 @@ function* waits(effect: Effect<unknown>): Steps {
   yield effect;
 }
 
-test('an interrupt carries its cause and what remains; the process may go on', () => {
+test('an interrupt has its cause and the remainder, and the process may continue', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* sleeper(): Steps {
@@ -67,7 +67,7 @@ test('an interrupt carries its cause and what remains; the process may go on', (
   assert.equal(lines, ['1.5 woken by Ann, 3.5 s to go', '3 woken by Bob, 2 s to go', '5 rested']);
 });
 
-test('an interrupt that is not caught ends the process, as any error does', () => {
+test('an interrupt that is not caught ends the process like any error', () => {
   const simulation = createSimulation();
   const sleeper = simulation.spawn('sleeper', waits(hold(9)));
   function* main(): Steps {
@@ -78,7 +78,7 @@ test('an interrupt that is not caught ends the process, as any error does', () =
   assert.throws(() => simulation.run(), /process "sleeper" failed at 1 s: interrupted: alarm/);
 });
 
-test('interrupted in a shared transfer: the bytes that remain, and the others speed up', () => {
+test('an interrupted transfer reports the remaining bytes, and the others speed up', () => {
   const simulation = createSimulation();
   const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
   const other = simulation.spawn('other', waits(disk.transfer(50)));
@@ -93,7 +93,7 @@ test('interrupted in a shared transfer: the bytes that remain, and the others sp
   assert.equal([end, disk.usage().bytes, disk.usage().completed], [7, 70, 1]);
 });
 
-test('interrupted while waiting for an item: it goes to the next who waits', () => {
+test('an item goes to the next process if the first one is interrupted', () => {
   const simulation = createSimulation();
   const box = createMailbox<string>(simulation, { name: 'box' });
   let got = '';
@@ -111,17 +111,17 @@ test('interrupted while waiting for an item: it goes to the next who waits', () 
   assert.equal([got, simulation.now], ['parcel', 5]);
 });
 
-test('interrupted while waiting for several: all are given up', () => {
+test('an interrupt cancels all effects of a combined wait', () => {
   const simulation = createSimulation();
   const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
   const box = createMailbox<string>(simulation, { name: 'box' });
   const wait = anyOf(box.take(), anyOf(disk.transfer(1000), hold(500)));
   assert.is(remainingAfter(simulation, wait, 4), undefined);
-  // No transfer or hold goes on, and nobody waits for the mailbox.
+  // No transfer or hold continues, and no process waits for the mailbox.
   assert.equal([simulation.now, disk.usage().bytes, box.usage().takers.now], [4, 40, 0]);
 });
 
-test('given up at the instant of its success, a nested wait takes its result back', () => {
+test('a nested wait that is cancelled at the instant of its success returns its result', () => {
   const simulation = createSimulation();
   const box = createMailbox<string>(simulation, { name: 'box' });
   let got = '';
@@ -142,7 +142,7 @@ test('given up at the instant of its success, a nested wait takes its result bac
   assert.equal([got, box.usage().taken, box.usage().items.now], ['parcel', 1, 0]);
 });
 
-test('a wait that is over stays over: the interrupt hits the next one, before it begins', () => {
+test('an interrupt after the end of a wait applies to the next wait before it begins', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const box = createMailbox<string>(simulation, { name: 'box' });
@@ -167,7 +167,7 @@ test('a wait that is over stays over: the interrupt hits the next one, before it
   assert.is(disk.usage().transfers.most, 0);
 });
 
-test('an interrupt comes in the turn of its process: lower priority first', () => {
+test('interrupts are ordered by the priority of their processes, lower first', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* sleeper(name: string): Steps {
@@ -187,7 +187,7 @@ test('an interrupt comes in the turn of its process: lower priority first', () =
   assert.equal(lines, ['1 -1', '1 0', '1 1']);
 });
 
-test('interrupts of one instant come one after the other; what finds no wait any more is lost', () => {
+test('interrupts of one instant are delivered in order, and those without a wait are lost', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* stubborn(): Steps {

@@ -1,6 +1,6 @@
 import type { Simulation } from '../../../simulator/event-loop/simulation.ts';
 
-/** What happened, in order: `2.5 a starts`. */
+/** Events in order: `2.5 a starts`. */
 export interface Log {
   readonly lines: readonly string[];
   note(what: string): void;

@@ -7,7 +7,7 @@ import { createMailbox } from '../../../simulator/event-loop/mailbox.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';
 
-test('items go in order, takers are served in order', () => {
+test('items and takers are served in order', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const box = createMailbox<number>(simulation, { name: 'box' });
@@ -28,7 +28,7 @@ test('items go in order, takers are served in order', () => {
   assert.equal(lines, ['1 a 1', '1 a 3', '1 b 2', '2 b 4']);
 });
 
-test('a full mailbox makes putters wait; what they carry keeps its order', () => {
+test('processes wait to put into a full mailbox, and their items keep their order', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const box = createMailbox<string>(simulation, { name: 'box', capacity: 2 });
@@ -49,12 +49,12 @@ test('a full mailbox makes putters wait; what they carry keeps its order', () =>
   simulation.run();
   assert.equal(lines, ['0 put a', '0 put b', '1 took a', '1 put c', '2 took b', '2 put d', '3 took c', '4 took d']);
   const { taken, items, takers, putters } = box.usage();
-  // Two items until 3, one until 4; a putter waits until 2, no taker ever.
+  // Two items until 3, one until 4; a process waits to put until 2, and none to take.
   assert.equal([taken, items.now, items.most, items.integral], [4, 0, 2, 7]);
   assert.equal([putters.most, putters.busySeconds, takers.most], [1, 2, 0]);
 });
 
-test('any producers and consumers with timeouts: every item that was put is taken once, each producer in order', () => {
+test('with any producers, consumers and timeouts every item is taken once and in its producer’s order', () => {
   const worker = fc.record({ items: fc.integer({ min: 0, max: 12 }), pause: fc.integer({ min: 0, max: 3 }) });
   fc.assert(
     fc.property(

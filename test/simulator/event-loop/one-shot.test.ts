@@ -6,7 +6,7 @@ import { createOneShot } from '../../../simulator/event-loop/one-shot.ts';
 import { createSimulation } from '../../../simulator/event-loop/simulation.ts';
 import { createLog } from './log.ts';
 
-test('it happens for all who wait, in the order of their coming, and for those who come later', () => {
+test('a one-shot wakes all waiting processes in order, and later waits end at once', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const start = createOneShot<string>('the start');
@@ -28,7 +28,7 @@ test('it happens for all who wait, in the order of their coming, and for those w
   assert.equal(lines, ['2 b go', '2 a go', '3 c go']);
 });
 
-test('a failure is thrown into all who wait, also into those who come later', () => {
+test('a failure is thrown into all waiting and later processes', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const load = createOneShot('the load');
@@ -51,14 +51,14 @@ test('a failure is thrown into all who wait, also into those who come later', ()
   assert.equal(lines, ['1 a no such file', '2 b no such file']);
 });
 
-test('it happens once', () => {
+test('a one-shot happens only once', () => {
   const shot = createOneShot('the end of the world');
   shot.succeed();
   assert.throws(() => shot.succeed(), /^the end of the world has happened already; it can happen once$/);
   assert.throws(() => shot.fail(new Error('again')), /has happened already/);
 });
 
-test('who has given up is not told', () => {
+test('a cancelled wait is not woken', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const late = createOneShot('the bus');

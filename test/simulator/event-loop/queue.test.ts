@@ -11,7 +11,7 @@ function drain(queue: EventQueue<ReturnType<typeof item>>): string {
   return names;
 }
 
-test('time first, then priority, then who came first', () => {
+test('entries are ordered by time, then priority, then insertion', () => {
   const queue = new EventQueue<ReturnType<typeof item>>();
   queue.push(item('f'), 2, 0);
   queue.push(item('c'), 1, 0);
@@ -23,7 +23,7 @@ test('time first, then priority, then who came first', () => {
   assert.is(queue.time, 2);
 });
 
-test('what comes at the current instant goes behind its equals, before later times', () => {
+test('an entry at the current time follows equal entries and precedes later times', () => {
   const queue = new EventQueue<ReturnType<typeof item>>();
   queue.push(item('a'), 1, 0);
   queue.push(item('b'), 1, 0);
@@ -37,7 +37,7 @@ test('what comes at the current instant goes behind its equals, before later tim
   assert.is(drain(queue), 'cbdefz');
 });
 
-test('a limit leaves later entries alone', () => {
+test('a limit leaves later entries in the queue', () => {
   const queue = new EventQueue<ReturnType<typeof item>>();
   queue.push(item('a'), 1, 0);
   queue.push(item('b'), 2, 0);
@@ -47,7 +47,7 @@ test('a limit leaves later entries alone', () => {
   );
 });
 
-/** The queue as one would do it without thinking: a list, sorted. */
+/** The obvious queue: a sorted list. */
 class SortedList {
   private sequence = 0;
   readonly entries: { name: string; time: number; priority: number; sequence: number }[] = [];
@@ -66,7 +66,7 @@ class SortedList {
   }
 }
 
-test('any pushes, takes and discards: the same as a sorted list', () => {
+test('any pushes, takes and discards give the same as a sorted list', () => {
   const step = fc.oneof(
     {
       weight: 4,
@@ -110,10 +110,10 @@ test('any pushes, takes and discards: the same as a sorted list', () => {
   );
 });
 
-test('a sweep of the dead keeps the living in order, of this instant and of later ones', () => {
+test('removing discarded entries keeps the order of the others, now and later', () => {
   const queue = new EventQueue<ReturnType<typeof item>>();
   const items = Array.from({ length: 1000 }, (_, index) => item(String.fromCharCode(0x4e00 + index)));
-  // Two out of three go through the lane of instant 0; times of the others run backwards.
+  // Two of three are at time 0; the times of the others decrease.
   items.forEach((each, index) => {
     queue.push(each, index % 3 === 0 ? 1000 - index : 0, 0);
   });
@@ -128,7 +128,7 @@ test('a sweep of the dead keeps the living in order, of this instant and of late
   assert.is(drain(queue), [...now, ...later].map(({ each }) => each.name).join(''));
 });
 
-test('a million far-off entries discarded one by one leave no million behind', () => {
+test('the memory of a million discarded future entries is released', () => {
   const queue = new EventQueue<{ slot: number }>();
   const slots = new Set<number>();
   for (let index = 0; index < 1e6; index++) {

@@ -8,10 +8,10 @@ import { createSimulation, type Simulation } from '../../../simulator/event-loop
 import { near, relativelyNear } from '../../support/near.ts';
 
 const CUSTOMERS = 100_000;
-/** Of the service that there is, the share that is asked for; a service takes a second on average. */
+/** Share of the capacity that is requested; a service takes a second on average. */
 const LOAD = 0.7;
 
-/** Mean seconds that customers spend who come at random (a Poisson process) for what `service` makes of them. */
+/** Mean seconds that customers, who arrive at random (a Poisson process), spend until `service` is done. */
 function meanSojourn(simulation: Simulation, service: () => Steps): number {
   const stream = randomStream(11, 'arrivals');
   let total = 0;
@@ -36,7 +36,7 @@ function exponential(name: string): () => number {
   return () => -Math.log(1 - stream.next());
 }
 
-/** A number of equal places, as a mailbox of permits: customers wait for one in the order of their arrival. */
+/** A server with `places` equal places, as a mailbox of permits: customers wait in the order of their arrival. */
 function createServer(simulation: Simulation, places: number): (seconds: number) => Steps {
   const permits = createMailbox<void>(simulation, { name: 'permits' });
   function* stock(): Steps {
@@ -61,7 +61,7 @@ test('M/M/1: a customer spends 1 / (1 − load) on average', () => {
   );
 });
 
-test('M/M/2: Erlang C', () => {
+test('M/M/2: the wait is that of Erlang C', () => {
   // Two servers at load 0.35 each: C = 0.7²/2/(1 − 0.35) / (1 + 0.7 + that) = 0.1815; T = 1 + C / (2 − 0.7) = 1.1396.
   const simulation = createSimulation();
   const serve = createServer(simulation, 2);
@@ -73,7 +73,7 @@ test('M/M/2: Erlang C', () => {
   );
 });
 
-test('M/D/1 in order: Pollaczek and Khinchine, half the wait of M/M/1', () => {
+test('M/D/1: the wait is half that of M/M/1 (Pollaczek and Khinchine)', () => {
   const simulation = createSimulation();
   const serve = createServer(simulation, 1);
   relativelyNear(
@@ -87,7 +87,7 @@ function* moved(rate: SharedRate, bytes: number): Steps {
   yield rate.transfer(bytes);
 }
 
-test('processor sharing: 1 / (1 − load) whatever the sizes; Little: transfers present = rate × time spent', () => {
+test('processor sharing takes 1 / (1 − load) for any sizes, and Little’s law holds', () => {
   const equal = createSimulation();
   const disk = createSharedRate(equal, { name: 'disk', rate: 8 });
   relativelyNear(

@@ -27,7 +27,7 @@ function diskOf(rate: number) {
   return { simulation, disk, lines, start };
 }
 
-test('one transfer has it all', () => {
+test('a single transfer has the whole rate', () => {
   const { simulation, disk, lines, start } = diskOf(10);
   start('a', 1, 30);
   simulation.run();
@@ -36,7 +36,7 @@ test('one transfer has it all', () => {
   assert.equal([busySeconds, utilisation, bytes, completed], [3, 0.75, 30, 1]);
 });
 
-test('arrivals and departures, by hand', () => {
+test('arrivals and departures change the shares, as computed by hand', () => {
   // 12 bytes/s. a alone for 1 s: 12 of 42 moved. With b at 1: 6 each for 2 s: a 24, b 12. With c at 3: 4 each.
   // c needs 8: 2 s, done at 5; a 32, b 20 of 26. Then 6 each: b needs 1 s, done at 6; a 38. a alone needs 4 bytes: 1/3 s.
   const { simulation, disk, lines, start } = diskOf(12);
@@ -52,7 +52,7 @@ test('arrivals and departures, by hand', () => {
   assert.is(transfers.most, 3);
 });
 
-test('changes of the rate, by hand, down to a standstill', () => {
+test('the rate may change, down to zero, as computed by hand', () => {
   // a has 10 bytes/s until 2: 20 of 50. Then 5 bytes/s, halved with b from 4: a 30, b of 20. 2.5 each until 6: a 35, b 5.
   // Nothing until 10. Then 40 bytes/s, 20 each: a and b, 15 bytes to go each, end at 10.75.
   const { simulation, disk, lines, start } = diskOf(10);
@@ -73,7 +73,7 @@ test('changes of the rate, by hand, down to a standstill', () => {
   near(disk.usage().busySeconds, 10.75);
 });
 
-test('equal transfers end together, in the order of their coming; empty ones at once, in their turn', () => {
+test('equal transfers end together in the order of their start, and empty ones at once', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
@@ -97,7 +97,7 @@ test('a small transfer after a huge one is exact', () => {
 });
 
 test('rounding never turns back the clock', () => {
-  // The second transfer arrives when the first one is complete, to the last bit, and before it is told so.
+  // The second transfer starts exactly when the first one is complete, before that event is processed.
   const amount = fc.double({ min: 0.1, max: 10, noNaN: true });
   fc.assert(
     fc.property(amount, amount, (bytes, rate) => {
@@ -123,7 +123,7 @@ test('rounding never turns back the clock', () => {
   );
 });
 
-test('a departure in the middle, by hand', () => {
+test('a cancelled transfer speeds up the others, as computed by hand', () => {
   // Two at 5 bytes/s; b leaves at 3, with 15 moved; a has 15 of 40, and needs 2.5 s more.
   const { simulation, disk, lines, start } = diskOf(10);
   start('a', 0, 40);
@@ -137,7 +137,7 @@ test('a departure in the middle, by hand', () => {
   assert.is(disk.usage().completed, 1);
 });
 
-/** Where a transfer ends, or is given up. */
+/** Time at which a transfer ends or is cancelled. */
 interface Fate {
   end: number;
   moved: number;
@@ -145,7 +145,7 @@ interface Fate {
 interface Load {
   readonly arrival: number;
   readonly bytes: number;
-  /** Seconds after which it is given up. */
+  /** Seconds after which it is cancelled. */
   readonly patience: number;
 }
 interface RateChange {
@@ -153,7 +153,7 @@ interface RateChange {
   readonly rate: number;
 }
 
-/** Processor sharing the slow way: from event to event, moving the bytes of every transfer. */
+/** Processor sharing by the definition: from event to event, moving the bytes of every transfer. */
 function fluid(loads: readonly Load[], changes: readonly RateChange[]): { fates: Fate[]; bytes: number } {
   const fates = loads.map(() => ({ end: Number.NaN, moved: 0 }));
   const state = loads.map(() => 'coming' as 'coming' | 'here' | 'gone');
@@ -220,7 +220,7 @@ function simulated(loads: readonly Load[], changes: readonly RateChange[]) {
   return { fates, usage: disk.usage() };
 }
 
-test('any arrivals, departures and rates: ends as by the slow way, and every byte is accounted for', () => {
+test('any arrivals, departures and rates give the ends of the definition, and bytes are conserved', () => {
   const load = fc.record({
     arrival: fc.double({ min: 0, max: 20, noNaN: true }),
     bytes: fc.double({ min: 0.01, max: 10, noNaN: true }),
@@ -232,7 +232,7 @@ test('any arrivals, departures and rates: ends as by the slow way, and every byt
   });
   fc.assert(
     fc.property(fc.array(load, { minLength: 1, maxLength: 30 }), fc.array(change, { maxLength: 8 }), (loads, some) => {
-      // The last rate is above zero, lest somebody wait for ever.
+      // The last rate is above zero, so that every transfer ends.
       const changes = [...some.toSorted((a, b) => a.time - b.time), { time: 41, rate: 1 }];
       const expected = fluid(loads, changes);
       const { fates, usage } = simulated(loads, changes);
@@ -250,7 +250,7 @@ test('any arrivals, departures and rates: ends as by the slow way, and every byt
   );
 });
 
-test('a disk that is never idle keeps count of 40 TB', () => {
+test('a disk that is never idle counts 40 TB exactly', () => {
   // Two streams of 20,000 transfers of 1 GB each, over 1 GB/s.
   const simulation = createSimulation();
   const disk = createSharedRate(simulation, { name: 'disk', rate: 1e9 });

@@ -9,7 +9,7 @@ import { createSimulation, type Simulation } from '../../../simulator/event-loop
 import { near } from '../../support/near.ts';
 import { createLog } from './log.ts';
 
-test('two clocks: the log of a simulation', () => {
+test('two clocks produce the expected log', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* clock(name: string, tick: number): Steps {
@@ -25,7 +25,7 @@ test('two clocks: the log of a simulation', () => {
   assert.is(simulation.now, 3);
 });
 
-test('many holds, or one until the time that they add up to: the same instant to the last bit', () => {
+test('many holds and one hold until their sum end at the identical instant', () => {
   const ends: number[] = [];
   for (const wait of [repeated, together]) {
     const simulation = createSimulation();
@@ -48,7 +48,7 @@ function* together(simulation: Simulation): Steps {
   yield holdUntil(end);
 }
 
-test('a transfer that ends does not push in front of what happens at the same instant', () => {
+test('a transfer that ends does not overtake events of the same instant', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   const disk = createSharedRate(simulation, { name: 'disk', rate: 10 });
@@ -89,12 +89,12 @@ test('loading overlaps computing', () => {
   simulation.spawn('load', load());
   const main = simulation.spawn('compute', compute());
   assert.is(simulation.run(main), 'process-ended');
-  // 80 layers come every 0.2 s; the last is computed in 0.15 s.
+  // 80 layers arrive every 0.2 s; the last one is computed in 0.15 s.
   near(simulation.now, 80 * 0.2 + 0.15);
   near(disk.usage().busySeconds, 16);
 });
 
-test('equal times: lower priority first, then who was scheduled first', () => {
+test('at equal times the lower priority is first, then the event that was scheduled first', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* waker(name: string, ...holds: number[]): Steps {
@@ -111,7 +111,7 @@ test('equal times: lower priority first, then who was scheduled first', () => {
   assert.equal(lines, ['1 b', '2 urgent', '2 a', '2 late', '3 urgent', '3 b', '3 a', '3 late']);
 });
 
-test('the priority of a process holds for whatever it waits for', () => {
+test('the priority of a process applies to all its waits', () => {
   const waits: ((simulation: Simulation, seconds: number) => Effect<unknown>)[] = [
     (_, seconds) => hold(seconds),
     (_, seconds) => anyOf(hold(seconds), hold(2)),
@@ -138,7 +138,7 @@ test('the priority of a process holds for whatever it waits for', () => {
   }
 });
 
-test('hold(0) lets the others of this instant go first', () => {
+test('hold(0) lets other processes of the same instant run first', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* polite(name: string): Steps {
@@ -152,7 +152,7 @@ test('hold(0) lets the others of this instant go first', () => {
   assert.equal(lines, ['0 a enters', '0 b enters', '0 a leaves', '0 b leaves']);
 });
 
-test('yield* runs the steps of another generator, and typed results come back', () => {
+test('yield* runs the steps of another generator and returns its typed result', () => {
   const simulation = createSimulation();
   const inbox = createMailbox<{ layer: number }>(simulation, { name: 'inbox' });
   function* receive(): Steps<number> {
@@ -182,7 +182,7 @@ test('yield* runs the steps of another generator, and typed results come back', 
   assert.is(result, '32 at 30');
 });
 
-test('run(until) goes through that time, and on from there', () => {
+test('run(until) includes that time, and a later run continues', () => {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
   function* ticks(): Steps {
@@ -200,7 +200,7 @@ test('run(until) goes through that time, and on from there', () => {
   assert.throws(() => simulation.run(2), /run\(2\): it is 3 s already/);
 });
 
-test('run(process) ends with it, and leaves servants waiting', () => {
+test('run(process) ends with the process, while others wait', () => {
   const simulation = createSimulation();
   const orders = createMailbox<string>(simulation, { name: 'orders' });
   const served: string[] = [];
@@ -218,7 +218,7 @@ test('run(process) ends with it, and leaves servants waiting', () => {
   assert.equal(simulation.waiting(), [{ process: 'servant', waitsFor: 'an item in mailbox "orders"' }]);
 });
 
-test('waiting() tells what everyone waits for at the moment', () => {
+test('waiting() lists what processes wait for', () => {
   const simulation = createSimulation();
   function* sleeper(): Steps {
     yield hold(0.1);
@@ -226,7 +226,7 @@ test('waiting() tells what everyone waits for at the moment', () => {
   }
   function* watcher(): Steps {
     yield hold(0.25);
-    // The watcher is not waiting, nor is a process before its first turn.
+    // The observing process is not waiting, nor is a process before its first turn.
     simulation.spawn('newborn', sleeper());
     seen = simulation.waiting();
   }
@@ -237,7 +237,7 @@ test('waiting() tells what everyone waits for at the moment', () => {
   assert.equal(seen, [{ process: 'sleeper', waitsFor: 'the clock to reach 0.3 s' }]);
 });
 
-/** Workers of random pace over one disk and one mailbox, which interrupt each other: a log of everything. */
+/** Workers with random pauses that share a disk and a mailbox and interrupt each other; returns the log. */
 function randomModel(seed: number): readonly string[] {
   const simulation = createSimulation();
   const { lines, note } = createLog(simulation);
@@ -266,7 +266,7 @@ function randomModel(seed: number): readonly string[] {
   return lines;
 }
 
-test('same seed, same log; another seed, another', () => {
+test('the log is determined by the seed', () => {
   const log = randomModel(1);
   assert.ok(log.length >= 120);
   assert.equal(randomModel(1), log);

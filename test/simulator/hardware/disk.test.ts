@@ -10,7 +10,7 @@ import { near } from '../../support/near.ts';
 const [DEVICE] = labCluster({ limit: '1 GiB', disk: '100 MB/s' }).devices;
 const MB = 1e6;
 
-/** Seconds that each read takes, after a pause. */
+/** Seconds of each read after a pause. */
 function secondsOf(throttle: DiskThrottle | undefined, reads: readonly { pause: number; bytes: number }[]): number[] {
   const simulation = createSimulation();
   assert.ok(DEVICE);
@@ -41,13 +41,13 @@ test('a disk reads at its rate', () => {
   assert.equal(secondsOf(undefined, READS), [0.5, 0.5, 0.5, 0.5, 0.04, 0.5]);
 });
 
-test('a throttled disk lets through a slice’s bytes at once, and those of the next when it begins', () => {
+test('a throttled disk reads a slice’s bytes at once and the next ones when the next slice begins', () => {
   const seconds = secondsOf({ sliceSeconds: 0.1, diskRate: 1000 * MB }, READS);
   // 10 MB each at 0, 0.1, 0.2, 0.3 and 0.4 s; so on; at 0.96 s the slice is used up, and 1 s begins the next.
   assert.equal(seconds, [0.41, 0.5, 0.45, 0.41, 0.004, 0.5]);
 });
 
-test('a random read goes at the disk’s random rate, throttled or not', () => {
+test('a random read has the disk’s random rate, throttled or not', () => {
   const simulation = createSimulation();
   assert.ok(DEVICE);
   const slow = { ...DEVICE, disk: { ...DEVICE.disk, random: 10 * MB } };
@@ -67,20 +67,20 @@ test('a random read goes at the disk’s random rate, throttled or not', () => {
   }
 });
 
-test('a slice’s bytes come at once, the rest at the beginning of the next slices', () => {
+test('a slice’s bytes are read at once and the rest at the beginning of the next slices', () => {
   const reads = createThrottledReads(100 * MB, 0.1);
   near(reads.end(0, 10 * MB, 1000 * MB), 0.01);
   near(reads.end(0.01, 5 * MB, 1000 * MB), 0.105);
   near(reads.end(0.105, 25 * MB, 1000 * MB), 0.31);
 });
 
-test('reads are served in the order in which they are asked for', () => {
+test('reads are served in the order of their requests', () => {
   const reads = createThrottledReads(100 * MB, 0.1);
   near(reads.end(0, 40 * MB, 1000 * MB), 0.31);
   near(reads.end(0, 1 * MB, 1000 * MB), 0.401);
 });
 
-test('a pause begins a slice anew; what a slice had left is kept for the next alone', () => {
+test('a pause starts a new slice, and the remainder of a slice is kept only for the next', () => {
   const reads = createThrottledReads(100 * MB, 0.1);
   near(reads.end(0, 10 * MB, 1000 * MB), 0.01);
   near(reads.end(0.09, 1 * MB, 1000 * MB), 0.101);
@@ -88,12 +88,12 @@ test('a pause begins a slice anew; what a slice had left is kept for the next al
   near(reads.end(5, 20 * MB, 1000 * MB), 5.11);
 });
 
-test('a disk that is slower than its throttle decides', () => {
+test('a disk that is slower than its throttle determines the time', () => {
   const reads = createThrottledReads(100 * MB, 0.1);
   near(reads.end(0, 40 * MB, 50 * MB), 0.8);
 });
 
-test('busy until what was asked for has been read', () => {
+test('the disk is busy until all requests have been read', () => {
   const reads = createThrottledReads(100 * MB, 0.1);
   reads.end(0, 15 * MB, 1000 * MB);
   near(reads.busySeconds(0.05), 0.05);
@@ -105,7 +105,7 @@ const asked = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-test('at most a slice later than at the rate itself, and never faster than the disk', () => {
+test('reads are at most one slice later than at the plain rate and never faster than the disk', () => {
   fc.assert(
     fc.property(asked, (steps) => {
       const reads = createThrottledReads(100 * MB, 0.1);

@@ -9,7 +9,7 @@ import { toyDevice } from '../../support/toy-cluster.ts';
 
 type Message = readonly [from: number, to: number, bytes: number];
 
-/** When each of several messages that leave at 0 arrives. */
+/** Times at which messages that leave at 0 arrive. */
 function arrivals(links: Links, messages: readonly Message[], seed = 1): number[] {
   const simulation = createSimulation();
   const cluster = createCluster({ name: 'c', devices: ['a', 'b', 'c'].map((name) => toyDevice(name)), links });
@@ -28,11 +28,11 @@ function arrivals(links: Links, messages: readonly Message[], seed = 1): number[
 const LINK: NetworkLink = { latency: 0.5, bandwidth: 100 };
 const NO_PAIRS = new Map<string, NetworkLink>();
 
-test('a message alone takes latency and bytes over bandwidth', () => {
+test('a single message takes the latency and its bytes over the bandwidth', () => {
   assert.equal(arrivals({ default: LINK, pairs: NO_PAIRS }, [[0, 1, 100]]), [1.5]);
 });
 
-test('full duplex: both ways at once; two messages one way share it', () => {
+test('with full duplex directions are independent, and two messages in one direction share it', () => {
   const links = { default: LINK, pairs: NO_PAIRS };
   assert.equal(
     arrivals(links, [
@@ -50,7 +50,7 @@ test('full duplex: both ways at once; two messages one way share it', () => {
   );
 });
 
-test('half duplex: both ways share', () => {
+test('with half duplex both directions share the bandwidth', () => {
   const links = { default: { ...LINK, duplex: 'half' as const }, pairs: NO_PAIRS };
   assert.equal(
     arrivals(links, [
@@ -61,7 +61,7 @@ test('half duplex: both ways share', () => {
   );
 });
 
-test('a switch keeps pairs apart; on a shared medium all messages share the time on the air', () => {
+test('with a switch pairs are independent, and on a shared medium all messages share the air time', () => {
   const messages: Message[] = [
     [0, 1, 100],
     [0, 2, 100],
@@ -71,7 +71,7 @@ test('a switch keeps pairs apart; on a shared medium all messages share the time
   assert.equal(arrivals({ default: LINK, pairs: NO_PAIRS, medium: 'shared' }, messages), [3.5, 3.5, 3.5]);
 });
 
-test('on a shared medium a slow station takes the time of a fast one', () => {
+test('on a shared medium a slow station reduces a fast one’s share of time', () => {
   const slow = new Map([[pairKey('a', 'c'), { latency: 0.5, bandwidth: 50 }]]);
   // 1 s and 2 s of air: shared until the first is through at 2 s, the second has half of its own left.
   const times = arrivals({ default: LINK, pairs: slow, medium: 'shared' }, [
@@ -81,7 +81,7 @@ test('on a shared medium a slow station takes the time of a fast one', () => {
   assert.equal(times, [2.5, 3.5]);
 });
 
-test('jitter makes messages late by its mean, never early', () => {
+test('jitter delays messages by its mean and never makes them early', () => {
   const links = { default: { ...LINK, jitter: 0.2 }, pairs: NO_PAIRS };
   const late = Array.from({ length: 2000 }, (_, seed) => (arrivals(links, [[0, 1, 100]], seed)[0] ?? 0) - 1.5);
   assert.ok(late.every((seconds) => seconds >= 0));
@@ -89,7 +89,7 @@ test('jitter makes messages late by its mean, never early', () => {
   assert.ok(Math.abs(mean - 0.2) < 0.015, `${mean} s`);
 });
 
-test('lost packets are sent again after a round trip', () => {
+test('lost packets are resent after a round trip', () => {
   // Ten packets at 100 packets a second, a fifth lost: the first time 0.1 s, then 2 × 0.5 s and what was lost, …
   const links = { default: { latency: 0.5, bandwidth: 146_000, loss: 0.2 }, pairs: NO_PAIRS };
   const times = Array.from({ length: 2000 }, (_, seed) => arrivals(links, [[0, 1, 14_600]], seed)[0] ?? 0);
@@ -100,7 +100,7 @@ test('lost packets are sent again after a round trip', () => {
   assert.ok(Math.abs(sending - 0.125) < 0.003, `${sending} s of sending`);
 });
 
-test('same seed, same arrivals', () => {
+test('arrivals are determined by the seed', () => {
   const links = { default: { ...LINK, jitter: 0.2, loss: 0.1 }, pairs: NO_PAIRS };
   const messages: Message[] = [
     [0, 1, 9000],

@@ -7,7 +7,7 @@ import { lab, MB } from './weights-lab.ts';
 
 const LRU = { name: 'linux', readAhead: 0, overhead: 0 } as const;
 
-/** Seconds of the computation that are left once its weights are in memory, and the time of that moment. */
+/** Seconds of the computation that remain when its weights are resident, and the time of that moment. */
 function used(parts: ReturnType<typeof lab>, use: Use): { left: number; now: number } {
   const { simulation, reader } = parts;
   let left = Number.NaN;
@@ -18,7 +18,7 @@ function used(parts: ReturnType<typeof lab>, use: Use): { left: number; now: num
   return { left, now: simulation.now };
 }
 
-test('nobody waits for what the operating system reads ahead', () => {
+test('no process waits for readahead', () => {
   const { simulation, reader, ends } = lab({ name: 'linux', readAhead: 2 * MB, overhead: 0 });
   simulation.run(simulation.spawn('use', pageFaults(reader, { range: { from: 0, to: 4 * MB } })));
   near(simulation.now, 0.04);
@@ -27,7 +27,7 @@ test('nobody waits for what the operating system reads ahead', () => {
   assert.is(ends.length, 2);
 });
 
-test('weights are read before the computation: all of it is left, and it stalled for the time of the disk', () => {
+test('if weights are read before the computation all of it remains, and it stalls for the disk’s time', () => {
   const parts = lab(LRU);
   const { left, now } = used(parts, { range: { from: 0, to: 30 * MB }, seconds: 0.2 });
   near(now, 0.3);
@@ -35,7 +35,7 @@ test('weights are read before the computation: all of it is left, and it stalled
   near(parts.reader.totals.stallSeconds, 0.3);
 });
 
-test('pages that are used as they come: only the last of the computation is left', () => {
+test('if pages are used as they arrive only the last part of the computation remains', () => {
   // Pieces of 10 MB: each takes 0.1 s of the disk, and 0.02 s of the processor.
   const parts = lab(LRU, 10 * MB, { usesPagesAsTheyCome: true });
   const { left, now } = used(parts, { range: { from: 0, to: 30 * MB }, seconds: 0.06 });
@@ -44,7 +44,7 @@ test('pages that are used as they come: only the last of the computation is left
   near(parts.reader.totals.stallSeconds, 0.3 - (0.06 - left));
 });
 
-test('resident weights cost nothing', () => {
+test('resident weights cause no delay', () => {
   const parts = lab(LRU);
   const use = { range: { from: 0, to: 30 * MB }, seconds: 0.2 };
   used(parts, use);

@@ -6,7 +6,7 @@ import { prefetchPopulate, prefetchWillneed } from '../../../simulator/hardware/
 import { near } from '../../support/near.ts';
 import { lab, MB, TWO_LISTS } from './weights-lab.ts';
 
-test('MADV_WILLNEED submits as fast as the processor goes (1.65 GB/s), and the disk brings it in order', () => {
+test('MADV_WILLNEED submits at the processor’s rate (1.65 GB/s), and the disk reads in order', () => {
   const { simulation, cache, reader, ends } = lab(TWO_LISTS);
   simulation.run(simulation.spawn('prefetch', prefetchWillneed(reader, { from: 0, to: 330 * MB })));
   near(simulation.now, 0.2);
@@ -18,7 +18,7 @@ test('MADV_WILLNEED submits as fast as the processor goes (1.65 GB/s), and the d
   });
 });
 
-test('what is being read can not be dropped: MADV_WILLNEED waits where room is left only for page faults', () => {
+test('MADV_WILLNEED waits when only the room for page faults is left, since reads in progress can’t be dropped', () => {
   const { simulation, cache, reader, ends } = lab(TWO_LISTS, 99 * MB);
   simulation.run(simulation.spawn('prefetch', prefetchWillneed(reader, { from: 0, to: 330 * MB })));
   // Of 330 MB 264 have arrived when the last can be submitted: 0.02 s for the first chunk, and 2.64 s of the disk.
@@ -28,7 +28,7 @@ test('what is being read can not be dropped: MADV_WILLNEED waits where room is l
   assert.equal(cache.residentRanges(), [{ from: 231 * MB, to: 330 * MB }]);
 });
 
-test('what MADV_WILLNEED brought is mapped by its first use, at 11 GB/s; what faults brought, is', () => {
+test('pages from MADV_WILLNEED are mapped at their first use, at 11 GB/s, unlike those from page faults', () => {
   const all = { from: 0, to: 330 * MB };
   for (const [reads, mapping] of [
     ['willneed', 0.03],
@@ -52,7 +52,7 @@ test('what MADV_WILLNEED brought is mapped by its first use, at 11 GB/s; what fa
   }
 });
 
-test('MADV_POPULATE_READ reads chunk by chunk, at the pace of the disk, and leaves nothing to be read', () => {
+test('MADV_POPULATE_READ reads chunk by chunk at the disk’s rate and leaves no reads in progress', () => {
   const { simulation, cache, reader, ends } = lab({ name: 'linux', readAhead: 0, overhead: 0 });
   simulation.run(simulation.spawn('prefetch', prefetchPopulate(reader, { from: 0, to: 330 * MB })));
   near(simulation.now, 3.3);
@@ -60,7 +60,7 @@ test('MADV_POPULATE_READ reads chunk by chunk, at the pace of the disk, and leav
   assert.equal([reader.totals.faultedBytes, reader.totals.prefetchedBytes], [0, 330 * MB]);
 });
 
-test('MADV_POPULATE_READ waits for what others read', () => {
+test('MADV_POPULATE_READ waits for reads by others', () => {
   const { simulation, reader, ends } = lab({ name: 'linux', readAhead: 0, overhead: 0 });
   simulation.spawn('fault', pageFaults(reader, { range: { from: 0, to: 30 * MB } }));
   simulation.run(simulation.spawn('prefetch', prefetchPopulate(reader, { from: 0, to: 30 * MB })));

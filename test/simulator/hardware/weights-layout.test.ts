@@ -10,7 +10,7 @@ const cluster = loadCluster('prima-home');
 
 for (const ownFile of [false, true]) {
   for (const { shape } of catalogue) {
-    test(`${shape.name}, ${ownFile ? 'own layers' : 'all layers'}: each layer ends where the next begins, to the last bit`, () => {
+    test(`${shape.name}, ${ownFile ? 'own layers' : 'all layers'}: each layer ends exactly at the beginning of the next`, () => {
       const model = createNamedModel(catalogue, shape.name);
       const costs = createRingCosts(cluster, model, createWorkload());
       const stages = [{ device: 'D3', processor: 'cpu', from: 0, to: model.layers } as const];

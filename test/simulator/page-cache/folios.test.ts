@@ -9,7 +9,7 @@ function largeWindows(isThere = false): FolioStream {
   return createFolioStream(8 * MEBIBYTE, 4 * MEBIBYTE, () => isThere);
 }
 
-test('a stream begins with a window of single pages; four windows later, pages are huge', () => {
+test('a stream begins with single pages and has huge pages after four windows', () => {
   assert.equal(largeWindows().advance({ from: 10, to: 24 }, 'new'), [
     { from: 10, to: 12, folios: 'page' },
     { from: 12, to: 20, folios: 'several' },
@@ -17,14 +17,14 @@ test('a stream begins with a window of single pages; four windows later, pages a
   ]);
 });
 
-test('behind what is in memory, half of the first window is there already', () => {
+test('after resident pages half of the first window counts as read', () => {
   assert.equal(largeWindows(true).advance({ from: 10, to: 12 }, 'new'), [
     { from: 10, to: 11, folios: 'page' },
     { from: 11, to: 12, folios: 'several' },
   ]);
 });
 
-test('a stream goes on where it ended, also past what is in memory, whose window ends in single pages', () => {
+test('a stream continues at its end, also after resident pages, whose window ends in single pages', () => {
   const stream = largeWindows();
   stream.advance({ from: 0, to: 4 }, 'new');
   assert.equal(stream.advance({ from: 4, to: 5 }, 'new'), [{ from: 4, to: 5, folios: 'several' }]);
@@ -36,7 +36,7 @@ test('a stream goes on where it ended, also past what is in memory, whose window
   assert.equal(stream.advance({ from: 30, to: 31 }, 'new'), [{ from: 30, to: 31, folios: 'page' }]);
 });
 
-test('with less than 2 MiB of readahead no page is huge', () => {
+test('with less than 2 MiB of readahead there are no huge pages', () => {
   const stream = createFolioStream(MEBIBYTE, MEBIBYTE, () => false);
   assert.equal(stream.advance({ from: 0, to: 100 }, 'new'), [
     { from: 0, to: 1, folios: 'page' },
@@ -44,7 +44,7 @@ test('with less than 2 MiB of readahead no page is huge', () => {
   ]);
 });
 
-test('a page table covers 2 MiB, whatever part of them is mapped page by page', () => {
+test('a page table covers 2 MiB if any page of them is mapped', () => {
   const tables = createPageTables(MEBIBYTE);
   tables.add({ from: 3, to: 4 });
   assert.equal(tables.split({ from: 0, to: 6 }), [
@@ -54,7 +54,7 @@ test('a page table covers 2 MiB, whatever part of them is mapped page by page', 
   ]);
 });
 
-test('a table goes when all that it covers is given back', () => {
+test('a page table is freed when all its pages are released', () => {
   const tables = createPageTables(MEBIBYTE);
   tables.add({ from: 0, to: 8 });
   tables.remove({ from: 1, to: 5 });
@@ -68,7 +68,7 @@ test('a table goes when all that it covers is given back', () => {
   );
 });
 
-test('extents larger than 2 MiB have tables as a whole', () => {
+test('extents larger than 2 MiB have all their page tables', () => {
   const tables = createPageTables(4 * MEBIBYTE);
   tables.add({ from: 1, to: 2 });
   assert.equal(

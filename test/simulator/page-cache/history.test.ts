@@ -8,7 +8,7 @@ for (const [name, create] of [
   ['with ages', createHistory],
   ['without ages', createAgelessHistory],
 ] as const) {
-  test(`a history ${name} counts what was reclaimed apart from what was released, until it is read again`, () => {
+  test(`a history ${name} distinguishes reclaimed from released extents until they are read again`, () => {
     const history = create();
     history.record({ from: 0, to: 4, age: 0 });
     history.record({ from: 6, to: 8, age: undefined });
@@ -18,7 +18,7 @@ for (const [name, create] of [
   });
 }
 
-test('spans that were reclaimed in one sweep are one', () => {
+test('spans reclaimed in one sweep are merged', () => {
   const history = createHistory();
   history.record({ from: 0, to: 2, age: 5 });
   history.record({ from: 2, to: 4, age: 7 });
@@ -29,7 +29,7 @@ test('spans that were reclaimed in one sweep are one', () => {
   ]);
 });
 
-test('what was reclaimed no longer ago than the active list is long refaults', () => {
+test('an extent refaults if it was reclaimed at most as many extents ago as the active list holds', () => {
   const history = createHistory();
   history.record({ from: 0, to: 4, age: 10 });
   const read = { history, span: { from: 0, to: 4 }, free: 100 };
@@ -39,7 +39,7 @@ test('what was reclaimed no longer ago than the active list is long refaults', (
   assert.equal(refaultingSpans({ ...read, age: 16, activeExtents: 2 }), []);
 });
 
-test('without room, each extent that is read reclaims another, and distances grow along the span', () => {
+test('without room each extent read reclaims another, and distances grow along the span', () => {
   const history = createHistory();
   history.record({ from: 4, to: 6, age: 10 });
   const read = { history, span: { from: 0, to: 6 }, age: 13, activeExtents: 4 };
@@ -47,7 +47,7 @@ test('without room, each extent that is read reclaims another, and distances gro
   assert.equal(refaultingSpans({ ...read, free: 0 }), []);
 });
 
-test('what was released does not refault', () => {
+test('released extents don’t refault', () => {
   const history = createHistory();
   history.record({ from: 0, to: 4, age: undefined });
   assert.equal(refaultingSpans({ history, span: { from: 0, to: 4 }, age: 0, free: 9, activeExtents: 9 }), []);

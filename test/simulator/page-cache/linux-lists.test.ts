@@ -24,7 +24,7 @@ function starts({ oldest }: RunList): number[] {
   return found;
 }
 
-test('reclaim knows the lengths of the lists as of the last count, every two seconds', () => {
+test('reclaim uses lengths of the lists that are counted every two seconds', () => {
   const state = cache();
   let time = 0;
   const statistics = createListStatistics(state, () => time);
@@ -48,7 +48,7 @@ test('without a clock the lists are counted whenever reclaim begins', () => {
   assert.is(statistics.activeExtents, 3);
 });
 
-test('what has been read goes to the place that it took when its read began', () => {
+test('a finished read takes the place that it had when it began', () => {
   const state = cache();
   const { runs, lists } = state;
   const order = createInactiveOrder(state);
@@ -62,7 +62,7 @@ test('what has been read goes to the place that it took when its read began', ()
   assert.equal(starts(lists.inactive), [20, 10, 0]);
 });
 
-test('what is still being read when reclaim has passed its place goes to the end', () => {
+test('a read that reclaim has passed goes to the end', () => {
   const state = cache();
   const { runs, lists } = state;
   const order = createInactiveOrder(state);
@@ -76,7 +76,7 @@ test('what is still being read when reclaim has passed its place goes to the end
   assert.equal(starts(lists.inactive), [10, 20]);
 });
 
-test('a run that is found young twice is promoted', () => {
+test('a run that is found referenced twice is promoted', () => {
   const state = cache();
   const { runs, lists } = state;
   const activeList = createActiveList(state, createInactiveOrder(state));
@@ -87,7 +87,7 @@ test('a run that is found young twice is promoted', () => {
   assert.equal([starts(lists.inactive), starts(lists.active), state.age], [[], [0], 1]);
 });
 
-test('for every batch of the inactive list a batch of the active list goes back, more if that is longer', () => {
+test('for every batch of the inactive list a batch of the active list is demoted, or more if that list is longer', () => {
   const state = cache();
   const { runs, lists } = state;
   const activeList = createActiveList(state, createInactiveOrder(state));

@@ -13,7 +13,7 @@ function lruCache(size: number, limit: number, options: Partial<PageCacheOptions
   return createPageCache({ size, limit, policy: STRICT, extentBytes: 1, ...options });
 }
 
-/** A prefetcher reads one layer. */
+/** Prefetches one layer. */
 function load(cache: PageCache, layer: number): readonly ByteRange[] {
   const range = { from: layer, to: layer + 1 };
   const dropped = droppedBy(cache, () => assert.equal(cache.startRead(range, 'willneed'), [range]));
@@ -27,7 +27,7 @@ function readBy(cache: PageCache, act: () => void): number {
   return cache.counters().read - before;
 }
 
-test('a page fault: missing, reading, resident', () => {
+test('a page fault goes through missing, reading and resident', () => {
   const cache = lruCache(6, 3);
   assert.equal(cache.next(ALL_OF_SIX), { from: 0, to: 6, state: 'missing' });
   assert.equal(cache.startRead({ from: 0, to: 2 }, 'demand'), [{ from: 0, to: 2 }]);
@@ -42,7 +42,7 @@ test('a page fault: missing, reading, resident', () => {
   assert.equal(cache.startRead({ from: 0, to: 2 }, 'demand'), []);
 });
 
-test('the least recently used is dropped first, and use counts', () => {
+test('the least recently used extent is dropped first', () => {
   const cache = lruCache(6, 3);
   scan(cache, { from: 0, to: 3 });
   cache.touch({ from: 0, to: 1 });
@@ -52,7 +52,7 @@ test('the least recently used is dropped first, and use counts', () => {
 });
 
 // prima.cpp Fig. 3, A.1: one window of six layers, memory for three.
-test('prefetch-release: every layer is loaded twice (Fig. 3)', () => {
+test('with the prefetch-release conflict every layer is loaded twice (Fig. 3)', () => {
   const cache = lruCache(6, 3);
   for (const layer of [0, 1, 2]) assert.equal(load(cache, layer), []); // "3 model layers to the available memory limit"
   assert.equal(load(cache, 3), [{ from: 0, to: 1 }]); // "load the 4th layer, causing the 1st layer to be released"
@@ -74,7 +74,7 @@ test('prefetch-release: every layer is loaded twice (Fig. 3)', () => {
 });
 
 // prima.cpp Fig. 4, A.2: windows of two layers, and a disk that prefetches both in time.
-test('pipelined ring, fast disk: no page fault, used layers are replaced (Fig. 4)', () => {
+test('in a pipelined ring with a fast disk used layers are replaced without page faults (Fig. 4)', () => {
   const cache = lruCache(6, 2);
   for (const token of [1, 2]) {
     for (const first of [0, 2, 4]) {
@@ -97,7 +97,7 @@ test('pipelined ring, fast disk: no page fault, used layers are replaced (Fig. 4
 });
 
 // prima.cpp Fig. 5, A.2: two devices take turns, so this one holds layers 1, 2, 5 and 6; memory for two.
-test('pipelined ring, slow disk: the second layer of each window faults (Fig. 5)', () => {
+test('in a pipelined ring with a slow disk the second layer of each window faults (Fig. 5)', () => {
   const cache = lruCache(4, 2); // its layers, in order, are bytes 0 to 3
   load(cache, 0); // ① "loads only one layer"
   // ② computation, ③ "a page fault is triggered upon reaching the 2nd layer"
@@ -114,7 +114,7 @@ test('pipelined ring, slow disk: the second layer of each window faults (Fig. 5)
   assert.is(cache.counters().read, 4);
 });
 
-test('a cyclic scan reloads everything at any limit below the size; the cliff is one extent wide', () => {
+test('a cyclic scan reloads everything at any limit below the size', () => {
   const token = (limit: number): number => {
     const cache = lruCache(1000, limit, { extentBytes: 10 });
     scan(cache, { from: 0, to: 1000 });
@@ -137,7 +137,7 @@ test('without room for one extent, every extent is read, used and dropped', () =
   );
 });
 
-test('a later part of the same range is pushed out on the way', () => {
+test('a read may reclaim a later part of the same range', () => {
   const cache = lruCache(6, 3);
   scan(cache, { from: 3, to: 6 });
   const missed = scan(cache, ALL_OF_SIX);
@@ -150,7 +150,7 @@ test('a later part of the same range is pushed out on the way', () => {
   ]);
 });
 
-/** Bytes read in the fifth token: windows prefetched but for a pinned prefix, used, and dropped but for that prefix. */
+/** Bytes read in the fifth token: each window except its pinned prefix is prefetched, used and dropped. */
 function pinnedPrefixReload(size: number, limit: number, rounds: number, pinned: number, drop: boolean): number {
   const cache = lruCache(size, limit);
   const window = size / rounds;
@@ -176,11 +176,11 @@ test('a pinned prefix of each window reloads k/(k − 1) · (S − A)', () => {
   }
 });
 
-test('one byte more per window pinned, and the suffix no longer fits beside it', () => {
+test('with one more pinned byte per window the suffix no longer fits', () => {
   assert.ok(pinnedPrefixReload(64, 40, 4, 36, false) > 28, 'prefetching 28 bytes a token would have been enough');
 });
 
-test('rounds need a window that fits', () => {
+test('rounds only help if a window fits', () => {
   const tokens = (rounds: number): number => {
     const cache = lruCache(64, 40);
     const token = (): void => {
@@ -195,7 +195,7 @@ test('rounds need a window that fits', () => {
   assert.equal([1, 2, 4, 8].map(tokens), [128, 64, 64, 64]);
 });
 
-test('what is being read is not dropped, and counts', () => {
+test('reads in progress are not dropped but count against the limit', () => {
   const cache = lruCache(8, 3);
   cache.startRead({ from: 0, to: 2 }, 'willneed');
   scan(cache, { from: 4, to: 6 });
@@ -213,13 +213,13 @@ test('what is being read is not dropped, and counts', () => {
   );
 });
 
-test('a prefetch larger than the memory pushes out its own beginning', () => {
+test('a prefetch larger than the memory reclaims its own beginning', () => {
   const cache = lruCache(6, 4);
   prefetch(cache, ALL_OF_SIX, 'willneed');
   assert.equal(cache.residentRanges(), [{ from: 2, to: 6 }]);
 });
 
-test('pinned bytes stay, whatever comes; unpinned, they are the most recent', () => {
+test('pinned bytes stay, and after unpinning they are the most recent', () => {
   const cache = lruCache(6, 3);
   scan(cache, { from: 0, to: 1 });
   cache.pin({ from: 0, to: 2 });
@@ -240,7 +240,7 @@ test('pinned bytes stay, whatever comes; unpinned, they are the most recent', ()
   assert.equal(load(cache, 3), [{ from: 0, to: 1 }]);
 });
 
-test('a lower limit reclaims at once, but nothing that is pinned or being read', () => {
+test('a lower limit reclaims at once, except pinned extents and reads in progress', () => {
   const cache = lruCache(8, 8);
   cache.pin({ from: 0, to: 2 });
   scan(cache, { from: 0, to: 6 });
@@ -252,7 +252,7 @@ test('a lower limit reclaims at once, but nothing that is pinned or being read',
   assert.equal(droppedAt(8), []);
 });
 
-test('counters tell the first read from reloads, and reclaims from releases', () => {
+test('counters distinguish first reads from reloads, and reclaims from releases', () => {
   const cache = lruCache(6, 3);
   scan(cache, { from: 0, to: 5 });
   cache.release({ from: 2, to: 3 });
@@ -261,7 +261,7 @@ test('counters tell the first read from reloads, and reclaims from releases', ()
   assert.equal(cache.counters(), { read: 7, reloaded: 2, refaulted: 1, reclaimed: 3, released: 1 });
 });
 
-test('page faults and populate read ahead, up to what is resident; willneed does not', () => {
+test('page faults and populate read ahead up to resident pages, and willneed does not', () => {
   const cache = createPageCache({
     size: 100,
     limit: 100,
@@ -275,7 +275,7 @@ test('page faults and populate read ahead, up to what is resident; willneed does
   assert.equal(cache.startRead({ from: 0, to: 100 }, 'demand'), [{ from: 70, to: 80 }]);
 });
 
-test('what is taken at once leaves room for what is read ahead', () => {
+test('the bytes taken at once leave room for readahead', () => {
   const policy = { name: 'linux', readAhead: 20, overhead: 0 } as const;
   const cache = createPageCache({ size: 100, limit: 50, extentBytes: 10, policy });
   const chunk = cache.atOnce({ from: 5, to: 100 }, 'demand');
@@ -284,7 +284,7 @@ test('what is taken at once leaves room for what is read ahead', () => {
   assert.equal(cache.atOnce({ from: 50, to: 100 }, 'demand'), { from: 50, to: 60 }); // at least one extent, room or not
 });
 
-test('populate uses what is resident, willneed does not', () => {
+test('populate marks resident pages as used, and willneed does not', () => {
   const cache = lruCache(4, 2);
   scan(cache, { from: 0, to: 2 });
   cache.startRead({ from: 0, to: 1 }, 'populate');
@@ -293,7 +293,7 @@ test('populate uses what is resident, willneed does not', () => {
   assert.equal(load(cache, 3), [{ from: 0, to: 1 }]);
 });
 
-test('extents: reads and uses take the whole of one, releases leave it, the last may be short', () => {
+test('reads and uses apply to whole extents, releases only to complete ones', () => {
   const cache = lruCache(25, 20, { extentBytes: 10 });
   assert.equal(cache.startRead({ from: 5, to: 11 }, 'demand'), [{ from: 0, to: 20 }]);
   cache.finishRead({ from: 0, to: 19 });
@@ -313,14 +313,14 @@ test('extents: reads and uses take the whole of one, releases leave it, the last
   );
 });
 
-test('a scan takes what is being read as arrived', () => {
+test('a scan treats reads in progress as finished', () => {
   const cache = lruCache(40, 40, { extentBytes: 10 });
   cache.startRead({ from: 0, to: 20 }, 'willneed');
   assert.equal(scan(cache, { from: 3, to: 17 }), [{ from: 3, to: 17, state: 'reading' }]);
   assert.equal(cache.residentRanges(), [{ from: 0, to: 20 }]);
 });
 
-test('by default: extents of 4 MiB, and a readahead that is none of them', () => {
+test('by default extents have 4 MiB, and readahead is less than one', () => {
   const extent = 4 * 2 ** 20;
   const cache = createPageCache({ size: 8 * extent, limit: 8 * extent, policy: { name: 'linux' } });
   assert.equal(cache.startRead({ from: 1, to: extent }, 'demand'), [{ from: 0, to: extent }]);
@@ -335,7 +335,7 @@ test('the overhead of a mapping counts against the limit', () => {
   assert.is(cache.usage().capacity, 0);
 });
 
-test('what is no range, size, limit or parameter is an error that says so', () => {
+test('invalid ranges, sizes, limits and parameters are errors', () => {
   const cache = lruCache(6, 3);
   assert.throws(() => cache.next({ from: 2, to: 2 }), /bytes 2 to 2 are none/);
   assert.throws(() => cache.touch({ from: 2, to: 8 }), /bytes 2 to 8 aren't a range of a file of 6 bytes/);

@@ -6,7 +6,7 @@ import { createLru } from '../../../simulator/page-cache/reclaim.ts';
 import { NO_MARKS } from '../../../simulator/page-cache/runs.ts';
 import { createBudget, createCacheState } from '../../../simulator/page-cache/state.ts';
 
-test('what is pinned before it is read stays once it has been read; unpinned, it can be evicted', () => {
+test('a range pinned before its read stays after it, and can be reclaimed after unpinning', () => {
   const state = createCacheState(16, 1, createHistory());
   const { lists, runs } = state;
   const reclaimer = createLru(state, createBudget(16, 0, 0));
@@ -26,7 +26,7 @@ test('what is pinned before it is read stays once it has been read; unpinned, it
   );
 });
 
-test('pinning what is resident moves it out of reach of reclaim', () => {
+test('pinned resident extents can’t be reclaimed', () => {
   const state = createCacheState(16, 1, createHistory());
   const { lists, runs } = state;
   const pins = createPins(state, createLru(state, createBudget(16, 0, 0)));

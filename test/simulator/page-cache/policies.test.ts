@@ -10,7 +10,7 @@ function create(policy: PagePolicy, size: number, limit: number): PageCache {
   return createPageCache({ size, limit, policy, extentBytes: 1 });
 }
 
-/** Bytes read in the third token: windows one after the other, prefetched or not. */
+/** Bytes read in the third token: windows in order, prefetched or not. */
 function reload(cache: PageCache, rounds = 1, prefetches = false): number {
   const window = cache.size / rounds;
   const token = (): number => {
@@ -29,7 +29,7 @@ function reload(cache: PageCache, rounds = 1, prefetches = false): number {
 const OVERFLOW = { name: 'overflow' } as const;
 
 // max(need − available, 0), prima.cpp Eq. 15.
-test('overflow: a cycle reloads what exceeds the memory, to the byte, in rounds and prefetched as well', () => {
+test('overflow: a cyclic scan reloads exactly the excess, also in rounds and with prefetching', () => {
   const limits = [0, 10, 48, 95, 96, 97];
   const expected = [96, 86, 48, 1, 0, 0];
   for (const rounds of [1, 2, 4]) {
@@ -46,7 +46,7 @@ test('overflow: a cycle reloads what exceeds the memory, to the byte, in rounds 
   );
 });
 
-test('overflow: the beginning stays, the rest passes through', () => {
+test('overflow: the beginning stays and the rest is reloaded', () => {
   const cache = create(OVERFLOW, 6, 4);
   for (const token of [1, 2]) {
     const found = scan(cache, { from: 0, to: 6 });
@@ -61,7 +61,7 @@ test('overflow: the beginning stays, the rest passes through', () => {
   }
 });
 
-test('overflow: what passes through is there from its read to its use, beside the limit', () => {
+test('overflow: reloaded extents are resident from their read to their use, beyond the limit', () => {
   const cache = create(OVERFLOW, 6, 4);
   scan(cache, { from: 0, to: 4 });
   assert.equal(cache.startRead({ from: 4, to: 6 }, 'willneed'), [{ from: 4, to: 6 }]);
@@ -69,14 +69,14 @@ test('overflow: what passes through is there from its read to its use, beside th
   assert.equal(cache.residentRanges(), [{ from: 0, to: 6 }]);
   cache.touch({ from: 4, to: 5 });
   cache.setLimit(5);
-  cache.touch({ from: 5, to: 6 }); // there is room for it by now
+  cache.touch({ from: 5, to: 6 }); // now there is room for it
   assert.equal(cache.residentRanges(), [
     { from: 0, to: 4 },
     { from: 5, to: 6 },
   ]);
 });
 
-test('overflow: a lower limit drops from the end of what stays', () => {
+test('overflow: a lower limit drops the end of the resident part', () => {
   const cache = create(OVERFLOW, 6, 5);
   scan(cache, { from: 0, to: 6 });
   assert.equal(
@@ -89,7 +89,7 @@ test('overflow: a lower limit drops from the end of what stays', () => {
 const METAL = { name: 'metal' } as const;
 
 // prima.cpp Eq. 16.
-test('metal: nothing or everything', () => {
+test('metal: nothing or everything is reloaded', () => {
   const limits = [1, 48, 95, 96];
   assert.equal(
     limits.map((limit) => reload(create(METAL, 96, limit))),
@@ -101,7 +101,7 @@ test('metal: nothing or everything', () => {
   );
 });
 
-test('metal: the byte that does not fit makes all go, but what is pinned', () => {
+test('metal: one byte too much drops everything that is not pinned', () => {
   const cache = create(METAL, 8, 5);
   cache.pin({ from: 0, to: 1 });
   scan(cache, { from: 0, to: 5 });
@@ -112,7 +112,7 @@ test('metal: the byte that does not fit makes all go, but what is pinned', () =>
 });
 
 // prima.cpp Eq. 17: d^swapout = min(max(0, need − available), min(d^bytes_can_swap, d^swap_avail)).
-test('android: other apps are swapped out first, as far as needed and possible', () => {
+test('android: other apps are swapped out first, as far as necessary and possible', () => {
   const swap = { swappable: 30, swapFree: 20 };
   const needs = [60, 70, 80, 81, 100];
   const lru = needs.map((size) => {

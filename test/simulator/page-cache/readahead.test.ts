@@ -6,7 +6,7 @@ import { createReadahead, type Readahead } from '../../../simulator/page-cache/r
 import { NO_MARKS } from '../../../simulator/page-cache/runs.ts';
 import { type CacheState, createCacheState } from '../../../simulator/page-cache/state.ts';
 
-/** A file of 64 extents of one byte: readahead before anything is read, and what is in memory. */
+/** Readahead for a file of 64 extents of one byte, before any read, and the cache's state. */
 function file(readAhead: number, readAround: number): { readahead: Readahead; state: CacheState } {
   const state = createCacheState(64, 1, createHistory());
   const grid = createExtentGrid(64, 1);
@@ -18,7 +18,7 @@ function read({ runs, lists }: CacheState, spans: readonly Span[]): void {
   for (const span of spans) runs.add(span, lists.inactive, NO_MARKS);
 }
 
-test('without windows a read goes on past its end, and its marker lies right behind what was asked for', () => {
+test('without readaround a read continues past its end, and its marker follows the requested range', () => {
   const { readahead, state } = file(1, 0);
   const asked = { from: 10, to: 12 };
   const { spans, stream } = readahead.wantedFor(asked, asked, 'demand');
@@ -26,12 +26,12 @@ test('without windows a read goes on past its end, and its marker lies right beh
   read(state, spans);
   const marked = { from: 12, to: 13 };
   assert.equal([readahead.isMarked({ from: 11, to: 12 }), readahead.isMarked(marked)], [false, true]);
-  // The marker begins a segment of its own, and its use reads on.
+  // The marker begins its own segment, and its use triggers the next readahead.
   assert.equal([readahead.cutAtMarker(10, 13), readahead.cutAtMarker(12, 20)], [12, 13]);
   assert.equal(readahead.wantedFor(marked, marked, 'demand'), { spans: [{ from: 13, to: 14 }], stream: 'on' });
 });
 
-test('in windows a fault reads half before and half behind, and marks the last quarter', () => {
+test('with readaround a fault reads half before and half after it, and marks the last quarter', () => {
   const { readahead, state } = file(8, 4);
   const asked = { from: 20, to: 21 };
   const { spans } = readahead.wantedFor(asked, asked, 'demand');
@@ -46,7 +46,7 @@ test('in windows a fault reads half before and half behind, and marks the last q
   assert.equal([readahead.mostAtOnce('demand'), readahead.mostAtOnce('willneed')], [2, Number.POSITIVE_INFINITY]);
 });
 
-test('MADV_WILLNEED reads what is missing and no more', () => {
+test('MADV_WILLNEED reads only missing extents', () => {
   const { readahead, state } = file(8, 4);
   read(state, [{ from: 3, to: 5 }]);
   const asked = { from: 2, to: 8 };
@@ -57,7 +57,7 @@ test('MADV_WILLNEED reads what is missing and no more', () => {
   assert.not(readahead.hasMarker());
 });
 
-test('readahead ends at what is in memory, and at the end of the file', () => {
+test('readahead ends at resident extents and at the end of the file', () => {
   const { readahead, state } = file(4, 0);
   read(state, [{ from: 13, to: 14 }]);
   const asked = { from: 10, to: 12 };

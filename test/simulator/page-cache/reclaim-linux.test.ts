@@ -15,7 +15,7 @@ function cacheOfFour(): PageCache {
   return createPageCache({ size: 12, limit: 4, extentBytes: 1, policy });
 }
 
-/** Reads one byte ahead; returns what that drops. */
+/** Prefetches one byte; returns what that drops. */
 function load(cache: PageCache, from: number): readonly ByteRange[] {
   const dropped = droppedBy(cache, () => cache.startRead({ from, to: from + 1 }, 'willneed'));
   cache.finishRead({ from, to: from + 1 });
@@ -30,14 +30,14 @@ function halfUsed(): PageCache {
   return cache;
 }
 
-test('what was used outlives what a prefetch has just brought in', () => {
+test('used extents outlive recently prefetched ones', () => {
   const cache = halfUsed();
   assert.equal(load(cache, 4), [{ from: 2, to: 3 }]); // 0 and 1 are spared once
   assert.equal(load(cache, 5), [{ from: 3, to: 4 }]);
   assert.equal(load(cache, 6), [{ from: 0, to: 1 }]);
 });
 
-test('reclaim looks at what was used, and spares it, before it finds something to drop', () => {
+test('reclaim skips used extents before it finds one to drop', () => {
   const cache = halfUsed();
   assert.is(cache.spared(0), 0);
   assert.is(cache.spared(1), 2);
@@ -45,7 +45,7 @@ test('reclaim looks at what was used, and spares it, before it finds something t
   assert.is(cache.spared(2), 0);
 });
 
-test('what MADV_WILLNEED brought is mapped by its first use', () => {
+test('extents from MADV_WILLNEED are mapped at their first use', () => {
   const cache = halfUsed();
   assert.is(cache.touch({ from: 0, to: 4 }), 2); // 0 and 1 came by page faults, which map them
   assert.is(cache.touch({ from: 0, to: 4 }), 0);
@@ -61,7 +61,7 @@ function withActive(): PageCache {
   return cache;
 }
 
-test('used again after it was spared: active, and out of reach', () => {
+test('an extent that is used again after it was spared becomes active', () => {
   const cache = withActive();
   for (const byte of [7, 8, 9, 10]) load(cache, byte);
   assert.equal(cache.residentRanges(), [
@@ -70,7 +70,7 @@ test('used again after it was spared: active, and out of reach', () => {
   ]);
 });
 
-test('read again before as many reclaims and promotions as the active list holds: active at once', () => {
+test('an extent that is read again soon after its reclaim becomes active at once', () => {
   const soon = withActive();
   load(soon, 1); // dropped last: a distance of 1, and 1 byte is active
   for (const byte of [7, 8]) load(soon, byte);
@@ -87,7 +87,7 @@ test('read again before as many reclaims and promotions as the active list holds
   ]);
 });
 
-test('room that is left shortens the distance of what is read first', () => {
+test('free room shortens the distance of the first extents read', () => {
   const cache = withActive();
   load(cache, 7); // drops 4
   load(cache, 8); // drops 5
@@ -126,7 +126,7 @@ function range(from: number, to: number): ByteRange {
   return { from: from * MEBIBYTE, to: to * MEBIBYTE };
 }
 
-test('a page fault reads half the readahead before it and half behind, less what is there', () => {
+test('a page fault reads half the readahead before and half after it, except resident extents', () => {
   const cache = withReadahead(160);
   assert.equal(mebibytes(cache.startRead(range(40, 42), 'demand')), [[36, 44]]);
   cache.finishRead(range(36, 44));
@@ -135,7 +135,7 @@ test('a page fault reads half the readahead before it and half behind, less what
   assert.equal(mebibytes(cache.startRead(range(9, 10), 'willneed')), [[9, 10]]);
 });
 
-test('a reader that comes to what was read ahead sets off the next readahead, once', () => {
+test('reaching the readahead marker triggers the next readahead once', () => {
   const cache = withReadahead(160);
   const marks = (): number[] =>
     Array.from({ length: 24 }, (_, at) => at).filter((at) => cache.readsAhead(range(at, at + 1)));
@@ -154,7 +154,7 @@ test('a reader that comes to what was read ahead sets off the next readahead, on
   assert.equal(marks(), [16]);
 });
 
-test('what was read ahead and not used yet is dropped before what was populated', () => {
+test('unused readahead is dropped before populated extents', () => {
   const cache = withReadahead(16);
   prefetch(cache, range(0, 8), 'populate'); // 0 to 8 populated, to 16 read ahead
   assert.equal(mebibytes(cache.residentRanges()), [[0, 16]]);
@@ -162,7 +162,7 @@ test('what was read ahead and not used yet is dropped before what was populated'
   assert.equal(mebibytes(dropped), [[8, 12]]);
 });
 
-test('single pages are promoted when they are populated for the second time, and reclaim need not look at them', () => {
+test('single pages are promoted when they are populated for the second time', () => {
   const cache = withReadahead(24);
   prefetch(cache, range(0, 24), 'willneed');
   const spared = [1, 2].map(() => {
@@ -172,7 +172,7 @@ test('single pages are promoted when they are populated for the second time, and
   assert.equal(spared, [8, 0]);
 });
 
-test('how long the lists are, reclaim knows from statistics that are up to two seconds old', () => {
+test('reclaim uses statistics of the lists that are up to two seconds old', () => {
   for (const [seconds, resident] of [
     [
       1.9,
@@ -201,7 +201,7 @@ test('how long the lists are, reclaim knows from statistics that are up to two s
   }
 });
 
-test('pages take their place when their read begins, not when it ends', () => {
+test('pages take their place in the list when their read begins', () => {
   const cache = cacheOfFour();
   for (const byte of [0, 1]) cache.startRead({ from: byte, to: byte + 1 }, 'willneed');
   for (const byte of [2, 3]) load(cache, byte);
@@ -211,7 +211,7 @@ test('pages take their place when their read begins, not when it ends', () => {
   assert.equal(load(cache, 5), [{ from: 1, to: 2 }]);
 });
 
-test('what is on its way when reclaim comes round goes to the end of the line', () => {
+test('reads in progress go to the end of the list when reclaim reaches them', () => {
   const cache = cacheOfFour();
   cache.startRead({ from: 0, to: 1 }, 'willneed');
   for (const byte of [1, 2, 3]) load(cache, byte);
@@ -222,7 +222,7 @@ test('what is on its way when reclaim comes round goes to the end of the line', 
   assert.equal(load(cache, 7), [{ from: 0, to: 1 }]); // 4 came after it: there was no room for 4 before
 });
 
-test('a huge page that comes where single ones were mapped is mapped page by page, and promoted when it is populated', () => {
+test('a huge page in place of single mapped ones is mapped page by page and promoted when populated', () => {
   const policy = { name: 'linux-two-list', readAhead: 8 * MEBIBYTE, overhead: 0 } as const;
   const sparedAfter = (before: 'nothing' | 'reclaimed' | 'released'): number => {
     const cache = createPageCache({ size: 160 * MEBIBYTE, limit: 80 * MEBIBYTE, extentBytes: MEBIBYTE, policy });
@@ -240,7 +240,7 @@ test('a huge page that comes where single ones were mapped is mapped page by pag
   assert.equal([sparedAfter('nothing'), sparedAfter('reclaimed'), sparedAfter('released')], [32, 8, 32]);
 });
 
-test('on a mapping advised MADV_RANDOM, use spares nothing, and faults read nothing ahead', () => {
+test('with MADV_RANDOM use does not spare pages, and faults don’t read ahead', () => {
   const policy = { name: 'linux-two-list', random: true, readAhead: 4, overhead: 0 } as const;
   const cache = createPageCache({ size: 12, limit: 4, extentBytes: 1, policy });
   assert.equal(cache.startRead({ from: 0, to: 1 }, 'demand'), [{ from: 0, to: 1 }]);
@@ -253,7 +253,7 @@ test('on a mapping advised MADV_RANDOM, use spares nothing, and faults read noth
 });
 
 // Measured (kernel 6.18, a ring, each window populated by 4 MiB while others compute): 1.000 in every token but the first.
-test('MADV_POPULATE_READ on a mapping advised MADV_RANDOM: as measured, within 0.01 of the size', () => {
+test('MADV_POPULATE_READ with MADV_RANDOM reads the measured bytes within 0.01 of the size', () => {
   for (const rounds of [2, 4, 8]) {
     const tokens = readsPerToken({ name: 'linux-two-list', random: true }, 640, rounds, 'populate');
     for (const read of tokens) assert.ok(Math.abs(read - 1) < 0.01, `k = ${rounds}: ${read}`);
@@ -289,7 +289,7 @@ const MEASURED_WILLNEED = [
   { limit: 448, byRounds: { 1: 2.019, 2: 2.018, 4: 1.72, 8: 1.155 } },
 ];
 
-test('MADV_WILLNEED on an ordinary mapping: as measured, within 0.02 of the size', () => {
+test('MADV_WILLNEED on an ordinary mapping reads the measured bytes within 0.02 of the size', () => {
   for (const { limit, byRounds } of MEASURED_WILLNEED) {
     for (const [rounds, measured] of Object.entries(byRounds)) {
       const policy = { name: 'linux-two-list', readAhead: 8 * MEBIBYTE } as const;
@@ -300,19 +300,19 @@ test('MADV_WILLNEED on an ordinary mapping: as measured, within 0.02 of the size
 });
 
 // The same, with MADV_SEQUENTIAL on the mapping, 640 MiB: 2.00, 1.00, 1.00, 1.00.
-test('MADV_WILLNEED on a sequential mapping: strict LRU', () => {
+test('MADV_WILLNEED on a sequential mapping behaves like strict LRU', () => {
   const simulated = [1, 2, 4, 8].map((rounds) => mean(readsPerToken({ name: 'linux' }, 640, rounds, 'willneed')));
   assert.equal(simulated, [2, 1, 1, 1]);
 });
 
-test('page faults reload everything with two lists, too', () => {
+test('page faults reload everything with two lists', () => {
   for (const rounds of [1, 4]) {
     assert.equal(readsPerToken({ name: 'linux-two-list' }, 640, rounds, 'demand'), [1, 1, 1, 1, 1, 1]);
   }
 });
 
 // Measured at k = 1 and 640 MiB: tokens between 1.38 and 2.01, with no two alike.
-test('MADV_POPULATE_READ with a large readahead: part of it is protected', () => {
+test('MADV_POPULATE_READ with a large readahead protects a part of the weights', () => {
   const tokens = readsPerToken({ name: 'linux-two-list', readAhead: 8 * MEBIBYTE }, 640, 1, 'populate');
   for (const read of tokens) assert.ok(read > 1.38 && read < 2.01, String(read));
   assert.ok(mean(tokens) < 1.9);
@@ -324,7 +324,7 @@ test('MADV_POPULATE_READ with a large readahead: part of it is protected', () =>
  */
 const MEASURED_PINNED = { 448: 0.77, 640: 0.53, 800: 0.3, 960: 0.09 };
 
-test('a pinned prefix: as measured, within 0.03 of the size', () => {
+test('with a pinned prefix the reloaded bytes are the measured ones within 0.03 of the size', () => {
   for (const [limit, measured] of Object.entries(MEASURED_PINNED)) {
     const size = 1024 * MEBIBYTE;
     const window = size / 4;

@@ -11,7 +11,7 @@ import { scan } from './scan.ts';
 const EXTENT = 10;
 /** 24 extents, the last one short. */
 const SIZE = 236;
-/** All of them whole: with overflow, a short one might slip into a gap, and the order of admission would matter. */
+/** Only whole extents: with overflow, a short one might fit into a gap, and the order of admission would matter. */
 const WHOLE_SIZE = 240;
 
 type Step =
@@ -120,7 +120,7 @@ function compare(cache: PageCache, reference: ReferenceCache): void {
   assert.equal(cache.counters(), reference.counters);
 }
 
-test('any sequence of operations: runs say what extents moved one by one say', () => {
+test('runs give the same states as single extents for any sequence of operations', () => {
   const sequences = fc.array(step, { minLength: 1, maxLength: 60, size: 'max' });
   fc.assert(
     fc.property(policies, fc.integer({ min: 0, max: 250 }), sequences, (policy, limit, steps) => {
@@ -134,7 +134,7 @@ test('any sequence of operations: runs say what extents moved one by one say', (
   );
 });
 
-test('bytes read = resident + being read + dropped; more than the capacity only if pinned, passing or just read', () => {
+test('bytes are conserved, and only pinned, passing and recently read extents exceed the capacity', () => {
   fc.assert(
     fc.property(
       policies,
@@ -157,7 +157,7 @@ test('bytes read = resident + being read + dropped; more than the capacity only 
   );
 });
 
-test('a scan in chunks finds what a scan extent by extent finds', () => {
+test('a scan in chunks gives the same as a scan extent by extent', () => {
   const scans = fc.array(
     range.filter(({ from, to }) => from < to),
     { minLength: 1, maxLength: 8 },

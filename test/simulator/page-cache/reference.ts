@@ -11,7 +11,7 @@ interface Extent {
   referenced: boolean;
   promoted: boolean;
   folios: 'page' | 'several' | 'huge';
-  /** It was in memory before; `age` of the last reclaim, undefined after a release. */
+  /** Whether it was resident before; `age` is that of its last reclaim, undefined after a release. */
   seen: boolean;
   age: number | undefined;
 }
@@ -19,23 +19,23 @@ interface Extent {
 const hasArrived = ({ place }: Extent): boolean => place === 'resident';
 
 /**
- * The page cache once more, slow and obvious: an array of extents, moved one at a time between lists that are arrays.
- * Methods mirror PageCache's; ranges come back as lists of extents.
+ * A slow and obvious page cache: an array of extents, which are moved one at a time between arrays. Methods mirror
+ * PageCache's; ranges are returned as lists of extents.
  */
 export class ReferenceCache {
   readonly extents: Extent[];
   /**
-   * Evictable extents, least recent first; `active` only with two lists, where `inactive` has those on their way as well,
-   * in the places that they took when there was room for them.
+   * Evictable extents, least recent first. `active` is used only with two lists; `inactive` then includes reads in
+   * progress, in the places that they took when they were admitted.
    */
   inactive: Extent[] = [];
   active: Extent[] = [];
   age = 0;
   swapped = 0;
   stream = { end: -1, length: 0 };
-  /** The extent that sets off the next readahead. */
+  /** The extent that triggers the next readahead. */
   marker = -1;
-  /** Bytes of an extent over the batches that the active list is owed, and what the statistics say. */
+  /** Bytes to be demoted from the active list, and the statistics of the lists. */
   owed = 0;
   countedActive = 0;
   isActiveLonger = false;
@@ -156,7 +156,7 @@ export class ReferenceCache {
       this.deactivate();
       return;
     }
-    // What is on its way is locked: past it, to the end.
+    // Reads in progress are locked and go to the end.
     const passed = this.inactive.splice(0, this.inactive.indexOf(oldest));
     this.inactive.push(...passed);
     const shortens = this.isActiveLonger && this.active.length > 0;
@@ -229,7 +229,7 @@ export class ReferenceCache {
     const reads = reader === 'willneed' || (missing.length === 0 && !isMarked) ? missing : this.readAhead(range, asked);
     let last: Extent | undefined;
     for (const extent of reads) {
-      // Behind what is in memory already, the rest comes in single pages.
+      // After resident extents the rest is read in single pages.
       const isBroken = last !== undefined && (last.index < extent.index - 1 || this.isBroken);
       this.isBroken = isBroken;
       this.begin(extent, reader, missing.length > 0 && last === undefined, isBroken);
@@ -245,7 +245,7 @@ export class ReferenceCache {
 
   private aheadEnd = 0;
 
-  /** What a fault reads, with what is around and ahead of it; of a range that is there, only what is ahead. */
+  /** Extents that a fault reads, including readaround and readahead; for a resident range only the readahead. */
   private readAhead(range: ByteRange, asked: Extent[]): Extent[] {
     const end = (asked.at(-1) as Extent).index + 1;
     const missing = asked.filter(({ place }) => place === 'nowhere');
@@ -261,7 +261,10 @@ export class ReferenceCache {
     return missing;
   }
 
-  /** Around the first that is missing, marked at its last quarter; or behind what was read ahead, marked at its first. */
+  /**
+   * Reads around the first missing extent with a marker at the last quarter, or after the previous readahead with a
+   * marker at the first extent.
+   */
   private readWindow(missing: readonly Extent[], end: number, length: number): Extent[] {
     const [first] = missing;
     const around = Math.floor(this.parameters.readAround / this.extentBytes);

@@ -13,7 +13,7 @@ function spansOf(list: RunList): string {
   return spans.join(' ');
 }
 
-test('runs that follow each other in position and recency are one', () => {
+test('runs that are adjacent in position and recency are merged', () => {
   const runs = createRunMap(bytesOf);
   const list = createRunList();
   runs.add({ from: 0, to: 2 }, list, NO_MARKS);
@@ -41,7 +41,7 @@ test('runs that follow each other in position and recency are one', () => {
   );
 });
 
-test('a cut keeps order: within a run, the lower extent is the less recent', () => {
+test('cutting a run keeps its order, with the lower extent less recent', () => {
   const runs = createRunMap(bytesOf);
   const list = createRunList();
   const other = createRunList();
@@ -65,7 +65,7 @@ test('a cut keeps order: within a run, the lower extent is the less recent', () 
   assert.is(spansOf(list), '1–2 5–9 4–5');
 });
 
-test('a file read over and over in chunks is a handful of runs, whatever its size', () => {
+test('a file of any size that is read repeatedly in chunks has few runs', () => {
   const runs = createRunMap(bytesOf);
   const list = createRunList();
   for (let position = 0; position < 100; position++) {
@@ -80,7 +80,7 @@ test('a file read over and over in chunks is a handful of runs, whatever its siz
   }
 });
 
-test('sets of spans', () => {
+test('a set merges touching spans and divides a range at its borders', () => {
   const set: Span[] = [];
   addSpan(set, { from: 2, to: 4 });
   addSpan(set, { from: 8, to: 9 });
@@ -104,7 +104,7 @@ test('sets of spans', () => {
   ]);
 });
 
-test('a history without ages tells reclaimed from released, in spans as long as possible', () => {
+test('a history without ages distinguishes reclaimed from released, in the longest spans', () => {
   const history = createAgelessHistory();
   history.record({ from: 2, to: 4, age: 10 });
   history.record({ from: 6, to: 8, age: undefined });
@@ -120,7 +120,7 @@ test('a history without ages tells reclaimed from released, in spans as long as 
   ]);
 });
 
-test('a history remembers when each extent was reclaimed, and forgets what is read again', () => {
+test('a history records the age of each reclaimed extent until it is read again', () => {
   const history = createHistory();
   history.record({ from: 2, to: 4, age: 10 });
   history.record({ from: 4, to: 6, age: 12 }); // right after the first two

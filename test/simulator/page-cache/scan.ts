@@ -2,9 +2,8 @@ import type { ByteRange } from '../../../simulator/page-cache/extents.ts';
 import type { PageCache, Segment } from '../../../simulator/page-cache/page-cache.ts';
 
 /**
- * A computation reads a range in order, in no time and with nothing else going on: what it finds resident and what
- * missing, as it turns out on the way (a read may push out a later part of the same range). What is being read when the
- * scan gets there arrives.
+ * Reads a range in order, in no time and without other events. Returns what it finds resident or missing when it gets
+ * there (a read may reclaim a later part of the same range); reads in progress are finished.
  * @returns segments in order, as long as possible
  */
 export function scan(cache: PageCache, range: ByteRange): Segment[] {
@@ -35,8 +34,8 @@ function wholeExtents({ size, extentBytes }: PageCache, { from, to }: ByteRange)
 }
 
 /**
- * Reads what is missing of a range, in no time and chunk by chunk, as a prefetcher left alone does: more than fits pushes
- * out its own beginning.
+ * Reads the missing parts of a range in no time and chunk by chunk, like an undisturbed prefetcher: a range that
+ * exceeds the memory reclaims its own beginning.
  */
 export function prefetch(cache: PageCache, range: ByteRange, reader: 'willneed' | 'populate'): void {
   const end = Math.min(range.to, cache.size);

@@ -25,7 +25,7 @@ const task: fc.Arbitrary<Task> = fc.record({
   bytes: fc.double({ min: 0, max: 1000, noNaN: true }),
 });
 
-test('two tasks on a shared memory end when the closed form says', () => {
+test('two tasks on a shared memory end at the times of the closed form', () => {
   fc.assert(
     fc.property(task, task, fc.double({ min: 1, max: 300, noNaN: true }), (first, second, bandwidth) => {
       const simulation = createSimulation();
@@ -47,7 +47,7 @@ test('two tasks on a shared memory end when the closed form says', () => {
   );
 });
 
-test('a third task that comes later slows both from then on', () => {
+test('a third task slows both from its start on', () => {
   const simulation = createSimulation();
   const memory = createSharedMemory(simulation, 60);
   const log: (string | number)[] = [];
@@ -100,7 +100,7 @@ const partitions: fc.Arbitrary<TensorPartition> = fc.record({
   decode: fc.record(Object.fromEntries(OPERATORS.map((name) => [name, cutFor(shapes[name].rows, fc.constant([1]))]))),
 }) as fc.Arbitrary<TensorPartition>;
 
-test('where submitting and polling take no time, the simulation equals the prediction', () => {
+test('if submitting and polling take no time the simulation equals the prediction', () => {
   fc.assert(
     fc.property(partitions, (partition) => {
       const cluster = toyCluster([toyChip()]);
@@ -123,7 +123,7 @@ test('where submitting and polling take no time, the simulation equals the predi
   );
 });
 
-test('a chip that sleeps and polls is late by less than a poll, and by more where kernels end before they are expected', () => {
+test('sleeping and polling delay by less than a poll, or more if kernels end before they are expected', () => {
   const times = { copy: 7, sleep: 10, poll: 0.5, notify: 2 };
   const seconds = (noise: number): number => {
     const cluster = toyCluster([toyChip({ synchronisation: times })]);
@@ -160,7 +160,7 @@ test('a chip that sleeps and polls is late by less than a poll, and by more wher
   assert.ok(seconds(0.3) > late);
 });
 
-test('Llama-8B on the phone: submissions that the prediction counts are hidden; naive hand-over decodes 4 times slower (HeteroLLM 5.4: 4.01)', () => {
+test('for Llama-8B on the phone submissions are hidden, and naive synchronisation decodes 4 times slower (HeteroLLM 5.4: 4.01)', () => {
   const cluster = loadCluster('hetero-8gen3');
   const model = createW4a16Model(loadCatalogue().find(({ shape }) => shape.name === 'Llama-3-8B')!.shape);
   const workload = createWorkload({ promptTokens: 256, outputTokens: 2, context: 256 });
@@ -183,7 +183,7 @@ test('Llama-8B on the phone: submissions that the prediction counts are hidden; 
   near(rate('fast') / rate('naive') / 4.01, 1, 0.03);
 });
 
-test('a prompt that the plan was not made for', () => {
+test('a prompt of another length than the plan’s is refused', () => {
   const cluster = toyCluster([toyChip({ gpu: TOY_SOC.gpu })]);
   const plan = tensorPartition({
     belief: cluster,

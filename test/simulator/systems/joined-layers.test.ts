@@ -10,7 +10,7 @@ import { LAB_MODEL, LAB_SHARE, labCluster, labPlan, NO_BUFFERS } from '../../sup
 const LAB = labCluster({ limit: '640 MiB', disk: '400 MB/s' });
 /** Computing takes 0.45 s a layer, reading one 0.34 s. */
 const SLOW: Cluster = withDevices(LAB, (device) => ({ ...device, cpu: { ...device.cpu, bandwidth: 3e8 } }));
-/** Computes a layer once the whole of it is there. */
+/** Devices that compute a layer only when all of it is resident. */
 const MACS: Cluster = withDevices(LAB, (device) => ({
   ...device,
   os: 'macos',
@@ -21,7 +21,7 @@ function withDevices(cluster: Cluster, change: (device: Cluster['devices'][numbe
   return { ...cluster, devices: cluster.devices.map(change) };
 }
 
-/** Seconds of every token, and bytes read in shares of a device's weights. */
+/** Seconds of every token, and bytes read as a share of a device's weights. */
 function run(
   cluster: Cluster,
   plan: Plan,
@@ -41,14 +41,14 @@ function run(
   return { seconds: trace.tokens.map(({ start, end }) => end - start), read: bytes / LAB_SHARE };
 }
 
-/** The largest relative difference that joining makes, of a token's seconds and of the bytes read. */
+/** The largest relative difference between joined and separate layers, in a token's seconds and in the bytes read. */
 function difference(cluster: Cluster, plan: Plan): number {
   const [apart, joined] = [run(cluster, plan, false), run(cluster, plan, true)];
   const seconds = apart.seconds.map((one, index) => Math.abs((joined.seconds[index] as number) / one - 1));
   return Math.max(...seconds, Math.abs(joined.read / apart.read - 1));
 }
 
-/** What is to be pinned is 300 MiB a device. */
+/** The plan with 300 MiB pinned on each device. */
 function withPinned(plan: Plan): Plan {
   const pin = (policy: WeightsPolicy): WeightsPolicy =>
     policy.release === 'pinned' ? { ...policy, pinned: 300 * 2 ** 20 } : policy;
@@ -63,7 +63,7 @@ const CLUSTERS = {
 
 for (const [name, cluster] of Object.entries(CLUSTERS)) {
   for (const rounds of [1, 2, 4, 8]) {
-    test(`layers asked for together take what they take one by one: ${name}, k = ${rounds}`, () => {
+    test(`joined layers take as long as separate ones: ${name}, k = ${rounds}`, () => {
       for (const prefetch of ['none', 'willneed', 'populate'] as const) {
         for (const release of ['none', 'drop', 'pinned'] as const) {
           const found = difference(cluster, withPinned(labPlan({ rounds, prefetch, release })));

@@ -44,11 +44,11 @@ const run = (given: Plan, device: Device = PC) => {
 
 const OTHERS = 2 + 0.4 + 1.64; // the row of the embedding, to the GPU and back, the output layer
 
-test('in turn, two layers: copy, hook and computing one after the other', () => {
+test('in turn: copy, hook and computation of two layers follow each other', () => {
   for (const seconds of run(plan([2, 'in-turn'])).decoded) relativelyNear(seconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
 });
 
-test('ahead, two layers: the second copy runs beside the first computing', () => {
+test('ahead: the second copy overlaps with the first computation', () => {
   const { decoded, trace } = run(plan([2, 'ahead']));
   for (const seconds of decoded) relativelyNear(seconds, 2 * 4.1 + 3.27 + OTHERS);
   const begin = (trace.tokens[1]?.start ?? 0) + 2; // the row of the embedding takes 2 s
@@ -61,7 +61,7 @@ test('ahead, two layers: the second copy runs beside the first computing', () =>
   assert.equal(times('gpu', 'memory'), ['layer 0 at 4.10', 'layer 1 at 8.20']);
 });
 
-test('the simulation is the prediction for any mix of stages, whichever of copy and computing is slower', () => {
+test('the simulation equals the prediction for any mix of stages and any speeds', () => {
   const run_ = fc.tuple(
     fc.integer({ min: 1, max: 4 }),
     fc.constantFrom(undefined, 'ahead' as const, 'in-turn' as const),
@@ -78,13 +78,13 @@ test('the simulation is the prediction for any mix of stages, whichever of copy 
   fc.assert(property, { seed: 13, numRuns: 100 });
 });
 
-test('streamed bytes pass the host link once for every pass', () => {
+test('streamed bytes cross the host link once per pass', () => {
   const { trace } = run(plan([1], [3, 'ahead']));
   assert.is(metrics(trace).lanes.find(({ lane }) => lane === 'link')?.bytes, 3 * 3 * 4000);
   assert.ok(perfettoTrace(trace).traceEvents.length > 0);
 });
 
-test('streamed weights need RAM: without it nothing runs', () => {
+test('streamed weights that exceed the RAM are out of memory', () => {
   const memory = toyMemory(16_299);
   const { outOfMemory } = run(plan([4, 'ahead']), { ...PC, memory });
   assert.equal(

@@ -10,7 +10,7 @@ import { LAB_MODEL, LAB_SHARE, labCluster, labPinnedBytes, labPlan, NO_BUFFERS }
 const MIB = 2 ** 20;
 const LIMIT = 640 * MIB;
 
-/** One mechanism for all cells: the kernel's two lists, at the disk's readahead of each row. */
+/** One policy for all cells: Linux's two lists, with the disk's readahead of each row. */
 function policyOf({ release }: Cell): PagePolicy {
   return {
     name: 'linux-two-list',
@@ -22,7 +22,7 @@ function policyOf({ release }: Cell): PagePolicy {
 /** block/blk-throttle.c, DFL_THROTL_SLICE. */
 const SLICE_SECONDS = 0.1;
 
-/** Measured behind the throttle: all that the disk gives; with 128 KiB at a time, one after the other. */
+/** Disk rate as measured without the throttle: the full rate, or that of reads of 128 KiB one after the other. */
 function diskRateOf({ release }: Cell): number {
   return release === 'pinned' ? 0.6e9 : 2.3e9;
 }
@@ -31,22 +31,22 @@ interface Cell {
   readonly prefetch: Prefetch;
   readonly release: Release;
   readonly rounds: number;
-  /** As measured: seconds per token, and bytes read per device and token in shares of its weights. */
+  /** Measured seconds per token, and bytes read per device and token as a share of its weights. */
   readonly seconds: number;
   readonly read: number;
-  /** Share of the weights that stays, where the reads tell it; the most that can stay, unless given. */
+  /** Share of the weights that stays resident, if the reads reveal it; default: the largest possible. */
   readonly pinned?: number;
-  /** What is simulated instead, where that misses the measurement by more than 10 % or 0.05. */
+  /** The simulated values, if they miss the measurement by more than 10 % or 0.05. */
   readonly missed?: { readonly seconds?: number; readonly read?: number };
 }
 
 const TOKENS = 10;
 
 /**
- * Mean over the second to the tenth token, to the end of each device's last visit: what it prefetches after that doesn't
- * count. The lab's protocol is not on record. This one fits: with "populate, used window dropped", k = 2 takes 2.71 s
- * only without the first token, which reads with empty memory (3.1 s with it); and `willneed` at k = 1, which reads
- * everything twice, has a mean of 1.93 only if the last prefetch is missing.
+ * Mean over the second to the tenth token, up to the end of each device's last window; what it prefetches after that
+ * isn't counted. The lab's protocol is not on record. This one fits: with "populate, used window dropped", k = 2 takes
+ * 2.71 s only without the first token, which reads with empty memory (3.1 s with it); and `willneed` at k = 1, which
+ * reads everything twice, has a mean of 1.93 only without the last prefetch.
  */
 function simulated(cell: Cell): { seconds: number; read: number } {
   const { prefetch, release, rounds } = cell;
@@ -94,19 +94,23 @@ const DROP = { prefetch: 'populate', release: 'drop' } as const;
 const PINNED = { prefetch: 'populate', release: 'pinned' } as const;
 
 /**
- * A ring of four processes on Linux 6.18 (no MGLRU, ext4, cgroups), each with 1 GiB of weights in 640 MiB of memory and a
- * disk of 400 MB/s with 8 MiB of readahead, 128 KiB for the pinned prefix. Windows of one device aren't neighbours in its
- * file. What is missed, and why; repetitions are of a second C program on a machine of the same kind, busy with other
+ * A ring of four processes on Linux 6.18 (no MGLRU, ext4, cgroups), each with 1 GiB of weights in 640 MiB of memory and
+ * a
+ * disk of 400 MB/s with 8 MiB of readahead, 128 KiB for the pinned prefix. Windows of one device aren't adjacent in its
+ * file. Missed cells and reasons; repetitions are of a second C program on a machine of the same kind, busy with other
  * work, from the second to the ninth token.
- * - `willneed`, k = 4, seconds: the bytes agree. What was dropped before its use is read by page faults, device after
- *   device, and on the lab's two processors that takes longer than the disk: the repetitions took 4.5, 4.7 and 5.1 s
- *   for 1.14 to 1.17 of the weights. The four devices' computing and prefetching sharing two processors evenly doesn't explain
- *   it: that changes 0.02 s here.
+ * - `willneed`, k = 4, seconds: the bytes agree. Weights that were dropped before their use are read by page faults,
+ *   device after device, and on the lab's two processors that takes longer than the disk: the repetitions took 4.5, 4.7
+ *   and 5.1 s for 1.14 to 1.17 of the weights. The four devices' computing and prefetching sharing two processors
+ * evenly
+ *   doesn't explain it: that changes 0.02 s here.
  * - `populate`, k = 1 and 2: tokens differ by up to 0.6, and so do means over a few of them. A repetition read 1.675
- *   in 9.01 s for k = 1, and three read 1.108, 1.134 and 1.146 in 3.31, 3.52 and 3.52 s for k = 2: what is simulated is
- *   within 10 % of their seconds, and by 0.033 and 0.05 to 0.09 below their bytes. Token by token, one of them took 7.0,
- *   2.4, 5.0, 4.2, 2.9, 3.8, 3.0, 2.8, 2.8 and 3.0 s; simulated are 6.6, 2.6, 4.9, 3.4, 2.6, 3.9, 3.4, 2.8, 2.7 and 2.4.
- * How much was pinned is not on record. For k = 1 it is what wasn't read, so that only the seconds are put to the test.
+ *   in 9.01 s for k = 1, and three read 1.108, 1.134 and 1.146 in 3.31, 3.52 and 3.52 s for k = 2: the simulation is
+ *   within 10 % of their seconds, and by 0.033 and 0.05 to 0.09 below their bytes. Token by token, one of them took
+ * 7.0,
+ *   2.4, 5.0, 4.2, 2.9, 3.8, 3.0, 2.8, 2.8 and 3.0 s; simulated are 6.6, 2.6, 4.9, 3.4, 2.6, 3.9, 3.4, 2.8, 2.7 and
+ * 2.4.
+ * How much was pinned is not on record. For k = 1 it is what wasn't read, so that only the seconds are tested.
  */
 const CELLS: readonly Cell[] = [
   { ...NO_PREFETCH, rounds: 1, seconds: 10.56, read: 1.01 },
@@ -137,7 +141,7 @@ function isNear(kind: 'seconds' | 'read', found: number, measured: number): bool
 for (const cell of CELLS) {
   const { prefetch, release, rounds, missed } = cell;
   const name = `prefetch ${prefetch}, release ${release}, k = ${rounds}`;
-  test(`${name}: ${cell.seconds} s and ${cell.read} of the weights, measured`, () => {
+  test(`${name}: the simulation agrees with the measured ${cell.seconds} s and ${cell.read} of the weights`, () => {
     const found = simulated(cell);
     for (const kind of ['seconds', 'read'] as const) {
       const known = missed?.[kind];

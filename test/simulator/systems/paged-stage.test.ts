@@ -22,7 +22,7 @@ const PLAN: Plan = createPlan({
   weights: {},
   kvCache: 'host',
 });
-/** A page of two tokens takes 800 bytes, a slice 200, which come in 0.3 s and are attended to in 0.04 s. */
+/** A page of two tokens takes 800 bytes, and a slice 200, which is copied in 0.3 s and attended to in 0.04 s. */
 const PAGING: KvPaging = { pageTokens: 2, watermark: 0.8, passingSlices: 2 };
 
 interface Case {
@@ -49,14 +49,15 @@ function run({ poolBytes, context, paging = PAGING, ram = 1e6, growing = 0 }: Ca
   };
 }
 
-test('four of five pages evicted: two slices come ahead, the layer waits 0.26 s for each of the others', () => {
+test('with four of five pages evicted two slices arrive ahead and the layer waits 0.26 s for each other one', () => {
   const { seconds, predicted, resident, trace } = run({ poolBytes: 1600, context: 10 });
-  // A layer: 3.11 s of all else; slices at 3.11, 3.15, then 3.15 + 0.3 and 3.15 + 0.6 s, each attended to for 0.04 s.
+  // A layer: 3.11 s of other work; slices at 3.11, 3.15, then 3.15 + 0.3 and 3.15 + 0.6 s, each attended to for 0.04 s.
   for (const token of seconds.slice(1)) near(token, resident + 4 * (3.79 - 3.27), 1e-9);
   // The closed form has no overlap: 16 slices of 0.3 s.
   near(predicted.tokenSeconds, resident + 16 * 0.3, 1e-9);
   const copies = trace.spans.filter(({ name }) => name.endsWith('to the GPU'));
-  // While pages were still leaving they came in another order; the last token's are 16, and two are ahead of the next.
+  // While pages were being evicted the order was different; the last token has 16 slices, and two are ahead for the
+  // next.
   assert.equal(
     copies.slice(-18, -13).map(({ name }) => name),
     [...[0, 1, 2, 3].map((page) => `KV page ${page} of layer 0 to the GPU`), 'KV page 0 of layer 1 to the GPU'],
@@ -78,7 +79,7 @@ const RING = toyCluster(
   }),
 );
 
-test('in a ring every device has its own pages: layers wait as on a single machine, while others compute or not', () => {
+test('in a ring every device has its own pages, and layers wait as on a single machine', () => {
   const problem = {
     model: TOY_MODEL,
     workload: createWorkload({ outputTokens: 3, context: 10 }),
@@ -104,11 +105,11 @@ test('in a ring every device has its own pages: layers wait as on a single machi
   assert.equal(outOfMemory, []);
   const resident = predict({ ...problem, truth: RING, plan: { ...plan, kvCache: 'with-layers' } }).tokenSeconds;
   const [, ...later] = trace.tokens.filter(({ phase }) => phase === 'decode');
-  // As in the test before: four slices in every layer, the first two of which are there.
+  // As in the first test: four slices in every layer, the first two of which have arrived.
   for (const { start, end } of later) near(end - start, resident + 4 * (3.79 - 3.27), 1e-9);
   for (const device of ['pc', 'other']) {
     const own = trace.spans.filter((span) => span.device === device);
-    // Of two layers each: a page is 400 bytes.
+    // For two layers a page is 400 bytes.
     const left = own.filter(({ name }) => name.endsWith('to RAM'));
     assert.equal(
       left.map(({ args }) => args.bytes),
@@ -118,7 +119,7 @@ test('in a ring every device has its own pages: layers wait as on a single machi
   }
 });
 
-test('without room for a page the search gives a device fewer layers than its weights would let it have', () => {
+test('if pages don’t fit the search gives a device fewer layers than its memory holds', () => {
   const problem = { model: TOY_MODEL, workload: createWorkload({ context: 10 }), runtime: TOY_RUNTIME, belief: RING };
   const onGpu = (paging?: KvPaging): number =>
     (helmRing(problem, paging && { paging }).plan?.stages ?? [])
@@ -129,7 +130,7 @@ test('without room for a page the search gives a device fewer layers than its we
   assert.ok(onGpu({ ...PAGING, pageTokens: 8 }) < 4);
 });
 
-test('what fits below the watermark stays, and costs nothing', () => {
+test('pages below the watermark stay and cost nothing', () => {
   // Five pages are 4000 bytes, 80% of 5000.
   const { seconds, predicted, resident } = run({ poolBytes: 5000, context: 10 });
   for (const token of seconds) near(token, resident, 1e-9);
@@ -137,7 +138,7 @@ test('what fits below the watermark stays, and costs nothing', () => {
   assert.is(run({ poolBytes: 4999, context: 10 }).predicted.tokenSeconds > resident, true);
 });
 
-test('whatever the pages: no faster than all on the GPU or than the copies alone, no slower than both in turn', () => {
+test('for any pages the time is at least that of the GPU and of the copies, and at most their sum', () => {
   const cases = fc.record({
     poolBytes: fc.integer({ min: 1600, max: 20_000 }),
     context: fc.integer({ min: 1, max: 60 }),
@@ -160,7 +161,7 @@ test('whatever the pages: no faster than all on the GPU or than the copies alone
   );
 });
 
-test('with a growing context pages leave, and come back, while computing goes on', () => {
+test('with a growing context pages are evicted and copied back during computation', () => {
   // Six pages are kept, and there is room for a seventh; the thirteenth token has it.
   const { seconds, trace } = run({ poolBytes: 6000, context: 1, growing: 16 });
   const whole = run({ poolBytes: 6000, context: 1, growing: 16, paging: 'none' }).seconds;
@@ -168,19 +169,19 @@ test('with a growing context pages leave, and come back, while computing goes on
   const thirteenth = trace.tokens.filter(({ phase }) => phase === 'decode')[12];
   assert.is(firstLeaves?.start, thirteenth?.start);
   assert.is(seconds.length, 16);
-  // Slices come ahead, but for the second page's first, which the fifteenth token is the first to need.
+  // Slices arrive ahead, except the second page's first, which the fifteenth token needs for the first time.
   for (const [index, token] of seconds.entries())
     near(token, (whole[index] as number) + (index === 14 ? 0.3 : 0), 1e-9);
 });
 
-test('without room for the page that is opened, its token waits for the oldest to leave: 0.1 + 0.8 s', () => {
+test('without room for a new page its token waits 0.1 + 0.8 s for the eviction of the oldest', () => {
   // Four pages are kept, and slices take the room of a fifth.
   const { seconds } = run({ poolBytes: 4000, context: 1, growing: 10 });
   const whole = run({ poolBytes: 4000, context: 1, growing: 10, paging: 'none' }).seconds;
   for (const [index, token] of seconds.entries()) near(token, (whole[index] as number) + (index === 8 ? 0.9 : 0), 1e-9);
 });
 
-test('evicted pages need RAM, and a page with its slices VRAM: the first context without either is said', () => {
+test('evicted pages need RAM, and a page with its slices VRAM, and the first context without either is reported', () => {
   // Buffers of 300 bytes, nine of ten pages of 800: 7500.
   assert.equal(run({ poolBytes: 1600, context: 20, ram: 7500 }).outOfMemory, []);
   const [ram] = run({ poolBytes: 1600, context: 20, ram: 7499 }).outOfMemory;
@@ -189,7 +190,7 @@ test('evicted pages need RAM, and a page with its slices VRAM: the first context
   assert.equal([vram?.memory, vram?.neededBytes, vram?.availableBytes], ['vram', 1200, 1199]);
 });
 
-test('without paging all of it is in RAM, and free to read, as before', () => {
+test('without paging the KV cache is in RAM and reading it is free', () => {
   const { seconds } = run({ poolBytes: 1600, context: 10, paging: 'none' });
   assert.is(seconds.length, 3);
   assert.throws(

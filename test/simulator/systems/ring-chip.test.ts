@@ -16,9 +16,9 @@ import { TOY_RUNTIME } from '../../support/toy-cluster.ts';
 const PROMPT = 10;
 const workload = createWorkload({ promptTokens: PROMPT, outputTokens: 2, context: 20 });
 const run = { model: SIX_LAYERS, workload, runtime: TOY_RUNTIME };
-/** Every byte of reclaimed weights counts, and the page cache reclaims as the closed form says. */
+/** Reclaim with extents of one byte, as in the closed form. */
 const fixed = { context: 'fixed', reclaim: 'overflow', extentBytes: 1 } as const;
-/** Disks that take no time: the first token doesn't wait for weights. */
+/** Disks that take no time, so that the first token doesn't wait for weights. */
 const atOnce = { sequential: 1e15, random: 1e15 };
 
 /** The windows of pc, one and two in every round; chips run theirs on GPU and NPU. */
@@ -51,7 +51,7 @@ const splits: fc.Arbitrary<readonly [readonly number[], number]> = fc.constantFr
   [[0, 0, 6], 1],
 );
 
-test('where submitting and polling take no time, a ring with chips takes the predicted time, prompt and token', () => {
+test('if submitting and polling take no time a ring with chips takes the predicted time for prompt and tokens', () => {
   const property = fc.property(
     splits,
     anyPartition(PROMPT),
@@ -71,7 +71,7 @@ test('where submitting and polling take no time, a ring with chips takes the pre
   fc.assert(property, { numRuns: 100 });
 });
 
-test('GPU and NPU of every chip appear in the trace, device by device', () => {
+test('GPU and NPU of every chip appear in the trace', () => {
   const [partition] = fc.sample(anyPartition(PROMPT), { numRuns: 1, seed: 3 });
   const npu = { npuRows: 8, npuLengths: [1] };
   const all = { qkv: npu, 'attention-output': npu, 'gate-up': npu, down: npu, output: npu };
@@ -91,7 +91,7 @@ test('GPU and NPU of every chip appear in the trace, device by device', () => {
   );
 });
 
-test('weights that have no room in a chip are read again for every token, and its NPU waits for them', () => {
+test('weights that exceed a chip’s memory are reloaded for every token, and its NPU waits for them', () => {
   const [cut] = fc.sample(anyPartition(PROMPT), { numRuns: 1, seed: 4 });
   const plan = planOf([0, 6, 0], 1, { one: cut as TensorPartition });
   const roomy = chipRing();
@@ -108,7 +108,7 @@ test('weights that have no room in a chip are read again for every token, and it
   assert.ok(seconds(tight) <= (seconds(roomy) + reload) * (1 + 1e-9));
 });
 
-test('a prompt that chips are not cut for, and several requests at once', () => {
+test('a prompt of another length and several requests are refused', () => {
   const [cut] = fc.sample(anyPartition(PROMPT), { numRuns: 1, seed: 5 });
   const plan = planOf([2, 2, 2], 1, { one: cut as TensorPartition, two: cut as TensorPartition });
   const parts = { ...run, cluster: chipRing(), plan };

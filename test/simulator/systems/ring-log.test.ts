@@ -9,7 +9,7 @@ import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyMemory } from '../../
 
 /**
  * Two devices, four layers, two rounds. A layer takes 10.6 s, a hop 1 s, the output layer 5.2 s. The head `a` has room
- * for all it holds; `b` has `room` for its two layers of 4000 bytes, and its disk reads one in 20 s.
+ * for all its weights; `b` has `room` for its two layers of 4000 bytes, and its disk reads one in 20 s.
  */
 function thirdToken(room: number, policy: FittedPolicy): string[] {
   const small = { memory: toyMemory(room + 2 * 1000 + 300), disk: { sequential: 200, random: 100 } };
@@ -22,7 +22,7 @@ function thirdToken(room: number, policy: FittedPolicy): string[] {
     workload: createWorkload({ promptTokens: 1, outputTokens: 2, context: 10 }),
     runtime: TOY_RUNTIME,
     context: 'fixed',
-    // The kernel's readahead is larger than these layers.
+    // Linux's readahead is larger than these layers.
     reclaim: { name: 'linux', overhead: 0, readAhead: 1 },
     extentBytes: 1000,
   });
@@ -36,7 +36,7 @@ function thirdToken(room: number, policy: FittedPolicy): string[] {
   );
 }
 
-/** A layer's loading, computing and KV copy, as one: what is shown of it ends at the same time. */
+/** Merges loading, computing and KV copy of a layer into one span. */
 function computations(spans: readonly Span[]): Span[] {
   const copies = spans.filter(({ cause }) => cause === 'kvCopy');
   const startOf = (span: Span): number => (span.name === 'output layer' ? span.end - 5.2 : span.end - 10.6);
@@ -48,7 +48,7 @@ function computations(spans: readonly Span[]): Span[] {
   );
 }
 
-/** Reads that follow each other at once, as one: a prefetch is made of several. */
+/** Merges consecutive reads, since a prefetch consists of several. */
 function joined(spans: readonly Span[]): Span[] {
   const all: Span[] = [];
   for (const span of spans.toSorted((one, other) => one.start - other.start)) {
@@ -66,7 +66,7 @@ function time(seconds: number): string {
   return seconds.toFixed(1);
 }
 
-test('without prefetching b reads in its turn, and computes meanwhile what has come', () => {
+test('without prefetching b reads during its window and computes what has arrived', () => {
   assert.equal(thirdToken(4000, { prefetch: 'none', release: 'none' }), [
     '0.0 to 2.0: a disk page fault',
     '2.0 to 12.6: a cpu layer 0',
@@ -85,7 +85,7 @@ test('without prefetching b reads in its turn, and computes meanwhile what has c
   ]);
 });
 
-test('with prefetching b reads beside the others, and computes what has come while the rest does', () => {
+test('with prefetching b reads while others compute, and computes what has arrived while reading the rest', () => {
   assert.equal(thirdToken(4000, { prefetch: 'willneed', release: 'none' }), [
     '-6.2 to 13.8: b disk prefetch',
     '0.0 to 2.0: a disk page fault',
@@ -104,7 +104,7 @@ test('with prefetching b reads beside the others, and computes what has come whi
   ]);
 });
 
-test('half of each window pinned: b reads the other half, in time', () => {
+test('with half of each window pinned b reads the other half in time', () => {
   assert.equal(thirdToken(6000, { prefetch: 'populate', release: 'pinned', pinned: 4000 }), [
     '-6.2 to 3.8: b disk prefetch',
     '0.0 to 2.0: a disk page fault',

@@ -7,7 +7,7 @@ import { LAB_MODEL, LAB_SHARE, labCluster, labPlan, NO_BUFFERS } from '../../sup
 
 const MIB = 2 ** 20;
 
-/** Mean seconds and bytes read per token and device, in shares of its weights, after the ring has settled. */
+/** Mean seconds, and bytes read per token and device as a share of its weights, after the ring has settled. */
 function settled(plan: Plan): { seconds: number; read: number } {
   const run = (outputTokens: number) =>
     simulate({
@@ -25,14 +25,14 @@ function settled(plan: Plan): { seconds: number; read: number } {
   return { seconds: (long.seconds - short.seconds) / 6, read: (bytes(long) - bytes(short)) / 6 / 4 / LAB_SHARE };
 }
 
-test('one round with prefetching reads everything twice, and gains nothing (prima.cpp A.1)', () => {
+test('one round with prefetching reads everything twice without a gain (prima.cpp A.1)', () => {
   const found = settled(labPlan({ rounds: 1, prefetch: 'willneed' }));
   assert.ok(Math.abs(found.read - 2) < 0.01, `${found.read} read`);
   assert.ok(Math.abs(found.seconds / settled(labPlan({ rounds: 1, prefetch: 'none' })).seconds - 1) < 0.01);
 });
 
-test('a pinned prefix of each window stays: with four rounds, k/(k − 1)·(S − A) is reloaded', () => {
-  // A is what is left for it: 640 MiB less the page tables of the policy, and two reads in flight.
+test('with a pinned prefix and four rounds k/(k − 1)·(S − A) is reloaded', () => {
+  // A is the available memory: 640 MiB less the page tables of the policy and two reads in flight.
   const limit = (640 - 6 - 32) * MIB;
   const pinnedBytes = (4 * limit - LAB_SHARE) / 3;
   const found = settled(labPlan({ rounds: 4, prefetch: 'populate', release: 'pinned', pinned: pinnedBytes }));

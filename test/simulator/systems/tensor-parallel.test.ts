@@ -38,14 +38,14 @@ const decoded = ({ trace }: ReturnType<typeof simulate>): number[] =>
 
 const AB = toyCluster([toyDevice('a'), toyDevice('b')]);
 
-test('two devices and two layers, by hand: parts of 2.775 s, messages of 1 s, an output layer of 5.2 s', () => {
+test('two devices and two layers take parts of 2.775 s, messages of 1 s and an output layer of 5.2 s', () => {
   const result = run(cutPlan(2, [0.5, 0.5], 'exchange'), AB);
   for (const seconds of decoded(result)) relativelyNear(seconds, 4 * 2.775 + 4 * 1 + 5.2);
   for (const seconds of decoded(run(cutPlan(2, [0.5, 0.5], 'star'), AB)))
     relativelyNear(seconds, 4 * 2.775 + 8 * 1 + 5.2);
 });
 
-test('who works when, in the first token after a prompt', () => {
+test('the first token after a prompt has the expected spans', () => {
   const { trace } = run(cutPlan(2, [0.5, 0.5], 'exchange'), AB, { workload: { ...WORKLOAD, outputTokens: 1 } });
   const [, token] = trace.tokens;
   const begin = token?.start ?? 0;
@@ -71,7 +71,7 @@ test('who works when, in the first token after a prompt', () => {
   assert.is(trace.devices.map(({ name }) => name).join(), 'a,b');
 });
 
-test('on a medium that all share, messages wait for each other', () => {
+test('on a shared medium messages wait for each other', () => {
   const devices = ['a', 'b', 'c'].map((name) => toyDevice(name));
   const shared = { ...toyCluster(devices), links: { ...toyCluster(devices).links, medium: 'shared' as const } };
   const third = 1 / 3;
@@ -81,7 +81,7 @@ test('on a medium that all share, messages wait for each other', () => {
   for (const seconds of decoded(run(plan, shared))) relativelyNear(seconds, 4 * (part + 2 * 1.5) + 5.2);
 });
 
-test('the prompt is one pass for all of its tokens', () => {
+test('a prompt is one pass for all its tokens', () => {
   const { trace } = run(cutPlan(2, [0.5, 0.5], 'star'), AB, { workload: { ...WORKLOAD, promptTokens: 4 } });
   const [prefill] = trace.tokens;
   // A part for four tokens: weights once (1 s), their compute four times (3 · 4 / 4 s), attention over half the prompt
@@ -92,7 +92,7 @@ test('the prompt is one pass for all of its tokens', () => {
   relativelyNear((prefill?.end ?? 0) - (prefill?.start ?? 0), 4 * part + 8 * message + 5.2);
 });
 
-test('KV caches that outgrow a memory end the run', () => {
+test('a KV cache that outgrows a memory ends the run', () => {
   const memory = toyMemory(5300 + 50); // room for one token more: 100 bytes per layer, half of two layers
   const cluster = toyCluster([toyDevice('a'), toyDevice('b', { memory })]);
   const plan = cutPlan(2, [0.5, 0.5], 'exchange');
@@ -106,7 +106,7 @@ test('KV caches that outgrow a memory end the run', () => {
   assert.is(refused?.neededBytes, 5300);
 });
 
-test('where messages do not meet, the simulation is the prediction: any cut among any devices', () => {
+test('if messages don’t collide the simulation equals the prediction for any cut among any devices', () => {
   const speed = fc.integer({ min: 1, max: 40 });
   const clusters = fc.record({
     devices: fc.array(fc.record({ compute: speed, bandwidth: speed, share: speed }), { minLength: 1, maxLength: 4 }),

@@ -23,11 +23,11 @@ test('a head without layers begins every round', () => {
   assert.equal(ring('h', 2, { a: 1, b: 1 }).map(text), ['h –', 'a 0–1', 'b 1–2', 'h –', 'a 2–3', 'b 3–4', 'h output']);
 });
 
-test('a head whose layers are not the first passes the token on', () => {
+test('a head whose layers are not the first forwards the token', () => {
   assert.equal(ring('b', 1, { a: 1, b: 1 }).map(text), ['b –', 'a 0–1', 'b 1–2', 'b output']);
 });
 
-test('CPU and GPU layers of a device are one window', () => {
+test('consecutive CPU and GPU layers of a device are one window', () => {
   const windows = [
     { device: 'a', layers: 3, gpuLayers: 2 },
     { device: 'b', layers: 1, gpuLayers: 0 },
@@ -42,7 +42,7 @@ test('CPU and GPU layers of a device are one window', () => {
   );
 });
 
-test('a device prefetches its next window; the head its output layer first, then the next token', () => {
+test('a device prefetches its next window, and the head its output layer before the next token’s window', () => {
   const windows = ring('a', 2, { a: 1, b: 1 });
   assert.equal(
     nextWindows(windows).map((next) => next.map(text)),

@@ -5,25 +5,25 @@ import { type Candidate, draw, minP, probabilities, topK, topP } from '../../../
 import { penalizeRepeats } from '../../../engine/text/sampling/sampler.ts';
 import { near } from '../../support/near.ts';
 
-/** Token i with the i-th probability. */
+/** Candidates with token i at the i-th probability. */
 const withProbabilities = (...shares: readonly number[]): Candidate[] =>
   shares.map((share, token) => ({ token, logit: Math.log(share) }));
 const tokens = (candidates: readonly Candidate[]): number[] => candidates.map(({ token }) => token);
 
-test('repetition penalty: positive logits are divided, others multiplied, each once', () => {
+test('the repetition penalty divides positive logits and multiplies others, once each', () => {
   const logits = Float32Array.of(4, -4, 0, 4);
   assert.equal([...penalizeRepeats(logits, [0, 1, 2, 0, 99], 2)], [2, -8, 0, 4]);
   assert.equal([...logits], [4, -4, 0, 4]);
   assert.is(penalizeRepeats(logits, [0], 1), logits);
 });
 
-test('top-k: the largest logits in order, ties by token', () => {
+test('top-k gives the largest logits in order, ties by token', () => {
   assert.equal(tokens(topK(Float32Array.of(1, 3, 2, 3, 0), 3)), [1, 3, 2]);
   assert.equal(tokens(topK(Float32Array.of(1, 1, 1), 2)), [0, 1]);
   assert.equal(tokens(topK(Float32Array.of(1, 3, 2), 0)), [1, 2, 0]);
 });
 
-test('top-k of all: as comparing sorts them, signed zeros and subnormal numbers among them', () => {
+test('top-k of all equals sorting, including signed zeros and subnormal numbers', () => {
   const logit = fc.oneof(fc.float({ noNaN: true }), fc.constantFrom(0, -0, 1e-45, -1e-45));
   fc.assert(
     fc.property(fc.array(logit, { minLength: 1, maxLength: 40 }), (values) => {
@@ -37,14 +37,14 @@ test('top-k of all: as comparing sorts them, signed zeros and subnormal numbers 
   );
 });
 
-test('top-k: NaN is no candidate, an infinite logit is', () => {
+test('top-k excludes NaN and includes infinite logits', () => {
   for (const k of [0, 2]) {
     assert.equal(tokens(topK(Float32Array.of(Number.NaN, 1, Number.POSITIVE_INFINITY), k)), [2, 1]);
     assert.equal(tokens(topK(Float32Array.of(Number.NEGATIVE_INFINITY, Number.NaN), k)), [0]);
   }
 });
 
-test('top-p: the fewest that reach the probability; the first in any case', () => {
+test('top-p keeps the fewest candidates that reach the probability, at least one', () => {
   const four = withProbabilities(0.5, 0.25, 0.125, 0.125);
   assert.equal(tokens(topP(four, 0.74)), [0, 1]);
   assert.equal(tokens(topP(four, 0.76)), [0, 1, 2]);
@@ -52,7 +52,7 @@ test('top-p: the fewest that reach the probability; the first in any case', () =
   assert.equal(tokens(topP(four, 1)), [0, 1, 2, 3]);
 });
 
-test('min-p: those with a share of the first', () => {
+test('min-p keeps candidates with at least a share of the first’s probability', () => {
   const four = withProbabilities(0.5, 0.25, 0.2, 0.05);
   assert.equal(tokens(minP(four, 0.45)), [0, 1]);
   assert.equal(tokens(minP(four, 0.09)), [0, 1, 2, 3]);
@@ -60,7 +60,7 @@ test('min-p: those with a share of the first', () => {
   assert.equal(tokens(minP(four, 0)), [0, 1, 2, 3]);
 });
 
-test('draw: cumulative probabilities, at a temperature', () => {
+test('draw uses cumulative probabilities at a temperature', () => {
   const three = withProbabilities(0.5, 0.3, 0.2);
   assert.equal(
     [0, 0.49, 0.51, 0.79, 0.81, 0.999].map((uniform) => draw(three, 1, uniform)),
@@ -74,7 +74,7 @@ test('draw: cumulative probabilities, at a temperature', () => {
   );
 });
 
-test('probabilities: of equal logits equal, of huge ones finite', () => {
+test('equal logits have equal probabilities, and huge ones finite', () => {
   assert.equal(probabilities([1e30, 1e30].map((logit, token) => ({ token, logit }))), [0.5, 0.5]);
   const infinite = [Number.POSITIVE_INFINITY, 5].map((logit, token) => ({ token, logit }));
   assert.equal(probabilities(infinite), [1, 0]);
@@ -84,7 +84,7 @@ const anyLogits = fc
   .array(fc.integer({ min: -40, max: 40 }), { minLength: 1, maxLength: 60 })
   .map((eighths) => Float32Array.from(eighths, (value) => value / 8));
 
-test('top-k is the beginning of the sorted list', () => {
+test('top-k is the prefix of the sorted list', () => {
   fc.assert(
     fc.property(anyLogits, fc.integer({ min: 1, max: 70 }), (logits, k) => {
       const sorted = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
@@ -94,7 +94,7 @@ test('top-k is the beginning of the sorted list', () => {
   );
 });
 
-test('top-p reaches the probability, and no longer without its last', () => {
+test('top-p reaches the probability, but not without its last candidate', () => {
   fc.assert(
     fc.property(anyLogits, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (logits, p) => {
       const all = topK(logits, 0);
@@ -113,7 +113,7 @@ test('top-p reaches the probability, and no longer without its last', () => {
   );
 });
 
-test('min-p keeps exactly those that are likely enough', () => {
+test('min-p keeps exactly the candidates above its bound', () => {
   fc.assert(
     fc.property(anyLogits, fc.double({ min: 0.001, max: 1, noNaN: true }), (logits, least) => {
       const all = topK(logits, 0);
@@ -128,7 +128,7 @@ test('min-p keeps exactly those that are likely enough', () => {
   );
 });
 
-test('draws over an even grid occur as often as they are probable', () => {
+test('draws over an even grid have the frequencies of their probabilities', () => {
   const draws = 1000;
   fc.assert(
     fc.property(anyLogits, fc.constantFrom(0.5, 1, 2), (logits, temperature) => {

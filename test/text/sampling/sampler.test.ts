@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { randomStream } from '../../../engine/input/random-stream.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../../engine/text/sampling/sampler.ts';
 
-/** Everything off: drawn from all tokens with the model's own probabilities. */
+/** No filters: draws from all tokens with the model's probabilities. */
 const PLAIN: SamplerOptions = { temperature: 1, topK: 0, topP: 1, minP: 0, repeatPenalty: 1 };
 
 const logitsOf = (...shares: readonly number[]): Float32Array => Float32Array.from(shares, Math.log);
@@ -15,23 +15,23 @@ function drawn(options: Partial<SamplerOptions>, logits = LOGITS, history: reado
   return [...new Set(Array.from({ length: 200 }, () => sampler(logits, history)))].sort();
 }
 
-test('temperature 0 is the most likely token, after the penalty', () => {
+test('temperature 0 gives the most likely token after the penalty', () => {
   assert.equal(drawn({ temperature: 0 }), [1]);
   // −0.92·2 is below −1.20.
   assert.equal(drawn({ temperature: 0, repeatPenalty: 2 }, LOGITS, [1]), [3]);
 });
 
-test('each of top-k, top-p and min-p cuts off the unlikely', () => {
+test('top-k, top-p and min-p each exclude unlikely tokens', () => {
   assert.equal(drawn({}), [0, 1, 2, 3]);
   assert.equal(drawn({ topK: 2 }), [1, 3]);
   assert.equal(drawn({ topP: 0.75 }), [1, 2, 3]);
   assert.equal(drawn({ minP: 0.6 }), [1, 3]);
 });
 
-test('top-p looks at probabilities after top-k and before temperature', () => {
-  // Of the best two, 0.4/0.7 = 0.57 is the first's.
+test('top-p uses probabilities after top-k and before temperature', () => {
+  // The first has 0.4/0.7 = 0.57 of the best two.
   assert.equal(drawn({ topK: 2, topP: 0.55 }), [1]);
-  // At temperature 100 all four were as likely, and 0.55 would need three.
+  // At temperature 100 all four would be about equally likely, and 0.55 would need three.
   assert.equal(drawn({ topP: 0.55, temperature: 100 }), [1, 3]);
 });
 
@@ -41,7 +41,7 @@ test('only the last 64 tokens count as repeated', () => {
   assert.equal(drawn({ temperature: 0, repeatPenalty: 2 }, LOGITS, far.slice(0, 64)), [3]);
 });
 
-test('the same seed draws the same tokens, another seed others', () => {
+test('draws are determined by the seed', () => {
   const draws = (seed: number): number[] => {
     const sampler = createSampler(SAMPLER_DEFAULTS, randomStream(seed, 'test'));
     return Array.from({ length: 50 }, () => sampler(LOGITS, []));
@@ -50,7 +50,7 @@ test('the same seed draws the same tokens, another seed others', () => {
   assert.not.equal(draws(1), draws(2));
 });
 
-test('logits that are no numbers are no reason to go on', () => {
+test('logits of NaN are refused', () => {
   const sampler = createSampler(PLAIN, randomStream(1, 'test'));
   assert.throws(() => sampler(Float32Array.of(Number.NaN, Number.NaN), []), /none of the model's 2 logits is a number/);
 });
