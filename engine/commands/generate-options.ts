@@ -7,6 +7,7 @@ import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
 
 /** What `hearth generate` is asked for. */
@@ -29,7 +30,7 @@ export interface GenerateRequest {
   /** The KV cache in pages; `undefined`: it is in memory as a whole. */
   readonly paging: KvPaging | undefined;
   /** The file for the run's trace; `undefined`: none is written. */
-  readonly trace: string | undefined;
+  readonly trace: OutputFile | undefined;
   readonly json: boolean;
 }
 
@@ -60,6 +61,7 @@ interface Options {
   readonly kvPages?: string;
   readonly kvFolder?: string;
   readonly trace?: string;
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -95,6 +97,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--kv-pages <n>', `with --kv-memory: tokens in a page (default: ${PAGE_TOKENS})`)
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
     .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
+    .addOption(FORCE)
     .option('--json', 'print text, tokens and times as JSON at the end')
     .action((options: Options) => run(readOptions(options)));
 }
@@ -124,7 +127,9 @@ function readOptions(options: Options): GenerateRequest {
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
-    trace: options.trace,
+    trace: optional(options.trace, (path) =>
+      checkOutputFile({ flag: '--trace', path, kind: 'a trace', inputs: [model], force: options.force === true }),
+    ),
   };
 }
 

@@ -11,6 +11,7 @@ import { MIXES } from '../model/mix.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { readChoice } from '../terminal/options.ts';
 import { createProgress, type Progress } from '../terminal/progress.ts';
+import { checkOutputFile, FORCE } from './output-file.ts';
 import { readSeed } from './shared-options.ts';
 
 interface Options {
@@ -18,6 +19,7 @@ interface Options {
   readonly mix: string;
   readonly seed: string;
   readonly out: string;
+  readonly force?: true;
 }
 
 /** Short names of shapes. */
@@ -35,6 +37,7 @@ export function makeModelCommand(): Command {
     .option('--mix <name>', `quantization mix, or one format for all matrices: ${MADE_MIXES.join(', ')}`, 'Q4_K_M')
     .option('--seed <n>', 'the same seed gives the same file', '1')
     .requiredOption('--out <file>', 'where the file goes')
+    .addOption(FORCE)
     .action(run);
 }
 
@@ -42,6 +45,14 @@ async function run(options: Options): Promise<void> {
   const shape = findShape(options.shape);
   const mix = readChoice('--mix', options.mix, MADE_MIXES);
   const seed = readSeed(options.seed);
+  const file = {
+    flag: '--out',
+    path: options.out,
+    kind: 'a GGUF file',
+    inputs: [],
+    force: options.force === true,
+  } as const;
+  checkOutputFile(file);
   const start = performance.now();
   let progress: Progress | undefined;
   try {

@@ -9,6 +9,7 @@ import { THIS_HOST } from '../profile/memory/host.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
 import { createShareProgress } from '../terminal/progress.ts';
+import { checkOutputFile, FORCE } from './output-file.ts';
 import { readSeed, readThreads } from './shared-options.ts';
 
 interface Options {
@@ -18,6 +19,7 @@ interface Options {
   readonly name?: string;
   readonly seed: string;
   readonly quick?: true;
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -26,6 +28,7 @@ export function profileCommand(): Command {
   return new Command('profile')
     .description('Measures this machine, in less than a minute: processor, memory, disk. Writes a file for --cluster.')
     .requiredOption('--out <file>', 'where the cluster file goes')
+    .addOption(FORCE)
     .option(
       '--disk-file <file>',
       'a file of 512 MiB on the disk to measure; it is written, read and removed (default: beside --out)',
@@ -43,6 +46,14 @@ async function run(options: Options): Promise<void> {
   const seed = readSeed(options.seed);
   const name = options.name ?? hostname();
   if (name.trim() === '') throw new InputError('--name', 'is empty; give the device a name');
+  const out = {
+    flag: '--out',
+    path: options.out,
+    kind: 'a cluster file',
+    inputs: [],
+    force: options.force === true,
+  } as const;
+  checkOutputFile(out);
   // A path that can't be written is reported before the measurements, which take a minute.
   const temporary = `${options.out}.${process.pid}.tmp`;
   write(temporary, '', options.out);

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Cluster } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
@@ -8,6 +8,7 @@ import { measuredCluster } from '../ring/head/measured-links.ts';
 import type { RingPlanning } from '../ring/head/planning.ts';
 import { parseRing, type RingFile } from '../ring/head/ring-file.ts';
 import { loadIntegerSolver } from '../schedule/integer-solver.ts';
+import { writeOutputFile } from './output-file.ts';
 import type { RunRequest } from './run-options.ts';
 import { readPlan } from './split.ts';
 
@@ -81,6 +82,6 @@ async function measure({ request, file, head, profile, log }: RingPlanningParts)
   await head.assemble({ windows: names.map((device) => ({ device, from: 0, to: 0 })), weights: {} });
   const facts = [{ device: file.head, facts: own, memory: request.memory }, ...members];
   const text = measuredCluster(facts, await head.measure(), file.members);
-  if (request.saveCluster !== undefined) writeFileSync(request.saveCluster, text);
+  if (request.saveCluster !== undefined) writeOutputFile(request.saveCluster, text);
   return parseCluster(text, 'what the devices say of themselves');
 }

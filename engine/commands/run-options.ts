@@ -9,6 +9,7 @@ import type { KeyPair } from '../ring/wire/keys.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
 
@@ -21,13 +22,13 @@ export interface RunRequest {
   readonly workers: readonly string[];
   /** The profile of this device; `undefined`: it is measured if it is needed. */
   readonly profile: string | undefined;
-  readonly saveCluster: string | undefined;
+  readonly saveCluster: OutputFile | undefined;
   readonly keys: KeyPair | undefined;
   readonly prompts: readonly string[];
   readonly plan: string | undefined;
   /** `undefined`: none is named. */
   readonly scheduler: SchedulerName | undefined;
-  readonly savePlan: string | undefined;
+  readonly savePlan: OutputFile | undefined;
   readonly tokens: number;
   readonly sampling: SamplerOptions;
   readonly seed: number;
@@ -42,7 +43,7 @@ export interface RunRequest {
   /** Seconds that frames wait before they are sent. */
   readonly linkDelay: number;
   readonly requested: RequestedWeights;
-  readonly trace: string | undefined;
+  readonly trace: OutputFile | undefined;
   readonly json: boolean;
 }
 
@@ -73,6 +74,7 @@ interface Options {
   readonly threads?: string;
   readonly kernels: string;
   readonly trace?: string;
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -123,13 +125,16 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
     .option('--trace <file>', 'write a trace of all devices, for ui.perfetto.dev')
+    .addOption(FORCE)
     .option('--json', 'print texts, tokens and times as JSON, one line per prompt')
     .action((options: Options) => run(readOptions(options)));
 }
 
 function readOptions(options: Options): RunRequest {
-  const { model, cluster, worker: workers, profile, saveCluster, prompt, plan, savePlan, trace } = options;
-  const { scheduler, json = false } = options;
+  const { model, cluster, worker: workers, profile, prompt, plan, scheduler, json = false } = options;
+  const inputs = [model, cluster, profile, plan, options.keys];
+  const output = (flag: string, kind: OutputFile['kind']) => (path: string) =>
+    checkOutputFile({ flag, path, kind, inputs, force: options.force === true });
   if ((cluster === undefined) === (workers.length === 0))
     throw new InputError('--cluster', 'or --worker is needed, but not both: a file of the devices, or their addresses');
   return {
@@ -137,12 +142,12 @@ function readOptions(options: Options): RunRequest {
     cluster,
     workers,
     profile,
-    saveCluster,
+    saveCluster: optional(options.saveCluster, output('--save-cluster', 'a cluster file')),
     keys: readLinkKeys(options),
     prompts: prompt,
     plan,
     scheduler: optional(scheduler, (name) => readChoice('--scheduler', name, SCHEDULER_NAMES)),
-    savePlan,
+    savePlan: optional(options.savePlan, output('--save-plan', 'a plan')),
     tokens: readCount('--tokens', options.tokens),
     sampling: { ...SAMPLER_DEFAULTS, temperature: readNumber('--temperature', options.temperature, 0, 100) },
     seed: readSeed(options.seed),
@@ -157,7 +162,7 @@ function readOptions(options: Options): RunRequest {
       prefetch: optional(options.prefetch, (how) => readChoice('--prefetch', how, PREFETCHES)),
       release: optional(options.release, (how) => readChoice('--release', how, RELEASES)),
     },
-    trace,
+    trace: optional(options.trace, output('--trace', 'a trace')),
     json,
   };
 }

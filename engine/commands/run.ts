@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
@@ -21,6 +20,7 @@ import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { TokenInterval } from '../trace/trace.ts';
 import { deviceProfile } from './device-profile.ts';
+import { writeOutputFile } from './output-file.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
@@ -62,7 +62,7 @@ async function run(request: RunRequest): Promise<void> {
       if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);
     if (request.savePlan !== undefined) {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
-      writeFileSync(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
+      writeOutputFile(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
     if (file.cluster !== undefined) {
       const tokenBytes = activationBytes(model.hiddenSize, activations);

@@ -5,12 +5,14 @@ import { InputError } from '../input/input-error.ts';
 import { parsePlan } from '../plan/parse-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { splitModel } from '../ring/device/split-model.ts';
+import { checkOutputFile, FORCE } from './output-file.ts';
 import { OPTIONS } from './shared-options.ts';
 
 interface Options {
   readonly model: string;
   readonly plan: string;
   readonly out: string;
+  readonly force?: true;
 }
 
 /** `hearth split`: writes a file for each device of a plan, with only its layers. */
@@ -20,13 +22,17 @@ export function splitCommand(): Command {
     .addOption(OPTIONS.model)
     .requiredOption('--plan <file>', 'a plan, from hearth run --save-plan or written by hand')
     .requiredOption('--out <folder>', 'where the files go, each named after its device')
+    .addOption(FORCE)
     .action(run);
 }
 
-async function run({ model, plan, out }: Options): Promise<void> {
+async function run({ model, plan, out, force }: Options): Promise<void> {
   const read = readPlan(plan);
   mkdirSync(out, { recursive: true });
-  for (const { path, layers, bytes } of await splitModel(model, read, out))
+  const allow = (path: string): void => {
+    checkOutputFile({ flag: '--out', path, kind: 'a GGUF file', inputs: [model, plan], force: force === true });
+  };
+  for (const { path, layers, bytes } of await splitModel(model, read, out, allow))
     process.stderr.write(`${path}: ${layers} layers, ${formatBytes(bytes)}\n`);
 }
 

@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { formatSeconds, threeDigits } from '../input/format.ts';
-import { InputError } from '../input/input-error.ts';
 import type { Generated } from '../text/generate.ts';
 import { perfettoTrace } from '../trace/perfetto.ts';
 import type { Trace } from '../trace/trace.ts';
+import { type OutputFile, writeOutputFile } from './output-file.ts';
 
 /** What the commands that generate text, `hearth generate` and `hearth run`, write, and how Ctrl-C ends them. */
 
@@ -68,13 +67,7 @@ function tokensPerSecond({ tokens, laterSeconds }: Generated): number | undefine
  * @param startedAt when the trace began, in seconds since 1970
  * @throws InputError for a path at which it can't be written
  */
-export function writeTrace(path: string, trace: Trace, startedAt?: number): void {
-  try {
-    writeFileSync(
-      path,
-      JSON.stringify({ ...perfettoTrace(trace), ...(startedAt !== undefined && { otherData: { startedAt } }) }),
-    );
-  } catch (error) {
-    throw new InputError(path, `can't be written (${(error as Error).message})`);
-  }
+export function writeTrace(file: OutputFile, trace: Trace, startedAt?: number): void {
+  const other = startedAt !== undefined && { otherData: { startedAt } };
+  writeOutputFile(file, JSON.stringify({ ...perfettoTrace(trace), ...other }));
 }

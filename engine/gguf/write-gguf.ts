@@ -16,8 +16,8 @@ export interface TensorSource extends TensorHeading {
  * shape
  */
 export async function writeGguf(path: string, metadata: Metadata, tensors: readonly TensorSource[]): Promise<void> {
-  const unfinished = `${path}.tmp`;
-  const descriptor = inFile(path, () => openSync(unfinished, 'w'));
+  const unfinished = `${path}.${process.pid}.tmp`;
+  const descriptor = inFile(path, () => openSync(unfinished, 'wx'));
   const write = (bytes: Uint8Array): void => inFile(path, () => writeAll(descriptor, bytes));
   try {
     write(encodeHeader(metadata, tensors));

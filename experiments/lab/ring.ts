@@ -123,7 +123,7 @@ function startHead(lab: Lab, { plan, tokens }: LabRun, groups: readonly DeviceGr
   const devices = lab.devices.map((name, index) => (index === 0 ? { name } : { name, address: addressOf(lab, index) }));
   writeFileSync(files.cluster, JSON.stringify({ devices }));
   writeFileSync(files.plan, JSON.stringify(plan));
-  const inputs = ['--model', part, '--cluster', files.cluster, '--plan', files.plan, '--trace', files.trace];
+  const inputs = ['--model', part, '--cluster', files.cluster, '--plan', files.plan, '--trace', files.trace, '--force'];
   const settings = ['--prompt', 'a', '--tokens', String(tokens), '--temperature', '0', '--threads', '1'];
   return startHearth(lab, groups, 0, ['run', ...inputs, ...settings, '--plain', '--json']);
 }

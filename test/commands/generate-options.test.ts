@@ -44,14 +44,17 @@ test('every option reaches the request', async () => {
     ...['--chat', '--system', 'Be brief.', '--tokens', '9', '--seed', '3', '--stop', 'a', '--stop', 'b c', '--json'],
     ...['--temperature', '0', '--top-k', '0', '--top-p', '1', '--min-p', '.1', '--repeat-penalty', '1.1'],
     ...['--kernels', 'native', '--threads', '4', '--context', '64', '--kv', 'F32'],
-    ...['--memory', '600MiB', '--trace', 'run.json'],
+    ...['--memory', '600MiB', '--trace', 'run.json', '--force'],
     ...['--kv-memory', '200MiB', '--kv-pages', '256', '--kv-folder', '/data'],
   ];
   assert.equal(await requested(...options), {
     ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
     ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, context: 64, kvCache: 'F32' },
-    ...{ memory: 600 * 2 ** 20, trace: 'run.json' },
+    ...{
+      memory: 600 * 2 ** 20,
+      trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
+    },
     paging: { memory: 200 * 2 ** 20, pageTokens: 256, folder: '/data' },
   });
 });

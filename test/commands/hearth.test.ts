@@ -134,7 +134,7 @@ const MISTAKES: readonly [string, readonly string[], string | RegExp][] = [
   [
     'a folder that is not there',
     ['make-model', '--shape', 'tiny', '--out', 'nowhere/x.gguf'],
-    'nowhere/x.gguf: there is no such folder; create it first\n',
+    '--out nowhere/x.gguf: there is no folder nowhere; create it first\n',
   ],
 ];
 

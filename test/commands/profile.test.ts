@@ -7,7 +7,7 @@ const MISTAKES: readonly [string, readonly string[], RegExp][] = [
   ['no --out', [], /required option '--out <file>' not specified/],
   ['no threads', ['--out', 'x.json', '--threads', '0'], /--threads: "0" is not a whole number/],
   ['a name that is none', ['--out', 'x.json', '--name', ' '], /--name: is empty/],
-  ['a folder that isn’t there', ['--out', '/nowhere/x.json'], /--out: \/nowhere\/x\.json can't be written/],
+  ['a folder that isn’t there', ['--out', '/nowhere/x.json'], /--out \/nowhere\/x\.json: there is no folder \/nowhere/],
 ];
 
 for (const [what, options, expected] of MISTAKES) {

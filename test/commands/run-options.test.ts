@@ -49,15 +49,20 @@ test('every option reaches the request', async () => {
       ...['--release', 'drop', '--threads', '4', '--kernels', 'native', '--trace', 'run.json', '--json'],
     )) as RunRequest;
     const { memory, ...others } = request;
+    const inputs = ['m.gguf', undefined, 'p.json', 'plan.json', file];
+    const output = (flag: string, path: string, kind: string) => ({ flag, path, kind, inputs, force: false });
     assert.ok(memory > 60 * 2 ** 30 && memory < 64 * 2 ** 30);
     assert.equal(others, {
       ...{ model: 'm.gguf', cluster: undefined, workers: ['tcp://a:1,k', 'tcp://b:2'], keys, prompts: ['Hi', 'Ho'] },
-      ...{ profile: 'p.json', saveCluster: 'c.json', plan: 'plan.json', scheduler: 'halda', savePlan: 'out.json' },
+      ...{ profile: 'p.json', plan: 'plan.json', scheduler: 'halda' },
+      saveCluster: output('--save-cluster', 'c.json', 'a cluster file'),
+      savePlan: output('--save-plan', 'out.json', 'a plan'),
       ...{ tokens: 9, seed: 3, context: 64, kvCache: 'F32', chunk: 16, activations: 'F16', linkDelay: 0.005 },
       sampling: { temperature: 0, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
       requested: { prefetch: 'willneed-whole', release: 'drop' },
       kernels: { implementation: 'native', threads: 4 },
-      ...{ trace: 'run.json', json: true },
+      trace: output('--trace', 'run.json', 'a trace'),
+      json: true,
     });
   } finally {
     rmSync(folder, { recursive: true });

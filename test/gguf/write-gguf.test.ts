@@ -65,7 +65,7 @@ test('each piece is written before the next one is requested', async () => {
   const pieces = function* () {
     for (let piece = 0; piece < 4; piece++) {
       yield new Uint8Array(2 ** 20);
-      sizes.push(readFileSync(`${path}.tmp`).length);
+      sizes.push(readFileSync(`${path}.${process.pid}.tmp`).length);
     }
   };
   await writeGguf(path, new Map(), [tensor('w', 2 ** 21, pieces)]);

@@ -23,19 +23,30 @@ export interface WrittenPart {
 /**
  * Writes a file `DEVICE.gguf` for every device of a plan, with the layers that the device runs. The head's file also has
  * the embedding and the output.
+ * @param allow called with every file before the first is written; may throw
  * @throws InputError for files that can't be read or written, and plans that the ring can't carry out
  */
-export async function splitModel(path: string, plan: Plan, folder: string): Promise<WrittenPart[]> {
+export async function splitModel(
+  path: string,
+  plan: Plan,
+  folder: string,
+  allow: (path: string) => void = () => {},
+): Promise<WrittenPart[]> {
   const gguf = withFile(path, readGguf);
   const file = readPartFile(gguf);
   modelFromGguf(gguf);
   const samples = new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]);
   const head = plan.embedding.device;
   const windows = ringWindows(plan, []);
-  const written: WrittenPart[] = [];
-  for (const device of new Set([head, ...windows.map((window) => window.device)])) {
+  const devices = new Set([head, ...windows.map((window) => window.device)]);
+  const targetOf = (device: string): string => join(folder, `${device}.gguf`);
+  for (const device of devices) {
     if (/[/\\]/.test(device))
       throw new InputError(`plan: device "${device}"`, 'has a slash; files are named after devices');
+    allow(targetOf(device));
+  }
+  const written: WrittenPart[] = [];
+  for (const device of devices) {
     const own = windows.filter((window) => window.device === device);
     const has = (name: string): boolean => {
       const layer = layerOf(name);
@@ -43,7 +54,7 @@ export async function splitModel(path: string, plan: Plan, folder: string): Prom
       return own.some(({ from, to }) => layer >= from && layer < to);
     };
     const tensors = gguf.tensors.filter(({ name }) => has(name));
-    const target = join(folder, `${device}.gguf`);
+    const target = targetOf(device);
     const sources = tensors.map((tensor) => ({ ...tensor, pieces: () => pieces(path, tensor) }));
     await writeGguf(target, partMetadata(file, samples), sources);
     const layers = own.reduce((sum, { from, to }) => sum + to - from, 0);

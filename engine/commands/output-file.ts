@@ -1,0 +1,89 @@
+import { closeSync, openSync, readSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Option } from 'commander';
+import { InputError } from '../input/input-error.ts';
+
+/** Kinds of files that commands write, and what the beginning of one has. */
+const KINDS = {
+  'a GGUF file': /^GGUF/,
+  'a trace': /"traceEvents"/,
+  'a plan': /"stages"/,
+  'a cluster file': /"devices"/,
+} as const satisfies Record<string, RegExp>;
+
+/** A file that a command is asked to write. */
+export interface OutputFile {
+  readonly flag: string;
+  readonly path: string;
+  readonly kind: keyof typeof KINDS;
+  /** Files that the command reads. */
+  readonly inputs: readonly (string | undefined)[];
+  /** Whether an existing file of the same kind may be replaced. */
+  readonly force: boolean;
+}
+
+export const FORCE = new Option('--force', 'replace an existing file, if it is of the kind that is written');
+
+/** Bytes in which a file's kind shows. */
+const BEGINNING = 4096;
+
+/**
+ * The file, if it may be written; to be asked before anything is computed. Devices and pipes, such as /dev/null, may.
+ * @throws InputError for a file that the command reads, a folder, and an existing file unless it is of the same kind and
+ * may be replaced
+ */
+export function checkOutputFile(file: OutputFile): OutputFile {
+  const { flag, path, kind, inputs, force } = file;
+  const found = statusOf(path);
+  const place = `${flag} ${path}`;
+  if (found === undefined) {
+    if (statusOf(dirname(path))?.isDirectory()) return file;
+    throw new InputError(place, `there is no folder ${dirname(path)}; create it first`);
+  }
+  if (found.isDirectory()) throw new InputError(place, 'is a folder; give the path of a file');
+  if (!found.isFile()) return file;
+  for (const input of inputs) {
+    const other = input === undefined ? undefined : statusOf(input);
+    if (other?.dev === found.dev && other.ino === found.ino)
+      throw new InputError(place, 'is a file that this command reads; give another path');
+  }
+  if (found.size > 0 && !KINDS[kind].test(beginning(path)))
+    throw new InputError(place, `exists and is not ${kind}, so it is not replaced; give another path`);
+  if (!force) throw new InputError(place, `exists; give another path, or --force to replace ${kind}`);
+  return file;
+}
+
+/** The status of a file; `undefined` where there is none, or none that can be reached. */
+function statusOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function beginning(path: string): string {
+  const bytes = Buffer.alloc(BEGINNING);
+  const file = openSync(path, 'r');
+  try {
+    return bytes.toString('latin1', 0, readSync(file, bytes, 0, BEGINNING, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Writes a text under a temporary name and renames it, so that whatever the path held stays whole if writing fails.
+ * @throws InputError where it can't be written
+ */
+export function writeOutputFile({ flag, path }: Pick<OutputFile, 'flag' | 'path'>, text: string): void {
+  const isSpecial = statusOf(path)?.isFile() === false;
+  const temporary = isSpecial ? path : `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(temporary, text);
+    if (!isSpecial) renameSync(temporary, path);
+  } catch (error) {
+    if (!isSpecial && statusOf(temporary) !== undefined) rmSync(temporary);
+    throw new InputError(`${flag} ${path}`, `can't be written (${(error as Error).message})`);
+  }
+}

@@ -1,0 +1,106 @@
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { checkOutputFile, type OutputFile, writeOutputFile } from '../../engine/commands/output-file.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { hearthHere } from '../support/run-script.ts';
+
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+/** Why a trace may not be written to a path; empty if it may. */
+const problem = (path: string, options: Partial<OutputFile> = {}): string => {
+  try {
+    checkOutputFile({ flag: '--trace', path, kind: 'a trace', inputs: [], force: false, ...options });
+    return '';
+  } catch (error) {
+    assert.instance(error, InputError);
+    return (error as Error).message.replaceAll(folder, 'F');
+  }
+};
+
+test('a file that is not there yet may be written, into a folder that is', () => {
+  assert.is(problem(join(folder, 'none.json')), '');
+  assert.is(problem(join(folder, 'no/none.json')), '--trace F/no/none.json: there is no folder F/no; create it first');
+  assert.is(problem(folder), '--trace F: is a folder; give the path of a file');
+  assert.is(problem('/dev/null'), '');
+});
+
+test('a file is replaced only with --force, and only by a file of its kind', () => {
+  const trace = file('old.json', '{"traceEvents":[]}');
+  const notes = file('notes.txt', 'mine');
+  assert.is(problem(trace), '--trace F/old.json: exists; give another path, or --force to replace a trace');
+  assert.is(problem(trace, { force: true }), '');
+  const refused = '--trace F/notes.txt: exists and is not a trace, so it is not replaced; give another path';
+  assert.is(problem(notes, { force: true }), refused);
+  assert.is(problem(file('empty', ''), { force: true }), '');
+});
+
+test('a file that the command reads is never replaced, whatever its name', () => {
+  const model = file('m.json', '{"traceEvents":[]}');
+  linkSync(model, join(folder, 'hard.json'));
+  symlinkSync(model, join(folder, 'soft.json'));
+  for (const name of ['m.json', 'hard.json', 'soft.json'])
+    assert.is(
+      problem(join(folder, name), { inputs: [undefined, model], force: true }),
+      `--trace F/${name}: is a file that this command reads; give another path`,
+    );
+});
+
+test('a file that can not be written leaves what was there, and nothing else', () => {
+  const own = mkdtempSync(join(folder, 'own-'));
+  const path = join(own, 'x'.repeat(250)); // with its temporary suffix the name is too long
+  writeFileSync(path, 'old');
+  assert.throws(() => writeOutputFile({ flag: '--trace', path }, 'new'), /can't be written/);
+  assert.is(readFileSync(path, 'utf8'), 'old');
+  assert.is(readdirSync(own).length, 1);
+  assert.throws(() => writeOutputFile({ flag: '--trace', path: '/dev/full' }, 'new'), /can't be written/);
+});
+
+test('no command replaces its model, or a file of another kind', async () => {
+  const model = await madeFile({ folder, name: 'tiny' });
+  const before = readFileSync(model);
+  const own = mkdtempSync(join(folder, 'parts-'));
+  const plan = file('plan.json', JSON.stringify(PLAN));
+  const isRead = 'is a file that this command reads';
+  const cases: readonly [readonly string[], string][] = [
+    [['generate', '--model', model, '--prompt', 'a', '--trace', model, '--force'], isRead],
+    [
+      ['run', '--plain', '--worker', 'tcp://a:1', '--model', model, '--prompt', 'a', '--trace', model, '--force'],
+      isRead,
+    ],
+    [['split', '--model', model, '--plan', plan, '--out', folder, '--force'], isRead],
+    [['make-model', '--shape', 'tiny', '--out', model], 'exists; give another path, or --force'],
+    [['make-model', '--shape', 'tiny', '--out', plan, '--force'], 'exists and is not a GGUF file'],
+    [['profile', '--out', model, '--force'], 'exists and is not a cluster file'],
+  ];
+  for (const [options, reason] of cases) {
+    const ended = await hearthHere(...options);
+    assert.is(ended.code, 2, options.join(' '));
+    assert.ok(ended.stderr.includes(reason), ended.stderr);
+  }
+  assert.ok(readFileSync(model).equals(before));
+  assert.is(readdirSync(own).length, 0);
+});
+
+/** The head is named as the model, so that its part would be the model's file. */
+const PLAN = {
+  rounds: 1,
+  stages: [{ device: 'tiny', processor: 'cpu', from: 0, to: 2 }],
+  embedding: { device: 'tiny', processor: 'cpu' },
+  output: { device: 'tiny', processor: 'cpu' },
+  kvCache: 'with-layers',
+};
+
+test.run();
