@@ -8,7 +8,9 @@ export interface Window {
 }
 
 /** A window with its stages: by processor, in order. */
-type StagedWindow = Window & { readonly stages: readonly Stage[] };
+export interface StagedWindow extends Window {
+  readonly stages: readonly Stage[];
+}
 
 /** A plan's windows in the order in which a token visits them: consecutive stages of one device form a window. */
 export function windowsOf({ stages }: Pick<Plan, 'stages'>): StagedWindow[] {

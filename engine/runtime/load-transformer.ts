@@ -72,12 +72,12 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
     const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
     const pages = options.paging && pagesOf(options.paging, model, contextLength, kvCache);
-    checkContext(contextLength, model, kvCache, pages);
+    const kvBytes = pages?.bytes ?? kvCachesBytes(model, contextLength, kvCache);
+    checkContext(contextLength, kvBytes, model.layers * kvBytesPerToken(model, kvCache));
     const trained = settings.contextLength;
     if (contextLength > trained)
       warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, beyond it guesses`);
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
-    const kvBytes = pages?.bytes ?? kvCachesBytes(model, contextLength, kvCache);
     const parts = { source, model, settings, contextLength, kvBytes };
     const { weights, hooks } =
       memory === undefined
@@ -127,21 +127,18 @@ function listeners({ onPart, recorder }: LoadOptions): PassHooks[] {
   return [...(recorder === undefined ? [] : [{ after: record }]), ...(onPart === undefined ? [] : [{ after: onPart }])];
 }
 
-/** The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the middle of a text. */
-function checkContext(
-  contextLength: number,
-  model: Model,
-  kvCache: KeyValueCacheShape['type'],
-  pages: PagesPlan | undefined,
-): void {
+/**
+ * The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the middle of a text.
+ * @param kvBytes bytes of a full cache
+ * @param tokenBytes bytes that each token adds to it
+ */
+function checkContext(contextLength: number, kvBytes: number, tokenBytes: number): void {
   if (!(Number.isInteger(contextLength) && contextLength >= 1))
     throw new InputError('context', `${contextLength} is not a whole number of tokens from 1 on`);
-  const tokenBytes = model.layers * kvBytesPerToken(model) * (kvCache === 'F32' ? 2 : 1);
   // Node knows the limit of the process's cgroups; without one it reports 0 or a huge number.
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  const bytes = pages?.bytes ?? contextLength * tokenBytes;
-  if (bytes <= memory) return;
-  const needed = formatBytes(bytes);
+  if (kvBytes <= memory) return;
+  const needed = formatBytes(kvBytes);
   const room = `at most ${Math.floor(memory / tokenBytes)} tokens fit into memory`;
   throw new InputError('context', `${contextLength} tokens need ${needed} of KV cache; ${room}`);
 }

@@ -1,5 +1,6 @@
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
+import { kvBytesPerToken } from '../model/model.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './create-transformer.ts';
 
@@ -9,14 +10,11 @@ const HUGE_PAGE_BYTES = 2 ** 21;
 /** Positions of a cache come in blocks of so many (native/kernels/table.hpp: positionBlock). */
 const POSITION_BLOCK = 64;
 
-/** Bytes of the KV caches of all layers, once they are full. */
-export function kvCachesBytes(
-  { layers, kvHeads, headSize }: Shape,
-  context: number,
-  type: KeyValueCacheShape['type'],
-): number {
+/** Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated. */
+export function kvCachesBytes(shape: Shape, context: number, type: KeyValueCacheShape['type']): number {
   const positions = Math.ceil(context / POSITION_BLOCK) * POSITION_BLOCK;
-  return 2 * layers * pieceBytes(kvHeads * positions * headSize * (type === 'F32' ? 4 : 2));
+  // Keys and values of a layer are a piece each.
+  return 2 * shape.layers * pieceBytes((positions * kvBytesPerToken(shape, type)) / 2);
 }
 
 /**

@@ -16,7 +16,7 @@ import { createObserver, type Moment, type Observer } from '../observer.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import { createPageCache, type PageCache } from '../page-cache/page-cache.ts';
 import { faultsOf } from '../page-cache/policies.ts';
-import type { Window } from './windows.ts';
+import type { Stop } from './token-path.ts';
 
 /** What a prefetching thread is to read. */
 interface PrefetchRequest {
@@ -44,9 +44,10 @@ export interface RingDevice {
   /** Weights of the next windows, for the prefetching thread. */
   readonly requests: Mailbox<PrefetchRequest>;
   /**
-   * The device has run a window: releases its weights if the policy says so, and requests those of the next windows.
+   * The device has run a window or the output layer: releases its weights if the policy says so, and requests those that
+   * it needs next.
    */
-  leave(window: Window, next: readonly Window[]): void;
+  leave(stop: Stop, next: readonly Stop[]): void;
   /** `undefined` if nobody observes the run. */
   readonly observe: Observer | undefined;
 }
@@ -149,9 +150,9 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
     paged: parts.paged && createPagedKv({ simulation, recorder, device: device.name, ...parts.paged }),
     requests,
     observe,
-    leave(window, next) {
+    leave(stop, next) {
       const before = cache.usage().resident;
-      if (policy.release !== 'none') for (const range of rangesOf(window, weights)) cache.release(range);
+      if (policy.release !== 'none') for (const range of rangesOf(stop, weights)) cache.release(range);
       const releaseSeconds = (before - cache.usage().resident) / faults.osRates.released;
       sampleCache();
       const ranges = next.flatMap((one) => rangesOf(one, weights));
@@ -178,8 +179,8 @@ export function* prefetchWindows({ requests, reader, observe }: RingDevice, pref
   }
 }
 
-/** Mapped weights that a window needs. */
-function rangesOf({ stages, output }: Window, weights: WeightsLayout): ByteRange[] {
+/** Mapped weights that a device needs at a stop. */
+function rangesOf({ stages, output }: Stop, weights: WeightsLayout): ByteRange[] {
   const layers = stages.flatMap((stage) => weights.stage(stage) ?? []);
   return output && weights.output !== undefined ? [...layers, weights.output] : layers;
 }

@@ -28,7 +28,7 @@ import {
   runOutput,
   runStage,
 } from './ring-pass.ts';
-import { nextWindows, type Window, windowsOf } from './windows.ts';
+import { nextStops, type Stop, tokenPath } from './token-path.ts';
 
 /** Assumed: what a prefetching thread keeps in flight; Linux takes 4 MiB a call, several at a time. */
 const LEAST_CHUNK_BYTES = 16 * 2 ** 20;
@@ -161,10 +161,10 @@ function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
   });
 }
 
-/** A token's path, and for each window the windows whose weights its device may prefetch after it. */
+/** A token's path, and for each stop those whose weights its device may prefetch after it. */
 interface Path {
-  readonly windows: readonly Window[];
-  readonly next: readonly (readonly Window[])[];
+  readonly stops: readonly Stop[];
+  readonly next: readonly (readonly Stop[])[];
 }
 
 /**
@@ -174,8 +174,8 @@ interface Path {
  */
 function* runRequest(parts: RingParts): Steps {
   const { simulation, recorder, plan, workload, devices } = parts;
-  const windows = windowsOf(plan);
-  const path = { windows, next: nextWindows(windows) };
+  const stops = tokenPath(plan);
+  const path = { stops, next: nextStops(stops) };
   const head = devices.get(plan.output.device) as RingDevice;
   let pass: Pass | undefined;
   for (let index = 0; index <= workload.outputTokens; index++) {
@@ -191,19 +191,19 @@ function* runRequest(parts: RingParts): Steps {
   }
 }
 
-function* runPass(parts: RingParts, pass: Pass, { windows, next }: Path, head: RingDevice): Steps {
+function* runPass(parts: RingParts, pass: Pass, { stops, next }: Path, head: RingDevice): Steps {
   const { devices } = parts;
   yield* lookUp(head);
   let at = head;
-  for (const [index, window] of windows.entries()) {
-    const device = devices.get(window.device) as RingDevice;
+  for (const [index, stop] of stops.entries()) {
+    const device = devices.get(stop.device) as RingDevice;
     yield* sendActivations(parts, pass, at, device);
     at = device;
-    for (const stage of window.stages) yield* runStage(parts, pass, device, stage);
-    if (window.stages.length > 0) yield* copyActivations(parts, pass, device);
-    if (window.output) yield* runOutput(parts, pass, device);
-    if (window.output || window.stages.length > 0) {
-      device.leave(window, next[index] ?? []);
+    for (const stage of stop.stages) yield* runStage(parts, pass, device, stage);
+    if (stop.stages.length > 0) yield* copyActivations(parts, pass, device);
+    if (stop.output) yield* runOutput(parts, pass, device);
+    if (stop.output || stop.stages.length > 0) {
+      device.leave(stop, next[index] ?? []);
       device.observe?.('released');
     }
   }

@@ -66,6 +66,7 @@ test('a layer has two FLOPs per matrix element, by format', () => {
 
 test('the KV cache of Qwen3-8B has 4096 bytes per token and layer (HELM Eq. 4.5 with the erratum)', () => {
   assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16')), 4096);
+  assert.is(kvBytesPerToken(model('Qwen3-8B', 'BF16'), 'F32'), 8192);
 });
 
 test.run();

@@ -1,5 +1,4 @@
 import { formatBytes } from '../../input/format.ts';
-import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
 import type { Assignment } from '../wire/message.ts';
@@ -12,18 +11,14 @@ export function layersOf(windows: Iterable<{ readonly from: number; readonly to:
   return [...windows].flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
 }
 
-/** Bytes of the KV caches of `layers` layers for `tokens` tokens. */
-function cacheBytes(shape: Shape, layers: number, tokens: number, kvCache: KeyValueCacheShape['type']): number {
-  return layers * tokens * kvBytesPerToken(shape) * (kvCache === 'F32' ? 2 : 1);
-}
-
-function allCacheBytes({ windows, context, requests, kvCache }: Caches, shape: Shape): number {
-  return cacheBytes(shape, layersOf(windows).length, context * requests, kvCache);
+/** Bytes of the KV caches of a device's layers for all requests, once they are full. */
+function cacheBytes({ windows, context, requests, kvCache }: Caches, shape: Shape): number {
+  return layersOf(windows).length * context * requests * kvBytesPerToken(shape, kvCache);
 }
 
 /** Bytes that a device has left for weights besides full KV caches and activations. */
 export function weightsRoom(assignment: Caches, { part, activationsBytes }: LoadedPart, memory: number): number {
-  return memory - allCacheBytes(assignment, part.model) - activationsBytes;
+  return memory - cacheBytes(assignment, part.model) - activationsBytes;
 }
 
 /**
@@ -31,7 +26,7 @@ export function weightsRoom(assignment: Caches, { part, activationsBytes }: Load
  * @returns figures for a message, or `undefined` if they fit
  */
 export function missingCacheMemory(assignment: Caches, shape: Shape, memory: number) {
-  const needed = allCacheBytes(assignment, shape);
+  const needed = cacheBytes(assignment, shape);
   if (needed <= memory) return undefined;
   return { layers: layersOf(assignment.windows).length, needs: formatBytes(needed), has: formatBytes(memory) };
 }

@@ -66,10 +66,10 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
 
 /** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
-  return { windows: windowsOf(plan, planning), weights: plan.weights };
+  return { windows: checkedWindows(plan, planning), weights: plan.weights };
 }
 
-function windowsOf(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {
+function checkedWindows(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {
   if (scheduling !== undefined) validatePlan(plan, scheduling.cluster, model, given?.file);
   const windows = ringWindows(plan, devices);
   let next = 0;

@@ -78,7 +78,7 @@ test('names and addresses suffice for a given plan, and errors name the place', 
   );
   assert.is(
     problem(() => of({ address: '10.0.0.1:7400', publicKey: KEY })),
-    'ring.json: devices[1].address: "10.0.0.1:7400" is not an address; give tcp://host:port',
+    'ring.json: devices[1].address: "10.0.0.1:7400" is not an address; give tcp://host:port, an IPv6 address in brackets',
   );
   assert.is(
     problem(() => of({ address: 'tcp://10.0.0.1:7400', publicKey: 'secret' })),

@@ -1,18 +1,18 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
-import { nextWindows, type Window, windowsOf } from '../../../simulator/systems/windows.ts';
+import { nextStops, type Stop, tokenPath } from '../../../simulator/systems/token-path.ts';
 
-/** `a 0–2`, `a –` for a window without layers, `a output`. */
-function text({ device, stages, output }: Window): string {
+/** `a 0–2`, `a –` for a head that passes the token on, `a output`. */
+function text({ device, stages, output }: Stop): string {
   const [first, last] = [stages[0], stages.at(-1)];
   if (output) return `${device} output`;
   return first === undefined || last === undefined ? `${device} –` : `${device} ${first.from}–${last.to}`;
 }
 
-function ring(head: string, rounds: number, layers: Readonly<Record<string, number>>): Window[] {
+function ring(head: string, rounds: number, layers: Readonly<Record<string, number>>): Stop[] {
   const windows = Object.entries(layers).map(([device, count]) => ({ device, layers: count, gpuLayers: 0 }));
-  return windowsOf(ringPlan({ scheduler: 'hand', head, rounds, windows }));
+  return tokenPath(ringPlan({ scheduler: 'hand', head, rounds, windows }));
 }
 
 test('a token goes around the ring and ends at the head', () => {
@@ -32,7 +32,7 @@ test('consecutive CPU and GPU layers of a device are one window', () => {
     { device: 'a', layers: 3, gpuLayers: 2 },
     { device: 'b', layers: 1, gpuLayers: 0 },
   ];
-  const [first] = windowsOf(ringPlan({ scheduler: 'hand', head: 'a', rounds: 1, windows }));
+  const [first] = tokenPath(ringPlan({ scheduler: 'hand', head: 'a', rounds: 1, windows }));
   assert.equal(
     first?.stages.map(({ processor, from, to }) => [processor, from, to]),
     [
@@ -43,17 +43,17 @@ test('consecutive CPU and GPU layers of a device are one window', () => {
 });
 
 test('a device prefetches its next window, and the head its output layer before the next token’s window', () => {
-  const windows = ring('a', 2, { a: 1, b: 1 });
+  const path = ring('a', 2, { a: 1, b: 1 });
   assert.equal(
-    nextWindows(windows).map((next) => next.map(text)),
+    nextStops(path).map((next) => next.map(text)),
     [['a 2–3'], ['b 3–4'], ['a output', 'a 0–1'], ['b 1–2'], []],
   );
 });
 
 test('a device with one window prefetches it for the next token', () => {
-  const windows = ring('a', 1, { a: 1, b: 2 });
+  const path = ring('a', 1, { a: 1, b: 2 });
   assert.equal(
-    nextWindows(windows).map((next) => next.map(text)),
+    nextStops(path).map((next) => next.map(text)),
     [['a output', 'a 0–1'], ['b 1–3'], []],
   );
 });
