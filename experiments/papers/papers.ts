@@ -1,10 +1,15 @@
+import { loadPublished } from '../../datasets/load.ts';
 import { tableBlock, terminalTable } from '../report/columns.ts';
 import type { Frame, Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
-import type { PaperName } from './comparison.ts';
+import type { Comparison, PaperName } from './comparison.ts';
+import { type CoverageRule, type CoveredCell, coverageCsv, coverageOf, coverageSection } from './coverage.ts';
+import { HELM_COVERAGE } from './helm/coverage.ts';
 import { computeHelm, helmReproduced } from './helm/helm.ts';
+import { HETEROLLM_COVERAGE } from './heterollm/coverage.ts';
 import { computeHeterollm, heterollmReproduced } from './heterollm/heterollm.ts';
 import type { Reproduced } from './paper.ts';
+import { PRIMA_COVERAGE } from './prima/coverage.ts';
 import { type GivenPrimaOptions, primaOptions, refusePrimaOptions } from './prima/options.ts';
 import { computePrima, primaReproduced } from './prima/prima.ts';
 import { cellJson, cellsCsv, errorRecord } from './record.ts';
@@ -30,6 +35,22 @@ const PAPERS: Readonly<Record<PaperName, Paper>> = {
   helm: { steps: 180, reproduce: async (_, step) => helmReproduced(computeHelm(step)) },
   heterollm: { steps: 51, reproduce: async (_, step) => heterollmReproduced(computeHeterollm(step)) },
 };
+
+/** What becomes of the numbers of a paper's files that it does not compare. */
+export const COVERAGE: Readonly<
+  Record<PaperName, { readonly files: readonly string[]; readonly rules: readonly CoverageRule[] }>
+> = {
+  prima: { files: ['prima-cpp', 'prima-cpp-v1'], rules: PRIMA_COVERAGE },
+  helm: { files: ['helm'], rules: HELM_COVERAGE },
+  heterollm: { files: ['heterollm'], rules: HETEROLLM_COVERAGE },
+};
+
+/** Accounts for every number that a paper prints. */
+export function coveredCells(paper: PaperName, comparisons: readonly Comparison[]): CoveredCell[] {
+  const { files, rules } = COVERAGE[paper];
+  const cells = loadPublished().filter((cell) => files.includes(cell.paper));
+  return coverageOf(cells, comparisons, rules);
+}
 
 const NAMES = Object.keys(PAPERS) as PaperName[];
 /** `all`: every paper in one report. */
@@ -74,6 +95,7 @@ export async function reproduceAll(
 export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Results {
   const comparisons = NAMES.flatMap((name) => papers[name].comparisons);
   const summary = NAMES.flatMap((name) => papers[name].summary);
+  const covered = NAMES.flatMap((name) => coveredCells(name, papers[name].comparisons));
   return {
     subtitle: `${comparisons.length} comparisons with what prima.cpp, HELM and HeteroLLM print`,
     findings: summarySentences(summary, comparisons),
@@ -81,6 +103,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
     text: NAMES.map((name) => `${PAPER_TITLES[name]}\n${terminalTable(summaryTable(papers[name].summary), WIDTH)}`),
     files: {
       'cells.csv': cellsCsv(comparisons),
+      'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
       'errors.csv': errorRecord(comparisons),
     },
@@ -100,6 +123,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
             ),
           ],
         },
+        coverageSection(covered),
         ...NAMES.flatMap((name) => sectionsOf(name, papers[name])),
       ],
     },

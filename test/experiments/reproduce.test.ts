@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { idleRules } from '../../experiments/papers/coverage.ts';
 import { computeHelm, helmReproduced } from '../../experiments/papers/helm/helm.ts';
 import { computeHeterollm, heterollmReproduced } from '../../experiments/papers/heterollm/heterollm.ts';
-import { allResults } from '../../experiments/papers/papers.ts';
+import { allResults, COVERAGE, coveredCells } from '../../experiments/papers/papers.ts';
 import { primaOptions } from '../../experiments/papers/prima/options.ts';
 import { computePrima, primaReproduced } from '../../experiments/papers/prima/prima.ts';
 import { renderPage } from '../../experiments/report/page/page.ts';
@@ -44,6 +45,18 @@ test('all papers: one form for every cell, fitted ones marked', () => {
   assert.is(results.files?.['cells.csv']?.trimEnd().split('\n').length, 1 + comparisons.length);
   assert.ok(comparisons.some(({ use }) => use === 'fit'));
 });
+
+for (const paper of ['prima', 'helm', 'heterollm'] as const) {
+  test(`${paper}: every printed number is compared, or there is a reason why not`, () => {
+    const covered = coveredCells(paper, papers[paper].comparisons);
+    const missing = covered.filter(({ status }) => status === 'missing');
+    assert.equal(
+      missing.map(({ cell: { table, row, column } }) => `${table}, ${row}, ${column}`),
+      [],
+    );
+    assert.equal(idleRules(covered, COVERAGE[paper].rules), []);
+  });
+}
 
 test('all papers: the summary as Markdown has a line per row, and a word on every target', () => {
   const lines = (results.files?.['summary.md'] ?? '').trimEnd().split('\n');

@@ -1,0 +1,16 @@
+import type { CoverageRule } from '../coverage.ts';
+
+/** What becomes of HeteroLLM's numbers that no rule compares. */
+export const HETEROLLM_COVERAGE: readonly CoverageRule[] = [
+  { value: 'unsupported', reason: 'not run' },
+  { row: /MLLM-npu/, reason: 'other program' },
+  { basis: 'quoted', reason: 'input' },
+  { metric: 'compute-rate', reason: 'input' },
+  { metric: 'bandwidth', reason: 'input' },
+  { metric: 'latency', reason: 'input' },
+  { table: '§1', reason: 'derived', note: 'from §5.2' },
+  { table: '§3.2', metric: 'speedup', reason: 'not modelled', note: 'Fig. 5 has no digits; npu-stages.ts shows ours' },
+  { table: '§5.1', reason: 'derived', note: 'the largest ratios of §5.2.1' },
+  { table: '§5.2.1', reason: 'derived', note: 'least and largest of the ratios beside it' },
+  { table: '§5.5', reason: 'not modelled', note: 'a game’s frames on the GPU' },
+];
