@@ -8,7 +8,8 @@ import { limitChecks } from './lab/limit-checks.ts';
 import { LAB_SIZES } from './lab/model.ts';
 import { LAB_POLICIES, LAB_POLICY_NAMES } from './lab/policies.ts';
 import { type LabDescription, probesSection, resultBlocks, resultsData, resultTable } from './lab/report.ts';
-import { runCells } from './lab/run-cells.ts';
+import { resultOfRun, runCells } from './lab/run-cells.ts';
+import { NOT_SAVED } from './lab/saved-cells.ts';
 import { type LabSession, onLab } from './lab/session.ts';
 import { terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
@@ -44,7 +45,8 @@ await runExperiment({
     return onLab({ cluster, models, size, seed }, async (session) => {
       const windows = equalWindows(session, rounds);
       const cells = policies.map((name) => clusterCell(session, { rounds, windows, policy: LAB_POLICIES[name] }));
-      const results = await runCells(session, cells, tokens, (name) => bar.step(name));
+      const runs = await runCells(session, cells, { tokens, saved: NOT_SAVED, onCell: (name) => bar.step(name) });
+      const results = runs.map((run) => resultOfRun(run, session.model, tokens));
       const checks = limitChecks(results);
       if (checks.memoryPeak > 1) process.exitCode = 1;
       const traces = results.map((result, index): [string, string] => [

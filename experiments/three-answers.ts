@@ -1,16 +1,17 @@
 import { InputError } from '../engine/input/input-error.ts';
 import { createModel } from '../engine/model/model.ts';
-import { readChoice } from '../engine/terminal/options.ts';
+import { readChoice, readCount } from '../engine/terminal/options.ts';
 import { cellName } from './lab/cell.ts';
 import { stackedTraces } from './lab/chrome-trace.ts';
-import { LAB_SEED, labOptions, measureCells, SIZE_HELP } from './lab/experiment.ts';
+import { LAB_SEED, labOptions, measureCells, SIZE_HELP, savedOption } from './lab/experiment.ts';
 import { LAB_SHAPES, LAB_SIZES } from './lab/model.ts';
 import { resultsData, resultTable } from './lab/report.ts';
 import { NOT_COUNTED } from './lab/token-figures.ts';
 import { terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
-import { flag, option, text } from './report/options.ts';
-import { allCells, quickCells } from './three-answers/cells.ts';
+import { count, flag, option, text } from './report/options.ts';
+import { allCells, LAYER_BYTES, quickCells } from './three-answers/cells.ts';
+import { drawnCells } from './three-answers/drawn-cells.ts';
 import { threeAnswersPage } from './three-answers/report.ts';
 import { findings } from './three-answers/summary.ts';
 
@@ -20,22 +21,34 @@ await runExperiment({
     'TPOT and bytes read of rings that do not fit: predicted, simulated, and measured on a lab (experiments/lab.ts).',
   options: {
     ...labOptions(7),
+    ...savedOption,
     size: option(
       '--size <name>',
-      `${SIZE_HELP}; disks are as much slower as it is smaller; default: small with --quick, else medium`,
+      `${SIZE_HELP}; disks are as much slower as it is smaller; default: small with --quick and --random, else medium`,
       (flag, given) => readChoice(flag, given, LAB_SIZES),
     ),
     quick: flag('--quick', 'a plan for each thing that is varied, in less than ten minutes, in place of all'),
+    random: option(
+      '--random <n>',
+      'so many plans with rounds, windows, memories and disks drawn at random, in place of all',
+      (flag, given) => readCount(flag, given),
+    ),
+    draw: count('--draw <n>', 'the seed of the drawn plans', { default: 1, least: 0 }),
     only: text('--only <text>', 'plans whose name has this text, e.g. "k = 4" or "pinned"'),
   },
   json: 'cells.json',
   files: ['traces/'],
   seed: LAB_SEED,
   async run(options, frame) {
-    const { quick, only = '', tokens, seed } = options;
-    const size = options.size ?? (quick ? 'small' : 'medium');
+    const { quick, random, draw, only = '', tokens, seed } = options;
+    if (quick && random !== undefined) throw new InputError('--quick', "can't be given together with --random");
+    const size = options.size ?? (quick || random !== undefined ? 'small' : 'medium');
     const { layer } = createModel(LAB_SHAPES[size], 'F16');
-    const cells = (quick ? quickCells : allCells)(layer.bytes).filter((cell) => cellName(cell).includes(only));
+    const set =
+      random === undefined
+        ? (quick ? quickCells : allCells)(layer.bytes)
+        : drawnCells({ count: random, seed: draw, layerBytes: layer.bytes, standardLayerBytes: LAYER_BYTES });
+    const cells = set.filter((cell) => cellName(cell).includes(only));
     if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
     const measured = await measureCells({ ...options, size }, cells, frame);
     const { results, model } = measured;
@@ -47,7 +60,7 @@ await runExperiment({
       subtitle: `${model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, ${NOT_COUNTED}`,
       findings: findings(results, model.bytes),
       text: [terminalTable(resultTable(results))],
-      data: resultsData(measured, results, { size, quick, only, tokens, seed }),
+      data: resultsData(measured, results, { size, quick, random, draw, only, tokens, seed }),
       page: threeAnswersPage(measured),
       files: Object.fromEntries(traces),
     };

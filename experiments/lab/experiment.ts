@@ -1,12 +1,14 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadClusterFile } from '../../datasets/load.ts';
+import { createModel } from '../../engine/model/model.ts';
 import type { CommonOptions, Frame } from '../report/experiment.ts';
 import { count, text } from '../report/options.ts';
 import type { LabCell } from './cell.ts';
-import { LAB_SIZES, type LabSize } from './model.ts';
+import { LAB_SHAPES, LAB_SIZES, type LabSize } from './model.ts';
 import type { LabDescription } from './report.ts';
-import { type CellResult, runCells } from './run-cells.ts';
+import { type CellResult, type CellRun, resultOfRun, runCells } from './run-cells.ts';
+import { NOT_SAVED, openSavedCells } from './saved-cells.ts';
 import { onLab } from './session.ts';
 import { LEAST_TOKENS, NOT_COUNTED } from './token-figures.ts';
 
@@ -26,6 +28,14 @@ export const labOptions = (tokens: number) => ({
   }),
 });
 
+/** Option of the experiments that may be run in pieces. */
+export const savedOption = {
+  saved: text(
+    '--saved <dir>',
+    'measured cells are kept there and not measured again, so that a run may be interrupted',
+  ),
+};
+
 /** The seed of a lab's experiments. */
 export const LAB_SEED = { help: 'of the random weights' } as const;
 
@@ -39,24 +49,40 @@ export interface MeasureOptions extends Pick<CommonOptions, 'seed'> {
   readonly models: string;
   readonly tokens: number;
   readonly size: LabSize;
+  /** Folder of cells that were measured earlier, and where those measured now are kept. */
+  readonly saved?: string | undefined;
 }
 
-/** Cells that were run, and the lab that they ran on. */
+/** Cells that were run, and the lab that the last of them ran on. */
 export interface MeasuredCells extends LabDescription {
   readonly results: readonly CellResult[];
 }
 
-/** Opens a lab of four devices, runs the cells and closes it. @throws InputError that says what this machine lacks */
+/**
+ * Measures cells on a lab of four devices, except those that were saved, and predicts and simulates all of them. A lab
+ * is opened only if a cell remains to be measured.
+ * @throws InputError that says what this machine lacks for a lab
+ */
 export async function measureCells(
-  { models, size, seed, tokens }: MeasureOptions,
+  options: MeasureOptions,
   cells: readonly LabCell[],
   { progress }: Frame,
 ): Promise<MeasuredCells> {
+  const { models, size, seed, tokens } = options;
   const { cluster } = loadClusterFile(FOUR_DEVICES);
-  const bar = progress(cells.length);
-  return onLab({ cluster, models, size, seed }, async (session) => {
-    const { model, facts, profile } = session;
-    const results = await runCells(session, cells, tokens, (name) => bar.step(name));
-    return { model, facts, profile, results };
-  });
+  const setting = { model: LAB_SHAPES[size].name, tokens, seed };
+  const saved = options.saved === undefined ? NOT_SAVED : openSavedCells(options.saved, setting);
+  const known = new Map(cells.map((cell) => [cell, saved.find(cell)]));
+  const missing = cells.filter((cell) => known.get(cell) === undefined);
+  const bar = progress(missing.length);
+  if (missing.length > 0) {
+    await onLab({ cluster, models, size, seed }, async (session) => {
+      const runs = await runCells(session, missing, { tokens, saved, onCell: (name) => bar.step(name) });
+      for (const run of runs) known.set(run.cell, run);
+    });
+  }
+  const runs = cells.map((cell) => known.get(cell) as CellRun);
+  const { facts, profile } = runs.at(-1) as CellRun;
+  const model = createModel(LAB_SHAPES[size], 'F16');
+  return { model, facts, profile, results: runs.map((run) => resultOfRun(run, model, tokens)) };
 }

@@ -1,10 +1,25 @@
+import type { Model } from '../../engine/model/model.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { answersOf, type LabAnswers } from './answers.ts';
-import { cellLimits, cellName, type LabCell } from './cell.ts';
+import { cellLimits, cellName, type LabCell, planOf } from './cell.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
+import type { LabFacts } from './facts.ts';
 import { runInLab } from './ring.ts';
+import type { SavedCells } from './saved-cells.ts';
 import { type LabSession, logStep } from './session.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
+
+/** A measured cell, and the probed facts from which it is predicted and simulated. */
+export interface CellRun {
+  readonly cell: LabCell;
+  readonly facts: LabFacts;
+  /** The cluster file that the probes of the machine made. */
+  readonly profile: string;
+  /** Probed rate that each device's throttle lets through, bytes per second. */
+  readonly diskRates: readonly number[];
+  readonly trace: Trace;
+  readonly devices: readonly DeviceCheck[];
+}
 
 /** The three answers for a cell, and the readings that show whether the lab kept to its limits. */
 export interface CellResult extends Pick<LabAnswers, 'predicted' | 'simulated'> {
@@ -26,34 +41,42 @@ export interface DeviceCheck extends GroupReadings {
  * Runs cells on the lab, those with the same layers on the same devices one after another, since these share the parts
  * of the model.
  * @param tokens of each run: one of the prompt and the decoded ones; at least LEAST_TOKENS
+ * @param saved every run is saved there
  * @param onCell called before each run
- * @returns results in the order of `cells`
+ * @returns runs in the order of `cells`
  * @throws Error if a device was killed for lack of memory
  */
 export async function runCells(
   session: LabSession,
   cells: readonly LabCell[],
-  tokens: number,
-  onCell: (name: string) => void,
-): Promise<CellResult[]> {
+  { tokens, saved, onCell }: RunOptions,
+): Promise<CellRun[]> {
   const layout = ({ rounds, windows }: LabCell): string => `${rounds}: ${windows.join(' ')}`;
   const layouts = [...new Set(cells.map(layout))];
   const ordered = cells.toSorted((a, b) => layouts.indexOf(layout(a)) - layouts.indexOf(layout(b)));
-  const results = new Map<LabCell, CellResult>();
+  const runs = new Map<LabCell, CellRun>();
   for (const [index, cell] of ordered.entries()) {
     logStep(`${index + 1} of ${ordered.length}: ${cellName(cell)}`);
     onCell(cellName(cell));
-    results.set(cell, await runCell(session, cell, tokens));
+    const run = await runCell(session, cell, tokens);
+    saved.save(run);
+    runs.set(cell, run);
   }
-  return cells.map((cell) => results.get(cell) as CellResult);
+  return cells.map((cell) => runs.get(cell) as CellRun);
 }
 
-/** Predicts, simulates and measures one cell. */
-async function runCell(session: LabSession, cell: LabCell, tokens: number): Promise<CellResult> {
-  const { lab, model, file, facts } = session;
+export interface RunOptions {
+  readonly tokens: number;
+  readonly saved: SavedCells;
+  readonly onCell: (name: string) => void;
+}
+
+/** Measures one cell. */
+async function runCell(session: LabSession, cell: LabCell, tokens: number): Promise<CellRun> {
+  const { lab, model, file, facts, profile } = session;
   const { devices } = lab;
   const diskRates = cell.diskRates.map(session.diskRate);
-  const { plan, predicted, simulated, trace } = answersOf({ facts, model, devices, cell, diskRates, tokens });
+  const plan = planOf(cell, devices, model);
   const limits = cellLimits(lab, { cell, model, plan, ownBytes: facts.ownBytes });
   const run = await runInLab(lab, { model: file, plan, tokens, limits });
   const checks = devices.map((device, index): DeviceCheck => {
@@ -62,13 +85,22 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
   });
   const killed = checks.find(({ kills }) => kills > 0);
   if (killed !== undefined) throw new Error(`${killed.device} was killed: ${killed.limitBytes} bytes are too few`);
+  return { cell, facts, profile, diskRates, trace: run.trace, devices: checks };
+}
+
+/** The three answers for a cell that was measured: it is predicted and simulated from the facts of its run. */
+export function resultOfRun(run: CellRun, model: Model, tokens: number): CellResult {
+  const { cell, facts, diskRates, devices } = run;
+  const names = devices.map(({ device }) => device);
+  const { predicted, simulated, trace } = answersOf({ facts, model, devices: names, cell, diskRates, tokens });
+  const measured = tokenFigures(run.trace);
   return {
     cell,
     predicted,
     simulated,
-    measured: tokenFigures(run.trace),
+    measured,
     traces: { measured: run.trace, simulated: trace },
-    devices: checks,
+    devices,
     diskRates,
   };
 }

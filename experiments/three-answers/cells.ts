@@ -2,11 +2,12 @@ import { createModel } from '../../engine/model/model.ts';
 import { type EqualCell, equalCell, type LabCell } from '../lab/cell.ts';
 import { LAB_SHAPES } from '../lab/model.ts';
 import { LAB_POLICY_NAMES, type LabPolicy } from '../lab/policies.ts';
+import { canBeJudged, SHARED_RATE } from './judged-cells.ts';
 
 const MB = 1e6;
 
 /** Size of the layers for which the rates below are stated: 69 MB. Smaller layers get disks that are slower in proportion. */
-const LAYER_BYTES = createModel(LAB_SHAPES.medium, 'F16').layer.bytes;
+export const LAYER_BYTES = createModel(LAB_SHAPES.medium, 'F16').layer.bytes;
 
 /**
  * A few cells of every policy, with rounds, memory, disk and windows varied one at a time; they run in minutes.
@@ -57,14 +58,6 @@ const WINDOWS: Readonly<Record<number, readonly (readonly number[] | undefined)[
   4: [undefined, [3, 2, 2, 1]],
   8: [undefined],
 };
-/** Longest token: Linux pages out what is idle for 20 s. */
-const MOST_SECONDS = 18;
-/** The throttle's burst, in seconds of its rate, and how many of them the smallest window must exceed. */
-const BURST_SECONDS = 0.1;
-const BURSTS_IN_WINDOW = 3;
-/** What four devices together get from the kind of disk that this was measured on, bytes per second. */
-const SHARED_RATE = 2000 * MB;
-
 /**
  * Every combination that can be judged: tokens are short enough, and no window is so small that the throttle's bursts
  * determine its time.
@@ -85,25 +78,5 @@ export function allCells(layerBytes: number): LabCell[] {
       ),
     ),
   );
-  return all.map(equalCell).filter((cell) => canBeJudged(cell, layerBytes));
-}
-
-function canBeJudged(
-  { rounds, windows, policy: { prefetch }, memoryShares, diskRates }: LabCell,
-  layerBytes: number,
-): boolean {
-  // Populating disables readahead: a window that doesn't fit evicts itself and is then read page by page, for minutes.
-  const fits = Math.min(...memoryShares) > 1 / rounds;
-  if (prefetch === 'populate' && !fits) return false;
-  const rate = Math.max(...diskRates);
-  const smallest = Math.min(...windows) * layerBytes;
-  const token = windows.reduce((sum, layers) => sum + layers, 0) * rounds * layerBytes;
-  const twice = prefetch !== 'none' && rounds === 1 ? 2 : 1;
-  // Devices that prefetch read at the same time; without prefetching only one reads.
-  const together = prefetch === 'none' ? rate : rate * windows.length;
-  return (
-    smallest > BURSTS_IN_WINDOW * BURST_SECONDS * rate &&
-    (twice * token) / rate < MOST_SECONDS &&
-    together <= SHARED_RATE
-  );
+  return all.map(equalCell).filter((cell) => canBeJudged(cell, { layerBytes, sharedRate: SHARED_RATE }));
 }

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InputError } from '../../engine/input/input-error.ts';
+import type { LabCell } from './cell.ts';
+import type { CellRun } from './run-cells.ts';
+
+/** Cells that were measured earlier, in a folder of files, so that an experiment can be run in pieces. */
+export interface SavedCells {
+  find(cell: LabCell): CellRun | undefined;
+  save(run: CellRun): void;
+}
+
+/** What a measurement depends on beside its cell. */
+export interface SavedSetting {
+  readonly model: string;
+  readonly tokens: number;
+  /** Of the model's weights. */
+  readonly seed: number;
+}
+
+/** Saves nothing. */
+export const NOT_SAVED: SavedCells = { find: () => undefined, save: () => {} };
+
+/** One file for every cell and setting, named after both. @param folder made unless it exists */
+export function openSavedCells(folder: string, setting: SavedSetting): SavedCells {
+  mkdirSync(folder, { recursive: true });
+  const fileOf = (cell: LabCell): string => {
+    const { model, tokens, seed } = setting;
+    const { rounds, windows, policy, memoryShares, diskRates } = cell;
+    const key = JSON.stringify([model, tokens, seed, rounds, windows, policy, memoryShares, diskRates]);
+    return join(folder, `${createHash('sha256').update(key).digest('hex').slice(0, 16)}.json`);
+  };
+  return {
+    find: (cell) => {
+      const file = fileOf(cell);
+      if (!existsSync(file)) return undefined;
+      try {
+        return JSON.parse(readFileSync(file, 'utf8')) as CellRun;
+      } catch (error) {
+        throw new InputError(file, `not a saved cell (${(error as Error).message}); remove it to measure it again`);
+      }
+    },
+    save: (run) => {
+      const file = fileOf(run.cell);
+      writeFileSync(`${file}.tmp`, JSON.stringify(run));
+      renameSync(`${file}.tmp`, file);
+    },
+  };
+}
