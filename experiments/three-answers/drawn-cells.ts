@@ -11,7 +11,7 @@ export interface DrawnCells {
   readonly seed: number;
   /** Bytes of the model's layer. */
   readonly layerBytes: number;
-  /** Size of a layer for which the most that all disks may read together is stated. */
+  /** Size of the layer for which disks' rates are stated; smaller layers get disks that are slower in proportion. */
   readonly standardLayerBytes: number;
 }
 
@@ -22,22 +22,31 @@ const KINDS = ['none', 'willneed', 'populate', 'drop', 'pinned'] as const;
 const ROUNDS = [1, 2, 4, 8] as const;
 /** Memory for weights, as a share of a device's weights. */
 const SHARES = { least: 0.4, most: 1.15 };
-/** A disk reads at least this share of the rate at which its window is as long as the throttle's bursts allow. */
-const LEAST_RATE = 0.25;
+/**
+ * Rates of disks for layers of the standard size, MB/s: preferred numbers (ISO 3, R10), so that few throttles have to be
+ * probed.
+ */
+const RATES = [63, 80, 100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000, 1250, 1600].map((rate) => rate * 1e6);
+/** A disk has one of so many rates: the highest at which its window exceeds the throttle's bursts, and those below. */
+const RATES_OF_WINDOW = 7;
 /** More attempts than any seed needs: a drawn cell can be judged in about one case of four. */
 const ATTEMPTS = 1000;
 
 /**
  * Cells with rounds, windows, memories and disks drawn at random, all of them different on every device: rounds from 1, 2,
- * 4 and 8, windows from all ways to divide the layers, memories uniformly, disks log-uniformly. Cells that can't be
+ * 4 and 8, windows from all ways to divide the layers, memories uniformly, disks from rates in equal steps of their logarithm. Cells that can't be
  * judged are drawn again. A longer list begins with the cells of a shorter one.
  */
 export function drawnCells({ count, seed, layerBytes, standardLayerBytes }: DrawnCells): LabCell[] {
   return Array.from({ length: count }, (_, index) => {
     const stream = randomStream(seed, `cell ${index}`);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const cell = drawnCell(stream, KINDS[index % KINDS.length] as (typeof KINDS)[number], layerBytes);
-      if (canBeJudged(cell, { layerBytes, sharedRate: (SHARED_RATE * layerBytes) / standardLayerBytes })) return cell;
+      const cell = drawnCell(stream, KINDS[index % KINDS.length] as (typeof KINDS)[number], standardLayerBytes);
+      if (canBeJudged(cell, { layerBytes: standardLayerBytes, sharedRate: SHARED_RATE }))
+        return {
+          ...cell,
+          diskRates: cell.diskRates.map((rate) => Math.round((rate * layerBytes) / standardLayerBytes)),
+        };
     }
     throw new RangeError(`no cell of ${ATTEMPTS} drawn with seed ${seed} can be judged`);
   });
@@ -55,7 +64,7 @@ function drawnCell(stream: RandomStream, kind: (typeof KINDS)[number], layerByte
     memoryShares: windows.map(() => stream.uniform(SHARES.least, SHARES.most)),
     diskRates: windows.map((layers) => {
       const most = (layers * layerBytes) / (BURSTS_IN_WINDOW * BURST_SECONDS);
-      return stream.logUniform(LEAST_RATE * most, most);
+      return stream.pick(RATES.filter((rate) => rate <= most).slice(-RATES_OF_WINDOW));
     }),
   };
 }
