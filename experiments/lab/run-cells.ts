@@ -2,24 +2,12 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { answersOf, type LabAnswers } from './answers.ts';
 import { cellLimits, cellName, type LabCell, planOf } from './cell.ts';
+import type { CellRun, DeviceCheck } from './cell-run.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
-import type { LabFacts } from './facts.ts';
 import { runInLab } from './ring.ts';
 import type { SavedCells } from './saved-cells.ts';
 import { type LabSession, logStep } from './session.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
-
-/** A measured cell, and the probed facts from which it is predicted and simulated. */
-export interface CellRun {
-  readonly cell: LabCell;
-  readonly facts: LabFacts;
-  /** The cluster file that the probes of the machine made. */
-  readonly profile: string;
-  /** Probed rate that each device's throttle lets through, bytes per second. */
-  readonly diskRates: readonly number[];
-  readonly trace: Trace;
-  readonly devices: readonly DeviceCheck[];
-}
 
 /** The three answers for a cell, and the readings that show whether the lab kept to its limits. */
 export interface CellResult extends Pick<LabAnswers, 'predicted' | 'simulated'> {
@@ -29,12 +17,6 @@ export interface CellResult extends Pick<LabAnswers, 'predicted' | 'simulated'> 
   readonly devices: readonly DeviceCheck[];
   /** Probed rate that each device's throttle lets through, bytes per second. */
   readonly diskRates: readonly number[];
-}
-
-/** A device's memory limit, and what it used. */
-export interface DeviceCheck extends GroupReadings {
-  readonly device: string;
-  readonly limitBytes: number;
 }
 
 /**

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { LabCell } from './cell.ts';
-import type { CellRun } from './run-cells.ts';
+import type { CellRun } from './cell-run.ts';
 
 /** Cells that were measured earlier, in a folder of files, so that an experiment can be run in pieces. */
 export interface SavedCells {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { equalCell } from '../../../experiments/lab/cell.ts';
-import type { CellRun } from '../../../experiments/lab/run-cells.ts';
+import type { CellRun } from '../../../experiments/lab/cell-run.ts';
 import { openSavedCells } from '../../../experiments/lab/saved-cells.ts';
 
 const cell = equalCell({ policy: 'populate', rounds: 4, memoryShare: 0.62, diskRate: 1e8 });

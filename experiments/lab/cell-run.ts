@@ -1,0 +1,22 @@
+import type { Trace } from '../../engine/trace/trace.ts';
+import type { LabCell } from './cell.ts';
+import type { GroupReadings } from './cgroups/readings.ts';
+import type { LabFacts } from './facts.ts';
+
+/** A measured cell, and the probed facts from which it is predicted and simulated. */
+export interface CellRun {
+  readonly cell: LabCell;
+  readonly facts: LabFacts;
+  /** The cluster file that the probes of the machine made. */
+  readonly profile: string;
+  /** Probed rate that each device's throttle lets through, bytes per second. */
+  readonly diskRates: readonly number[];
+  readonly trace: Trace;
+  readonly devices: readonly DeviceCheck[];
+}
+
+/** A device's memory limit, and what it used. */
+export interface DeviceCheck extends GroupReadings {
+  readonly device: string;
+  readonly limitBytes: number;
+}
