@@ -3,7 +3,7 @@ import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { PREFETCHES, RELEASES } from '../plan/weights-policy.ts';
 import type { RequestedWeights } from '../ring/head/planning.ts';
-import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
+import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/wire/frame.ts';
 import type { KeyPair } from '../ring/wire/keys.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';

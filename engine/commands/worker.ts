@@ -3,7 +3,7 @@ import { InputError } from '../input/input-error.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
 import { startWorker } from '../ring/device/worker.ts';
-import { MOST_CHUNK_TOKENS } from '../ring/head/prompt-chunks.ts';
+import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { deviceProfile } from './device-profile.ts';
 import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';

@@ -10,7 +10,7 @@ import type { Window } from '../../engine/plan/windows.ts';
 import { loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
 import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
-import { promptChunks } from '../../engine/ring/head/prompt-chunks.ts';
+import { promptChunks } from '../../engine/ring/head/request.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';

@@ -7,7 +7,7 @@ import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/he
 import { type RecoveringRing, recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
 import type { RingLayout } from '../../engine/ring/head/planning.ts';
-import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/prompt-chunks.ts';
+import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/request.ts';
 import { createKeys, type KeyPair } from '../../engine/ring/wire/keys.ts';
 
 export const SETTINGS: RingSettings = {

@@ -1,8 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LayerCaches, ModelPart } from '../../runtime/model-part.ts';
-import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, FrameError } from '../wire/frame.ts';
+import {
+  type ActivationFrame,
+  activationBytes,
+  FrameError,
+  packActivations,
+  unpackActivations,
+} from '../wire/frame.ts';
 import { createJobQueue } from '../wire/job-queue.ts';
 import type { Assignment, WindowAssignment } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';

@@ -1,11 +1,11 @@
 import { nextPort, portOf } from '../wire/address.ts';
-import type { Admission } from '../wire/authentication.ts';
 import { clock } from '../wire/clock.ts';
 import { type Frame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import { type Listener, type ListenerOptions, listen } from '../wire/listener.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { HEAD_MESSAGE, messageFrame, readMessage } from '../wire/parse-message.ts';
+import type { Admission } from '../wire/transport.ts';
 import { createTransport } from '../wire/transport.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { createServedHead } from './served-head.ts';

@@ -1,9 +1,8 @@
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { missingCacheMemory } from '../device/memory.ts';
-import { activationBytes } from '../wire/activations.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
+import { type ActivationFrame, activationBytes, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';

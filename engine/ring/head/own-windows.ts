@@ -3,9 +3,14 @@ import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { weightsRoom } from '../device/memory.ts';
 import { createWindowRunner, type WindowRun } from '../device/window-runner.ts';
-import { activationBytes, packActivations, unpackActivations } from '../wire/activations.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, FrameError } from '../wire/frame.ts';
+import {
+  type ActivationFrame,
+  activationBytes,
+  FrameError,
+  packActivations,
+  unpackActivations,
+} from '../wire/frame.ts';
 import type { Assignment, WeightsReport } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { Assembly } from './assembly.ts';

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Router } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { isIpv6, MOST_DEVICES } from './address.ts';
-import type { Admission } from './authentication.ts';
 import { clock } from './clock.ts';
 import { createExpulsions } from './expulsion.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
+import type { Admission } from './transport.ts';
 import { SOCKET_OPTIONS, type Transport } from './transport.ts';
 
 /** An address at which peers connect. A peer is known by the random name that it chose for its connection. */

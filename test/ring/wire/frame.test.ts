@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packActivations, unpackActivations } from '../../../engine/ring/wire/activations.ts';
 import {
   type ActivationFrame,
   decodeFrame,
   encodeFrame,
   FrameError,
   HEADER_BYTES,
+  packActivations,
+  unpackActivations,
 } from '../../../engine/ring/wire/frame.ts';
 import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 
