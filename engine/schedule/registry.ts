@@ -9,7 +9,7 @@ import { vllm } from './baselines/vllm.ts';
 import { milp } from './exact/milp/milp.ts';
 import { optimal } from './exact/optimal.ts';
 import { halda } from './halda/halda.ts';
-import { ALGORITHM_1, ALGORITHM_1_REPAIRED } from './halda/options.ts';
+import { ALGORITHM_1, ALGORITHM_1_REPAIRED, PRIMA_CPP_JULY_2025 } from './halda/options.ts';
 import { cpuGpuSplit } from './helm/cpu-gpu-split.ts';
 import { helmDevices } from './helm/devices.ts';
 import { helmRing } from './helm/ring.ts';
@@ -31,6 +31,7 @@ export interface RegisteredScheduler {
 export const SCHEDULER_NAMES = [
   'halda',
   'halda-repaired',
+  'halda-program',
   'optimal',
   'milp',
   'ring-aware',
@@ -58,8 +59,12 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     description: 'Algorithm 1 with its defects mended',
     plan: (problem, solver) => withChips((given) => halda(given, solver, ALGORITHM_1_REPAIRED))(problem),
   },
+  'halda-program': {
+    description: "Algorithm 1 as prima.cpp's program of July 2025 has it: arithmetic only, weak devices removed",
+    plan: (problem, solver) => withChips((given) => halda(given, solver, PRIMA_CPP_JULY_2025))(problem),
+  },
   optimal: {
-    description: 'the exact optimum, by dynamic programming',
+    description: 'the exact optimum of Eq. 1, by dynamic programming',
     plan: withChips((problem) => optimal(problem)),
   },
   milp: {

@@ -1,3 +1,4 @@
+import type { LayerSeconds } from '../../cost/layer-seconds.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
 import type { IntegerSolver } from '../integer-solver.ts';
 import { divisors, type NoPlan, noPlan } from '../scheduler.ts';
@@ -39,12 +40,13 @@ export interface HaldaAssignment {
 }
 
 /** Halda's Algorithm 1 (prima.cpp 3.3) for all devices of a ring; the line numbers in comments are the paper's. */
-export function algorithm1(costs: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
+export function algorithm1(given: RingCosts, solver: IntegerSolver, options: HaldaOptions): HaldaAssignment {
+  const costs = options.coefficients === 'arithmetic' ? arithmeticCosts(given) : given;
   const devices = costs.devices.map((device) => device.name);
   const iterations: HaldaIteration[] = [];
   const forced = new Set<number>();
   let windows: readonly number[] = initialWindows(costs, options); // line 1
-  let gpuLayers: readonly number[] = windows.map(() => 0);
+  let gpuLayers: readonly number[] = initialGpuLayers(costs, windows, options);
   let best: HaldaSolution | undefined;
   let previousSets = '';
   for (;;) {
@@ -53,14 +55,17 @@ export function algorithm1(costs: RingCosts, solver: IntegerSolver, options: Hal
     if (form.sets.join() === previousSets) break; // lines 7 and 8
     previousSets = form.sets.join();
     const tried: { rounds: number; solution: HaldaSolution | undefined }[] = [];
+    let bestOfPass: HaldaSolution | undefined;
     for (const rounds of haldaRounds(costs)) {
       const outcome = solver.solve(haldaProgram({ ...form, costs, rounds, kvRows: options.kvCache === 'pinned' })); // line 11
       if (outcome.status === 'failed')
         return { solution: best, failure: noPlan('solver-failed', outcome.reason), iterations };
       const solution = outcome.status === 'optimal' ? readSolution(costs, form, rounds, outcome.values) : undefined;
       tried.push({ rounds, solution });
-      if (solution !== undefined && isBetter(solution, best, options)) best = solution; // line 12
+      if (solution !== undefined && isBetter(solution, bestOfPass, options)) bestOfPass = solution;
     }
+    if (bestOfPass !== undefined && (options.comparison === 'last' || isBetter(bestOfPass, best, options)))
+      best = bestOfPass; // line 12
     const feasible = tried.some(({ solution }) => solution !== undefined);
     const move = deviceToForce({ costs, sets, form, best: feasible ? best : undefined, options }); // lines 13 and 14
     iterations.push({
@@ -88,9 +93,41 @@ function haldaRounds({ layers, devices }: RingCosts): number[] {
 
 /** Line 1: windows in proportion to the memory budgets of footnote 6; they add up to about L. */
 function initialWindows({ devices, layers }: RingCosts, { initialRounding }: HaldaOptions): number[] {
-  const total = sum(devices.map((device) => device.available));
-  const least = initialRounding === 'at-least-one' ? 1 : 0;
-  return devices.map((device) => Math.max(least, Math.round((layers * device.available) / total)));
+  const memory = devices.map((device) => device.available);
+  const total = sum(memory);
+  const least = initialRounding === 'nearest' ? 0 : 1;
+  const windows = memory.map((available) => Math.max(least, Math.round((layers * available) / total)));
+  if (initialRounding !== 'adds-up') return windows;
+  const missing = layers - sum(windows);
+  const extreme = memory.indexOf(missing > 0 ? Math.max(...memory) : Math.min(...memory));
+  return windows.map((window, index) => (index === extreme ? Math.max(least, window + missing) : window));
+}
+
+/** Line 1: n, by device. */
+function initialGpuLayers(
+  { devices }: RingCosts,
+  windows: readonly number[],
+  { initialGpuLayers }: HaldaOptions,
+): number[] {
+  const onGpu = (index: number): boolean => initialGpuLayers === 'windows' && devices[index]?.gpu !== undefined;
+  return windows.map((window, index) => (onGpu(index) ? window : 0));
+}
+
+/** The coefficients without memory reads, copies to a GPU and the network. */
+function arithmeticCosts(costs: RingCosts): RingCosts {
+  const layer = ({ compute, kvCopy }: LayerSeconds): number => compute + kvCopy;
+  return {
+    ...costs,
+    devices: costs.devices.map((device) => ({
+      ...device,
+      cpuLayer: layer(device.cpu),
+      gpuLayer: device.gpu === undefined ? Number.POSITIVE_INFINITY : layer(device.gpu),
+      outputOnCpu: { ...device.outputOnCpu, memory: 0 },
+      windowCopy: 0,
+    })),
+    hop: () => 0,
+    uniformHop: 0,
+  };
 }
 
 interface Windows {
@@ -123,11 +160,18 @@ interface ProgramForm {
 }
 
 /** The vectors for the sets. With overflow variables all devices except those with Metal are in a soft M4. */
-function programForm(costs: RingCosts, sets: readonly DeviceSet[], { overloadRows }: HaldaOptions): ProgramForm {
-  if (overloadRows === 'strict') return { sets, vectors: vectorForm(costs, sets), soft: new Set(), overloadRows: true };
+function programForm(costs: RingCosts, sets: readonly DeviceSet[], options: HaldaOptions): ProgramForm {
+  const formOf = (ofSets: readonly DeviceSet[]): VectorForm => preferHead(vectorForm(costs, ofSets), options);
+  if (options.overloadRows === 'strict') return { sets, vectors: formOf(sets), soft: new Set(), overloadRows: true };
   const soft = new Set(costs.devices.flatMap((device, index) => (overloadSet(device) === 'M2' ? [] : [index])));
   const hardSets = sets.map((set, index): DeviceSet => (soft.has(index) ? 'M4' : set));
-  return { sets: hardSets, vectors: vectorForm(costs, hardSets), soft, overloadRows: false };
+  return { sets: hardSets, vectors: formOf(hardSets), soft, overloadRows: false };
+}
+
+/** The vectors with the head's cost per layer divided by its priority. */
+function preferHead(vectors: VectorForm, { headPriority }: HaldaOptions): VectorForm {
+  if (headPriority === 1) return vectors;
+  return { ...vectors, a: vectors.a.map((a, index) => (index === 0 ? a / headPriority : a)) };
 }
 
 function readSolution(
@@ -157,8 +201,8 @@ function readSolution(
 
 function isBetter(solution: HaldaSolution, best: HaldaSolution | undefined, { comparison }: HaldaOptions): boolean {
   if (best === undefined) return true;
-  if (comparison === 'with-kappa') return solution.objective < best.objective;
-  return solution.objective - solution.kappa < best.objective - best.kappa;
+  if (comparison === 'without-kappa') return solution.objective - solution.kappa < best.objective - best.kappa;
+  return solution.objective < best.objective;
 }
 
 interface Calibration {

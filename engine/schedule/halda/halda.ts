@@ -25,7 +25,7 @@ export function halda(
   solver: IntegerSolver,
   options: HaldaOptions = ALGORITHM_1,
 ): HaldaResult {
-  const scheduler = options.overloadRows === 'strict' ? 'halda' : 'halda-repaired';
+  const { name: scheduler } = options;
   const { layers, name } = problem.model;
   const iterations: HaldaIteration[] = [];
   const assign = (belief: Cluster): Candidate => {

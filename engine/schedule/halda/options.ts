@@ -1,12 +1,27 @@
 /** The points that prima.cpp's Algorithm 1 leaves open or gets wrong, each with a name. */
 export interface HaldaOptions {
+  /** The scheduler that plans name. */
+  readonly name: 'halda' | 'halda-repaired' | 'halda-program';
   /**
    * Rows that keep M1–M3 overloaded (Eqs. 27–29). `strict`: as written, a device that starts overloaded stays so.
    * `overflow-variable`: no such rows; a variable counts the bytes beyond the RAM, so that such a device may also fit.
    */
   readonly overloadRows: 'strict' | 'overflow-variable';
-  /** Rounding of the initial windows. `nearest`: may give 0; `at-least-one`: every device gets a layer. */
-  readonly initialRounding: 'nearest' | 'at-least-one';
+  /**
+   * Rounding of the initial windows. `nearest`: may give 0, and a sum other than L; `at-least-one`: every device gets a
+   * layer; `adds-up`: as `at-least-one`, and what is missing from L or beyond it is the device's with the most or least
+   * memory.
+   */
+  readonly initialRounding: 'nearest' | 'at-least-one' | 'adds-up';
+  /** Line 1. `none`: as written, n starts at 0; `windows`: n starts at w on devices with a GPU. */
+  readonly initialGpuLayers: 'none' | 'windows';
+  /**
+   * Seconds in the objective. `all`: α, β and ξ as in the paper; `arithmetic`: computing and copies of the KV cache only,
+   * so that reading memory, copies to a GPU and the network cost nothing (ξ = 0).
+   */
+  readonly coefficients: 'all' | 'arithmetic';
+  /** The head's cost per layer is divided by it. */
+  readonly headPriority: number;
   /** Line 15. `skips-update`: `continue` leaves w and n as they were; `updates`: the best solution is taken first. */
   readonly calibration: 'skips-update' | 'updates';
   /**
@@ -19,8 +34,11 @@ export interface HaldaOptions {
    * into M4, as calibration does, and go on.
    */
   readonly infeasible: 'stop' | 'force';
-  /** Comparison of solutions between iterations: with κ, which depends on the sets, or without. */
-  readonly comparison: 'with-kappa' | 'without-kappa';
+  /**
+   * Comparison of solutions between iterations: with κ, which depends on the sets, or without; `last`: none, the
+   * solution of the last feasible iteration stands.
+   */
+  readonly comparison: 'with-kappa' | 'without-kappa' | 'last';
   /**
    * KV cache and buffers, which no OS can reclaim. `reloaded`: as written, Eqs. 15–17 reload them like weights;
    * `pinned`: a row keeps them within the RAM, so that the plan can run.
@@ -42,8 +60,12 @@ export interface HaldaOptions {
  * gives none.
  */
 export const ALGORITHM_1: HaldaOptions = {
+  name: 'halda',
   overloadRows: 'strict',
   initialRounding: 'nearest',
+  initialGpuLayers: 'none',
+  coefficients: 'all',
+  headPriority: 1,
   calibration: 'skips-update',
   overloadedDevice: 'another',
   infeasible: 'stop',
@@ -57,6 +79,7 @@ export const ALGORITHM_1: HaldaOptions = {
 /** Algorithm 1 with its defects repaired; it still searches over sets, without a guarantee. */
 export const ALGORITHM_1_REPAIRED: HaldaOptions = {
   ...ALGORITHM_1,
+  name: 'halda-repaired',
   overloadRows: 'overflow-variable',
   initialRounding: 'at-least-one',
   calibration: 'updates',
@@ -65,4 +88,30 @@ export const ALGORITHM_1_REPAIRED: HaldaOptions = {
   kvCache: 'pinned',
   removal: 'safe',
   surplusDevices: 'drop',
+};
+
+/**
+ * Halda in prima.cpp's program of April 2025 (Lizonghang/prima.cpp, commit 6d13836c, assign_layers_to_device), with which
+ * the paper's first version was measured: the objective has arithmetic only, solutions of earlier iterations are
+ * forgotten, and every device keeps a layer.
+ */
+export const PRIMA_CPP_APRIL_2025: HaldaOptions = {
+  ...ALGORITHM_1,
+  name: 'halda-program',
+  initialRounding: 'adds-up',
+  coefficients: 'arithmetic',
+  comparison: 'last',
+  removal: 'none',
+};
+
+/**
+ * Halda in prima.cpp's program of July 2025 (commit bdf9d8e7): n starts at w, a GPU with free memory may itself be the
+ * one that spills, the head's layers are preferred by 1 %, and devices with a single layer are removed.
+ */
+export const PRIMA_CPP_JULY_2025: HaldaOptions = {
+  ...PRIMA_CPP_APRIL_2025,
+  initialGpuLayers: 'windows',
+  headPriority: 1.01,
+  overloadedDevice: 'any',
+  removal: 'one-layer',
 };

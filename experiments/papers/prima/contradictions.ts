@@ -3,7 +3,6 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { type Device, reloadRate } from '../../../engine/hardware/device.ts';
 import { formatBytes } from '../../../engine/input/format.ts';
 import type { Model } from '../../../engine/model/model.ts';
-import { LARGER_DEVICE } from './policies.ts';
 import { quantityOf } from './quantities.ts';
 
 /** A cell that is impossible on the devices as the paper states them, with the arithmetic. */
@@ -21,15 +20,16 @@ export interface Contradiction {
 }
 
 /**
- * Cells that the RAM of D3 in Table 3 excludes: llama.cpp's 45B in Table 4, and prima.cpp's 72B in Table 9.
- * @param home the devices of Table 3 as stated
+ * Cells that are impossible with the memory that devices have: of llama.cpp's 45B in Table 4 and prima.cpp's 72B in
+ * Table 9, those that a bound excludes.
+ * @param home the devices of Table 3, as stated or as they are taken to be
  */
 export function contradictionsOf(
   home: Cluster,
   published: readonly PublishedCell[],
   modelOf: (name: string) => Model,
 ): Contradiction[] {
-  const d3 = home.devices.filter(({ name }) => name === LARGER_DEVICE);
+  const d3 = home.devices.filter(({ name }) => name === 'D3');
   const candidates = [
     { table: '4', system: 'llama.cpp', model: 'Llama-3-45B', devices: d3, pinned: 0 },
     {

@@ -1,9 +1,41 @@
+import type { ProgramVersion } from '../../../datasets/testbeds.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import { type Plan, planShares } from '../../../engine/plan/plan.ts';
 import { ringPlan, type WindowSize } from '../../../engine/plan/ring-plan.ts';
+import { memoryRatio } from '../../../engine/schedule/baselines/memory-ratio.ts';
 import { singleDevice } from '../../../engine/schedule/baselines/single-device.ts';
 import { optimal } from '../../../engine/schedule/exact/optimal.ts';
+import { halda } from '../../../engine/schedule/halda/halda.ts';
+import { ALGORITHM_1, PRIMA_CPP_APRIL_2025, PRIMA_CPP_JULY_2025 } from '../../../engine/schedule/halda/options.ts';
+import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { SCHEDULERS, type SchedulerName } from '../../../engine/schedule/registry.ts';
 import type { Scheduled, SchedulingProblem } from '../../../engine/schedule/scheduler.ts';
+
+/** A scheduler of the registry, or a variant of one. */
+export type Planner = SchedulerName | 'halda-any' | 'optimum' | 'vram-ratio';
+
+const PROGRAMS = { 'april-2025': PRIMA_CPP_APRIL_2025, 'july-2025': PRIMA_CPP_JULY_2025 } as const;
+
+/** The plan of a planner. @param version of prima.cpp's program */
+export function planWith(
+  planner: Planner,
+  problem: SchedulingProblem,
+  version: ProgramVersion,
+  solver: IntegerSolver,
+): Scheduled {
+  switch (planner) {
+    case 'halda-program':
+      return halda(problem, solver, PROGRAMS[version]);
+    case 'halda-any':
+      return halda(problem, solver, { ...ALGORITHM_1, overloadedDevice: 'any' });
+    case 'optimum':
+      return ringOrAlone(problem);
+    case 'vram-ratio':
+      return memoryRatio(problem, { memory: 'accelerator' });
+    default:
+      return SCHEDULERS[planner].plan(problem, solver);
+  }
+}
 
 /**
  * prima.cpp's plan: the faster of two. Either the exact optimum of its objective with the output layer on the head's

@@ -5,6 +5,7 @@ import {
   loadClusterFile,
   loadPublished,
 } from '../../../datasets/load.ts';
+import { type Testbed, testbedNamed, trueCluster } from '../../../datasets/testbeds.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
@@ -21,7 +22,7 @@ import { type PaperTable, PRIMA_TABLES } from './tables.ts';
 
 /** Time limit of one integer program, seconds; those of a home take well under one second. */
 const SOLVER_SECONDS = 20;
-/** The devices of Table 3. */
+/** The testbed of Table 3. */
 const HOME = 'prima-home';
 /** Number of cells in the table of uncertain inputs. */
 const MISSES = 16;
@@ -41,16 +42,21 @@ export async function computePrima(options: PrimaOptions, step: (label: string) 
   const tables = PRIMA_TABLES.filter(({ number }) => options.table.includes(number));
   const published = loadPublished();
   const catalogue = loadCatalogue();
-  const clusters = new Map(tables.map(({ cluster }) => [cluster, loadClusterFile(cluster)]));
+  const testbeds = new Map(tables.map(({ testbed }) => [testbed, testbedNamed(testbed)]));
+  const clusters = new Map([...testbeds.values()].map(({ belief }) => [belief, loadClusterFile(belief)]));
   const modelOf = (model: string, mix?: Mix): Model =>
     createNamedModel(catalogue, mix === undefined ? model : `${model}:${mix}`);
-  const contradictions = contradictionsOf(loadClusterFile(HOME).cluster, published, modelOf);
+  const home = trueCluster(testbedNamed(HOME), loadClusterFile(HOME).cluster);
+  const contradictions = contradictionsOf(home, published, modelOf);
   const solver = await loadIntegerSolver(SOLVER_SECONDS);
   try {
     const inputs = new Map(
       tables.map((table): [PaperTable, PrimaInputs] => {
-        const { cluster } = clusters.get(table.cluster) as LoadedCluster;
-        return [table, { table, cells: cellsOf(published, table), cluster, modelOf, options, contradictions, solver }];
+        const testbed = testbeds.get(table.testbed) as Testbed;
+        const { cluster: belief } = clusters.get(testbed.belief) as LoadedCluster;
+        const cells = cellsOf(published, table);
+        const shared = { published, modelOf, options, contradictions, solver };
+        return [table, { table, cells, testbed, belief, ...shared }];
       }),
     );
     const comparisons = compare([...inputs.values()].flatMap(tableRules), step);

@@ -1,3 +1,5 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import type { ProgramVersion } from '../../../datasets/testbeds.ts';
 import { computeBufferBytes, DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
@@ -9,15 +11,17 @@ export interface Program {
   readonly room: number;
   /** c^gpu: from the model's shape (compute-buffers.ts), or the default (runtime.ts), as c^cpu always is. */
   readonly buffers: 'shape' | 'assumed';
-  /** Bytes of VRAM left to CUDA beside buffers, in tables that the paper's first version lacks. */
-  readonly keptBack: number;
+  /** Bytes of VRAM left to CUDA beside buffers, by version. */
+  readonly keptBack: Readonly<Record<ProgramVersion, number>>;
 }
 
 const MIB = 2 ** 20;
 /** `-c 1024` in the commands of prima.cpp's documentation (README of Lizonghang/prima.cpp). Table 5 agrees. */
 const DOCUMENTED_ROOM = 1024;
 
-export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', keptBack: 0 };
+const NOTHING_KEPT = { 'april-2025': 0, 'july-2025': 0 } as const;
+
+export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', keptBack: NOTHING_KEPT };
 
 /**
  * Room: Table 5 allows at most 330 tokens (tables.ts); the documented commands decode 256 (`-n 256`), and the program
@@ -25,10 +29,14 @@ export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', kep
  * April
  * 2025, with which the paper's first version was measured, kept nothing.
  */
-export const PRIMA_CPP: Program = { room: 256, buffers: 'shape', keptBack: 700 * MIB };
+export const PRIMA_CPP: Program = {
+  room: 256,
+  buffers: 'shape',
+  keptBack: { 'april-2025': 0, 'july-2025': 700 * MIB },
+};
 
 /** exo and dllama, about which the paper says less. */
-export const OTHER_PROGRAM: Program = { room: DOCUMENTED_ROOM, buffers: 'assumed', keptBack: 0 };
+export const OTHER_PROGRAM: Program = { room: DOCUMENTED_ROOM, buffers: 'assumed', keptBack: NOTHING_KEPT };
 
 /**
  * The workload of a program: a full KV cache with the program's own room, unless the options say otherwise. @throws
@@ -48,11 +56,30 @@ export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
  * Buffers of a program for a model: in VRAM those of the graph; in RAM, where a process also holds its vocabulary,
  * graphs
  * and CUDA's side on the host, the assumed 256 MiB.
- * @param released whether the table was measured with the released program, not with that of the paper's first version
  */
-export function runtimeOf(program: Program, released: boolean, model: Model, workload: Workload): Runtime {
+export function runtimeOf(program: Program, version: ProgramVersion, model: Model, workload: Workload): Runtime {
   if (program.buffers === 'assumed') return DEFAULT_RUNTIME;
   const buffers = computeBufferBytes(model, workload.reservedContext ?? workload.context);
-  const keptBack = released ? program.keptBack : 0;
-  return { ...DEFAULT_RUNTIME, gpuBufferBytes: buffers + keptBack };
+  return { ...DEFAULT_RUNTIME, gpuBufferBytes: buffers + program.keptBack[version] };
+}
+
+/** The paper's first version, of April 2025. */
+const FIRST_VERSION = 'prima-cpp-v1';
+
+/**
+ * The version of prima.cpp's program that a cell was measured with: of April 2025 where the paper's first version
+ * prints the same figure for the same system, model and devices; else of July.
+ */
+export function versionOf(cell: PublishedCell, published: readonly PublishedCell[]): ProgramVersion {
+  const shapeOf = (model: string): string => model.split(':')[0] ?? model;
+  const isOld = published.some(
+    ({ paper, value, cluster, model, system, metric }) =>
+      paper === FIRST_VERSION &&
+      value === cell.value &&
+      cluster === cell.cluster &&
+      shapeOf(model) === shapeOf(cell.model) &&
+      system === cell.system &&
+      metric === cell.metric,
+  );
+  return isOld || cell.paper === FIRST_VERSION ? 'april-2025' : 'july-2025';
 }

@@ -153,6 +153,12 @@ function cellTable(title: string, all: readonly PrimaComparison[]): TableBlock {
     { title: 'policy', value: ({ policy }) => policy || 'not modelled', label: true },
     ...bothAnswers(valueText, toneOf),
     {
+      title: 'k',
+      value: ({ cell, detail: { execution } }) =>
+        cell.metric === 'tpot' && execution?.plan !== undefined ? String(execution.plan.rounds) : '',
+      align: 'right',
+    },
+    {
       title: 'layers\n(CPU+GPU)',
       wraps: 'items',
       value: ({ cell, detail: { execution } }) =>

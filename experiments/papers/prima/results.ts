@@ -1,8 +1,7 @@
 import type { LoadedCluster } from '../../../datasets/load.ts';
+import { TESTBEDS } from '../../../datasets/testbeds.ts';
 import { type Plan, planShares } from '../../../engine/plan/plan.ts';
 import { type Column, tableCsv } from '../../report/columns.ts';
-import { LARGER_D3 } from './machines.ts';
-import { LARGER_DEVICE } from './policies.ts';
 import type { PrimaComparison } from './rules.ts';
 import { type Sensitivity, UNCERTAIN_INPUTS } from './sensitivity.ts';
 import type { Summary } from './summary.ts';
@@ -17,7 +16,7 @@ const COLUMNS: readonly Column<PrimaComparison>[] = [
   { key: 'system', value: ({ cell }) => cell.system },
   { key: 'metric', value: ({ cell }) => cell.metric },
   { key: 'policy', value: ({ policy }) => policy },
-  { key: 'scheduler', value: ({ detail }) => detail.policy?.scheduler },
+  { key: 'scheduler', value: ({ detail }) => detail.policy?.planner },
   { key: 'published', value: ({ published }) => published },
   { key: 'predicted', value: ({ predicted }) => predicted },
   { key: 'simulated', value: ({ simulated }) => simulated },
@@ -66,13 +65,7 @@ export function primaJson(settings: Readonly<Record<string, unknown>>, results: 
     settings,
     fittedTo: [],
     policies: [...policies.values()],
-    variants: {
-      'd3-larger': {
-        device: LARGER_DEVICE,
-        availableBytes: LARGER_D3,
-        from: 'llama.cpp TPOT at 45B and 60B in Table 4',
-      },
-    },
+    testbeds: TESTBEDS.filter(({ belief }) => clusters.has(belief)),
     summaries,
     cells: comparisons.map(cellJson),
     sensitivities: sensitivities.map(({ comparison, base, ranges }) => ({

@@ -1,4 +1,5 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
+import { type Testbed, trueCluster, withHead } from '../../../datasets/testbeds.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
@@ -6,10 +7,9 @@ import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { type Comparison, type Rule, useOf } from '../comparison.ts';
 import type { Contradiction } from './contradictions.ts';
 import { type Execution, execute, type Job } from './execute.ts';
-import { trueCluster } from './machines.ts';
 import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
-import { runtimeOf, workloadOf } from './program.ts';
+import { runtimeOf, versionOf, workloadOf } from './program.ts';
 import { metricOf, predictedQuantity, quantityOf, simulatedQuantity, unitOf } from './quantities.ts';
 import { type PaperTable, type Target, targetOf } from './tables.ts';
 
@@ -30,7 +30,11 @@ export type PrimaComparison = Comparison<PrimaDetail>;
 export interface PrimaInputs {
   readonly table: PaperTable;
   readonly cells: readonly PublishedCell[];
-  readonly cluster: Cluster;
+  /** Every published cell, for the program that a cell was measured with. */
+  readonly published: readonly PublishedCell[];
+  readonly testbed: Testbed;
+  /** The devices as the paper states them. */
+  readonly belief: Cluster;
   /** By name, in the catalogue's format unless another is asked for. */
   readonly modelOf: (name: string, mix?: Mix) => Model;
   readonly options: PrimaOptions;
@@ -47,13 +51,12 @@ export function cellsOf(cells: readonly PublishedCell[], { number }: PaperTable)
 
 /** A rule per cell of a table and policy of its system; cells that print `-` were not run, and have none. */
 export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
-  const { table, cells, cluster } = inputs;
+  const { table, cells } = inputs;
   const executions = new Map<string, Execution>();
-  const devices = cluster.devices.map(({ name }) => name);
   return cells.flatMap((cell): Rule<PrimaDetail>[] => {
     if (cell.value === 'unsupported') return [];
-    // Alternatives differ in what is reloaded, which matters to the time of a token only.
-    const all = policiesOf(cell.system, table.number, devices);
+    // Alternatives differ in where layers run and what is reloaded, which is shown for the time of a token only.
+    const all = policiesOf(cell.system, table.number);
     const policies = cell.metric === 'tpot' ? all : all.slice(0, 1);
     const printed = typeof cell.value === 'number' ? cell.value : undefined;
     const unit = unitOf(cell.metric);
@@ -77,16 +80,19 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
 
 /** The job of a cell: its system on the testbed of its table. */
 export function jobOf(inputs: PrimaInputs, cell: PublishedCell, policy: SystemPolicy): Job {
-  const { table, cluster, modelOf, options } = inputs;
+  const { belief: stated, testbed, published, modelOf, options } = inputs;
   const model = modelOf(cell.model, policy.mix);
   const workload = workloadOf(policy.program, options);
+  const version = versionOf(cell, published);
+  const belief = cell.system.startsWith('prima.cpp') ? withHead(stated, testbed.heads[version]) : stated;
   return {
     policy,
-    belief: cluster,
-    truth: trueCluster(cluster, policy.truth),
+    version,
+    belief,
+    truth: trueCluster(testbed, belief),
     model,
     workload,
-    runtime: runtimeOf(policy.program, table.released, model, workload),
+    runtime: runtimeOf(policy.program, version, model, workload),
   };
 }
 
@@ -99,11 +105,11 @@ function answered(
 ): ReturnType<Rule<PrimaDetail>['answer']> {
   const { table } = inputs;
   const job = jobOf(inputs, cell, policy);
-  const key = [policy.name, policy.prefetches, policy.scheduler, job.model.name, job.model.mix].join('\n');
+  const key = [policy.name, policy.prefetches, policy.planner, job.version, job.model.name, job.model.mix].join('\n');
   const execution = executions.get(key) ?? execute(job, inputs.solver);
   executions.set(key, execution);
   const isClaimed = cell.metric === 'tpot' && policy.claimed;
-  const contradiction = isClaimed ? contradictionOf(inputs, cell, policy) : undefined;
+  const contradiction = isClaimed ? contradictionOf(inputs, cell) : undefined;
   const aim = isClaimed && contradiction === undefined ? targetOf(table.number, cell.system, cell.model) : undefined;
   return {
     predicted: predictedQuantity(cell, execution, job.truth),
@@ -122,9 +128,7 @@ function notModelled(table: PaperTable): ReturnType<Rule<PrimaDetail>['answer']>
   };
 }
 
-/** Contradictions concern memory as it is stated, so policies with other memory have none. */
-function contradictionOf({ table, contradictions }: PrimaInputs, cell: PublishedCell, { truth }: SystemPolicy) {
-  if (truth !== 'stated') return undefined;
+function contradictionOf({ table, contradictions }: PrimaInputs, cell: PublishedCell) {
   return contradictions.find(
     (one) => one.table === table.number && one.system === cell.system && one.model === cell.model,
   );

@@ -1,10 +1,10 @@
-import { formatBytes, threeDigits } from '../../../engine/input/format.ts';
+import { formatBytes } from '../../../engine/input/format.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import type { Section } from '../../report/page/page.ts';
 import { bothAnswers, type ValueText } from '../tables.ts';
 import { quantityText, rangeText } from '../text.ts';
 import type { Contradiction } from './contradictions.ts';
-import { LARGER_D3 } from './machines.ts';
+import { OPERATING_SYSTEMS } from './machines.ts';
 import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
 import { systemName } from './quantities.ts';
 import type { PrimaComparison } from './rules.ts';
@@ -36,15 +36,13 @@ export function contradictionsSection(comparisons: readonly PrimaComparison[]): 
       blocks: [
         {
           kind: 'text',
-          text: 'With the memory that Table 3 states these cells are impossible: under no plan and no way to reclaim does a token take less than what stands under "at least", for which every RAM and VRAM is full of weights, all disks read without a pause, and computing takes no time. They are shown under that memory, and not counted; with "D3 larger" both are possible.',
+          text: 'With the memory that the devices have these cells are impossible: under no plan and no way to reclaim does a token take less than what stands under "at least", for which every RAM and VRAM is full of weights, all disks read without a pause, and computing takes no time. They are shown, and not counted.',
         },
         tableBlock({ columns, rows, sparse: true }),
       ],
     },
   ];
 }
-
-const GIB = 2 ** 30;
 
 /** The fitted constants (none), and the policy chosen for each system, with the reason. */
 export function policiesSection(comparisons: readonly PrimaComparison[]): Section {
@@ -53,33 +51,30 @@ export function policiesSection(comparisons: readonly PrimaComparison[]): Sectio
       policy === undefined ? [] : [[`${system}\n${policy.name}`, { system, policy }] as const],
     ),
   );
-  const [low, high] = [threeDigits(LARGER_D3.low / GIB), threeDigits(LARGER_D3.high / GIB)];
   return {
     title: 'What was fitted, and what was chosen',
     blocks: [
       {
         kind: 'text',
-        text: 'No constant was fitted to any time. One policy was chosen per system, for the reason in the table below; the room of prima.cpp’s KV cache is read off Table 5. Where the paper’s own numbers decide between policies, the choice uses these numbers, so the tables above show the alternatives as well.',
+        text: `Each device has one operating system, the same for every system and table: predicted under ${OPERATING_SYSTEMS.predicted} on all devices, simulated as ${OPERATING_SYSTEMS.simulated}, each as itself. What a device has (truth) and what the schedulers see (belief: Table 3) are two values: prima.cpp’s program reports 80 % of what is free on Linux, so Linux devices have a quarter more than Table 3 states. Which reading of a system stands for its column was decided before any error was looked at: prima.cpp is the program’s Halda, since the times were measured with it. The others are shown beside it.`,
       },
       {
         kind: 'text',
-        text: `"D3 larger" is ${formatBytes(LARGER_D3.middle)} of RAM for D3 instead of the 9.7 GiB that Table 3 states, the middle of ${low} to ${high} GiB: as much as llama.cpp’s 45B needs to run at memory speed and its 60B to reload. The scheduler still sees the stated 9.7 GiB. Since it is derived from these two cells, they are no test of it.`,
+        text: 'The times of 30B and more in Tables 4 and 9 stand in the paper’s first version, of April 2025. In those runs the ring began at D1: its README starts the head without a GPU, then the workers with 8 and 11 GiB of VRAM, and one without; the first version prints the split 1:1:29:1 for D1 to D4; and Table 5’s pressure on D1 grows with the vocabulary (the head’s logits: 3.0 and 3.9 % for 32,000 tokens, 4.7 to 6.3 % for 128,256). The cells that the newest version changed (8B and 14B run on D3 alone) have D3 as the head.',
       },
       {
         kind: 'text',
-        text: 'prima.cpp’s plans are the exact optimum of the paper’s objective, with the output layer on the head’s CPU unless the head works alone. The released program has another one (no memory reads, no copies, 80 % of the available RAM); what it planned in these runs is not known. Of plans that this objective holds equal, as it does where equal devices share reloads, the even one is taken.',
+        text: 'The program’s objective has arithmetic and reloads only: no memory reads, no copies, no links (ξ = 0), so that k = 1 is always among its best. In April 2025 every device kept a layer; in July n starts at w, the head is preferred by 1 %, and devices with one layer are removed.',
       },
       {
         kind: 'text',
-        text: `llama.cpp has room for ${LLAMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5’s llama.cpp column agrees. prima.cpp has room for ${PRIMA_CPP.room}: Table 5 leaves it at most 330 (see there), and so many do the documented commands decode (-n 256). Beside its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack)} of VRAM to CUDA, which the program of April 2025 did not: so it holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, and not for Tables 4 and 9, whose times of 30B and more stand there already.`,
+        text: `llama.cpp has room for ${LLAMA_CPP.room} tokens, as in the commands of prima.cpp’s documentation (-c 1024); Table 5’s llama.cpp column agrees. prima.cpp has room for ${PRIMA_CPP.room}: Table 5 leaves it at most 330 (see there), and so many do the documented commands decode (-n 256). Beside its buffers, whose size follows from the model’s shape, the released prima.cpp leaves ${formatBytes(PRIMA_CPP.keptBack['july-2025'])} of VRAM to CUDA, which the program of April 2025 did not: so it holds for Tables 7, 8 and 10, which the paper’s first version of that month lacks, and not for Tables 4 and 9, whose times of 30B and more stand there already.`,
       },
       tableBlock({
         columns: [
           { title: 'system', value: ({ system }) => systemName(system), label: true },
           { title: 'policy', value: ({ policy }) => policy.name, label: true },
-          { title: 'plan by', value: ({ policy }) => policy.scheduler, label: true },
-          { title: 'predicted', value: ({ policy }) => policy.predicted, label: true },
-          { title: 'simulated', value: ({ policy }) => policy.simulated, label: true },
+          { title: 'plan by', value: ({ policy }) => policy.planner, label: true },
           { title: 'claimed', value: ({ policy }) => (policy.claimed ? 'yes' : 'no'), label: true },
           { title: 'why', value: ({ policy }) => policy.reason },
         ],
@@ -114,7 +109,7 @@ export function sensitivitySection(sensitivities: readonly Sensitivity[]): Secti
     blocks: [
       {
         kind: 'text',
-        text: `Columns with a target only. One input at a time is set to both ends of its range; the answer is the one claimed for the system. The schedulers see the changed input, except for the RAM of D3. Why each is uncertain: ${reasons}.`,
+        text: `Columns with a target only. One input at a time is set to both ends of its range; results are simulated. The schedulers see the changed input, except for the RAM of a device. Why each is uncertain: ${reasons}.`,
       },
       tableBlock({ columns, rows: sensitivities, sparse: true }),
     ],

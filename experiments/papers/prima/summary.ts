@@ -76,7 +76,7 @@ function summaryOf(group: readonly PrimaComparison[], first: PrimaComparison, me
     system: first.cell.system,
     metric,
     policy: policy?.name,
-    answer: policy?.answer,
+    answer: policy && 'simulated',
     target: aim,
     models: [...new Set(group.map(({ cell }) => cell.model))],
     heldOut: errors('held-out'),

@@ -2,10 +2,8 @@
 export interface PaperTable {
   readonly number: string;
   readonly title: string;
-  /** The cluster of datasets/clusters on which its systems ran; llama.cpp ran on its head. */
-  readonly cluster: string;
-  /** Whether prima.cpp ran as released (program.ts): the table is missing from the paper's first version. */
-  readonly released: boolean;
+  /** The testbed (datasets/testbeds.ts) on which its systems ran; llama.cpp ran on its head. */
+  readonly testbed: string;
   /** What the paper gets wrong or leaves open. */
   readonly notes: readonly string[];
 }
@@ -20,15 +18,14 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
   {
     number: '4',
     title: 'TPOT and TTFT of Llama models, home cluster',
-    cluster: 'prima-home',
-    released: false,
+    testbed: 'prima-home',
     notes: [
-      'The llama.cpp cell at 45B is impossible with the 9.7 GiB that Table 3 states for D3: 14 GB of its weights run from the CPU at memory speed. D3 must have had 13.4 GiB for it or more, and less than the 21.5 GiB that the 60B takes, which it reloads (other estimates in the cell’s note: 15–22 GiB). Nothing is claimed there. What this memory does to the other cells stands beside them as "D3 larger".',
+      'Table 3 lists what prima.cpp’s program prints, which on Linux is 80 % of what is free: D2, D3 and D4 have a quarter more. For llama.cpp’s 45B D3 must hold 13.36 GiB, more than the 12.1 GiB of that rule and less than the 21.5 GiB of the 60B, which it reloads: 13.5 GiB are taken, and that cell tests nothing.',
+      'From 30B on, prima.cpp’s columns stand in the paper’s first version of April 2025, and its program and ring are taken for them: D1 is the head, and every device keeps a layer. 8B and 14B, which the newest version changed, ran on D3 alone.',
       CONTEXT,
-      'prima.cpp without Halda at 65B stands on a cliff: cut in proportion to memory, the 36.9 GB of this model load every device to within a few per cent of its memory. With room for 256 tokens D4 exceeds its memory by 5 % and D1 by 1 %, less than the rounding of Table 3, and they load their layers twice, 9.7 s in all, while D2 and D3 fit; with room for 1024 none fits, which makes 19 s. The published 12.3 s lie between. That D1 doesn’t fit agrees with Table 5, which has 319 MiB on it beside weights, where 297 MiB are taken here.',
-      'In what proportion prima.cpp without Halda was cut is open. Taken here are RAM and VRAM together ("memory ratio", 4.2). The released program, built without its solver, takes VRAM alone where there is a GPU, and the first version of the paper says that this column "overloads non-GPU devices": "by VRAM" stands beside it. Models that fit come out closer with it; from 60B on, the smallest would take one full load and the largest two, which no single policy gives.',
-      'No single memory of D3 agrees with all columns: at 70B "w/o halda" needs D3 to reload, and "w/o prefetch" needs it not to reload. "RAM / 0.8" is a third reading: if Table 3 lists what prima.cpp’s program prints, 80 % of what is free, then D3 had 12.1 GiB, and prima.cpp with and without prefetching comes out within 30 % at every size.',
-      'prima.cpp without Halda: the published times amount to two loads. A simulated prefetching thread reads while other devices compute, which hides one of the two; a call that blocks (as MADV_WILLNEED does outside a thread) would add it to the token.',
+      'prima.cpp without Halda is cut in proportion to VRAM where there is a GPU and to RAM elsewhere, as the program does when it is built without its solver; D1 then has twice the layers that its memory holds from 60B on. Its times from 60B on fit one, two and two loads of what exceeds D1 and D4: no single way to reload gives all three.',
+      'At 30B the program’s April version starts D2 beyond its memory by 1.4 % (14 layers are 4.16 GiB, Table 3 has 4.1), so it keeps it overloaded (Eq. 29) with 14 layers on its CPU and VRAM to spare, which line 13 doesn’t count: 224 ms. The printed 72 ms exclude that start, and layers on D1 and D4 as well: D2 and D3 alone take 73 to 80 ms.',
+      'Prefetching: with the memory that the devices have nothing is reloaded at 30B to 70B, so it changes nothing, where the paper prints 9 to 17 % at all sizes, even at 30B, whose 18 GB lie in VRAM. Where a device exceeds its memory at all, a cyclic scan reloads its whole share: 1.3 s and more on the fastest disk (9 layers on D2), which the 755 ms without prefetching exclude.',
       'llama.cpp at 8B (15 ms) and 14B (20 ms) can’t both be met by a constant of the GPU: the step of 5 ms for 3.66 GB more is 732 GB/s, where the RTX 2080 Ti has 616 GB/s. A GPU slowed until the 8B agrees takes 26.9 ms at 14B (+35 %), an overhead per layer 27.1 ms (+36 %). So no such constant is fitted.',
       NO_PROMPT,
     ],
@@ -36,8 +33,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
   {
     number: '5',
     title: 'Memory pressure by device',
-    cluster: 'prima-home',
-    released: false,
+    testbed: 'prima-home',
     notes: [
       'Memory pressure is what the OS can’t reclaim (KV cache, buffers, weights that are pinned) over the installed memory. The paper doesn’t state the installed memory of D2 and D3: datasets/clusters reads it off this table, so those columns are no test.',
       'What the table says of the KV cache differs between systems. A token takes 32 KiB of it per layer at 65B. llama.cpp’s 15.6 % on D3, less the 2.0 % at 8B where all is on the GPU, are the cache of 57 layers: of some 1000 tokens with 16 GiB installed (the slope from 30B to 65B gives 1110, the difference 1250). prima.cpp’s are at most 1.0 % on the same device, which has 13 layers or more on its CPU: of 80, at most 44 fit into the VRAM of D2 and D3, 5 and 4 into the RAM of D1 and D4, and D2 takes no more than D3 of the rest. So prima.cpp had room for at most (1.0 / 13.6) · (57 / 13) of llama.cpp’s tokens, whatever is installed: 330 of 1024.',
@@ -49,8 +45,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
   {
     number: '7',
     title: 'TPOT on a second home testbed',
-    cluster: 'prima-a4',
-    released: true,
+    testbed: 'prima-a4',
     notes: [
       'The paper names neither the CPUs nor the disks of App. A.4, and all of them are assumed here: the numbers are shown, but nothing is claimed.',
       'At 60B to 70B the llama.cpp column implies a disk of 1.5 to 2.4 GB/s, where 3.0 GB/s are assumed.',
@@ -60,24 +55,23 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
   {
     number: '8',
     title: 'TPOT on four equal containers',
-    cluster: 'prima-a5',
-    released: true,
+    testbed: 'prima-a5',
     notes: [
-      'llama.cpp at 14B stands on the edge of the LRU cliff: its CPU layers take about what the container has. The paper’s 2243 ms are a full reload; a little less memory than stated gives it.',
+      'The program counts half of a container’s cached bytes as available, so "8 GiB RAM (4 GiB available)" is what it prints once the cache is full of weights: all 8 GiB can hold them. With 4 GiB prima.cpp’s 60B would take 9.2 s (391 ms are printed). llama.cpp at 14B needs 3.5 GiB and fits under either reading; its 2243 ms are a full reload of 4.5 GB.',
+      'The released program finds no plan from 60B on: n starts at w, so that all containers count as fitting, and 80 layers don’t fit. The paper printed figures, so another version ran.',
       'What of 5 GiB a GPU can use decides up to 45B. prima.cpp keeps 700 MiB back for CUDA, beside its buffers: then the output layer of the 8B is left to the CPU (4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB), and so are four layers of the 30B and 18 of the 45B. With nothing kept back, 8B, 30B and 45B would come out 55, 43 and 34 % too fast. llama.cpp’s layers on the GPU are set by hand and take here what 5 GiB hold beside its buffers; with 700 MiB kept back, about which nothing is claimed, its 8B and 14B would be −11 and −8 %, its 30B +5.1 %.',
       'The paper names no CPU. What a container’s 8 cores can read is not a quarter of the socket: in a ring one container computes at a time, and prima.cpp’s documentation pins them (--cpuset-cpus), so the links of their two chiplets bound them. dllama’s containers compute at once and do share the socket, so it is too fast here; nothing is claimed about it.',
-      'The four containers are equal, so the paper’s objective holds all ways to share what is reloaded equal; here it is shared evenly. With most of it on one container, as an optimum may have it, the 70B would take 2.9 s instead of 1.2 s.',
+      '70B: with 8 GiB each nothing is reloaded (458 ms where layers are shared evenly, 1128 ms are printed); with 23 layers on one container, which Eq. 1 holds no worse, 7.4 s.',
       'exo’s OOM at 8B comes from its 32 bits on the GPU (App. A.8), a format that no plan here has.',
     ],
   },
   {
     number: '9',
     title: 'TPOT of Qwen 2.5, QwQ and DeepSeek R1, home cluster',
-    cluster: 'prima-home',
-    released: false,
+    testbed: 'prima-home',
     notes: [
       'Footnote marks of exo’s column are taken off: 681 and 771 are 68 and 77. exo ran on D1 alone.',
-      'prima.cpp at 72B is impossible with the RAM that Table 3 states: see its cell for the arithmetic. At 70B, a Q4_K_M by prima.cpp’s documentation (Table 4’s is a Q4_K_S), it is possible, but by the optimum of Eq. 1 D3 reads 4.1 GB from its disk for every token. What Halda planned isn’t known: with three layers of D3 on D2, which Eq. 1 holds 0.7 % worse, both read, and 873 ms are simulated (+21 %). With the memory that other cells need D3 to have both come out; "RAM / 0.8" is enough for the 70B.',
+      'prima.cpp at 72B: its 47.4 GB take 16.8 GiB of D3 under the program’s plan, more than is installed, and a cyclic scan then reloads all of D3’s share: 9 s, where 867 ms are printed. No plan holds it: with KV cache and buffers it takes 45 GiB, and VRAM and RAM are 43.5.',
       'The 14 ms at 7B are printed in whole milliseconds, which is ±3.6 %.',
       'Distillations have the shapes of what they are distilled into; two measurements of one shape differ by up to 8 %, below which no model can go.',
     ],
@@ -85,8 +79,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
   {
     number: '10',
     title: 'TPOT with speculative decoding, four Linux devices',
-    cluster: 'prima-a9',
-    released: true,
+    testbed: 'prima-a9',
     notes: [
       'The testbed states disks of 600 MB/s, while its llama.cpp column implies about 1.6 GB/s; CPUs and available RAM are not stated. The numbers are shown, but nothing is claimed.',
       'Speculative decoding isn’t modelled.',

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster, loadPublished } from '../../../../datasets/load.ts';
 import { contradictionsOf, leastReload } from '../../../../experiments/papers/prima/contradictions.ts';
-import { withLargerD3 } from '../../../../experiments/papers/prima/machines.ts';
+import { withMemory } from '../../../../experiments/papers/prima/machines.ts';
 
 const home = loadCluster('prima-home');
 const catalogue = loadCatalogue();
@@ -33,7 +33,7 @@ test('Table 3 excludes two cells: 45B alone on D3, and the 72B in the ring', () 
 });
 
 test('with the memory that other cells need, D3 can do both', () => {
-  assert.equal(contradictionsOf(withLargerD3(home), loadPublished(), modelOf), []);
+  assert.equal(contradictionsOf(withMemory(home, 'D3', 17.5 * 2 ** 30), loadPublished(), modelOf), []);
 });
 
 test.run();

@@ -1,19 +1,19 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCluster } from '../../../../datasets/load.ts';
-import { trueCluster } from '../../../../experiments/papers/prima/machines.ts';
+import { OPERATING_SYSTEMS, withMemory } from '../../../../experiments/papers/prima/machines.ts';
 
-const GIB = 2 ** 30;
-const stated = loadCluster('prima-home');
+test('another amount of RAM on one device, and nothing else', () => {
+  const home = loadCluster('prima-home');
+  const other = withMemory(home, 'D3', 5e9);
+  for (const [index, device] of home.devices.entries()) {
+    const expected = device.name === 'D3' ? { ...device.memory, available: 5e9 } : device.memory;
+    assert.equal(other.devices[index], { ...device, memory: expected });
+  }
+});
 
-function ram(truth: Parameters<typeof trueCluster>[1]) {
-  return trueCluster(stated, truth).devices.map(({ name, memory }) => `${name} ${(memory.available / GIB).toFixed(3)}`);
-}
-
-test('as stated, with a larger D3, and where all but macOS state 80 % of what is free', () => {
-  assert.equal(ram('stated'), ['D3 9.700', 'D4 1.900', 'D1 2.400', 'D2 4.100']);
-  assert.equal(ram('d3-larger'), ['D3 17.500', 'D4 1.900', 'D1 2.400', 'D2 4.100']);
-  assert.equal(ram('share-reported'), ['D3 12.125', 'D4 2.375', 'D1 2.400', 'D2 5.125']);
+test('operating systems are one choice for all systems and tables', () => {
+  assert.equal(OPERATING_SYSTEMS, { predicted: 'lru', simulated: 'os' });
 });
 
 test.run();

@@ -1,0 +1,71 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadCluster } from '../../datasets/load.ts';
+import { TESTBEDS, testbedNamed, trueCluster, withHead } from '../../datasets/testbeds.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { PRIMA_TABLES } from '../../experiments/papers/prima/tables.ts';
+
+const GIB = 2 ** 30;
+const ram = (cluster: Cluster) =>
+  cluster.devices.map(({ name, memory }) => `${name} ${(memory.available / GIB).toFixed(3)}`);
+const home = loadCluster('prima-home');
+
+test('what prima.cpp’s program reports on Linux and Android is four fifths of what there is', () => {
+  const truth = trueCluster({ stated: 'reported', memory: [] }, home);
+  assert.equal(ram(truth), ['D3 12.125', 'D4 2.375', 'D1 2.400', 'D2 5.125']);
+  assert.equal(ram(trueCluster({ stated: 'free', memory: [] }, home)), ram(home));
+});
+
+test('containers hold weights in all of their memory', () => {
+  const truth = trueCluster(testbedNamed('prima-a5'), loadCluster('prima-a5'));
+  assert.equal(
+    ram(truth),
+    [1, 2, 3, 4].map((index) => `container${index} 8.000`),
+  );
+});
+
+test('every inferred value lies in its range, has a source, and names the cells it was chosen with', () => {
+  for (const { memory } of TESTBEDS) {
+    for (const { bytes, range, source, status, seen } of memory) {
+      assert.ok(range[0] <= bytes && bytes <= range[1]);
+      assert.ok(source.length > 20);
+      assert.is(seen.length > 0, status === 'inferred');
+    }
+  }
+});
+
+test('a machine has the same parameters in every table of its testbed', () => {
+  const machines = new Map<string, string>();
+  for (const { testbed } of PRIMA_TABLES) {
+    const own = testbedNamed(testbed);
+    for (const device of trueCluster(own, loadCluster(own.belief)).devices) {
+      const machine = JSON.stringify(device);
+      const key = `${own.name.replace(/-(6|metal)$/, '')} ${device.name}`;
+      assert.is(machines.get(key) ?? machine, machine, key);
+      machines.set(key, machine);
+    }
+  }
+});
+
+test('variants of Table 3 have the same memory on the devices that they share', () => {
+  const memoryOf = (name: string) => {
+    const testbed = testbedNamed(name);
+    return new Map(
+      trueCluster(testbed, loadCluster(testbed.belief)).devices.map((device) => [device.name, device.memory.available]),
+    );
+  };
+  const [first, ...others] = ['prima-home', 'prima-home-6', 'prima-home-metal'].map(memoryOf);
+  for (const other of others) for (const [name, bytes] of first ?? []) assert.is(other.get(name), bytes, name);
+});
+
+test('the same ring from another device on', () => {
+  assert.equal(
+    ram(withHead(home, 'D1')).map((text) => text.slice(0, 2)),
+    ['D1', 'D2', 'D3', 'D4'],
+  );
+  assert.is(withHead(home, undefined), home);
+  assert.throws(() => withHead(home, 'D9'), /no device "D9"/);
+  assert.throws(() => testbedNamed('prima-hom'), /prima-home/);
+});
+
+test.run();
