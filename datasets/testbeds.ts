@@ -18,7 +18,7 @@ export interface TrueMemory {
   /** `inferred`: the cells that are named leave no other value; `assumed`: they don't contradict it. */
   readonly status: 'inferred' | 'assumed';
   readonly source: string;
-  /** The cells that the value was chosen with: `Table 4, 45B, llama.cpp`. They test nothing. */
+  /** The cells that the value was chosen with, as `Table 4, 45B, llama.cpp TPOT`. They test nothing. */
   readonly seen: readonly string[];
 }
 
@@ -64,7 +64,7 @@ const HOME = {
       status: 'inferred',
       source:
         'llama.cpp runs the 45B at memory speed (328 ms), for which D3 holds 13.36 GiB of it; a little more, since the rule gives 12.1 GiB and 16 GiB are installed',
-      seen: ['Table 4, 45B, llama.cpp'],
+      seen: ['Table 4, 45B, llama.cpp TPOT'],
     },
   ],
   heads: { 'april-2025': 'D1' },

@@ -25,13 +25,13 @@ export function quantityOf({ value, unit }: PublishedCell): Quantity {
 /** Decoded tokens that don't count, as they depend on what the prompt left in the page cache. */
 const WARM_UP = 1;
 
-/** The closed form's result for a cell; undefined for a metric that it doesn't have. */
+/** The closed form's result for a cell, `failed` without a plan; undefined for a metric that it doesn't have. */
 export function predictedQuantity(
   cell: PublishedCell,
   { predicted, why }: Execution,
   truth: Cluster,
 ): Quantity | undefined {
-  if (predicted === undefined) return why === '' ? undefined : 'OOM';
+  if (predicted === undefined) return why === '' ? undefined : 'failed';
   if (predicted.infeasible.length > 0) return 'OOM';
   switch (metricOf(cell)) {
     case 'tpot':
@@ -50,7 +50,7 @@ export function predictedQuantity(
 
 /** The simulation's result for a cell; undefined where nothing was simulated. */
 export function simulatedQuantity(cell: PublishedCell, { simulated, predicted }: Execution): Quantity | undefined {
-  if (simulated === undefined) return undefined;
+  if (simulated === undefined) return predicted === undefined ? 'failed' : undefined;
   if (simulated.outOfMemory.length > 0 || (predicted?.infeasible.length ?? 0) > 0) return 'OOM';
   const { tokens } = simulated.trace;
   switch (metricOf(cell)) {

@@ -177,9 +177,9 @@ function cellTable(title: string, all: readonly PrimaComparison[]): TableBlock {
 const valueText: ValueText<PrimaComparison> = (quantity, { unit }) => quantityText(unit, quantity);
 
 /** The row, with a mark where constants could be fitted to the cell; Table 5 has a column per device. */
-function nameOf({ cell }: PrimaComparison): string {
+function nameOf({ cell, use }: PrimaComparison): string {
   const device = cell.metric === 'memory-pressure' ? ` ${cell.column.split(' ').at(-1)}` : '';
-  return `${cell.row}${device}${cell.use === 'fit' ? ' *' : ''}`;
+  return `${cell.row}${device}${use === 'fit' ? ' *' : ''}`;
 }
 
 /** Whether an alternative policy gives the same result as the system's main one. */

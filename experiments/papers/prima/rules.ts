@@ -51,7 +51,7 @@ export function cellsOf(cells: readonly PublishedCell[], { number }: PaperTable)
 
 /** A rule per cell of a table and policy of its system; cells that print `-` were not run, and have none. */
 export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
-  const { table, cells } = inputs;
+  const { table, cells, testbed } = inputs;
   const executions = new Map<string, Execution>();
   return cells.flatMap((cell): Rule<PrimaDetail>[] => {
     if (cell.value === 'unsupported') return [];
@@ -67,7 +67,7 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
       published: quantityOf(cell),
       noise:
         cell.noise === undefined || printed === undefined ? undefined : cell.noise / (unit === 'share' ? 100 : printed),
-      use: useOf(cell),
+      use: wasSeen(testbed, cell) ? 'fit' : useOf(cell),
     } as const;
     if (policies.length === 0) return [{ ...given, policy: '', answer: () => notModelled(table) }];
     return policies.map((policy) => ({
@@ -76,6 +76,11 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
       answer: () => answered(inputs, cell, policy, executions),
     }));
   });
+}
+
+/** Whether a value of the testbed was chosen with the cell. */
+function wasSeen({ memory }: Testbed, { table, row, column }: PublishedCell): boolean {
+  return memory.some(({ seen }) => seen.includes(`${table}, ${row}, ${column}`));
 }
 
 /** The job of a cell: its system on the testbed of its table. */

@@ -1,11 +1,15 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../../datasets/load.ts';
+import { testbedNamed, withHead } from '../../../../datasets/testbeds.ts';
 import { predict } from '../../../../engine/cost/predict.ts';
 import { createWorkload } from '../../../../engine/model/workload.ts';
 import { type Plan, planShares } from '../../../../engine/plan/plan.ts';
 import { ringPlan } from '../../../../engine/plan/ring-plan.ts';
-import { evenReloads, ringOrAlone } from '../../../../experiments/papers/prima/planners.ts';
+import { loadIntegerSolver } from '../../../../engine/schedule/integer-solver.ts';
+import { primaOptions } from '../../../../experiments/papers/prima/options.ts';
+import { evenReloads, planWith, ringOrAlone } from '../../../../experiments/papers/prima/planners.ts';
+import { PRIMA_CPP, runtimeOf, workloadOf } from '../../../../experiments/papers/prima/program.ts';
 
 const belief = loadCluster('prima-a5');
 const model = createNamedModel(loadCatalogue(), 'Llama-3-70B');
@@ -62,6 +66,31 @@ test('a model that fits into the head’s GPU runs there alone, output layer and
 
 test('in a ring the head’s CPU has the output layer', () => {
   assert.equal(planned('prima-a5', 'Llama-3-14B'), { holders: 2, output: 'cpu' });
+});
+
+const solver = await loadIntegerSolver();
+test.after(() => solver.dispose());
+
+/** Layers of the 8B on each device of prima.cpp's home, by a version of its program. */
+function layersOf8B(version: 'april-2025' | 'july-2025'): string[] {
+  const { belief: name, heads } = testbedNamed('prima-home');
+  const own = withHead(loadCluster(name), heads[version]);
+  const eight = createNamedModel(loadCatalogue(), 'Llama-3-8B');
+  const settings = workloadOf(PRIMA_CPP, primaOptions({}));
+  const runtime = runtimeOf(PRIMA_CPP, version, eight, settings);
+  const { plan } = planWith(
+    'halda-program',
+    { belief: own, model: eight, workload: settings, runtime },
+    version,
+    solver,
+  );
+  assert.ok(plan);
+  return planShares(plan).map(({ device, cpuLayers, gpuLayers }) => `${device} ${cpuLayers + gpuLayers}`);
+}
+
+test('the program’s Halda splits the 8B as the paper and its documentation print it', () => {
+  assert.equal(layersOf8B('april-2025'), ['D1 1', 'D2 1', 'D3 29', 'D4 1']); // 1:1:29:1
+  assert.equal(layersOf8B('july-2025'), ['D3 32']); // 32:0:0:0
 });
 
 test.run();
