@@ -12,6 +12,7 @@ import { parsePlan } from '../engine/plan/parse-plan.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import { type PublishedCell, parsePublished } from './published.ts';
 import { readText } from './read-text.ts';
+import { parseRegister, type RegisteredError } from './register.ts';
 import { clusterStatements, type Statement } from './statements.ts';
 
 /** The papers whose numbers are on file, the newest version first: if two print the same cell, the first counts. */
@@ -107,4 +108,10 @@ export function loadPublished(): PublishedCell[] {
     const file = `published/${paper}.csv`;
     return parsePublished(readText(path(file), RESTORE), `datasets/${file}`);
   });
+}
+
+/** The register of choices that were made after a cell was seen, and of first errors (PROTOCOL.md). @throws InputError */
+export function loadRegister(): RegisteredError[] {
+  const file = 'published/register.csv';
+  return parseRegister(readText(path(file), RESTORE), `datasets/${file}`);
 }

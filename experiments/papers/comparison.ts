@@ -31,6 +31,14 @@ export function isTest({ use }: { readonly use: Use }): boolean {
   return USES[use].isTest;
 }
 
+/** How many independent configurations comparisons are about: prints of one quantity count once (PROTOCOL.md). */
+export function configurationCount(comparisons: readonly Comparison[]): number {
+  const keys = comparisons.map(({ configuration, cell: { table, row, column } }) =>
+    configuration === undefined ? [table, row, column].join('\n') : configuration,
+  );
+  return new Set(keys).size;
+}
+
 /** The use of a cell as its file states it. */
 export function useOf(cell: PublishedCell): Use {
   return cell.use === 'fit' ? 'fit' : 'held-out';
@@ -58,6 +66,8 @@ export interface Rule<Detail> {
   /** Half-width of the cell's uncertainty, in the terms of the errors; undefined for outcomes. */
   readonly noise: number | undefined;
   readonly use: Use;
+  /** Prints of one quantity under one setting have the same; the cell's place unless given. */
+  readonly configuration?: string;
   readonly answer: () => Answers<Detail>;
 }
 

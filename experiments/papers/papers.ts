@@ -1,7 +1,8 @@
-import { loadPublished } from '../../datasets/load.ts';
+import { loadPublished, loadRegister } from '../../datasets/load.ts';
 import { tableBlock, terminalTable } from '../report/columns.ts';
 import type { Frame, Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
+import { tablesMarkdown } from './by-table.ts';
 import type { Comparison, PaperName } from './comparison.ts';
 import { type CoverageRule, type CoveredCell, coverageCsv, coverageOf, coverageSection } from './coverage.ts';
 import { HELM_COVERAGE } from './helm/coverage.ts';
@@ -13,6 +14,7 @@ import { PRIMA_COVERAGE } from './prima/coverage.ts';
 import { type GivenPrimaOptions, primaOptions, refusePrimaOptions } from './prima/options.ts';
 import { computePrima, primaReproduced } from './prima/prima.ts';
 import { cellJson, cellsCsv, errorRecord } from './record.ts';
+import { registerSection } from './register.ts';
 import { PAPER_TITLES, summaryMarkdown, summarySentences, summaryTable } from './summary.ts';
 
 interface Asked {
@@ -95,7 +97,9 @@ export async function reproduceAll(
 export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Results {
   const comparisons = NAMES.flatMap((name) => papers[name].comparisons);
   const summary = NAMES.flatMap((name) => papers[name].summary);
-  const covered = NAMES.flatMap((name) => coveredCells(name, papers[name].comparisons));
+  const coveredIn = (name: PaperName) => coveredCells(name, papers[name].comparisons);
+  const byPaper = { prima: coveredIn('prima'), helm: coveredIn('helm'), heterollm: coveredIn('heterollm') };
+  const covered = NAMES.flatMap((name) => byPaper[name]);
   return {
     subtitle: `${comparisons.length} comparisons with what prima.cpp, HELM and HeteroLLM print`,
     findings: summarySentences(summary, comparisons),
@@ -105,6 +109,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
       'cells.csv': cellsCsv(comparisons),
       'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
+      'tables.md': tablesMarkdown(byPaper, comparisons),
       'errors.csv': errorRecord(comparisons),
     },
     clusters: NAMES.flatMap((name) => papers[name].clusters),
@@ -116,13 +121,14 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
           blocks: [
             {
               kind: 'text',
-              text: 'A line per group of cells. Medians and worst errors are over cells that no constant was fitted to; fitted ones are counted beside them and in no error. Without a target nothing is claimed. Predicted: closed forms; simulated: event by event; "answer" says which of them the errors are of, where the two differ.',
+              text: 'A line per group of cells. Errors are over prints that no constant was fitted to; fitted ones are counted and in no error. Configurations are what the prints are about: prints of one quantity count once. Nearly all cells were seen by whoever made the models (datasets/published/PROTOCOL.md). Predicted: closed forms; simulated: event by event; "judged" is the answer that is held against the target. Without a target nothing is claimed.',
             },
             ...NAMES.map((name) =>
               tableBlock({ ...summaryTable(papers[name].summary), sparse: true }, { title: PAPER_TITLES[name] }),
             ),
           ],
         },
+        registerSection(loadRegister()),
         coverageSection(covered),
         ...NAMES.flatMap((name) => sectionsOf(name, papers[name])),
       ],

@@ -1,7 +1,7 @@
 import { enumerate, formatPercent } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
-import { accuracyOn } from './accuracy.ts';
-import { type Answer, type Comparison, isTest, type PaperName } from './comparison.ts';
+import { type Accuracy, accuracyOn } from './accuracy.ts';
+import { type Answer, type Comparison, configurationCount, isTest, type PaperName } from './comparison.ts';
 import { errorText, medianText } from './text.ts';
 
 /** Papers as reports call them, in the order in which they are shown. */
@@ -16,13 +16,17 @@ export interface SummaryRow {
   readonly paper: PaperName;
   readonly table: string;
   readonly what: string;
-  /** Cells with an error that are held out, and those that were fitted to or may be. */
+  /** Prints with an error that nothing was fitted to, and those that were fitted to or may be. */
   readonly heldOut: number;
   readonly fit: number;
-  /** Errors of the claimed answer over cells held out: the median of absolute errors, and the largest with its sign. */
+  /** How many independent configurations the prints are about that nothing was fitted to. */
+  readonly configurations?: number;
+  /** Errors of both answers over them. */
+  readonly answers?: Readonly<Record<Answer, Accuracy | undefined>>;
+  /** Errors of the judged answer over them: the median of absolute errors, and the largest with its sign. */
   readonly median: number | undefined;
   readonly worst: number | undefined;
-  /** The claimed answer; '' where both are the same or neither is claimed. */
+  /** The answer that is judged against the target; '' where both are the same or neither is judged. */
   readonly answer: Answer | '';
   /** How many outcomes, splits and the like agree. */
   readonly agreeing: { readonly agree: number; readonly of: number } | undefined;
@@ -56,11 +60,20 @@ export function summaryRow(group: SummaryGroup): SummaryRow {
   const accuracy = accuracyOn(comparisons, 'held-out', answer);
   const within = (one: Comparison): boolean => Math.abs(one[`${answer}Error`] ?? 0) <= (target ?? 0);
   const held = comparisons.filter(isTest);
+  const answers = {
+    predicted: accuracyOn(comparisons, 'held-out', 'predicted'),
+    simulated: accuracyOn(comparisons, 'held-out', 'simulated'),
+  };
+  const withError = held.filter(
+    ({ predictedError, simulatedError }) => (predictedError ?? simulatedError) !== undefined,
+  );
   return {
     paper,
     table,
     what,
     heldOut: accuracy?.cells ?? 0,
+    configurations: configurationCount(withError),
+    answers,
     fit: accuracyOn(comparisons, 'fit', answer)?.cells ?? 0,
     median: accuracy?.median,
     worst: accuracy?.worst,
@@ -97,18 +110,37 @@ const unitOf = ({ points = false }: SummaryRow): string => (points ? 'share' : '
 const count = (cells: number): string => (cells === 0 ? '' : String(cells));
 const agreement = ({ agreeing }: SummaryRow): string | undefined => agreeing && `${agreeing.agree} of ${agreeing.of}`;
 
+/** The errors of an answer; where a row has one answer only, that one's. */
+function accuracyIn(row: SummaryRow, answer: Answer): Pick<Accuracy, 'median' | 'worst'> | undefined {
+  if (row.answers !== undefined) return row.answers[answer];
+  const isShown = row.answer === answer || row.answer === '';
+  return isShown && row.median !== undefined && row.worst !== undefined
+    ? { median: row.median, worst: row.worst }
+    : undefined;
+}
+
+const medianOf = (row: SummaryRow, answer: Answer): string => {
+  const accuracy = accuracyIn(row, answer);
+  return accuracy === undefined ? '' : medianText(unitOf(row), accuracy.median);
+};
+const worstOf = (row: SummaryRow, answer: Answer): string => errorText(unitOf(row), accuracyIn(row, answer)?.worst);
+const configurationsOf = ({ configurations, heldOut }: SummaryRow): string => count(configurations ?? heldOut);
+
 const COLUMNS: readonly Column<SummaryRow>[] = [
   { title: 'table', value: ({ table }) => table, wraps: true },
   { title: 'cells of', value: ({ what }) => what, wraps: true },
-  { title: 'held out', value: ({ heldOut }) => count(heldOut), align: 'right' },
+  { title: 'prints', value: ({ heldOut }) => count(heldOut), align: 'right' },
+  { title: 'configu-\nrations', value: configurationsOf, align: 'right' },
   { title: 'fitted', value: ({ fit }) => count(fit), align: 'right' },
   {
-    title: 'median',
-    value: (row) => agreement(row) ?? (row.median === undefined ? '' : medianText(unitOf(row), row.median)),
+    title: 'predicted:\nmedian',
+    value: (row) => agreement(row) ?? medianOf(row, 'predicted'),
     align: 'right',
   },
-  { title: 'worst', value: (row) => errorText(unitOf(row), row.worst), align: 'right' },
-  { title: 'answer', value: ({ answer }) => answer, label: true },
+  { title: 'worst', value: (row) => worstOf(row, 'predicted'), align: 'right' },
+  { title: 'simulated:\nmedian', value: (row) => medianOf(row, 'simulated'), align: 'right' },
+  { title: 'worst', value: (row) => worstOf(row, 'simulated'), align: 'right' },
+  { title: 'judged', value: ({ answer, target }) => (target === undefined ? '' : answer || 'both'), label: true },
   {
     title: 'target',
     value: ({ target }) => (target === undefined ? '' : `±${formatPercent(target)}`),
@@ -130,21 +162,24 @@ export function summaryTable(rows: readonly SummaryRow[]): Table<SummaryRow> {
 
 /** summary.md: the summary as a table of Markdown. */
 export function summaryMarkdown(rows: readonly SummaryRow[]): string {
-  const header = ['paper', 'table', 'cells of', 'answer', 'held out', 'median error', 'worst', 'target', 'kept'];
-  const lines = rows.map((row) => {
-    const agree = row.agreeing && `${agreement(row)} agree`;
-    return [
-      PAPER_TITLES[row.paper],
-      row.table.replace(/^Tables? /, ''),
-      row.what,
-      row.answer === '' ? 'both' : row.answer,
-      row.agreeing ? String(row.agreeing.of) : String(row.heldOut),
-      agree ?? (row.median === undefined ? '–' : medianText(unitOf(row), row.median)),
-      errorText(unitOf(row), row.worst),
-      row.target === undefined ? '' : `±${formatPercent(row.target)}`,
-      row.met === undefined ? '' : row.met ? 'yes' : 'no',
-    ];
-  });
+  const header = [
+    ...['paper', 'table', 'cells of', 'judged', 'prints', 'configurations'],
+    ...['predicted: median', 'worst', 'simulated: median', 'worst', 'target', 'kept'],
+  ];
+  const lines = rows.map((row) => [
+    PAPER_TITLES[row.paper],
+    row.table.replace(/^Tables? /, ''),
+    row.what,
+    row.target === undefined ? '' : row.answer || 'both',
+    row.agreeing ? String(row.agreeing.of) : String(row.heldOut),
+    row.agreeing ? '' : configurationsOf(row),
+    row.agreeing ? `${agreement(row)} agree` : medianOf(row, 'predicted') || '–',
+    worstOf(row, 'predicted'),
+    row.agreeing ? '' : medianOf(row, 'simulated') || '–',
+    worstOf(row, 'simulated'),
+    row.target === undefined ? '' : `±${formatPercent(row.target)}`,
+    row.met === undefined ? '' : row.met ? 'yes' : 'no',
+  ]);
   return [header, header.map((_, index) => (index < 4 ? '---' : '--:')), ...lines]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');

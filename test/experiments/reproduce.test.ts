@@ -12,6 +12,7 @@ import { computePrima, primaReproduced } from '../../experiments/papers/prima/pr
 import { renderPage } from '../../experiments/report/page/page.ts';
 import { testReport } from '../support/open-report.ts';
 import { runHere, runScript } from '../support/run-script.ts';
+import { between, rowsOf, TABLES } from '../support/tables-of-docs.ts';
 import { driftGate } from './papers/drift-gate.ts';
 import { helmSpecification } from './papers/helm/specification.ts';
 import { heterollmSpecification } from './papers/heterollm/specification.ts';
@@ -67,14 +68,13 @@ test('all papers: the summary as Markdown has a line per row, and a word on ever
   );
 });
 
-test('docs/reproduction.md has the summary as the program prints it', () => {
-  const rowsOf = (text: string): string[][] =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith('|') && !/^\| ?-/.test(line))
-      .map((line) => line.split('|').map((cell) => cell.trim()));
-  assert.equal(rowsOf(readFileSync('docs/reproduction.md', 'utf8')), rowsOf(results.files?.['summary.md'] ?? ''));
-});
+for (const { file, marker, from } of TABLES) {
+  test(`${file} has the ${marker} as the program prints it`, () => {
+    const printed = rowsOf(results.files?.[from] ?? '');
+    assert.ok(printed.length > 20);
+    assert.equal(rowsOf(between(readFileSync(file, 'utf8'), marker)), printed);
+  });
+}
 
 testReport(
   () => {

@@ -43,6 +43,7 @@ export function helmRules({ cells, constants, fitted, caseOf }: HelmRules): Rule
         published: cell.value,
         noise: typeof cell.value === 'number' && cell.noise !== undefined ? cell.noise / cell.value : undefined,
         use: fittedKeys.has(key) ? 'fit' : 'held-out',
+        configuration: key,
         answer: () => {
           const same = measured.filter((other) => keyOf(other) === key);
           return answered(cell, same, quantity, caseOf(cell), constants);

@@ -196,6 +196,7 @@ function summaryLine(summary: Summary): SummaryRow {
     table,
     what: `${systemName(system)}, ${METRIC_NAMES[metric]}${scope}, under "${policy}"`,
     heldOut: accuracy?.cells ?? 0,
+    answers: heldOut,
     fit: (fit.predicted ?? fit.simulated)?.cells ?? 0,
     median: accuracy?.median,
     worst: accuracy?.worst,
