@@ -63,7 +63,8 @@ export function execute(
   };
 }
 
-function withoutPrefetch(plan: Plan): Plan {
+/** The plan whose devices leave all loading to page faults. */
+export function withoutPrefetch(plan: Plan): Plan {
   const weights = Object.entries(plan.weights).map(([device, policy]) => [
     device,
     { ...policy, prefetch: 'none' as const },

@@ -1,0 +1,196 @@
+import type { Column } from '../report/columns.ts';
+import { errorTone } from '../report/error-tone.ts';
+import { held, type Judged } from './problem.ts';
+import type { Contradicted } from './scan.ts';
+import type { LeftOut } from './search.ts';
+import { type Inferred, inferences, type Part, partOf, type Study, shown } from './study.ts';
+
+/** The unknowns: their priors and chosen values. */
+export const UNKNOWN_COLUMNS: readonly Column<Inferred>[] = [
+  { title: 'testbed', key: 'testbed', value: ({ study }) => study.problem.name, label: true },
+  { title: 'plans by', key: 'planner', value: ({ study }) => study.planner, on: 'terminal' },
+  { title: 'unknown', key: 'unknown', value: ({ unknown }) => unknown.name, label: true },
+  { title: 'printed', key: 'printed', value: ({ unknown }) => unknown.printed, text: printedText, align: 'right' },
+  {
+    title: 'prior',
+    key: 'prior',
+    value: ({ unknown }) => unknown.prior,
+    text: (row) => shown(row.unknown.prior),
+    align: 'right',
+  },
+  { title: 'chosen', key: 'chosen', value: ({ value }) => value, text: (row) => shown(row.value), align: 'right' },
+  {
+    title: 'as good',
+    value: ({ from }) => from,
+    text: ({ from, to }) => (from === to ? shown(from) : `${shown(from)} to ${shown(to)}`),
+    align: 'right',
+  },
+  { key: 'as_good_from', value: ({ from }) => from },
+  { key: 'as_good_to', value: ({ to }) => to },
+  { title: 'unit', key: 'unit', value: ({ unknown }) => unknown.unit },
+  {
+    title: 'status',
+    key: 'status',
+    value: ({ unknown, value, gained }) =>
+      value === unknown.prior
+        ? 'prior'
+        : `inferred by consistency: ${gained.length} ${gained.length === 1 ? 'cell' : 'cells'}`,
+    wraps: true,
+  },
+  { title: 'cells that it may see', key: 'sees', value: ({ unknown }) => unknown.seen, wraps: true, on: 'page' },
+  { title: 'prior and range', key: 'reason', value: ({ unknown }) => unknown.reason, wraps: true, on: 'page' },
+  { key: 'holds_because', value: ({ gained }) => gained.map(({ cell }) => cell.name).join('; ') },
+];
+
+function printedText({ unknown }: Inferred): string {
+  return unknown.printed === undefined ? '–' : shown(unknown.printed);
+}
+
+/** A cell of a study. */
+export interface CellRow {
+  readonly study: Study;
+  readonly before: Judged;
+  readonly after: Judged;
+  readonly part: Part;
+}
+
+export function cellRows(one: Study): CellRow[] {
+  return one.after.map((after, index) => ({
+    study: one,
+    before: one.before[index] as Judged,
+    after,
+    part: partOf(one, index),
+  }));
+}
+
+export const CELL_COLUMNS: readonly Column<CellRow>[] = [
+  { title: 'testbed', key: 'testbed', value: ({ study }) => study.problem.name, label: true },
+  { key: 'planner', value: ({ study }) => study.planner },
+  { title: 'table', key: 'table', value: ({ after }) => after.cell.table, label: true },
+  { title: 'system', key: 'system', value: ({ after }) => after.cell.system, label: true },
+  { title: 'row', key: 'row', value: ({ after }) => after.cell.row, wraps: true },
+  { title: 'published', key: 'published_s', value: ({ after }) => after.cell.published, unit: 'seconds' },
+  { title: 'at the priors', key: 'prior_s', value: ({ before }) => before.seconds, unit: 'seconds' },
+  { title: 'at the chosen\nvalues', key: 'chosen_s', value: ({ after }) => after.seconds, unit: 'seconds' },
+  {
+    title: 'error',
+    key: 'error',
+    value: ({ after }) => after.error,
+    unit: 'deviation',
+    tone: ({ study, after }) => (after.error === undefined ? 'bad' : errorTone(after.error, study.problem.tolerance)),
+  },
+  { title: 'the cell is', key: 'part', value: ({ part }) => part },
+  { key: 'holds', value: ({ after }) => (after.holds ? 'yes' : 'no') },
+];
+
+/** A cell that fails at the chosen values. */
+export type ContradictedRow = Contradicted & { readonly study: Study };
+
+export const CONTRADICTED_COLUMNS: readonly Column<ContradictedRow>[] = [
+  { title: 'cell', value: ({ judged }) => judged.cell.name, wraps: true },
+  { title: 'published', value: ({ judged }) => judged.cell.published, unit: 'seconds' },
+  { title: 'simulated', value: ({ judged }) => judged.seconds, unit: 'seconds' },
+  { title: 'least, over\nall scans', value: ({ range }) => range?.[0], unit: 'seconds' },
+  { title: 'most', value: ({ range }) => range?.[1], unit: 'seconds' },
+  {
+    title: 'what a single unknown does',
+    value: ({ mended }) =>
+      mended === undefined
+        ? 'no value of any single unknown makes it hold'
+        : `holds with ${mended.unknown.name} at ${shown(mended.value)} ${mended.unknown.unit}; then ${mended.lost.length === 0 ? 'nothing else fails' : `these fail: ${mended.lost.map(({ cell }) => cell.name).join('; ')}`}`,
+    wraps: true,
+  },
+];
+
+/** A left-out table or column. */
+export type LeftOutRow = LeftOut & { readonly study: Study };
+
+export const LEFT_OUT_COLUMNS: readonly Column<LeftOutRow>[] = [
+  { title: 'testbed', key: 'testbed', value: ({ study }) => study.problem.name, label: true },
+  { title: 'plans by', key: 'planner', value: ({ study }) => study.planner, label: true },
+  { title: 'left out', key: 'left_out', value: ({ group }) => group, label: true },
+  { title: 'cells', key: 'cells', value: ({ judged }) => judged.length, unit: 'count' },
+  { title: 'hold', key: 'hold', value: ({ judged }) => held(judged), unit: 'count' },
+  {
+    title: 'hold where\nthey take part',
+    key: 'hold_fitted',
+    value: ({ study, judged }) =>
+      held(study.after.filter(({ cell }) => judged.some((one) => one.cell.name === cell.name))),
+    unit: 'count',
+  },
+  {
+    title: 'hold at\nthe priors',
+    key: 'hold_prior',
+    value: ({ study, judged }) =>
+      held(study.before.filter(({ cell }) => judged.some((one) => one.cell.name === cell.name))),
+    unit: 'count',
+  },
+  {
+    title: 'values without it, where they differ from the prior',
+    value: ({ study, values }) =>
+      study.problem.unknowns
+        .filter(({ name, prior }) => values[name] !== prior)
+        .map(({ name, unit }) => `${name} ${shown(values[name] ?? Number.NaN)} ${unit}`)
+        .join(', '),
+    wraps: 'items',
+  },
+];
+
+/** A point of a scan. */
+export interface ScanRow {
+  readonly study: Study;
+  readonly unknown: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly judged: readonly Judged[];
+}
+
+export function scanRows(one: Study): ScanRow[] {
+  return one.scans.flatMap(({ unknown, points }) =>
+    points.map(({ value, judged }) => ({ study: one, unknown: unknown.name, unit: unknown.unit, value, judged })),
+  );
+}
+
+export const SCAN_COLUMNS: readonly Column<ScanRow>[] = [
+  { key: 'testbed', value: ({ study }) => study.problem.name },
+  { key: 'planner', value: ({ study }) => study.planner },
+  { key: 'unknown', value: ({ unknown }) => unknown },
+  { key: 'unit', value: ({ unit }) => unit },
+  { key: 'value', value: ({ value }) => value },
+  { key: 'cells', value: ({ judged }) => judged.length },
+  { key: 'hold', value: ({ judged }) => held(judged) },
+  {
+    key: 'fail',
+    value: ({ judged }) =>
+      judged
+        .filter(({ holds }) => !holds)
+        .map(({ cell }) => cell.name)
+        .join('; '),
+  },
+];
+
+/** Studies as the JSON file has them. */
+export function studyData(one: Study) {
+  return {
+    testbed: one.problem.name,
+    planner: one.planner,
+    cells: one.after.length,
+    held: { priors: held(one.before), chosen: held(one.after) },
+    unknowns: inferences(one).map(({ unknown, value, from, to, gained }) => ({
+      name: unknown.name,
+      unit: unknown.unit,
+      printed: unknown.printed,
+      prior: unknown.prior,
+      chosen: value,
+      asGood: [from, to],
+      holdsBecause: gained.map(({ cell }) => cell.name),
+    })),
+    leftOut: one.leftOut.map(({ group, judged, values }) => ({
+      group,
+      cells: judged.length,
+      held: held(judged),
+      values,
+    })),
+    errors: cellRows(one).map(({ after, part }) => ({ cell: after.cell.name, error: after.error, part })),
+  };
+}

@@ -1,0 +1,78 @@
+import { tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import type { ChartBlock, Section } from '../report/page/page.ts';
+import { cellChart, countChart, mapChart } from './charts.ts';
+import { CELL_COLUMNS, CONTRADICTED_COLUMNS, cellRows, LEFT_OUT_COLUMNS, UNKNOWN_COLUMNS } from './columns.ts';
+import { held } from './problem.ts';
+import { inferences, type Study } from './study.ts';
+
+export function consistencyPage(studies: readonly Study[]): NonNullable<Results['page']> {
+  return {
+    title: 'What the testbeds must have been for the tables to hold',
+    sections: [valuesSection(studies), ...studies.map(studySection)],
+  };
+}
+
+function valuesSection(studies: readonly Study[]): Section {
+  return {
+    title: 'Unknowns, and the values that satisfy most cells',
+    blocks: [
+      {
+        kind: 'text',
+        text: 'A value leaves its prior only where that satisfies more of the cells that the unknown may see; then it takes the middle of the values that satisfy as many. "As good" are the values around it that do. Every operating system reclaims in its own way, the same for all systems and tables. Times to the first token, memory pressure, exo, dllama, speculation and all figures took no part.',
+      },
+      tableBlock({ columns: UNKNOWN_COLUMNS, rows: studies.flatMap(inferences), groups: true }),
+      tableBlock(
+        {
+          columns: LEFT_OUT_COLUMNS,
+          rows: studies.flatMap((study) => study.leftOut.map((one) => ({ ...one, study }))),
+          groups: true,
+        },
+        { title: 'A table, or a column of a single table, judged with values that were chosen without it' },
+      ),
+    ],
+  };
+}
+
+function studySection(study: Study): Section {
+  const { problem, planner, scans, map, before, after, contradicted } = study;
+  const count = `${held(before)} of ${after.length} cells hold at the priors, ${held(after)} at the chosen values.`;
+  const choose = 'Unknown';
+  const charts: ChartBlock[] = [
+    {
+      kind: 'chart',
+      title: 'Value against cells that hold, by table',
+      note: `${count} The other unknowns are at their chosen values.`,
+      variants: scans.map((one) => ({ label: one.unknown.name, figure: countChart(study, one) })),
+      choose,
+    },
+    {
+      kind: 'chart',
+      title: 'Which cell holds at which value',
+      variants: scans.map((one) => ({ label: one.unknown.name, figure: cellChart(study, one) })),
+      choose,
+    },
+    ...(map === undefined
+      ? []
+      : [
+          {
+            kind: 'chart' as const,
+            title: `${map.x.name} and ${map.y.name} together`,
+            note: 'The number of cells that hold.',
+            variants: [{ label: 'map', figure: mapChart(study, map) }],
+          },
+        ]),
+  ];
+  const failing = contradicted.map((one) => ({ ...one, study }));
+  return {
+    title: `${problem.name}, plans by ${planner}`,
+    blocks: [
+      ...charts,
+      tableBlock({ columns: CONTRADICTED_COLUMNS, rows: failing }, { title: 'Cells that fail at the chosen values' }),
+      tableBlock(
+        { columns: CELL_COLUMNS.slice(1), rows: cellRows(study), groups: true },
+        { title: 'All cells', fold: 'All cells' },
+      ),
+    ],
+  };
+}

@@ -1,0 +1,143 @@
+import { predict } from '../../engine/cost/predict.ts';
+import type { Runtime } from '../../engine/cost/runtime.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
+import type { Scheduled } from '../../engine/schedule/scheduler.ts';
+import { simulate } from '../../simulator/simulate.ts';
+import { withoutPrefetch } from '../papers/prima/execute.ts';
+import { OPERATING_SYSTEMS } from '../papers/prima/machines.ts';
+import type { Cell, Problem, Unknown, Values } from './problem.ts';
+import { changesPlans, type Quantity, type Setting, withQuantity } from './quantities.ts';
+
+/** An unknown of a ring's testbed. */
+export interface RingUnknown extends Unknown {
+  readonly quantity: Quantity;
+}
+
+/** A system of the paper, as it runs on a testbed. */
+export interface RingSystem {
+  /** Whether devices prefetch as the plan says; otherwise page faults load what is missing. */
+  readonly prefetches: (cell: Cell) => boolean;
+  /** Cells of the same model and way have the same plan. */
+  readonly wayOf: (cell: Cell) => string;
+  /** The cluster with the head that the system has. */
+  readonly headed: (cluster: Cluster, cell: Cell) => Cluster;
+  /** The plan on a belief that is headed, with what it is carried out with. */
+  readonly schedule: (cell: Cell, model: Model, setting: Setting) => Scheduled & Carried;
+}
+
+/** What a plan is carried out with. */
+export interface Carried {
+  readonly workload: Workload;
+  readonly runtime: Runtime;
+}
+
+export interface RingProblemParts {
+  readonly name: string;
+  readonly cluster: Cluster;
+  readonly unknowns: readonly RingUnknown[];
+  readonly cells: readonly Cell[];
+  readonly systems: Readonly<Record<string, RingSystem>>;
+  /** The model by the key of a cell. */
+  readonly modelOf: (key: string) => Model;
+  readonly tolerance: number;
+}
+
+/** A plan, and what it is carried out with. */
+interface Planned {
+  readonly plan: Plan | undefined;
+  readonly model: Model;
+  readonly workload: Workload;
+  readonly runtime: Runtime;
+  /** Bytes of RAM that the plan takes on each of its devices. */
+  readonly needs: ReadonlyMap<string, number>;
+}
+
+/** RAM beyond this changes nothing: page tables and reads in progress take less than the share and the bytes added. */
+const enough = (need: number): number => 1.03 * need + 2 ** 25;
+
+/**
+ * The inverse problem of a ring's testbed. A cell's answer is its simulated TPOT: the system plans on what the program
+ * reported (belief), and the plan runs on what the devices have (truth), under the operating system of each device,
+ * the same for all systems. Plans and simulations are kept by the values that they depend on.
+ */
+export function ringProblem(parts: RingProblemParts): Problem {
+  const { name, cluster, unknowns, cells, systems, modelOf, tolerance } = parts;
+  const start: Setting = { belief: cluster, truth: cluster, vramKept: 0, kvRoom: 0 };
+  const settings = new Map<string, Setting>();
+  const plans = new Map<string, Planned>();
+  const answers = new Map<string, number | undefined>();
+
+  const settingOf = (values: Values): Setting => {
+    const key = keyOf(unknowns, values);
+    const known = settings.get(key);
+    if (known !== undefined) return known;
+    const setting = unknowns.reduce(
+      (before, { name: unknown, quantity, prior }) => withQuantity(before, quantity, values[unknown] ?? prior),
+      start,
+    );
+    settings.set(key, setting);
+    return setting;
+  };
+
+  return {
+    name,
+    unknowns,
+    cells,
+    tolerance,
+    answer(cell, values) {
+      const system = systems[cell.system];
+      if (system === undefined) return undefined;
+      const planning = unknowns.filter(({ quantity }) => changesPlans(quantity));
+      const planKey = [system.wayOf(cell), cell.model, keyOf(planning, values)].join('\n');
+      const planned = plans.get(planKey) ?? planOf(system, cell, modelOf(cell.model), settingOf(values));
+      plans.set(planKey, planned);
+      const truth = system.headed(settingOf(values).truth, cell);
+      const prefetches = system.prefetches(cell);
+      const key = [planKey, prefetches, ...memoryKey(planned, truth)].join('\n');
+      if (!answers.has(key)) answers.set(key, tokenSeconds(planned, prefetches, truth));
+      return answers.get(key);
+    },
+  };
+}
+
+/** What a simulation depends on beyond its plan: the RAM of devices that don't have enough. */
+function memoryKey({ needs }: Planned, { devices }: Cluster): string[] {
+  return devices.flatMap(({ name, memory }) => {
+    const need = needs.get(name);
+    if (need === undefined) return [];
+    return [memory.available > enough(need) ? 'enough' : String(memory.available)];
+  });
+}
+
+function keyOf(unknowns: readonly RingUnknown[], values: Values): string {
+  return unknowns.map(({ name, prior }) => values[name] ?? prior).join();
+}
+
+function planOf(system: RingSystem, cell: Cell, model: Model, setting: Setting): Planned {
+  const belief = system.headed(setting.belief, cell);
+  const { plan, workload, runtime } = system.schedule(cell, model, { ...setting, belief });
+  const devices = plan === undefined ? [] : predict({ plan, truth: belief, model, workload, runtime }).devices;
+  const needs = new Map(devices.map(({ device, ramBytes }) => [device, ramBytes]));
+  return { plan, model, workload, runtime, needs };
+}
+
+function tokenSeconds({ plan, model, workload, runtime }: Planned, prefetches: boolean, truth: Cluster) {
+  if (plan === undefined) return undefined;
+  const { trace, outOfMemory } = simulate({
+    cluster: truth,
+    model,
+    plan: prefetches ? plan : withoutPrefetch(plan),
+    workload,
+    runtime,
+    reclaim: OPERATING_SYSTEMS.simulated,
+    context: 'fixed',
+    record: 'tokens',
+  });
+  if (outOfMemory.length > 0) return undefined;
+  // The first token depends on what the prompt left in the page cache.
+  const decoded = trace.tokens.filter(({ phase }) => phase === 'decode').slice(1);
+  return decoded.reduce((sum, { start, end }) => sum + end - start, 0) / decoded.length;
+}

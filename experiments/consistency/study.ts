@@ -1,0 +1,127 @@
+import {
+  configurations,
+  held,
+  type Judged,
+  judge,
+  type Problem,
+  priors,
+  type Unknown,
+  type Values,
+} from './problem.ts';
+import { type CellMap, type Contradicted, cellMap, contradictedCells, type Scan, scan } from './scan.ts';
+import { chooseValues, type LeftOut, leaveOneOut } from './search.ts';
+
+/** Everything that is found out about one testbed. */
+export interface Study {
+  readonly problem: Problem;
+  /** How prima.cpp's plans are made. */
+  readonly planner: string;
+  readonly values: Values;
+  readonly before: readonly Judged[];
+  readonly after: readonly Judged[];
+  readonly scans: readonly Scan[];
+  readonly map: CellMap | undefined;
+  readonly leftOut: readonly LeftOut[];
+  readonly contradicted: readonly Contradicted[];
+}
+
+export interface StudyOptions {
+  readonly planner: string;
+  /** Names of the unknowns of the map; no map unless given. */
+  readonly map?: readonly [x: string, y: string] | undefined;
+  /** Called with what comes next. */
+  readonly step?: (label: string) => void;
+}
+
+/** Steps that a study reports. */
+export const STUDY_STEPS = 4;
+
+export function study(problem: Problem, { planner, map, step = () => {} }: StudyOptions): Study {
+  step(`${problem.name}, ${planner}: values`);
+  const values = chooseValues(problem);
+  const after = judge(problem, values);
+  step(`${problem.name}, ${planner}: scans`);
+  const scans = problem.unknowns.map((unknown) => scan(problem, unknown, values));
+  step(`${problem.name}, ${planner}: map`);
+  const [x, y] = (map ?? []).map((name) => problem.unknowns.find((unknown) => unknown.name === name));
+  const mapped = x && y && cellMap(problem, x, y, values);
+  step(`${problem.name}, ${planner}: a table left out`);
+  return {
+    problem,
+    planner,
+    values,
+    before: judge(problem, priors(problem)),
+    after,
+    scans,
+    map: mapped,
+    leftOut: leaveOneOut(problem),
+    contradicted: contradictedCells(after, scans),
+  };
+}
+
+/** An unknown with the value that was chosen. */
+export interface Inferred {
+  readonly study: Study;
+  readonly unknown: Unknown;
+  readonly value: number;
+  /** The values around the chosen one with as many cells, the other unknowns as chosen. */
+  readonly from: number;
+  readonly to: number;
+  /** Cells that hold because of it: those that fail when it returns to its prior. */
+  readonly gained: readonly Judged[];
+}
+
+export function inferences(one: Study): Inferred[] {
+  return one.scans.map(({ unknown, points }): Inferred => {
+    const value = one.values[unknown.name] ?? unknown.prior;
+    const at = points.findIndex((point) => point.value === value);
+    const count = held(one.after);
+    const same = (index: number): boolean => held(points[index]?.judged ?? []) === count;
+    let [from, to] = [at, at];
+    while (from > 0 && same(from - 1)) from--;
+    while (to < points.length - 1 && same(to + 1)) to++;
+    const prior = points.find((point) => point.value === unknown.prior)?.judged ?? [];
+    const gained = one.after.filter(({ holds }, index) => holds && prior[index]?.holds === false);
+    return { study: one, unknown, value, from: points[from]?.value ?? value, to: points[to]?.value ?? value, gained };
+  });
+}
+
+/** How a cell took part. */
+export type Part = 'fitted' | 'seen';
+
+/** Least relative change of a cell's time that makes the cell depend on a value. */
+const DEPENDS = 1e-3;
+
+/**
+ * `fitted`: an unknown that may see the cell left its prior, and the cell's time changes where it returns to it. `seen`:
+ * the other cells that took part in the choice.
+ */
+export function partOf(one: Study, index: number): Part {
+  const { cell, seconds } = one.after[index] as Judged;
+  const isFitted = one.scans.some(({ unknown, points }) => {
+    if (one.values[unknown.name] === unknown.prior || !unknown.sees(cell)) return false;
+    const before = points.find(({ value }) => value === unknown.prior)?.judged[index]?.seconds;
+    if (before === undefined || seconds === undefined) return before !== seconds;
+    return Math.abs(before / seconds - 1) > DEPENDS;
+  });
+  return isFitted ? 'fitted' : 'seen';
+}
+
+/** The findings of a study in one sentence or two. */
+export function summaryOf(one: Study): string {
+  const { problem, planner, before, after, leftOut, contradicted } = one;
+  const moved = inferences(one).filter(({ unknown, value }) => value !== unknown.prior);
+  const values = moved.map(({ unknown, value }) => `${unknown.name} ${shown(value)} ${unknown.unit}`);
+  const out = leftOut.map(({ group, judged }) => `${group} ${held(judged)} of ${judged.length}`).join(', ');
+  const never = contradicted.filter(({ mended }) => mended === undefined).map(({ judged }) => judged.cell.name);
+  return [
+    `${problem.name}, plans by ${planner}: ${held(before)} of ${after.length} cells (${configurations(problem.cells)} configurations) hold with all unknowns at their priors, ${held(after)} with ${values.length === 0 ? 'the same values' : values.join(', ')}.`,
+    ...(out === '' ? [] : [`Left out and judged with values chosen without it: ${out}.`]),
+    ...(never.length === 0 ? [] : [`No value of any single unknown makes these hold: ${never.join('; ')}.`]),
+  ].join(' ');
+}
+
+/** A value of an unknown in at most four digits. */
+export function shown(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}

@@ -1,0 +1,114 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  type Cell,
+  held,
+  judge,
+  type Problem,
+  priors,
+  type Unknown,
+} from '../../../experiments/consistency/problem.ts';
+import { contradictedCells, scan } from '../../../experiments/consistency/scan.ts';
+import { bestIndex, chooseValues, leaveOneOut } from '../../../experiments/consistency/search.ts';
+
+const cell = (row: string, published: number, table = 'Table 1', system = 'a'): Cell => ({
+  name: `${table} · ${system} · ${row}`,
+  table,
+  system,
+  row,
+  model: row,
+  published,
+});
+
+const unknown = (name: string, prior: number, values: readonly number[]): Unknown => ({
+  name,
+  unit: 'GiB',
+  printed: undefined,
+  prior,
+  reason: '',
+  values,
+  sees: () => true,
+  seen: 'all cells',
+});
+
+/** Models of 1 to 8 GiB on a device: 0.1 s a GiB in memory; a model that doesn't fit is read from the disk, all of it. */
+const seconds = (gib: number, ram: number, disk: number): number => (gib <= ram ? 0.1 * gib : gib / disk);
+
+const RAM = unknown('ram', 3, [1, 2, 3, 4, 5, 6, 7, 8]);
+const DISK = unknown('disk', 1, [0.25, 0.5, 1, 2]);
+
+/** Cells as they come out with 5 GiB of RAM and a disk of 0.5 GiB/s. */
+const device: Problem = {
+  name: 'device',
+  unknowns: [RAM, DISK],
+  cells: [1, 2, 4, 5, 6, 8].map((gib) => cell(String(gib), seconds(gib, 5, 0.5), gib < 5 ? 'Table 1' : 'Table 2')),
+  tolerance: 0.3,
+  answer: ({ row }, { ram = 0, disk = 0 }) => seconds(Number(row), ram, disk),
+};
+
+test('the prior stays unless another value is better; then the middle of the nearest run of best values is taken', () => {
+  assert.is(bestIndex([2, 2, 2], 1), 1);
+  assert.is(bestIndex([0, 1, 3, 3, 3], 0), 3);
+  assert.is(bestIndex([5, 0, 0, 5, 5, 5], 1), 0);
+  assert.is(bestIndex([5, 0, 0, 5, 5, 5], 2), 4);
+});
+
+test('a scan has most cells where the truth is', () => {
+  const counts = scan(device, RAM, { ram: 3, disk: 0.5 }).points.map(({ value, judged }) => [value, held(judged)]);
+  assert.equal(counts, [
+    [1, 3],
+    [2, 4],
+    [3, 4],
+    [4, 5],
+    [5, 6],
+    [6, 5],
+    [7, 5],
+    [8, 4],
+  ]);
+});
+
+test('the search finds the values from which the cells were made', () => {
+  assert.is(held(judge(device, priors(device))), 2);
+  assert.equal(chooseValues(device), { ram: 5, disk: 0.5 });
+});
+
+test('a value that only two unknowns together make better is found', () => {
+  const both: Problem = {
+    ...device,
+    cells: [cell('x', 1)],
+    answer: (_, { ram, disk }) => (ram === 8 && disk === 2 ? 1 : 9),
+  };
+  assert.equal(chooseValues(both), { ram: 8, disk: 2 });
+});
+
+test('an unknown is not chosen with cells that it may not see', () => {
+  const blind: Problem = { ...device, unknowns: [{ ...RAM, sees: ({ row }) => row === '1' || row === '2' }, DISK] };
+  assert.is(chooseValues(blind).ram, 3);
+});
+
+test('a left-out table is judged with values that were chosen without it', () => {
+  const found = leaveOneOut(device).map(({ group, values, judged }) => [group, values, held(judged), judged.length]);
+  // Table 2 alone leaves 5 GiB and the disk as they are; Table 1 alone is content with 4 GiB and says nothing of disks.
+  assert.equal(found, [
+    ['Table 1', { ram: 5, disk: 0.5 }, 3, 3],
+    ['Table 2', { ram: 6, disk: 1 }, 1, 3],
+  ]);
+});
+
+test('a failing cell names the unknown that mends it, and what fails then', () => {
+  const other: Problem = { ...device, cells: [...device.cells, cell('7', 0.7), cell('3', 99)] };
+  const chosen = { ram: 5, disk: 0.5 };
+  const found = contradictedCells(
+    judge(other, chosen),
+    other.unknowns.map((one) => scan(other, one, chosen)),
+  ).map(({ judged, mended }) => [
+    judged.cell.row,
+    mended && [mended.unknown.name, mended.value, mended.lost.map((one) => one.cell.row)],
+  ]);
+  assert.equal(found, [
+    ['7', ['ram', 7, ['6']]],
+    ['3', undefined],
+  ]);
+});
+
+test.run();
