@@ -20,16 +20,17 @@ export interface LabProcessParts {
 }
 
 /**
- * Keeps V8's young generation at 1 MiB. Otherwise it grows at some token by as much as the device has to spare, and the
- * operating system takes that from the weights' pages from then on, which no earlier probe could see.
+ * Keeps V8's heap at one size. Otherwise the young generation grows at some token by as much as the device has to spare;
+ * and some seconds into a run the memory reducer gives back what loading the model has left, 15 to 18 MiB (measured).
+ * Weights' pages would have less or more room from then on, which no earlier probe could see.
  */
-const STEADY_HEAP = '--max-semi-space-size=1';
+const STEADY_HEAP = ['--max-semi-space-size=1', '--no-memory-reducer'];
 const ROOT = join(import.meta.dirname, '../..');
 
 /** Starts `hearth` as a single process: a shell joins the groups and becomes `ip`, which enters the namespace and becomes Node.js. */
 export function startLabProcess({ namespace, joins, options }: LabProcessParts): LabProcess {
   const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
-  const hearth = [process.execPath, STEADY_HEAP, join(ROOT, 'bin/hearth.js'), ...options];
+  const hearth = [process.execPath, ...STEADY_HEAP, join(ROOT, 'bin/hearth.js'), ...options];
   const child: ChildProcess = spawn('sh', ['-c', script, 'sh', 'ip', 'netns', 'exec', namespace, ...hearth], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C reaches the lab alone, which then ends its processes itself.
