@@ -20,6 +20,8 @@ export interface AnswersCase {
   readonly cell: LabCell;
   /** Probed rate that each device's throttle lets through, bytes per second. */
   readonly diskRates: readonly number[];
+  /** Bytes that each device had for weights and their page tables; by default the cell's share of its weights. */
+  readonly room?: readonly number[] | undefined;
   /** Tokens of a run: one of the prompt, the rest decoded. */
   readonly tokens: number;
 }
@@ -80,13 +82,16 @@ function pagePolicy({ policy }: LabCell, { readAhead }: LabFacts): PagePolicy {
 }
 
 /** The lab's devices as the probes describe them. */
-function factsCluster({ facts, model, devices, cell, diskRates }: Omit<AnswersCase, 'tokens'>, plan: Plan): Cluster {
+function factsCluster(
+  { facts, model, devices, cell, diskRates, room }: Omit<AnswersCase, 'tokens'>,
+  plan: Plan,
+): Cluster {
   const tokenBytes = RUNTIME.activationBytes * model.hiddenSize;
   const bandwidth = facts.linkBandwidth;
   return createCluster({
     name: 'lab',
     devices: devices.map((name, index) => {
-      const available = (cell.memoryShares[index] as number) * shareBytes(plan, model, name);
+      const available = room?.[index] ?? (cell.memoryShares[index] as number) * shareBytes(plan, model, name);
       const rate = diskRates[index] as number;
       return {
         name,

@@ -11,6 +11,11 @@ export interface CellRun {
   readonly profile: string;
   /** Probed rate that each device's throttle lets through, bytes per second. */
   readonly diskRates: readonly number[];
+  /**
+   * Bytes that each device had for weights and their page tables, from what its processes took in the run; `undefined`
+   * where that couldn't be sampled.
+   */
+  readonly room: readonly number[] | undefined;
   readonly trace: Trace;
   readonly devices: readonly DeviceCheck[];
 }

@@ -46,14 +46,14 @@ export async function probeLab(
   { cpu, disk }: Pick<Device, 'cpu' | 'disk'>,
 ): Promise<LabFacts> {
   const limits = lab.cluster.devices.map((device) => ({ ...UNLIMITED, cores: device.cpu.cores }));
-  const { trace, devices } = await runInLab(lab, { model: file, plan, tokens: TOKENS, limits, watched: true });
+  const { trace, ownBytes = [] } = await runInLab(lab, { model: file, plan, tokens: TOKENS, limits, watched: true });
   const tokens = trace.tokens.slice(NOT_COUNTED);
   const pages = lab.devices.map((name) => PAGE_TABLES * shareBytes(plan, model, name));
   return {
     cpu,
     wholeDiskRate: disk.sequential,
     randomRate: disk.random,
-    ownBytes: devices.map(({ ownBytes }, index) => Math.max(0, ownBytes - (pages[index] as number))),
+    ownBytes: ownBytes.map((bytes, index) => Math.max(0, bytes - (pages[index] as number))),
     hopSeconds: meanHopSeconds(trace),
     linkBandwidth: lab.cluster.link(0, 1).bandwidth,
     readAhead: 1024 * Number(readFileSync(`/sys/dev/block/${lab.ground.disk}/queue/read_ahead_kb`, 'utf8')),

@@ -9,8 +9,10 @@ import type { DeviceLimits } from './cgroups/limits.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
 import { traceOfChrome } from './chrome-trace.ts';
 import type { Lab } from './lab.ts';
+import { watchOwnMemory } from './own-memory-watch.ts';
 import { type LabProcess, startLabProcess } from './processes.ts';
 import { runProgram } from './system.ts';
+import { steadyInterval } from './token-figures.ts';
 
 export interface LabRun {
   /** File of the whole model; each device gets its part of it. */
@@ -20,10 +22,7 @@ export interface LabRun {
   readonly tokens: number;
   /** One per device of the cluster, in the same order. */
   readonly limits: readonly DeviceLimits[];
-  /**
-   * Samples the processes' own memory several times a second. That updates the groups' statistics, and so changes what
-   * Linux reclaims (measured: a fifteenth less was read again).
-   */
+  /** The processes' own memory is sampled even if that changes what Linux reclaims (ownMemory). */
   readonly watched?: boolean;
   /** Called with each device's part of the model, just before the head starts. */
   readonly onStart?: (parts: readonly string[]) => void;
@@ -33,15 +32,19 @@ export interface LabRunResult {
   readonly trace: Trace;
   /** When the trace began, seconds since 1970. */
   readonly startedAt: number;
-  /** Readings of each device at the end of the run; `ownBytes` is the largest sample of a watched run. */
+  /** Readings of each device at the end of the run. */
   readonly devices: readonly GroupReadings[];
+  /**
+   * What each device's processes took beside weights while tokens of steady state were decoded, bytes; `undefined` where
+   * control groups of version 2 can't say without changing what Linux reclaims, unless the run was `watched`.
+   */
+  readonly ownBytes: readonly number[] | undefined;
 }
 
 /** Enough for a process to start on a busy machine with a slow disk, seconds. */
 const START_SECONDS = 120;
 /** Enough for a whole run, seconds. */
 const RUN_SECONDS = 500;
-const WATCH_MILLISECONDS = 100;
 const PORT = 7400;
 
 /**
@@ -57,18 +60,19 @@ export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
     await Promise.all(workers.map((worker, index) => listens(worker, lab.devices[index + 1] ?? '')));
     run.onStart?.(parts);
     const head = startHead(lab, run, groups, parts[0] ?? '');
-    const watch = run.watched ? watchOwnBytes(groups) : undefined;
+    const mayWatch = run.watched || lab.ground.controllers.memory.version === 1;
+    const watch = mayWatch ? watchOwnMemory(groups) : undefined;
     const code = await within(RUN_SECONDS, head.ended, 'the run takes').finally(() => watch?.stop());
     if (code !== 0) {
       const printed = workers.map(({ stderr }) => `\n${stderr}`).join('');
       throw new Error(killedIn(lab, groups) ?? `the head ended with ${code}: ${head.stderr}${printed}`);
     }
     const chrome = JSON.parse(readFileSync(runFiles(lab).trace, 'utf8')) as ChromeTrace;
-    const devices = groups.map((group, index) => {
-      const readings = group.readings();
-      return watch === undefined ? readings : { ...readings, ownBytes: watch.ownBytes[index] as number };
-    });
-    return { trace: traceOfChrome(chrome), startedAt: chrome.otherData?.startedAt ?? 0, devices };
+    const trace = traceOfChrome(chrome);
+    const startedAt = chrome.otherData?.startedAt ?? 0;
+    const [from, to] = steadyInterval(trace);
+    const ownBytes = watch?.means(startedAt + from, startedAt + to);
+    return { trace, startedAt, devices: groups.map((group) => group.readings()), ownBytes };
   } finally {
     for (const worker of workers) worker.stop();
     await Promise.all(workers.map(({ ended }) => ended));
@@ -145,16 +149,6 @@ function addressOf({ namespaces }: Lab, index: number): string {
 function runFiles({ folder }: Lab): Record<'cluster' | 'plan' | 'trace', string> {
   const path = (name: string): string => join(folder, name);
   return { cluster: path('ring.json'), plan: path('plan.json'), trace: path('trace.json') };
-}
-
-/** Samples `ownBytes` of all groups and keeps the largest of each. */
-function watchOwnBytes(groups: readonly DeviceGroup[]): { readonly ownBytes: readonly number[]; stop(): void } {
-  const ownBytes = groups.map(() => 0);
-  const timer = setInterval(() => {
-    for (const [index, group] of groups.entries())
-      ownBytes[index] = Math.max(ownBytes[index] as number, group.readings().ownBytes);
-  }, WATCH_MILLISECONDS);
-  return { ownBytes, stop: () => clearInterval(timer) };
 }
 
 /** MADV_WILLNEED on a slow disk can exhaust memory: pages that are being read can't be reclaimed. */

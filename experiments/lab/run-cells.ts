@@ -1,7 +1,8 @@
+import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { answersOf, type LabAnswers } from './answers.ts';
-import { cellLimits, cellName, type LabCell, planOf } from './cell.ts';
+import { cellLimits, cellName, type LabCell, planOf, shareBytes } from './cell.ts';
 import type { CellRun, DeviceCheck } from './cell-run.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
 import { runInLab } from './ring.ts';
@@ -67,14 +68,18 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
   });
   const killed = checks.find(({ kills }) => kills > 0);
   if (killed !== undefined) throw new Error(`${killed.device} was killed: ${killed.limitBytes} bytes are too few`);
-  return { cell, facts, profile, diskRates, trace: run.trace, devices: checks };
+  const room = run.ownBytes?.map((bytes, index) => {
+    const pages = PAGE_TABLES * shareBytes(plan, model, devices[index] as string);
+    return (limits[index]?.memory ?? 0) - (bytes - pages);
+  });
+  return { cell, facts, profile, diskRates, room, trace: run.trace, devices: checks };
 }
 
 /** The three answers for a cell that was measured: it is predicted and simulated from the facts of its run. */
 export function resultOfRun(run: CellRun, model: Model, tokens: number): CellResult {
-  const { cell, facts, diskRates, devices } = run;
+  const { cell, facts, diskRates, room, devices } = run;
   const names = devices.map(({ device }) => device);
-  const { predicted, simulated, trace } = answersOf({ facts, model, devices: names, cell, diskRates, tokens });
+  const { predicted, simulated, trace } = answersOf({ facts, model, devices: names, cell, diskRates, room, tokens });
   const measured = tokenFigures(run.trace);
   return {
     cell,

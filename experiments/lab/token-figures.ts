@@ -25,6 +25,12 @@ export function countedTokens({ tokens }: Trace): readonly TokenInterval[] {
   return tokens.slice(SKIPPED_TOKENS, -1);
 }
 
+/** Beginning and end of the counted tokens, seconds; of the whole trace if it has too few. */
+export function steadyInterval(trace: Trace): [from: number, to: number] {
+  const tokens = countedTokens(trace);
+  return [tokens[0]?.start ?? 0, tokens.at(-1)?.end ?? Number.POSITIVE_INFINITY];
+}
+
 /** Means over the counted tokens of a measured or simulated trace. @throws RangeError if no token is left to count */
 export function tokenFigures(trace: Trace): TokenFigures {
   const tokens = countedTokens(trace);

@@ -1,8 +1,8 @@
 import { gpuLayerRoom } from '../../cost/memory.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
+import { passSeconds, type RingBounds, ringSeconds } from '../../cost/ring-seconds.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import { type BestWindows, bestWindows } from '../exact/best-windows.ts';
-import { passSeconds, type RingBounds, ringSeconds } from './ring-seconds.ts';
 import { type ManagedWindow, managedWindows } from './windows.ts';
 
 export interface RingAwareAssignment {

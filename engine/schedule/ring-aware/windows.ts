@@ -1,5 +1,6 @@
 import { PAGE_TABLES } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
+import { weightReads } from '../../cost/weight-reads.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import type { WindowSize } from '../../plan/ring-plan.ts';
 import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
@@ -66,56 +67,47 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
   const rate = device.reloadRate;
 
   const ownOutput = output === undefined ? 0 : outputOn(device, output);
-  const atEnd = ownOutput + lookup / rate;
-  const seconds = rounds * windowSeconds(device, load) + atEnd;
-  // Literals of one shape: thousands of windows are made for every plan.
-  const window = (
-    residence: Residence,
-    policy: FittedPolicy,
-    times: Pick<ManagedWindow, 'seconds' | 'outputSeconds' | 'roundSeconds'>,
-  ): ManagedWindow => ({
-    device: device.name,
-    layers,
-    gpuLayers,
-    residence,
-    policy,
-    seconds: times.seconds,
-    outputSeconds: times.outputSeconds,
-    roundSeconds: times.roundSeconds,
-  });
-  if (mapped <= room) {
-    return [window('resident', NO_WEIGHTS_POLICY, { seconds, outputSeconds: atEnd, roundSeconds: 0 })];
-  }
+  const outputSeconds = ownOutput + lookup / rate;
+  const seconds = rounds * windowSeconds(device, load) + outputSeconds;
+  const weights = {
+    device,
+    rounds,
+    windowBytes: windows,
+    outputBytes,
+    room,
+    windowSeconds: rounds * ramSeconds(device, load),
+    outputSeconds: ownOutput,
+    lastSeconds: secondsAfterLastByte(device, load),
+  };
+  // A literal of one shape: thousands of windows are made for every plan.
+  const window = (residence: Residence, policy: FittedPolicy): ManagedWindow => {
+    const { windowWait, outputWait, roundSeconds } = weightReads({ ...weights, policy });
+    return {
+      device: device.name,
+      layers,
+      gpuLayers,
+      residence,
+      policy,
+      seconds: seconds + windowWait + outputWait,
+      outputSeconds: outputSeconds + outputWait,
+      roundSeconds,
+    };
+  };
+  if (mapped <= room) return [window('resident', NO_WEIGHTS_POLICY)];
 
   const usable = room - IN_FLIGHT_EXTENTS * extentBytes;
   const kept = largestPinnedBytes({ rounds: 1, mapped, room: usable });
-  const missingOutput = Math.max(0, outputBytes - kept);
-  const outputWait = faultSeconds(device, missingOutput, outputBytes, ownOutput);
-  const windowWait = faultSeconds(device, mapped - kept - missingOutput, windows, rounds * ramSeconds(device, load));
   const faulted = window(
     'faulted',
     kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
-    { seconds: seconds + windowWait + outputWait, outputSeconds: atEnd + outputWait, roundSeconds: 0 },
   );
   if (rounds === 1 || windows === 0 || windows / rounds + outputBytes > usable) return [faulted];
   const pinned = largestPinnedBytes({ rounds, mapped, room: usable });
   const prefetched = window(
     'prefetched',
     pinned > 0 ? { prefetch: 'populate', release: 'pinned', pinned } : { prefetch: 'populate', release: 'drop' },
-    {
-      seconds,
-      outputSeconds: atEnd,
-      roundSeconds: (mapped - pinned) / rounds / rate + secondsAfterLastByte(device, load),
-    },
   );
   return [faulted, prefetched];
-}
-
-/** Seconds by which a computation of `seconds` takes longer if page faults read `missing` of its `bytes`. */
-function faultSeconds(device: DeviceCosts, missing: number, bytes: number, seconds: number): number {
-  const reading = missing / device.reloadRate;
-  const readsAhead = device.kind === 'linux' || device.kind === 'android';
-  return readsAhead && missing > 0 ? Math.max(0, reading - (missing / bytes) * seconds) : reading;
 }
 
 /** Seconds of the window's layers in RAM, compute and memory, in one round. */

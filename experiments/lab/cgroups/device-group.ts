@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { LabFiles } from '../system.ts';
 import { type Controllers, RESOURCES } from './controllers.ts';
 import { type DeviceLimits, limitWrites } from './limits.ts';
+import { ownMemory } from './own-memory.ts';
 import { type GroupReadings, groupReadings } from './readings.ts';
 
 /** The control groups of a device: a single one in version 2, one per resource in version 1. */
@@ -10,6 +11,8 @@ export interface DeviceGroup {
   readonly joins: readonly string[];
   limit(limits: DeviceLimits): void;
   readings(): GroupReadings;
+  /** See ownMemory. */
+  ownBytes(): number;
   processes(): readonly number[];
   /** May be called again. @throws Error while processes are left in the group */
   remove(): void;
@@ -51,6 +54,7 @@ export function createDeviceGroup({ files, controllers, name, disk }: DeviceGrou
         files.write(path(resource, file), value);
     },
     readings: () => groupReadings(controllers, (resource, file) => files.read(path(resource, file)), disk),
+    ownBytes: () => ownMemory(files, controllers, join(controllers.memory.root, name), processesOf(files, folders)),
     processes: () => processesOf(files, folders),
     remove,
   };

@@ -4,8 +4,6 @@ import type { Controllers, Resource } from './controllers.ts';
 export interface GroupReadings {
   /** Largest memory use so far, page cache included, bytes. */
   readonly peakBytes: number;
-  /** Memory that can't be reclaimed: the processes' own, and the operating system's on their behalf, bytes. */
-  readonly ownBytes: number;
   /** Bytes read from the disk since the group was made. */
   readonly readBytes: number;
   /** Processes killed for lack of memory. */
@@ -22,7 +20,6 @@ export function groupReadings(
   read: (resource: Resource, file: string) => string,
   disk: string,
 ): GroupReadings {
-  const stat = read('memory', 'memory.stat');
   const [io, pattern] =
     controllers.disk.version === 1
       ? [read('disk', 'blkio.throttle.io_service_bytes'), `^${disk} Read (\\d+)$`]
@@ -32,13 +29,11 @@ export function groupReadings(
   if (controllers.memory.version === 1)
     return {
       peakBytes: Number(read('memory', 'memory.max_usage_in_bytes')),
-      ownBytes: field(stat, 'total_rss') + Number(read('memory', 'memory.kmem.usage_in_bytes')),
       readBytes,
       kills: field(read('memory', 'memory.oom_control'), 'oom_kill'),
     };
   return {
     peakBytes: Number(read('memory', 'memory.peak')),
-    ownBytes: field(stat, 'anon') + field(stat, 'kernel'),
     readBytes,
     kills: field(read('memory', 'memory.events'), 'oom_kill'),
   };

@@ -16,7 +16,7 @@ export function resultOf(
     simulated: figures(simulated),
     predicted: figures([2 * measured[0], measured[1]]),
     traces: { measured: NO_TRACE, simulated: NO_TRACE },
-    devices: [{ device: 'one', limitBytes: 100, peakBytes: 90, ownBytes: 10, readBytes: 5, kills: 0 }],
+    devices: [{ device: 'one', limitBytes: 100, peakBytes: 90, readBytes: 5, kills: 0 }],
     diskRates: equalCell(cell).diskRates,
   };
 }

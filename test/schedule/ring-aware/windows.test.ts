@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DeviceCosts, RingCosts } from '../../../engine/cost/ring-costs.ts';
+import { ringSeconds } from '../../../engine/cost/ring-seconds.ts';
 import { pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
-import { ringSeconds } from '../../../engine/schedule/ring-aware/ring-seconds.ts';
 import {
   type ManagedWindow,
   managedWindows,

@@ -48,23 +48,37 @@ test('readings of version 1', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V1, name: 'g', disk: '254:0' });
   files.write('/m/g/memory.max_usage_in_bytes', '1000\n');
-  files.write('/m/g/memory.stat', 'rss 1\ntotal_rss 600\n');
-  files.write('/m/g/memory.kmem.usage_in_bytes', '40\n');
   files.write('/m/g/memory.oom_control', 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n');
   files.write('/b/g/blkio.throttle.io_service_bytes', '254:0 Read 7000\n254:0 Write 9\n8:0 Read 5\nTotal 7014\n');
-  assert.equal(group.readings(), { peakBytes: 1000, ownBytes: 640, readBytes: 7000, kills: 2 });
+  assert.equal(group.readings(), { peakBytes: 1000, readBytes: 7000, kills: 2 });
 });
 
 test('readings of version 2; a disk that was not read is not listed', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V2, name: 'g', disk: '254:0' });
   files.write('/u/g/memory.peak', '1000\n');
-  files.write('/u/g/memory.stat', 'anon 600\nfile 300\nkernel 40\n');
   files.write('/u/g/memory.events', 'low 0\noom 1\noom_kill 1\n');
   files.write('/u/g/io.stat', '8:0 rbytes=5 wbytes=0\n');
-  assert.equal(group.readings(), { peakBytes: 1000, ownBytes: 640, readBytes: 0, kills: 1 });
+  assert.equal(group.readings(), { peakBytes: 1000, readBytes: 0, kills: 1 });
   files.write('/u/g/io.stat', '8:0 rbytes=5 wbytes=0\n254:0 rbytes=7000 wbytes=9\n');
   assert.is(group.readings().readBytes, 7000);
+});
+
+test('own memory of version 1: the operating system’s, and that of all processes; one that has ended has none', () => {
+  const files = treeOf({});
+  const group = createDeviceGroup({ files, controllers: V1, name: 'g', disk: '254:0' });
+  files.write('/m/g/memory.kmem.usage_in_bytes', '4096\n');
+  files.write('/m/g/cgroup.procs', '7\n8\n9\n');
+  files.write('/proc/7/status', 'Name:\tnode\nRssAnon:\t      10 kB\nRssFile:\t 99 kB\n');
+  files.write('/proc/8/status', 'Name:\tnode\nRssAnon:\t       2 kB\n');
+  assert.is(group.ownBytes(), 4096 + 12 * 1024);
+});
+
+test('own memory of version 2: anonymous memory and the kernel’s', () => {
+  const files = treeOf({});
+  const group = createDeviceGroup({ files, controllers: V2, name: 'g', disk: '254:0' });
+  files.write('/u/g/memory.stat', 'anon 600\nfile 300\nkernel 40\n');
+  assert.is(group.ownBytes(), 640);
 });
 
 test('where a group can not be made, none is left', () => {

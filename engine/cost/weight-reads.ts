@@ -1,0 +1,87 @@
+import { type FittedPolicy, pinnedBytesOf } from '../plan/weights-policy.ts';
+import type { DeviceCosts } from './ring-costs.ts';
+
+/** A device's mapped weights in a ring, the memory that they have, and what it computes with them. */
+export interface MappedWeights {
+  readonly device: Pick<DeviceCosts, 'kind' | 'reloadRate'>;
+  readonly policy: FittedPolicy;
+  /** k */
+  readonly rounds: number;
+  /** Bytes of the layers of all windows, and of the head's output layer. */
+  readonly windowBytes: number;
+  readonly outputBytes: number;
+  /** A: bytes of memory for them. */
+  readonly room: number;
+  /** Seconds of the layers in RAM over all rounds, and of the output layer. */
+  readonly windowSeconds: number;
+  readonly outputSeconds: number;
+  /** Seconds of what can only be computed when the last byte of a window has arrived. */
+  readonly lastSeconds: number;
+}
+
+/** What is read for a token, and how long it takes. */
+export interface WeightReads {
+  /** Bytes that page faults read: they delay the token. */
+  readonly faultedBytes: number;
+  /** Bytes that are read while other devices compute. */
+  readonly prefetchedBytes: number;
+  /** Seconds by which page faults lengthen the windows of all rounds, and the output layer. */
+  readonly windowWait: number;
+  readonly outputWait: number;
+  /** d: least time from the end of a window in one round to its end in the next, for its reads; 0 without prefetching. */
+  readonly roundSeconds: number;
+}
+
+/**
+ * The reads of a device that runs the same window in each of k rounds. With S bytes of mapped weights, of which P stay
+ * for good, in A bytes of memory:
+ * - S ≤ A: nothing is read.
+ * - The device doesn't prefetch: page faults read the S − P bytes. A cyclic scan evicts every page just before it is
+ *   used again, so that without pinning all of S is read.
+ * - The device prefetches, k > 1, and P and the rest of a window, (S − P) / k, fit in A: S − P bytes are read ahead. The reads for a
+ *   round begin when a window has run and may last until the next has, less the time of what can only be computed after
+ *   the last byte: d = (S − P) / (k s^disk) + `lastSeconds`.
+ * - The device prefetches, and a window doesn't fit: prefetching evicts the beginning of the window that it prefetches
+ *   (prefetch-release, prima.cpp A.1). S − P bytes are read ahead in vain, and again by page faults.
+ */
+export function weightReads(weights: MappedWeights): WeightReads {
+  const { device, policy, rounds, windowBytes, outputBytes, room, lastSeconds } = weights;
+  const mapped = windowBytes + outputBytes;
+  if (mapped <= room) return { faultedBytes: 0, prefetchedBytes: 0, windowWait: 0, outputWait: 0, roundSeconds: 0 };
+  const pinned = Math.min(pinnedBytesOf(policy), mapped);
+  const rest = mapped - pinned;
+  // One call for a whole window prefetches its first few MiB.
+  const prefetches = policy.prefetch === 'willneed' || policy.prefetch === 'populate';
+  const window = pinned > 0 ? pinned + rest / rounds : windowBytes / rounds + outputBytes;
+  const fits = rounds > 1 && window <= room * (1 + ROUNDING);
+  const prefetchedBytes = prefetches ? rest : 0;
+  const faultedBytes = prefetches && fits ? 0 : rest;
+  const reading = (faultedBytes + prefetchedBytes) / rounds / device.reloadRate;
+  // Of what stays, the output layer comes first.
+  const missingOutput = faultedBytes === 0 ? 0 : Math.max(0, outputBytes - pinned);
+  return {
+    faultedBytes,
+    prefetchedBytes,
+    windowWait: waitSeconds(device, faultedBytes - missingOutput, windowBytes, weights.windowSeconds),
+    outputWait: waitSeconds(device, missingOutput, outputBytes, weights.outputSeconds),
+    roundSeconds: prefetches ? reading + lastSeconds : 0,
+  };
+}
+
+/** The largest P fits exactly (largestPinnedBytes): a rounded sum may exceed A by this part of it. */
+const ROUNDING = 1e-9;
+
+/**
+ * Seconds by which a computation of `seconds` takes longer if page faults read `missing` of its `bytes` (prima.cpp Eq.
+ * 15). Linux and Android read ahead, so that layers that have arrived are computed while others arrive.
+ */
+function waitSeconds(
+  { kind, reloadRate }: MappedWeights['device'],
+  missing: number,
+  bytes: number,
+  seconds: number,
+): number {
+  if (missing <= 0) return 0;
+  const readsAhead = kind === 'linux' || kind === 'android';
+  return Math.max(0, missing / reloadRate - (readsAhead ? (missing / bytes) * seconds : 0));
+}
