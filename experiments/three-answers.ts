@@ -12,7 +12,7 @@ import { runExperiment } from './report/experiment.ts';
 import { count, flag, option, text } from './report/options.ts';
 import { allCells, LAYER_BYTES, quickCells } from './three-answers/cells.ts';
 import { drawnCells } from './three-answers/drawn-cells.ts';
-import { threeAnswersPage } from './three-answers/report.ts';
+import { policyTable, threeAnswersPage } from './three-answers/report.ts';
 import { findings } from './three-answers/summary.ts';
 
 await runExperiment({
@@ -59,7 +59,7 @@ await runExperiment({
     return {
       subtitle: `${model.name} on four devices of a lab · ${results.length} plans · ${tokens} tokens each, ${NOT_COUNTED}`,
       findings: findings(results, model.bytes),
-      text: [terminalTable(resultTable(results))],
+      text: [terminalTable(resultTable(results)), terminalTable(policyTable(results, model.bytes))],
       data: resultsData(measured, results, { size, quick, random, draw, only, tokens, seed }),
       page: threeAnswersPage(measured),
       files: Object.fromEntries(traces),

@@ -85,3 +85,14 @@ function waitSeconds(
   const readsAhead = kind === 'linux' || kind === 'android';
   return Math.max(0, missing / reloadRate - (readsAhead ? (missing / bytes) * seconds : 0));
 }
+
+/**
+ * Seconds that remain of a window when its last mapped layer has arrived: that layer, and those on a GPU with its own
+ * memory.
+ * @param gpuLayers of the window
+ */
+export function lastLayerSeconds(device: DeviceCosts, gpuLayers: number): number {
+  if (gpuLayers === 0) return device.cpuLayer + device.windowCopy;
+  if (device.unified) return device.gpuLayer + device.windowCopy;
+  return device.cpuLayer + gpuLayers * device.gpuLayer + device.windowCopy;
+}

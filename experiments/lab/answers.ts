@@ -1,3 +1,4 @@
+import { predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
@@ -30,6 +31,8 @@ export interface LabAnswers {
   readonly plan: Plan;
   /** Closed forms without overlap (prima.cpp A.3, Eqs. 11–19); the bytes are those of Eq. 15. */
   readonly predicted: Pick<TokenFigures, 'seconds' | 'bytes'>;
+  /** A closed form with overlap (predictOverlapped). */
+  readonly overlapped: Pick<TokenFigures, 'seconds' | 'bytes'>;
   readonly simulated: TokenFigures;
   readonly trace: Trace;
 }
@@ -53,7 +56,14 @@ export function answersOf(parts: AnswersCase): LabAnswers {
   const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME, reclaim: 'overflow' } as const;
   const { tokenSeconds, reloadedBytes } = predict(asked);
   const trace = simulateCell(parts, plan);
-  return { plan, predicted: { seconds: tokenSeconds, bytes: reloadedBytes }, simulated: tokenFigures(trace), trace };
+  const overlapped = predictOverlapped(asked);
+  return {
+    plan,
+    predicted: { seconds: tokenSeconds, bytes: reloadedBytes },
+    overlapped: { seconds: overlapped.tokenSeconds, bytes: overlapped.readBytes },
+    simulated: tokenFigures(trace),
+    trace,
+  };
 }
 
 /** @param observe called whenever residency changes */

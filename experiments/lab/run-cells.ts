@@ -10,8 +10,8 @@ import type { SavedCells } from './saved-cells.ts';
 import { type LabSession, logStep } from './session.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
-/** The three answers for a cell, and the readings that show whether the lab kept to its limits. */
-export interface CellResult extends Pick<LabAnswers, 'predicted' | 'simulated'> {
+/** The answers for a cell, predicted in two ways, and the readings that show whether the lab kept to its limits. */
+export interface CellResult extends Pick<LabAnswers, 'predicted' | 'overlapped' | 'simulated'> {
   readonly cell: LabCell;
   readonly measured: TokenFigures;
   readonly traces: { readonly measured: Trace; readonly simulated: Trace };
@@ -79,11 +79,20 @@ async function runCell(session: LabSession, cell: LabCell, tokens: number): Prom
 export function resultOfRun(run: CellRun, model: Model, tokens: number): CellResult {
   const { cell, facts, diskRates, room, devices } = run;
   const names = devices.map(({ device }) => device);
-  const { predicted, simulated, trace } = answersOf({ facts, model, devices: names, cell, diskRates, room, tokens });
+  const { predicted, overlapped, simulated, trace } = answersOf({
+    facts,
+    model,
+    devices: names,
+    cell,
+    diskRates,
+    room,
+    tokens,
+  });
   const measured = tokenFigures(run.trace);
   return {
     cell,
     predicted,
+    overlapped,
     simulated,
     measured,
     traces: { measured: run.trace, simulated: trace },

@@ -1,12 +1,24 @@
-import { formatBytes, formatDeviation, formatSeconds } from '../../engine/input/format.ts';
+import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import { cellName, policyName } from '../lab/cell.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';
 import type { CellResult } from '../lab/run-cells.ts';
 import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
 import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Page } from '../report/page/page.ts';
-import { AIM, FOUND, type Found, judged, QUANTITIES, type Quantity } from './summary.ts';
+import {
+  AIMS,
+  type Errors,
+  errorsByPolicy,
+  FOUND,
+  FOUND_NAMES,
+  type Found,
+  judged,
+  type PolicyErrors,
+  QUANTITIES,
+  type Quantity,
+} from './summary.ts';
 
 const NAMES = { seconds: 'TPOT', bytes: 'bytes read' } as const;
 
@@ -15,7 +27,10 @@ export function threeAnswersPage(measured: MeasuredCells): Pick<Page, 'title' | 
   const variants = QUANTITIES.flatMap((quantity) => {
     const own = judged(results, quantity, model.bytes);
     if (own.length === 0) return [];
-    return FOUND.map((found) => ({ label: `${NAMES[quantity]}, ${found}`, figure: scatter(own, found, quantity) }));
+    return FOUND.map((found) => ({
+      label: `${NAMES[quantity]}, ${FOUND_NAMES[found]}`,
+      figure: scatter(own, found, quantity),
+    }));
   });
   return {
     title: 'A ring that does not fit: predicted, simulated, measured',
@@ -26,15 +41,36 @@ export function threeAnswersPage(measured: MeasuredCells): Pick<Page, 'title' | 
           {
             kind: 'chart',
             title: 'Measured against predicted and simulated',
-            note: `On the dashed line both agree; the grey band is ± ${100 * AIM.worst} %. Each mark is a plan.`,
+            note: `On the dashed line both agree; the grey band is ± ${100 * AIMS.simulated.worst} %. Each mark is a plan.`,
             choose: 'Compare',
             variants,
           },
-          ...resultBlocks(results, AIM),
+          tableBlock(policyTable(results, model.bytes), { title: 'Errors by policy' }),
+          ...resultBlocks(results, AIMS.simulated),
         ],
       },
       probesSection(measured, results),
     ],
+  };
+}
+
+/** Median and worst errors of TPOT and of bytes, for each kind of policy. */
+export function policyTable(results: readonly CellResult[], modelBytes: number): Table<PolicyErrors> {
+  const cell = (errors: Errors | undefined): string =>
+    errors === undefined ? '' : `${formatPercent(errors.median)}, ${formatPercent(errors.worst)}`;
+  const column = (found: Found, quantity: Quantity): Column<PolicyErrors> => ({
+    title: `${NAMES[quantity]}, ${FOUND_NAMES[found]}: median, worst`,
+    value: (row) => cell(row[quantity]?.[found]),
+    align: 'right',
+  });
+  return {
+    columns: [
+      { title: 'policy', value: ({ policy }) => policy, label: true },
+      { title: 'plans', value: ({ plans }) => plans, unit: 'count' },
+      ...FOUND.map((found) => column(found, 'seconds')),
+      ...(['simulated', 'overlapped'] as const).map((found) => column(found, 'bytes')),
+    ],
+    rows: errorsByPolicy(results, modelBytes),
   };
 }
 
@@ -57,9 +93,9 @@ function scatter(results: readonly CellResult[], found: Found, quantity: Quantit
     };
   });
   return diagonalChart({
-    measuredTitle: `measured ${TITLES[quantity]}`,
-    foundTitle: `${found} ${TITLES[quantity]}`,
-    aim: AIM.worst,
+    measuredTitle: `measured: ${TITLES[quantity]}`,
+    foundTitle: `${FOUND_NAMES[found]}: ${TITLES[quantity]}`,
+    aim: AIMS.simulated.worst,
     series,
   });
 }
@@ -67,5 +103,5 @@ function scatter(results: readonly CellResult[], found: Found, quantity: Quantit
 function hoverText(result: CellResult, found: Found, quantity: Quantity): string {
   const text = (value: number): string => (quantity === 'seconds' ? formatSeconds(value) : formatBytes(value));
   const [real, other] = [result.measured[quantity], result[found][quantity]];
-  return `${cellName(result.cell)}<br>measured ${text(real)}, ${found} ${text(other)} (${formatDeviation(other / real)})`;
+  return `${cellName(result.cell)}<br>measured ${text(real)}, ${FOUND_NAMES[found]} ${text(other)} (${formatDeviation(other / real)})`;
 }

@@ -1,6 +1,6 @@
 import { gpuLayerRoom } from '../../cost/memory.ts';
+import { passSeconds, type RingBounds, ringSeconds } from '../../cost/overlap.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
-import { passSeconds, type RingBounds, ringSeconds } from '../../cost/ring-seconds.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import { type BestWindows, bestWindows } from '../exact/best-windows.ts';
 import { type ManagedWindow, managedWindows } from './windows.ts';

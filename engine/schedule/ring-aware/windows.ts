@@ -1,6 +1,6 @@
 import { PAGE_TABLES } from '../../cost/reclaim.ts';
 import type { DeviceCosts, RingCosts } from '../../cost/ring-costs.ts';
-import { weightReads } from '../../cost/weight-reads.ts';
+import { lastLayerSeconds, weightReads } from '../../cost/weight-reads.ts';
 import type { ProcessorKind } from '../../hardware/device.ts';
 import type { WindowSize } from '../../plan/ring-plan.ts';
 import { type FittedPolicy, largestPinnedBytes, NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
@@ -77,7 +77,7 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
     room,
     windowSeconds: rounds * ramSeconds(device, load),
     outputSeconds: ownOutput,
-    lastSeconds: secondsAfterLastByte(device, load),
+    lastSeconds: lastLayerSeconds(device, gpuLayers),
   };
   // A literal of one shape: thousands of windows are made for every plan.
   const window = (residence: Residence, policy: FittedPolicy): ManagedWindow => {
@@ -121,13 +121,6 @@ function windowSeconds(device: DeviceCosts, { layers, gpuLayers }: WindowLoad): 
   if (layers === 0) return 0;
   const onGpu = gpuLayers === 0 ? 0 : gpuLayers * device.gpuLayer;
   return (layers - gpuLayers) * device.cpuLayer + onGpu + device.windowCopy;
-}
-
-/** Seconds that remain when the last mapped layer has arrived: that layer, and those on a GPU with its own memory. */
-function secondsAfterLastByte(device: DeviceCosts, { gpuLayers }: WindowLoad): number {
-  if (gpuLayers === 0) return device.cpuLayer + device.windowCopy;
-  if (device.unified) return device.gpuLayer + device.windowCopy;
-  return device.cpuLayer + gpuLayers * device.gpuLayer + device.windowCopy;
 }
 
 function outputOn(device: DeviceCosts, processor: ProcessorKind): number {

@@ -21,6 +21,8 @@ test('the cell, then time, bytes and stall by each answer; errors are deviations
     '10.0 s',
     '8.00 s',
     '−20 %',
+    '11.0 s',
+    '+10 %',
     '20.0 s',
     '+100 %',
     '954 MiB',
@@ -37,7 +39,7 @@ test('two blocks for a page have all columns; tones: within the aim for the medi
   assert.equal(titles, new Set(resultTable([FAR]).columns.map(({ title }) => title)));
   assert.equal(
     blocks.map(({ tones }) => tones?.[0]?.filter(Boolean)),
-    [['bad', 'bad'], ['fair']],
+    [['bad', 'fair', 'bad'], ['fair']],
   );
   for (const { columns, rows, tones } of blocks) {
     assert.is(rows[0]?.length, columns.length);

@@ -14,6 +14,7 @@ export function resultOf(
     cell: equalCell(cell),
     measured: figures(measured),
     simulated: figures(simulated),
+    overlapped: figures([1.1 * measured[0], measured[1]]),
     predicted: figures([2 * measured[0], measured[1]]),
     traces: { measured: NO_TRACE, simulated: NO_TRACE },
     devices: [{ device: 'one', limitBytes: 100, peakBytes: 90, readBytes: 5, kills: 0 }],

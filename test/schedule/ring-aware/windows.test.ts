@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ringSeconds } from '../../../engine/cost/overlap.ts';
 import type { DeviceCosts, RingCosts } from '../../../engine/cost/ring-costs.ts';
-import { ringSeconds } from '../../../engine/cost/ring-seconds.ts';
 import { pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
 import {
   type ManagedWindow,
