@@ -34,6 +34,11 @@ export interface SimulationOptions {
   readonly paging?: KvPaging;
   /** Memory that other apps take during the run, by device; each value holds until the next. */
   readonly memoryTaken?: Readonly<Record<string, readonly MemoryTaken[]>>;
+  /**
+   * A token is decoded before the prompt, as programs do to warm the page cache (llama.cpp's warm-up run); it isn't
+   * traced as a token. Rings and single devices only.
+   */
+  readonly warm?: boolean;
   /** Relative standard deviation of the time of each layer's computation; 0 unless given. */
   readonly noise?: number;
   /** Seed of noise, jitter and loss; DEFAULT_SEED unless given. */

@@ -33,6 +33,7 @@ export interface RingParts extends Computing, Sending {
   readonly grow: (context: number) => void;
   readonly isEnough: SimulationOptions['isEnough'] | undefined;
   readonly joinsLayers: boolean;
+  readonly warm: boolean;
 }
 
 /** Seconds of one pass around the ring: of a decoded token, or of a prompt. */

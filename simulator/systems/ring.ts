@@ -85,6 +85,7 @@ export function simulateRing(
       grow: guard.grow,
       isEnough: parts.isEnough,
       joinsLayers: parts.joinsLayers ?? false,
+      warm: parts.warm ?? false,
     }),
   );
   simulation.run(simulation.spawn('run', untilExhausted(request, guard)));
@@ -177,6 +178,7 @@ function* runRequest(parts: RingParts): Steps {
   const stops = tokenPath(plan);
   const path = { stops, next: nextStops(stops) };
   const head = devices.get(plan.output.device) as RingDevice;
+  if (parts.warm) yield* runPass(parts, createPass(parts, 'decode', parts.contextOf(0)), path, head);
   let pass: Pass | undefined;
   for (let index = 0; index <= workload.outputTokens; index++) {
     const phase = index === 0 ? 'prefill' : 'decode';

@@ -23,6 +23,8 @@ export interface Job {
   readonly truth: Cluster;
   readonly model: Model;
   readonly workload: Workload;
+  /** Whether the page cache is warm when the prompt comes. */
+  readonly warm: boolean;
   /** Buffers of the program. */
   readonly runtime: Runtime;
 }
@@ -37,7 +39,7 @@ export interface Execution {
 
 /** Plans with the system's planner on what is believed; predicts and simulates the plan on what is true. */
 export function execute(
-  { policy, version, belief, truth, model, workload, runtime }: Job,
+  { policy, version, belief, truth, model, workload, runtime, warm }: Job,
   solver: IntegerSolver,
 ): Execution {
   const scheduled = planWith(policy.planner, { belief, model, workload, runtime }, version, solver);
@@ -51,6 +53,7 @@ export function execute(
     plan,
     workload,
     runtime,
+    warm,
     reclaim: OPERATING_SYSTEMS.simulated,
     context: 'fixed',
     record: 'tokens',

@@ -1,5 +1,5 @@
 import { InputError } from '../../../engine/input/input-error.ts';
-import { readCount, readList } from '../../../engine/terminal/options.ts';
+import { readChoice, readCount, readList } from '../../../engine/terminal/options.ts';
 import { type OptionValues, option } from '../../report/options.ts';
 import { PRIMA_TABLES } from './tables.ts';
 
@@ -8,6 +8,13 @@ import { PRIMA_TABLES } from './tables.ts';
  * prima.cpp's own documentation (README of Lizonghang/prima.cpp); the paper doesn't state it.
  */
 const DOCUMENTED_PROMPT = 6;
+
+/**
+ * Before the prompt llama.cpp and prima.cpp decode a token without effect (`--no-warmup` is off by default), which reads
+ * all weights; `none`: the page cache is cold.
+ */
+const WARM = ['run', 'none'] as const;
+export type Warm = (typeof WARM)[number];
 
 /** Decoded in simulation unless asked otherwise. */
 const DECODED = 3;
@@ -20,6 +27,8 @@ export interface PrimaOptions {
   /** Capacity of the KV cache, tokens; each program's own (program.ts) unless given. */
   readonly reserved?: number;
   readonly prompt: number;
+  /** What came before the prompt: the programs' own warm-up run, or nothing. */
+  readonly warm: Warm;
   readonly tokens: number;
 }
 
@@ -44,6 +53,11 @@ export const PRIMA_OPTION_SPECS = {
     `prima: tokens of the prompt, for TTFT (default: ${DOCUMENTED_PROMPT})`,
     count(1),
   ),
+  warm: option(
+    '--warm <by>',
+    `prima: what warms the page cache before the prompt: ${WARM.join(', ')} (default: run, as llama.cpp does)`,
+    (flag, text): Warm => readChoice(flag, text, WARM),
+  ),
   tokens: option(
     '--tokens <n>',
     `prima: tokens to decode; the first is not counted (default: ${DECODED})`,
@@ -55,12 +69,13 @@ export const PRIMA_OPTION_SPECS = {
 export type GivenPrimaOptions = Partial<OptionValues<typeof PRIMA_OPTION_SPECS>>;
 
 /** The given options, with defaults for the rest. */
-export function primaOptions({ table, context, reserved, prompt, tokens }: GivenPrimaOptions): PrimaOptions {
+export function primaOptions({ table, context, reserved, prompt, warm, tokens }: GivenPrimaOptions): PrimaOptions {
   return {
     table: table ?? NUMBERS,
     ...(context !== undefined && { context }),
     ...(reserved !== undefined && { reserved }),
     prompt: prompt ?? DOCUMENTED_PROMPT,
+    warm: warm ?? 'run',
     tokens: tokens ?? DECODED,
   };
 }

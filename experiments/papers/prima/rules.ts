@@ -98,6 +98,7 @@ export function jobOf(inputs: PrimaInputs, cell: PublishedCell, policy: SystemPo
     model,
     workload,
     runtime: runtimeOf(policy.program, version, model, workload),
+    warm: options.warm === 'run',
   };
 }
 

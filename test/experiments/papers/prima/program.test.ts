@@ -12,7 +12,7 @@ import {
 } from '../../../../experiments/papers/prima/program.ts';
 
 const MIB = 2 ** 20;
-const OPTIONS = { table: ['4'], prompt: 6, tokens: 3 };
+const OPTIONS = { table: ['4'], prompt: 6, warm: 'run', tokens: 3 } as const;
 const model = createNamedModel(loadCatalogue(), 'Llama-3-8B');
 
 test('each program has its own room, and a full cache', () => {
