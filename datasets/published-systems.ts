@@ -17,6 +17,7 @@ export interface PublishedTpot {
 /** The paper's system that divides layers as a scheduler does. */
 const SYSTEMS: Readonly<Record<string, string>> = {
   halda: 'prima.cpp',
+  'halda-program': 'prima.cpp',
   'halda-repaired': 'prima.cpp',
   optimal: 'prima.cpp',
   milp: 'prima.cpp',

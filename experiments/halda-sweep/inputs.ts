@@ -1,5 +1,6 @@
 import { createNamedModel, loadCatalogue, loadClusterFile, loadPlan } from '../../datasets/load.ts';
 import type { Statement } from '../../datasets/statements.ts';
+import { findTestbed, type Testbed, trueCluster } from '../../datasets/testbeds.ts';
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
 import { InputError, suggestion } from '../../engine/input/input-error.ts';
 import type { CatalogueModel } from '../../engine/model/parse-models.ts';
@@ -8,6 +9,8 @@ import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import type { SweptModel } from './sweep.ts';
 
 export interface SweptCluster {
+  /** The testbed of a paper, by its key: its devices have what datasets/testbeds.ts says. */
+  readonly testbed: Testbed | undefined;
   readonly truth: Cluster;
   readonly belief: Cluster;
   readonly statements: readonly Statement[];
@@ -19,7 +22,7 @@ export interface SweptCluster {
 /** The options of halda-sweep that say what to read. */
 export interface SweepOptions {
   readonly cluster: readonly string[];
-  /** The cluster that the schedulers see; the true one unless given. */
+  /** The cluster that the schedulers see; unless given what a testbed's paper states, or the true one. */
   readonly belief?: string | undefined;
   readonly models?: readonly string[] | undefined;
   readonly modelFile?: string | undefined;
@@ -61,16 +64,18 @@ export function sweepInputs(options: SweepOptions): SweepInputs {
 
 function sweptCluster(name: string, { belief, devices, subsets }: SweepOptions): SweptCluster {
   const { cluster, statements } = loadClusterFile(name);
+  const testbed = findTestbed(name);
   const believed = belief === undefined ? cluster : loadClusterFile(belief, '--belief').cluster;
   checkBelief(believed, cluster);
   const some = (all: Cluster): Cluster => (devices === undefined ? all : withDevices(all, devices));
-  const truth = some(cluster);
+  const truth = some(testbed === undefined ? cluster : trueCluster(testbed, cluster));
   const count = truth.devices.length;
   if (subsets === true && count > SUBSETS_AT_MOST) {
     const problem = `${truth.name} has ${count} devices: at most ${SUBSETS_AT_MOST} can be tried in every combination; choose some with --devices`;
     throw new InputError('--subsets', problem);
   }
   return {
+    testbed,
     truth,
     belief: some(believed),
     statements,

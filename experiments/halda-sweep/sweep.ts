@@ -1,8 +1,10 @@
 import type { PublishedCell } from '../../datasets/published.ts';
 import { type PublishedTpot, publishedTpot } from '../../datasets/published-systems.ts';
+import type { ProgramVersion } from '../../datasets/testbeds.ts';
 import type { Breakdown } from '../../engine/cost/breakdown.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
+import type { Runtime } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { hasUnifiedGpu } from '../../engine/hardware/device.ts';
 import { InputError } from '../../engine/input/input-error.ts';
@@ -10,8 +12,9 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
-import { SCHEDULERS, type SchedulerName } from '../../engine/schedule/registry.ts';
+import type { SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
+import { planWith } from '../papers/prima/planners.ts';
 
 /** A requested model: in the catalogue's mix of formats, or in another. */
 export interface SweptModel {
@@ -29,8 +32,11 @@ export interface SweepCase {
   readonly schedulers: readonly SchedulerName[];
   /** A plan from a file, judged on the models that have as many layers. */
   readonly handPlan?: Plan | undefined;
+  /** How a paper's testbed was set for a model and a scheduler; what this case says, unless given. */
+  readonly settings?: ((model: Model, scheduler: string) => Partial<Setting>) | undefined;
   readonly workload: Workload;
   readonly reclaim: ReclaimPolicy;
+  readonly believedReclaim?: ReclaimPolicy | undefined;
   readonly solver: IntegerSolver;
   /** Empty if nothing was published for the cluster. */
   readonly published: readonly PublishedCell[];
@@ -78,11 +84,12 @@ export function sweepCluster(given: SweepCase, step: (label: string) => void = (
     };
     for (const name of given.schedulers) {
       step(`${given.truth.name}: ${name}, ${model.label}`);
-      add(name, schedule(given, model.model, name));
+      add(name, schedule({ ...given, ...given.settings?.(model.model, name) }, model.model, name));
     }
     const { handPlan } = given;
     if (handPlan?.stages.at(-1)?.to === model.model.layers) {
-      add('hand', { outcome: judge(given, model.model, { plan: handPlan }), planningSeconds: undefined });
+      const setting = { ...given, ...given.settings?.(model.model, 'hand') };
+      add('hand', { outcome: judge(setting, model.model, { plan: handPlan }), planningSeconds: undefined });
     }
   }
   return rows;
@@ -93,27 +100,41 @@ interface Timed {
   readonly planningSeconds: number | undefined;
 }
 
-type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'solver'>;
+export type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'solver'> & {
+  /** Buffers; the default's unless given. */
+  readonly runtime?: Runtime;
+  /** The version of prima.cpp's program, for halda-program; the last one unless given. */
+  readonly version?: ProgramVersion;
+  /** How the schedulers believe that the OS reclaims; as their papers do unless given. */
+  readonly believedReclaim?: ReclaimPolicy | undefined;
+};
 
 /** Plans with one scheduler on the belief, timing it, and predicts the plan on the truth. */
 export function schedule(given: Setting, model: Model, name: SchedulerName): Timed {
-  const { belief, workload, reclaim, solver } = given;
+  const { belief, workload, believedReclaim, runtime, version = 'july-2025', solver } = given;
   if (name === 'milp' && belief.devices.length > MILP_DEVICES) {
     const message = `milp is tried on at most ${MILP_DEVICES} devices, ${belief.name} has ${belief.devices.length}: one program over all of them takes minutes; optimal finds the same time`;
     return { outcome: { status: 'skipped', reason: 'too many devices', message }, planningSeconds: undefined };
   }
   const start = performance.now();
-  const scheduled = SCHEDULERS[name].plan({ belief, model, workload, reclaim }, solver);
+  const problem = {
+    belief,
+    model,
+    workload,
+    ...(believedReclaim && { reclaim: believedReclaim }),
+    ...(runtime && { runtime }),
+  };
+  const scheduled = planWith(name, problem, version, solver);
   const planningSeconds = (performance.now() - start) / 1000;
   return { outcome: judge(given, model, scheduled), planningSeconds };
 }
 
-function judge({ truth, workload, reclaim }: Setting, model: Model, scheduled: Scheduled): Outcome {
+function judge({ truth, workload, reclaim, runtime }: Setting, model: Model, scheduled: Scheduled): Outcome {
   if (scheduled.plan === undefined) {
     return { status: 'no-plan', reason: scheduled.reason.replaceAll('-', ' '), message: scheduled.message };
   }
   const { plan } = scheduled;
-  const breakdown = predict({ plan, truth, model, workload, reclaim });
+  const breakdown = predict({ plan, truth, model, workload, reclaim, ...(runtime && { runtime }) });
   const [shortage] = breakdown.infeasible;
   if (shortage === undefined) return { status: 'planned', plan, breakdown, memory: memoryTotal(breakdown, truth) };
   return { status: 'unrunnable', plan, reason: `${shortage.memory.toUpperCase()} too small`, message: shortage.reason };

@@ -1,5 +1,5 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
-import { type Testbed, trueCluster, withHead } from '../../../datasets/testbeds.ts';
+import type { Testbed } from '../../../datasets/testbeds.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
@@ -9,8 +9,8 @@ import type { Contradiction } from './contradictions.ts';
 import { type Execution, execute, type Job } from './execute.ts';
 import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
-import { runtimeOf, versionOf, workloadOf } from './program.ts';
 import { metricOf, predictedQuantity, quantityOf, simulatedQuantity, unitOf } from './quantities.ts';
+import { settingsOf } from './settings.ts';
 import { type PaperTable, type Target, targetOf } from './tables.ts';
 
 /** What stands behind a cell of prima.cpp's tables. */
@@ -87,19 +87,9 @@ function wasSeen({ memory }: Testbed, { table, row, column }: PublishedCell): bo
 export function jobOf(inputs: PrimaInputs, cell: PublishedCell, policy: SystemPolicy): Job {
   const { belief: stated, testbed, published, modelOf, options } = inputs;
   const model = modelOf(cell.model, policy.mix);
-  const workload = workloadOf(policy.program, options);
-  const version = versionOf(cell, published);
-  const belief = cell.system.startsWith('prima.cpp') ? withHead(stated, testbed.heads[version]) : stated;
-  return {
-    policy,
-    version,
-    belief,
-    truth: trueCluster(testbed, belief),
-    model,
-    workload,
-    runtime: runtimeOf(policy.program, version, model, workload),
-    warm: options.warm === 'run',
-  };
+  const { program } = policy;
+  const settings = settingsOf({ testbed, stated, published, options, program, cell, model });
+  return { policy, model, warm: options.warm === 'run', ...settings };
 }
 
 /** @param executions what cells of one policy and model share */

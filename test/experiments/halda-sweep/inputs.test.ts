@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { ringPlan } from '../../../engine/plan/ring-plan.ts';
 import { type SweepOptions, sweepInputs } from '../../../experiments/halda-sweep/inputs.ts';
 
@@ -50,7 +51,7 @@ function devicesJson(name: string, devices: readonly string[]): string {
   return file(`${name}.json`, JSON.stringify({ name, devices: devices.map(device), links }));
 }
 
-test('without options: the models of Table 4, the true cluster, and its subsets', () => {
+test('without options: the models of Table 4, its testbed as stated and as it is, and its subsets', () => {
   const { clusters, models, handPlan } = inputs();
   assert.equal(
     models.map(({ label }) => label),
@@ -58,7 +59,10 @@ test('without options: the models of Table 4, the true cluster, and its subsets'
   );
   assert.ok(models.every(({ asPublished }) => asPublished));
   const [cluster] = clusters;
-  assert.is(cluster?.belief, cluster?.truth);
+  const ramOf = (all: Cluster | undefined) => all?.devices.map(({ memory }) => memory.available / 2 ** 30);
+  assert.equal(ramOf(cluster?.belief), [9.7, 1.9, 2.4, 4.1]);
+  assert.equal(ramOf(cluster?.truth), [13.5, 2.375, 3.6, 5.125]);
+  assert.is(cluster?.testbed?.name, 'prima-home');
   assert.equal([cluster?.whole, cluster?.subsets, handPlan], [true, true, undefined]);
 });
 

@@ -1,0 +1,65 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import { type ProgramVersion, type Testbed, trueCluster, withHead } from '../../../datasets/testbeds.ts';
+import type { Runtime } from '../../../engine/cost/runtime.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import type { Workload } from '../../../engine/model/workload.ts';
+import type { SchedulerName } from '../../../engine/schedule/registry.ts';
+import type { PrimaOptions } from './options.ts';
+import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program, runtimeOf, versionOf, workloadOf } from './program.ts';
+
+/** How a program ran a model on a testbed. */
+export interface Settings {
+  /** Of prima.cpp's program. */
+  readonly version: ProgramVersion;
+  /** What the scheduler sees, and what the devices have. */
+  readonly belief: Cluster;
+  readonly truth: Cluster;
+  readonly workload: Workload;
+  readonly runtime: Runtime;
+}
+
+export interface SettingsCase {
+  readonly testbed: Testbed;
+  /** The devices as the paper states them. */
+  readonly stated: Cluster;
+  readonly published: readonly PublishedCell[];
+  readonly options: PrimaOptions;
+  readonly program: Program;
+  /** The cell that the program was measured for; undefined where none was printed. */
+  readonly cell: PublishedCell | undefined;
+  readonly model: Model;
+}
+
+/** The settings of a program for a cell: the ring's head, KV cache and buffers are those of its version. */
+export function settingsOf({ testbed, stated, published, options, program, cell, model }: SettingsCase): Settings {
+  const version = cell === undefined ? 'july-2025' : versionOf(cell, published);
+  const belief = program === PRIMA_CPP ? withHead(stated, testbed.heads[version]) : stated;
+  const workload = workloadOf(program, options);
+  return {
+    version,
+    belief,
+    truth: trueCluster(testbed, belief),
+    workload,
+    runtime: runtimeOf(program, version, model, workload),
+  };
+}
+
+/** Schedulers that divide a model among prima.cpp's devices. */
+const RINGS: readonly string[] = [
+  'halda',
+  'halda-repaired',
+  'halda-program',
+  'optimal',
+  'milp',
+  'ring-aware',
+  'memory-ratio',
+  'compute-ratio',
+  'hand',
+] satisfies (SchedulerName | 'hand')[];
+
+/** The program that carries out a scheduler's plans: prima.cpp for its rings, otherwise llama.cpp or another one. */
+export function programOf(scheduler: string): Program {
+  if (RINGS.includes(scheduler)) return PRIMA_CPP;
+  return scheduler === 'exo' || scheduler === 'dllama' ? OTHER_PROGRAM : LLAMA_CPP;
+}
