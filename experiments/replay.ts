@@ -23,7 +23,7 @@ await runExperiment({
     const model = createNamedModel(loadCatalogue(options.modelFile), options.model);
     const plan = await planOf(options, cluster, model);
     const result = replay({ ...options, cluster, model, plan });
-    const { simulated, predicted, metrics } = result;
+    const { simulated, predicted, overlapped, metrics } = result;
     const shortage = simulated.outOfMemory[0];
     if (shortage !== undefined)
       throw new InputError('out of memory', `${shortage.reason}; take another plan or a shorter context`);
@@ -41,6 +41,7 @@ await runExperiment({
         settings: { ...settings, noise, taken, seed },
         plan,
         predicted: { tpot_s: predicted.tokenSeconds, reloaded_bytes_per_token: predicted.reloadedBytes },
+        ...(overlapped && { predicted_with_overlap: overlapped }),
         simulated: {
           metrics,
           tokens_s: simulated.trace.tokens.map(({ start, end }) => end - start),

@@ -8,7 +8,7 @@ import { NO_WEIGHTS_POLICY } from '../plan/weights-policy.ts';
 import { stagesByDevice, windowsOf } from '../plan/windows.ts';
 import { type Breakdown, type StageBreakdown, totalSeconds } from './breakdown.ts';
 import { fitWeights, fixedBytes, loadOfStages, mappedBytes } from './memory.ts';
-import { PAGE_TABLES } from './reclaim.ts';
+import { PAGE_TABLES, type ReclaimPolicy } from './reclaim.ts';
 import { createRingPredictor } from './ring.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
@@ -68,6 +68,8 @@ export interface OverlappedCase {
   readonly model: Model;
   readonly workload: Workload;
   readonly runtime?: Runtime;
+  /** What operating systems do with weights that a policy doesn't release; `lru` unless given. */
+  readonly reclaim?: ReclaimPolicy;
 }
 
 /** Whether a plan is of a kind whose time with overlap has a closed form. */
@@ -91,7 +93,10 @@ export function predictOverlapped(asked: OverlappedCase): OverlappedPrediction {
   const costs = createRingCosts(truth, model, workload, own);
   const plan = fitWeights(asked.plan, costs);
   const breakdown = createRingPredictor(truth, model, workload, { runtime: own })(plan);
-  const devices = costs.devices.flatMap((device) => overlappedDevice({ plan, costs, device, breakdown }) ?? []);
+  const { reclaim } = asked;
+  const devices = costs.devices.flatMap(
+    (device) => overlappedDevice({ plan, costs, device, breakdown, reclaim }) ?? [],
+  );
   const sum = (pick: (one: OverlappedDevice) => number): number => devices.reduce((total, one) => total + pick(one), 0);
   const outputs = breakdown.stages.filter(({ output }) => output);
   const outputSeconds = outputs.reduce((total, { seconds }) => total + totalSeconds(seconds) - seconds.disk, 0);
@@ -126,10 +131,11 @@ interface DeviceCase {
   readonly costs: RingCosts;
   readonly device: DeviceCosts;
   readonly breakdown: Breakdown;
+  readonly reclaim: ReclaimPolicy | undefined;
 }
 
 /** `undefined` for a device that maps no weights. */
-function overlappedDevice({ plan, costs, device, breakdown }: DeviceCase): OverlappedDevice | undefined {
+function overlappedDevice({ plan, costs, device, breakdown, reclaim }: DeviceCase): OverlappedDevice | undefined {
   const stages = stagesByDevice(plan).get(device.name) ?? [];
   const output = plan.output.device === device.name ? plan.output.processor : undefined;
   const load = loadOfStages(plan, stages, output);
@@ -147,6 +153,7 @@ function overlappedDevice({ plan, costs, device, breakdown }: DeviceCase): Overl
   const reads = weightReads({
     device,
     policy: plan.weights[device.name] ?? NO_WEIGHTS_POLICY,
+    reclaim,
     rounds,
     windowBytes: mapped - outputBytes,
     outputBytes,

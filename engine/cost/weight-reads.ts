@@ -1,10 +1,13 @@
 import { type FittedPolicy, pinnedBytesOf } from '../plan/weights-policy.ts';
+import type { ReclaimPolicy } from './reclaim.ts';
 import type { DeviceCosts } from './ring-costs.ts';
 
 /** A device's mapped weights in a ring, the memory that they have, and what it computes with them. */
 export interface MappedWeights {
   readonly device: Pick<DeviceCosts, 'kind' | 'reloadRate'>;
   readonly policy: FittedPolicy;
+  /** What the operating system does with weights that a policy doesn't release; `lru` unless given. */
+  readonly reclaim?: ReclaimPolicy | undefined;
   /** k */
   readonly rounds: number;
   /** Bytes of the layers of all windows, and of the head's output layer. */
@@ -43,17 +46,21 @@ export interface WeightReads {
  *   the last byte: d = (S − P) / (k s^disk) + `lastSeconds`.
  * - The device prefetches, and a window doesn't fit: prefetching evicts the beginning of the window that it prefetches
  *   (prefetch-release, prima.cpp A.1). S − P bytes are read ahead in vain, and again by page faults.
+ *
+ * Under the reclaim policy `overflow` (Eq. 15), weights that are not released on request are read as far as they exceed
+ * the memory, S − A bytes, and prefetching evicts nothing.
  */
 export function weightReads(weights: MappedWeights): WeightReads {
   const { device, policy, rounds, windowBytes, outputBytes, room, lastSeconds } = weights;
   const mapped = windowBytes + outputBytes;
   if (mapped <= room) return { faultedBytes: 0, prefetchedBytes: 0, windowWait: 0, outputWait: 0, roundSeconds: 0 };
-  const pinned = Math.min(pinnedBytesOf(policy), mapped);
+  const keepsWhatFits = weights.reclaim === 'overflow' && policy.release === 'none' && device.kind !== 'macos-metal';
+  const pinned = Math.min(keepsWhatFits ? room : pinnedBytesOf(policy), mapped);
   const rest = mapped - pinned;
   // One call for a whole window prefetches its first few MiB.
   const prefetches = policy.prefetch === 'willneed' || policy.prefetch === 'populate';
   const window = pinned > 0 ? pinned + rest / rounds : windowBytes / rounds + outputBytes;
-  const fits = rounds > 1 && window <= room * (1 + ROUNDING);
+  const fits = keepsWhatFits || (rounds > 1 && window <= room * (1 + ROUNDING));
   const prefetchedBytes = prefetches ? rest : 0;
   const faultedBytes = prefetches && fits ? 0 : rest;
   const reading = (faultedBytes + prefetchedBytes) / rounds / device.reloadRate;

@@ -53,8 +53,8 @@ export function answersOf(parts: AnswersCase): LabAnswers {
   const { cell, devices, model } = parts;
   const plan = planOf(cell, devices, model);
   const truth = factsCluster(parts, plan);
-  const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME, reclaim: 'overflow' } as const;
-  const { tokenSeconds, reloadedBytes } = predict(asked);
+  const asked = { plan, truth, model, workload: workloadOf(parts), runtime: RUNTIME } as const;
+  const { tokenSeconds, reloadedBytes } = predict({ ...asked, reclaim: 'overflow' });
   const trace = simulateCell(parts, plan);
   const overlapped = predictOverlapped(asked);
   return {

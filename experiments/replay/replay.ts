@@ -1,4 +1,5 @@
 import type { Breakdown } from '../../engine/cost/breakdown.ts';
+import { hasOverlappedForm, type OverlappedPrediction, predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
@@ -12,7 +13,7 @@ import type { SimulationResult } from '../../simulator/result.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import type { ReplayOptions } from './options.ts';
 
-/** A plan's two answers for one request. */
+/** The answers for a plan and one request. */
 export interface Replay {
   readonly cluster: Cluster;
   readonly model: Model;
@@ -20,6 +21,8 @@ export interface Replay {
   readonly workload: Workload;
   /** By the closed forms, at the context of the last token. */
   readonly predicted: Breakdown;
+  /** By the closed form with overlap, at the same context; `undefined` for plans that have none. */
+  readonly overlapped: OverlappedPrediction | undefined;
   readonly simulated: SimulationResult;
   readonly metrics: Metrics;
   /** Bytes read from all disks per token, over the second half of the tokens, since the first tokens find memories empty. */
@@ -29,14 +32,25 @@ export interface Replay {
 export type ReplayCase = Pick<Replay, 'cluster' | 'model' | 'plan'> &
   Pick<ReplayOptions, 'prompt' | 'tokens' | 'reclaim' | 'noise' | 'seed' | 'taken'>;
 
-/** Predicts and simulates a plan. @throws InputError as both do */
+/** Predicts a plan in both ways and simulates it. @throws InputError as both do */
 export function replay({ cluster, model, plan, ...options }: ReplayCase): Replay {
   const { prompt, tokens, noise, seed, taken } = options;
   const workload = createWorkload({ promptTokens: prompt, outputTokens: tokens, context: prompt + tokens - 1 });
   const reclaim = simulatedReclaim(options.reclaim);
   const simulated = simulate({ cluster, model, plan, workload, reclaim, noise, seed, memoryTaken: taken });
-  const predicted = predict({ plan, truth: cluster, model, workload, reclaim: closedForm(options.reclaim) });
-  const result = { cluster, model, plan, workload, predicted, simulated, metrics: metrics(simulated.trace) };
+  const asked = { plan, truth: cluster, model, workload, reclaim: closedForm(options.reclaim) };
+  const predicted = predict(asked);
+  const overlapped = hasOverlappedForm(plan) ? predictOverlapped(asked) : undefined;
+  const result = {
+    cluster,
+    model,
+    plan,
+    workload,
+    predicted,
+    overlapped,
+    simulated,
+    metrics: metrics(simulated.trace),
+  };
   return { ...result, readPerToken: simulated.outOfMemory.length > 0 ? 0 : readPerToken(simulated.trace, tokens) };
 }
 

@@ -56,6 +56,12 @@ test('a window that does not fit is read twice, and so is everything in one roun
   near(read(WILLNEED, 119).roundSeconds, 22 + 1);
 });
 
+test('where what fits stays, the rest is read, ahead or by page faults', () => {
+  const fitting = (policy: FittedPolicy) => weightReads({ ...WEIGHTS, policy, room: 150, reclaim: 'overflow' });
+  assert.equal([fitting(NONE).faultedBytes, fitting(NONE).prefetchedBytes], [70, 0]);
+  assert.equal([fitting(WILLNEED).faultedBytes, fitting(WILLNEED).prefetchedBytes], [0, 70]);
+});
+
 test('one call of MADV_WILLNEED for a whole window counts as none', () => {
   assert.equal(read({ ...WILLNEED, prefetch: 'willneed-whole' }, 120), read(NONE, 120));
 });
