@@ -61,7 +61,7 @@ for (const type of QUANTIZATION_NAMES) {
           return [...y.values];
         });
         for (const [i, product] of products.entries()) {
-          // The scaled weights of the K formats need more bits than bfloat16 has.
+          // The scaled weights of the K formats need more bits than bf16 has.
           if (roundsToBf16(NATIVE_SETS[i], type, tokens) && type.endsWith('_K')) continue;
           assert.equal(product, expected, NATIVE_SETS[i]);
         }
@@ -71,7 +71,7 @@ for (const type of QUANTIZATION_NAMES) {
   });
 
   testNative(
-    `${type}: activations are exact, keep 15 bits, 8 where asked or, in bfloat16, 8 like the weights; sums differ only by rounding`,
+    `${type}: activations are exact, keep 15 bits, 8 where asked or, in bf16, 8 like the weights; sums differ only by rounding`,
     () => {
       fc.assert(
         fc.property(shapes, fc.constantFrom(undefined, 'byte' as const), ({ rows, blocks, tokens, seed }, rounding) => {
@@ -112,10 +112,34 @@ for (const type of QUANTIZATION_NAMES) {
   );
 }
 
+for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
+  testNative(
+    `${type}: with four tokens weights are rounded to bf16, since AVX-512 has a decoder for the format`,
+    () => {
+      const columns = columnsOf(type, 2);
+      const source = quantize(type, Float32Array.from(randomValues(randomFrom(7), columns)));
+      const weights = new Float32Array(columns);
+      dequantize(type, source, weights);
+      for (const kernels of natives.filter(({ instructionSet }) => roundsToBf16(instructionSet, type, 4))) {
+        const matrix = kernels.matrix({ source, type, rows: 1, columns });
+        const [x, y] = [kernels.vector(4 * columns), kernels.vector(4)];
+        const products = Array.from({ length: columns / 4 }, (_, step) => {
+          x.values.fill(0);
+          // Each of the four tokens takes out one weight.
+          for (let token = 0; token < 4; token++) x.values[token * columns + 4 * step + token] = 1;
+          kernels.run([{ kind: 'multiply', matrix, x, y }]);
+          return [...y.values];
+        });
+        assert.equal(products.flat(), [...roundedToBf16(weights)], kernels.instructionSet);
+      }
+    },
+  );
+}
+
 /** Formats that are limited by arithmetic rather than by memory. */
 const BYTE_TYPES: readonly Quantization[] = ['Q2_K', 'Q3_K', 'Q4_K', 'Q5_K'];
 
-/** Whether the instruction set rounds both factors to bfloat16 for so many tokens. */
+/** Whether the instruction set rounds both factors to bf16 for so many tokens. */
 function roundsToBf16(set: string | undefined, type: Quantization, tokens: number): boolean {
   return BF16_SETS.includes(set) && QUANTIZATIONS[type].block > 1 && tokens >= 4;
 }
