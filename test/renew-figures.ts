@@ -18,3 +18,4 @@ for (const { file, from, marker } of TABLES) {
   writeFileSync(file, `${text.slice(0, start + begin.length)}\n${table}${text.slice(stop)}`);
 }
 rmSync(folder, { recursive: true });
+execFileSync('npx', ['biome', 'format', '--write', ...TABLES.map(({ file }) => file)], { stdio: 'ignore' });
