@@ -1,6 +1,6 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
 import type { Page } from '../report/page/page.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison, Conflict } from './comparison.ts';
 import type { SummaryRow } from './summary.ts';
 
 /** A reproduced paper: its cells, their summary, and what the command writes and prints. */
@@ -8,6 +8,10 @@ export interface Reproduced {
   /** Every cell that is modelled, under every policy. */
   readonly comparisons: readonly Comparison[];
   readonly summary: readonly SummaryRow[];
+  /** Statements of the paper that exclude each other, with the arithmetic. */
+  readonly conflicts: readonly Conflict[];
+  /** Remarks on the paper's tables: what they leave open, and what follows from them. */
+  readonly remarks: readonly { readonly title: string; readonly texts: readonly string[] }[];
   readonly page: Page;
   readonly clusters: readonly LoadedCluster[];
   /** cells.csv and cells.json of the paper by itself. */

@@ -4,6 +4,7 @@ import type { Frame, Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
 import { tablesMarkdown } from './by-table.ts';
 import type { Comparison, PaperName } from './comparison.ts';
+import { contradictionsMarkdown } from './contradicted.ts';
 import { type CoverageRule, type CoveredCell, coverageCsv, coverageOf, coverageSection } from './coverage.ts';
 import { HELM_COVERAGE } from './helm/coverage.ts';
 import { computeHelm, helmReproduced } from './helm/helm.ts';
@@ -109,6 +110,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
       'cells.csv': cellsCsv(comparisons),
       'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
+      'contradictions.md': contradictionsMarkdown(papers),
       'tables.md': tablesMarkdown(byPaper, comparisons),
       'errors.csv': errorRecord(comparisons),
     },

@@ -12,7 +12,7 @@ import { computePrima, primaReproduced } from '../../experiments/papers/prima/pr
 import { renderPage } from '../../experiments/report/page/page.ts';
 import { testReport } from '../support/open-report.ts';
 import { runHere, runScript } from '../support/run-script.ts';
-import { between, rowsOf, TABLES } from '../support/tables-of-docs.ts';
+import { between, linesOf, TABLES } from '../support/tables-of-docs.ts';
 import { driftGate } from './papers/drift-gate.ts';
 import { helmSpecification } from './papers/helm/specification.ts';
 import { heterollmSpecification } from './papers/heterollm/specification.ts';
@@ -70,9 +70,9 @@ test('all papers: the summary as Markdown has a line per row, and a word on ever
 
 for (const { file, marker, from } of TABLES) {
   test(`${file} has the ${marker} as the program prints it`, () => {
-    const printed = rowsOf(results.files?.[from] ?? '');
+    const printed = linesOf(results.files?.[from] ?? '');
     assert.ok(printed.length > 20);
-    assert.equal(rowsOf(between(readFileSync(file, 'utf8'), marker)), printed);
+    assert.equal(linesOf(between(readFileSync(file, 'utf8'), marker)), printed);
   });
 }
 

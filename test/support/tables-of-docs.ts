@@ -2,14 +2,15 @@
 export const TABLES = [
   { file: 'README.md', marker: 'errors by table', from: 'tables.md' },
   { file: 'docs/reproduction.md', marker: 'summary', from: 'summary.md' },
+  { file: 'docs/reproduction.md', marker: 'contradictions', from: 'contradictions.md' },
 ] as const;
 
-/** The cells of a Markdown table, row by row, without the line below its header. */
-export function rowsOf(text: string): string[][] {
+/** The lines of Markdown, those of tables cell by cell without the line below a header, however they are laid out. */
+export function linesOf(text: string): string[][] {
   return text
     .split('\n')
-    .filter((line) => line.startsWith('|') && !/^\| ?:?-/.test(line))
-    .map((line) => line.split('|').map((cell) => cell.trim()));
+    .filter((line) => line.trim() !== '' && !/^\| ?:?-/.test(line))
+    .map((line) => line.split('|').map((cell) => cell.replace(/\s+/g, ' ').trim()));
 }
 
 /** The text between the marks of a table. */

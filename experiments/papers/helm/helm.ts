@@ -134,6 +134,8 @@ export function helmReproduced(result: HelmReproduction): Reproduced {
   return {
     comparisons: all,
     summary,
+    conflicts,
+    remarks: [],
     page: helmPage(result),
     clusters: [...clusters.values()],
     csv: cellsCsv(all),

@@ -86,6 +86,8 @@ export function heterollmReproduced(result: HeterollmReproduction): Reproduced {
   return {
     comparisons,
     summary: heterollmSummary(comparisons),
+    conflicts,
+    remarks: [],
     page: heterollmPage(comparisons, conflicts),
     clusters: [loaded],
     csv: tableCsv({ columns: FILE_COLUMNS, rows: comparisons }),

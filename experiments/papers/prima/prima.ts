@@ -80,6 +80,8 @@ export function primaReproduced(result: PrimaReproduction, seed: number): Reprod
   return {
     comparisons: comparisons.filter(({ detail }) => detail.policy !== undefined),
     summary: primaSummary(summaries, comparisons),
+    conflicts: [],
+    remarks: tables.map(({ number, title, notes }) => ({ title: `Table ${number}: ${title}`, texts: notes })),
     page: primaPage(result),
     clusters: [...clusters.values()],
     csv: primaCsv(comparisons),
