@@ -1,5 +1,5 @@
 import { type Accuracy, accuracyOf } from './accuracy.ts';
-import { type Answer, type Comparison, isTest, type PaperName } from './comparison.ts';
+import { type Answer, type Comparison, inPoints, isTest, type PaperName } from './comparison.ts';
 import type { CoveredCell } from './coverage.ts';
 import { PAPER_TITLES } from './summary.ts';
 import { errorText, medianText } from './text.ts';
@@ -31,11 +31,11 @@ function printedTables(
   });
 }
 
-/** Errors over cells that nothing was fitted to; relative ones and differences of shares stand apart. */
+/** Errors over cells that nothing was fitted to; relative ones and differences of shares and gains stand apart. */
 function errors({ comparisons }: PrintedTable, answer: Answer): string {
   const tested = comparisons.filter(isTest);
   const parts = [false, true].flatMap((isShare): string[] => {
-    const own = tested.filter(({ unit }) => (unit === 'share') === isShare);
+    const own = tested.filter(({ unit }) => inPoints(unit) === isShare);
     const accuracy = accuracyOf(own.flatMap((one) => one[`${answer}Error`] ?? []));
     return accuracy === undefined ? [] : [text(isShare ? 'share' : '', accuracy)];
   });

@@ -60,7 +60,7 @@ export interface Rule<Detail> {
   readonly cell: PublishedCell;
   /** Which of several readings of one system; '' where there is one. */
   readonly policy: string;
-  /** Unit of the values. Errors of a `share` are differences; all others are relative to the published value. */
+  /** Unit of the values. Errors of a `share` or a `gain` are differences; all others are relative. */
   readonly unit: string;
   readonly published: Quantity;
   /** Half-width of the cell's uncertainty, in the terms of the errors; undefined for outcomes. */
@@ -93,8 +93,13 @@ export function compare<Detail>(rules: readonly Rule<Detail>[], step: (label: st
   });
 }
 
+/** Whether errors are differences, in points: of shares of a whole, and of gains (0.234 for "23.4 % faster"). */
+export function inPoints(unit: string): boolean {
+  return unit === 'share' || unit === 'gain';
+}
+
 /**
- * Error of a result with its sign: for shares the difference (0.01 is a point), otherwise relative to the published
+ * Error of a result with its sign: for shares and gains the difference (0.01 is a point), otherwise relative to the published
  * value. A result below an upper bound has error 0. Undefined where either side isn't a number.
  */
 export function errorOf(
@@ -102,7 +107,7 @@ export function errorOf(
   { published, unit, cell }: Pick<Rule<unknown>, 'published' | 'unit' | 'cell'>,
 ): number | undefined {
   if (typeof found !== 'number' || typeof published !== 'number' || published === 0) return undefined;
-  const error = unit === 'share' ? found - published : found / published - 1;
+  const error = inPoints(unit) ? found - published : found / published - 1;
   return isUpperBound(cell) ? Math.max(0, error) : error;
 }
 

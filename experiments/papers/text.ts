@@ -1,17 +1,17 @@
 import { formatDeviation, formatPercent, formatSeconds } from '../../engine/input/format.ts';
-import type { Quantity } from './comparison.ts';
+import { inPoints, type Quantity } from './comparison.ts';
 
 /** `15.0 ms`, `4.7 %` for a share, `OOM`, or nothing. */
 export function quantityText(unit: string, quantity: Quantity | undefined): string {
   if (quantity === undefined) return '';
   if (typeof quantity !== 'number') return quantity;
-  return unit === 'share' ? formatPercent(quantity) : formatSeconds(quantity);
+  return inPoints(unit) ? formatPercent(quantity) : formatSeconds(quantity);
 }
 
-/** `−8.4 %`, or `−1.2 pp` (percentage points) for a share; nothing where there is no error. */
+/** `−8.4 %`, or `−1.2 pp` (percentage points) for a share or a gain; nothing where there is no error. */
 export function errorText(unit: string, error: number | undefined): string {
   if (error === undefined) return '';
-  if (unit !== 'share') return relativeErrorText(error);
+  if (!inPoints(unit)) return relativeErrorText(error);
   const points = (100 * error).toFixed(1);
   return `${Number(points) === 0 ? '±' : error < 0 ? '−' : '+'}${points.replace('-', '')} pp`;
 }
@@ -25,7 +25,7 @@ export function relativeErrorText(error: number): string {
 
 /** A median of errors without sign: `3.8 %`, or `1.2 pp`. */
 export function medianText(unit: string, error: number): string {
-  return unit === 'share' ? `${(100 * error).toFixed(1)} pp` : formatPercent(error);
+  return inPoints(unit) ? `${(100 * error).toFixed(1)} pp` : formatPercent(error);
 }
 
 /** `9.80…9.49 s`: the unit once where both ends have the same, and one value where they are alike. */

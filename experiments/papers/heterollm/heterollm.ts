@@ -8,14 +8,14 @@ import {
 import type { PublishedCell } from '../../../datasets/published.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { type Column, tableCsv, tableJson, terminalTable } from '../../report/columns.ts';
-import { type Conflict, cellAt, compare, type Rule, useOf } from '../comparison.ts';
+import { type Conflict, cellAt, compare, inPoints, type Rule, useOf } from '../comparison.ts';
 import type { Reproduced } from '../paper.ts';
 import { type SummaryRow, summaryRow } from '../summary.ts';
 import { heterollmConflicts } from './conflicts.ts';
 import { createRuns, type Runs } from './machine.ts';
-import { engineGains, quantitiesOf } from './quantities.ts';
+import { engineGains, type Quantities, quantitiesOf } from './quantities.ts';
 import { FIGURE_COLUMNS, heterollmPage } from './report.ts';
-import { type FigureComparison, type FigureUnit, HETEROLLM_FIGURES } from './rules.ts';
+import { type FigureComparison, type FigureRule, type FigureUnit, HETEROLLM_FIGURES } from './rules.ts';
 
 /** Everything about HeteroLLM's figures from which the report and the files are made. */
 export interface HeterollmReproduction {
@@ -55,13 +55,13 @@ function figureRules(runs: Runs, cells: readonly PublishedCell[]): Rule<FigureCo
         paper: 'heterollm',
         cell,
         policy: '',
-        unit: rule.unit === '%' ? 'x' : rule.unit,
+        unit: rule.unit === '%' ? 'gain' : rule.unit,
         published,
-        noise: rule.unit === 'share' ? noise / 100 : plain(Number(cell.value) + noise, rule.unit) / published - 1,
+        noise: inPoints(rule.unit === '%' ? 'gain' : rule.unit) ? noise / 100 : noise / Number(cell.value),
         use: useOf(cell),
         answer: () => ({
-          predicted: rule.value(predictions),
-          simulated: rule.value(simulations),
+          predicted: figureOf(rule, predictions),
+          simulated: figureOf(rule, simulations),
           target: rule.target,
           detail: { group, rule },
         }),
@@ -70,10 +70,14 @@ function figureRules(runs: Runs, cells: readonly PublishedCell[]): Rule<FigureCo
   );
 }
 
-/** A gain of 23.4 % is a ratio of 1.234; a share of 34.6 % is 0.346. */
+/** A gain of 23.4 % is 0.234, and so is a share. */
 function plain(value: number, unit: FigureUnit): number {
-  if (unit === '%') return 1 + value / 100;
-  return unit === 'share' ? value / 100 : value;
+  return unit === '%' || unit === 'share' ? value / 100 : value;
+}
+
+/** A figure here. A gain is what a ratio exceeds 1 by. */
+function figureOf({ value, unit }: FigureRule, quantities: Quantities): number {
+  return value(quantities) - (unit === '%' ? 1 : 0);
 }
 
 /** What the command writes and prints. */
@@ -120,25 +124,30 @@ const FILE_COLUMNS: readonly Column<FigureComparison>[] = [
   { key: 'target', value: ({ target }) => target },
 ];
 
-/** The figures of each section: those with a target, those without, and shares of a time, whose errors are points. */
+/** How errors are counted: relative, or in points for shares of a whole and for gains. */
+function kindOf({ unit }: FigureComparison): '' | ', shares' | ', gains' {
+  return unit === 'share' ? ', shares' : unit === 'gain' ? ', gains' : '';
+}
+
+/** The figures of each section: those with a target, those without, and shares and gains, whose errors are points. */
 function heterollmSummary(comparisons: readonly FigureComparison[]): SummaryRow[] {
   return HETEROLLM_FIGURES.flatMap((group) => {
     const kinds = new Map<string, FigureComparison[]>();
     for (const one of comparisons.filter(({ detail }) => detail.group === group)) {
-      const kind = `${one.target ?? ''} ${one.unit === 'share'}`;
+      const kind = `${one.target ?? ''} ${kindOf(one)}`;
       kinds.set(kind, [...(kinds.get(kind) ?? []), one]);
     }
     const [, what = group.title, table = ''] = /^(.*) \((.*)\)$/.exec(group.title) ?? [];
     return [...kinds.values()].map((own) => {
-      const isShare = own[0]?.unit === 'share';
+      const kind = own[0] === undefined ? '' : kindOf(own[0]);
       return summaryRow({
         paper: 'heterollm',
         table,
-        what: `${what}${isShare ? ', shares' : ''}`,
+        what: `${what}${kind}`,
         comparisons: own,
-        answer: 'predicted',
+        answer: 'simulated',
         target: own[0]?.target,
-        points: isShare,
+        points: kind !== '',
       });
     });
   });

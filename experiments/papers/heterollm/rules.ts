@@ -1,7 +1,7 @@
 import type { Comparison } from '../comparison.ts';
 import type { Quantities } from './quantities.ts';
 
-/** Unit of a printed figure. A gain in percent is compared as a ratio (1 + x %), a share as a share of 1. */
+/** Unit of a printed figure. Gains in percent and shares are compared in points. */
 export type FigureUnit = 'tok/s' | 'x' | '%' | 'ms' | 'W' | 'share';
 
 /** A figure of the paper and how it comes about here. */
