@@ -55,7 +55,7 @@ const HOME = {
       status: 'inferred',
       source:
         'macOS: the program reports free, inactive and purgeable pages and a tenth of the active ones, and the system compresses more of them. Without Halda, D1 holds its 3.33 GiB of the 45B (409 ms) and reloads its 3.93 GiB of the 65B (12.3 s); the middle',
-      seen: ['Table 4, 45B, prima.cpp (w/o halda)', 'Table 4, 65B, prima.cpp (w/o halda)'],
+      seen: ['Table 4, 45B, prima.cpp (w/o halda) TPOT', 'Table 4, 65B, prima.cpp (w/o halda) TPOT'],
     },
     {
       device: 'D3',

@@ -1,15 +1,18 @@
 import { createNamedModel, loadCatalogue, loadCluster, loadPublished } from '../../datasets/load.ts';
 import type { PublishedCell } from '../../datasets/published.ts';
-import { type Testbed, testbedNamed, withHead } from '../../datasets/testbeds.ts';
+import { type Testbed, testbedNamed, trueCluster, withHead } from '../../datasets/testbeds.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import { primaOptions } from '../papers/prima/options.ts';
 import { planWith } from '../papers/prima/planners.ts';
 import { policiesOf, type SystemPolicy } from '../papers/prima/policies.ts';
 import { runtimeOf, versionOf, workloadOf } from '../papers/prima/program.ts';
-import type { Cell, Problem } from './problem.ts';
-import { type RingSystem, ringProblem } from './rings.ts';
+import type { Cell, Problem, Values } from './problem.ts';
+import { type RingSystem, type RingUnknown, ringProblem } from './rings.ts';
 import type { UnknownTestbed } from './testbeds.ts';
+
+const GIB = 2 ** 30;
 
 /** How prima.cpp plans: its program, its paper's algorithm as printed and with repairs, and the optimum of Eq. 1. */
 export const PLANNERS = ['halda-program', 'halda', 'halda-any', 'halda-repaired', 'optimum'] as const;
@@ -29,14 +32,16 @@ export function primaProblem(
   const published = loadPublished();
   const catalogue = loadCatalogue();
   const models = new Map<string, Model>();
+  const belief = loadCluster(testbed.belief);
+  const used = usedValues(unknown.unknowns, trueCluster(testbed, belief));
   const found = cellsOf(unknown, published);
   const systems = SYSTEMS.map(
     (name) => [name, systemOf(name, { testbed, published, found, planner, solver })] as const,
   );
   return ringProblem({
     name: unknown.cluster,
-    cluster: loadCluster(testbed.belief),
-    unknowns: unknown.unknowns,
+    cluster: belief,
+    unknowns: unknown.unknowns.map((one) => withValue(one, used[one.name] ?? one.prior)),
     cells: [...found.keys()],
     systems: Object.fromEntries(systems),
     modelOf(key) {
@@ -45,7 +50,24 @@ export function primaProblem(
       return model;
     },
     tolerance,
+    used,
   });
+}
+
+/** The values with which the tables are reproduced: RAM as the testbed has it, the rest at its prior. */
+function usedValues(unknowns: readonly RingUnknown[], truth: Cluster): Values {
+  const usedOf = ({ quantity, prior }: RingUnknown): number => {
+    if (quantity.kind !== 'ram') return prior;
+    const device = truth.devices.find(({ name }) => quantity.devices.includes(name));
+    return device === undefined ? prior : device.memory.available / GIB;
+  };
+  return Object.fromEntries(unknowns.map((unknown) => [unknown.name, usedOf(unknown)]));
+}
+
+/** The unknown with one more value where that isn't among its values, apart from rounding. */
+function withValue(unknown: RingUnknown, value: number): RingUnknown {
+  const isKnown = unknown.values.some((one) => Math.abs(one - value) < 1e-6);
+  return isKnown ? unknown : { ...unknown, values: [...unknown.values, value].sort((one, other) => one - other) };
 }
 
 /** The times per token in the testbed's tables, with what they are printed as. */

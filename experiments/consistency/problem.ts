@@ -44,6 +44,8 @@ export interface Problem {
   readonly tolerance: number;
   /** Seconds per token of a cell; undefined where the system can't run. */
   readonly answer: (cell: Cell, values: Values) => number | undefined;
+  /** The values with which the tables are reproduced. */
+  readonly used: Values;
 }
 
 /** A cell under given values. */

@@ -43,6 +43,7 @@ export interface RingProblemParts {
   /** The model by the key of a cell. */
   readonly modelOf: (key: string) => Model;
   readonly tolerance: number;
+  readonly used: Values;
 }
 
 /** A plan, and what it is carried out with. */
@@ -64,7 +65,7 @@ const enough = (need: number): number => 1.03 * need + 2 ** 25;
  * the same for all systems. Plans and simulations are kept by the values that they depend on.
  */
 export function ringProblem(parts: RingProblemParts): Problem {
-  const { name, cluster, unknowns, cells, systems, modelOf, tolerance } = parts;
+  const { name, cluster, unknowns, cells, systems, modelOf, tolerance, used } = parts;
   const start: Setting = { belief: cluster, truth: cluster, vramKept: 0, kvRoom: 0 };
   const settings = new Map<string, Setting>();
   const plans = new Map<string, Planned>();
@@ -87,6 +88,7 @@ export function ringProblem(parts: RingProblemParts): Problem {
     unknowns,
     cells,
     tolerance,
+    used,
     answer(cell, values) {
       const system = systems[cell.system];
       if (system === undefined) return undefined;

@@ -19,6 +19,8 @@ export interface Study {
   readonly values: Values;
   readonly before: readonly Judged[];
   readonly after: readonly Judged[];
+  /** At the values with which the tables are reproduced. */
+  readonly used: readonly Judged[];
   readonly scans: readonly Scan[];
   readonly map: CellMap | undefined;
   readonly leftOut: readonly LeftOut[];
@@ -52,6 +54,7 @@ export function study(problem: Problem, { planner, map, step = () => {} }: Study
     values,
     before: judge(problem, priors(problem)),
     after,
+    used: judge(problem, problem.used),
     scans,
     map: mapped,
     leftOut: leaveOneOut(problem),
@@ -109,13 +112,13 @@ export function partOf(one: Study, index: number): Part {
 
 /** The findings of a study in one sentence or two. */
 export function summaryOf(one: Study): string {
-  const { problem, planner, before, after, leftOut, contradicted } = one;
+  const { problem, planner, before, after, used, leftOut, contradicted } = one;
   const moved = inferences(one).filter(({ unknown, value }) => value !== unknown.prior);
   const values = moved.map(({ unknown, value }) => `${unknown.name} ${shown(value)} ${unknown.unit}`);
   const out = leftOut.map(({ group, judged }) => `${group} ${held(judged)} of ${judged.length}`).join(', ');
   const never = contradicted.filter(({ mended }) => mended === undefined).map(({ judged }) => judged.cell.name);
   return [
-    `${problem.name}, plans by ${planner}: ${held(before)} of ${after.length} cells (${configurations(problem.cells)} configurations) hold with all unknowns at their priors, ${held(after)} with ${values.length === 0 ? 'the same values' : values.join(', ')}.`,
+    `${problem.name}, plans by ${planner}: ${held(before)} of ${after.length} cells (${configurations(problem.cells)} configurations) hold with all unknowns at their priors, ${held(after)} with ${values.length === 0 ? 'the same values' : values.join(', ')}; ${held(used)} with those of the reproduction.`,
     ...(out === '' ? [] : [`Left out and judged with values chosen without it: ${out}.`]),
     ...(never.length === 0 ? [] : [`No value of any single unknown makes these hold: ${never.join('; ')}.`]),
   ].join(' ');

@@ -1,3 +1,4 @@
+import { REPORTED_SHARE } from '../../datasets/testbeds.ts';
 import type { Cell } from './problem.ts';
 import type { Quantity } from './quantities.ts';
 import type { RingUnknown } from './rings.ts';
@@ -13,8 +14,6 @@ export interface UnknownTestbed {
   readonly map: readonly [x: string, y: string];
 }
 
-/** prima.cpp's program reports MemAvailable × 0.8 on Linux (common/profiler.cpp, device_host_physical_memory). */
-const REPORTED_SHARE = 0.8;
 /** GB in GiB: Appendix A.4 states GB. */
 const GB = 1e9 / 2 ** 30;
 
@@ -36,7 +35,7 @@ const alone = { sees: ({ system }: Cell) => system === 'llama.cpp', seen: 'llama
 function ram(
   name: string,
   devices: readonly string[],
-  { printed, prior, from, to, step = 0.1 }: { printed: number; prior: number; from: number; to: number; step?: number },
+  { printed, prior, from, to, step = 0.2 }: { printed: number; prior: number; from: number; to: number; step?: number },
   rest: Pick<RingUnknown, 'sees' | 'seen' | 'reason'>,
 ): RingUnknown {
   const values = grid(from, to, step, prior, printed);
@@ -60,7 +59,7 @@ const KV_ROOM: RingUnknown = {
   unit: 'tokens',
   printed: undefined,
   prior: 256,
-  values: [64, 96, 128, 160, 192, 224, 256, 288, 320],
+  values: [64, 128, 192, 256, 320],
   quantity: { kind: 'kv-room' },
   reason:
     'Not stated. Prior: 256, the tokens that the documented commands decode. Range: up to the 330 tokens that Table 5 leaves',
@@ -121,11 +120,11 @@ export const UNKNOWN_TESTBEDS: readonly UnknownTestbed[] = [
       ram(
         'RAM of the containers',
         ['container1', 'container2', 'container3', 'container4'],
-        { printed: 4, prior: 4, from: 2.5, to: 8 },
+        { printed: 4, prior: 8, from: 2.4, to: 8 },
         {
           ...everything,
           reason:
-            'Prior: as printed. In a container the program reports memory.max − memory.current + half of the file pages, so that one of 8 GiB that is full of cached weights reports 4 GiB. Range: up to the 8 GiB of the container',
+            'Prior: the 8 GiB of the container. There the program reports memory.max − memory.current + half of the file pages, so that a container of 8 GiB that is full of cached weights reports the 4 GiB that are printed',
         },
       ),
       VRAM_KEPT,
@@ -155,7 +154,7 @@ export const UNKNOWN_TESTBEDS: readonly UnknownTestbed[] = [
 ];
 
 /** A Linux device's RAM: the printed GiB are a share of it. */
-function reported(printed: number, from: number, to: number, step = 0.1) {
+function reported(printed: number, from: number, to: number, step = 0.2) {
   return { printed, prior: printed / REPORTED_SHARE, from, to, step };
 }
 
@@ -187,7 +186,7 @@ function rate(
     unit: '× assumed',
     printed: undefined,
     prior: 1,
-    values: grid(from, to, 0.05),
+    values: grid(from, to, 0.1, 1),
     quantity,
     reason: 'The part isn’t named, or what a limit leaves of it isn’t stated. Prior: as assumed in datasets/clusters',
     ...rest,

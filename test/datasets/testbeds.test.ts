@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadCluster } from '../../datasets/load.ts';
+import { loadCluster, loadPublished } from '../../datasets/load.ts';
 import { TESTBEDS, testbedNamed, trueCluster, withHead } from '../../datasets/testbeds.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { PRIMA_TABLES } from '../../experiments/papers/prima/tables.ts';
@@ -32,6 +32,12 @@ test('every inferred value lies in its range, has a source, and names the cells 
       assert.is(seen.length > 0, status === 'inferred');
     }
   }
+});
+
+test('every cell that a value was chosen with is a published one', () => {
+  const cells = new Set(loadPublished().map(({ table, row, column }) => `${table}, ${row}, ${column}`));
+  for (const { memory } of TESTBEDS)
+    for (const { seen } of memory) for (const cell of seen) assert.ok(cells.has(cell), cell);
 });
 
 test('a machine has the same parameters in every table of its testbed', () => {

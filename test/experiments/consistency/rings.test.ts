@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
+import { testbedNamed, trueCluster } from '../../../datasets/testbeds.ts';
 import { DEFAULT_RUNTIME } from '../../../engine/cost/runtime.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { memoryRatio } from '../../../engine/schedule/baselines/memory-ratio.ts';
@@ -55,6 +56,7 @@ function problemOf(cells: readonly Cell[]): Problem {
     systems: { ring: even },
     modelOf: (key) => createNamedModel(catalogue, key),
     tolerance: 0.3,
+    used: {},
   });
 }
 
@@ -100,6 +102,16 @@ test('RAM changes the truth only; a disk is measured, so that it changes the bel
 });
 
 for (const { cluster, unknowns, map } of UNKNOWN_TESTBEDS) {
+  test(`${cluster}: the priors of RAM are what the testbed's rule gives without inferred memory`, () => {
+    const testbed = testbedNamed(cluster);
+    const { devices } = trueCluster({ ...testbed, memory: [] }, loadCluster(testbed.belief));
+    for (const { name, prior, quantity } of unknowns) {
+      if (quantity.kind !== 'ram') continue;
+      for (const device of devices.filter((one) => quantity.devices.includes(one.name)))
+        assert.ok(Math.abs(device.memory.available / GIB - prior) < 1e-6, name);
+    }
+  });
+
   test(`${cluster}: every unknown has its prior among ascending values, and its devices exist`, () => {
     const { devices } = loadCluster(cluster);
     for (const { name, values, prior, quantity } of unknowns) {

@@ -44,6 +44,7 @@ const device: Problem = {
   cells: [1, 2, 4, 5, 6, 8].map((gib) => cell(String(gib), seconds(gib, 5, 0.5), gib < 5 ? 'Table 1' : 'Table 2')),
   tolerance: 0.3,
   answer: ({ row }, { ram = 0, disk = 0 }) => seconds(Number(row), ram, disk),
+  used: {},
 };
 
 test('the prior stays unless another value is better; then the middle of the nearest run of best values is taken', () => {
