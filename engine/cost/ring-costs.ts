@@ -49,6 +49,8 @@ export interface DeviceCosts {
   readonly unified: boolean;
   /** Bytes for weights, KV cache and buffers in RAM: d^avail, with Android's d^swapout, or d_metal^avail. */
   readonly available: number;
+  /** Bytes of RAM that are installed, over which memory pressure is stated (prima.cpp 4.3). */
+  readonly installed: number;
   /** c^cpu, and c^gpu where the GPU shares the RAM. */
   readonly ramBuffers: number;
   /** Bytes for GPU layers: d_cuda^avail or d_metal^avail, less c^gpu; 0 without a GPU. */
@@ -206,6 +208,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(outputOnGpu),
     unified,
     available: kind === 'macos-metal' && gpu ? gpu.memory.available : device.memory.available + swapOut,
+    installed: device.memory.total,
     ramBuffers: runtime.cpuBufferBytes + (unified ? runtime.gpuBufferBytes : 0),
     gpuRoom: gpu === undefined ? 0 : Math.max(0, gpu.memory.available - runtime.gpuBufferBytes),
     reloadRate: reloadRate(device),

@@ -14,6 +14,11 @@ export interface SchedulingProblem {
   /** How the OS reclaims, as the scheduler believes; the papers' schedulers assume `overflow` and ignore this. */
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
+  /**
+   * Most memory pressure on a device: bytes that can't be reclaimed (KV cache, buffers, pinned weights) over the RAM
+   * installed. `ring-aware` keeps to it; by default what is available is the only limit.
+   */
+  readonly maxPressure?: number;
 }
 
 /** Why there is no plan, for callers that branch on it. */

@@ -9,6 +9,12 @@ export const BURSTS_IN_WINDOW = 3;
 /** What four devices together get from the kind of disk that this was measured on, bytes per second. */
 export const SHARED_RATE = 2e9;
 
+/**
+ * Least memory for weights, bytes: while a process starts, it takes up to 12 MiB more than later, and a page fault reads 8
+ * MiB ahead.
+ */
+const LEAST_MEMORY = 32 * 2 ** 20;
+
 export interface Ground {
   /** Bytes of the model's layer. */
   readonly layerBytes: number;
@@ -18,7 +24,8 @@ export interface Ground {
 
 /**
  * Whether a lab can emulate a cell: tokens are short enough, no window is so small that the throttle's bursts determine
- * its time, and devices that read at the same time share no more than the disk gives.
+ * its time, memories exceed what processes take for a moment, and devices that read at the same time share no more than
+ * the disk gives.
  */
 export function canBeJudged(cell: LabCell, { layerBytes, sharedRate }: Ground): boolean {
   const { rounds, windows, policy, memoryShares, diskRates } = cell;
@@ -26,6 +33,9 @@ export function canBeJudged(cell: LabCell, { layerBytes, sharedRate }: Ground): 
   const windowBytes = windows.map((layers) => layers * layerBytes);
   const rateOf = (index: number): number => diskRates[index] as number;
   const exceedsBursts = windowBytes.every((bytes, index) => bytes >= BURSTS_IN_WINDOW * BURST_SECONDS * rateOf(index));
+  const exceedsStart = windowBytes.every(
+    (bytes, index) => (memoryShares[index] as number) * rounds * bytes >= LEAST_MEMORY,
+  );
   // Populating disables readahead: a window that doesn't fit evicts itself and is then read page by page, for minutes.
   const fits = windowBytes.every((bytes, index) => {
     const mapped = rounds * bytes;
@@ -35,7 +45,9 @@ export function canBeJudged(cell: LabCell, { layerBytes, sharedRate }: Ground): 
   const token = sum(windowBytes.map((bytes, index) => (twice * rounds * bytes) / rateOf(index)));
   // Devices that prefetch read at the same time; without prefetching only one reads.
   const together = prefetch === 'none' ? Math.max(...diskRates) : sum(diskRates);
-  return exceedsBursts && (prefetch !== 'populate' || fits) && token < MOST_SECONDS && together <= sharedRate;
+  return (
+    exceedsBursts && exceedsStart && (prefetch !== 'populate' || fits) && token < MOST_SECONDS && together <= sharedRate
+  );
 }
 
 function sum(values: readonly number[]): number {

@@ -54,6 +54,7 @@ function toyDevice({
     outputOnGpuTotal: gpuLayer === undefined ? Number.POSITIVE_INFINITY : 0,
     unified: kind === 'macos-metal',
     available,
+    installed: available,
     ramBuffers: 0,
     gpuRoom,
     reloadRate,

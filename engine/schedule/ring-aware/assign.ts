@@ -21,6 +21,8 @@ export interface AssignmentProblem {
   readonly output: ProcessorKind;
   /** Granularity of the page cache, see WindowLoad. */
   readonly extentBytes: number;
+  /** See SchedulingProblem. */
+  readonly maxPressure?: number | undefined;
 }
 
 /**
@@ -187,14 +189,14 @@ function possibleLayers({ costs, rounds }: AssignmentProblem): number[] {
 
 /** Windows of so many layers on a device, over all splits between CPU and GPU and all policies. */
 function windowsOf(problem: AssignmentProblem, index: number, layers: number): ManagedWindow[] {
-  const { costs, rounds, extentBytes } = problem;
+  const { costs, rounds, extentBytes, maxPressure } = problem;
   const device = costs.devices[index] as DeviceCosts;
   const output = index === 0 ? problem.output : undefined;
   if (output === 'gpu' && costs.outputBytes > device.gpuRoom) return [];
   const mostOnGpu = Math.min(layers, gpuLayerRoom(costs, device, output, rounds));
   const all: ManagedWindow[] = [];
   for (let gpuLayers = gpuIsBetter(costs, device) ? mostOnGpu : 0; gpuLayers <= mostOnGpu; gpuLayers++) {
-    all.push(...managedWindows(costs, device, { rounds, layers, gpuLayers, output, extentBytes }));
+    all.push(...managedWindows(costs, device, { rounds, layers, gpuLayers, output, extentBytes, maxPressure }));
   }
   return all;
 }

@@ -1,10 +1,11 @@
+import { createRingPredictor } from '../../cost/ring.ts';
 import { createRingCosts, type RingCosts } from '../../cost/ring-costs.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { ringPlan } from '../../plan/ring-plan.ts';
 import type { Prefetch } from '../../plan/weights-policy.ts';
 import { optimal } from '../exact/optimal.ts';
-import { divisors, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
-import { assignWindows, type RingAwareAssignment } from './assign.ts';
+import { divisors, noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
+import { type AssignmentProblem, assignWindows, type RingAwareAssignment } from './assign.ts';
 
 export interface RingAwareOptions {
   /** Seconds per token of a plan by simulation, infinite if it can't run; without it the predicted time decides. */
@@ -41,7 +42,7 @@ const EXTENT_FACTORS = [0, 0.5, 2, 8];
  *
  * For every k, assignWindows finds the exact optimum of a closed form. With `simulated`, the best of these, the very
  * best with more and with less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated
- * time, so that the result is never slower than `optimal`. The problem's reclaim policy matters to `optimal` only:
+ * time, so that the result is never slower than `optimal`, as far as that keeps to the limit to memory pressure. The problem's reclaim policy matters to `optimal` only:
  * plans of this scheduler leave nothing to reclaim.
  */
 export function ringAware(problem: SchedulingProblem, options: RingAwareOptions = {}): RingAwareResult {
@@ -53,13 +54,15 @@ export function ringAware(problem: SchedulingProblem, options: RingAwareOptions 
     const plan = planOf(costs, assignment);
     return { assignment, plan, predictedSeconds: assignment.seconds, simulatedSeconds: simulated?.(plan) };
   };
-  const assignments = bestAssignments(costs, extentBytes);
+  const { maxPressure } = problem;
+  const assignments = bestAssignments({ costs, extentBytes, maxPressure });
+  if (assignments.length === 0) return { ...noPlan('fits-nowhere', overPressure(problem)), considered: [] };
   if (simulated === undefined) return resultOf(assignments.map(judge));
 
   const starts = assignments.slice(0, candidates).map(judge).sort(byTime);
   const { rounds, output } = (starts[0] as Judged).assignment;
   const variants = EXTENT_FACTORS.map((factor) =>
-    assignWindows({ costs, rounds, output, extentBytes: factor * extentBytes }),
+    assignWindows({ costs, rounds, output, extentBytes: factor * extentBytes, maxPressure }),
   )
     .filter((assignment) => assignment !== undefined)
     .map(judge);
@@ -67,7 +70,7 @@ export function ringAware(problem: SchedulingProblem, options: RingAwareOptions 
     const plan = withPrefetch(reference.plan, prefetch);
     return { plan, predictedSeconds: undefined, simulatedSeconds: simulated(plan) };
   });
-  return resultOf([...starts, ...variants, ...references]);
+  return resultOf([...starts, ...variants, ...references.filter(({ plan }) => keepsPressure(problem, plan))]);
 }
 
 interface Judged extends ConsideredPlan {
@@ -82,12 +85,28 @@ function resultOf(considered: readonly ConsideredPlan[]): RingAwareResult {
 }
 
 /** The best assignment for every number of rounds and place of the output layer, by rising predicted time. */
-function bestAssignments(costs: RingCosts, extentBytes: number): RingAwareAssignment[] {
+function bestAssignments(problem: Omit<AssignmentProblem, 'rounds' | 'output'>): RingAwareAssignment[] {
+  const { costs } = problem;
   const outputs = costs.devices[0]?.gpu === undefined ? (['cpu'] as const) : (['cpu', 'gpu'] as const);
   return divisors(costs.layers)
-    .flatMap((rounds) => outputs.map((output) => assignWindows({ costs, rounds, output, extentBytes })))
+    .flatMap((rounds) => outputs.map((output) => assignWindows({ ...problem, rounds, output })))
     .filter((assignment) => assignment !== undefined)
     .sort((one, other) => one.seconds - other.seconds);
+}
+
+/** Whether no device of a plan exceeds the limit to memory pressure. */
+function keepsPressure({ belief, model, workload, runtime, maxPressure }: SchedulingProblem, plan: Plan): boolean {
+  if (maxPressure === undefined) return true;
+  const { devices } = createRingPredictor(belief, model, workload, runtime && { runtime })(plan);
+  return devices.every(({ device, nonReclaimableBytes }) => {
+    const installed = belief.devices.find(({ name }) => name === device)?.memory.total ?? 0;
+    return nonReclaimableBytes <= maxPressure * installed;
+  });
+}
+
+function overPressure({ model, maxPressure = 1 }: SchedulingProblem): string {
+  const limit = `${Number((100 * maxPressure).toPrecision(3))} %`;
+  return `KV cache and buffers of ${model.name} exceed ${limit} of some RAM wherever its layers go; allow more memory pressure, or take a shorter context`;
 }
 
 /** The plan of `optimal` under this scheduler's name, with prefetching or without. */

@@ -37,6 +37,8 @@ export interface WindowLoad {
   readonly output: ProcessorKind | undefined;
   /** Granularity of the page cache, bytes: IN_FLIGHT_EXTENTS of them are left free for reads under way. */
   readonly extentBytes: number;
+  /** See SchedulingProblem. */
+  readonly maxPressure?: number | undefined;
 }
 
 /** Calibrated: with no extent free the simulator's page cache thrashes, with two to four it does not. */
@@ -52,13 +54,17 @@ const IN_FLIGHT_EXTENTS = 4;
  *   computed after the last byte.
  * - `faulted`, if S > A: P = A, and page faults read S − P bytes, which delays the token (prima.cpp Eq. 15). Linux and
  *   Android read ahead, so that layers that have arrived are computed while others arrive.
- * @returns an empty list if KV cache and buffers exceed the RAM
+ * With a limit to memory pressure, P is at most what KV cache and buffers leave of it.
+ * @returns an empty list if KV cache and buffers exceed the RAM, or the limit
  */
 export function managedWindows(costs: RingCosts, device: DeviceCosts, load: WindowLoad): ManagedWindow[] {
-  const { rounds, layers, gpuLayers, output, extentBytes } = load;
+  const { rounds, layers, gpuLayers, output, extentBytes, maxPressure } = load;
   const layersInRam = rounds * (layers - gpuLayers + (device.unified ? gpuLayers : 0));
-  const left = device.available - device.ramBuffers - layersInRam * costs.kvBytes;
-  if (left < 0) return [];
+  const fixed = device.ramBuffers + layersInRam * costs.kvBytes;
+  const left = device.available - fixed;
+  const pinnable = maxPressure === undefined ? Number.POSITIVE_INFINITY : maxPressure * device.installed - fixed;
+  const holds = layers > 0 || output !== undefined;
+  if (left < 0 || (holds && pinnable < 0)) return [];
   const windows = layersInRam * costs.layerBytes;
   const outputBytes = output === 'cpu' || (output === 'gpu' && device.unified) ? costs.outputBytes : 0;
   const lookup = output === undefined ? 0 : costs.embeddingRowBytes;
@@ -96,13 +102,13 @@ export function managedWindows(costs: RingCosts, device: DeviceCosts, load: Wind
   if (mapped <= room) return [window('resident', NO_WEIGHTS_POLICY)];
 
   const usable = room - IN_FLIGHT_EXTENTS * extentBytes;
-  const kept = largestPinnedBytes({ rounds: 1, mapped, room: usable });
+  const kept = Math.min(pinnable, largestPinnedBytes({ rounds: 1, mapped, room: usable }));
   const faulted = window(
     'faulted',
     kept > 0 ? { prefetch: 'none', release: 'pinned', pinned: kept } : NO_WEIGHTS_POLICY,
   );
   if (rounds === 1 || windows === 0 || windows / rounds + outputBytes > usable) return [faulted];
-  const pinned = largestPinnedBytes({ rounds, mapped, room: usable });
+  const pinned = Math.min(pinnable, largestPinnedBytes({ rounds, mapped, room: usable }));
   const prefetched = window(
     'prefetched',
     pinned > 0 ? { prefetch: 'populate', release: 'pinned', pinned } : { prefetch: 'populate', release: 'drop' },
