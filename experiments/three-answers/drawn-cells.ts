@@ -42,11 +42,10 @@ export function drawnCells({ count, seed, layerBytes, standardLayerBytes }: Draw
     const stream = randomStream(seed, `cell ${index}`);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const cell = drawnCell(stream, KINDS[index % KINDS.length] as (typeof KINDS)[number], standardLayerBytes);
-      if (canBeJudged(cell, { layerBytes: standardLayerBytes, sharedRate: SHARED_RATE }))
-        return {
-          ...cell,
-          diskRates: cell.diskRates.map((rate) => Math.round((rate * layerBytes) / standardLayerBytes)),
-        };
+      const diskRates = cell.diskRates.map((rate) => Math.round((rate * layerBytes) / standardLayerBytes));
+      const scaled = { ...cell, diskRates };
+      const sharedRate = (SHARED_RATE * layerBytes) / standardLayerBytes;
+      if (canBeJudged(scaled, { layerBytes, sharedRate })) return scaled;
     }
     throw new RangeError(`no cell of ${ATTEMPTS} drawn with seed ${seed} can be judged`);
   });
