@@ -129,6 +129,25 @@ test('without room for buffers there is no choice', () => {
   assert.equal(choicesOf({ available: 3200 }, {}, { ramBuffers: 3201 }), []);
 });
 
+test('a limit to memory pressure caps what is pinned, after KV cache and buffers; the rest is read', () => {
+  const change = { installed: 10_000, ramBuffers: 100 };
+  const room = { available: 3300 + PAGE_TABLES };
+  const pinned = (maxPressure: number, residence: Residence): number => {
+    const { policy } = the(residence, choicesOf(room, { maxPressure }, change));
+    return policy.release === 'pinned' ? policy.pinned : 0;
+  };
+  assert.is(pinned(1, 'prefetched'), 2560);
+  assert.is(pinned(0.06, 'prefetched'), 500);
+  assert.is(pinned(0.06, 'faulted'), 500);
+  assert.is(pinned(0.01, 'prefetched'), 0);
+  const [faulted, prefetched] = choicesOf(room, { maxPressure: 0.06 }, change);
+  near(prefetched?.roundSeconds ?? 0, (5120 - 500) / 4 / 10 + 1);
+  near(faulted?.seconds ?? 0, 512);
+  assert.equal(choicesOf(room, { maxPressure: 0.009 }, change), []);
+  // What fits may be reclaimed, and weighs nothing.
+  assert.equal(residences(choicesOf({ available: 6000 }, { maxPressure: 0.06 }, change)), ['resident']);
+});
+
 test('a token takes k rounds, each as long as a round of the ring or the slowest disk', () => {
   const bounds = { rounds: 4, seconds: 45, outputSeconds: 5, roundSeconds: 0 };
   assert.is(ringSeconds(bounds), 45);
