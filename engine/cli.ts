@@ -9,7 +9,7 @@ import { runCommand } from './commands/run.ts';
 import { splitCommand } from './commands/split.ts';
 import { tokenizeCommand } from './commands/tokenize.ts';
 import { workerCommand } from './commands/worker.ts';
-import { reportError, stopQuietlyWithoutReader } from './terminal/report-error.ts';
+import { reportError, stopWithoutOutput } from './terminal/report-error.ts';
 
 /**
  * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
@@ -28,7 +28,7 @@ for (const command of [program, ...program.commands]) {
   command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
 }
 
-stopQuietlyWithoutReader();
+stopWithoutOutput();
 const [named] = process.argv.slice(2);
 const command = program.commands.find((candidate) => candidate.name() === named);
 try {

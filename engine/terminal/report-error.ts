@@ -1,11 +1,29 @@
 import { CommanderError } from 'commander';
 import { InputError } from '../input/input-error.ts';
 
+/** Errors of the operating system that the user can remedy, and what they mean. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full; free some space and run the same command again',
+  EDQUOT: 'the quota of the disk is used up; free some space and run the same command again',
+  EFBIG: 'the file has reached the largest size that is allowed here (ulimit -f)',
+  EROFS: "the file system can't be written to; give a path on another one",
+  EACCES: 'permission denied; give another path',
+  EMFILE: 'too many open files; raise the limit (ulimit -n)',
+  EIO: 'the disk reports an error',
+};
+
+/** What an error of the operating system means, in one line; `undefined` for other errors. */
+function remedyOf(error: unknown): string | undefined {
+  const { code, path } = error as NodeJS.ErrnoException;
+  const remedy = code === undefined ? undefined : REMEDIES[code];
+  return remedy === undefined ? undefined : `${path === undefined ? '' : `${path}: `}${remedy} (${code})`;
+}
+
 /**
  * Prints an error as one line on stderr.
  * @param name the command's name, for the message
- * @returns the exit code: 2 for bad input (options, files, values), 1 for a defect of Hearth, 0 if commander only stopped
- * after --help
+ * @returns the exit code: 2 for bad input (options, files, values) and for what the operating system refuses, 1 for a
+ * defect of Hearth, 0 if commander only stopped after --help
  */
 export function reportError(error: unknown, name: string): number {
   if (error instanceof CommanderError) {
@@ -17,6 +35,11 @@ export function reportError(error: unknown, name: string): number {
     process.stderr.write(`${oneLine(error.message)}\n`);
     return 2;
   }
+  const remedy = error instanceof Error ? remedyOf(error) : undefined;
+  if (remedy !== undefined) {
+    process.stderr.write(`${oneLine(remedy)}\n`);
+    return 2;
+  }
   const message = error instanceof Error ? error.message : String(error);
   const where =
     error instanceof Error ? /\/((?:engine|simulator|experiments|datasets)\/[^\s)]+)/.exec(error.stack ?? '')?.[1] : '';
@@ -24,12 +47,17 @@ export function reportError(error: unknown, name: string): number {
   return 1;
 }
 
-/** Exits with code 0 when the reader of stdout closes the pipe, as in `… | head`. */
-export function stopQuietlyWithoutReader(): void {
+/**
+ * Ends the process when its output can't be written: with code 0 where the reader of stdout has closed the pipe, as in
+ * `… | head`, otherwise with code 2 and a line that says why.
+ */
+export function stopWithoutOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    process.stderr.write(`stdout: ${remedyOf(error) ?? oneLine(error.message)}\n`);
+    process.exit(2);
   });
+  process.stderr.on('error', () => process.exit(2));
 }
 
 function oneLine(message: string): string {

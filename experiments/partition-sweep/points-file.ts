@@ -48,12 +48,20 @@ export function openPointsFile({ directory, fingerprint, numbers, restart }: Poi
   const found = !restart && existsSync(path) ? survey(path, fingerprint, numbers) : undefined;
   if (found !== undefined) truncateSync(path, found.end);
   const file = openSync(path, found === undefined ? 'w' : 'a');
-  if (found === undefined) appendFileSync(file, `${JSON.stringify({ settings: fingerprint })}\n`);
+  const append = (text: string): void => {
+    try {
+      appendFileSync(file, text);
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw new InputError(path, `can't be written (${reason}); with room for it the same command goes on from here`);
+    }
+  };
+  if (found === undefined) append(`${JSON.stringify({ settings: fingerprint })}\n`);
   return {
     path,
     done: found?.done ?? 0,
     last: found?.last,
-    append: (points) => appendFileSync(file, points.map((point) => `${JSON.stringify(point)}\n`).join('')),
+    append: (points) => append(points.map((point) => `${JSON.stringify(point)}\n`).join('')),
     close: () => closeSync(file),
   };
 }

@@ -37,7 +37,7 @@
 import { Command } from 'commander';
 import type { LoadedCluster } from '../../datasets/load.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
-import { reportError, stopQuietlyWithoutReader } from '../../engine/terminal/report-error.ts';
+import { reportError, stopWithoutOutput } from '../../engine/terminal/report-error.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
 import { count, declareOptions, type OptionSpecs, type OptionValues, readOptions } from './options.ts';
 import { type Page, renderPage } from './page/page.ts';
@@ -102,7 +102,7 @@ const WIDTH = 118;
 
 /** Runs an experiment with the arguments of the process. */
 export async function runExperiment<const Specs extends OptionSpecs>(experiment: Experiment<Specs>): Promise<void> {
-  stopQuietlyWithoutReader();
+  stopWithoutOutput();
   const bars: Progress[] = [];
   const frame: Frame = {
     progress(steps) {

@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { InputError } from '../../engine/input/input-error.ts';
+import { reportError } from '../../engine/terminal/report-error.ts';
+import { testIf } from '../support/needs.ts';
+
+/** The exit code, and what is printed on stderr. */
+function reported(error: unknown): [number, string] {
+  const write = process.stderr.write;
+  let text = '';
+  process.stderr.write = ((chunk: string) => {
+    text += chunk;
+    return true;
+  }) as typeof write;
+  try {
+    return [reportError(error, 'hearth x'), text];
+  } finally {
+    process.stderr.write = write;
+  }
+}
+const systemError = (code: string, path?: string) => Object.assign(new Error(`${code}: …`), { code, path });
+
+test('bad input is one line and exit code 2', () => {
+  assert.equal(reported(new InputError('--n', 'is\nnothing')), [2, '--n: is nothing\n']);
+});
+
+test('what the operating system refuses is one line and exit code 2', () => {
+  const full = 'the disk is full; free some space and run the same command again (ENOSPC)\n';
+  assert.equal(reported(systemError('ENOSPC')), [2, full]);
+  assert.equal(reported(systemError('ENOSPC', '/data/x')), [2, `/data/x: ${full}`]);
+  assert.equal(reported(systemError('EMFILE')), [2, 'too many open files; raise the limit (ulimit -n) (EMFILE)\n']);
+});
+
+test('anything else is a defect of Hearth and exit code 1', () => {
+  const [code, text] = reported(new TypeError('x is undefined'));
+  assert.is(code, 1);
+  assert.match(text, /^hearth x failed: x is undefined.*; please report this\n$/);
+});
+
+testIf(existsSync('/dev/full'), 'there is no /dev/full', 'output that can not be written ends in one line', () => {
+  const root = join(import.meta.dirname, '../..');
+  const run = (command: string) =>
+    spawnSync('bash', ['-c', command], { cwd: root, encoding: 'utf8', timeout: 120_000 });
+  const hearth = run('node bin/hearth.js --help > /dev/full');
+  const full = 'stdout: the disk is full; free some space and run the same command again (ENOSPC)\n';
+  assert.equal([hearth.status, hearth.stderr], [2, full]);
+  const experiment = run('node --import tsx experiments/npu-stages.ts --help > /dev/full');
+  assert.equal([experiment.status, experiment.stderr], [2, full]);
+  assert.is(run('node bin/hearth.js inspect nowhere 2> /dev/full').status, 2);
+});
+
+test.run();
