@@ -59,7 +59,8 @@ test('without options: the models of Table 4, its testbed as stated and as it is
   );
   assert.ok(models.every(({ asPublished }) => asPublished));
   const [cluster] = clusters;
-  const ramOf = (all: Cluster | undefined) => all?.devices.map(({ memory }) => memory.available / 2 ** 30);
+  const ramOf = (all: Cluster | undefined) =>
+    all?.devices.map(({ memory }) => Number((memory.available / 2 ** 30).toFixed(6)));
   assert.equal(ramOf(cluster?.belief), [9.7, 1.9, 2.4, 4.1]);
   assert.equal(ramOf(cluster?.truth), [13.5, 2.375, 3.6, 5.125]);
   assert.is(cluster?.testbed?.name, 'prima-home');
