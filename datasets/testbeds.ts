@@ -1,5 +1,5 @@
 import { type Cluster, createCluster } from '../engine/hardware/cluster.ts';
-import type { Device } from '../engine/hardware/device.ts';
+import { type Device, type Gpu, hasUnifiedGpu } from '../engine/hardware/device.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
 
 /**
@@ -8,19 +8,27 @@ import { InputError, suggestion } from '../engine/input/input-error.ts';
  */
 export const REPORTED_SHARE = 0.8;
 
-/** A device's memory that isn't what its testbed's rule gives. */
-export interface TrueMemory {
-  readonly device: string;
-  /** Bytes of RAM that a model may use. */
-  readonly bytes: number;
-  /** Values between which it must lie, bytes. */
+/** Something that a paper leaves open about its testbed, or that its own figures exclude as it is stated. */
+export type UnknownQuantity =
+  /** RAM that a model may use, bytes; schedulers see what is stated. */
+  | { readonly kind: 'ram'; readonly devices: readonly string[]; readonly bytes: number }
+  /** Sequential reads, bytes per second; schedulers measure them as well. */
+  | { readonly kind: 'disk'; readonly devices: readonly string[]; readonly bytesPerSecond: number }
+  /** Share of a GPU's rates as assumed in datasets/clusters; schedulers measure them as well. */
+  | { readonly kind: 'gpu-rates'; readonly devices: readonly string[]; readonly share: number }
+  /** VRAM that the number of layers set by hand leaves free in llama.cpp's runs (-ngl), CUDA's own included, bytes. */
+  | { readonly kind: 'vram-by-hand'; readonly bytes: number };
+
+/** The value that is taken for an unknown. */
+export type Unknown = UnknownQuantity & {
+  /** Values between which it must lie, in the quantity's unit. */
   readonly range: readonly [low: number, high: number];
-  /** `inferred`: the cells that are named leave no other value; `assumed`: they don't contradict it. */
+  /** `inferred`: the cells that are named need it; `assumed`: they don't contradict it. */
   readonly status: 'inferred' | 'assumed';
   readonly source: string;
   /** The cells that the value was chosen with, as `Table 4, 45B, llama.cpp TPOT`. They test nothing. */
   readonly seen: readonly string[];
-}
+};
 
 /** Versions of prima.cpp's program: of April 2025, with which the paper's first version was measured, and of July. */
 export type ProgramVersion = 'april-2025' | 'july-2025';
@@ -37,19 +45,24 @@ export interface Testbed {
    * `free`: all that is free.
    */
   readonly stated: 'reported' | 'container' | 'free';
-  readonly memory: readonly TrueMemory[];
+  readonly unknowns: readonly Unknown[];
   /** The first device of the ring in prima.cpp's runs; that of the belief unless given. */
   readonly heads: Partial<Readonly<Record<ProgramVersion, string>>>;
 }
 
+const MIB = 2 ** 20;
 const GIB = 2 ** 30;
+
+/** The devices of App. A.9. */
+const NODES = ['node1', 'node2', 'node3', 'node4'];
 
 /** Table 3's devices. */
 const HOME = {
   stated: 'reported',
-  memory: [
+  unknowns: [
     {
-      device: 'D1',
+      kind: 'ram',
+      devices: ['D1'],
       bytes: 3.6 * GIB,
       range: [3.33 * GIB, 3.93 * GIB],
       status: 'inferred',
@@ -58,7 +71,8 @@ const HOME = {
       seen: ['Table 4, 45B, prima.cpp (w/o halda) TPOT', 'Table 4, 65B, prima.cpp (w/o halda) TPOT'],
     },
     {
-      device: 'D3',
+      kind: 'ram',
+      devices: ['D3'],
       bytes: 13.5 * GIB,
       range: [13.36 * GIB, 16 * GIB],
       status: 'inferred',
@@ -74,11 +88,109 @@ export const TESTBEDS: readonly Testbed[] = [
   { name: 'prima-home', belief: 'prima-home', ...HOME },
   { name: 'prima-home-6', belief: 'prima-home-6', ...HOME },
   { name: 'prima-home-metal', belief: 'prima-home-metal', ...HOME },
-  { name: 'prima-a4', belief: 'prima-a4', stated: 'reported', memory: [], heads: {} },
-  { name: 'prima-a5', belief: 'prima-a5', stated: 'container', memory: [], heads: {} },
-  { name: 'prima-a9', belief: 'prima-a9', stated: 'free', memory: [], heads: {} },
-  { name: 'prima-a10', belief: 'prima-a10', stated: 'free', memory: [], heads: {} },
-  { name: 'prima-fig2', belief: 'prima-fig2', stated: 'free', memory: [], heads: {} },
+  {
+    name: 'prima-a4',
+    belief: 'prima-a4',
+    stated: 'reported',
+    heads: {},
+    unknowns: [
+      {
+        kind: 'disk',
+        devices: ['laptop'],
+        bytesPerSecond: 1.9e9,
+        range: [1.8e9, 2.0e9],
+        status: 'inferred',
+        source:
+          'llama.cpp reloads all of the 60B to 70B from it; the paper states no disk (experiments/consistency.ts)',
+        seen: ['Table 7, Llama 3-60B, llama.cpp', 'Table 7, Llama 1-65B, llama.cpp', 'Table 7, Llama 3-70B, llama.cpp'],
+      },
+      {
+        kind: 'ram',
+        devices: ['mac'],
+        bytes: 10.5 * GIB,
+        range: [9.9 * GIB, 13.9 * GIB],
+        status: 'inferred',
+        source:
+          'prima.cpp’s plans fill the Mac mini to the last layer of the stated 10 GB, and Metal keeps all or nothing; macOS states less than it frees',
+        seen: ['Table 7, Llama 3-60B, prima.cpp', 'Table 7, Llama 1-65B, prima.cpp', 'Table 7, Llama 3-70B, prima.cpp'],
+      },
+      {
+        kind: 'vram-by-hand',
+        bytes: 1000 * MIB,
+        range: [700 * MIB, 1200 * MIB],
+        status: 'inferred',
+        source: 'llama.cpp’s 14B takes 199 ms, so that some of its layers are not on the 6 GB of the RTX 3060',
+        seen: ['Table 7, Llama 3-14B, llama.cpp'],
+      },
+    ],
+  },
+  {
+    name: 'prima-a5',
+    belief: 'prima-a5',
+    stated: 'container',
+    heads: {},
+    unknowns: [
+      {
+        kind: 'vram-by-hand',
+        bytes: 500 * MIB,
+        range: [500 * MIB, 700 * MIB],
+        status: 'inferred',
+        source:
+          'llama.cpp’s 8B takes 15 ms, twice what a GPU with all of it takes; CUDA’s context alone takes up to 400 MiB (prima.cpp’s source)',
+        seen: ['Table 8, Llama 3-8B, llama.cpp'],
+      },
+    ],
+  },
+  {
+    name: 'prima-a9',
+    belief: 'prima-a9',
+    stated: 'free',
+    heads: {},
+    unknowns: [
+      {
+        kind: 'ram',
+        devices: NODES,
+        bytes: 7 * GIB,
+        range: [6.5 * GIB, 8 * GIB],
+        status: 'inferred',
+        source: 'the paper states 8 GiB installed; prima.cpp’s 70B and 72B need 6.5 GiB and more',
+        seen: [
+          'Table 10, DeepSeek-R1-Distill-Llama-70B, prima.cpp',
+          'Table 10, Llama 3.3-70B, prima.cpp',
+          'Table 10, Qwen-2.5-72B, prima.cpp',
+        ],
+      },
+      {
+        kind: 'disk',
+        devices: NODES,
+        bytesPerSecond: 1.6e9,
+        range: [1.4e9, 1.8e9],
+        status: 'inferred',
+        source: 'llama.cpp reloads the 32B to 72B at 1.6 GB/s, where 0.6 GB/s are stated',
+        seen: [
+          'Table 10, Qwen-2.5-32B, llama.cpp',
+          'Table 10, DeepSeek-R1-Distill-Llama-70B, llama.cpp',
+          'Table 10, Llama 3.3-70B, llama.cpp',
+          'Table 10, Qwen-2.5-72B, llama.cpp',
+        ],
+      },
+      {
+        kind: 'gpu-rates',
+        devices: NODES,
+        share: 0.35,
+        range: [0.3, 0.4],
+        status: 'inferred',
+        source: 'llama.cpp takes 20 ms for the 7B and 8B in VRAM, where an RTX 4090 takes 7',
+        seen: [
+          'Table 10, Llama 3.2-8B, llama.cpp',
+          'Table 10, Qwen-2.5-14B, llama.cpp',
+          'Table 10, DeepSeek-R1-Distill-Qwen-14B, llama.cpp',
+        ],
+      },
+    ],
+  },
+  { name: 'prima-a10', belief: 'prima-a10', stated: 'free', unknowns: [], heads: {} },
+  { name: 'prima-fig2', belief: 'prima-fig2', stated: 'free', unknowns: [], heads: {} },
 ];
 
 /** The testbed of a name; undefined for clusters that no paper measured on. */
@@ -94,16 +206,44 @@ export function testbedNamed(name: string): Testbed {
   throw new InputError('testbed', `no testbed is called "${name}"${suggestion(name, names)}`);
 }
 
-/** The devices as they are taken to be, from the devices as the paper states them. */
-export function trueCluster({ stated, memory }: Pick<Testbed, 'stated' | 'memory'>, belief: Cluster): Cluster {
+/** The devices as schedulers see them: as the paper states them, with rates that a profiler measures. */
+export function believedCluster({ unknowns }: Pick<Testbed, 'unknowns'>, stated: Cluster): Cluster {
+  const changed = (device: Device, unknown: Unknown): Device => {
+    if (unknown.kind === 'vram-by-hand' || !unknown.devices.includes(device.name)) return device;
+    switch (unknown.kind) {
+      case 'ram':
+        return device;
+      case 'disk':
+        return { ...device, disk: { ...device.disk, sequential: unknown.bytesPerSecond } };
+      case 'gpu-rates':
+        return device.gpu === undefined ? device : { ...device, gpu: slower(device.gpu, unknown.share) };
+    }
+  };
+  return createCluster({ ...stated, devices: stated.devices.map((device) => unknowns.reduce(changed, device)) });
+}
+
+function slower(gpu: Gpu, share: number): Gpu {
+  const flops = Object.fromEntries(Object.entries(gpu.flops).map(([format, rate]) => [format, share * rate]));
+  return { ...gpu, flops: flops as Gpu['flops'], bandwidth: share * gpu.bandwidth };
+}
+
+/** The devices as they are taken to be, from the devices as schedulers see them. */
+export function trueCluster({ stated, unknowns }: Pick<Testbed, 'stated' | 'unknowns'>, belief: Cluster): Cluster {
   return createCluster({
     ...belief,
     devices: belief.devices.map((device) => {
-      const own = memory.find((one) => one.device === device.name);
-      const available = own?.bytes ?? availableBytes(device, stated);
-      return { ...device, memory: { ...device.memory, available } };
+      const own = unknowns.find((one) => one.kind === 'ram' && one.devices.includes(device.name));
+      const available = own?.kind === 'ram' ? own.bytes : availableBytes(device, stated);
+      const memory = { ...device.memory, available };
+      if (!hasUnifiedGpu(device) || own === undefined) return { ...device, memory };
+      return { ...device, memory, gpu: { ...device.gpu, memory: { ...device.gpu.memory, available } } };
     }),
   });
+}
+
+/** Bytes of VRAM that llama.cpp's layers, set by hand, leave free on a testbed. */
+export function vramByHand({ unknowns }: Pick<Testbed, 'unknowns'>): number {
+  return unknowns.reduce((most, one) => (one.kind === 'vram-by-hand' ? one.bytes : most), 0);
 }
 
 function availableBytes({ os, memory }: Device, stated: Testbed['stated']): number {

@@ -100,7 +100,7 @@ function systemOf(name: string, { testbed, published, found, planner, solver }: 
   const versionFor = (cell: Cell) => versions.get(cell) ?? 'july-2025';
   const policyFor = (cell: Cell): SystemPolicy => policies.get(cell) ?? policyOf(cell, planner);
   return {
-    prefetches: (cell) => policyFor(cell).prefetches,
+    prefetch: (cell) => policyFor(cell).prefetch,
     wayOf: (cell) => `${policyFor(cell).planner} ${isPrima ? versionFor(cell) : ''}`,
     headed: (cluster, cell) => (isPrima ? withHead(cluster, testbed.heads[versionFor(cell)]) : cluster),
     schedule(cell, model, { belief, vramKept, kvRoom }) {

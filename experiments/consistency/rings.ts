@@ -4,9 +4,10 @@ import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import type { Prefetch } from '../../engine/plan/weights-policy.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
 import { simulate } from '../../simulator/simulate.ts';
-import { withoutPrefetch } from '../papers/prima/execute.ts';
+import { withPrefetch } from '../papers/prima/execute.ts';
 import { OPERATING_SYSTEMS } from '../papers/prima/machines.ts';
 import type { Cell, Problem, Unknown, Values } from './problem.ts';
 import { changesPlans, type Quantity, type Setting, withQuantity } from './quantities.ts';
@@ -19,7 +20,7 @@ export interface RingUnknown extends Unknown {
 /** A system of the paper, as it runs on a testbed. */
 export interface RingSystem {
   /** Whether devices prefetch as the plan says; otherwise page faults load what is missing. */
-  readonly prefetches: (cell: Cell) => boolean;
+  readonly prefetch: (cell: Cell) => Prefetch | undefined;
   /** Cells of the same model and way have the same plan. */
   readonly wayOf: (cell: Cell) => string;
   /** The cluster with the head that the system has. */
@@ -97,9 +98,9 @@ export function ringProblem(parts: RingProblemParts): Problem {
       const planned = plans.get(planKey) ?? planOf(system, cell, modelOf(cell.model), settingOf(values));
       plans.set(planKey, planned);
       const truth = system.headed(settingOf(values).truth, cell);
-      const prefetches = system.prefetches(cell);
-      const key = [planKey, prefetches, ...memoryKey(planned, truth)].join('\n');
-      if (!answers.has(key)) answers.set(key, tokenSeconds(planned, prefetches, truth));
+      const prefetch = system.prefetch(cell);
+      const key = [planKey, prefetch, ...memoryKey(planned, truth)].join('\n');
+      if (!answers.has(key)) answers.set(key, tokenSeconds(planned, prefetch, truth));
       return answers.get(key);
     },
   };
@@ -126,12 +127,12 @@ function planOf(system: RingSystem, cell: Cell, model: Model, setting: Setting):
   return { plan, model, workload, runtime, needs };
 }
 
-function tokenSeconds({ plan, model, workload, runtime }: Planned, prefetches: boolean, truth: Cluster) {
+function tokenSeconds({ plan, model, workload, runtime }: Planned, prefetch: Prefetch | undefined, truth: Cluster) {
   if (plan === undefined) return undefined;
   const { trace, outOfMemory } = simulate({
     cluster: truth,
     model,
-    plan: prefetches ? plan : withoutPrefetch(plan),
+    plan: withPrefetch(plan, prefetch),
     workload,
     runtime,
     reclaim: OPERATING_SYSTEMS.simulated,

@@ -1,6 +1,6 @@
 import { createNamedModel, loadCatalogue, loadClusterFile, loadPlan } from '../../datasets/load.ts';
 import type { Statement } from '../../datasets/statements.ts';
-import { findTestbed, type Testbed, trueCluster } from '../../datasets/testbeds.ts';
+import { believedCluster, findTestbed, type Testbed, trueCluster } from '../../datasets/testbeds.ts';
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
 import { InputError, suggestion } from '../../engine/input/input-error.ts';
 import type { CatalogueModel } from '../../engine/model/parse-models.ts';
@@ -65,10 +65,11 @@ export function sweepInputs(options: SweepOptions): SweepInputs {
 function sweptCluster(name: string, { belief, devices, subsets }: SweepOptions): SweptCluster {
   const { cluster, statements } = loadClusterFile(name);
   const testbed = findTestbed(name);
-  const believed = belief === undefined ? cluster : loadClusterFile(belief, '--belief').cluster;
+  const stated = testbed === undefined ? cluster : believedCluster(testbed, cluster);
+  const believed = belief === undefined ? stated : loadClusterFile(belief, '--belief').cluster;
   checkBelief(believed, cluster);
   const some = (all: Cluster): Cluster => (devices === undefined ? all : withDevices(all, devices));
-  const truth = some(testbed === undefined ? cluster : trueCluster(testbed, cluster));
+  const truth = some(testbed === undefined ? cluster : trueCluster(testbed, stated));
   const count = truth.devices.length;
   if (subsets === true && count > SUBSETS_AT_MOST) {
     const problem = `${truth.name} has ${count} devices: at most ${SUBSETS_AT_MOST} can be tried in every combination; choose some with --devices`;

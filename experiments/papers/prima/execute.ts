@@ -6,6 +6,7 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
+import type { Prefetch } from '../../../engine/plan/weights-policy.ts';
 import type { IntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import type { SimulationResult } from '../../../simulator/result.ts';
 import { simulate } from '../../../simulator/simulate.ts';
@@ -45,7 +46,7 @@ export function execute(
   const scheduled = planWith(policy.planner, { belief, model, workload, runtime }, version, solver);
   if (scheduled.plan === undefined)
     return { plan: undefined, predicted: undefined, simulated: undefined, why: scheduled.message };
-  const plan = policy.prefetches ? scheduled.plan : withoutPrefetch(scheduled.plan);
+  const plan = withPrefetch(scheduled.plan, policy.prefetch);
   const predicted = predict({ plan, truth, model, workload, reclaim: OPERATING_SYSTEMS.predicted, runtime });
   const simulated = simulate({
     cluster: truth,
@@ -66,11 +67,9 @@ export function execute(
   };
 }
 
-/** The plan whose devices leave all loading to page faults. */
-export function withoutPrefetch(plan: Plan): Plan {
-  const weights = Object.entries(plan.weights).map(([device, policy]) => [
-    device,
-    { ...policy, prefetch: 'none' as const },
-  ]);
+/** The plan with one way to prefetch on every device; as it is where none is given. */
+export function withPrefetch(plan: Plan, prefetch: Prefetch | undefined): Plan {
+  if (prefetch === undefined) return plan;
+  const weights = Object.entries(plan.weights).map(([device, policy]) => [device, { ...policy, prefetch }]);
   return { ...plan, weights: Object.fromEntries(weights) };
 }

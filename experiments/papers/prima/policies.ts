@@ -1,4 +1,5 @@
 import type { Mix } from '../../../engine/model/mix.ts';
+import type { Prefetch } from '../../../engine/plan/weights-policy.ts';
 import type { Planner } from './planners.ts';
 import { LLAMA_CPP, OTHER_PROGRAM, PRIMA_CPP, type Program } from './program.ts';
 
@@ -10,7 +11,12 @@ export interface SystemPolicy {
   readonly name: string;
   readonly program: Program;
   readonly planner: Planner;
-  readonly prefetches: boolean;
+  /**
+   * How the program prefetches, on every device; as the plan says unless given. prima.cpp advises the system once for a
+   * whole window (`posix_madvise` in manage_graph_tensors, commits 6d13836c and bdf9d8e7; `--prefetch`), of which Linux
+   * reads the first few MiB; with `--force`, off by default, it also touches every page.
+   */
+  readonly prefetch?: Prefetch;
   /** Format of the weights; the catalogue's unless given. */
   readonly mix?: Mix;
   /** Whether it stands for the published column; the other readings are shown for comparison. */
@@ -22,7 +28,7 @@ const ALONE = {
   name: 'alone',
   program: LLAMA_CPP,
   planner: 'single-device',
-  prefetches: false,
+  prefetch: 'none',
   claimed: true,
   reason: 'llama.cpp on the strongest device, as many layers on its GPU as fit; mmap without prefetching',
 } as const satisfies SystemPolicy;
@@ -32,7 +38,7 @@ const HALDA_PROGRAM = {
   name: 'halda-program',
   program: PRIMA_CPP,
   planner: 'halda-program',
-  prefetches: true,
+  prefetch: 'willneed-whole',
   claimed: true,
   reason:
     'Halda as prima.cpp’s program has it, in the version that the cell was measured with: that of April 2025 where the paper’s first version prints the same figure, else that of July',
@@ -71,8 +77,8 @@ const RINGS: readonly SystemPolicy[] = [
       'the exact optimum of Eqs. 1–5 with the output layer on the head’s CPU (after Eq. 12), unless the head alone is faster; of plans that the objective holds equal, the one with even reloads',
   },
   {
-    ...HALDA_PROGRAM,
     name: 'ring-aware',
+    program: PRIMA_CPP,
     planner: 'ring-aware',
     claimed: false,
     reason: 'this workbench’s own scheduler, for comparison: rounds, windows and pinned weights',
@@ -81,14 +87,14 @@ const RINGS: readonly SystemPolicy[] = [
 
 /** Systems that no prefetching reaches: as above, and page faults load what is missing. */
 const WITHOUT_PREFETCH = RINGS.filter(({ planner }) => planner !== 'ring-aware').map(
-  (policy): SystemPolicy => ({ ...policy, prefetches: false }),
+  (policy): SystemPolicy => ({ ...policy, prefetch: 'none' }),
 );
 
 const WITHOUT_HALDA = {
   name: 'by VRAM',
   program: PRIMA_CPP,
   planner: 'vram-ratio',
-  prefetches: true,
+  prefetch: 'willneed-whole',
   claimed: true,
   reason:
     'layers in proportion to VRAM where there is a GPU, and to RAM elsewhere, as the program cuts them when it is built without its solver; the paper’s first version says that this column "overloads non-GPU devices"',
@@ -98,7 +104,7 @@ const EXO = {
   name: 'pinned, 4 bits',
   program: OTHER_PROGRAM,
   planner: 'exo',
-  prefetches: false,
+  prefetch: 'none',
   claimed: false,
   reason:
     'all layers on accelerators, in proportion to installed memory, weights pinned (4.1, A.8); exo computes in 4 bits on macOS and in 16 and 32 bits on Linux, while a plan has one format: both ends are shown and nothing is claimed',
@@ -124,6 +130,13 @@ const SYSTEMS: Readonly<Record<string, readonly SystemPolicy[]>> = {
       planner: 'memory-ratio',
       claimed: false,
       reason: 'layers in proportion to RAM and VRAM together, as 4.2 says of this column',
+    },
+    {
+      ...WITHOUT_HALDA,
+      name: 'by VRAM, --force',
+      prefetch: 'populate',
+      claimed: false,
+      reason: 'as the program cuts them, every page touched ahead (--force), by a thread where the program waits',
     },
   ],
   'prima.cpp-no-prefetch': WITHOUT_PREFETCH,

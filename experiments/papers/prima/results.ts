@@ -63,7 +63,9 @@ export function primaJson(settings: Readonly<Record<string, unknown>>, results: 
   return {
     experiment: 'reproduce',
     settings,
-    fittedTo: [],
+    fittedTo: [...new Set(comparisons.flatMap(({ cell, detail }) => (detail.seen ? [cell] : [])))].map(
+      ({ table, row, column }) => ({ table, row, column }),
+    ),
     policies: [...policies.values()],
     testbeds: TESTBEDS.filter(({ belief }) => clusters.has(belief)),
     summaries,

@@ -23,6 +23,8 @@ export interface PrimaDetail {
   readonly aim: Target | undefined;
   /** Other numbers of the paper exclude the cell under this policy: its figures are shown, and aren't counted. */
   readonly contradiction: Contradiction | undefined;
+  /** A value of the testbed was chosen with the cell. */
+  readonly seen: boolean;
 }
 
 export type PrimaComparison = Comparison<PrimaDetail>;
@@ -79,8 +81,8 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
 }
 
 /** Whether a value of the testbed was chosen with the cell. */
-function wasSeen({ memory }: Testbed, { table, row, column }: PublishedCell): boolean {
-  return memory.some(({ seen }) => seen.includes(`${table}, ${row}, ${column}`));
+function wasSeen({ unknowns }: Testbed, { table, row, column }: PublishedCell): boolean {
+  return unknowns.some(({ seen }) => seen.includes(`${table}, ${row}, ${column}`));
 }
 
 /** The job of a cell: its system on the testbed of its table. */
@@ -101,7 +103,7 @@ function answered(
 ): ReturnType<Rule<PrimaDetail>['answer']> {
   const { table } = inputs;
   const job = jobOf(inputs, cell, policy);
-  const key = [policy.name, policy.prefetches, policy.planner, job.version, job.model.name, job.model.mix].join('\n');
+  const key = [policy.name, policy.prefetch, policy.planner, job.version, job.model.name, job.model.mix].join('\n');
   const execution = executions.get(key) ?? execute(job, inputs.solver);
   executions.set(key, execution);
   const isClaimed = cell.metric === 'tpot' && policy.claimed;
@@ -111,7 +113,7 @@ function answered(
     predicted: predictedQuantity(cell, execution, job.truth),
     simulated: simulatedQuantity(cell, execution),
     target: aim?.limit,
-    detail: { table, policy, execution, aim, contradiction },
+    detail: { table, policy, execution, aim, contradiction, seen: wasSeen(inputs.testbed, cell) },
   };
 }
 
@@ -120,7 +122,14 @@ function notModelled(table: PaperTable): ReturnType<Rule<PrimaDetail>['answer']>
     predicted: undefined,
     simulated: undefined,
     target: undefined,
-    detail: { table, policy: undefined, execution: undefined, aim: undefined, contradiction: undefined },
+    detail: {
+      table,
+      policy: undefined,
+      execution: undefined,
+      aim: undefined,
+      contradiction: undefined,
+      seen: false,
+    },
   };
 }
 

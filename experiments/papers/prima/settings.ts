@@ -1,5 +1,12 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
-import { type ProgramVersion, type Testbed, trueCluster, withHead } from '../../../datasets/testbeds.ts';
+import {
+  believedCluster,
+  type ProgramVersion,
+  type Testbed,
+  trueCluster,
+  vramByHand,
+  withHead,
+} from '../../../datasets/testbeds.ts';
 import type { Runtime } from '../../../engine/cost/runtime.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Model } from '../../../engine/model/model.ts';
@@ -34,14 +41,17 @@ export interface SettingsCase {
 /** The settings of a program for a cell: the ring's head, KV cache and buffers are those of its version. */
 export function settingsOf({ testbed, stated, published, options, program, cell, model }: SettingsCase): Settings {
   const version = cell === undefined ? 'july-2025' : versionOf(cell, published);
-  const belief = program === PRIMA_CPP ? withHead(stated, testbed.heads[version]) : stated;
+  const seen = believedCluster(testbed, stated);
+  const belief = program === PRIMA_CPP ? withHead(seen, testbed.heads[version]) : seen;
   const workload = workloadOf(program, options);
+  const runtime = runtimeOf(program, version, model, workload);
   return {
     version,
     belief,
     truth: trueCluster(testbed, belief),
     workload,
-    runtime: runtimeOf(program, version, model, workload),
+    runtime:
+      program === LLAMA_CPP ? { ...runtime, gpuBufferBytes: runtime.gpuBufferBytes + vramByHand(testbed) } : runtime,
   };
 }
 

@@ -19,7 +19,7 @@ const workload = createWorkload({ promptTokens: 6, outputTokens: 3, context: 256
 
 /** A ring of four equal devices without GPUs, cut evenly, whose devices load by page faults. */
 const even: RingSystem = {
-  prefetches: () => false,
+  prefetch: () => 'none',
   wayOf: () => 'even',
   headed: (cluster) => cluster,
   schedule: (_, model, { belief }) => ({

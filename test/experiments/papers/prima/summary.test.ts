@@ -30,7 +30,7 @@ function comparisons(errors: readonly number[]): PrimaComparison[] {
       predictedError: errors[index],
       simulatedError: errors[index],
       target: aim?.limit,
-      detail: { table: own, policy: alone, execution: undefined, aim, contradiction: undefined },
+      detail: { table: own, policy: alone, execution: undefined, aim, contradiction: undefined, seen: false },
     };
   });
 }
