@@ -24,17 +24,27 @@ export interface DeviceLoad {
   readonly kvInRam: boolean;
   /** Bytes of KV pages on the GPU and in RAM, if that offload is paged. */
   readonly kvPages?: { readonly gpuBytes: number; readonly ramBytes: number } | undefined;
-  /** GPU layers whose weights lie in RAM, and the number of layers that the GPU buffers at once. */
-  readonly streamed?: { readonly layers: number; readonly buffers: number };
+  /** What is copied from RAM to the GPU for every token. */
+  readonly streamed?: StreamedLoad;
+}
+
+/** What a device copies from RAM to its GPU for every token. */
+export interface StreamedLoad {
+  readonly layers: number;
+  /** The number of layers that the GPU buffers at once. */
+  readonly buffers: number;
+  /** Whether the output layer is copied too. */
+  readonly output: boolean;
 }
 
 /** The load of one device's stages, without its weights policy. */
 export function loadOfStages(
-  { kvCache }: Pick<Plan, 'kvCache'>,
+  { kvCache, output: place }: Pick<Plan, 'kvCache' | 'output'>,
   stages: readonly Stage[],
   output: DeviceLoad['output'],
 ): DeviceLoad {
-  const streamed = { layers: 0, buffers: 0 };
+  const isHead = stages.some(({ device }) => device === place.device);
+  const streamed = { layers: 0, buffers: 0, output: isHead && place.streamed !== undefined };
   const layers = { cpu: 0, gpu: 0 };
   for (const { processor, from, to, streamed: way } of stages) {
     layers[processor] += to - from;
@@ -93,29 +103,32 @@ export function mappedBytes(costs: RingCosts, device: DeviceCosts, load: DeviceL
 
 /**
  * Bytes of RAM that can't be reclaimed even if no weights are pinned: KV cache, buffers, and weights streamed to a GPU.
- * @param costs bytes of a layer's weights and of its KV cache
+ * @param costs bytes of a layer's weights, of its KV cache and of the output layer
  */
 export function fixedBytes(
-  costs: Pick<RingCosts, 'layerBytes' | 'kvBytes'>,
+  costs: Pick<RingCosts, 'layerBytes' | 'kvBytes' | 'outputBytes'>,
   device: Pick<DeviceCosts, 'unified' | 'ramBuffers'>,
   load: DeviceLoad,
 ): number {
   const allInRam = device.unified || (load.kvInRam && load.kvPages === undefined);
   const layers = load.cpuLayers + (allInRam ? load.gpuLayers : 0);
   const pages = load.kvPages?.ramBytes ?? 0;
-  return layers * costs.kvBytes + pages + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes;
+  const output = load.streamed?.output ? costs.outputBytes : 0;
+  return layers * costs.kvBytes + pages + device.ramBuffers + (load.streamed?.layers ?? 0) * costs.layerBytes + output;
 }
 
 /**
- * Bytes of VRAM: GPU layers (buffers only for streamed ones), their KV cache, and the output layer if it is there. Eq.
- * 35 reserves b_o on every Metal head.
+ * Bytes of VRAM: GPU layers (buffers only for streamed ones), their KV cache, and the output layer if it is there; a
+ * streamed output layer takes the place of the streamed layers, which have been computed then. Eq. 35 reserves b_o on
+ * every Metal head.
  */
 export function vramBytes(costs: RingCosts, device: DeviceCosts, load: DeviceLoad): number {
-  const { gpuLayers, streamed } = load;
-  const held =
-    streamed === undefined ? gpuLayers : gpuLayers - streamed.layers + Math.min(streamed.layers, streamed.buffers);
+  const { gpuLayers, streamed = { layers: 0, buffers: 0, output: false } } = load;
+  const passing = Math.min(streamed.layers, streamed.buffers) * costs.layerBytes;
   const kv = load.kvPages?.gpuBytes ?? (load.kvInRam ? 0 : gpuLayers * costs.kvBytes);
-  const layers = held * costs.layerBytes + kv;
+  const held = (gpuLayers - streamed.layers) * costs.layerBytes + kv;
+  if (streamed.output) return held + Math.max(passing, costs.outputBytes);
+  const layers = held + passing;
   const reserved = load.output === 'gpu' || (load.output === 'cpu' && device.kind === 'macos-metal');
   return reserved ? layers + costs.outputBytes : layers;
 }

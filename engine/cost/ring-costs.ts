@@ -41,6 +41,8 @@ export interface DeviceCosts {
   readonly windowCopy: number;
   /** A layer's weights over the host link, to a GPU with its own memory; infinite without one. */
   readonly layerCopy: number;
+  /** The output layer's weights, likewise. */
+  readonly outputCopy: number;
   readonly outputOnCpu: LayerSeconds;
   readonly outputOnGpu: LayerSeconds | undefined;
   readonly outputOnCpuTotal: number;
@@ -193,6 +195,8 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
   const outputOnGpu = chip?.output ?? (gpu && outputSeconds(model, workload, gpu));
   const swapOut = kind === 'android' ? Math.min(device.memory.swappable, device.memory.swapFree) : 0;
   const message = runtime.activationBytes * model.hiddenSize * workload.batch;
+  const copySeconds = (bytes: number): number =>
+    gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, bytes) : Number.POSITIVE_INFINITY;
   return {
     name: device.name,
     kind,
@@ -201,7 +205,8 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     cpuLayer: totalLayerSeconds(cpu),
     gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(gpuSeconds),
     windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
-    layerCopy: gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, model.layer.bytes) : Number.POSITIVE_INFINITY,
+    layerCopy: copySeconds(model.layer.bytes),
+    outputCopy: copySeconds(model.output.bytes),
     outputOnCpu,
     outputOnGpu,
     outputOnCpuTotal: totalLayerSeconds(outputOnCpu),

@@ -53,8 +53,8 @@ interface Tally {
   cpuLayers: number;
   gpuLayers: number;
   windows: number;
-  /** The GPU layers that are streamed, and the number buffered at once. */
-  streamed: { layers: number; buffers: number };
+  /** The GPU layers that are streamed, the number buffered at once, and whether the output layer is streamed. */
+  streamed: { layers: number; buffers: number; output: boolean };
 }
 
 /** The tallies of a plan's devices, in the order in which the plan names them. */
@@ -78,7 +78,7 @@ class Tallies {
     const costs = index === undefined ? undefined : this.costs.devices[index];
     if (index === undefined || costs === undefined)
       throw new RangeError(`the plan names "${device}", which the cluster lacks`);
-    const streamed = { layers: 0, buffers: 0 };
+    const streamed = { layers: 0, buffers: 0, output: false };
     const tally = { index, costs, seconds: noSeconds(), cpuLayers: 0, gpuLayers: 0, windows: 0, streamed };
     this.byName.set(device, tally);
     return tally;
@@ -147,7 +147,15 @@ function predictRing(plan: FittedPlan, costs: RingCosts, parts: PredictionParts)
   const outputCosts = plan.output.processor === 'gpu' ? head.costs.outputOnGpu : head.costs.outputOnCpu;
   if (outputCosts === undefined)
     throw new RangeError(`the plan puts the output layer on a GPU that "${head.costs.name}" lacks`);
-  const output = { ...plan.output, layers: 0, output: true, seconds: withCauses(outputCosts, 1) };
+  head.streamed.output = plan.output.streamed !== undefined;
+  const output = {
+    ...plan.output,
+    layers: 0,
+    output: true,
+    seconds: head.streamed.output
+      ? streamedSeconds('in-turn', 1, outputCosts, head.costs.outputCopy)
+      : withCauses(outputCosts, 1),
+  };
   stages.push(output);
   addWindows({ plan, stages, output, head, tallies, parts, costs });
 

@@ -49,7 +49,12 @@ function readPlace(fields: Fields): Place {
 
 function readOutput(fields: Fields): OutputPlace {
   const partition = fields.optionalObject('partition');
-  return { ...readPlace(fields), ...(partition && { partition: readPartition(partition) }) };
+  const streamed = fields.optionalOneOf('streamed', ['in-turn']);
+  return {
+    ...readPlace(fields),
+    ...(streamed && { streamed }),
+    ...(partition && { partition: readPartition(partition) }),
+  };
 }
 
 function readStage(fields: Fields): PlanParts['stages'][number] {

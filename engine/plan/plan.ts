@@ -21,6 +21,8 @@ export interface Cut {
  */
 export interface OutputPlace extends Place {
   readonly partition?: TensorPartition;
+  /** On a GPU with its own memory: the weights lie in RAM and are copied to the GPU for every token (see Stage). */
+  readonly streamed?: 'in-turn';
 }
 
 /** A run of layers on one processor: `from` (included) to `to` (excluded). */

@@ -1,7 +1,15 @@
 import type { Cluster } from '../hardware/cluster.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
-import { type Place, type Plan, planShares, type RingPlan, type Stage, type TensorParallelPlan } from './plan.ts';
+import {
+  type OutputPlace,
+  type Place,
+  type Plan,
+  planShares,
+  type RingPlan,
+  type Stage,
+  type TensorParallelPlan,
+} from './plan.ts';
 import { validatePartition } from './validate-partition.ts';
 
 /**
@@ -50,6 +58,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   }
   checkPlace(plan.embedding, 'embedding');
   checkPlace(plan.output, 'output');
+  checkStreaming(plan.output, cluster, `${where}: output`);
   if (plan.embedding.device !== plan.output.device) {
     throw new InputError(
       `${where}: output.device`,
@@ -76,11 +85,15 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
   if (plan.kind === 'ring') checkRelays(plan, names, `${where}: relays`);
 }
 
-function checkStreaming({ device, processor, streamed }: Stage, { devices }: Cluster, where: string): void {
+function checkStreaming(
+  { device, processor, streamed }: Stage | OutputPlace,
+  { devices }: Cluster,
+  where: string,
+): void {
   if (streamed === undefined) return;
   const gpu = devices.find(({ name }) => name === device)?.gpu;
   if (processor === 'gpu' && gpu?.api === 'cuda') return;
-  const found = processor === 'cpu' ? 'layers on a CPU' : `layers on the ${gpu?.api} GPU of "${device}"`;
+  const found = processor === 'cpu' ? 'matrices on a CPU' : `matrices on the ${gpu?.api} GPU of "${device}"`;
   throw new InputError(`${where}.streamed`, `${found} find their weights in RAM; stream to a cuda GPU, or remove it`);
 }
 

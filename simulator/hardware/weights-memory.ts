@@ -36,11 +36,15 @@ export interface WeightsMemoryParts {
 /** The memory of a device under a plan; on Android, what can be swapped out comes on top (prima.cpp Eq. 17). */
 export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   const { device, costs, deviceCosts, model, plan, stages, workload, reclaim, paged, nonReclaimableBytes } = parts;
-  const { layerBytes } = costs;
+  const { layerBytes, outputBytes } = costs;
   const load = loadOfStages(plan, stages, undefined);
   const fixed = (context: number): number => {
     const kvBytes = reservedKvBytes(model, { ...workload, context });
-    return fixedBytes({ layerBytes, kvBytes }, deviceCosts, paged ? { ...load, kvPages: paged.pages(context) } : load);
+    return fixedBytes(
+      { layerBytes, kvBytes, outputBytes },
+      deviceCosts,
+      paged ? { ...load, kvPages: paged.pages(context) } : load,
+    );
   };
   if (deviceCosts.kind !== 'android') {
     const metal = deviceCosts.kind === 'macos-metal';

@@ -152,7 +152,7 @@ function* runLayer(
 
 /** The output layer, on the head. */
 export function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Steps {
-  const { processor, partition } = parts.plan.output;
+  const { processor, partition, streamed } = parts.plan.output;
   if (partition !== undefined) {
     const { output } = pass.timedSteps.get(head.name) as TimedSteps;
     yield* runChipOutput(parts.chips.get(head.name) as Chip, head, output);
@@ -161,6 +161,12 @@ export function* runOutput(parts: RingParts, pass: Pass, head: RingDevice): Step
   const costs = pass.costs.devices[head.index] as DeviceCosts;
   const seconds = processor === 'gpu' ? costs.outputOnGpu : costs.outputOnCpu;
   if (seconds === undefined) return;
+  if (streamed !== undefined) {
+    const copy = { layerBytes: parts.model.output.bytes, copySeconds: costs.outputCopy };
+    const copied = { ...parts, ...copy, device: head.name };
+    yield* copyWeights(copied, 'output layer');
+    yield* runHook(copied, 'output layer');
+  }
   const computation = startComputation(parts, { device: head.name, lane: processor, seconds, name: 'output layer' });
   const left = yield* weightsOf(head, head.weights.output, computation.total);
   yield* finishComputation(parts, computation, left);
@@ -184,16 +190,20 @@ export function* copyActivations(parts: RingParts, pass: Pass, device: RingDevic
   recorder.span({ ...span, start, end: simulation.now, args: { bytes: 2 * bytes } });
 }
 
-export interface StreamedStage {
+/** Weights that are copied to a GPU. */
+interface WeightsCopy {
   readonly simulation: Simulation;
   readonly recorder: Recorder;
   readonly device: string;
-  readonly streamed: Streaming;
-  readonly from: number;
-  readonly to: number;
   /** Bytes of a layer's weights, and seconds that they take over the host link. */
   readonly layerBytes: number;
   readonly copySeconds: number;
+}
+
+export interface StreamedStage extends WeightsCopy {
+  readonly streamed: Streaming;
+  readonly from: number;
+  readonly to: number;
   /** The GPU's work on a layer whose weights have been copied. */
   readonly compute: (layer: number) => Steps;
 }
@@ -206,14 +216,14 @@ export function* streamStage(stage: StreamedStage): Steps {
   const { simulation, streamed, from, to, compute } = stage;
   if (streamed === 'in-turn') {
     for (let layer = from; layer < to; layer++) {
-      yield* copyLayer(stage, layer);
-      yield* runHook(stage, layer);
+      yield* copyWeights(stage, `layer ${layer}`);
+      yield* runHook(stage, `layer ${layer}`);
       yield* compute(layer);
     }
     return;
   }
   const startCopy = (layer: number) =>
-    simulation.spawn(`copy of layer ${layer} to ${stage.device}`, copyLayer(stage, layer));
+    simulation.spawn(`copy of layer ${layer} to ${stage.device}`, copyWeights(stage, `layer ${layer}`));
   let copy = startCopy(from);
   for (let layer = from; layer < to; layer++) {
     yield copy.join();
@@ -222,17 +232,17 @@ export function* streamStage(stage: StreamedStage): Steps {
   }
 }
 
-function* copyLayer({ simulation, recorder, device, layerBytes, copySeconds }: StreamedStage, layer: number): Steps {
+function* copyWeights({ simulation, recorder, device, layerBytes, copySeconds }: WeightsCopy, name: string): Steps {
   const start = simulation.now;
   yield hold(copySeconds);
-  const span = { device, lane: 'link', cause: 'deviceCopy', name: `layer ${layer} to the GPU` } as const;
+  const span = { device, lane: 'link', cause: 'deviceCopy', name: `${name} to the GPU` } as const;
   recorder.span({ ...span, start, end: simulation.now, args: { bytes: layerBytes } });
 }
 
-function* runHook({ simulation, recorder, device }: StreamedStage, layer: number): Steps {
+function* runHook({ simulation, recorder, device }: WeightsCopy, name: string): Steps {
   const start = simulation.now;
   yield hold(HOOK_SECONDS);
-  const span = { device, lane: 'gpu', cause: 'overhead', name: `hooks of layer ${layer}` } as const;
+  const span = { device, lane: 'gpu', cause: 'overhead', name: `hooks of ${name}` } as const;
   recorder.span({ ...span, start, end: simulation.now, args: {} });
 }
 

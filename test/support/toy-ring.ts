@@ -48,6 +48,7 @@ function toyDevice({
     gpuLayer: gpuLayer ?? Number.POSITIVE_INFINITY,
     windowCopy: 0,
     layerCopy: Number.POSITIVE_INFINITY,
+    outputCopy: Number.POSITIVE_INFINITY,
     outputOnCpu: nothing,
     outputOnGpu: gpuLayer === undefined ? undefined : nothing,
     outputOnCpuTotal: 0,

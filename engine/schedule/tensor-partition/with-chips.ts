@@ -1,6 +1,6 @@
 import { DEFAULT_RUNTIME } from '../../cost/runtime.ts';
 import { createPlan } from '../../plan/create-plan.ts';
-import type { Plan, Stage } from '../../plan/plan.ts';
+import type { Place, Plan, Stage } from '../../plan/plan.ts';
 import type { Synchronisation, TensorPartition } from '../../plan/tensor-partition.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
 import type { ChipSystemName } from './systems.ts';
@@ -54,7 +54,7 @@ export function bestPartitions(
 
 /** The plan, with all that it gives to the GPU of a chip cut between GPU and NPU. */
 export function withPartitions(plan: Plan, partitions: ReadonlyMap<string, TensorPartition>): Plan {
-  const cut = <Placed extends Plan['output']>(place: Placed): Placed => {
+  const cut = <Placed extends Place>(place: Placed): Placed => {
     const partition = place.processor === 'gpu' ? partitions.get(place.device) : undefined;
     return partition === undefined ? place : { ...place, partition };
   };

@@ -6,7 +6,7 @@ import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../engine/model/workload.ts';
 import type { Plan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
-import type { HelmConstants } from './constants.ts';
+import { type HelmConstants, requestStartOf } from './constants.ts';
 import { fittedMachine } from './machine.ts';
 import type { HelmQuantity } from './quantities.ts';
 import { type HelmSystem, kernelBandwidth } from './systems.ts';
@@ -33,11 +33,10 @@ export interface HelmCase {
   readonly specifiedBandwidth: number | undefined;
 }
 
-/** The plan of a case, or the reason why it doesn't run, or the input that the thesis doesn't state. */
+/** The plan of a case, or the reason why it doesn't run. */
 export type HelmPlan =
   | { readonly outcome: 'runs'; readonly plan: Plan }
-  | { readonly outcome: 'fails'; readonly why: string }
-  | { readonly outcome: 'not-modelled'; readonly why: string };
+  | { readonly outcome: 'fails'; readonly why: string };
 
 /** The workload of Table 6.1 with the batch of the case. */
 export function workloadOf({ quantity: { batch } }: HelmCase): Workload {
@@ -51,30 +50,23 @@ export function workloadOf({ quantity: { batch } }: HelmCase): Workload {
 }
 
 /**
- * The plan that the system makes for single requests on the machine as its file states it. It fails where memory is
- * lacking, and for batches where the plan fills the VRAM (6.4.1).
+ * The plan that the system makes for single requests with the memory that it may take. It fails where memory is lacking
+ * for the batch.
  */
 export function planOf(one: HelmCase): HelmPlan {
-  const { system, cluster, model, quantity } = one;
+  const { system, cluster, model } = one;
   const workload = workloadOf(one);
+  const machine = withVram(cluster, system);
   const scheduled = system.plan({
-    belief: cluster,
+    belief: machine,
     model,
     workload: { ...workload, batch: 1 },
     runtime: system.runtime,
   });
   if (scheduled.plan === undefined) return { outcome: 'fails', why: scheduled.message };
   const { plan } = scheduled;
-  const machine = withVram(cluster, system);
   const [lacking] = predict({ plan, truth: machine, model, workload, runtime: system.runtime }).infeasible;
-  if (lacking !== undefined) return { outcome: 'fails', why: lacking.reason };
-  if (quantity.batch > 1 && layersOnCpu(plan) > 0) {
-    return { outcome: 'fails', why: 'the split fills the VRAM: no headroom for a second request (6.4.1)' };
-  }
-  if (layersOnCpu(plan) > 0 && kernelBandwidth(system, cluster) === 'unstated') {
-    return { outcome: 'not-modelled', why: 'no rate is stated for the fallback on this machine' };
-  }
-  return { outcome: 'runs', plan };
+  return lacking === undefined ? { outcome: 'runs', plan } : { outcome: 'fails', why: lacking.reason };
 }
 
 /** Number of layers that the CPU runs. */
@@ -100,7 +92,8 @@ function machineOf(one: HelmCase, constants: HelmConstants): Cluster {
     model,
     workload: workloadOf(one),
     specifiedBandwidth,
-    ...(typeof kernel === 'number' && { cpuBandwidth: kernel }),
+    ...(kernel !== undefined && { cpuBandwidth: kernel }),
+    ...(system.dynamicCache === true && { dynamicCache: true }),
     ...(system.pageable === true && { pageable: true }),
     ...(system.vram && { vram: system.vram(gpu) }),
   });
@@ -112,7 +105,13 @@ export function predictedSeconds(one: HelmCase, plan: Plan, constants: HelmConst
   const { model, system } = one;
   const truth = machineOf(one, constants);
   const found = predict({ plan, truth, model, workload: workloadOf(one), runtime: system.runtime, phase });
-  return one.quantity.kind === 'cpu-stage' ? cpuSeconds(found) : found.tokenSeconds;
+  if (one.quantity.kind === 'cpu-stage') return cpuSeconds(found);
+  return found.tokenSeconds + startSeconds(one, constants);
+}
+
+/** Seconds of a first token beside the prompt's, which only HELM takes. */
+function startSeconds({ quantity, system, cluster }: HelmCase, constants: HelmConstants): number {
+  return quantity.kind === 'first' && system.startsRequests === true ? requestStartOf(constants, cluster.name) : 0;
 }
 
 function cpuSeconds({ stages }: Breakdown): number {
@@ -137,7 +136,7 @@ export function simulatedSeconds(one: HelmCase, plan: Plan, constants: HelmConst
   const phase = kind === 'first' ? 'prefill' : 'decode';
   const found = trace.tokens.filter((token) => token.phase === phase).slice(kind === 'first' ? 0 : 1);
   if (found.length === 0) return undefined;
-  return found.reduce((sum, { start, end }) => sum + end - start, 0) / found.length;
+  return found.reduce((sum, { start, end }) => sum + end - start, 0) / found.length + startSeconds(one, constants);
 }
 
 /**

@@ -13,7 +13,9 @@ const UNFITTED: HelmConstants = {
   cpuBandwidth: {},
   promptRate: {},
   attentionShare: 0,
-  copyShare: 1,
+  staging: Number.POSITIVE_INFINITY,
+  dynamicCache: 1,
+  requestStart: {},
 };
 
 /** Ranges that hold any machine of the last ten years: seconds, bytes per second, multiples and shares. */
@@ -22,7 +24,9 @@ const RANGES = {
   cpuBandwidth: [1e8, 1e12],
   promptRate: [1e-3, 10],
   attentionShare: [1e-6, 1],
-  copyShare: [1e-3, 1],
+  staging: [1e8, 1e12],
+  dynamicCache: [1, 10],
+  requestStart: [1e-6, 1],
 } as const;
 
 /** A cell to fit to, with its case, plan and printed seconds. */
@@ -71,7 +75,8 @@ function withConstant(
 ): HelmConstants {
   switch (constant) {
     case 'attentionShare':
-    case 'copyShare':
+    case 'staging':
+    case 'dynamicCache':
       return { ...constants, [constant]: value };
     default:
       return { ...constants, [constant]: { ...constants[constant], [machine]: value } };

@@ -11,7 +11,9 @@ const NAMES: Readonly<Record<FittedCell['constant'], string>> = {
   cpuBandwidth: 'rate at which the CPU reads weights',
   promptRate: 'rate of the CPU on a prompt over the FP32 rate that its file states',
   attentionShare: 'share of a block’s dispatch that is one request’s attention, with 32 heads',
-  copyShare: 'share of the host link’s rate that Accelerate’s copies reach',
+  staging: 'rate at which a CPU copies pageable weights to the driver’s pinned buffer',
+  dynamicCache: 'dispatch of a block with a DynamicCache over that with HELM’s own cache',
+  requestStart: 'time that HELM takes for a request beside its prompt',
 };
 
 /** A constant with its value and source. */
@@ -83,8 +85,12 @@ function constantText(constants: HelmConstants, { constant, machine }: FittedCel
       return share(constants.promptRate[machine] ?? Number.NaN);
     case 'attentionShare':
       return share(constants.attentionShare);
-    case 'copyShare':
-      return share(constants.copyShare);
+    case 'staging':
+      return `${threeDigits(constants.staging / 1e9)} GB/s`;
+    case 'dynamicCache':
+      return `${threeDigits(constants.dynamicCache)} ×`;
+    case 'requestStart':
+      return milliseconds(constants.requestStart[machine] ?? Number.NaN);
   }
 }
 

@@ -17,8 +17,12 @@ export interface HelmConstants {
   readonly promptRate: Readonly<Record<string, number>>;
   /** Share of a block's dispatch that goes to the attention of one request with FITTED_HEADS heads. */
   readonly attentionShare: number;
-  /** Share of the host link's rate that Accelerate's copies of layers reach. */
-  readonly copyShare: number;
+  /** Bytes per second at which a CPU copies pageable weights to the driver's pinned buffer; one for all machines. */
+  readonly staging: number;
+  /** Dispatch of a GPU's block with a DynamicCache over its dispatch with HELM's own cache. */
+  readonly dynamicCache: number;
+  /** Seconds that HELM takes for a request beside its prompt, by machine. */
+  readonly requestStart: Readonly<Record<string, number>>;
 }
 
 /** A machine's dispatch; for the laptop, whose cells don't identify it, the mean of the two servers'. */
@@ -34,12 +38,25 @@ export function promptRateOf({ promptRate }: HelmConstants, machine: string): nu
   return promptRate[machine] ?? promptRate['helm-3090'];
 }
 
+/** HELM's seconds for a request beside its prompt; 0 on the laptop, where no cell shows them. */
+export function requestStartOf({ requestStart }: HelmConstants, machine: string): number {
+  return requestStart[machine] ?? 0;
+}
+
 /** Where a cell stands in the thesis. */
 export type CellPlace = Pick<PublishedCell, 'table' | 'row' | 'column'>;
 
 /** A constant of HelmConstants, its machine ('' for all), the cells that it is fitted to, and why these. */
 export interface FittedCell {
-  readonly constant: 'gpuEfficiency' | 'dispatch' | 'cpuBandwidth' | 'promptRate' | 'attentionShare' | 'copyShare';
+  readonly constant:
+    | 'gpuEfficiency'
+    | 'dispatch'
+    | 'cpuBandwidth'
+    | 'promptRate'
+    | 'attentionShare'
+    | 'staging'
+    | 'dynamicCache'
+    | 'requestStart';
   readonly machine: string;
   readonly cells: readonly CellPlace[];
   readonly reason: string;
@@ -74,6 +91,21 @@ export const FITTED_CELLS: readonly FittedCell[] = [
     reason: 'the model and machine of which a single request’s dispatch is known, with the largest batch',
   },
   {
+    constant: 'dynamicCache',
+    machine: '',
+    cells: [place('Table 6.4', 'L40S / Qwen3-8B', 'no KV offload')],
+    reason: 'the model and machine of which a block’s dispatch is known',
+  },
+  ...(['3090', 'L40S'] as const).map(
+    (machine): FittedCell => ({
+      constant: 'requestStart',
+      machine: `helm-${machine.toLowerCase()}`,
+      cells: [place('Table 6.1', `${machine} / Qwen3-8B`, 'HELM TTFT')],
+      reason:
+        'the model of which a block’s dispatch is known; the thesis has no word on what HELM does before a prompt',
+    }),
+  ),
+  {
     constant: 'cpuBandwidth',
     machine: 'helm-4060',
     cells: [place('§4.1.5', 'running example', 'CPU stage with the kernel')],
@@ -104,7 +136,7 @@ export const FITTED_CELLS: readonly FittedCell[] = [
     }),
   ),
   {
-    constant: 'copyShare',
+    constant: 'staging',
     machine: '',
     cells: [place('§6.3', 'L40S / Qwen3-32B', 'Accelerate p50 latency')],
     reason: 'the most bytes that are copied for a token, printed in whole milliseconds',

@@ -1,4 +1,5 @@
 import { layerSeconds, prefillLayerSeconds } from '../../../engine/cost/layer-seconds.ts';
+import { pageableBandwidth } from '../../../engine/cost/layer-streaming.ts';
 import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
 import type { Cpu, Device, DiscreteGpu, Disk, FlopRates, ProcessorRates } from '../../../engine/hardware/device.ts';
 import type { Model } from '../../../engine/model/model.ts';
@@ -30,8 +31,10 @@ export interface Running {
   readonly specifiedBandwidth: number | undefined;
   /** Bytes per second at which the CPU's kernel reads weights; HELM's unless given. */
   readonly cpuBandwidth?: number;
-  /** Weights come from pageable memory: the host link reaches a share of its rate. */
+  /** Weights come from pageable memory, so that copies pass the driver's pinned buffer. */
   readonly pageable?: boolean;
+  /** The KV cache is a DynamicCache of Hugging Face in place of HELM's own. */
+  readonly dynamicCache?: boolean;
   /** Bytes of VRAM that the program may take; those in the machine's file unless given. */
   readonly vram?: number;
 }
@@ -66,7 +69,7 @@ function fittedGpu(gpu: DiscreteGpu, machine: string, constants: HelmConstants, 
   const own: DiscreteGpu = {
     ...gpu,
     bandwidth: specifiedBandwidth === undefined ? gpu.bandwidth : specifiedBandwidth * constants.gpuEfficiency,
-    hostLink: { latency, bandwidth: pageable ? bandwidth * constants.copyShare : bandwidth },
+    hostLink: { latency, bandwidth: pageable ? pageableBandwidth(bandwidth, constants.staging) : bandwidth },
     memory: { ...gpu.memory, available: vram ?? gpu.memory.available },
   };
   const rate = TENSOR_CORE_FLOPS[machine] ?? gpu.flops.F16;
@@ -81,9 +84,14 @@ function fittedGpu(gpu: DiscreteGpu, machine: string, constants: HelmConstants, 
  * Seconds to dispatch a block. Its kernels are launched once for all requests, except those of attention: Algorithm 3
  * takes the query of one head of one request, so they are launched for each head of each request.
  */
-function dispatchSeconds(constants: HelmConstants, machine: string, { model, workload }: Running): number {
+function dispatchSeconds(
+  constants: HelmConstants,
+  machine: string,
+  { model, workload, dynamicCache }: Running,
+): number {
   const attended = (workload.batch * model.heads) / FITTED_HEADS;
-  return dispatchOf(constants, machine) * (1 + constants.attentionShare * (attended - 1));
+  const times = dynamicCache ? constants.dynamicCache : 1;
+  return times * dispatchOf(constants, machine) * (1 + constants.attentionShare * (attended - 1));
 }
 
 /** The processor on which a block takes the longest of reading, arithmetic at `rate` and `least` seconds. */

@@ -1,5 +1,6 @@
+import { CUDA_CONTEXT_BYTES } from '../../../engine/cost/pytorch-memory.ts';
 import { ROOFLINE_RUNTIME } from '../../../engine/cost/roofline.ts';
-import { DEFAULT_RUNTIME, type Runtime } from '../../../engine/cost/runtime.ts';
+import type { Runtime } from '../../../engine/cost/runtime.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device, DiscreteGpu } from '../../../engine/hardware/device.ts';
 import { layerStreaming } from '../../../engine/schedule/baselines/layer-streaming.ts';
@@ -16,21 +17,33 @@ export interface HelmSystem {
   readonly vram?: (gpu: DiscreteGpu) => number;
   /** Whether it copies layers from pageable memory. */
   readonly pageable?: boolean;
-  /** Bytes per second at which the CPU's kernel reads weights, by machine; HELM's kernel unless given. */
-  readonly cpuBandwidth?: Readonly<Record<string, number>>;
+  /** Whether its KV cache is a DynamicCache in place of HELM's own. */
+  readonly dynamicCache?: boolean;
+  /** Whether it takes HELM's time before a request's prompt. */
+  readonly startsRequests?: boolean;
+  /** Bytes per second at which a core of the CPU's kernel reads weights; HELM's kernel unless given. */
+  readonly coreBandwidth?: number;
   /** Why the system is represented like this. */
   readonly reason: string;
 }
 
 /** vLLM takes 90 % of the installed memory (5.3). */
 const VLLM_UTILISATION = 0.9;
-/** PyTorch's fp16 linear layers on the laptop (4.1.5); for the servers the thesis states no rate. */
-const FALLBACK_BANDWIDTH = { 'helm-4060': 3.7e9 } as const;
+/**
+ * Physical cores. Specification: Core i7-13700H (6 + 8), EPYC 7H12, EPYC 7413; the thesis counts 16, 128 (threads) and 24.
+ */
+const CORES: Readonly<Record<string, number>> = { 'helm-4060': 14, 'helm-3090': 64, 'helm-l40s': 24 };
+/**
+ * PyTorch's fp16 linear layers, a scalar loop per thread, read 3.7 GB/s on the laptop (4.1.5). Assumed: the rate grows
+ * with the cores, whatever their clock.
+ */
+const FALLBACK_CORE_BANDWIDTH = 3.7e9 / 14;
 
 const HELM: HelmSystem = {
   launch: 'dispatched',
   plan: (problem) => cpuGpuSplit(problem),
   runtime: ROOFLINE_RUNTIME,
+  startsRequests: true,
   reason:
     'the search of 4.1.3 on what the profiler reports; the CPU’s blocks, then the GPU’s, where a block takes the longer of its dispatch and its work',
 };
@@ -43,9 +56,15 @@ const SYSTEMS: Readonly<Record<string, HelmSystem>> = {
   helm: HELM,
   'helm-no-avx2': {
     ...HELM,
-    cpuBandwidth: FALLBACK_BANDWIDTH,
+    coreBandwidth: FALLBACK_CORE_BANDWIDTH,
     reason:
-      'HELM’s plan with the rate of PyTorch’s fallback, which 4.1.5 states for the laptop; on the servers only plans without blocks on the CPU',
+      'HELM’s plan with the rate of PyTorch’s fallback, which 4.1.5 states for the laptop; on the servers the same rate for a core',
+  },
+  'helm-no-kv-offload': {
+    ...HELM,
+    dynamicCache: true,
+    reason:
+      'HELM’s plan with a DynamicCache (6.4.3): a block of the GPU takes longer to dispatch, by one factor for all machines and models, even where all is in VRAM and no page ever moves; blocks on the CPU are as before',
   },
   vllm: {
     launch: 'graphs',
@@ -59,19 +78,20 @@ const SYSTEMS: Readonly<Record<string, HelmSystem>> = {
     plan: allInVram,
     runtime: ROOFLINE_RUNTIME,
     reason:
-      'all weights in VRAM, as 6.1 says, though 5.3 has CPU offload enabled: streaming 15 GB for every token over PCIe would take 0.6 s, where its tokens take 42 ms; dispatched as HELM',
+      'all weights in VRAM, in every table, as 6.1 says, though 5.3 has CPU offload enabled: streaming 15 GB for every token over PCIe would take 0.6 s, where its tokens take 42 ms; dispatched as HELM',
   },
   accelerate: {
     launch: 'dispatched',
     plan: (problem) => layerStreaming(problem, { variant: 'accelerate' }),
-    runtime: DEFAULT_RUNTIME,
+    runtime: ROOFLINE_RUNTIME,
+    vram: ({ memory }) => memory.total - CUDA_CONTEXT_BYTES,
     pageable: true,
     reason:
-      'as many layers on the GPU as fit, the others copied in turn for every token from pageable memory; dispatched as HELM',
+      'the map of device_map="auto": 0.9 of the VRAM that a CUDA context leaves, less room for the largest module; the other layers, and an untied output layer, are copied in turn for every token from pageable memory; dispatched as HELM',
   },
 };
 
-/** The system; undefined for HELM without KV offload, whose cost no equation has (6.4.3). */
+/** The system; undefined for those that the thesis only names. */
 export function helmSystem(name: string): HelmSystem | undefined {
   return SYSTEMS[name];
 }
@@ -81,7 +101,8 @@ export function helmSystems(): [string, HelmSystem][] {
   return Object.entries(SYSTEMS);
 }
 
-/** The rate of the CPU's kernel on a machine; `unstated` where the system has a kernel of its own without a stated rate. */
-export function kernelBandwidth({ cpuBandwidth }: HelmSystem, { name }: Cluster): number | 'as HELM' | 'unstated' {
-  return cpuBandwidth === undefined ? 'as HELM' : (cpuBandwidth[name] ?? 'unstated');
+/** The rate of the CPU's kernel on a machine; undefined for HELM's own, which is fitted. */
+export function kernelBandwidth({ coreBandwidth }: HelmSystem, { name }: Cluster): number | undefined {
+  const cores = CORES[name];
+  return coreBandwidth === undefined || cores === undefined ? undefined : coreBandwidth * cores;
 }
