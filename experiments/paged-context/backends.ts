@@ -1,15 +1,18 @@
 import { HELM_PAGING, type KvPaging } from '../../engine/cost/kv-pages.ts';
 import { predict } from '../../engine/cost/predict.ts';
+import { CUDA_CONTEXT_BYTES } from '../../engine/cost/pytorch-memory.ts';
 import { ROOFLINE_RUNTIME } from '../../engine/cost/roofline.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
+import type { Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { layerStreaming } from '../../engine/schedule/baselines/layer-streaming.ts';
 import { vllm } from '../../engine/schedule/baselines/vllm.ts';
-import { cpuGpuSplit } from '../../engine/schedule/helm/cpu-gpu-split.ts';
+import { cpuGpuSplit, splitPlan } from '../../engine/schedule/helm/cpu-gpu-split.ts';
 import { helmRing } from '../../engine/schedule/helm/ring.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
+import { type PytorchMemory, pytorchLack, pytorchMemory } from './pytorch.ts';
 
 export const BACKENDS = ['helm', 'accelerate', 'deepspeed', 'vllm', 'helm-ring'] as const;
 export type Backend = (typeof BACKENDS)[number];
@@ -31,6 +34,8 @@ export interface Loaded {
   readonly plan: Plan | undefined;
   /** The plan with a paged KV cache, for backends that page. */
   readonly paging: KvPaging | undefined;
+  /** Its memory, where it is an eager PyTorch program with a DynamicCache. */
+  readonly pytorch: PytorchMemory | undefined;
   /**
    * Weights outside the GPU are mapped, and read again for every token if RAM is too small. For other backends they must
    * fit in RAM.
@@ -41,9 +46,10 @@ export interface Loaded {
 }
 
 /**
- * Loads a model. All backends place weights before the context is known: as many as fit go to the
- * GPU, and the KV cache takes what is left. HELM's cache is paged, with its oldest pages in RAM; the others' is on the
- * GPU. In a ring every device has its own pages.
+ * Loads a model. All backends place weights before the context is known: as many as fit go to the GPU, and the KV cache
+ * takes what is left. HELM's cache is paged, with its oldest pages in RAM; the others' is on the GPU: a DynamicCache in
+ * PyTorch's allocator (Accelerate; DeepSpeed, which has all weights in VRAM, as in HELM's Table 6.1) or vLLM's blocks. In
+ * a ring every device has its own pages.
  */
 export function load(backend: Backend, { cluster, model }: Machine): Loaded {
   const problem = { belief: cluster, model, workload: contextOf(0), runtime: ROOFLINE_RUNTIME };
@@ -51,11 +57,16 @@ export function load(backend: Backend, { cluster, model }: Machine): Loaded {
   const from = (scheduled: Scheduled, lack: (plan: Plan, workload: Workload) => string | undefined): Loaded => ({
     plan: scheduled.plan,
     paging: undefined,
+    pytorch: undefined,
     readsAgain: false,
     lack: (context) => (scheduled.plan === undefined ? scheduled.message : lack(scheduled.plan, contextOf(context))),
   });
-  const byRing = (plan: Plan, workload: Workload): string | undefined =>
-    predict({ ...shared, plan, workload }).infeasible[0]?.reason;
+  const byPytorch = (scheduled: Scheduled): Loaded => {
+    const gpu = cluster.devices[0]?.gpu;
+    if (scheduled.plan === undefined || gpu?.api !== 'cuda') return from(scheduled, () => undefined);
+    const pytorch = pytorchMemory(gpu, model, scheduled.plan);
+    return { ...from(scheduled, (_, { context }) => pytorchLack(pytorch, context)), pytorch };
+  };
   switch (backend) {
     case 'helm': {
       const paging = HELM_PAGING;
@@ -73,15 +84,24 @@ export function load(backend: Backend, { cluster, model }: Machine): Loaded {
       return { ...from(helmRing(withPage, { paging }), withPages), paging, readsAgain: true };
     }
     case 'accelerate':
-      return from(layerStreaming(problem, { variant: 'accelerate' }), byRing);
+      return byPytorch(layerStreaming({ ...problem, belief: withFreeVram(cluster) }, { variant: 'accelerate' }));
     case 'deepspeed':
-      return from(layerStreaming(problem, { variant: 'zero-inference' }), byRing);
+      return byPytorch({ plan: splitPlan((cluster.devices[0] as Device).name, model, 0, 'with-layers') });
     case 'vllm':
       return from(vllm(problem), (_, workload) => {
         const scheduled = vllm({ ...problem, workload });
         return scheduled.plan === undefined ? scheduled.message : undefined;
       });
   }
+}
+
+/** The cluster as programs of PyTorch find it: all VRAM but what a CUDA context takes is free on the head. */
+export function withFreeVram(cluster: Cluster): Cluster {
+  const [head, ...others] = cluster.devices as [Device, ...Device[]];
+  if (head.gpu?.api !== 'cuda') return cluster;
+  const { memory } = head.gpu;
+  const gpu = { ...head.gpu, memory: { ...memory, available: memory.total - CUDA_CONTEXT_BYTES } };
+  return { ...cluster, devices: [{ ...head, gpu }, ...others] };
 }
 
 function contextOf(context: number): Workload {
