@@ -1,8 +1,8 @@
 import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
-import { backendsOf } from './paged-context/backends.ts';
 import { contextRows } from './paged-context/contexts.ts';
 import { contextFindings } from './paged-context/findings.ts';
 import { CONTEXT_COLUMNS, eachTime, pagedContextPage, TIME_COLUMNS } from './paged-context/report.ts';
+import { backendsOf } from './papers/helm/memory/backends.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { count, list } from './report/options.ts';

@@ -1,5 +1,6 @@
 import { findPublished, type PublishedCell } from '../../datasets/published.ts';
-import { type Backend, backendsOf, type Loaded, load, type Machine } from './backends.ts';
+import { type Backend, backendsOf, load, type Machine } from '../papers/helm/memory/backends.ts';
+import { longestContext } from '../papers/helm/memory/longest-context.ts';
 import { type TokenTime, tokenTime } from './token-times.ts';
 
 /** One backend with one model on one machine. */
@@ -65,25 +66,4 @@ function publishedTokens(cells: readonly PublishedCell[], { cluster, model }: Ma
   const [cell] = findPublished(cells, key).filter(({ basis }) => basis === 'measured');
   if (cell === undefined) return undefined;
   return typeof cell.value === 'number' ? cell.value : 0;
-}
-
-/** The longest context that fits, and what ends it. */
-export interface LongestContext {
-  /** 0 where the model can't be loaded. */
-  readonly tokens: number;
-  /** The memory that the next token exceeds; `undefined` where the model's own limit is reached. */
-  readonly lack: string | undefined;
-}
-
-/** Found by bisection, since more tokens never need less memory. @param most the model's own limit */
-export function longestContext({ lack }: Pick<Loaded, 'lack'>, most: number): LongestContext {
-  if (lack(most) === undefined) return { tokens: most, lack: undefined };
-  if (lack(1) !== undefined) return { tokens: 0, lack: lack(1) };
-  let [fits, doesNot] = [1, most];
-  while (doesNot - fits > 1) {
-    const middle = Math.floor((fits + doesNot) / 2);
-    if (lack(middle) === undefined) fits = middle;
-    else doesNot = middle;
-  }
-  return { tokens: fits, lack: lack(doesNot) };
 }

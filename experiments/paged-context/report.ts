@@ -1,7 +1,7 @@
+import { BACKENDS } from '../papers/helm/memory/backends.ts';
 import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
-import { BACKENDS } from './backends.ts';
 import type { ContextRow } from './contexts.ts';
 import { agrees } from './findings.ts';
 import type { TokenTime } from './token-times.ts';

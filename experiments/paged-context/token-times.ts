@@ -1,11 +1,10 @@
 import { predict } from '../../engine/cost/predict.ts';
 import { ROOFLINE_RUNTIME } from '../../engine/cost/roofline.ts';
-import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import type { Plan } from '../../engine/plan/plan.ts';
 import type { Span } from '../../engine/trace/trace.ts';
 import { simulate } from '../../simulator/simulate.ts';
-import type { Loaded, Machine } from './backends.ts';
+import type { Loaded, Machine } from '../papers/helm/memory/backends.ts';
+import { withoutReloads } from '../papers/helm/memory/without-reloads.ts';
 
 /** A decoded token after a given number of tokens in the KV cache. */
 export interface TokenTime {
@@ -50,16 +49,4 @@ export function tokenTime(loaded: Loaded, { cluster, model }: Machine, context: 
       ({ args }) => args.bytes ?? 0,
     ),
   };
-}
-
-/** A single device's weights that aren't on its GPU stay in RAM. */
-function withoutReloads(plan: Plan, model: Model): Plan {
-  const { device, processor } = plan.output;
-  const cpuLayers = plan.stages.reduce(
-    (sum, { processor, from, to }) => sum + (processor === 'cpu' ? to - from : 0),
-    0,
-  );
-  const pinned = cpuLayers * model.layer.bytes + (processor === 'cpu' ? model.output.bytes : 0);
-  if (pinned === 0) return plan;
-  return { ...plan, weights: { [device]: { prefetch: 'none', release: 'pinned', pinned } } };
 }

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { pageableBandwidth } from '../../engine/cost/layer-streaming.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Device, Gpu } from '../../engine/hardware/device.ts';
 import { createPlan } from '../../engine/plan/create-plan.ts';
@@ -63,6 +64,21 @@ test('in turn: every copy counts, and a hook per layer', () => {
   near(tokenSeconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
   near(seconds.deviceCopy, 2 * 4.1 + 0.4);
   near(seconds.overhead, 0.0024);
+});
+
+test('a streamed output layer is copied after the layers, takes their place in VRAM, and lies in RAM', () => {
+  const given = plan([2], [2, 'in-turn']);
+  const streamed = { ...given, output: { ...given.output, streamed: 'in-turn' } } as Plan;
+  // 3000 bytes over the link, and a hook.
+  near(predictOn(streamed).tokenSeconds - predictOn(given).tokenSeconds, 3.1 + 0.0012);
+  const [[own], [before]] = [predictOn(streamed).devices, predictOn(given).devices];
+  assert.is((own?.ramBytes ?? 0) - (before?.ramBytes ?? 0), 3000);
+  assert.is((before?.vramBytes ?? 0) - (own?.vramBytes ?? 0), 3000);
+});
+
+test('pageable memory is copied twice, over the link and to a pinned buffer', () => {
+  assert.is(pageableBandwidth(20, 20), 10);
+  assert.is(pageableBandwidth(20, Number.POSITIVE_INFINITY), 20);
 });
 
 test('layers that stay on the GPU need no copies', () => {

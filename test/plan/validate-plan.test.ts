@@ -122,8 +122,8 @@ test('layers can only be streamed to GPUs with their own memory', () => {
     messageOf(plan({ stages: [{ ...stage(device, 0, 4, processor), streamed: 'ahead' }] }), THREE);
   assert.is(streamed('laptop', 'gpu'), 'valid');
   const instead = 'find their weights in RAM; stream to a cuda GPU, or remove it';
-  assert.is(streamed('laptop', 'cpu'), `my.json: stages[0].streamed: layers on a CPU ${instead}`);
-  assert.is(streamed('mac', 'gpu'), `my.json: stages[0].streamed: layers on the metal GPU of "mac" ${instead}`);
+  assert.is(streamed('laptop', 'cpu'), `my.json: stages[0].streamed: matrices on a CPU ${instead}`);
+  assert.is(streamed('mac', 'gpu'), `my.json: stages[0].streamed: matrices on the metal GPU of "mac" ${instead}`);
 });
 
 test('relays must be known, unique and without stages', () => {

@@ -1,20 +1,30 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
 import { formatPercent, threeDigits } from '../../../engine/input/format.ts';
-import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Conflict } from '../comparison.ts';
-import { type HelmCase, layersOnCpu } from './answer.ts';
 import type { HelmConstants } from './constants.ts';
-import { helmSystemName, printedRange, quantityKey, secondsOf } from './quantities.ts';
+import type { ContextComparison } from './contexts.ts';
+import { helmSystemName, inUnit, printedRange, quantityKey, secondsOf } from './quantities.ts';
 import { rowFloors, type Scaling } from './ratios.ts';
 import type { HelmComparison } from './rules.ts';
+import { commonSeconds, limitSeconds } from './time-limit.ts';
 
 /** Quantities that the thesis prints with different values, and statements that its own numbers exclude. */
-export function helmConflicts(
-  comparisons: readonly HelmComparison[],
-  scalings: readonly Scaling[],
-  constants: HelmConstants,
-  offloading: NeedGrowth,
-): Conflict[] {
-  return [...printedTwice(comparisons), ...statements(scalings, constants, offloading)];
+export function helmConflicts(inputs: ConflictInputs): Conflict[] {
+  return [
+    ...printedTwice(inputs.comparisons),
+    ...statements(inputs),
+    ...limitConflicts(inputs),
+    ...fallbackConflict(inputs.comparisons),
+  ];
+}
+
+/** What the contradictions are computed from. */
+export interface ConflictInputs {
+  readonly cells: readonly PublishedCell[];
+  readonly comparisons: readonly HelmComparison[];
+  readonly contexts: readonly ContextComparison[];
+  readonly scalings: readonly Scaling[];
+  readonly constants: HelmConstants;
 }
 
 function printedTwice(comparisons: readonly HelmComparison[]): Conflict[] {
@@ -56,7 +66,7 @@ function isContradicted(prints: readonly HelmComparison[]): boolean {
   return Math.max(...ranges.map(([least]) => least)) > Math.min(...ranges.map(([, most]) => most));
 }
 
-function statements(scalings: readonly Scaling[], constants: HelmConstants, offloading: NeedGrowth): Conflict[] {
+function statements({ scalings, constants }: ConflictInputs): Conflict[] {
   const servers = (['helm-3090', 'helm-l40s'] as const).map((machine) =>
     scalings
       .filter(({ cell }) => cell.cluster === machine && cell.model !== 'Qwen3-14B')
@@ -92,8 +102,8 @@ function statements(scalings: readonly Scaling[], constants: HelmConstants, offl
       subject: 'Batches beyond 1 on splits (6.4.1)',
       printed: 'no headroom in VRAM for a second request’s KV cache',
       against:
-        'the cache is offloaded to RAM (4.2.2); by bytes, the 3090 has 0.49 GB left beside the 32B’s part, ten pages of 512 tokens',
-      here: 'taken at its word: a split fills the VRAM',
+        'the cache is offloaded to RAM (4.2.2); by bytes, the 3090 has 0.49 GB left beside the 32B’s part, ten pages of 512 tokens, and the installed 24 GiB are 2.3 GB more than the plan counts on',
+      here: 'by bytes: such batches run. One statement, behind nine cells of Table 6.2',
     },
     {
       subject: 'DeepSpeed ZeRO-Inference',
@@ -102,10 +112,26 @@ function statements(scalings: readonly Scaling[], constants: HelmConstants, offl
       here: 'all in VRAM',
     },
     {
-      subject: 'Accelerate with the 32B on the 3090',
-      printed: '× (Table 6.1)',
-      against: `from the 8B on the RTX 4060, which runs at 0.8 tok/s, all that a program may need of RAM (offloaded layers, the whole model, a buffer for one) grows ${threeDigits(offloading.needs)} times at most, RAM itself ${threeDigits(offloading.ram)} times: what fits there fits here, whatever it needs of each`,
-      here: 'runs: no rule of memory tells the two apart, and the thesis states no other',
+      subject: 'RAM that is free',
+      printed: '16, 125 and 60 GB (5.1)',
+      against:
+        'HELM’s longest contexts, which 6.2 lays to the RAM, leave 10.2 to 11.4 GB on the laptop (8B), 43.3 to 44.4 GB on the 3090’s machine (32B) and 20.3 to 22.5 GB on the L40S’s (32B by the text; by Fig. 6.1 at least 26.8 GB); the 4B on the laptop would ask for 2.7 to 3.9 GB, which its 8B exceeds by itself',
+      here: '11.0 and 43.9 GB, fitted to one limit each; the second also fails Accelerate’s 32B (46.0 GB with the room that it keeps back), as printed. L40S: 58 GiB',
+    },
+    {
+      subject: 'HELM’s TTFT with all in VRAM',
+      printed: '81, 83 and 90 ms on the L40S',
+      against:
+        'a prompt of 128 tokens takes the GPU less than dispatching its blocks, as Accelerate’s 45, 46 and 50 ms show; on the 3090 HELM takes 49 and 50 ms',
+      here: `a time beside the prompt for each machine, ${Object.values(constants.requestStart)
+        .map((seconds) => (1000 * seconds).toFixed(1))
+        .join(' and ')} ms, fitted to its 8B; its cause is not stated`,
+    },
+    {
+      subject: 'AVX2 kernel on the laptop (4.1.5)',
+      printed: '50 GB/s',
+      against: '196 ms for 20 blocks of 386 MB are 39 GB/s, and 45 GB/s are called the ceiling',
+      here: `${((constants.cpuBandwidth['helm-4060'] ?? 0) / 1e9).toFixed(1)} GB/s, fitted to the 196 ms`,
     },
     {
       subject: 'Accelerate on the RTX 4060',
@@ -134,41 +160,52 @@ function statements(scalings: readonly Scaling[], constants: HelmConstants, offl
   ];
 }
 
-/** Bytes of RAM that a program which offloads layers may need, and bytes that the machine has. */
-export interface HostNeeds {
-  /** The layers outside VRAM. */
-  readonly offloaded: number;
-  /** The whole model, in case it passes through RAM. */
-  readonly model: number;
-  /** One layer, in case there is a buffer for it. */
-  readonly layer: number;
-  readonly ram: number;
+/** The models' own limit of output tokens (6.2). */
+const LONGEST = 32_768;
+
+/** The baselines' limits of Fig. 6.1, which memory doesn't give. */
+function limitConflicts({ cells, contexts }: ConflictInputs): Conflict[] {
+  const limits = limitSeconds(cells, LONGEST);
+  const common = commonSeconds(limits);
+  const list = limits.map(({ cell }) => contexts.find((one) => one.cell === cell)?.predicted);
+  const beyond = cells.filter(
+    ({ metric, system, value, basis }) =>
+      metric === 'context' && basis === 'measured' && system === 'vllm' && value === LONGEST,
+  );
+  return [
+    {
+      subject: `Longest outputs of Accelerate and vLLM below the models’ own limit (Fig. 6.1, ${limits.length} cells)`,
+      printed: `${limits.map(({ cell }) => cell.value).join(', ')} tokens, for want of memory (6.2)`,
+      against:
+        common === undefined
+          ? 'no duration gives them all'
+          : `each is the longest power of two that the system decodes in ${common[0].toFixed(0)} to ${common[1].toFixed(0)} s by its throughput of Table 6.1: a time limit of three minutes gives all ${limits.length}, on two machines. vLLM’s ${beyond.length} on the L40S reach ${LONGEST}, which takes it 7 to 21 minutes`,
+      here: `${list.join(', ')} tokens by memory; the time limit was found after the cells were seen, and is in no answer`,
+    },
+  ];
 }
 
-/** The needs of a case under its plan, beside the installed RAM. */
-export function hostNeeds({ cluster, model }: Pick<HelmCase, 'cluster' | 'model'>, plan: Plan): HostNeeds {
-  const streamed = plan.stages.reduce((sum, { streamed: copied, from, to }) => sum + (copied ? to - from : 0), 0);
-  return {
-    offloaded: (streamed + layersOnCpu(plan)) * model.layer.bytes,
-    model: model.bytes,
-    layer: model.layer.bytes,
-    ram: cluster.devices[0]?.memory.total ?? 0,
-  };
-}
-
-/** The factors by which needs and RAM grow from one case to another. */
-export interface NeedGrowth {
-  /** The largest factor of any need. */
-  readonly needs: number;
-  readonly ram: number;
-}
-
-/**
- * Where RAM grows by more than every need, no rule of memory lets the first case run and the second fail: if any sum of
- * the needs, each any number of times, and a fixed amount fits a share of the first RAM, it fits that share of the
- * second.
- */
-export function needGrowth(from: HostNeeds, to: HostNeeds): NeedGrowth {
-  const needs = Math.max(to.offloaded / from.offloaded, to.model / from.model, to.layer / from.layer);
-  return { needs, ram: to.ram / from.ram };
+/** Bytes per second of the CPU's fallback that two cells of one machine imply. */
+function fallbackConflict(comparisons: readonly HelmComparison[]): Conflict[] {
+  const cellOf = (model: string, system: string): HelmComparison | undefined =>
+    comparisons.find(
+      ({ cell, detail: { quantity } }) =>
+        cell.table === 'Table 6.3' &&
+        quantity.machine === 'helm-3090' &&
+        quantity.model === model &&
+        quantity.system === system,
+    );
+  const [middle, large] = ['Qwen3-14B', 'Qwen3-32B'].map((model) => cellOf(model, 'helm-no-avx2'));
+  if (middle === undefined || large === undefined) return [];
+  const text = ({ cell, predicted }: HelmComparison): string =>
+    `${cell.value} for ${typeof predicted === 'number' ? inUnit(secondsOf(predicted, cell.unit, 1), cell.unit, 1).toFixed(2) : predicted}`;
+  return [
+    {
+      subject: 'AVX2 kernel off on the 3090’s machine (Table 6.3)',
+      printed: '2.3 tok/s (14B) and 0.1 tok/s (32B)',
+      against:
+        'beside some 45 ms of the GPU, the first leaves 390 ms for 7 blocks of 661 MB, 11.9 GB/s; the second, at most 0.15 tok/s, leaves 6.6 s or more for 42 blocks of 977 MB, at most 6.2 GB/s',
+      here: `one rate for a core: ${text(middle)} and ${text(large)} tok/s`,
+    },
+  ];
 }

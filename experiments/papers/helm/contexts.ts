@@ -3,11 +3,13 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device, DiscreteGpu } from '../../../engine/hardware/device.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
+import type { Plan } from '../../../engine/plan/plan.ts';
 import { simulate } from '../../../simulator/simulate.ts';
-import { BACKENDS, type Backend, type Loaded, load } from '../../paged-context/backends.ts';
-import { longestContext } from '../../paged-context/contexts.ts';
-import { simulatedTokens } from '../../paged-context/pytorch.ts';
-import { type Comparison, compare, type Quantity, type Rule } from '../comparison.ts';
+import { type Comparison, compare, type Quantity, type Rule, useOf } from '../comparison.ts';
+import { BACKENDS, type Backend, type Loaded, load } from './memory/backends.ts';
+import { longestContext } from './memory/longest-context.ts';
+import { simulatedTokens } from './memory/pytorch.ts';
+import { withoutReloads } from './memory/without-reloads.ts';
 import { helmSystem } from './systems.ts';
 import { type Verdict, verdictOf } from './targets.ts';
 
@@ -19,6 +21,8 @@ const SHORTEST = 128;
 
 /** Two limits agree within this factor. */
 export const CONTEXT_FACTOR = 1.5;
+/** The target: so many of the 30 limits agree. */
+export const CONTEXT_TARGET = 24;
 
 export interface ContextDetail {
   readonly system: string;
@@ -54,7 +58,8 @@ export function contextComparisons({ cells, clusterOf, modelOf }: ContextInputs)
       unit: 'tokens',
       published: cell.value,
       noise: typeof cell.value === 'number' && cell.noise !== undefined ? cell.noise / cell.value : undefined,
-      use: cell.use === 'fit' ? 'fit' : 'held-out',
+      use: useOf(cell),
+      configuration: ['context', cell.cluster, cell.model, cell.system].join('\n'),
       answer: () => {
         const machine = { cluster: clusterOf(cell.cluster), model: modelOf(cell.model) };
         const loaded = load(cell.system as Backend, machine);
@@ -97,7 +102,8 @@ function simulatedLength(
 ): Quantity {
   if (plan === undefined) return 'OOM';
   if (pytorch !== undefined) return outputLength(simulatedTokens(pytorch, PROMPT, PROMPT + LONGEST) - PROMPT);
-  const machine = withVram(cluster, system);
+  const machine = withoutEmbedding(withVram(cluster, system), plan, model);
+  const carried = withoutReloads(plan, model);
   const runtime = helmSystem(system)?.runtime;
   let longest: Quantity = 'OOM';
   for (let length = SHORTEST; length <= LONGEST; length *= 2) {
@@ -105,7 +111,7 @@ function simulatedLength(
     const { outOfMemory } = simulate({
       cluster: machine,
       model,
-      plan,
+      plan: carried,
       workload,
       context: 'fixed',
       record: 'tokens',
@@ -116,6 +122,14 @@ function simulatedLength(
     longest = length;
   }
   return longest;
+}
+
+/** The RAM beside an embedding that is kept there; simulations of a ring hold one row of it. */
+function withoutEmbedding(cluster: Cluster, plan: Plan, model: Model): Cluster {
+  const device = cluster.devices[0] as Device;
+  if (plan.embedding.processor === 'gpu') return cluster;
+  const memory = { ...device.memory, available: device.memory.available - model.embedding.bytes };
+  return { ...cluster, devices: [{ ...device, memory }] };
 }
 
 function withVram(cluster: Cluster, system: string): Cluster {

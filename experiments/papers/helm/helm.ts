@@ -8,19 +8,22 @@ import {
 import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { terminalTable } from '../../report/columns.ts';
-import { type Comparison, type Conflict, cellAt, compare } from '../comparison.ts';
+import { type Comparison, type Conflict, compare } from '../comparison.ts';
 import type { Reproduced } from '../paper.ts';
 import { cellJson, cellsCsv } from '../record.ts';
 import { type SummaryRow, summaryTable } from '../summary.ts';
 import type { HelmCase } from './answer.ts';
 import { calibrate, fittedCell } from './calibrate.ts';
-import { type HostNeeds, helmConflicts, hostNeeds, type NeedGrowth, needGrowth } from './conflicts.ts';
+import { helmConflicts } from './conflicts.ts';
 import { FITTED_CELLS, type HelmConstants } from './constants.ts';
+import { type ContextComparison, contextComparisons } from './contexts.ts';
+import { derivedComparisons } from './derived.ts';
 import { helmQuantity } from './quantities.ts';
-import { type Scaling, scalings, speedups } from './ratios.ts';
+import { rateComparisons } from './rates.ts';
+import { type Scaling, scalings } from './ratios.ts';
 import { helmPage } from './report.ts';
 import { type HelmComparison, helmRules } from './rules.ts';
-import { type SplitCheck, splitChecks } from './splits.ts';
+import { type SplitCheck, splitChecks, splitComparisons } from './splits.ts';
 import { helmSummary } from './summary.ts';
 import { helmSystem } from './systems.ts';
 
@@ -35,7 +38,10 @@ export interface HelmReproduction {
   readonly comparisons: readonly HelmComparison[];
   readonly splits: readonly SplitCheck[];
   readonly scalings: readonly Scaling[];
-  readonly speedups: readonly Comparison[];
+  readonly contexts: readonly ContextComparison[];
+  readonly units: readonly Comparison[];
+  readonly derived: readonly Comparison[];
+  readonly rates: readonly Comparison[];
   readonly summary: readonly SummaryRow[];
   readonly conflicts: readonly Conflict[];
 }
@@ -50,19 +56,22 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
     return one;
   });
   const comparisons = compare(helmRules({ cells, constants, fitted, caseOf }), step);
+  const contexts = contextComparisons({ cells, clusterOf, modelOf });
   const results = {
     comparisons,
     splits: splitChecks(cells, clusterOf, modelOf),
     scalings: scalings(comparisons),
-    speedups: speedups(cells, comparisons),
+    contexts,
+    units: splitComparisons(cells, clusterOf, modelOf),
+    derived: derivedComparisons({ cells, comparisons, contexts }),
+    rates: rateComparisons(cells, constants, clusterOf),
   };
-  const offloading = offloadingGrowth(comparisons, caseOf);
   return {
     clusters,
     constants,
     ...results,
     summary: helmSummary(results),
-    conflicts: helmConflicts(comparisons, results.scalings, constants, offloading),
+    conflicts: helmConflicts({ ...results, cells, constants }),
   };
 }
 
@@ -111,26 +120,16 @@ function gpuBandwidth(cells: readonly PublishedCell[], machine: string): number 
   return cell.value * 1e9;
 }
 
-/** Accelerate’s needs of RAM from the 8B on the laptop, which runs, to the 32B on the 3090, which doesn’t. */
-function offloadingGrowth(comparisons: readonly HelmComparison[], caseOf: HelmInputs['caseOf']): NeedGrowth {
-  const needsOf = (row: string): HostNeeds => {
-    const place = { table: 'Table 6.1', row, column: 'Accelerate tok/s' };
-    const cell = cellAt(
-      comparisons.map((one) => one.cell),
-      place,
-    );
-    const plan = comparisons.find((one) => one.cell === cell)?.detail.plan;
-    const one = caseOf(cell);
-    if (one === undefined || plan?.outcome !== 'runs') throw new RangeError(`Accelerate has no plan for ${row}`);
-    return hostNeeds(one, plan.plan);
-  };
-  return needGrowth(needsOf('4060 / Qwen3-8B'), needsOf('3090 / Qwen3-32B'));
+/** Every compared cell, with ratios of batches beside the throughputs that they are made of. */
+export function allComparisons(result: Omit<HelmReproduction, 'clusters' | 'summary' | 'conflicts'>): Comparison[] {
+  const { comparisons, scalings, contexts, units, derived, rates } = result;
+  return [...comparisons, ...scalings, ...contexts, ...units, ...derived, ...rates];
 }
 
 /** What the command writes and prints; cells.json has values in the units that they are printed in. */
 export function helmReproduced(result: HelmReproduction): Reproduced {
   const { comparisons, constants, splits, summary, conflicts, clusters } = result;
-  const all = [...comparisons, ...result.scalings, ...result.speedups];
+  const all = allComparisons(result);
   return {
     comparisons: all,
     summary,

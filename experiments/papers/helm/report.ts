@@ -1,3 +1,4 @@
+import { formatPercent } from '../../../engine/input/format.ts';
 import type { Figure } from '../../report/charts/chart.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import { errorTone } from '../../report/error-tone.ts';
@@ -16,6 +17,7 @@ import {
 import { errorText } from '../text.ts';
 import { FITTED_CELLS, type HelmConstants } from './constants.ts';
 import { constantsSection } from './constants-section.ts';
+import type { ContextComparison } from './contexts.ts';
 import { helmFindings } from './findings.ts';
 import { helmSystemName, secondsOf } from './quantities.ts';
 import type { Scaling } from './ratios.ts';
@@ -59,6 +61,7 @@ export function helmPage(report: HelmReport): Page {
         ],
       },
       splitSection(splits),
+      contextSection(report.contexts),
       ...HELM_TABLES.map((table) => tableSection(table, report)),
       constantsSection(constants),
       conflictsSection('Where the thesis contradicts itself', conflicts),
@@ -106,7 +109,7 @@ function splitSection(splits: readonly SplitCheck[]): Section {
     blocks: [
       {
         kind: 'text',
-        text: `${agree} of ${splits.length} printed splits are what the search finds (Algorithm 1, on the rates that the machines state). Units count the embedding and the output projection. All follow from one reserve of VRAM, which the two of the RTX 4060 bound and the other three confirm.`,
+        text: `${agree} of ${splits.length} printed splits are what the search finds (Algorithm 1, on the rates that the machines state). Units count the embedding and the output projection. All follow from one reserve of VRAM, which the two of the RTX 4060 are fitted to and the other three test.`,
       },
       tableBlock({
         columns: [
@@ -129,7 +132,39 @@ function splitSection(splits: readonly SplitCheck[]): Section {
   };
 }
 
-function tableSection({ table, title, note }: HelmTable, { comparisons, scalings, speedups }: HelmReport): Section {
+/** Longest outputs, and what the next length lacks. */
+function contextSection(contexts: readonly ContextComparison[]): Section {
+  const text: ValueText<ContextComparison> = (value) =>
+    typeof value === 'number' ? value.toLocaleString('en-US') : value === undefined ? '' : '×';
+  const columns: readonly Column<ContextComparison>[] = [
+    { title: 'machine and model', value: ({ cell }) => cell.row, label: true },
+    { title: 'system', value: ({ detail }) => helmSystemName(detail.system), label: true },
+    USE_COLUMN,
+    publishedColumn(text),
+    ...answerColumns('predicted', text, contextTone),
+    ...answerColumns('simulated', text, contextTone),
+    { title: 'verdict', value: ({ detail, use }) => (isTest({ use }) ? (detail.verdict ?? '') : ''), label: true },
+    { title: 'what the next token lacks', value: ({ detail }) => detail.lack },
+  ];
+  return {
+    title: 'Fig. 6.1: longest outputs',
+    blocks: [
+      {
+        kind: 'text',
+        text: 'By memory alone, after a prompt of 128 tokens. Lengths are taken to be doubled from 128 tokens, since all printed limits are such; a limit agrees within a factor of 1.5, which is equality here. Accelerate and DeepSpeed: a DynamicCache in PyTorch’s allocator, predicted by its closed form and simulated block by block; HELM: pages in VRAM and RAM; vLLM: 90 % of the VRAM. What the sizes of tensors leave unused hardly counts, as tensors grow together; none of the limits between 128 and 8192 of Accelerate and vLLM is one of memory (see the contradictions).',
+      },
+      tableBlock({ columns, rows: contexts, groups: true, sparse: true }),
+    ],
+  };
+}
+
+function contextTone({ use, detail }: ContextComparison): Tone | undefined {
+  if (!isTest({ use })) return undefined;
+  return detail.verdict === 'missed' ? 'bad' : 'good';
+}
+
+function tableSection({ table, title, note }: HelmTable, report: HelmReport): Section {
+  const { comparisons, scalings, derived, rates } = report;
   const own = comparisons.filter(({ cell }) => table.test(cell.table));
   const blocks: Block[] = [
     { kind: 'text', text: note },
@@ -140,7 +175,7 @@ function tableSection({ table, title, note }: HelmTable, { comparisons, scalings
       ),
     ),
     ...(title.startsWith('Table 6.2') ? [scalingTable(scalings)] : []),
-    ...(title === 'Text and figures' ? [speedupTable(speedups)] : []),
+    ...figureTables([...derived, ...rates].filter(({ cell }) => table.test(cell.table))),
     ...remarksTable(own),
   ];
   return { title, blocks };
@@ -253,18 +288,24 @@ function scalingTable(rows: readonly Scaling[]): TableBlock {
   );
 }
 
-/** The table of HELM's throughput over Accelerate's. */
-function speedupTable(rows: readonly Comparison[]): TableBlock {
+/** Figures that the thesis draws from others, and rates of its CPUs. */
+function figureTables(rows: readonly Comparison[]): TableBlock[] {
+  if (rows.length === 0) return [];
   const columns: readonly Column<Comparison>[] = [
-    { title: 'machine and model', value: ({ cell }) => cell.row, label: true },
+    { title: 'cell', value: ({ cell }) => `${cell.table}, ${cell.row}: ${cell.column}` },
     USE_COLUMN,
-    publishedColumn(ratioText(1)),
-    ...answerColumns('predicted', ratioText(1), ({ use, predictedError = 0 }) =>
-      isTest({ use }) ? errorTone(predictedError) : undefined,
-    ),
+    publishedColumn(figureText),
+    ...answerColumns('predicted', figureText),
+    ...answerColumns('simulated', figureText),
   ];
-  return tableBlock({ columns, rows }, { title: 'HELM’s throughput over Accelerate’s (§6.3)' });
+  return [tableBlock({ columns, rows, sparse: true }, { title: 'Figures drawn from others' })];
 }
+
+const figureText: ValueText<Comparison> = (value, { unit }) => {
+  if (typeof value !== 'number') return value ?? '';
+  if (unit === 'share') return formatPercent(value);
+  return unit === 'x' ? `${value.toFixed(2)} ×` : `${numberText(value)} ${unit}`;
+};
 
 function ratioText(digits: number): ValueText<Comparison> {
   return (value) => (typeof value === 'number' ? `${value.toFixed(digits)} ×` : '');

@@ -1,8 +1,8 @@
-import { CUDA_CONTEXT_BYTES, dynamicCacheBytes } from '../../engine/cost/pytorch-memory.ts';
-import type { DiscreteGpu } from '../../engine/hardware/device.ts';
-import type { Model } from '../../engine/model/model.ts';
-import type { Plan, Stage } from '../../engine/plan/plan.ts';
-import { longestDynamicCache } from '../../simulator/systems/dynamic-cache.ts';
+import { CUDA_CONTEXT_BYTES, dynamicCacheBytes } from '../../../../engine/cost/pytorch-memory.ts';
+import type { DiscreteGpu } from '../../../../engine/hardware/device.ts';
+import type { Model } from '../../../../engine/model/model.ts';
+import type { Plan, Stage } from '../../../../engine/plan/plan.ts';
+import { longestDynamicCache } from '../../../../simulator/systems/dynamic-cache.ts';
 
 /** A model as an eager PyTorch program holds it on one GPU. */
 export interface PytorchMemory {

@@ -1,0 +1,42 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import { type Comparison, compare, type Rule } from '../comparison.ts';
+import type { HelmConstants } from './constants.ts';
+
+/** Rates of CPUs that the thesis states beside its latencies; no simulation has them, which take them from its cells. */
+export function rateComparisons(
+  cells: readonly PublishedCell[],
+  { cpuBandwidth }: HelmConstants,
+  clusterOf: (name: string) => Cluster,
+): Comparison[] {
+  const kernel = (machine: string): number => cpuBandwidth[machine] ?? Number.NaN;
+  const found = (cell: PublishedCell): { readonly unit: string; readonly value: number } | undefined => {
+    const { table, row, column, cluster } = cell;
+    if (table === '§4.1.5' && row.startsWith('AVX2')) {
+      if (column === 'memory rate') return { unit: 'GB/s', value: kernel(cluster) / 1e9 };
+      // The fallback's 3.7 GB/s are an input.
+      if (column === 'speedup over PyTorch fallback') return { unit: 'x', value: kernel(cluster) / 3.7e9 };
+    }
+    if (table !== '§7.1') return undefined;
+    const benchmark = clusterOf(cluster).devices[0]?.cpu.bandwidth ?? Number.NaN;
+    return { unit: 'x', value: kernel(cluster) / benchmark };
+  };
+  const rules = cells.flatMap((cell): Rule<undefined>[] => {
+    const here = found(cell);
+    if (here === undefined || typeof cell.value !== 'number') return [];
+    const { unit, value } = here;
+    return [
+      {
+        paper: 'helm',
+        cell,
+        policy: '',
+        unit,
+        published: cell.value,
+        noise: cell.noise === undefined ? undefined : cell.noise / cell.value,
+        use: 'held-out',
+        answer: () => ({ predicted: value, simulated: undefined, target: undefined, detail: undefined }),
+      },
+    ];
+  });
+  return compare(rules, () => {});
+}
