@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// TypeScript runs as it is: tsx compiles while it loads.
+// tsx compiles TypeScript while loading it.
 import { register } from 'tsx/esm/api';
 
 register();

@@ -6,7 +6,7 @@ import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 
 export interface DeviceProfileOptions {
-  /** A file from hearth profile; `undefined`: this device is measured when its profile is needed. */
+  /** A file from hearth profile; `undefined`: the device is measured when its profile is needed. */
   readonly file: string | undefined;
   /** The model file, which lies on the disk to measure. */
   readonly model: string;
@@ -15,8 +15,8 @@ export interface DeviceProfileOptions {
 }
 
 /**
- * Returns a function that describes this device as in a cluster file, JSON: from the file, or measured once by a quick
- * `hearth profile` in a process of its own, since this process has to answer other devices meanwhile.
+ * Returns a function that gives this device's description as in a cluster file, JSON: from the file, or from a quick
+ * `hearth profile`, run once in its own process, since this process must keep answering other devices.
  * @throws InputError at once for a file that can't be read or does not have exactly one device
  */
 export function deviceProfile(options: DeviceProfileOptions): () => Promise<string> {

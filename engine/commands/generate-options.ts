@@ -10,7 +10,7 @@ import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
 
-/** What `hearth generate` is asked for. */
+/** The parsed options of `hearth generate`. */
 export interface GenerateRequest {
   readonly model: string;
   readonly prompt: string;
@@ -27,9 +27,9 @@ export interface GenerateRequest {
   readonly kvCache: 'F16' | 'F32';
   /** Bytes that the process may take; `undefined`: not limited. */
   readonly memory: number | undefined;
-  /** The KV cache in pages; `undefined`: it is in memory as a whole. */
+  /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
-  /** The file for the run's trace; `undefined`: none is written. */
+  /** The file for the run's trace; `undefined`: no trace is written. */
   readonly trace: OutputFile | undefined;
   readonly json: boolean;
 }

@@ -50,7 +50,7 @@ interface Prompt {
 }
 
 async function readPrompt({ model, prompt, chat, system }: GenerateRequest): Promise<Prompt> {
-  const process = chat ? startTemplateProcess() : undefined; // it starts while the vocabulary is read
+  const process = chat ? startTemplateProcess() : undefined; // starts while the vocabulary is read
   try {
     const gguf = withFile(model, readGguf);
     const tokenizer = loadTokenizer(gguf);
@@ -119,7 +119,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
 }
 
 /**
- * The number of tokens to generate, as requested or as the context has room for, and the context for them and the prompt.
+ * The number of tokens to generate, as requested or as fits into the context, and the context for prompt and tokens.
  * @param trained the context length that the model was trained for
  */
 function room(prompt: number, { tokens, context }: GenerateRequest, trained: number) {

@@ -11,10 +11,10 @@ interface Options {
   readonly json?: true;
 }
 
-/** `hearth inspect`: what a GGUF file holds, read from its header alone. */
+/** `hearth inspect`: shows the contents of a GGUF file, read from its header only. */
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .description('Shows what a GGUF file holds: architecture, shapes, formats, bytes per layer, tokenizer.')
+    .description('Shows the contents of a GGUF file: architecture, shapes, formats, bytes per layer, tokenizer.')
     .addOption(OPTIONS.model)
     .option('--json', 'print it as JSON; sizes in bytes')
     .action(run);
@@ -42,7 +42,7 @@ function facts({ shape, settings, tokenizer, ...description }: GgufDescription):
     ['layers', String(shape.layers)],
     ['hidden size', `${shape.hiddenSize}, feed-forward ${shape.ffnSize}`],
     ['attention', `${shape.heads} query heads, ${shape.kvHeads} key and value heads of ${shape.headSize}`],
-    ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a matrix of its own'],
+    ['output', shape.tiedEmbeddings ? 'the embedding matrix (tied)' : 'a separate matrix'],
     ['biases', shape.qkvBias ? 'on queries, keys and values' : 'none'],
     ['context', `${settings.contextLength} tokens`],
     ['rotary angles', `base ${ropeBase}, ${ropeDimensions} values of a head, scaling ${printable(ropeScaling)}`],

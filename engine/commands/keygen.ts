@@ -5,7 +5,7 @@ import { writeKeys } from '../ring/wire/keys.ts';
 export function keygenCommand(): Command {
   return new Command('keygen')
     .description('Writes keys for this device to a file, and prints the public key for the other devices.')
-    .requiredOption('--out <file>', 'where the keys go; keep this file on this device')
+    .requiredOption('--out <file>', 'the file for the keys; keep it on this device')
     .action(({ out }: { readonly out: string }) => {
       process.stdout.write(`${writeKeys(out).publicKey}\n`);
     });

@@ -19,10 +19,10 @@ interface Options {
   readonly memory?: string;
 }
 
-/** Tokens in the table for each position; JSON has the logits of all tokens. */
+/** Tokens per position in the table; JSON has the logits of all tokens. */
 const SHOWN = 10;
 
-/** `hearth logits`: the logits that a model gives tokens, for comparison with other engines. */
+/** `hearth logits`: prints a model's logits, for comparison with other engines. */
 export function logitsCommand(): Command {
   return new Command('logits')
     .description('Evaluates tokens and prints the logits of the last one, or of all.')

@@ -27,16 +27,18 @@ const ALIASES: Readonly<Record<string, string>> = { '1b': 'TinyLlama-1.1B' };
 
 const MADE_MIXES: readonly MadeMix[] = [...new Set([...MIXES, ...QUANTIZATION_NAMES])];
 
-/** `hearth make-model`: a GGUF file with random weights, which every runtime loads and whose text has no meaning. */
+/**
+ * `hearth make-model`: writes a GGUF file with random weights, which every runtime loads and whose text is meaningless.
+ */
 export function makeModelCommand(): Command {
   return new Command('make-model')
     .description(
-      'Writes a GGUF file with random weights: as large and as fast as a real model; its text has no meaning.',
+      'Writes a GGUF file with random weights: as large and as fast as a real model, but its text is meaningless.',
     )
     .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv')
     .option('--mix <name>', `quantization mix, or one format for all matrices: ${MADE_MIXES.join(', ')}`, 'Q4_K_M')
     .option('--seed <n>', 'the same seed gives the same file', '1')
-    .requiredOption('--out <file>', 'where the file goes')
+    .requiredOption('--out <file>', 'the file to write')
     .addOption(FORCE)
     .action(run);
 }

@@ -27,16 +27,16 @@ interface Options {
 export function profileCommand(): Command {
   return new Command('profile')
     .description('Measures this machine, in less than a minute: processor, memory, disk. Writes a file for --cluster.')
-    .requiredOption('--out <file>', 'where the cluster file goes')
+    .requiredOption('--out <file>', 'the cluster file to write')
     .addOption(FORCE)
     .option(
       '--disk-file <file>',
-      'a file of 512 MiB on the disk to measure; it is written, read and removed (default: beside --out)',
+      'a file of 512 MiB on the disk to measure; it is written, read and removed (default: in the folder of --out)',
     )
     .option('--threads <n>', 'threads to measure with (default: one for each processor)')
     .option('--name <name>', 'name of the device (default: name of the host)')
     .option('--seed <n>', 'seed of the weights that are multiplied', '1')
-    .option('--quick', 'measure everything once: takes a third of the time, and is less exact')
+    .option('--quick', 'measure everything once: a third of the time, less exact')
     .option('--json', 'print all measurements as JSON')
     .action(run);
 }
@@ -89,8 +89,8 @@ function write(path: string, text: string, out: string): void {
 
 /** Limits of the measurements. */
 function notes({ disk }: MachineProfile): string {
-  const kept = `${formatPercent(disk.resident)} of the disk's file stayed in memory though the system was asked to drop it`;
-  const unseen = 'What a disk, or the host of a virtual machine, keeps in its own memory can’t be dropped or seen.';
+  const kept = `${formatPercent(disk.resident)} of the disk's file stayed in memory after the system was asked to drop it`;
+  const unseen = 'Caches of a disk, or of a virtual machine’s host, can’t be detected or dropped.';
   return disk.resident > 0.02 ? `${kept}: its rates are too high. ${unseen}\n` : `${unseen}\n`;
 }
 

@@ -25,9 +25,9 @@ export function readLinkDelay(text: string | undefined): number {
 }
 
 /**
- * Bytes for weights and KV caches on this device: what `--memory` allows the process, without what Node.js takes; without
- * the option, what the operating system or the cgroup has available. To be called before a model is loaded.
- * @throws InputError where nothing is left
+ * Bytes for weights and KV caches on this device: `--memory` less the memory of Node.js; without the option, what the
+ * operating system or the cgroup has available. Must be called before a model is loaded.
+ * @throws InputError if nothing is left
  */
 export function readDeviceMemory(text: string | undefined): number {
   if (text === undefined) return Math.max(0, process.availableMemory() - PROCESS_GROWTH_BYTES);
@@ -35,5 +35,5 @@ export function readDeviceMemory(text: string | undefined): number {
   const left = parseQuantity(text, 'size', '--memory') - own;
   if (left > 0) return left;
   const needed = formatBytes(own);
-  throw new InputError('--memory', `${text} are too few; Node.js and its heap take ${needed} of them`);
+  throw new InputError('--memory', `${text} is too little; Node.js and its heap take ${needed} of them`);
 }

@@ -33,13 +33,13 @@ function ringText(workers: readonly string[]): string {
   return JSON.stringify({ devices: [{ name: hostname() }, ...devices] });
 }
 
-/** Seconds for one integer program of a scheduler. */
+/** Time limit of one integer program, in seconds. */
 const SOLVER_SECONDS = 10;
 
 export interface RingPlanningParts {
   readonly request: RunRequest;
   readonly file: RingFile;
-  /** With all its members connected. */
+  /** All its members must be connected. */
   readonly head: RingHead;
   readonly model: RingPlanning['model'];
   readonly context: number;
@@ -49,7 +49,7 @@ export interface RingPlanningParts {
 }
 
 /**
- * Collects what plans are made from. If a plan has to be made and the cluster file has no hardware facts, the devices
+ * Collects the inputs of planning. If a plan has to be made and the cluster file has no hardware facts, the devices
  * describe themselves and the links are measured.
  * @throws InputError for a plan that can't be read, and for a device that can't describe itself
  */
@@ -74,7 +74,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
   };
 }
 
-/** The cluster as the devices describe themselves, with links that a ring without layers has measured. */
+/** The cluster as described by its devices, with links measured by a ring without layers. */
 async function measure({ request, file, head, profile, log }: RingPlanningParts): Promise<Cluster> {
   log('asking all devices for their profiles; a device without one measures itself, which takes up to a minute');
   const names = file.members.map(({ name }) => name);
@@ -83,5 +83,5 @@ async function measure({ request, file, head, profile, log }: RingPlanningParts)
   const facts = [{ device: file.head, facts: own, memory: request.memory }, ...members];
   const text = measuredCluster(facts, await head.measure(), file.members);
   if (request.saveCluster !== undefined) writeOutputFile(request.saveCluster, text);
-  return parseCluster(text, 'what the devices say of themselves');
+  return parseCluster(text, 'descriptions by the devices');
 }

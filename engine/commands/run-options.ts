@@ -13,20 +13,20 @@ import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
 
-/** What `hearth run` is asked for. */
+/** The parsed options of `hearth run`. */
 export interface RunRequest {
   readonly model: string;
   /** The cluster file; `undefined`: the devices are `workers`. */
   readonly cluster: string | undefined;
-  /** `address`, or `address,publicKey` where links are encrypted. */
+  /** `address`, or `address,publicKey` if links are encrypted. */
   readonly workers: readonly string[];
-  /** The profile of this device; `undefined`: it is measured if it is needed. */
+  /** The profile of this device; `undefined`: it is measured if needed. */
   readonly profile: string | undefined;
   readonly saveCluster: OutputFile | undefined;
   readonly keys: KeyPair | undefined;
   readonly prompts: readonly string[];
   readonly plan: string | undefined;
-  /** `undefined`: none is named. */
+  /** `undefined`: none is given. */
   readonly scheduler: SchedulerName | undefined;
   readonly savePlan: OutputFile | undefined;
   readonly tokens: number;
@@ -91,7 +91,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     )
     .option(
       '--profile <file>',
-      'profile of this device, from hearth profile, for plans where --cluster has no hardware facts',
+      'profile of this device, from hearth profile, for plans if --cluster has no hardware facts',
     )
     .option('--save-cluster <file>', 'writes the devices and links as measured, for --cluster and experiments')
     .requiredOption('--prompt <text>', 'the text to continue; several go through the ring together', repeated)
@@ -114,7 +114,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
     .option(
       '--prefetch <how>',
-      `how all devices prefetch their next window while others compute: ${PREFETCHES.join(', ')} (default: as planned, or populate where it pays)`,
+      `how all devices prefetch their next window while others compute: ${PREFETCHES.join(', ')} (default: as planned, or populate if it helps)`,
     )
     .option(
       '--release <how>',

@@ -25,7 +25,10 @@ import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
-/** `hearth run`: text from a model whose layers run on several devices. Texts go to stdout, everything else to stderr. */
+/**
+ * `hearth run`: generates text with a model whose layers run on several devices. Texts go to stdout, everything else to
+ * stderr.
+ */
 export function runCommand(): Command {
   return createRunCommand(run);
 }
@@ -120,7 +123,7 @@ async function generateAll({ ring, head, request, tokenizer, prompts, context }:
   }
 }
 
-/** The model, which also records when each token was computed. */
+/** Wraps the model to record when each token was computed. */
 function timedModel(model: RingModel, promptTokens: number, intervals: TokenInterval[]): RingModel {
   return {
     ...model,

@@ -3,7 +3,7 @@ import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS } from '../text/sampling/sampler.ts';
 
-/** Options that several commands have: each is described here once, and read by a function below. */
+/** Options of several commands: each is described here once and read by a function below. */
 export const OPTIONS = {
   model: new Option('--model <file>', 'a GGUF file').makeOptionMandatory(),
   modelOrPart: new Option(

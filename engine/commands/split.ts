@@ -21,7 +21,7 @@ export function splitCommand(): Command {
     .description('Cuts a model into one file for each device of a plan, with the layers that it runs.')
     .addOption(OPTIONS.model)
     .requiredOption('--plan <file>', 'a plan, from hearth run --save-plan or written by hand')
-    .requiredOption('--out <folder>', 'where the files go, each named after its device')
+    .requiredOption('--out <folder>', 'the folder for the files, each named after its device')
     .addOption(FORCE)
     .action(run);
 }

@@ -4,9 +4,9 @@ import { perfettoTrace } from '../trace/perfetto.ts';
 import type { Trace } from '../trace/trace.ts';
 import { type OutputFile, writeOutputFile } from './output-file.ts';
 
-/** What the commands that generate text, `hearth generate` and `hearth run`, write, and how Ctrl-C ends them. */
+/** Output of the commands that generate text, `hearth generate` and `hearth run`, and their handling of Ctrl-C. */
 
-/** A shell's exit code for a command that Ctrl-C ended: 128 + SIGINT. */
+/** The exit code after Ctrl-C: 128 + SIGINT. */
 const INTERRUPTED = 130;
 
 /** Runs `work` with a signal that Ctrl-C aborts; a second Ctrl-C ends the process at once. */

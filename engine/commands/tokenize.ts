@@ -15,7 +15,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** `hearth tokenize`: the tokens of a text in a model's vocabulary. */
+/** `hearth tokenize`: prints the tokens of a text in a model's vocabulary. */
 export function tokenizeCommand(): Command {
   return new Command('tokenize')
     .description('Shows the tokens of a text: id and spelling, one per line.')

@@ -2,17 +2,17 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 
-/** What flows through the layers for some tokens; every layer uses the same memory. */
+/** The buffers of a forward pass for some tokens; every layer uses the same memory. */
 export interface Activations {
   readonly tokens: number;
   /** The residual stream. */
   readonly x: Vector; // [tokens][hidden]
-  /** The residual stream normed: what attention and feed-forward part see. */
+  /** The normalised residual stream, the input of attention and feed-forward. */
   readonly h: Vector; // [tokens][hidden]
   readonly q: Vector; // [tokens][heads][headSize]
   readonly k: Vector; // [tokens][kvHeads][headSize]
   readonly v: Vector; // [tokens][kvHeads][headSize]
-  /** What the heads return. */
+  /** The output of the heads. */
   readonly attended: Vector; // [tokens][heads][headSize]
   readonly gate: Vector; // [tokens][ffn]
   readonly up: Vector; // [tokens][ffn]
@@ -39,9 +39,9 @@ export function activationWidths(
 }
 
 /**
- * Makes memory for `most` tokens at once.
+ * Allocates memory for up to `most` tokens.
  * @param ropeDimensions values of a head that are rotated
- * @returns its part for fewer tokens; the same object again for the same number
+ * @returns a function that gives the part for a number of tokens; the same object for the same number
  */
 export function createActivations(
   kernels: Kernels,

@@ -18,19 +18,20 @@ export interface BudgetedWeightsCase {
   readonly contextLength: number;
   /** Bytes of keys and values in memory. */
   readonly kvBytes: number;
-  /** Bytes that the process may take in all. */
+  /** Memory limit of the process in bytes. */
   readonly budget: number;
   readonly recorder?: RunRecorder | undefined;
 }
 
-/** Weights that keep to a budget, and the hooks that bring them in time. */
+/** Weights within a memory budget, and the hooks that load them in time. */
 export interface BudgetedWeights {
   readonly weights: Weights;
   readonly hooks: PassHooks;
 }
 
 /**
- * Keeps of a model's weights what fits into a memory budget beside all else that the process needs, and streams the rest.
+ * Keeps as much of a model's weights in memory as fits into a budget besides everything else that the process needs,
+ * and streams the rest.
  * @throws InputError for a budget that is too small, and for kernels that don't map files
  */
 export function budgetedWeights(options: BudgetedWeightsCase): BudgetedWeights {
@@ -71,7 +72,7 @@ function planOf(
   return planBudget({ budget, fixed, output, layers, fileBytes: source.file.size });
 }
 
-/** What is multiplied with; vectors are small, and read when the model is loaded. */
+/** The matrices by output and layer. Vectors are small and read when the model is loaded. */
 function matricesOf(gguf: Gguf, layers: number, tied: boolean): [output: GgufTensor[], layers: GgufTensor[][]] {
   const matrices = gguf.tensors.filter(({ shape }) => shape.length > 1).sort((a, b) => a.offset - b.offset);
   const output = matrices.filter(({ name }) => name === (tied ? 'token_embd.weight' : 'output.weight'));

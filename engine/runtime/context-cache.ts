@@ -6,9 +6,9 @@ import { type LayerSettings, layerOperations } from './layer-operations.ts';
 import { type LayerBatches, pagedLayer } from './paged-layer.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
-/** The keys and values of past tokens, and how a layer attends to them. */
+/** The keys and values of past tokens, and the attention of a layer to them. */
 export interface ContextCache {
-  /** Tokens that the next pass may have at most. */
+  /** Most tokens of the next pass. */
   readonly room: number;
   /** Called before tokens go through the layers. */
   begin(tokens: number): void;
@@ -16,7 +16,7 @@ export interface ContextCache {
   rewind(position: number): void;
 }
 
-/** A cache for each layer, as long as the context. */
+/** One cache per layer with the length of the context. */
 export function wholeCache(
   kernels: Kernels,
   settings: LayerSettings,
@@ -34,7 +34,7 @@ export function wholeCache(
   };
 }
 
-/** Pages, of which the oldest are in a file. @param most tokens of a pass */
+/** A paged cache, whose oldest pages are in a file. @param most most tokens of a pass */
 export function pagedCache(kernels: Kernels, settings: LayerSettings, cache: PagedCache, most: number): ContextCache {
   const { heads } = settings.shape;
   const [largest, totals] = [kernels.vector(most * heads), kernels.vector(most * heads)];

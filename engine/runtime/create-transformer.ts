@@ -21,19 +21,19 @@ export interface TransformerParts {
   readonly kernels: Kernels;
   readonly contextLength: number;
   readonly kvCache: KeyValueCacheShape['type'];
-  /** Keys and values in pages; default: in one cache for each layer. */
+  /** Keys and values in pages; default: one cache per layer. */
   readonly paged?: PagedCache | undefined;
-  /** Called in order, before and after each part of a pass. */
+  /** Called before and after each part of a pass, in order. */
   readonly hooks: readonly PassHooks[];
 }
 
-/** Tokens that go through the layers at once: beyond it weights are no longer what takes time (llama.cpp's n_ubatch). */
+/** Tokens that go through the layers at once: with more, reading weights no longer dominates (llama.cpp's n_ubatch). */
 export const BATCH_TOKENS = 512;
 
-/** As many where the logits of all are wanted: a row of them has up to 600 kB. */
+/** Tokens at once if the logits of all are needed: one row has up to 600 kB. */
 const LOGITS_TOKENS = 32;
 
-/** Memory for activations and KV cache, and a position in it. */
+/** Allocates memory for activations and KV cache, and keeps the position. */
 export function createTransformer(parts: TransformerParts): Transformer {
   const { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks } = parts;
   const { vocabularySize, kvHeads, headSize } = model;
@@ -51,7 +51,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
 
   const run = passRunner(kernels, hooks);
 
-  /** @param rows of logits: 0, that of the last token, or those of all */
+  /** @param rows rows of logits: 0, that of the last token, or all */
   const step = (tokens: readonly number[], rows: number): Float32Array => {
     const activations = activationsOf(tokens.length);
     ropeAngles(rotary, position, activations.angles.values);
@@ -110,7 +110,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
 
 type RunPass = (parts: readonly PassPart[], tokens: number) => void;
 
-/** Runs the parts of a forward pass: one by one where there are hooks, otherwise as few batches as pages allow. */
+/** Runs the parts of a forward pass: one by one if there are hooks, otherwise in as few batches as pages allow. */
 function passRunner(kernels: Kernels, hooks: readonly PassHooks[]): RunPass {
   return hooks.length === 0
     ? (parts) => runTogether(kernels, parts)
@@ -122,7 +122,7 @@ function runTogether(kernels: Kernels, parts: readonly PassPart[]): void {
   for (const { operations, later } of parts) {
     together.push(...operations);
     if (later === undefined) continue;
-    // Pages in memory are computed while evicted ones are being read.
+    // Computes on pages in memory while evicted ones are read.
     kernels.run(together);
     let batch = later.next();
     for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);

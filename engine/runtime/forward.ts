@@ -6,11 +6,11 @@ import type { LayerBatches } from './paged-layer.ts';
 import type { PartTime } from './transformer.ts';
 import type { LayerWeights, Weights } from './transformer-weights.ts';
 
-/** A part of the model and what it does. */
+/** A part of the model and its operations. */
 export interface PassPart {
   readonly name: PartTime['name'];
   readonly operations: readonly Operation[];
-  /** Batches that follow, as LayerBatches has them. */
+  /** Batches that follow (see LayerBatches). */
   readonly later?: LayerBatches['later'];
 }
 
@@ -19,7 +19,7 @@ export interface ForwardPass {
   readonly weights: Weights;
   /** The operations of a layer, by its index. */
   readonly layerBatches: (layer: LayerWeights, index: number) => LayerBatches;
-  /** For as many tokens; the angles are those of their positions. */
+  /** Activations of these tokens, with the angles of their positions. */
   readonly activations: Activations;
   /** [rows][vocabulary]: the logits of as many of the last tokens, from none to all. */
   readonly logits: Vector;
@@ -40,7 +40,7 @@ export function forward(pass: ForwardPass): PassPart[] {
   return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass)];
 }
 
-/** The output layer for as many of the last tokens as there are logits for; nothing without logits. */
+/** The output layer for as many of the last tokens as there are rows of logits; empty without logits. */
 export function outputPart({ layerSettings, weights, activations, logits }: OutputPass): PassPart[] {
   const { hiddenSize, vocabularySize } = layerSettings.shape;
   const rows = logits.values.length / vocabularySize;

@@ -5,7 +5,7 @@ import type { Activations } from './activations.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
-/** What all layers of a model have in common. */
+/** Settings that all layers of a model share. */
 export interface LayerSettings {
   readonly shape: Shape;
   readonly normEpsilon: number;
@@ -13,13 +13,14 @@ export interface LayerSettings {
 }
 
 /**
- * One layer for consecutive tokens, the first at `position`, whose angles are there:
+ * The operations of one layer for consecutive tokens from `position` on; `activations` has their angles:
  *
  *     x += W_o · attention(W_q · h, W_k · h, W_v · h),   h = norm(x)
  *     x += W_down · (silu(W_gate · h) ∘ W_up · h),       h = norm(x)
  *
- * (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023). Queries and keys are normed head by head
- * where the model has such norms (qwen3), then rotated; keys and values of the tokens join the cache.
+ * (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023). Queries and keys are normalised head by
+ * head
+ * if the model has such norms (qwen3), then rotated; keys and values of the tokens are stored in the cache.
  */
 export function layerOperations(
   settings: LayerSettings,
@@ -38,7 +39,7 @@ export function layerOperations(
   ];
 }
 
-/** The part of a layer that gives queries, keys and values. */
+/** The operations that compute queries, keys and values. */
 export function beforeAttention(
   { shape: { heads, kvHeads, headSize }, normEpsilon: epsilon, rotary: { pairs } }: LayerSettings,
   layer: LayerWeights,
@@ -55,7 +56,7 @@ export function beforeAttention(
   ];
 }
 
-/** The part of a layer that follows what its heads return. */
+/** The operations after attention. */
 export function afterAttention(
   { normEpsilon: epsilon }: Pick<LayerSettings, 'normEpsilon'>,
   layer: LayerWeights,
@@ -72,7 +73,7 @@ export function afterAttention(
   ];
 }
 
-/** In place; a weight as long as a head norms each head by itself. */
+/** Normalises in place; a weight as long as a head applies to each head separately. */
 function headNorms({ headNorms: norms }: LayerWeights, q: Activations['q'], k: Activations['k'], epsilon: number) {
   if (norms === undefined) return [];
   return [

@@ -25,24 +25,24 @@ import { createWindowWeights, equalWindows, windowHooks } from './weights/window
 export interface LoadOptions {
   /** The kernels that compute; the model's memory lasts until they are closed. */
   readonly kernels: Kernels;
-  /** Tokens that the KV cache holds. Default: what the model was trained for, at most 4096. */
+  /** Tokens that the KV cache holds. Default: the length that the model was trained for, at most 4096. */
   readonly context?: number;
   /** Default: F16, as in llama.cpp. */
   readonly kvCache?: KeyValueCacheShape['type'];
   /** Called after each part of a forward pass. Parts then run one by one, which costs some microseconds each. */
   readonly onPart?: (part: PartTime) => void;
   /**
-   * Bytes that the process may take in all: a model that doesn't fit is streamed from the disk, as far as it must be.
-   * Default: weights are mapped, and the system keeps of them what it has room for.
+   * Memory limit of the process in bytes: the part of a model that doesn't fit is streamed from disk. Default: weights
+   * are mapped, and the operating system keeps as much of them as fits.
    */
   readonly memory?: number | undefined;
-  /** Keys and values in pages, of which memory holds a part (HELM 4.2.2). Default: all are in memory, in one piece. */
+  /** Keeps keys and values in pages, partly in memory (HELM 4.2.2). Default: all are in memory in one piece. */
   readonly paging?: KvPaging | undefined;
-  /** What is done with mapped weights beyond what the system does; not together with `memory`. Default: nothing. */
+  /** Policy for mapped weights; excludes `memory`. Default: they are left to the operating system. */
   readonly policy?: { readonly weights: FittedPolicy; readonly windowLayers: number };
-  /** Records computations, and what a budget makes the disk read. */
+  /** Records computations, and the reads of a budget or policy. */
   readonly recorder?: RunRecorder | undefined;
-  /** Where warnings go, a line each. Default: stderr. */
+  /** Called with each warning. Default: writes to stderr. */
   readonly warn?: (line: string) => void;
 }
 
@@ -50,16 +50,16 @@ export interface KvPaging {
   /** Bytes of memory for keys and values. */
   readonly memory: number;
   readonly pageTokens: number;
-  /** Where the file of evicted pages goes. */
+  /** Folder for the file of evicted pages. */
   readonly folder: string;
 }
 
-/** Enough for a conversation; a cache as long as newer models were trained for (131,072) would fill a laptop's RAM. */
+/** Enough for a conversation; a cache for the trained length of newer models (131,072) would fill a laptop's RAM. */
 const USUAL_CONTEXT = 4096;
 
 /**
- * Loads a model: its header is read and checked, its vectors are read, and its matrices stay in the file.
- * @throws InputError for files that can't be read, are no GGUF, or hold what isn't supported, as modelFromGguf and
+ * Loads a model: reads and checks its header, reads its vectors and leaves its matrices in the file.
+ * @throws InputError for files that can't be read, are not GGUF, or have unsupported contents, as modelFromGguf and
  * rotaryEmbedding do; for a context whose cache doesn't fit into memory
  */
 export function loadTransformer(path: string, options: LoadOptions): Transformer {
@@ -76,7 +76,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     checkContext(contextLength, kvBytes, model.layers * kvBytesPerToken(model, kvCache));
     const trained = settings.contextLength;
     if (contextLength > trained)
-      warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, beyond it guesses`);
+      warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, and longer texts are unreliable`);
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
     const parts = { source, model, settings, contextLength, kvBytes };
     const { weights, hooks } =
@@ -112,7 +112,7 @@ function pagedCache(plan: PagesPlan, model: Model, options: LoadOptions): PagedC
   });
 }
 
-/** A single process reads the next window while it computes one. */
+/** In a single process the next window is read while one is computed. */
 function mappedHooks({ gguf, file, kernels }: WeightsSource, model: Model, { policy, recorder }: LoadOptions) {
   if (policy === undefined) return undefined;
   const windows = equalWindows(model.layers, policy.windowLayers);
@@ -128,7 +128,8 @@ function listeners({ onPart, recorder }: LoadOptions): PassHooks[] {
 }
 
 /**
- * The cache takes memory as it fills: one that doesn't fit would end the process, or others, in the middle of a text.
+ * Checks that the cache fits: it takes memory as it fills, and one that doesn't fit would end the process, or others,
+ * in the middle of a text.
  * @param kvBytes bytes of a full cache
  * @param tokenBytes bytes that each token adds to it
  */

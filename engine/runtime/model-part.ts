@@ -13,26 +13,26 @@ import type { LayerWeights, Weights, WeightsLoader } from './transformer-weights
 /** Keys and values of a request, by layer. */
 export type LayerCaches = Map<number, KeyValueCache>;
 
-/** Some layers of a model, and embedding and output where they are asked for: what a device of a ring computes. */
+/** Some layers of a model, with embedding and output if requested: the part that a device of a ring computes. */
 export interface ModelPart {
   readonly model: Model;
   readonly settings: TransformerSettings;
   /** The most tokens that go through its layers at once. */
   readonly mostTokens: number;
-  /** Loads what these layers need, unless that has been done. */
+  /** Loads these layers unless they are loaded already. */
   load(from: number, to: number): void;
   createCaches(layers: readonly number[], capacity: number, type: KeyValueCacheShape['type']): LayerCaches;
   freeCaches(caches: LayerCaches): void;
-  /** The residual stream of as many tokens: [tokens][hidden], the same memory in every call. */
+  /** The residual stream of `tokens` tokens: [tokens][hidden], the same memory in every call. */
   stream(tokens: number): Float32Array;
   /** Writes the tokens' rows of the embedding to the stream. */
   embed(tokens: readonly number[]): void;
   /**
-   * Layers `from` up to, not including, `to`, on the stream of `tokens` tokens, the first at `position`. Between slow
-   * layers other events of the process are handled; nothing else may use the stream until this is done.
+   * Runs layers `from` up to, not including, `to` on the stream of `tokens` tokens, the first at `position`. Other
+   * events of the process are handled between slow layers; nothing else may use the stream meanwhile.
    */
   run(from: number, to: number, caches: LayerCaches, position: number, tokens: number): Promise<void>;
-  /** The logits of a stream that has one token: [vocabulary], in memory that the next call writes to. */
+  /** The logits of a stream of one token: [vocabulary], in memory that the next call overwrites. */
   logits(): Float32Array;
 }
 
@@ -45,10 +45,10 @@ export interface ModelPartOptions {
   readonly mostTokens: number;
 }
 
-/** Seconds for which other events may wait; heartbeats tell a device that computes from one that is gone. */
+/** Seconds after which other events are handled: heartbeats distinguish a computing device from a lost one. */
 const TURN = 0.25;
 
-/** Loads nothing yet; all parts of a model on a device use the same memory for activations. */
+/** Loads nothing yet. All parts of a model on a device share the memory for activations. */
 export function createModelPart({
   model,
   settings,
@@ -66,7 +66,7 @@ export function createModelPart({
     return outer;
   };
   const logits = lazily(() => kernels.vector(model.vocabularySize));
-  /** Seconds that a layer took last, and for how many tokens. */
+  /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
 
   return {

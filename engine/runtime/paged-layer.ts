@@ -6,7 +6,7 @@ import type { PagedCache } from './kv/paged-cache.ts';
 import { afterAttention, beforeAttention, type LayerSettings } from './layer-operations.ts';
 import type { LayerWeights } from './transformer-weights.ts';
 
-/** What a paged layer needs in addition to an ordinary one. */
+/** The inputs of a paged layer. */
 export interface PagedLayer {
   readonly settings: LayerSettings;
   readonly weights: LayerWeights;
@@ -21,8 +21,9 @@ export interface PagedLayer {
 }
 
 /**
- * Operations for what is in memory, and batches that follow. Taking the next one waits for an evicted page, and takes the
- * memory of those before it, so that each is run first; the last, which it returns, may be run with what follows.
+ * Operations on pages in memory, and the batches that follow. Taking the next batch waits for evicted pages and reuses
+ * the memory of the previous ones, so each must be run first; the last one, which is the iterator's return value, may
+ * be run together with later operations.
  */
 export interface LayerBatches {
   readonly operations: readonly Operation[];
@@ -30,8 +31,8 @@ export interface LayerBatches {
 }
 
 /**
- * A layer whose keys and values lie in pages, as layerOperations has it otherwise: the tokens join the newest page;
- * attention goes over the pages in memory, then over evicted ones as they come back (HELM 4.2.3).
+ * The counterpart of layerOperations for keys and values in pages: the tokens are stored in the newest page; attention
+ * covers the pages in memory, then evicted ones as they arrive (HELM 4.2.3).
  */
 export function pagedLayer(paged: PagedLayer): LayerBatches {
   const { settings, weights, layer, cache, activations, position } = paged;
@@ -56,7 +57,7 @@ export function pagedLayer(paged: PagedLayer): LayerBatches {
   return { operations: before, later: evictedBatches(paged, after) };
 }
 
-/** A batch for evicted pages that come together, the last one with the rest of the layer. */
+/** One batch per group of evicted pages, the last one with the rest of the layer. */
 function* evictedBatches(
   paged: PagedLayer,
   after: readonly Operation[],

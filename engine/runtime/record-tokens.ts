@@ -2,7 +2,7 @@ import type { RunRecorder } from '../trace/run-recorder.ts';
 import type { Transformer } from './transformer.ts';
 
 /**
- * The same transformer, recording when each token was computed: the prompt's parts together are the prefill, and each
+ * Wraps a transformer to record when each token was computed: the prompt's parts together are the prefill, and each
  * later call is a token.
  * @param promptTokens tokens of the request's prompt
  */

@@ -5,12 +5,15 @@ import type { RopeOperation } from '../kernels/operation.ts';
 import type { RopeSettings } from '../kernels/rope-angles.ts';
 import type { Architecture, Shape } from '../model/architecture.ts';
 
-/** How queries and keys are turned by their position (RoPE, Su et al. 2021). */
+/** Rotation of queries and keys by their position (RoPE, Su et al. 2021). */
 export interface RotaryEmbedding extends RopeSettings {
   readonly pairs: RopeOperation['pairs'];
 }
 
-/** Which values turn together. Converters reorder the rows of llama and internlm2 so that neighbours do. */
+/**
+ * Pairs of values that are rotated together. Converters reorder the rows of llama and internlm2 so that pairs are
+ * adjacent.
+ */
 const PAIRS: Readonly<Record<Architecture, RopeOperation['pairs']>> = {
   llama: 'adjacent',
   internlm2: 'adjacent',
@@ -19,10 +22,10 @@ const PAIRS: Readonly<Record<Architecture, RopeOperation['pairs']>> = {
 };
 
 /**
- * The rotary embedding of a file. Scaling `linear` divides positions by `rope.scaling.factor` (Chen et al. 2023,
- * Eq. 4). As in llama.cpp a factor counts if no type is given, and not if the type is `none`.
- * @param factors of `rope_freqs.weight`, where the file has it
- * @throws InputError for any other scaling: the model would compute something else than it was trained for
+ * Reads the rotary embedding of a file. Scaling `linear` divides positions by `rope.scaling.factor` (Chen et al. 2023,
+ * Eq. 4). As in llama.cpp a factor applies without a type, but not with the type `none`.
+ * @param factors values of `rope_freqs.weight`, if the file has it
+ * @throws InputError for other kinds of scaling, which would change the results
  */
 export function rotaryEmbedding(
   gguf: Gguf,

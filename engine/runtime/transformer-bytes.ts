@@ -4,10 +4,10 @@ import { kvBytesPerToken } from '../model/model.ts';
 import { activationWidths } from './activations.ts';
 import { BATCH_TOKENS } from './create-transformer.ts';
 
-/** Larger pieces of memory come in huge pages (native/memory/buffer.cpp). */
+/** Pieces from this size on are rounded up to huge pages (native/memory/buffer.cpp). */
 const HUGE_PAGE_BYTES = 2 ** 21;
 
-/** Positions of a cache come in blocks of so many (native/kernels/table.hpp: positionBlock). */
+/** Positions of a cache are allocated in blocks (native/kernels/table.hpp: positionBlock). */
 const POSITION_BLOCK = 64;
 
 /** Bytes of the KV caches of all layers, once they are full, in the pieces in which they are allocated. */
@@ -18,8 +18,8 @@ export function kvCachesBytes(shape: Shape, context: number, type: KeyValueCache
 }
 
 /**
- * Bytes of the activations of as many tokens as go through the layers at once, with the copies that multiplications pack
- * for many tokens, and of one row of logits.
+ * Bytes of the activations of the tokens that go through the layers at once, of the packed copies for multiplication,
+ * and of one row of logits.
  */
 export function activationsBytes(shape: Shape, ropeDimensions: number, context: number): number {
   const tokens = Math.min(BATCH_TOKENS, context);

@@ -28,23 +28,23 @@ export interface LayerWeights {
   readonly down: Linear; // [hidden][ffn]
 }
 
-/** The weights of a model, as its kernels know them. */
+/** The weights of a model, known to its kernels. */
 export interface Weights {
   readonly embedding: Matrix; // [vocabulary][hidden]
   readonly layers: readonly LayerWeights[];
   readonly outputNorm: Vector; // [hidden]
-  /** The embedding again where it is tied. */
+  /** The embedding if it is tied. */
   readonly output: Linear; // [vocabulary][hidden]
 }
 
-/** Where a model's tensors come from and go to. */
+/** Sources of a model's tensors, and the kernels that use them. */
 export interface WeightsSource {
   readonly gguf: Gguf;
   /** The file's bytes: vectors are read from it. */
   readonly bytes: ByteSource;
-  /** The same file as the kernels see it: matrices stay in it, but for those that `place` puts elsewhere. */
+  /** The same file, mapped by the kernels: matrices stay in it, except those that `place` puts elsewhere. */
   readonly file: MappedFile;
-  /** Where a matrix's bytes are, or will be when it is used; undefined: in the file. */
+  /** Place of a matrix's bytes when it is used; `undefined`: in the file. */
   readonly place?: (tensor: GgufTensor) => { readonly source: Uint8Array; readonly offset: number } | undefined;
   readonly kernels: Kernels;
 }
@@ -55,14 +55,14 @@ interface Rows {
   readonly count: number;
 }
 
-/** Loads parts of a model; a part whose tensors the file lacks must not be asked for. */
+/** Loads parts of a model; parts whose tensors the file lacks must not be requested. */
 export interface WeightsLoader {
   layer(index: number): LayerWeights;
   /** Embedding, output norm and output matrix. */
   outer(): Omit<Weights, 'layers'>;
 }
 
-/** The weights of a file whose tensors are those of `shape` (modelFromGguf has made sure). */
+/** Loads all weights of a file; modelFromGguf must have accepted it. */
 export function loadWeights(source: WeightsSource, shape: Shape): Weights {
   const loader = weightsLoader(source, shape);
   return { ...loader.outer(), layers: Array.from({ length: shape.layers }, (_, index) => loader.layer(index)) };
@@ -112,7 +112,7 @@ export function weightsLoader(source: WeightsSource, shape: Shape): WeightsLoade
   };
 }
 
-/** A vector's values as floats, in whatever format the file has them. */
+/** A vector's values as floats, from any format. */
 export function readVector(bytes: ByteSource, tensor: GgufTensor): Float32Array {
   const values = new Float32Array(tensor.shape.reduce((product, length) => product * length, 1));
   dequantize(tensor.type, bytes.read(tensor.offset, tensor.bytes), values);

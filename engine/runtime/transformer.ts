@@ -2,23 +2,23 @@ import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
 import type { PassPartName } from './weights/weights-layout.ts';
 
-/** A loaded model with the tokens that it has seen. Its memory belongs to the kernels that it was loaded with. */
+/** A loaded model with its context. Its memory belongs to the kernels that it was loaded with. */
 export interface Transformer {
   readonly model: Model;
   readonly settings: TransformerSettings;
   /** Tokens that fit into its KV cache. */
   readonly contextLength: number;
-  /** Tokens that are in it. */
+  /** Tokens in the KV cache. */
   readonly position: number;
   /**
-   * Goes on with `tokens`, at least one: a prompt at once or a token at a time.
-   * @returns the logits of the last: [vocabulary], in memory that the next call writes to
-   * @throws InputError where the context has no room for them; RangeError for a number that is not a token
+   * Evaluates `tokens`, at least one: a whole prompt or single tokens.
+   * @returns the logits of the last: [vocabulary], in memory that the next call overwrites
+   * @throws InputError if they don't fit into the context; RangeError for an invalid token
    */
   evaluate(tokens: readonly number[]): Float32Array;
-  /** The same with the logits of all: [tokens][vocabulary], the caller's to keep. */
+  /** Like `evaluate`, with the logits of all tokens: [tokens][vocabulary], owned by the caller. */
   evaluateAll(tokens: readonly number[]): Float32Array;
-  /** Forgets all tokens from `position` on. */
+  /** Removes all tokens from `position` on. */
   rewind(position: number): void;
 }
 
@@ -28,12 +28,12 @@ export interface TimeRange {
   readonly end: number;
 }
 
-/** When a part of the model ran. */
+/** The time in which a part of the model ran. */
 export interface PartTime extends TimeRange {
   readonly name: PassPartName;
   /** Tokens of the call in which the part ran. */
   readonly tokens: number;
-  /** When it computed: all of that time, unless it had to wait for pages of the KV cache. */
+  /** The times of computation: the whole time, unless it waited for pages of the KV cache. */
   readonly parts: readonly TimeRange[];
 }
 

@@ -23,7 +23,7 @@ function remedyOf(error: unknown): string | undefined {
  * Prints an error as one line on stderr.
  * @param name the command's name, for the message
  * @returns the exit code: 2 for bad input (options, files, values) and for what the operating system refuses, 1 for a
- * defect of Hearth, 0 if commander only stopped after --help
+ * defect of Hearth, 0 if commander stopped after --help
  */
 export function reportError(error: unknown, name: string): number {
   if (error instanceof CommanderError) {

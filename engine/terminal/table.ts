@@ -3,9 +3,9 @@ import { SPACE_BEFORE_UNIT } from '../input/format.ts';
 export interface TableColumn {
   /** May have several lines. */
   readonly title: string;
-  /** `left` unless given; numbers belong on the right. */
+  /** Default: `left`; numbers belong on the right. */
   readonly align?: 'left' | 'right';
-  /** Whether cells wrap where the table is too wide: `true` at spaces, `'items'` only after commas. */
+  /** Whether cells wrap if the table is too wide: `true` at spaces, `'items'` only after commas. */
   readonly wraps?: boolean | 'items';
 }
 
@@ -85,7 +85,7 @@ function wrapCell(cell: string, width: number, wraps: true | 'items'): string[] 
   return linesOf(wraps === 'items' ? cell.split(/(?<=,) /) : wordsOf(cell), width);
 }
 
-/** Widths of the columns: those that wrap share the room that the others leave. */
+/** Widths of the columns; those that wrap share the width that the others leave. */
 function fit(columns: readonly TableColumn[], natural: readonly number[], width: number): number[] {
   const gaps = 2 * (columns.length - 1);
   const excess = natural.reduce((sum, size) => sum + size, gaps) - width;

@@ -6,12 +6,12 @@ import { mergeNeighbours } from './merge-neighbours.ts';
 import { type Segmenter, TOKENIZER_KEY, type TokenizerMethod, type Vocabulary } from './tokenizer.ts';
 import { WORD_RULES, type WordRules } from './word-rules.ts';
 
-/** Words whose tokens are kept: texts repeat most of their words. */
+/** Most words whose tokens are cached: texts repeat most of their words. */
 const MOST_WORDS = 2 ** 16;
 /** Longer words are rare and not worth the memory. */
 const LONGEST_WORD = 64;
 
-/** Byte-level BPE as the metadata describe it. @throws InputError for missing merges and unknown word rules */
+/** Byte-level BPE as described by the metadata. @throws InputError for missing merges and unknown word rules */
 export function bytePairMethod(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMethod {
   const merges = fields.optionalTexts(`${TOKENIZER_KEY}.merges`);
   if (merges === undefined)
@@ -27,7 +27,7 @@ export function bytePairMethod(fields: MetadataFields, vocabulary: Vocabulary): 
 
 /**
  * Byte-level BPE (Radford et al. 2019), as in GPT-2, Llama 3 and Qwen: text is cut into words, words into bytes, and
- * within a word neighbours are merged in the order in which their merges were learnt.
+ * within a word neighbours are merged in the order in which the merges were learnt.
  * @param merges "left right", the first learnt first
  */
 export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rules: WordRules): Segmenter {
@@ -72,7 +72,7 @@ export function bytePairs(vocabulary: Vocabulary, merges: readonly string[], rul
   };
 }
 
-/** Ranks by merge. A merge that occurs twice has its first rank, hence the order of the loop. */
+/** Ranks by merge. A merge that occurs twice has its first rank, so the loop runs backwards. */
 function mergeRanks(merges: readonly string[]): Map<string, number> {
   const ranks = new Map<string, number>();
   for (let rank = merges.length - 1; rank >= 0; rank--) ranks.set(merges[rank] as string, rank);

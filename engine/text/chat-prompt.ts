@@ -21,11 +21,11 @@ const DATE = '26 Jul 2024';
 const KEY = 'tokenizer.chat_template';
 
 /**
- * The tokens of a conversation that awaits an answer: the messages as the model's own template (Jinja) writes them, and
+ * The tokens of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
  * the beginning of the assistant's turn. The token at the beginning of a text occurs once, whether the template or the
  * tokenizer adds it.
- * @throws InputError for a file without template, for one that is malformed or takes too much of anything
- *   (template-process.ts), and where it rejects the messages
+ * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
+ *   and if it rejects the messages
  */
 export async function chatPrompt({ gguf, tokenizer, process, messages }: ChatParts): Promise<number[]> {
   const { fields } = gguf;
@@ -45,7 +45,7 @@ export async function chatPrompt({ gguf, tokenizer, process, messages }: ChatPar
     if (!(error instanceof TemplateError)) throw error;
     if (error.kind === 'refused')
       return fields.fail(KEY, `does not accept this conversation: ${quoted(error.message)}`);
-    return fields.fail(KEY, `asks for too much: ${error.message}; leave out --chat and write the turns yourself`);
+    return fields.fail(KEY, `exceeds a bound: ${error.message}; leave out --chat and write the turns yourself`);
   }
   const tokens = tokenizer.encode(text, { parseSpecial: true });
   if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)

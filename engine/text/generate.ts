@@ -4,11 +4,11 @@ import type { Sampler } from './sampling/sampler.ts';
 import { createStopStrings } from './stop-strings.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** A model as text generation sees it, wherever it runs. */
+/** A model for text generation, local or in a ring. */
 export interface LanguageModel {
-  /** Goes on with these tokens, at least one. Returns the logits of what follows the last: [vocabulary]. */
+  /** Evaluates these tokens, at least one. Returns the logits after the last: [vocabulary]. */
   evaluate(tokens: readonly number[]): Float32Array | Promise<Float32Array>;
-  /** The most tokens of a prompt to hand over at once; PROMPT_PART unless given. */
+  /** The most tokens of a prompt to evaluate at once; default PROMPT_PART. */
   readonly promptPart?: number;
   /** Tokens that its KV cache can hold. */
   readonly contextLength: number;
@@ -24,11 +24,11 @@ export interface GenerateOptions {
   readonly sampler: Sampler;
   /** Texts at which to stop; they are not shown. */
   readonly stops?: readonly string[];
-  /** Stops after the token, or the part of the prompt, that is being evaluated. */
+  /** Stops after the current token or part of the prompt. */
   readonly signal?: AbortSignal;
-  /** Text as it comes, in whole characters. */
+  /** Called with new text, in whole characters. */
   readonly onText?: (text: string) => void;
-  /** After each part of the prompt, with how many of its tokens are evaluated. */
+  /** Called after each part of the prompt with the number of its evaluated tokens. */
   readonly onPrompt?: (done: number) => void;
   /** Seconds. Default: the process's clock. */
   readonly clock?: () => number;
@@ -37,23 +37,25 @@ export interface GenerateOptions {
 export interface Generated {
   readonly text: string;
   readonly tokens: readonly number[];
-  /** `end`: the model ended its text; `length`: all tokens asked for; `stop`: a stop string; `interrupt`: the signal. */
+  /**
+   * `end`: the model ended its text; `length`: all requested tokens; `stop`: a stop string; `interrupt`: the signal.
+   */
   readonly reason: 'end' | 'length' | 'stop' | 'interrupt';
-  /** Seconds until the first token was there (TTFT); undefined if there was none. */
+  /** Seconds until the first token (TTFT); `undefined` without one. */
   readonly firstTokenSeconds: number | undefined;
   /** Seconds from the first token to the last. */
   readonly laterSeconds: number;
 }
 
 /**
- * Tokens of the prompt that are evaluated at once, as many as a transformer takes through its layers together: every part
- * reads all weights, and a signal is only seen between parts.
+ * Tokens of the prompt that are evaluated at once, as many as a transformer processes together: every part reads all
+ * weights, and a signal is only checked between parts.
  */
 export const PROMPT_PART = 512;
 
 /**
  * Generates text token by token; between tokens the process handles other events.
- * @throws InputError where the context has no room for the prompt and as many tokens
+ * @throws InputError if prompt and tokens exceed the context
  */
 export async function generate(options: GenerateOptions): Promise<Generated> {
   const { model, tokenizer, prompt, sampler, signal, onText } = options;
@@ -113,7 +115,7 @@ function checkRoom(prompt: number, tokens: number, context: number): void {
   throw new InputError('context', `${needed}, but it has room for ${context}; ask for fewer or a longer context`);
 }
 
-/** The logits after the prompt; undefined where the signal came first. */
+/** The logits after the prompt; `undefined` if the signal came first. */
 async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptions): Promise<Float32Array | undefined> {
   const most = model.promptPart ?? PROMPT_PART;
   let logits: Float32Array | undefined;
@@ -128,7 +130,7 @@ async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptio
 
 /** Text from tokens, in whole characters. */
 export interface TextStream {
-  /** The characters that end in this token. */
+  /** Characters completed by this token. */
   add(token: number): string;
   /** The rest: a replacement character if the last one is incomplete. */
   finish(): string;

@@ -15,8 +15,9 @@ const METHODS: ReadonlyMap<string, (fields: MetadataFields, vocabulary: Vocabula
 ]);
 
 /**
- * The tokenizer in a GGUF file's metadata, with llama.cpp's meaning: `llama` (SentencePiece) and `gpt2` (byte-level BPE).
- * @throws InputError for a file without vocabulary, and for models and word rules that aren't supported
+ * The tokenizer in a GGUF file's metadata, interpreted as in llama.cpp: `llama` (SentencePiece) and `gpt2` (byte-level
+ * BPE).
+ * @throws InputError for a file without a vocabulary, and for unsupported models and word rules
  */
 export function loadTokenizer(gguf: Gguf): Tokenizer {
   const { fields } = gguf;
@@ -71,7 +72,7 @@ function methodOf(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMeth
   return fields.fail(`${TOKENIZER_KEY}.model`, `${quoted(model)} is not supported; ${supported}`);
 }
 
-/** @throws InputError where the file has no vocabulary, or lists that don't go together */
+/** @throws InputError if the file has no vocabulary, or lists of different lengths */
 function readVocabulary({ file, fields }: Gguf): Vocabulary {
   const spellings = fields.optionalTexts(`${TOKENIZER_KEY}.tokens`);
   if (spellings === undefined || spellings.length === 0)
@@ -96,13 +97,13 @@ function endsOfTurns({ spellings, kinds }: Vocabulary): number[] {
   return found;
 }
 
-/** A text with its special tokens taken out: texts and tokens in order, no text empty. */
+/** A piece of a text: a special token, or text between such tokens, which is not empty. */
 type Fragment = string | number;
 
-/** Cuts a text at special tokens: user-defined ones always, control tokens only where they are asked for. */
+/** Cuts a text at special tokens: always at user-defined ones, at control tokens only with `parseSpecial`. */
 type SpecialTokens = (text: string, parseSpecial: boolean) => Fragment[];
 
-/** Finds them in one pass over the text: leftmost first, then longest. */
+/** Finds special tokens in one pass over the text: leftmost first, then longest. */
 function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
   const always = new Map<string, number>();
   const all = new Map<string, number>();
@@ -120,7 +121,7 @@ function specialTokens({ spellings, kinds }: Vocabulary): SpecialTokens {
 type Cutter = (text: string) => Fragment[];
 
 function cutter(tokens: ReadonlyMap<string, number>): Cutter {
-  /** Lengths of the tokens that begin with a character, the longest first: few, so that a text is passed quickly. */
+  /** Lengths of the tokens that begin with a character, longest first. */
   const lengths = new Map<number, number[]>();
   for (const spelling of tokens.keys()) {
     const own = lengths.get(spelling.charCodeAt(0)) ?? [];

@@ -1,22 +1,22 @@
-/**
- * The lower the earlier the two are merged; undefined: never. It must not change while symbols are merged.
- */
+/** Rank of merging two symbols: lower ranks are merged earlier; `undefined`: never. Must not change during a call. */
 export type MergeRank = (left: string, right: string) => number | undefined;
 
-/** Two neighbours that may become one. */
+/** Two neighbours that can be merged. */
 interface Pair {
   readonly rank: number;
   /** Index of the left one. */
   readonly left: number;
-  /** Length of both when the pair was found: symbols only grow, so another length means that the pair is gone. */
+  /**
+   * Length of both when the pair was found: symbols only grow, so another length means that the pair no longer exists.
+   */
   readonly length: number;
 }
 
 /**
- * Merges the two neighbours of lowest rank, the leftmost where ranks are equal, until no two may be merged: byte-pair
- * encoding (Sennrich et al. 2016) with the ranks of its merges, SentencePiece's (Kudo 2018) with negative scores.
- * O(n log n) by a heap of pairs.
- * @param symbols none of them empty
+ * Merges the two neighbours of lowest rank, the leftmost of equal ranks, until no merge is left: byte-pair encoding
+ * (Sennrich et al. 2016) with the ranks of its merges, SentencePiece's (Kudo 2018) with negative scores. O(n log n) by
+ * a heap of pairs.
+ * @param symbols not empty strings
  */
 export function mergeNeighbours(symbols: readonly string[], rankOf: MergeRank): string[] {
   const texts = [...symbols];

@@ -5,10 +5,10 @@ import { type Segmenter, TOKEN_KIND, TOKENIZER_KEY, type TokenizerMethod, type V
 /** SentencePiece's sign for a space. */
 const VISIBLE_SPACE = '\u2581';
 
-/** Where a file doesn't say otherwise, as in llama.cpp. */
+/** Default if a file doesn't name the token, as in llama.cpp. */
 const UNKNOWN = 0;
 
-/** SentencePiece as the metadata describe it. @throws InputError where scores are missing */
+/** SentencePiece as described by the metadata. @throws InputError if scores are missing */
 export function sentencePieceMethod(fields: MetadataFields, vocabulary: Vocabulary): TokenizerMethod {
   const scores = fields.numbersPerToken(`${TOKENIZER_KEY}.scores`, vocabulary.spellings.length);
   if (scores === undefined)
@@ -18,15 +18,15 @@ export function sentencePieceMethod(fields: MetadataFields, vocabulary: Vocabula
 }
 
 export interface SentencePieceOptions {
-  /** By token: the higher the earlier a merge that yields it. */
+  /** By token: merges that yield tokens with higher scores come first. */
   readonly scores: ArrayLike<number>;
-  /** Whether a text begins with a space that it doesn't have: then a word is the same token everywhere. */
+  /** Whether a space is added before a text, so that a word is the same token everywhere. */
   readonly spacePrefix: boolean;
 }
 
 /**
  * SentencePiece's BPE (Kudo and Richardson 2018), as in Llama 1 and 2: neighbours whose concatenation is a token are
- * merged, that of highest score first; what is not a token in the end is written byte by byte (`<0x0A>`).
+ * merged, highest score first; symbols that are not tokens in the end are encoded byte by byte (`<0x0A>`).
  */
 export function sentencePiece(vocabulary: Vocabulary, { scores, spacePrefix }: SentencePieceOptions): Segmenter {
   const { ordinary, unknown = UNKNOWN } = vocabulary;

@@ -2,16 +2,16 @@
 export interface StopStrings {
   /** The text that may be shown now; empty once a stop string was found. */
   add(text: string): string;
-  /** Whether a stop string was found; it and all after it are never shown. */
+  /** The stop string that was found; it and everything after it are never shown. */
   readonly found: string | undefined;
   /** The text that is still held back at the end. */
   finish(): string;
 }
 
 /**
- * Looks for the stop string that is complete first; of two that end together, the longer. The result doesn't depend on
- * how the text is cut into pieces.
- * @param stops none of them empty
+ * Finds the stop string that is complete first; of two that end together, the longer. The result doesn't depend on how
+ * the text is cut into pieces.
+ * @param stops not empty strings
  */
 export function createStopStrings(stops: readonly string[]): StopStrings {
   let held = '';
@@ -48,7 +48,7 @@ function firstComplete(text: string, stops: readonly string[]): { start: number;
   return first;
 }
 
-/** Length of the longest end of the text with which a stop string begins. */
+/** Length of the longest suffix of the text that is a prefix of a stop string. */
 function heldLength(text: string, stops: readonly string[]): number {
   const longest = Math.max(0, ...stops.map((stop) => stop.length - 1));
   for (let length = Math.min(longest, text.length); length > 0; length--) {

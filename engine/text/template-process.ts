@@ -4,13 +4,16 @@ import { text } from 'node:stream/consumers';
 
 /** A process that renders a chat template (Jinja) within bounds. */
 export interface TemplateProcess {
-  /** Renders; may be called once. @throws TemplateError that says why there is no text */
+  /** Renders; may be called once. @throws TemplateError with the reason */
   render(source: string, values: Readonly<Record<string, unknown>>): Promise<string>;
   /** Ends the process; may be called again. */
   close(): void;
 }
 
-/** Why a template gives no text: it has a mistake or rejects what it is given, or it went beyond a bound. */
+/**
+ * A template could not be rendered: it has a mistake or rejects its input (`refused`), or it exceeded a bound
+ * (`unbounded`).
+ */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 
@@ -23,15 +26,15 @@ export class TemplateError extends Error {
 }
 
 /**
- * What a template may take: a hundred times what those of models that people use do (a few kB, milliseconds, a few hundred
- * characters around the messages). A single text goes past the memory before V8 looks; it has 2²⁹ characters at most.
+ * Bounds of a template: a hundred times the needs of common models (a few kB, milliseconds, a few hundred characters
+ * around the messages). A single string may exceed the memory before V8 checks; it has at most 2²⁹ characters.
  */
 export const TEMPLATE_BOUNDS = {
   /** Characters of its source. */
   source: 2 ** 18,
-  /** Characters that it writes, beyond four times what it is given. */
+  /** Output characters in addition to four times the input. */
   written: 2 ** 18,
-  /** Until the text is there. */
+  /** Time limit. */
   seconds: 5,
   /** Bytes of values and texts. */
   memory: 128 * 2 ** 20,
@@ -39,19 +42,19 @@ export const TEMPLATE_BOUNDS = {
 
 type Answer = { readonly text: string } | Pick<TemplateError, 'kind' | 'message'>;
 
-/** How V8 ends a process whose heap is full: abort(), as Node says where it catches that itself, and on Windows. */
+/** Exit codes of V8 for a full heap: abort(), also as reported by Node if it catches that, and on Windows. */
 const ABORTED: readonly (number | string)[] = ['SIGABRT', 134];
 
 /**
- * Starts the process, which takes about 60 ms of a processor while the caller goes on. It is a process rather than a
- * thread, because V8 ends the whole process when a template exceeds a thread's memory.
+ * Starts the process, which takes about 60 ms of processor time while the caller continues. It is a process rather than
+ * a thread because V8 ends the whole process when a template exceeds a thread's memory.
  */
 export function startTemplateProcess(): TemplateProcess {
   const { seconds, memory } = TEMPLATE_BOUNDS;
   const heap = `--max-old-space-size=${memory / 2 ** 20}`;
   const child = spawn(process.execPath, [heap, join(import.meta.dirname, 'render-template.cjs')], {
-    stdio: ['pipe', 'pipe', 'ignore'], // V8 says at length why it ends
-    env: { ...process.env, NODE_OPTIONS: '' }, // no loaders: they take time
+    stdio: ['pipe', 'pipe', 'ignore'], // discards V8's long message when it aborts
+    env: { ...process.env, NODE_OPTIONS: '' }, // without loaders, which take time
   });
   const ended = new Promise<number | string>((resolve) => {
     child

@@ -3,7 +3,7 @@ export interface Tokenizer {
   /** Tokens in the vocabulary; ids are 0 … size − 1. */
   readonly size: number;
   encode(text: string, options?: EncodeOptions): number[];
-  /** The UTF-8 bytes that a token writes; characters may begin in one token and end in the next. Control tokens: none. */
+  /** The UTF-8 bytes of a token; characters may span tokens. Control tokens have none. */
   bytesOf(token: number): Uint8Array;
   /** A token as the vocabulary spells it: `▁the`, `Ġthe`, `<0x0A>`, `<|im_end|>`. */
   spell(token: number): string;
@@ -13,23 +13,23 @@ export interface Tokenizer {
   readonly end: number | undefined;
   /** Whether `addSpecial` puts `begin` before a text. */
   readonly addsBegin: boolean;
-  /** Tokens after which there is nothing more to generate: end of text, of a turn, of a message. */
+  /** Tokens that end generation: end of text, of a turn, of a message. */
   readonly stops: ReadonlySet<number>;
 }
 
 export interface EncodeOptions {
-  /** Adds the tokens at beginning and end that the model was trained with. Default: false. */
+  /** Adds the tokens at the beginning and end with which the model was trained. Default: false. */
   readonly addSpecial?: boolean;
-  /** Reads `<|im_start|>` and the like as the control tokens that they name, instead of as text. Default: false. */
+  /** Encodes `<|im_start|>` and the like as control tokens instead of text. Default: false. */
   readonly parseSpecial?: boolean;
 }
 
-/** The part of a tokenizer that knows plain text only: no control tokens, no beginning and end. */
+/** The part of a tokenizer for plain text, without control tokens, beginning and end. */
 export interface Segmenter {
   /**
    * @param text not empty
-   * @param leads whether the text is the first, or follows a special token
-   * @throws InputError where the vocabulary can't express a byte of the text
+   * @param leads whether the text is the first or follows a special token
+   * @throws InputError if the vocabulary can't express a byte of the text
    */
   segment(text: string, leads: boolean): number[];
   /** The bytes that an ordinary token of the vocabulary stands for. */
@@ -51,7 +51,7 @@ export interface Vocabulary {
   readonly unknown: number | undefined;
 }
 
-/** How a tokenizer model cuts plain text, and whether texts begin with the beginning token where the file is silent. */
+/** How a tokenizer model splits plain text, and whether texts begin with the beginning token by default. */
 export interface TokenizerMethod {
   readonly segmenter: Segmenter;
   readonly addsBegin: boolean;

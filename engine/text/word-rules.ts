@@ -1,10 +1,10 @@
-/** How a byte-level BPE cuts text into words, within which merges stay. */
+/** Splits text into words for a byte-level BPE; merges stay within words. */
 export interface WordRules {
   /** Pieces whose concatenation is the text. */
   words(text: string): string[];
-  /** Whether a word that is a token stays whole, even where merges would end elsewhere. */
+  /** Whether a word that is a token is used as it is, even if merges would give other tokens. */
   readonly wholeWords: boolean;
-  /** Whether texts begin with the beginning-of-text token where the file doesn't say. */
+  /** Whether texts begin with the beginning-of-text token by default. */
   readonly addsBegin: boolean;
 }
 
@@ -21,7 +21,7 @@ const QWEN: WordRules = { words: (text) => cut(text, [QWEN_2]), wholeWords: fals
 const DEFAULT_CUTS = [/[\p{P}$+<=>^~|]+/gu, GPT_2, /\p{N}+/gu, /[0-9][0-9][0-9]/gu];
 
 /**
- * By `tokenizer.ggml.pre`, as in llama.cpp (llm_tokenizer_bpe). "default" is what files without the key get: GPT-2's
+ * Rules by `tokenizer.ggml.pre`, as in llama.cpp (llm_tokenizer_bpe). Files without the key have "default": GPT-2's
  * rule between rules for punctuation and digits.
  */
 export const WORD_RULES: ReadonlyMap<string, WordRules> = new Map([
@@ -34,7 +34,7 @@ export const WORD_RULES: ReadonlyMap<string, WordRules> = new Map([
   ['default', { words: (text) => cut(text, DEFAULT_CUTS), wholeWords: false, addsBegin: false }],
 ]);
 
-/** Cuts at the matches of each expression in turn; what lies between two matches is a piece too. */
+/** Splits at the matches of each expression in turn; text between two matches is a piece too. */
 function cut(text: string, expressions: readonly RegExp[]): string[] {
   return expressions.reduce((pieces, expression) => pieces.flatMap((piece) => cutOnce(piece, expression)), [text]);
 }

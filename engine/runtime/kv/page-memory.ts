@@ -7,23 +7,23 @@ export interface HeldSlice extends PageState {
 }
 
 export interface PageMemoryOptions {
-  /** Pages that memory holds. */
+  /** Pages that fit into memory. */
   readonly pages: number;
   /** Allocates a page: one slice per layer. */
   readonly makePage: () => readonly KeyValueCache[];
-  /** Called with the number of pages that take memory whenever it changes. */
+  /** Called with the number of pages in memory whenever it changes. */
   readonly onChange: (pages: number) => void;
 }
 
-/** The memory of pages. It is allocated page by page as a context grows, and reused from then on. */
+/** The memory of pages, which is allocated page by page as the context grows and then reused. */
 export interface PageMemory {
-  /** Whether a page can be taken: memory is free, or more may be allocated. */
+  /** Whether `take` can succeed: memory is free or may be allocated. */
   readonly hasRoom: boolean;
-  /** Gives memory to a page. @returns its slices, one per layer. @throws RangeError where there is no room */
+  /** Assigns memory to a page. @returns its slices, one per layer. @throws RangeError if there is no room */
   take(page: number): readonly KeyValueCache[];
-  /** The slices of a page that takes memory, one per layer. @throws RangeError for any other page */
+  /** The slices of a page in memory, one per layer. @throws RangeError for any other page */
   slicesOf(page: number): readonly KeyValueCache[];
-  /** Frees a page's memory. Does nothing for a page that takes none. */
+  /** Frees a page's memory; no effect for a page that is not in memory. */
   free(page: number): void;
 }
 

@@ -6,29 +6,29 @@ import type { PageState } from './page-table.ts';
 export interface PageStreamOptions {
   readonly file: CacheFile;
   readonly layers: number;
-  /** Memory that slices pass through, at least one. */
+  /** Memory that slices are read into, at least one. */
   readonly caches: readonly KeyValueCache[];
-  /** Where a slice lies in the file. */
+  /** Place of a slice in the file. */
   readonly placeOf: (layer: number, page: number) => number;
   readonly sliceBytes: number;
   readonly recorder?: RunRecorder | undefined;
 }
 
 /**
- * Slices of evicted pages on their way back, in the order in which layers need them: all evicted pages of a layer, then
- * those of the next, after the last layer those of the first. As many are read ahead as there is memory for, so that the
- * disk works while layers compute (HELM Algorithm 3, AsyncPrefetch).
+ * Streams slices of evicted pages from the file in the order in which layers need them: all evicted pages of a layer,
+ * then those of the next, and after the last layer those of the first. It reads ahead as far as there is memory, so
+ * that the disk works while layers compute (HELM Algorithm 3, AsyncPrefetch).
  */
 export interface PageStream {
   /**
-   * A layer's slices of the evicted pages, oldest first: the next slice, for which it waits, and those behind it that have
-   * arrived, together at most half of the memory. They are lost when the next ones are asked for, of this layer or another,
+   * A layer's slices of the evicted pages, oldest first: the next slice, for which it waits, together with later ones
+   * that have arrived, in at most half of the memory. They become invalid at the next call, for this layer or another,
    * or at `giveBack`.
    */
   pass(layer: number, evicted: readonly PageState[]): Iterable<readonly HeldSlice[]>;
-  /** Frees the memory of the slices that were handed out, for slices further ahead. */
+  /** Frees the memory of the returned slices, for slices further ahead. */
   giveBack(): void;
-  /** Forgets what was read ahead: pages have changed. */
+  /** Discards slices that were read ahead; called when pages have changed. */
   reset(): void;
 }
 
@@ -44,7 +44,7 @@ export function createPageStream(options: PageStreamOptions): PageStream {
   const mostTogether = Math.max(1, Math.floor(caches.length / 2));
   const free = [...caches];
   const ahead: Reading[] = [];
-  /** What was handed out and may still be read. */
+  /** Slices that the caller may still use. */
   const lent: KeyValueCache[] = [];
   let next = { layer: 0, page: 0 };
   /** Pages that each layer needs in this pass. */
@@ -71,7 +71,7 @@ export function createPageStream(options: PageStreamOptions): PageStream {
   };
   const take = (layer: number, page: number): KeyValueCache => {
     const first = ahead[0] ?? next;
-    // Another page was evicted since, so what was read ahead is in the wrong order.
+    // Another page was evicted meanwhile, so the slices read ahead are in the wrong order.
     if (first.layer !== layer || first.page !== page) {
       reset();
       next = { layer, page };

@@ -1,36 +1,39 @@
-/** Tokens `from` up to, not including, `to`, and where they are. */
+/** A page with tokens `from` up to, not including, `to`, and its place. */
 export interface PageState {
   readonly page: number;
   readonly from: number;
   readonly to: number;
-  /** `leaving`: in memory, while a copy goes to the second pool; `evicted`: in the second pool alone. */
+  /** `leaving`: in memory while it is copied to the second pool; `evicted`: only in the second pool. */
   readonly place: 'memory' | 'leaving' | 'evicted';
 }
 
 /**
- * Where the pages of a context are. The oldest are evicted first, so they come in order: evicted ones, those that are
- * leaving, those in memory, to which a page belongs that tokens are written to.
+ * The places of a context's pages. The oldest are evicted first, so their order is: evicted, leaving, in memory. The
+ * page that tokens are written to is among the last.
  */
 export interface PageTable {
   readonly tokens: number;
   readonly pages: number;
   readonly evicted: number;
   readonly leaving: number;
-  /** Pages that take memory: all but the evicted ones. */
+  /** Pages in memory: all but the evicted ones. */
   readonly held: number;
   states(): PageState[];
-  /** Tokens that still go to the last page; a whole page where it is full. */
+  /** Tokens that fit into the last page; a whole page if it is full. */
   room(): number;
-  /** Writes to the last page, or to a new one. @throws RangeError where the tokens reach beyond it */
+  /** Appends tokens to the last page or to a new one. @throws RangeError if they don't fit into it */
   append(tokens: number): void;
-  /** The oldest page that isn't leaving begins to. @returns its number. @throws RangeError where none but the one that is written to is left */
+  /**
+   * Marks the oldest page in memory as leaving. @returns its number. @throws RangeError if only the page that is
+   * written to remains
+   */
   leave(): number;
-  /** The oldest leaving page is in the second pool. @returns its number */
+  /** Marks the oldest leaving page as evicted. @returns its number */
   evict(): number;
   /**
-   * Forgets all tokens from `tokens` on. Pages that are leaving stay.
-   * @returns the page that the next token is written to, where it was evicted: it is back in memory; and how many pages
-   * there were
+   * Removes all tokens from `tokens` on. Pages must not be leaving.
+   * @returns the page that the next token is written to if it was evicted, which is then in memory; and the previous
+   * number of pages
    */
   rewind(tokens: number): { readonly fetched: number | undefined; readonly pages: number };
 }
@@ -84,7 +87,7 @@ export function createPageTable(pageTokens: number): PageTable {
       if (leaving > 0) throw new RangeError('pages are leaving; wait for them');
       const before = pages();
       tokens = to;
-      // The last page that is left is written to next, unless it is full.
+      // The last remaining page is written to next, unless it is full.
       const last = to % pageTokens === 0 ? pages() : pages() - 1;
       const fetched = last < evicted && last < pages() ? last : undefined;
       evicted = Math.min(evicted, last);

@@ -3,21 +3,21 @@ import type { RunRecorder } from '../../trace/run-recorder.ts';
 
 export interface PageWriterOptions {
   readonly file: CacheFile;
-  /** Where a slice lies in the file. */
+  /** Place of a slice in the file. */
   readonly placeOf: (layer: number, page: number) => number;
   readonly sliceBytes: number;
   readonly recorder?: RunRecorder | undefined;
 }
 
-/** Copies evicted pages to the file while the computation goes on, in the order in which they are handed over. */
+/** Copies evicted pages to the file during computation, in the order of `start`. */
 export interface PageWriter {
-  /** Begins to write a page, given as its slices, one per layer. They must not change until the page is written. */
+  /** Starts to write a page, given as its slices, one per layer. They must not change until the page is written. */
   start(page: number, slices: readonly KeyValueCache[]): void;
-  /** Pages that have been started and not finished. */
+  /** Pages that are being written. */
   readonly pages: number;
-  /** Whether the oldest of them is written, so that `finish` doesn't wait. `false` where there is none. */
+  /** Whether the oldest of them is written, so that `finish` doesn't wait; `false` without one. */
   isDone(): boolean;
-  /** Waits until the oldest of them is written. @returns its number. @throws InputError where the disk fails */
+  /** Waits until the oldest of them is written. @returns its number. @throws InputError if the disk fails */
   finish(): number;
 }
 

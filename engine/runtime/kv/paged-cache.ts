@@ -11,36 +11,36 @@ export interface PagedCacheOptions {
   readonly kernels: Kernels;
   readonly plan: PagesPlan;
   readonly shape: Omit<KeyValueCacheShape, 'capacity'>;
-  /** Path of the file that evicted pages are written to. */
+  /** Folder for the file of evicted pages. */
   readonly folder: string;
   readonly recorder?: RunRecorder | undefined;
 }
 
 /**
- * Keys and values of all layers in pages of so many tokens: as many as memory holds, the newest, and the others in a file
- * (HELM 4.2.2). Above the watermark the oldest page is written to the file while the computation goes on, and its memory
- * taken once that is done; from the file its slices come back for every pass, read ahead, to be attended to one by one.
+ * Keys and values of all layers in pages of a fixed number of tokens: the newest pages are in memory, the others in a
+ * file (HELM 4.2.2). Above the watermark the oldest page is written to the file during computation, and its memory is
+ * reused afterwards; for every pass its slices are read ahead from the file and attended to one by one.
  */
 export interface PagedCache {
   readonly tokens: number;
-  /** Tokens that the next pass may have at most: a pass fills no more than one page. */
+  /** Most tokens of the next pass: a pass fills at most one page. */
   readonly room: number;
-  /** Pages that are in the file alone. */
+  /** Pages that are only in the file. */
   readonly evicted: number;
   states(): PageState[];
   /** Makes room for `tokens` before they go through the layers. May wait until a page has been written to the file. */
   begin(tokens: number): void;
-  /** The slices of a layer that are in memory; the page that tokens are written to comes last. */
+  /** The slices of a layer that are in memory, the page that is written to last. */
   held(layer: number): HeldSlice[];
   /**
-   * The slices of a layer that are only in the file, oldest first, a few together: see `PageStream.pass`. They are lost when
-   * the next ones are asked for, of this layer or another, or the next pass begins.
+   * The slices of a layer that are only in the file, oldest first, a few together (see `PageStream.pass`). They become
+   * invalid at the next call, for this layer or another, and at the next pass.
    */
   passing(layer: number): Iterable<readonly HeldSlice[]>;
   rewind(tokens: number): void;
 }
 
-/** @throws InputError where no file can be made, or memory isn't granted; while it is used, where the disk fails */
+/** @throws InputError if the file can't be created or memory isn't granted; during use, if the disk fails */
 export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const { kernels, plan, shape, folder, recorder } = options;
   const { pageTokens, layers, sliceBytes } = plan;
@@ -64,7 +64,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     return opened;
   };
 
-  /** Pages on both sides, as they are while tokens go through the layers. */
+  /** Pages in memory and in the file during a pass. */
   let pass: { readonly held: readonly PageState[]; readonly evicted: readonly PageState[] } | undefined;
   const pagesOfPass = () => {
     if (pass !== undefined) return pass;
@@ -86,7 +86,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     memory.free(writer.finish());
     table.evict();
   };
-  /** Waits for the oldest page to leave where memory is full. */
+  /** Waits for the oldest page to be written if memory is full. */
   const makeRoom = (): void => {
     const asked = performance.now() / 1000;
     let waited = false;
@@ -134,7 +134,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       for (let page = table.pages; page < pages; page++) memory.free(page);
       opened?.stream.reset();
       if (fetched === undefined) return;
-      // Nothing newer is left, so there is room.
+      // No newer pages remain, so there is room.
       const { file } = secondPool();
       const jobs = memory.take(fetched).map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
       for (const job of jobs) job.wait();

@@ -3,7 +3,7 @@ import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
 
 export interface PagesCase {
-  /** Bytes for keys and values in memory. */
+  /** Memory for keys and values, bytes. */
   readonly budget: number;
   readonly pageTokens: number;
   readonly contextLength: number;
@@ -12,15 +12,15 @@ export interface PagesCase {
   readonly sliceBytes: number;
 }
 
-/** How memory is divided between pages that stay and slices that evicted pages pass through. */
+/** The division of memory between pages that stay and slices through which evicted pages are streamed. */
 export interface PagesPlan {
   readonly pageTokens: number;
   readonly layers: number;
-  /** Pages that memory holds. */
+  /** Pages that fit into memory. */
   readonly pages: number;
-  /** Above so many, the oldest is evicted while the computation goes on. */
+  /** Above this number of pages the oldest is evicted during computation. */
   readonly keptPages: number;
-  /** Slices that evicted pages are read into, one after another; 0 where all pages stay. */
+  /** Slices that evicted pages are read into; 0 if all pages stay. */
   readonly passingSlices: number;
   readonly sliceBytes: number;
   /** Bytes of pages and slices together. */
@@ -29,13 +29,13 @@ export interface PagesPlan {
 
 const FEWEST_PASSING = HELM_PAGING.passingSlices;
 
-/** Assumed: more slices would be read ahead further than a layer takes to compute. */
+/** Assumed: more slices would be read further ahead than a layer takes to compute. */
 const MOST_PASSING = 8;
 
 /**
- * Shares out memory for a paged KV cache (HELM 4.2.2): whole pages, of all layers, and slices through which evicted pages
- * stream. A context that fits stays as a whole.
- * @throws InputError where there is no room for one page and two slices; it says what is needed
+ * Divides memory for a paged KV cache (HELM 4.2.2) into whole pages, of all layers, and slices through which evicted
+ * pages are streamed. A context that fits is kept as a whole.
+ * @throws InputError if there is no room for one page and two slices, with the bytes needed
  */
 export function planPages({ budget, pageTokens, contextLength, layers, sliceBytes }: PagesCase): PagesPlan {
   const all = Math.ceil(contextLength / pageTokens);
@@ -45,7 +45,7 @@ export function planPages({ budget, pageTokens, contextLength, layers, sliceByte
     const least = Math.ceil(((layers + FEWEST_PASSING) * sliceBytes) / 2 ** 20);
     const parts = `one page of ${pageTokens} tokens in ${layers} layers, and ${FEWEST_PASSING} slices to stream through`;
     const found = formatBytes(budget);
-    throw new InputError('KV memory', `${found} are too few; at least ${least} MiB are needed (${parts})`);
+    throw new InputError('KV memory', `${found} is too little; at least ${least} MiB are needed (${parts})`);
   }
   const pages = Math.floor((slices - FEWEST_PASSING) / layers);
   const passing = Math.min(MOST_PASSING, slices - pages * layers);

@@ -7,36 +7,36 @@ import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { totalBytes } from './byte-ranges.ts';
 import { describeParts, type WeightsLayout, type WeightsPart } from './weights-layout.ts';
 
-/** Ranges of the weights, and their name in a trace. */
+/** Ranges of the weights, with a name for traces. */
 export interface WeightsRanges {
   readonly name: string;
   readonly ranges: readonly ByteRange[];
 }
 
-/** Records what happens to weights. */
+/** Records events of weights. */
 export type WeightsRecorder = Pick<RunRecorder, 'span' | 'sample'>;
 
 /**
- * How weights are asked for: `willneed`: the system is asked to read, in calls of 4 MiB; `willneed-whole`: in one call for
- * all, as prima.cpp's source does; `populate`: they are read, and mapped.
+ * How weights are prefetched: `willneed` asks the operating system in calls of 4 MiB; `willneed-whole` in one call for
+ * the whole range, as prima.cpp's source does; `populate` reads and maps them.
  */
 export type PrefetchCall = Exclude<Prefetch, 'none'>;
 
-/** Jobs that the helper thread was given, one per range. */
+/** Jobs of the helper thread, one per range. */
 export interface WeightsTask {
   /** Blocks until all jobs have ended or were cancelled. */
   wait(): readonly PageOutcome[];
   /** Whether all is done. */
   isDone(): boolean;
-  /** As `wait`, without blocking the process's other events. */
+  /** Like `wait`, without blocking other events of the process. */
   settled(): Promise<void>;
   cancel(): void;
 }
 
 /**
- * The weights of a model in the page cache. Every call but `resident` hands a job to a helper thread and returns. The
- * thread runs jobs that release memory first and keeps the order of the others; the trace records each job, its time and
- * the bytes that it read from the disk.
+ * The weights of a model in the page cache. Every call except `resident` queues a job for a helper thread and returns.
+ * The thread runs releases first and keeps the order of the others; the trace records each job, its time and the bytes
+ * that it read from disk.
  */
 export interface MappedWeights {
   readonly layout: WeightsLayout;
@@ -44,12 +44,15 @@ export interface MappedWeights {
   /** Bytes in memory (mincore): 12 to 30 ms for a GiB. */
   resident(ranges: WeightsRanges): number;
   prefetch(ranges: WeightsRanges, how: PrefetchCall): WeightsTask;
-  /** Gives memory back: pages are unmapped and then dropped from the page cache. */
+  /** Releases memory: pages are unmapped and dropped from the page cache. */
   release(ranges: WeightsRanges): WeightsTask;
-  /** Reads, maps and locks: `refused` where RLIMIT_MEMLOCK is too low, and then the pages are only mapped. */
+  /** Reads, maps and locks: `refused` if RLIMIT_MEMLOCK is too low, and then the pages are only mapped. */
   pin(ranges: WeightsRanges): WeightsTask;
   unpin(ranges: WeightsRanges): WeightsTask;
-  /** Whether page faults read ahead, as systems do by themselves: with explicit prefetching it reads a neighbour's part. */
+  /**
+   * Sets whether page faults read ahead, as is the operating system's default; with explicit prefetching that would
+   * read other windows.
+   */
   readAhead(on: boolean): void;
   /** Records the jobs that have ended; every other call does so as well. */
   collect(): void;
@@ -58,7 +61,7 @@ export interface MappedWeights {
   close(): void;
 }
 
-/** The most that a large folio reaches back over, bytes. */
+/** Bytes before a range that a large folio may cover. */
 const LOOK_BACK_BYTES = 2 ** 23;
 
 interface Pending {
@@ -126,7 +129,7 @@ export function mappedWeights(
         reading(name, how),
       ),
     release({ name, ranges }) {
-      // A drop goes before what was asked for earlier, also before another drop: so the last range is asked for first.
+      // The last range is submitted first, since each drop precedes earlier jobs, including other drops.
       const jobs = ranges.toReversed().map((range) => {
         const follows = ranges.findLast(({ to }) => to <= range.from) ?? lastReleased;
         const gap = follows === undefined ? Number.POSITIVE_INFINITY : range.from - follows.to;

@@ -3,7 +3,7 @@ import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
 import { placeTensors } from './place-tensors.ts';
 
-/** Something that takes memory whatever the weights do, for messages. */
+/** Memory that doesn't depend on the weights, with a name for messages. */
 export interface MemoryUse {
   readonly what: string;
   readonly bytes: number;
@@ -13,7 +13,7 @@ export interface BudgetCase {
   /** Bytes in all. */
   readonly budget: number;
   readonly fixed: readonly MemoryUse[];
-  /** Matrices of the output layer: they stay in any case. */
+  /** Matrices of the output layer, which always stay in memory. */
   readonly output: readonly GgufTensor[];
   /** Matrices of each layer. */
   readonly layers: readonly (readonly GgufTensor[])[];
@@ -26,17 +26,17 @@ export interface BudgetPlan {
   readonly pinned: ReadonlySet<GgufTensor>;
   /** Streamed matrices by layer; empty for a layer that is pinned as a whole. */
   readonly streamed: readonly (readonly GgufTensor[])[];
-  /** Bytes of each of the two buffers that layers pass through; 0 where none does. */
+  /** Bytes of each of the two buffers for streamed layers; 0 if none is streamed. */
   readonly bufferBytes: number;
 }
 
 /**
- * Shares out a memory budget: the output layer and as many layers as fit stay, the last of them in part; the others are
- * read for every token, into one of two buffers of a layer each while the layer in the other one computes. With R bytes
- * that don't stay and a disk of d bytes per second a token takes at least R/d seconds. It takes no more as long as the
- * disk is never idle, for which the layers that stay must not follow each other: a prefix of all layers would leave it
- * idle from the moment that both buffers are full.
- * @throws InputError where there is no room for the output and two layers; it says what is needed at least
+ * Divides a memory budget: the output layer and as many layers as fit are pinned, the last of them partly; the others
+ * are read for every token into one of two buffers of a layer each, while the layer in the other buffer computes. With
+ * R bytes streamed and a disk of d bytes per second a token takes at least R/d seconds. It takes no more if the disk is
+ * never idle, which requires that pinned layers are spread: with a prefix of all layers pinned, the disk would be idle
+ * as soon as both buffers are full.
+ * @throws InputError if there is no room for the output and two layers, with the bytes needed
  */
 export function planBudget({ budget, fixed, output, layers, fileBytes }: BudgetCase): BudgetPlan {
   const bytesOf = (tensors: readonly GgufTensor[]): number => placeTensors(tensors, fileBytes).bytes;
@@ -71,13 +71,13 @@ function tooSmall(budget: number, uses: readonly MemoryUse[]): InputError {
   // Rounded up, so that a budget of the stated size is enough.
   const mebibytes = Math.ceil(least / 2 ** 20);
   const parts = uses.map(({ what, bytes }) => `${what} ${text(bytes)}`).join(', ');
-  return new InputError('memory', `${text(budget)} are too few; this model needs at least ${mebibytes} MiB (${parts})`);
+  return new InputError('memory', `${text(budget)} is too little; this model needs at least ${mebibytes} MiB (${parts})`);
 }
 
-/** (√5 − 1) / 2: its multiples, modulo 1, are spread the most evenly, however many are taken. */
+/** (√5 − 1) / 2, whose multiples modulo 1 are spread most evenly for any count. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
-/** 0 to count − 1 in an order of which any first part is spread evenly over them (three-distance theorem, Sós 1958). */
+/** 0 to count − 1 in an order whose prefixes are spread evenly over the range (three-distance theorem, Sós 1958). */
 export function spreadOrder(count: number): number[] {
   const place = (index: number): number => (index * GOLDEN_RATIO) % 1;
   return Array.from({ length: count }, (_, index) => index).sort((a, b) => place(a) - place(b));

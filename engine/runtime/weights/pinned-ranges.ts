@@ -2,14 +2,14 @@ import type { ByteRange } from '../../kernels/file-pages.ts';
 import { totalBytes } from './byte-ranges.ts';
 import type { WeightsLayout, WeightsPart } from './weights-layout.ts';
 
-/** The granularity of prefixes, bytes: as large as the page cache's folios become, so that dropping the rest works. */
+/** Granularity of prefixes in bytes: as large as the page cache's folios, so that the rest can be dropped. */
 const EXTENT_BYTES = 2 ** 21;
 
 /**
- * The parts of a device's weights that stay in memory for good: as much of the output layer as there are bytes for, then a prefix
- * of every window, of equal shares (simulator/systems/ring-device.ts does the same).
- * @param windows the device's windows, in the order of their turns
- * @param bytes total of all ranges; what the windows' prefixes round down to whole extents is made up by the next
+ * The pinned parts of a device's weights: first the output layer as far as the bytes suffice, then equal shares of a
+ * prefix of every window (simulator/systems/ring-device.ts does the same).
+ * @param windows the device's windows in order
+ * @param bytes total of all ranges; a remainder from rounding a prefix down to whole extents goes to the next window
  */
 export function pinnedRanges(
   layout: WeightsLayout,

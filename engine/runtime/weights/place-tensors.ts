@@ -2,20 +2,20 @@ import type { GgufTensor } from '../../gguf/gguf.ts';
 import { type ByteRange, READ_ALIGNMENT } from '../../kernels/file-pages.ts';
 import { joinRanges } from './byte-ranges.ts';
 
-/** Where tensors of a file go in memory, and what to read for that. */
+/** The places of a file's tensors in memory, and the reads that fill them. */
 export interface Placement {
-  /** Whole pages of the file and the byte of the memory, from `start` on, at which each begins. */
+  /** Whole pages of the file, and the byte of the memory, from `start` on, at which each begins. */
   readonly reads: readonly { readonly range: ByteRange; readonly offset: number }[];
-  /** Bytes of memory that they take: whole pages. */
+  /** Bytes of memory, in whole pages. */
   readonly bytes: number;
-  /** The first byte of a tensor, counted as the reads' offsets are. */
+  /** The first byte of a tensor, counted like the reads' offsets. */
   offsetOf(tensor: GgufTensor): number;
 }
 
 /**
- * Lays out tensors as they lie in the file, those that follow each other in one piece: reads past the page cache begin
- * and end at whole pages.
- * @param start first byte of the memory that they may take, a multiple of READ_ALIGNMENT
+ * Lays out tensors in file order, with consecutive ones in one piece: reads without the page cache begin and end at
+ * whole pages.
+ * @param start first byte of the memory to use, a multiple of READ_ALIGNMENT
  */
 export function placeTensors(tensors: readonly GgufTensor[], fileBytes: number, start = 0): Placement {
   const pages = tensors.map(({ offset, bytes }) => ({ from: pageBefore(offset), to: pageAfter(offset + bytes) }));

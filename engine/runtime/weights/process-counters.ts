@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { FilePages } from '../../kernels/file-pages.ts';
 
 /**
- * Bytes that this process has made the disk read so far, by any thread and for any purpose: read_bytes of Linux's
- * /proc/self/io, which equals the block layer's count. Undefined on systems without it.
+ * Bytes that this process has read from disk so far, by any thread and for any purpose: read_bytes of Linux's
+ * /proc/self/io, which equals the block layer's count. `undefined` on systems without it.
  */
 export function processReadBytes(): number | undefined {
   try {
@@ -16,14 +16,14 @@ export function processReadBytes(): number | undefined {
 }
 
 /**
- * Bytes by which the process may grow after a model is loaded: garbage on the heap, compiled code, page tables. Measured
- * are 3 to 8 MiB from there to the 150th token; the rest is for longer texts.
+ * Bytes by which the process may grow after a model is loaded: garbage on the heap, compiled code, page tables.
+ * Measured: 3 to 8 MiB up to the 150th token; the rest is for longer texts.
  */
 export const PROCESS_GROWTH_BYTES = 24 * 2 ** 20;
 
 /**
- * Resident bytes of this process and of those that it has started (tsx keeps its compiler running), where the system
- * tells about them; else of this process alone.
+ * Resident bytes of this process and its children (tsx keeps its compiler running) if the system reports them,
+ * otherwise of this process only.
  */
 export function processBytes(): number {
   return (
@@ -52,15 +52,15 @@ function residentOf(pid: number): number | undefined {
   }
 }
 
-/** What the operating system counts about a process that reads its weights, since it began (refaults: since its cgroup did). */
+/** The operating system's counters for a process since its start (refaults: since the start of its cgroup). */
 export interface MemoryCounts {
-  /** By name, with the unit where it is not SI; what the system doesn't count is omitted. */
+  /** By name, with the unit unless it is SI; missing counters are omitted. */
   readonly [name: string]: number;
 }
 
 /**
- * Reads the operating system's counters: bytes that came from the disk, page faults that had to wait for it, and, within a memory
- * cgroup, pages that were read again because they had been dropped too early (workingset_refault_file).
+ * Reads the operating system's counters: bytes read from disk, major page faults, and, within a memory cgroup, pages
+ * that were read again after being dropped too early (workingset_refault_file).
  */
 export function createMemoryCounters(): () => MemoryCounts {
   const statistics = cgroupStatistics();
@@ -82,7 +82,7 @@ function majorFaults(): number | undefined {
   return field === undefined ? undefined : Number(field);
 }
 
-/** memory.stat of this process's cgroup, of version 1 or 2; undefined where it is in none. */
+/** Path of memory.stat of this process's cgroup, version 1 or 2; `undefined` outside a cgroup. */
 function cgroupStatistics(): string | undefined {
   const groups = read('/proc/self/cgroup') ?? '';
   const v1 = /^\d+:memory:(.*)$/m.exec(groups)?.[1];
@@ -108,11 +108,11 @@ function read(path: string): string | undefined {
 }
 
 /**
- * Counts bytes that computations made the disk read, by page faults: what the process reads without its helper thread.
- * @returns bytes since the last call, or since the beginning; 0 on systems that don't count
+ * Counts bytes read by page faults of computations: the process's reads without its helper thread's.
+ * @returns a function that gives the bytes since its last call; 0 on systems that don't count
  */
 export function createFaultCounter(pages: FilePages): () => number {
-  // The helper's count is taken last: what it reads in between must not look like a fault.
+  // The helper's count is taken last, so that its reads in between don't count as faults.
   const count = (): number => {
     const all = processReadBytes();
     const helper = pages.readBytes();
@@ -128,10 +128,10 @@ export function createFaultCounter(pages: FilePages): () => number {
 }
 
 /**
- * Measures for how long the calling thread was neither computing nor waiting for a processor: while it multiplies, it
- * then waits for a page fault, its own or that of another thread that computes with it. Linux counts both in
- * /proc/thread-self/schedstat (nanoseconds on a processor, and runnable without one).
- * @returns seconds since the last call, or since the beginning; 0 on systems that don't count
+ * Measures how long the calling thread neither ran nor waited for a processor: during multiplication it then waits for
+ * a page fault, its own or another thread's. Linux counts both in /proc/thread-self/schedstat (nanoseconds on a
+ * processor, and runnable without one).
+ * @returns a function that gives the seconds since its last call; 0 on systems that don't count
  */
 export function createBlockedMeter(): () => number {
   const read = (): { readonly now: number; readonly runnable: number } => {

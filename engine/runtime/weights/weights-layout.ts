@@ -3,7 +3,7 @@ import type { ByteRange } from '../../kernels/file-pages.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { joinRanges } from './byte-ranges.ts';
 
-/** A part of a model's weights: a layer by its index, or what comes before and after all layers. */
+/** A part of a model's weights: a layer by its index, or the embedding or output. */
 export type WeightsPart = number | 'embedding' | 'output';
 
 /** The name of a part of a forward pass, in traces and hooks. */
@@ -15,18 +15,18 @@ export function weightsPartOf(part: PassPartName): WeightsPart {
   return Number(part.slice('layer '.length));
 }
 
-/** Where the parts of a model lie in its file. */
+/** The places of a model's parts in its file. */
 export interface WeightsLayout {
   readonly layers: number;
   /**
-   * The bytes of a part, in order: one range, or several where the file has other parts in between. A tied output is the
+   * The byte ranges of a part in order: one, or several if other parts lie in between. A tied output consists of the
    * embedding and its norm.
-   * @throws RangeError for a layer that isn't there
+   * @throws RangeError for a layer that doesn't exist
    */
   ranges(part: WeightsPart): readonly ByteRange[];
 }
 
-/** The parts of a model's file, whose tensors are those of `shape` (modelFromGguf has made sure). */
+/** The layout of a file; modelFromGguf must have accepted it. */
 export function weightsLayout(gguf: Gguf, { layers, tiedEmbeddings }: Shape): WeightsLayout {
   const found = new Map<WeightsPart, ByteRange[]>();
   const add = (part: WeightsPart, range: ByteRange): void => {
@@ -55,7 +55,7 @@ export function weightsLayout(gguf: Gguf, { layers, tiedEmbeddings }: Shape): We
   };
 }
 
-/** `layers 3–5, output`: for people. */
+/** A description for people, such as `layers 3–5, output`. */
 export function describeParts(parts: readonly WeightsPart[]): string {
   const texts: string[] = [];
   for (let i = 0; i < parts.length; ) {

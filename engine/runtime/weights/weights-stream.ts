@@ -15,26 +15,26 @@ export interface WeightsStreamOptions {
 }
 
 /**
- * Weights of which some stay in memory and the others pass through two buffers, filled by a helper thread past the page
- * cache: while a layer computes from one, the next is read into the other. Nothing is read but what is needed, nothing
- * has to be dropped, and the process takes no more than it was given.
+ * Weights that are partly pinned and partly streamed through two buffers, which a helper thread fills without the page
+ * cache: while a layer computes from one buffer, the next one is read into the other. Only necessary bytes are read,
+ * nothing has to be dropped, and the process keeps to its memory.
  *
- * Layers must come in order, again and again. An odd number of streamed layers alternate between the buffers from one
- * pass to the next, which is why the place of a matrix depends on the pass.
+ * Layers must be used in order, repeatedly. An odd number of streamed layers alternate between the buffers from one
+ * pass to the next, so the place of a matrix depends on the pass.
  */
 export interface WeightsStream {
-  /** Which of the two places matrices have in the pass that begins. */
+  /** Selects one of two places of each matrix for the next pass. */
   readonly variant: 0 | 1;
-  /** Undefined: the tensor stays in the file. */
+  /** `undefined`: the tensor stays in the file. */
   place(tensor: GgufTensor, variant: 0 | 1): { readonly source: Uint8Array; readonly offset: number } | undefined;
   /** Waits for the weights of a part. */
   before(part: WeightsPart): void;
-  /** A part has been computed: its buffer takes the next but one. */
+  /** Must be called after a part was computed: its buffer is reused for the next layer but one. */
   after(part: WeightsPart): void;
   close(): void;
 }
 
-/** What is read into one place. */
+/** Reads into one place. */
 interface Reading {
   readonly part: WeightsPart;
   readonly jobs: readonly PageJob[];
@@ -58,7 +58,7 @@ export function createWeightsStream(options: WeightsStreamOptions): WeightsStrea
   }
   const pinned = pages.buffer(pinnedBytes);
   const buffers = streamed.length === 0 ? [] : [pages.buffer(plan.bufferBytes), pages.buffer(plan.bufferBytes)];
-  /** Layers of the stream that have been computed, over all passes: the next one's place follows from it. */
+  /** Streamed layers that have been computed over all passes, which determines the next one's place. */
   let computed = 0;
   let residentBytes = 0;
   const pending: Reading[] = [];
@@ -66,7 +66,7 @@ export function createWeightsStream(options: WeightsStreamOptions): WeightsStrea
   const read = (part: WeightsPart, { reads, bytes }: Placement, buffer: PageBuffer): void => {
     pending.push({ part, bytes, jobs: reads.map(({ range, offset }) => pages.read(range, buffer, offset)) });
   };
-  /** What is computed at a turn, into the buffer that is free for it. */
+  /** Starts to read the layer of a turn into its buffer. */
   const readTurn = (turn: number): void => {
     const next = streamed[turn % streamed.length];
     const buffer = buffers[turn % 2];
@@ -91,7 +91,7 @@ export function createWeightsStream(options: WeightsStreamOptions): WeightsStrea
       if (placement !== undefined) read(part, placement, pinned);
     }
   };
-  // In the order in which a first pass needs them. A tied output is the embedding.
+  // Reads in the order of the first pass. A tied output is the embedding.
   const outputFirst = output.some(({ name }) => name === 'token_embd.weight');
   if (outputFirst) readPinned(['output']);
   for (const layer of layers.keys()) {

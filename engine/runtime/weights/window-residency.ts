@@ -2,13 +2,13 @@ import type { MappedWeights, WeightsRanges, WeightsRecorder } from './mapped-wei
 import { createMemoryCounters } from './process-counters.ts';
 import type { WeightsPart } from './weights-layout.ts';
 
-/** Writes down what of each part of some windows is in memory, and what the kernel counts. */
+/** Records the resident bytes of each part of the windows, and the operating system's counters. */
 export interface WindowResidency {
-  /** When a window has ended: of it, and of the one before, which has been released since. */
+  /** Called after a window: samples it and the previous one, which has been released since. */
   sample(window: number): void;
 }
 
-/** Sampled by mincore, which takes 12 to 30 ms per GiB: only with a recorder. */
+/** Uses mincore, which takes 12 to 30 ms per GiB, so only with a recorder. */
 export function createWindowResidency(
   weights: MappedWeights,
   windows: readonly (readonly WeightsPart[])[],

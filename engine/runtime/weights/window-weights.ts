@@ -8,40 +8,41 @@ import { createWindowResidency } from './window-residency.ts';
 
 export interface WindowWeightsOptions {
   readonly weights: MappedWeights;
-  /** What a device runs at each of its turns, k of them for a token; the head's last one has `output`. */
+  /** The parts of each of a device's windows, k of them for a token; the head's last one has `output`. */
   readonly windows: readonly (readonly WeightsPart[])[];
   readonly policy: FittedPolicy;
   /**
-   * Windows that are asked for ahead of the one that has ended. 1, the default, is a ring's: others compute meanwhile. A
-   * process by itself needs 2, to read the next window while it computes one.
+   * Windows that are prefetched ahead. The default, 1, suits a ring, in which others compute meanwhile; a single
+   * process needs 2, to read the next window while it computes one.
    */
   readonly ahead?: number;
-  /** Undefined: nothing is counted or measured either. */
+  /** `undefined`: nothing is counted or measured. */
   readonly recorder?: WeightsRecorder | undefined;
 }
 
 /**
- * A plan's weights policy, carried out window by window. In a turn:
+ * Carries out a plan's weights policy window by window:
  *
- *     weights.before(i)   // waits for what is being read of window i, if the policy reads by itself
+ *     weights.before(i)   // waits for the reads of window i, if the policy reads explicitly
  *     compute window i
- *     weights.ran(i)      // how much of that was waiting for page faults
+ *     weights.ran(i)      // the part of that time that waited for page faults
  *     send the result
- *     weights.after(i)    // gives back what of it isn't pinned, then asks for the next window
+ *     weights.after(i)    // releases the unpinned part, then prefetches the next window
  *
- * The order matters: first send, for others wait for it; then drop, for the next window needs the room; then wake the
- * prefetcher. `after` only tells a helper thread, which keeps to that order, and returns at once.
+ * The order matters: first send, since others wait for the result; then drop, since the next window needs the room;
+ * then
+ * prefetch. `after` only queues jobs for a helper thread, which keeps that order, and returns at once.
  */
 export interface WindowWeights {
-  /** What stays in memory for good, bytes. */
+  /** Pinned bytes. */
   readonly pinnedBytes: number;
   before(window: number): void;
-  /** As `before`; other events of the process have their turn meanwhile. */
+  /** Like `before`, without blocking other events of the process. */
   arrival(window: number): Promise<void>;
   /** Seconds of the computation in which page faults waited for reads; 0 without a recorder. */
   ran(window: number): number;
   after(window: number): void;
-  /** Cancels all reads, those that are waited for included. */
+  /** Cancels all reads, including those that are awaited. */
   close(): void;
 }
 
@@ -61,17 +62,17 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
   };
   let taken: WeightsTask | undefined;
   let start = performance.now() / 1000;
-  // What is read explicitly, and waited for, needs no readahead, which would bring back what was just dropped.
+  // Explicit reads that are awaited need no readahead, which would reload what was just dropped.
   weights.readAhead(call !== 'populate');
 
   const prefetch = (window: number): void => {
     if (call === 'none' || wanted.has(window)) return;
-    // The first time all of it is read, and what is pinned stays.
+    // The first time the whole window is read, and its pinned part stays.
     const wants = (touched.has(window) ? rests : wholes)[window] as WeightsRanges;
     touched.add(window);
     wanted.set(window, weights.prefetch(wants, call));
   };
-  /** From a window on, up to the first with layers to be read: what comes before it has its turn in between. */
+  /** Prefetches from a window on, up to the first with layers to be read. */
   const prefetchFrom = (first: number): void => {
     for (let one = first; one < first + windows.length; one++) {
       const window = one % windows.length;
@@ -80,11 +81,11 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
       if (!staysWhole && windows[window]?.some((part) => part !== 'output')) return;
     }
   };
-  /** Without a recorder, windows cost nothing once all weights have been read and stay. */
+  /** Whether nothing is left to do: without a recorder, windows cost nothing once all weights are pinned. */
   const staysForGood = call !== 'none' && recorder === undefined && rests.every(({ ranges }) => ranges.length === 0);
   const isIdle = (): boolean => staysForGood && touched.size === windows.length && wanted.size === 0;
   const nameOf = (window: number): string => describeParts(windows[window] as readonly WeightsPart[]);
-  /** @param asked when waiting for its reads began; `undefined` if there was nothing to wait for */
+  /** @param asked the time at which waiting for its reads began; `undefined` if there was nothing to wait for */
   const begin = (window: number, asked: number | undefined): void => {
     start = performance.now() / 1000;
     if (watch === undefined) return;
@@ -93,7 +94,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
     const span = { lane: 'cpu', cause: 'disk', name: `waits for ${nameOf(window)}`, args: {} } as const;
     if (asked !== undefined) recorder?.span({ ...span, start: asked, end: start });
   };
-  /** The job to wait for before a window's turn; `undefined`: none. */
+  /** The job to wait for before a window; `undefined`: none. */
   const take = (window: number): WeightsTask | undefined => {
     prefetch(window);
     const task = wanted.get(window);
@@ -127,7 +128,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
     },
     ran(window) {
       const blocked = watch?.blocked() ?? 0;
-      // MADV_WILLNEED's reads may be under way: page faults wait for them, and read nothing of their own.
+      // Reads of MADV_WILLNEED may be in progress: page faults wait for them without reading anything themselves.
       const mayWait = recordFaults(window) > 0 || call === 'willneed';
       return mayWait ? Math.min(blocked, performance.now() / 1000 - start) : 0;
     },
@@ -146,7 +147,7 @@ export function createWindowWeights(options: WindowWeightsOptions): WindowWeight
   };
 }
 
-/** The hooks of a forward pass by which a policy is carried out: `before` a window's first part, `after` its last. */
+/** Hooks of a forward pass that call `before` at a window's first part and `after` at its last. */
 export function windowHooks(
   windows: readonly (readonly WeightsPart[])[],
   weights: Pick<WindowWeights, 'before' | 'after'>,
@@ -165,7 +166,7 @@ export function windowHooks(
   };
 }
 
-/** All layers in windows of equal size (the last may be smaller), and the output with the last. */
+/** Divides all layers into windows of equal size (the last may be smaller), with the output in the last. */
 export function equalWindows(layers: number, size: number): WeightsPart[][] {
   const windows: WeightsPart[][] = [];
   for (let from = 0; from < layers; from += size) {

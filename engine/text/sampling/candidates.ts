@@ -1,4 +1,4 @@
-/** A token that may come next. Lists of candidates are in order: the highest logit first, ties by token. */
+/** A possible next token. Lists of candidates are ordered: highest logit first, ties by token. */
 export interface Candidate {
   readonly token: number;
   readonly logit: number;
@@ -15,7 +15,7 @@ export function topK(logits: Float32Array, k: number): Candidate[] {
   for (let token = 0; token < logits.length; token++) {
     const logit = logits[token] as number;
     const last = best.length < k ? Number.NEGATIVE_INFINITY : (best[k - 1] as Candidate).logit;
-    // Ties go to the earlier token, which is there already; a NaN compares false.
+    // Ties go to the earlier token, which is already in the list; a NaN compares false.
     if (!(logit > last || (best.length < k && logit === last))) continue;
     best.splice(placeOf(logit, best), 0, { token, logit });
     if (best.length > k) best.pop();
@@ -23,10 +23,13 @@ export function topK(logits: Float32Array, k: number): Candidate[] {
   return best;
 }
 
-/** Tokens that a key has room for: 53 bits hold 32 of the logit and 21 of the token. */
+/** Most tokens for the sort keys: 53 bits hold 32 of the logit and 21 of the token. */
 const MOST_TOKENS = 2 ** 21;
 
-/** All by their logits, ties by token: as numbers that sort so, since sorting numbers takes a tenth of the time. */
+/**
+ * All candidates in order. They are encoded as numbers that sort in this order, which takes a tenth of the time of
+ * sorting objects.
+ */
 function all(logits: Float32Array): Candidate[] {
   if (logits.length > MOST_TOKENS)
     throw new RangeError(`${logits.length} logits; at most ${MOST_TOKENS} can be sorted`);
@@ -38,7 +41,7 @@ function all(logits: Float32Array): Candidate[] {
     const logit = logits[token] as number;
     if (Number.isNaN(logit)) continue;
     float[0] = logit + 0; // −0 becomes 0
-    // Floats of one sign are in the order of their bits, negative ones reversed.
+    // Positive floats are ordered like their bits, negative ones in reverse.
     const bits = view[0] as number;
     keys[numbers++] = -(bits < 0 ? bits ^ 0x7fffffff : bits) * MOST_TOKENS + token;
   }
@@ -48,7 +51,7 @@ function all(logits: Float32Array): Candidate[] {
   });
 }
 
-/** The index behind all candidates that are at least as likely, by bisection. */
+/** The index after all candidates that are at least as likely, by bisection. */
 function placeOf(logit: number, best: readonly Candidate[]): number {
   let [low, high] = [0, best.length];
   while (low < high) {
@@ -62,15 +65,16 @@ function placeOf(logit: number, best: readonly Candidate[]): number {
 /** softmax: e^(logit − highest)/Σ, in the candidates' order. Subtracting the highest keeps the powers finite. */
 export function probabilities(candidates: readonly Candidate[]): number[] {
   const highest = candidates[0]?.logit ?? 0;
-  // Where the highest is infinite, the candidates that share it share the whole.
+  // If the highest logit is infinite, the candidates with it share the probability.
   const powers = candidates.map(({ logit }) => (logit === highest ? 1 : Math.exp(logit - highest)));
   const sum = powers.reduce((total, power) => total + power, 0);
   return powers.map((power) => power / sum);
 }
 
 /**
- * The nucleus (Holtzman et al. 2020): the fewest most likely candidates whose probabilities sum to at least p.
- * @param p 1: all of them; the first stays in any case
+ * The nucleus (Holtzman et al. 2020): the fewest most likely candidates whose probabilities sum to at least p, at least
+ * one.
+ * @param p 1: all of them
  */
 export function topP(candidates: readonly Candidate[], p: number): readonly Candidate[] {
   if (p >= 1) return candidates;
@@ -92,8 +96,8 @@ export function minP(candidates: readonly Candidate[], minP: number): readonly C
 }
 
 /**
- * One of the candidates, each with its probability at a temperature, softmax(logit/temperature): the first whose sum of
- * probabilities exceeds `uniform`.
+ * Draws one of the candidates with its probability at a temperature, softmax(logit/temperature): the first at which the
+ * cumulative probability exceeds `uniform`.
  * @param candidates at least one
  * @param temperature above 0
  * @param uniform in [0, 1)
@@ -105,6 +109,6 @@ export function draw(candidates: readonly Candidate[], temperature: number, unif
     sum += probability;
     return sum > uniform;
   });
-  // Rounding may leave the sum of all below a uniform number close to 1.
+  // Rounding may leave the total below a uniform number close to 1.
   return (candidates.at(index) as Candidate).token;
 }

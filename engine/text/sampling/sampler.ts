@@ -2,7 +2,7 @@ import type { RandomStream } from '../../input/random-stream.ts';
 import { draw, minP, topK, topP } from './candidates.ts';
 
 export interface SamplerOptions {
-  /** 0: always the most likely token; 1: as the model says. */
+  /** 0: always the most likely token; 1: the model's probabilities. */
   readonly temperature: number;
   /** 0: all tokens. */
   readonly topK: number;
@@ -11,7 +11,7 @@ export interface SamplerOptions {
   readonly repeatPenalty: number;
 }
 
-/** As llama.cpp's (common_params_sampling). */
+/** The defaults of llama.cpp (common_params_sampling). */
 export const SAMPLER_DEFAULTS: SamplerOptions = {
   temperature: 0.8,
   topK: 40,
@@ -20,16 +20,16 @@ export const SAMPLER_DEFAULTS: SamplerOptions = {
   repeatPenalty: 1,
 };
 
-/** Tokens that a repetition is looked for in, as in llama.cpp (penalty_last_n). */
+/** Last tokens that count as repeated, as in llama.cpp (penalty_last_n). */
 export const RECENT_TOKENS = 64;
 
-/** Chooses the next token from its logits; `history` is all that was there before, the prompt included. */
+/** Chooses the next token from the logits; `history` has all previous tokens, including the prompt. */
 export type Sampler = (logits: Float32Array, history: readonly number[]) => number;
 
 /**
- * llama.cpp's usual order: repetition penalty, top-k, top-p, min-p, temperature, draw. Top-p and min-p therefore see
+ * llama.cpp's default order: repetition penalty, top-k, top-p, min-p, temperature, draw. Top-p and min-p therefore use
  * probabilities at temperature 1. At temperature 0 nothing is drawn from the stream.
- * @throws RangeError from the sampler where no logit is a number
+ * @throws RangeError from the sampler if no logit is a number
  */
 export function createSampler(options: SamplerOptions, stream: RandomStream): Sampler {
   return (logits, history) => {
@@ -44,9 +44,9 @@ export function createSampler(options: SamplerOptions, stream: RandomStream): Sa
 }
 
 /**
- * Makes tokens that were there already less likely (Keskar et al. 2019, CTRL, section 4.1, with llama.cpp's sign rule):
- * a positive logit is divided by `penalty`, any other is multiplied by it, once however often the token occurred.
- * @param logits by token; left as they are
+ * Makes recent tokens less likely (Keskar et al. 2019, CTRL, section 4.1, with llama.cpp's sign rule): a positive logit
+ * is divided by `penalty`, any other is multiplied by it, once per token.
+ * @param logits by token; not modified
  * @param recent tokens; those outside the vocabulary are ignored
  * @param penalty 1 changes nothing
  */
