@@ -1,3 +1,4 @@
+import { readsAhead } from '../hardware/device.ts';
 import { type FittedPolicy, pinnedBytesOf } from '../plan/weights-policy.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import type { DeviceCosts } from './ring-costs.ts';
@@ -80,7 +81,7 @@ const ROUNDING = 1e-9;
 
 /**
  * Seconds by which a computation of `seconds` takes longer if page faults read `missing` of its `bytes` (prima.cpp Eq.
- * 15). Linux and Android read ahead, so that layers that have arrived are computed while others arrive.
+ * 15). Where the operating system reads ahead, layers that have arrived are computed while others arrive.
  */
 function waitSeconds(
   { kind, reloadRate }: MappedWeights['device'],
@@ -89,8 +90,7 @@ function waitSeconds(
   seconds: number,
 ): number {
   if (missing <= 0) return 0;
-  const readsAhead = kind === 'linux' || kind === 'android';
-  return Math.max(0, missing / reloadRate - (readsAhead ? (missing / bytes) * seconds : 0));
+  return Math.max(0, missing / reloadRate - (readsAhead(kind) ? (missing / bytes) * seconds : 0));
 }
 
 /**

@@ -179,17 +179,29 @@ export function deviceKind(device: Device): DeviceKind {
   return device.gpu?.api === 'metal' ? 'macos-metal' : 'macos';
 }
 
+/**
+ * Whether page faults read ahead of what is used: Linux and Android map weights for sequential access; macOS faults page
+ * by page (prima.cpp A.3, after Eqs. 15 and 16).
+ */
+const READS_AHEAD: Readonly<Record<DeviceKind, boolean>> = {
+  macos: false,
+  'macos-metal': false,
+  linux: true,
+  android: true,
+};
+
+export function readsAhead(kind: DeviceKind): boolean {
+  return READS_AHEAD[kind];
+}
+
 /** Whether CPU and GPU hold layers in the same memory. */
 export function hasUnifiedGpu(device: Device): device is Device & { gpu: UnifiedGpu } {
   return device.gpu !== undefined && device.gpu.api !== 'cuda';
 }
 
-/**
- * s_m^disk: bytes per second at which reclaimed weights are reloaded. Linux and Android map weights for sequential
- * access; macOS faults page by page (prima.cpp A.3, after Eqs. 15 and 16).
- */
+/** s_m^disk: bytes per second at which reclaimed weights are reloaded (prima.cpp A.3). */
 export function reloadRate(device: Device): number {
-  return device.os === 'macos' ? device.disk.random : device.disk.sequential;
+  return readsAhead(deviceKind(device)) ? device.disk.sequential : device.disk.random;
 }
 
 /** Seconds to transfer `bytes` over a link. */

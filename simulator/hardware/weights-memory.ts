@@ -1,7 +1,7 @@
 import { reservedKvBytes } from '../../engine/cost/layer-seconds.ts';
 import { fixedBytes, loadOfStages } from '../../engine/cost/memory.ts';
 import type { DeviceCosts, RingCosts } from '../../engine/cost/ring-costs.ts';
-import type { Device } from '../../engine/hardware/device.ts';
+import { type Device, type DeviceKind, readsAhead } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
@@ -48,7 +48,7 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   };
   if (deviceCosts.kind !== 'android') {
     const metal = deviceCosts.kind === 'macos-metal';
-    const policy = metal ? ({ name: 'metal' } as const) : ordinaryPolicy(reclaim, device);
+    const policy = metal ? ({ name: 'metal' } as const) : ordinaryPolicy(reclaim, deviceCosts.kind);
     return {
       policy: typeof reclaim === 'object' ? reclaim : policy,
       available: deviceCosts.available,
@@ -72,8 +72,7 @@ export function weightsMemory(parts: WeightsMemoryParts): WeightsMemory {
   };
 }
 
-/** macOS reads page faults one page at a time (prima.cpp A.3, after Eq. 16). */
-function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], { os }: Device): PagePolicy {
+function ordinaryPolicy(reclaim: WeightsMemoryParts['reclaim'], kind: DeviceKind): PagePolicy {
   if (reclaim === 'overflow') return { name: 'overflow' };
-  return os === 'macos' ? { name: 'linux', readAhead: 0 } : { name: 'linux' };
+  return readsAhead(kind) ? { name: 'linux' } : { name: 'linux', readAhead: 0 };
 }
