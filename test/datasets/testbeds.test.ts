@@ -75,8 +75,8 @@ test('every inferred value lies in its range, has a source, and names the cells 
 
 test('every cell that a value was chosen with is a published one', () => {
   const cells = new Set(loadPublished().map(({ table, row, column }) => `${table}, ${row}, ${column}`));
-  for (const { memory } of TESTBEDS)
-    for (const { seen } of memory) for (const cell of seen) assert.ok(cells.has(cell), cell);
+  for (const { unknowns } of TESTBEDS)
+    for (const { seen } of unknowns) for (const cell of seen) assert.ok(cells.has(cell), cell);
 });
 
 test('a machine has the same parameters in every table of its testbed', () => {

@@ -102,9 +102,9 @@ test('RAM changes the truth only; a disk is measured, so that it changes the bel
 });
 
 for (const { cluster, unknowns, map } of UNKNOWN_TESTBEDS) {
-  test(`${cluster}: the priors of RAM are what the testbed's rule gives without inferred memory`, () => {
+  test(`${cluster}: the priors of RAM are what the testbed's rule gives without inferred values`, () => {
     const testbed = testbedNamed(cluster);
-    const { devices } = trueCluster({ ...testbed, memory: [] }, loadCluster(testbed.belief));
+    const { devices } = trueCluster({ ...testbed, unknowns: [] }, loadCluster(testbed.belief));
     for (const { name, prior, quantity } of unknowns) {
       if (quantity.kind !== 'ram') continue;
       for (const device of devices.filter((one) => quantity.devices.includes(one.name)))
