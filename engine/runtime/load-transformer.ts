@@ -76,7 +76,9 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     checkContext(contextLength, kvBytes, model.layers * kvBytesPerToken(model, kvCache));
     const trained = settings.contextLength;
     if (contextLength > trained)
-      warn(`${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, and longer texts are unreliable`);
+      warn(
+        `${path}: a context of ${contextLength} tokens; the model was trained for ${trained}, and longer texts are unreliable`,
+      );
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
     const parts = { source, model, settings, contextLength, kvBytes };
     const { weights, hooks } =

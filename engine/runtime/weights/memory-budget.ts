@@ -71,7 +71,10 @@ function tooSmall(budget: number, uses: readonly MemoryUse[]): InputError {
   // Rounded up, so that a budget of the stated size is enough.
   const mebibytes = Math.ceil(least / 2 ** 20);
   const parts = uses.map(({ what, bytes }) => `${what} ${text(bytes)}`).join(', ');
-  return new InputError('memory', `${text(budget)} is too little; this model needs at least ${mebibytes} MiB (${parts})`);
+  return new InputError(
+    'memory',
+    `${text(budget)} is too little; this model needs at least ${mebibytes} MiB (${parts})`,
+  );
 }
 
 /** (√5 − 1) / 2, whose multiples modulo 1 are spread most evenly for any count. */
