@@ -35,5 +35,5 @@ export function readDeviceMemory(text: string | undefined): number {
   const left = parseQuantity(text, 'size', '--memory') - own;
   if (left > 0) return left;
   const needed = formatBytes(own);
-  throw new InputError('--memory', `${text} is too little; Node.js and its heap take ${needed} of them`);
+  throw new InputError('--memory', `${text} is too little; Node.js and its heap take ${needed} of it`);
 }

@@ -34,7 +34,7 @@ async function needs(run: (...options: readonly string[]) => Promise<Ended> = ge
   const { code, stderr } = await run('--memory', '50MiB');
   assert.is(code, 2);
   const message =
-    /^memory: 50\.0 MiB are too few; this model needs at least (\d+) MiB \(Node\.js and its heap ([\d.]+) MiB/;
+    /^memory: 50\.0 MiB is too little; this model needs at least (\d+) MiB \(Node\.js and its heap ([\d.]+) MiB/;
   const found = message.exec(stderr);
   assert.ok(found, stderr);
   return { least: Number(found?.[1]), process: Number(found?.[2]) };

@@ -60,7 +60,7 @@ test('a missing folder and too little memory are reported in one line', async ()
   assert.match(missing.stderr, /^\/x\/y: .*no such file/im);
   const little = await generate('--kernels', 'reference', '--kv-memory', '10KiB', '--kv-pages', '64');
   assert.is(little.code, 2);
-  assert.match(little.stderr, /^KV memory: 10\.0 KiB are too few; at least 1 MiB/m);
+  assert.match(little.stderr, /^KV memory: 10\.0 KiB is too little; at least 1 MiB/m);
 });
 
 test.run();

@@ -113,7 +113,7 @@ test('errors are reported in one line with exit code 2', async () => {
     ],
     [
       ['worker', '--model', model, '--plain', '--memory', '1 MiB'],
-      /^--memory: 1 MiB are too few; Node.js and its heap take [\d.]+ MiB of them\n$/,
+      /^--memory: 1 MiB is too little; Node.js and its heap take [\d.]+ MiB of it\n$/,
     ],
     [
       ['run', '--model', model, '--prompt', 'x', '--plain'],

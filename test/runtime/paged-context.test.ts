@@ -116,7 +116,7 @@ withNative(
     const tooFew = { ...paging, memory: slices(LAYERS + 1, 64) };
     assert.throws(
       () => load({ context: 2 ** 31, paging: tooFew }, 'native'),
-      /KV memory: 48\.0 KiB are too few; at least 1 MiB are needed \(one page of 64 tokens in 2 layers, and 2 slices/,
+      /KV memory: 48\.0 KiB is too little; at least 1 MiB are needed \(one page of 64 tokens in 2 layers, and 2 slices/,
     );
   },
 );

@@ -83,7 +83,7 @@ test('a model without a template, with a malformed one and with one that raises 
 test('a template that never ends is refused with a remedy', async () => {
   assert.is(
     await message(spelled('{% for i in range(10**9) %}x{% endfor %}')),
-    'm.gguf: metadata tokenizer.chat_template: asks for too much: it needs more than 128 MiB of memory; leave out --chat and write the turns yourself',
+    'm.gguf: metadata tokenizer.chat_template: exceeds a bound: it needs more than 128 MiB of memory; leave out --chat and write the turns yourself',
   );
 });
 

@@ -13,7 +13,7 @@ test('a context that fits is never evicted, and memory for less than a page and 
   assert.equal(planPages({ ...sizes, budget: 6 * 2 ** 20 }), { ...common, ...tight });
   assert.throws(
     () => planPages({ ...sizes, budget: 6 * 2 ** 20 - 1 }),
-    /KV memory: 6\.0\d MiB are too few; at least 6 MiB are needed \(one page of 512 tokens in 4 layers, and 2 slices/,
+    /KV memory: 6\.0\d MiB is too little; at least 6 MiB are needed \(one page of 512 tokens in 4 layers, and 2 slices/,
   );
 });
 

@@ -48,7 +48,7 @@ test('otherwise the output is pinned, and what fits beside two layers: first lay
 
 test('a budget that is too small is refused with the bytes needed, which then suffice', () => {
   const needed = 'all else 100 MiB, output layer 10.0 MiB, two layers to stream through 16.0 MiB';
-  assert.throws(() => plan(125), `memory: 125 MiB are too few; this model needs at least 126 MiB (${needed})`);
+  assert.throws(() => plan(125), `memory: 125 MiB is too little; this model needs at least 126 MiB (${needed})`);
   assert.equal([...plan(126).pinned], FOUR.output);
 });
 
@@ -63,7 +63,7 @@ test('no budget is exceeded, and every matrix is either pinned or streamed', () 
       const total = (tensors: readonly GgufTensor[]): number => tensors.reduce((sum, { bytes }) => sum + bytes, 0);
       const largest = Math.max(...file.layers.map(total));
       if (budget * MIB < 110 * MIB + Math.min(2 * largest, total(file.layers.flat()))) {
-        assert.throws(() => planBudget({ ...file, budget: budget * MIB }), /too few/);
+        assert.throws(() => planBudget({ ...file, budget: budget * MIB }), /is too little/);
         return;
       }
       const { pinned, streamed, bufferBytes } = planBudget({ ...file, budget: budget * MIB });
