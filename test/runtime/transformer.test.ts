@@ -136,7 +136,9 @@ test('the default context is the trained one up to 4096, and a longer one gives 
   assert.is(load(tiny, { warn }).contextLength, 4096);
   assert.equal(warnings, []);
   assert.is(load(path, { context: 8, warn }).contextLength, 8);
-  assert.equal(warnings, [`${path}: a context of 8 tokens; the model was trained for 7, and longer texts are unreliable`]);
+  assert.equal(warnings, [
+    `${path}: a context of 8 tokens; the model was trained for 7, and longer texts are unreliable`,
+  ]);
 });
 
 test('impossible contexts are refused', () => {
