@@ -4,6 +4,7 @@ import { inspectCommand } from './commands/inspect.ts';
 import { keygenCommand } from './commands/keygen.ts';
 import { logitsCommand } from './commands/logits.ts';
 import { makeModelCommand } from './commands/make-model.ts';
+import { planCommand } from './commands/plan.ts';
 import { profileCommand } from './commands/profile.ts';
 import { runCommand } from './commands/run.ts';
 import { splitCommand } from './commands/split.ts';
@@ -15,7 +16,15 @@ import { reportError, stopWithoutOutput } from './terminal/report-error.ts';
  * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
  * of Hearth.
  */
-const COMMANDS = [inspectCommand, makeModelCommand, profileCommand, logitsCommand, tokenizeCommand, generateCommand];
+const COMMANDS = [
+  inspectCommand,
+  makeModelCommand,
+  profileCommand,
+  planCommand,
+  logitsCommand,
+  tokenizeCommand,
+  generateCommand,
+];
 const RING_COMMANDS = [keygenCommand, splitCommand, workerCommand, runCommand];
 
 const program = new Command('hearth')

@@ -1,5 +1,6 @@
 import { createNamedModel, loadCatalogue, loadClusterFile } from '../datasets/load.ts';
 import { InputError } from '../engine/input/input-error.ts';
+import { layersText } from '../engine/plan/plan-text.ts';
 import { perfettoTrace } from '../engine/trace/perfetto.ts';
 import { REPLAY_OPTIONS } from './replay/options.ts';
 import { planOf } from './replay/plan.ts';
@@ -7,7 +8,6 @@ import { replay } from './replay/replay.ts';
 import { devicesTable, finding, pressure, replayPage, summaryTable } from './replay/report.ts';
 import { terminalTable } from './report/columns.ts';
 import { fileJson, runExperiment } from './report/experiment.ts';
-import { layersText } from './report/plan-text.ts';
 
 await runExperiment({
   name: 'replay',

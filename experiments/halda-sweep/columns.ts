@@ -1,9 +1,9 @@
 import { CAUSES } from '../../engine/cost/breakdown.ts';
 import { formatDeviation, formatSeconds, gibibytes, threeDigits } from '../../engine/input/format.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
 import { type Column, type Table, terminalTable } from '../report/columns.ts';
-import { layersText } from '../report/plan-text.ts';
 import { placeOf, planOf, planPath, publishedRatio } from './results.ts';
 import type { Outcome, SweepRow } from './sweep.ts';
 

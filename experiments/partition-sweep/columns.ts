@@ -1,6 +1,6 @@
 import { formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
 import type { Column, Table } from '../report/columns.ts';
-import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { thousands } from './findings.ts';
 import type { Group } from './landscape.ts';

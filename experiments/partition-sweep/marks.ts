@@ -1,8 +1,8 @@
 import type { Data } from 'plotly.js-dist-min';
 import { enumerate, formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
 import { markOf, type SchedulerMark } from '../report/charts/scheduler-marks.ts';
-import { layersText } from '../report/plan-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { type PolicyName, policyOf } from './policies.ts';
 

@@ -1,5 +1,5 @@
 import type { RingCosts } from '../../engine/cost/ring-costs.ts';
-import { layersText } from '../report/plan-text.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
 import type { Choice } from './choices.ts';
 import type { Failures, Group, Landscape } from './landscape.ts';
 import { rankCorrelation } from './landscape.ts';

@@ -2,9 +2,9 @@ import { formatSeconds } from '../../engine/input/format.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { LAYER_OPERATORS, OPERATORS, type OperatorName, operatorShapes } from '../../engine/model/operators.ts';
 import { chipPartitions } from '../../engine/plan/plan.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
 import { cutKind, type OperatorCut } from '../../engine/plan/tensor-partition.ts';
 import type { Column, Table } from '../report/columns.ts';
-import { layersText } from '../report/plan-text.ts';
 import type { Judged, PhonesRow } from './plans.ts';
 import type { SweepPoint } from './sweeps.ts';
 

@@ -1,9 +1,9 @@
 import { enumerate } from '../../../engine/input/format.ts';
+import { layersText } from '../../../engine/plan/plan-text.ts';
 import type { Figure } from '../../report/charts/chart.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import { errorTone, USUAL_LIMIT } from '../../report/error-tone.ts';
 import type { Block, Page, Section, TableBlock, Tone } from '../../report/page/page.ts';
-import { layersText } from '../../report/plan-text.ts';
 import { againstPublished } from '../charts.ts';
 import { ANSWERS, type Answer, isUpperBound } from '../comparison.ts';
 import { bothAnswers, type ValueText } from '../tables.ts';

@@ -1,4 +1,4 @@
-import { type Plan, planShares } from '../../engine/plan/plan.ts';
+import { type Plan, planShares } from './plan.ts';
 
 /** `D3 12+30, D1 5`: layers on CPU and GPU, in the order in which a token visits the devices. */
 export function layersText(plan: Plan): string {

@@ -1,0 +1,124 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import { formatBytes, formatDeviation, formatSeconds, gibibytes, threeDigits } from '../input/format.ts';
+import { layersText } from '../plan/plan-text.ts';
+import type { Answer, RunnableAnswer } from '../planner/answer.ts';
+import type { Change } from '../planner/changes.ts';
+import type { CommandLine } from '../planner/command-lines.ts';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
+
+/** An answer with what else there is to say of it. */
+export interface DetailedAnswer {
+  readonly answered: Answer;
+  readonly without: readonly Change[];
+  readonly upgrades: readonly Change[];
+  readonly commands: readonly CommandLine[];
+}
+
+const right = (title: string): TableColumn => ({ title, align: 'right' });
+
+/** One line for each model, and a sentence about what the columns say. */
+export function answerLines(cluster: Cluster, answers: readonly Answer[]): string {
+  const columns = [
+    { title: 'Model' },
+    right('Size'),
+    { title: 'Weights' },
+    right('Tokens/s\npredicted'),
+    right('\nsimulated'),
+    right('First token\nwarm'),
+    right('\ncold'),
+    right('Longest\ncontext'),
+    { title: 'Layers: CPU+GPU', wraps: 'items' } as const,
+  ];
+  const table = formatTable(columns, answers.map(lineOf), 132);
+  const fitting = answers.filter(({ status }) => status === 'in-memory').length;
+  return `${table}${fitting} of ${answers.length} models fit in the memory of ${cluster.name}. hearth plan --cluster … --model NAME shows one with its memory, upgrades and command lines.\n`;
+}
+
+function lineOf(answer: Answer): string[] {
+  const { model } = answer;
+  const start = [`${model.name} ${model.mix}`, formatBytes(model.bytes)];
+  if (answer.status === 'does-not-fit') return [...start, 'do not fit', '–', '–', '–', '–', '–', '–'];
+  const { predictedSeconds, simulated, longestContext, plan } = answer;
+  const seconds = (value: number | undefined): string => (value === undefined ? '–' : formatSeconds(value));
+  return [
+    ...start,
+    answer.status === 'in-memory' ? 'in memory' : 'from disk',
+    rate(predictedSeconds),
+    rate(simulated?.tokenSeconds),
+    seconds(simulated?.warmSeconds),
+    seconds(simulated?.coldSeconds),
+    String(longestContext),
+    layersText(plan),
+  ];
+}
+
+/** All about one model: times, memory of each device, what each device and each upgrade is worth, command lines. */
+export function detailText(cluster: Cluster, { answered, without, upgrades, commands }: DetailedAnswer): string {
+  const { model } = answered;
+  const title = `${model.name}, ${model.mix}, ${formatBytes(model.bytes)} on ${cluster.name}\n`;
+  if (answered.status === 'does-not-fit')
+    return `${title}\nDoes not fit: ${answered.reason}\n\n${changesText('With', upgrades, undefined)}`;
+  const before = answered.predictedSeconds;
+  const parts = [
+    `${title}\n${summary(answered)}`,
+    memoryTable(answered),
+    ...(without.length > 0 ? [changesText('Device', without, before)] : []),
+    ...(upgrades.length > 0 ? [changesText('Upgrade', upgrades, before)] : []),
+    ...commands.map(({ program, device, line }) => `${program}, on ${device}:\n  ${line}\n`),
+  ];
+  return parts.join('\n');
+}
+
+function summary({ plan, predictedSeconds, simulated, longestContext, status, reloadedBytes }: RunnableAnswer): string {
+  const weights = status === 'in-memory' ? 'in memory' : `${formatBytes(reloadedBytes)} read from disk for every token`;
+  const rows: [string, string][] = [
+    ['plan', `${plan.scheduler}, k = ${plan.rounds}: ${layersText(plan)}`],
+    ['weights', weights],
+    ['predicted', `${formatSeconds(predictedSeconds)} a token, ${rate(predictedSeconds)} tokens/s`],
+  ];
+  if (simulated !== undefined) {
+    const { tokenSeconds, warmSeconds, coldSeconds } = simulated;
+    rows.push(['simulated', `${formatSeconds(tokenSeconds)} a token, ${rate(tokenSeconds)} tokens/s`]);
+    rows.push([
+      'first token',
+      `${formatSeconds(warmSeconds)} warm, ${formatSeconds(coldSeconds)} from disk (simulated)`,
+    ]);
+  }
+  rows.push(['context', `up to ${longestContext} tokens with this plan`]);
+  return formatTable([{ title: 'What' }, { title: 'Value', wraps: 'items' }], rows);
+}
+
+function memoryTable({ devices }: RunnableAnswer): string {
+  const rows = devices.map((device) => [
+    device.device,
+    `${device.cpuLayers}+${device.gpuLayers}`,
+    gibibytes(device.ramBytes),
+    gibibytes(device.ramAvailable),
+    device.vramAvailable === 0 ? '–' : gibibytes(device.vramBytes),
+    device.vramAvailable === 0 ? '–' : gibibytes(device.vramAvailable),
+    device.reloadedBytes === 0 ? '–' : formatBytes(device.reloadedBytes),
+  ]);
+  const columns = [
+    'Layers\nCPU+GPU',
+    'RAM\nneeded',
+    'GiB\navailable',
+    'VRAM\nneeded',
+    'GiB\navailable',
+    'Read for\na token',
+  ];
+  return formatTable([{ title: 'Device' }, ...columns.map(right)], rows);
+}
+
+/** What changes would do to the predicted time; against `before`, where the model runs as it is. */
+function changesText(title: string, changes: readonly Change[], before: number | undefined): string {
+  const rows = changes.map(({ what, seconds }) => [
+    what,
+    Number.isFinite(seconds) ? rate(seconds) : 'does not fit',
+    before === undefined || !Number.isFinite(seconds) ? '–' : formatDeviation(before / seconds),
+  ]);
+  return formatTable([{ title }, right('Tokens/s\npredicted'), right('Change')], rows);
+}
+
+function rate(seconds: number | undefined): string {
+  return seconds === undefined ? '–' : threeDigits(1 / seconds);
+}

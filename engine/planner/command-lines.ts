@@ -1,0 +1,91 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import type { Plan } from '../plan/plan.ts';
+import { windowsOf } from '../plan/windows.ts';
+
+/** A command line that carries a plan out with some program. */
+export interface CommandLine {
+  readonly program: 'hearth' | 'llama.cpp' | 'prima.cpp';
+  /** The device to run it on. */
+  readonly device: string;
+  readonly line: string;
+}
+
+export interface CarriedPlan {
+  readonly plan: Plan;
+  readonly cluster: Cluster;
+  /** The cluster's file or name, for `--cluster`. */
+  readonly clusterFile: string;
+  /** The model's file, or a word in its place. */
+  readonly file: string;
+  readonly context: number;
+}
+
+/**
+ * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU; llama.cpp's where one device has all layers, those of prima.cpp
+ * where every round of a ring has the same windows, in ring order. Programs that can't place the layers so have none;
+ * other programs pin no weights and prefetch in their own way.
+ */
+export function commandLines(carried: CarriedPlan): CommandLine[] {
+  const { plan } = carried;
+  switch (plan.kind) {
+    case 'split':
+      return plan.stages.some(({ streamed }) => streamed !== undefined)
+        ? []
+        : [...hearthLines(carried), ...llamaLines(carried)];
+    case 'ring':
+      return [...hearthLines(carried), ...primaLines(carried)];
+    case 'tensor-parallel':
+    case 'chip':
+      return [];
+  }
+}
+
+/** `hearth run` computes on CPUs, and takes the plan from a file (`hearth plan --save-plan`). */
+function hearthLines({ plan, clusterFile, file, context }: CarriedPlan): CommandLine[] {
+  if ([...plan.stages, plan.output].some(({ processor }) => processor === 'gpu')) return [];
+  const device = plan.embedding.device;
+  const line =
+    plan.kind === 'split'
+      ? `hearth generate --model ${file} --context ${context} --prompt TEXT`
+      : `hearth run --model ${file} --cluster ${clusterFile} --plan plan.json --context ${context} --prompt TEXT`;
+  return [{ program: 'hearth', device, line }];
+}
+
+/** llama.cpp has its GPU layers last, and the output layer on the GPU if all layers are (`-ngl` counts it as a layer). */
+function llamaLines({ plan, file, context }: CarriedPlan): CommandLine[] {
+  const onGpu = plan.stages.filter(({ processor }) => processor === 'gpu');
+  const gpuLayers = onGpu.reduce((sum, { from, to }) => sum + to - from, 0);
+  const output = plan.output.processor === 'gpu' ? 1 : 0;
+  const last = plan.stages.at(-1);
+  if (gpuLayers > 0 && (onGpu.length > 1 || last?.processor !== 'gpu')) return [];
+  const device = plan.embedding.device;
+  const line = `llama-server -m ${file} -c ${context} -ngl ${gpuLayers + output}${plan.kvCache === 'host' ? ' --no-kv-offload' : ''}`;
+  return [{ program: 'llama.cpp', device, line }];
+}
+
+/** prima.cpp takes the layers of a round by rank (`-lw`), and each rank its GPU layers of a round (`-ngl`). */
+function primaLines({ plan, cluster, file, context }: CarriedPlan): CommandLine[] {
+  const windows = windowsOf(plan);
+  const ring = windows.slice(0, windows.length / plan.rounds);
+  const names = ring.map(({ device }) => device);
+  const repeats = windows.every(({ device, from, to }, at) => {
+    const first = ring[at % ring.length];
+    return device === first?.device && to - from === first.to - first.from;
+  });
+  const inOrder = cluster.devices.map(({ name }) => name).filter((name) => names.includes(name));
+  if (!repeats || windows.length % plan.rounds !== 0 || inOrder.join('\n') !== names.join('\n')) return [];
+  if (names[0] !== plan.embedding.device) return [];
+  const layers = ring.map(({ from, to }) => to - from).join(',');
+  return ring.map(({ device, stages }, rank) => {
+    const gpu = stages.filter(({ processor }) => processor === 'gpu').reduce((sum, { from, to }) => sum + to - from, 0);
+    const next = names[(rank + 1) % names.length];
+    const parts = [
+      `llama-cli -m ${file} -c ${context} --world ${names.length} --rank ${rank}`,
+      `--master ADDRESS-OF-${names[0]} --next ADDRESS-OF-${next}`,
+      ...(rank === 0 ? [`-lw "${layers}"`] : []),
+      ...(gpu > 0 ? [`-ngl ${gpu}`] : []),
+      ...((plan.weights[device]?.prefetch ?? 'none') === 'none' ? [] : ['--prefetch']),
+    ];
+    return { program: 'prima.cpp', device, line: parts.join(' ') };
+  });
+}

@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parsePlan } from '../../engine/plan/parse-plan.ts';
+import { hearthHere } from '../support/run-script.ts';
+
+const test = suite('hearth plan');
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const plan = (...options: readonly string[]) => hearthHere('plan', '--cluster', 'prima-home', ...options);
+
+test('without a model there is one line for each of the catalogue', async () => {
+  const { stdout, code } = await plan();
+  assert.is(code, 0);
+  assert.match(stdout, /^Llama-3-8B Q4_K_M +4\.58 GiB +in memory( +[\d.]+ ?m?s?){4} +\d+ +D3 0\+32$/m);
+  assert.match(stdout, /^Llama-3-70B Q4_K_M +39\.6 GiB +from disk /m);
+  assert.match(stdout, /^15 of 19 models fit in the memory of prima-home\./m);
+  assert.ok(stdout.split('\n').every((line) => line.length <= 150));
+});
+
+test('one model is shown with its memory, its devices, upgrades and command lines', async () => {
+  const { stdout } = await plan('--model', 'Llama-3-70B:Q4_K_S');
+  for (const line of [
+    /^Llama-3-70B, Q4_K_S, 37\.\d GiB on prima-home$/m,
+    /^simulated +[\d.]+ m?s a token, [\d.]+ tokens\/s$/m,
+    /^without D1 /m,
+    /^D3: memory 16 → 32 GiB /m,
+    /^prima\.cpp, on D3:$/m,
+  ])
+    assert.match(stdout, line);
+});
+
+test('a GGUF file is planned from its header; --json and --save-plan give the plan', async () => {
+  const file = join(folder, 'tiny.gguf');
+  await hearthHere('make-model', '--shape', 'tiny', '--out', file);
+  const saved = join(folder, 'plan.json');
+  const { stdout, code } = await plan('--model', file, '--json', '--save-plan', saved);
+  assert.is(code, 0);
+  const [found] = JSON.parse(stdout);
+  assert.equal(parsePlan(readFileSync(saved, 'utf8'), saved), parsePlan(JSON.stringify(found.plan), 'json'));
+  assert.is(found.status, 'in-memory');
+  assert.is(found.model.layers, 2);
+});
+
+test('mistakes end in one line', async () => {
+  const messages = await Promise.all([
+    plan('--model', 'Llama-3-7B'),
+    plan('--mix', 'Q9'),
+    plan('--save-plan', join(folder, 'x.json')),
+    plan('--model', join(folder, 'none.gguf')),
+    plan('--context', '0'),
+  ]);
+  for (const { code, stderr } of messages) {
+    assert.is(code, 2);
+    assert.is(stderr.trim().split('\n').length, 1, stderr);
+  }
+  assert.match(messages[0]?.stderr ?? '', /no model is called "Llama-3-7B", did you mean|nearest|Llama-3-8B/);
+});
+
+test.run();

@@ -1,0 +1,84 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadCluster } from '../../datasets/load.ts';
+import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { commandLines } from '../../engine/planner/command-lines.ts';
+
+const cluster = loadCluster('prima-home');
+const settings = { cluster, clusterFile: 'home.json', file: 'm.gguf', context: 512 };
+const cpu = { device: 'D3', processor: 'cpu' } as const;
+const gpu = { device: 'D3', processor: 'gpu' } as const;
+const alone: PlanParts = {
+  scheduler: 'hand',
+  rounds: 1,
+  stages: [
+    { ...cpu, from: 0, to: 12 },
+    { ...gpu, from: 12, to: 32 },
+  ],
+  embedding: cpu,
+  output: gpu,
+  weights: {},
+  kvCache: 'with-layers',
+};
+
+test('llama.cpp counts the output layer as a layer of the GPU', () => {
+  const lines = commandLines({ ...settings, plan: createPlan(alone) });
+  assert.equal(lines, [{ program: 'llama.cpp', device: 'D3', line: 'llama-server -m m.gguf -c 512 -ngl 21' }]);
+});
+
+test('llama.cpp has its GPU layers last, so that others have no command line', () => {
+  const stages = [
+    { ...gpu, from: 0, to: 12 },
+    { ...cpu, from: 12, to: 32 },
+  ];
+  assert.equal(commandLines({ ...settings, plan: createPlan({ ...alone, stages }) }), []);
+});
+
+test('a plan for one CPU is one of hearth generate as well', () => {
+  const plan = createPlan({ ...alone, stages: [{ ...cpu, from: 0, to: 32 }], output: cpu });
+  assert.equal(
+    commandLines({ ...settings, plan }).map(({ program }) => program),
+    ['hearth', 'llama.cpp'],
+  );
+});
+
+test('prima.cpp has a line for each rank, with the windows of a round on the first', () => {
+  const windows = [
+    { device: 'D3', layers: 8, gpuLayers: 4 },
+    { device: 'D1', layers: 2, gpuLayers: 0 },
+    { device: 'D2', layers: 6, gpuLayers: 6 },
+  ];
+  const plan = ringPlan({ scheduler: 'hand', head: 'D3', rounds: 2, windows, outputProcessor: 'cpu' });
+  const lines = commandLines({ ...settings, plan });
+  assert.equal(
+    lines.map(({ device, line }) => [device, line]),
+    [
+      [
+        'D3',
+        'llama-cli -m m.gguf -c 512 --world 3 --rank 0 --master ADDRESS-OF-D3 --next ADDRESS-OF-D1 -lw "8,2,6" -ngl 4 --prefetch',
+      ],
+      ['D1', 'llama-cli -m m.gguf -c 512 --world 3 --rank 1 --master ADDRESS-OF-D3 --next ADDRESS-OF-D2 --prefetch'],
+      [
+        'D2',
+        'llama-cli -m m.gguf -c 512 --world 3 --rank 2 --master ADDRESS-OF-D3 --next ADDRESS-OF-D3 -ngl 6 --prefetch',
+      ],
+    ],
+  );
+});
+
+test('a ring whose windows differ from round to round has no line of prima.cpp', () => {
+  const stages = [
+    { ...cpu, from: 0, to: 10 },
+    { device: 'D2', processor: 'cpu' as const, from: 10, to: 20 },
+    { ...cpu, from: 20, to: 24 },
+    { device: 'D2', processor: 'cpu' as const, from: 24, to: 32 },
+  ];
+  const plan = createPlan({ ...alone, rounds: 2, stages, output: cpu });
+  assert.equal(
+    commandLines({ ...settings, plan }).map(({ program }) => program),
+    ['hearth'],
+  );
+});
+
+test.run();
