@@ -1,4 +1,5 @@
 import { RECLAIM_POLICIES, type ReclaimPolicy } from '../engine/cost/reclaim.ts';
+import { formatPercent } from '../engine/input/format.ts';
 import { SCHEDULER_NAMES, SCHEDULERS, type SchedulerName } from '../engine/schedule/registry.ts';
 import { readChoice, readChoices, readCount, readList } from '../engine/terminal/options.ts';
 import { DEFAULT_CONTEXT, type SweepSettings, sweepClusters } from './halda-sweep/clusters.ts';
@@ -12,6 +13,7 @@ import { OPERATING_SYSTEMS } from './papers/prima/machines.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { eitherFlag, flag, list, option, text } from './report/options.ts';
+import { MAX_PRESSURE } from './report/planning-options.ts';
 
 await runExperiment({
   name: 'halda-sweep',
@@ -48,6 +50,7 @@ await runExperiment({
       `how the OS reclaims weights, and is believed to: ${RECLAIM_POLICIES.join(', ')} (default: ${OPERATING_SYSTEMS.predicted}, and the schedulers believe what their papers do)`,
       (name, given): ReclaimPolicy => readChoice(name, given, RECLAIM_POLICIES),
     ),
+    maxPressure: MAX_PRESSURE,
     devices: option('--devices <list>', 'only these devices; the first in ring order is the head', readList),
     subsets: eitherFlag(
       '--subsets',
@@ -66,10 +69,11 @@ ${SCHEDULER_NAMES.map((name) => `  ${name.padEnd(16)}${SCHEDULERS[name].descript
 Example:
   tsx experiments/halda-sweep.ts --cluster prima-home-6 --models Llama-3-70B --schedulers halda,optimal`,
   async run(options, { progress }) {
-    const { schedulers, context, reclaim: believedReclaim, belief, trace, seed } = options;
+    const { schedulers, context, reclaim: believedReclaim, maxPressure, belief, trace, seed } = options;
     const reclaim = believedReclaim ?? OPERATING_SYSTEMS.predicted;
     const inputs = sweepInputs(options);
-    const results = await sweepClusters(inputs, { schedulers, context, reclaim, believedReclaim, progress });
+    const asked = { schedulers, context, reclaim, believedReclaim, maxPressure };
+    const results = await sweepClusters(inputs, { ...asked, progress });
     const rows = results.flatMap((result) => result.rows);
     requirePlan(rows);
     const settings = {
@@ -82,11 +86,12 @@ Example:
       schedulers,
       context: context ?? 'of the programs',
       reclaim,
+      ...(maxPressure !== undefined && { maxPressure }),
       ...(inputs.handPlan && { plan: inputs.handPlan }),
       seed,
     };
     return {
-      subtitle: subtitleOf(inputs, { schedulers, context, reclaim, belief }),
+      subtitle: subtitleOf(inputs, { schedulers, context, reclaim, maxPressure, belief }),
       findings: results.flatMap((result) => findings(result.rows)),
       data: resultsData(settings, results),
       text: results.map((result) => sweepText(result.rows)),
@@ -107,6 +112,7 @@ function subtitleOf(
     schedulers,
     context,
     reclaim,
+    maxPressure,
     belief,
   }: Omit<SweepSettings, 'believedReclaim'> & { readonly belief: string | undefined },
 ): string {
@@ -118,6 +124,7 @@ function subtitleOf(
     counted(schedulers.length, 'scheduler'),
     ...(context === undefined ? [] : [`context of ${context} tokens`]),
     `reclaim ${reclaim}`,
+    ...(maxPressure === undefined ? [] : [`memory pressure up to ${formatPercent(maxPressure)} for ring-aware`]),
     ...(belief === undefined ? [] : [`planned on ${belief}`]),
   ].join(' · ');
 }

@@ -22,6 +22,7 @@ export interface SweepSettings {
   readonly reclaim: ReclaimPolicy;
   /** What the schedulers believe; as their papers do unless given. */
   readonly believedReclaim: ReclaimPolicy | undefined;
+  readonly maxPressure: number | undefined;
 }
 
 /** Every cluster in turn, with one progress bar for all of them. */
@@ -32,6 +33,7 @@ export async function sweepClusters(
     context,
     reclaim,
     believedReclaim,
+    maxPressure,
     progress,
   }: SweepSettings & { readonly progress: (steps: number) => Progress },
 ): Promise<ClusterResults[]> {
@@ -59,6 +61,7 @@ export async function sweepClusters(
         workload,
         reclaim,
         believedReclaim,
+        maxPressure,
         solver,
         published,
       };

@@ -1,5 +1,5 @@
 import { CAUSES } from '../../engine/cost/breakdown.ts';
-import { formatDeviation, formatSeconds, gibibytes, threeDigits } from '../../engine/input/format.ts';
+import { formatDeviation, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
@@ -50,6 +50,12 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
       align: 'right',
     },
     {
+      title: 'with\noverlap',
+      key: 'overlapped_tpot_s',
+      value: (row) => planned(row)?.overlapped?.tokenSeconds,
+      unit: 'seconds',
+    },
+    {
       title: 'layers\nCPU+GPU',
       value: ({ outcome }) =>
         outcome.status === 'planned' ? layersText(outcome.plan) : failureText(outcome, messages),
@@ -70,12 +76,6 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
     },
     { key: 'layers', value: ({ outcome }) => sharesText(planOf(outcome)) },
     {
-      title: 'RAM+VRAM\n(GiB)',
-      value: (row) => memoryText(row),
-      align: 'right',
-      on: 'terminal',
-    },
-    {
       title: 'RAM (GiB)',
       key: 'ram_bytes',
       value: (row) => planned(row)?.memory.ramBytes,
@@ -88,6 +88,12 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
       value: (row) => planned(row)?.memory.vramBytes,
       unit: 'gibibytes',
       on: 'page',
+    },
+    {
+      title: 'memory\npressure',
+      key: 'memory_pressure',
+      value: (row) => planned(row)?.memory.pressure,
+      unit: 'share',
     },
     {
       title: 'reload\nper token',
@@ -136,8 +142,16 @@ function messagesOf(rows: readonly SweepRow[]): string[] {
 }
 
 function failureText(outcome: Exclude<Outcome, { readonly status: 'planned' }>, messages: readonly string[]): string {
-  const kind = { unrunnable: "can't run", 'no-plan': 'no plan', skipped: 'skipped' }[outcome.status];
-  return `${kind}: ${outcome.reason} (${messages.indexOf(outcome.message) + 1})`;
+  const number = messages.indexOf(outcome.message) + 1;
+  const reason = `${outcome.reason} (${number})`;
+  switch (outcome.status) {
+    case 'unrunnable':
+      return reason;
+    case 'no-plan':
+      return `no plan: ${reason}`;
+    case 'skipped':
+      return `skipped: ${reason}`;
+  }
 }
 
 function sharesText(plan: Plan | undefined): string | undefined {
@@ -145,11 +159,6 @@ function sharesText(plan: Plan | undefined): string | undefined {
   return planShares(plan)
     .map(({ device, cpuLayers, gpuLayers }) => `${device}:${cpuLayers}+${gpuLayers}`)
     .join(' ');
-}
-
-function memoryText(row: SweepRow): string {
-  const memory = planned(row)?.memory;
-  return memory === undefined ? '' : `${gibibytes(memory.ramBytes)}+${gibibytes(memory.vramBytes)}`;
 }
 
 /** The published TPOT, or what the paper prints instead of one (such as OOM). */

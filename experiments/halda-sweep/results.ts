@@ -85,9 +85,14 @@ function outcomeJson(row: SweepRow) {
   const planPathOf = row.scheduler === 'hand' ? {} : { planFile: planPath(row) };
   switch (outcome.status) {
     case 'planned': {
-      const { status, plan, breakdown, memory } = outcome;
+      const { status, plan, breakdown, overlapped, memory } = outcome;
       const { tokenSeconds, seconds, devices, reloadedBytes } = breakdown;
-      return { status, tokenSeconds, rounds: plan.rounds, ...memory, reloadedBytes, seconds, devices, ...planPathOf };
+      const { ramBytes, vramBytes, pressure } = memory;
+      return {
+        ...{ status, tokenSeconds, overlappedSeconds: overlapped?.tokenSeconds, rounds: plan.rounds },
+        ...{ ramBytes, vramBytes, memoryPressure: pressure, reloadedBytes, seconds, devices },
+        ...planPathOf,
+      };
     }
     case 'unrunnable': {
       const { status, reason, message } = outcome;

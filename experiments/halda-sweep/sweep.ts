@@ -2,6 +2,7 @@ import type { PublishedCell } from '../../datasets/published.ts';
 import { type PublishedTpot, publishedTpot } from '../../datasets/published-systems.ts';
 import type { ProgramVersion } from '../../datasets/testbeds.ts';
 import type { Breakdown } from '../../engine/cost/breakdown.ts';
+import { hasOverlappedForm, type OverlappedPrediction, predictOverlapped } from '../../engine/cost/overlap.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { ReclaimPolicy } from '../../engine/cost/reclaim.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
@@ -37,13 +38,22 @@ export interface SweepCase {
   readonly workload: Workload;
   readonly reclaim: ReclaimPolicy;
   readonly believedReclaim?: ReclaimPolicy | undefined;
+  /** See SchedulingProblem. */
+  readonly maxPressure?: number | undefined;
   readonly solver: IntegerSolver;
   /** Empty if nothing was published for the cluster. */
   readonly published: readonly PublishedCell[];
 }
 
 export type Outcome =
-  | { readonly status: 'planned'; readonly plan: Plan; readonly breakdown: Breakdown; readonly memory: MemoryTotal }
+  | {
+      readonly status: 'planned';
+      readonly plan: Plan;
+      readonly breakdown: Breakdown;
+      /** `undefined` for plans without a closed form with overlap. */
+      readonly overlapped: OverlappedPrediction | undefined;
+      readonly memory: MemoryTotal;
+    }
   /** The devices can't run the plan, since the scheduler's belief was wrong or it ignores memory. */
   | { readonly status: 'unrunnable'; readonly plan: Plan; readonly reason: string; readonly message: string }
   | { readonly status: 'no-plan' | 'skipped'; readonly reason: string; readonly message: string };
@@ -52,6 +62,8 @@ export type Outcome =
 export interface MemoryTotal {
   readonly ramBytes: number;
   readonly vramBytes: number;
+  /** The most memory pressure of a device: bytes that can't be reclaimed over its RAM (prima.cpp 4.3). */
+  readonly pressure: number;
 }
 
 export interface SweepRow {
@@ -100,7 +112,7 @@ interface Timed {
   readonly planningSeconds: number | undefined;
 }
 
-export type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'solver'> & {
+export type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'maxPressure' | 'solver'> & {
   /** Buffers; the default's unless given. */
   readonly runtime?: Runtime;
   /** The version of prima.cpp's program, for halda-program; the last one unless given. */
@@ -111,7 +123,7 @@ export type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim
 
 /** Plans with one scheduler on the belief, timing it, and predicts the plan on the truth. */
 export function schedule(given: Setting, model: Model, name: SchedulerName): Timed {
-  const { belief, workload, believedReclaim, runtime, version = 'july-2025', solver } = given;
+  const { belief, workload, believedReclaim, maxPressure, runtime, version = 'july-2025', solver } = given;
   if (name === 'milp' && belief.devices.length > MILP_DEVICES) {
     const message = `milp is tried on at most ${MILP_DEVICES} devices, ${belief.name} has ${belief.devices.length}: one program over all of them takes minutes; optimal finds the same time`;
     return { outcome: { status: 'skipped', reason: 'too many devices', message }, planningSeconds: undefined };
@@ -122,6 +134,7 @@ export function schedule(given: Setting, model: Model, name: SchedulerName): Tim
     model,
     workload,
     ...(believedReclaim && { reclaim: believedReclaim }),
+    ...(maxPressure !== undefined && { maxPressure }),
     ...(runtime && { runtime }),
   };
   const scheduled = planWith(name, problem, version, solver);
@@ -134,17 +147,25 @@ function judge({ truth, workload, reclaim, runtime }: Setting, model: Model, sch
     return { status: 'no-plan', reason: scheduled.reason.replaceAll('-', ' '), message: scheduled.message };
   }
   const { plan } = scheduled;
-  const breakdown = predict({ plan, truth, model, workload, reclaim, ...(runtime && { runtime }) });
+  const asked = { plan, truth, model, workload, reclaim, ...(runtime && { runtime }) };
+  const breakdown = predict(asked);
   const [shortage] = breakdown.infeasible;
-  if (shortage === undefined) return { status: 'planned', plan, breakdown, memory: memoryTotal(breakdown, truth) };
+  if (shortage === undefined) {
+    const overlapped = hasOverlappedForm(plan) ? predictOverlapped(asked) : undefined;
+    return { status: 'planned', plan, breakdown, overlapped, memory: memoryTotal(breakdown, truth) };
+  }
   return { status: 'unrunnable', plan, reason: `${shortage.memory.toUpperCase()} too small`, message: shortage.reason };
 }
 
 function memoryTotal({ devices }: Breakdown, truth: Cluster): MemoryTotal {
+  const installed = new Map(truth.devices.map(({ name, memory }) => [name, memory.total]));
   const unified = new Set(truth.devices.filter(hasUnifiedGpu).map(({ name }) => name));
   return {
     ramBytes: devices.reduce((sum, { ramBytes }) => sum + ramBytes, 0),
     vramBytes: devices.reduce((sum, { device, vramBytes }) => sum + (unified.has(device) ? 0 : vramBytes), 0),
+    pressure: Math.max(
+      ...devices.map(({ device, nonReclaimableBytes }) => nonReclaimableBytes / (installed.get(device) as number)),
+    ),
   };
 }
 

@@ -5,6 +5,7 @@ import { readList } from '../../engine/terminal/options.ts';
 import { type MemoryTaken, SIMULATED_RECLAIMS } from '../../simulator/options.ts';
 import type { CommonOptions } from '../report/experiment.ts';
 import { choice, count, type OptionValues, option, text } from '../report/options.ts';
+import { MAX_PRESSURE } from '../report/planning-options.ts';
 
 /** The command line of replay. */
 export const REPLAY_OPTIONS = {
@@ -24,6 +25,7 @@ export const REPLAY_OPTIONS = {
     SIMULATED_RECLAIMS,
     'os',
   ),
+  maxPressure: MAX_PRESSURE,
   prompt: count('--prompt <n>', 'tokens of the prompt', { default: 128, most: 1e6 }),
   tokens: count('--tokens <n>', 'tokens to decode', { default: 8, most: 10_000 }),
   show: count('--show <n>', 'tokens that the timeline shows, the last ones', { default: 2, most: 100 }),

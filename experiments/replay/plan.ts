@@ -20,14 +20,15 @@ const SOLVER_SECONDS = 20;
 
 /** The plan that is replayed: from `--plan`, or made by `--scheduler`. @throws InputError if there is none */
 export async function planOf(options: ReplayOptions, belief: Cluster, model: Model): Promise<Plan> {
-  const { plan: file, scheduler, reclaim, prompt, tokens } = options;
+  const { plan: file, scheduler, reclaim, maxPressure, prompt, tokens } = options;
   if (file !== undefined) {
     const plan = loadPlan(file);
     validatePlan(plan, belief, model, `--plan ${file}`);
     return plan;
   }
   const workload = createWorkload({ promptTokens: prompt, context: prompt + tokens - 1 });
-  const problem = { belief, model, workload, reclaim: closedForm(reclaim) };
+  const pressure = maxPressure === undefined ? {} : { maxPressure };
+  const problem = { belief, model, workload, reclaim: closedForm(reclaim), ...pressure };
   const scheduled = scheduler === 'ring-aware' ? ranked(problem, reclaim) : await solved(scheduler, problem);
   if (scheduled.plan === undefined) throw new InputError(`--scheduler ${scheduler}`, scheduled.message);
   return scheduled.plan;

@@ -21,6 +21,8 @@ interface Row {
   readonly status: string;
   readonly reason?: string;
   readonly tokenSeconds?: number;
+  readonly overlappedSeconds?: number;
+  readonly memoryPressure?: number;
   readonly published?: { readonly value: number; readonly table: string };
 }
 
@@ -92,6 +94,18 @@ test('on the testbed of a paper plans are judged on what its devices have, by th
   assert.ok(of('single-device', 'Llama-3-45B') < 0.35);
   assert.ok(of('single-device', 'Llama-3-60B') > 7);
   assert.ok(of('halda-program', 'Llama-3-70B') < 0.7);
+});
+
+test('ring-aware pins as much as the limit to memory pressure allows; other schedulers plan without one', async () => {
+  const asked = ['--models', 'Llama-3-70B', '--schedulers', 'ring-aware,optimal', '--json'];
+  const planned = async (...limit: string[]): Promise<Row[]> =>
+    rowsOf((await sweep(...asked, ...limit, '--out', join(scratch, 'pressure'))).stdout);
+  const [free, optimal] = await planned();
+  const [limited, same] = await planned('--max-pressure', '0.06');
+  assert.ok((free?.memoryPressure ?? 0) > 0.5);
+  assert.ok((limited?.memoryPressure ?? 1) <= 0.06 + 1e-9);
+  assert.ok((limited?.overlappedSeconds ?? 0) > (free?.overlappedSeconds ?? Number.POSITIVE_INFINITY));
+  assert.equal(same, optimal);
 });
 
 test('the files: report, results, timing, and the plans, each to be read back', () => {

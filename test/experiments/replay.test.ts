@@ -52,6 +52,15 @@ test('memory that another app takes can end the run: one line, exit code 2', asy
   assert.match(late.stderr, /^out of memory: D3: KV cache and buffers need \d\.\d\d GiB, 0\.20 GiB are available; /);
 });
 
+test('ring-aware plans keep to a limit to memory pressure', async () => {
+  const { code, stdout } = await replay('--model', 'Llama-3-70B', '--max-pressure', '0.06', '--json');
+  assert.is(code, 0);
+  const { devices } = (JSON.parse(stdout) as Result).simulated;
+  for (const { device, memoryPressure } of devices)
+    assert.ok(memoryPressure <= 0.06 + 1e-9, `${device}: ${memoryPressure}`);
+  assert.is((await replay('--max-pressure', '7')).code, 2);
+});
+
 const REFUSED: readonly [what: string, given: readonly string[], message: RegExp][] = [
   ['an unknown device', ['--taken', 'D9@1 s=2 GiB'], /^memoryTaken: no device is called "D9"/],
   ['a size without a unit', ['--taken', 'D3@1 s=2'], /^--taken: "2" has no unit; a size with its unit is needed/],

@@ -39,7 +39,9 @@ function planned(
     stages: [],
     reloadedBytes: 0.5 * GIB,
   };
-  const outcome = { status: 'planned', plan, breakdown, memory: { ramBytes: 2 * GIB, vramBytes: 4.25 * GIB } } as const;
+  const memory = { ramBytes: 2 * GIB, vramBytes: 4.25 * GIB, pressure: 0.12 };
+  const overlapped = { tokenSeconds: breakdown.tokenSeconds - 0.01, readBytes: 0, bound: undefined, devices: [] };
+  const outcome = { status: 'planned', plan, breakdown, overlapped, memory } as const;
   return { cluster: 'home', model, scheduler, outcome, planningSeconds: 0.0042, published: undefined, ...rest };
 }
 
@@ -74,15 +76,15 @@ test('the table names a model once, wraps nothing that fits, and says below why 
   assert.is(
     sweepText(ROWS),
     [
-      'model  scheduler         TPOT  layers                     k  RAM+VRAM     reload  planning  published   error',
-      '                               CPU+GPU                          (GiB)  per token      (ms)     (TPOT)',
-      '─────  ─────────────  ───────  ─────────────────────────  ─  ────────  ─────────  ────────  ─────────  ──────',
-      'Small  halda          30.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20    20.0 ms   +50 %',
-      '       optimal        20.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20    20.0 ms  ±0.0 %',
-      '       single-device  20.0 ms  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20    16.0 ms  +25 %*',
-      'Large  halda           2.00 s  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20     1.00 s  +100 %',
-      '       optimal         2.00 s  A 1+2, B 1                 1   2.0+4.3    512 MiB      4.20     1.00 s  +100 %',
-      '       single-device        –  no plan: fits nowhere (1)                              1.00        OOM',
+      'model  scheduler         TPOT     with  layers                     k    memory     reload  planning  published   error',
+      '                               overlap  CPU+GPU                       pressure  per token      (ms)     (TPOT)',
+      '─────  ─────────────  ───────  ───────  ─────────────────────────  ─  ────────  ─────────  ────────  ─────────  ──────',
+      'Small  halda          30.0 ms  20.0 ms  A 1+2, B 1                 1      12 %    512 MiB      4.20    20.0 ms   +50 %',
+      '       optimal        20.0 ms  10.0 ms  A 1+2, B 1                 1      12 %    512 MiB      4.20    20.0 ms  ±0.0 %',
+      '       single-device  20.0 ms  10.0 ms  A 1+2, B 1                 1      12 %    512 MiB      4.20    16.0 ms  +25 %*',
+      'Large  halda           2.00 s   1.99 s  A 1+2, B 1                 1      12 %    512 MiB      4.20     1.00 s  +100 %',
+      '       optimal         2.00 s   1.99 s  A 1+2, B 1                 1      12 %    512 MiB      4.20     1.00 s  +100 %',
+      '       single-device        –           no plan: fits nowhere (1)                              1.00        OOM',
       "(1) A can't hold it; take another device",
       '* a cell that constants may be fitted to, so it tests nothing',
       '',
@@ -122,12 +124,12 @@ test('results.csv holds a row per run in SI units, with why there is no plan', (
   assert.is(lines.length, 7);
   assert.is(
     lines[3],
-    'home,Small,Q4_K_M,1073741824,single-device,planned,0.02,1,A:1+2 B:1+0,2147483648,4563402752,536870912,' +
+    'home,Small,Q4_K_M,1073741824,single-device,planned,0.02,0.01,1,A:1+2 B:1+0,2147483648,4563402752,0.12,536870912,' +
       '0,0.02,0,0,0,0,0,16,ms,"p Table 4, 8B, x",fit,1.25,,plans/home__Small__single-device.json',
   );
   assert.is(
     lines[6],
-    'home,Large,Q4_K_M,8589934592,single-device,no-plan,,,,,,,,,,,,,,OOM,ms,"p Table 4, 8B, x",held-out,,' +
+    'home,Large,Q4_K_M,8589934592,single-device,no-plan,,,,,,,,,,,,,,,,OOM,ms,"p Table 4, 8B, x",held-out,,' +
       "A can't hold it; take another device,",
   );
 });
