@@ -1,0 +1,15 @@
+/** A lesson: its page, its title, and the claim that it lets the reader check. */
+export interface Lesson {
+  readonly page: string;
+  readonly title: string;
+  readonly claim: string;
+}
+
+/** In the order in which they build on each other. */
+export const LESSONS: readonly Lesson[] = [
+  {
+    page: 'what-a-token-costs',
+    title: 'What a token costs',
+    claim: 'Every weight is read once for every token, so that memory and disk decide, and arithmetic hardly counts.',
+  },
+];

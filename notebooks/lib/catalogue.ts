@@ -1,0 +1,36 @@
+import modelsCsv from '../../datasets/models.csv?raw';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import type { Mix } from '../../engine/model/mix.ts';
+import { createModel, type Model } from '../../engine/model/model.ts';
+import { parseModels } from '../../engine/model/parse-models.ts';
+
+/** The datasets, as a browser has them: read when the site is built. */
+
+const files = import.meta.glob<string>('../../datasets/clusters/*.json', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+const models = parseModels(modelsCsv, 'datasets/models.csv');
+
+/** Names of the clusters on file, sorted. */
+export const CLUSTERS: readonly string[] = Object.keys(files)
+  .map((file) => file.replace(/^.*\/|\.json$/g, ''))
+  .sort();
+/** Names of the models on file. */
+export const MODELS: readonly string[] = models.map(({ shape }) => shape.name);
+
+/** A cluster by its key in datasets/clusters. @throws RangeError if there is none */
+export function cluster(key: string): Cluster {
+  const text = files[`../../datasets/clusters/${key}.json`];
+  if (text === undefined) throw new RangeError(`no cluster is called "${key}"`);
+  return parseCluster(text, `datasets/clusters/${key}.json`);
+}
+
+/** A model of datasets/models.csv in a mix. @throws RangeError if there is none */
+export function model(name: string, mix: Mix = 'Q4_K_M'): Model {
+  const found = models.find(({ shape }) => shape.name === name);
+  if (found === undefined) throw new RangeError(`no model is called "${name}"`);
+  return createModel(found.shape, mix);
+}
