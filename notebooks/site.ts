@@ -1,75 +1,22 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { config, observable } from '@observablehq/notebook-kit/vite';
-import { build, createServer, type IndexHtmlTransformHook, type InlineConfig, type Plugin, preview } from 'vite';
+import { build, createServer, preview } from 'vite';
+import { siteSettings } from './site-settings.ts';
 
 /** The site of lessons: `serve` with live reload, `build` to static files, `preview` of what was built. */
 
-const FOLDER = import.meta.dirname;
-const OUT = join(FOLDER, '../results/notebooks');
-/** Loopback only. */
-const HOST = '127.0.0.1';
+const OUT = join(import.meta.dirname, '../results/notebooks');
 
-/** Sends Notebook Kit's libraries, which it loads from a content network, to the installed ones. */
-function vendored(): Plugin {
-  return {
-    name: 'vendored-libraries',
-    enforce: 'pre',
-    resolveId(source) {
-      if (source === 'csv-parse/sync') return this.resolve('csv-parse/browser/esm/sync');
-      if (source.endsWith('recommendedLibraries.js')) return join(FOLDER, 'vendor/libraries.ts');
-      if (source.endsWith('sampleDatasets.js') || source.startsWith('https://')) return join(FOLDER, 'vendor/none.ts');
-      return undefined;
-    },
-  };
-}
-
-/** Makes a page of every notebook; other pages are left as they are. */
-function lessons(): Plugin {
-  const plugin = observable({ template: join(FOLDER, 'template.html') }) as Plugin;
-  const { handler } = plugin.transformIndexHtml as { handler: IndexHtmlTransformHook };
-  return {
-    ...plugin,
-    transformIndexHtml: {
-      order: 'pre',
-      handler(page, context) {
-        return page.includes('<notebook') ? handler.call(this, page, context) : page;
-      },
-    },
-  };
-}
-
-/** The pages: the front page and every lesson. */
-function pages(): string[] {
-  return readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.html') && file !== 'template.html')
-    .map((file) => join(FOLDER, file));
-}
-
-function settings(): InlineConfig {
-  return {
-    ...config(),
-    configFile: false,
-    root: FOLDER,
-    base: './',
-    plugins: [vendored(), lessons()],
-    server: { host: HOST, fs: { allow: [join(FOLDER, '..')] } },
-    preview: { host: HOST },
-    build: { outDir: OUT, emptyOutDir: true, rollupOptions: { input: pages() } },
-  };
-}
-
-export const COMMANDS = {
+const COMMANDS = {
   serve: async () => {
-    const server = await createServer(settings());
+    const server = await createServer(siteSettings(OUT));
     await server.listen();
     server.printUrls();
   },
   build: async () => {
-    await build(settings());
+    await build(siteSettings(OUT));
   },
   preview: async () => {
-    const server = await preview(settings());
+    const server = await preview(siteSettings(OUT));
     server.printUrls();
   },
 } as const;

@@ -7,10 +7,3 @@ export function source(path: string, text: string, equation?: string): HTMLEleme
     <pre tabindex="0"><code>${text}</code></pre>
   </details>` as HTMLElement;
 }
-
-/** Numbers that change as the reader moves something, each with its caption. */
-export function numbers(entries: readonly (readonly [caption: string, value: string])[]): HTMLElement {
-  return html`<div class="numbers">${entries.map(
-    ([caption, value]) => html`<figure><div class="number">${value}</div><figcaption>${caption}</figcaption></figure>`,
-  )}</div>` as HTMLElement;
-}
