@@ -13,7 +13,7 @@ import { OPERATING_SYSTEMS } from './papers/prima/machines.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { eitherFlag, flag, list, option, text } from './report/options.ts';
-import { MAX_PRESSURE } from './report/planning-options.ts';
+import { checkMaxPressure, MAX_PRESSURE } from './report/planning-options.ts';
 
 await runExperiment({
   name: 'halda-sweep',
@@ -70,6 +70,7 @@ Example:
   tsx experiments/halda-sweep.ts --cluster prima-home-6 --models Llama-3-70B --schedulers halda,optimal`,
   async run(options, { progress }) {
     const { schedulers, context, reclaim: believedReclaim, maxPressure, belief, trace, seed } = options;
+    checkMaxPressure(maxPressure, schedulers);
     const reclaim = believedReclaim ?? OPERATING_SYSTEMS.predicted;
     const inputs = sweepInputs(options);
     const asked = { schedulers, context, reclaim, believedReclaim, maxPressure };

@@ -1,6 +1,9 @@
+import { totalmem } from 'node:os';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
+import { cgroupLimits } from '../profile/memory/cgroup-limits.ts';
+import { THIS_HOST } from '../profile/memory/host.ts';
 import { type KeyPair, readKeys } from '../ring/wire/keys.ts';
 import { PROCESS_GROWTH_BYTES, processBytes } from '../runtime/weights/process-counters.ts';
 
@@ -36,4 +39,10 @@ export function readDeviceMemory(text: string | undefined): number {
   if (left > 0) return left;
   const needed = formatBytes(own);
   throw new InputError('--memory', `${text} is too little; Node.js and its heap take ${needed} of it`);
+}
+
+/** Bytes over which this device's memory pressure is stated: `--memory`, or the RAM of the machine or its cgroup. */
+export function deviceMemoryLimit(text: string | undefined): number {
+  if (text !== undefined) return parseQuantity(text, 'size', '--memory');
+  return Math.min(totalmem(), cgroupLimits(THIS_HOST).total);
 }

@@ -55,7 +55,7 @@ export interface RingPlanningParts {
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
   const { request, file, model, context } = parts;
-  const { plan, scheduler, requested } = request;
+  const { plan, scheduler, requested, maxPressure } = request;
   const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
   const given = plan === undefined ? undefined : { file: plan, plan: readPlan(plan) };
   const unknown = file.cluster === undefined && named !== undefined;
@@ -69,6 +69,7 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
     model,
     context,
     requested,
+    maxPressure,
     plan: given,
     scheduling,
   };

@@ -10,7 +10,7 @@ import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
-import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
+import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
 
 /** The parsed options of `hearth run`. */
@@ -40,6 +40,10 @@ export interface RunRequest {
   readonly kernels: KernelOptions;
   /** Bytes for weights and KV caches on this device. */
   readonly memory: number;
+  /** Memory of the whole process, or the RAM, bytes. */
+  readonly memoryLimit: number;
+  /** Most memory pressure of a device that a made plan may cause, as a share; `undefined`: what is available. */
+  readonly maxPressure: number | undefined;
   /** Seconds that frames wait before they are sent. */
   readonly linkDelay: number;
   readonly requested: RequestedWeights;
@@ -68,6 +72,7 @@ interface Options {
   readonly activations: string;
   readonly chunk: string;
   readonly memory?: string;
+  readonly maxPressure?: string;
   readonly linkDelay?: string;
   readonly prefetch?: string;
   readonly release?: string;
@@ -113,6 +118,10 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .option('--chunk <n>', 'tokens of a prompt that go through the ring together', String(MOST_CHUNK_TOKENS))
     .option('--memory <size>', 'limit of the process, such as 640MiB (default: what is available)')
     .option(
+      '--max-pressure <share>',
+      'most memory that a device may hold and not reclaim, as a share of its RAM, such as 0.06: for plans that --scheduler ring-aware makes',
+    )
+    .option(
       '--prefetch <how>',
       `how all devices prefetch their next window while others compute: ${PREFETCHES.join(', ')} (default: as planned, or populate if it helps)`,
     )
@@ -157,6 +166,8 @@ function readOptions(options: Options): RunRequest {
     chunk: readCount('--chunk', options.chunk, FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS),
     kernels: readKernels(options),
     memory: readDeviceMemory(options.memory),
+    memoryLimit: deviceMemoryLimit(options.memory),
+    maxPressure: readMaxPressure(options),
     linkDelay: readLinkDelay(options.linkDelay),
     requested: {
       prefetch: optional(options.prefetch, (how) => readChoice('--prefetch', how, PREFETCHES)),
@@ -165,4 +176,12 @@ function readOptions(options: Options): RunRequest {
     trace: optional(options.trace, output('--trace', 'a trace')),
     json,
   };
+}
+
+/** @throws InputError unless `ring-aware` makes the plan, since no other scheduler keeps to a limit */
+function readMaxPressure({ maxPressure, scheduler }: Options): number | undefined {
+  if (maxPressure === undefined) return undefined;
+  if (scheduler !== 'ring-aware')
+    throw new InputError('--max-pressure', 'is a limit that only ring-aware keeps to; add --scheduler ring-aware');
+  return readNumber('--max-pressure', maxPressure, 0.001, 1);
 }

@@ -20,6 +20,7 @@ import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { TokenInterval } from '../trace/trace.ts';
 import { deviceProfile } from './device-profile.ts';
+import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
 import { writeOutputFile } from './output-file.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
@@ -53,6 +54,7 @@ async function run(request: RunRequest): Promise<void> {
     members: file.members,
     settings: { context, requests: prompts.length, kvCache, activations, chunk, trace: request.trace !== undefined },
     memory: request.memory,
+    memoryLimit: request.memoryLimit,
     linkDelay: request.linkDelay,
     log,
   });
@@ -91,11 +93,13 @@ interface Generation {
 async function generateAll({ ring, head, request, tokenizer, prompts, context }: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
   const streamed = prompts.length === 1 && !request.json;
+  const models: RingModel[] = [];
   const texts = await interruptible((signal) =>
     Promise.all(
       prompts.map(async (prompt, index) => {
         const model = ringModel(ring, context);
-        const generated = await generate({
+        models.push(model);
+        return generate({
           model: timedModel(model, prompt.length, intervals),
           tokenizer,
           prompt,
@@ -104,22 +108,33 @@ async function generateAll({ ring, head, request, tokenizer, prompts, context }:
           sampler: createSampler(request.sampling, randomStream(request.seed + index, 'sampler')),
           onText: (text) => streamed && writeText(text),
         });
-        model.close();
-        return generated;
       }),
     ),
   );
+  const memory = await memoryOf(head);
+  for (const model of models) model.close();
   for (const [index, generated] of texts.entries()) {
     const promptTokens = prompts[index]?.length ?? 0;
-    if (request.json) writeJson(request.model, promptTokens, generated);
+    if (request.json) writeJson(request.model, promptTokens, generated, { memory });
     else writeText(streamed ? '\n' : `${generated.text}\n`);
     writeTimings(promptTokens, generated);
   }
+  for (const one of memory) log(describePressure(one));
   setExitCode(texts);
   if (request.trace !== undefined) {
     const inOrder = intervals.sort((a, b) => a.start - b.start);
     const startedAt = performance.timeOrigin / 1000 + (inOrder[0]?.start ?? 0);
     writeTrace(request.trace, ringTrace(await head.collectSpans(), inOrder), startedAt);
+  }
+}
+
+/** Memory pressure of every device while requests hold their KV caches; none if a device doesn't answer. */
+async function memoryOf(head: RingHead): Promise<MemoryPressure[]> {
+  try {
+    return (await head.heldMemory()).map(pressureOf);
+  } catch (error) {
+    log(`memory pressure isn't known: ${(error as Error).message}`);
+    return [];
   }
 }
 

@@ -36,11 +36,11 @@ function withoutControls(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }
 
-/** Writes a text with its tokens and times to stdout as a line of JSON. */
-export function writeJson(model: string, promptTokens: number, generated: Generated): void {
+/** Writes a text with its tokens and times, and what else is known, to stdout as a line of JSON. */
+export function writeJson(model: string, promptTokens: number, generated: Generated, more: object = {}): void {
   const { text, tokens, reason, firstTokenSeconds = null } = generated;
   const times = { firstTokenSeconds, tokensPerSecond: tokensPerSecond(generated) ?? null };
-  process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times })}\n`);
+  process.stdout.write(`${JSON.stringify({ model, text, tokens, reason, promptTokens, ...times, ...more })}\n`);
 }
 
 /** Writes a line of timings to stderr: `6 prompt tokens, TTFT 12.3 ms, 12 tokens, 31.2 tokens/s`. */

@@ -6,7 +6,7 @@ import { startWorker } from '../ring/device/worker.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { deviceProfile } from './device-profile.ts';
-import { LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
+import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, readKernels, repeated } from './shared-options.ts';
 
 interface Options {
@@ -52,6 +52,7 @@ async function run(options: Options): Promise<void> {
       keys,
       heads: options.head.map((key) => readPublicKey('--head', key)),
       memory,
+      memoryLimit: deviceMemoryLimit(options.memory),
       profile: deviceProfile({ file: options.profile, model: options.model, threads: kernels.threads, log }),
       linkDelay: readLinkDelay(options.linkDelay),
       log,

@@ -12,6 +12,7 @@ import type { Scheduled, SchedulingProblem } from '../../engine/schedule/schedul
 import { withChips } from '../../engine/schedule/tensor-partition/with-chips.ts';
 import { simulatedReclaim } from '../../simulator/options.ts';
 import { simulatedSeconds } from '../../simulator/simulated-seconds.ts';
+import { checkMaxPressure } from '../report/planning-options.ts';
 import type { ReplayOptions } from './options.ts';
 import { closedForm } from './replay.ts';
 
@@ -21,6 +22,7 @@ const SOLVER_SECONDS = 20;
 /** The plan that is replayed: from `--plan`, or made by `--scheduler`. @throws InputError if there is none */
 export async function planOf(options: ReplayOptions, belief: Cluster, model: Model): Promise<Plan> {
   const { plan: file, scheduler, reclaim, maxPressure, prompt, tokens } = options;
+  checkMaxPressure(maxPressure, file === undefined ? [scheduler] : []);
   if (file !== undefined) {
     const plan = loadPlan(file);
     validatePlan(plan, belief, model, `--plan ${file}`);

@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { MemoryPressure } from '../../engine/commands/memory-pressure.ts';
 import { parsePlan } from '../../engine/plan/parse-plan.ts';
 import { type Running, startWorkerProcess } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
@@ -80,12 +81,28 @@ test('run makes a plan from addresses and workers’ profiles, carries it out an
   const alone = await hearth('generate', ...options);
   assert.equal(JSON.parse(ring.stdout).tokens, JSON.parse(alone.stdout).tokens);
   const name = worker.address.replace('tcp://', '');
+  const { memory } = JSON.parse(ring.stdout) as { memory: MemoryPressure[] };
+  const [own, other] = memory as [MemoryPressure, MemoryPressure];
+  assert.equal(
+    memory.map(({ device, limitBytes }) => [device, limitBytes / 2 ** 20]),
+    [
+      [hostname(), 900],
+      [name, 1024],
+    ],
+  );
+  assert.match(
+    ring.stderr,
+    new RegExp(`^${name}: memory pressure [\\d.]+ % .* of 1.00 GiB\\), planned [\\d.]+ %$`, 'm'),
+  );
   const found = JSON.parse(readFileSync(cluster, 'utf8'));
   assert.is(found.devices[1].address, worker.address);
   assert.is(found.links.pairs[0].between[1], name);
   const carried = JSON.parse(readFileSync(plan, 'utf8'));
   assert.is(carried.stages[1].device, name);
   assert.is(carried.weights[name].release, 'pinned');
+  // Of Node.js, that much at least can't be reclaimed.
+  if (process.platform === 'linux')
+    for (const { measuredBytes, plannedBytes } of memory) assert.ok((measuredBytes ?? 0) > 20e6 + plannedBytes);
   const again = ['--cluster', cluster, '--plan', plan, '--plain', '--prefetch', 'willneed-whole', '--release', 'drop'];
   const asked = join(folder, 'asked.json');
   const second = await hearth('run', ...options, ...again, '--save-plan', asked);
@@ -93,6 +110,10 @@ test('run makes a plan from addresses and workers’ profiles, carries it out an
   assert.match(second.stderr, new RegExp(`^${name}: .* of weights: release drop, prefetch willneed-whole$`, 'm'));
   const saidAgain = parsePlan(readFileSync(asked, 'utf8'), asked);
   assert.equal(saidAgain.weights[name], { prefetch: 'willneed-whole', release: 'drop' });
+  // What was pinned is no longer held, and all else is planned as before.
+  const [, dropped] = JSON.parse(second.stdout).memory as MemoryPressure[];
+  assert.is(other.plannedBytes - (dropped?.plannedBytes ?? 0), carried.weights[name].pinned);
+  assert.ok(own.plannedBytes > 0);
   assert.equal({ ...saidAgain, weights: {} }, { ...parsePlan(readFileSync(plan, 'utf8'), plan), weights: {} });
   worker.running.child.kill('SIGTERM');
   await worker.running.ended;
@@ -118,6 +139,10 @@ test('errors are reported in one line with exit code 2', async () => {
     [
       ['run', '--model', model, '--prompt', 'x', '--plain'],
       '--cluster: or --worker is needed, and not both: a file of the devices, or their addresses\n',
+    ],
+    [
+      ['run', ...prompt, '--plain', '--max-pressure', '0.06'],
+      '--max-pressure: is a limit that only ring-aware keeps to; add --scheduler ring-aware\n',
     ],
     [['run', ...prompt, '--plain'], 'w: nobody listens at tcp://127.0.0.1:9\n'],
     [

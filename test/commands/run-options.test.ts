@@ -23,8 +23,9 @@ async function requested(...options: readonly string[]): Promise<RunRequest | st
 const RING = ['--cluster', 'home.json', '--plain'];
 
 test('by default links are encrypted, activations are exact and weights follow the plan', async () => {
-  const { memory, ...request } = (await requested(...RING)) as RunRequest;
+  const { memory, memoryLimit, ...request } = (await requested(...RING)) as RunRequest;
   assert.ok(memory >= 0);
+  assert.ok(memoryLimit >= memory);
   assert.equal(request, {
     ...{ model: 'm.gguf', cluster: 'home.json', workers: [], profile: undefined, saveCluster: undefined },
     ...{ keys: undefined, prompts: ['Hi'], plan: undefined, scheduler: undefined, savePlan: undefined, tokens: 128 },
@@ -32,7 +33,7 @@ test('by default links are encrypted, activations are exact and weights follow t
     ...{ seed: 1, context: undefined, kvCache: 'F16', activations: 'F32', chunk: 128, linkDelay: 0 },
     kernels: { implementation: 'auto' },
     requested: { prefetch: undefined, release: undefined },
-    ...{ trace: undefined, json: false },
+    ...{ maxPressure: undefined, trace: undefined, json: false },
   });
 });
 
@@ -43,18 +44,20 @@ test('every option reaches the request', async () => {
     const keys = writeKeys(file);
     const request = (await requested(
       ...['--worker', 'tcp://a:1,k', '--worker', 'tcp://b:2', '--keys', file, '--prompt', 'Ho', '--profile', 'p.json'],
-      ...['--save-cluster', 'c.json', '--plan', 'plan.json', '--scheduler', 'halda', '--save-plan', 'out.json'],
+      ...['--save-cluster', 'c.json', '--plan', 'plan.json', '--scheduler', 'ring-aware', '--save-plan', 'out.json'],
       ...['--tokens', '9', '--temperature', '0', '--seed', '3', '--context', '64', '--kv', 'F32', '--chunk', '16'],
       ...['--activations', 'F16', '--memory', '64GiB', '--link-delay', '5 ms', '--prefetch', 'willneed-whole'],
       ...['--release', 'drop', '--threads', '4', '--kernels', 'native', '--trace', 'run.json', '--json'],
+      ...['--max-pressure', '0.06'],
     )) as RunRequest;
-    const { memory, ...others } = request;
+    const { memory, memoryLimit, ...others } = request;
     const inputs = ['m.gguf', undefined, 'p.json', 'plan.json', file];
     const output = (flag: string, path: string, kind: string) => ({ flag, path, kind, inputs, force: false });
     assert.ok(memory > 60 * 2 ** 30 && memory < 64 * 2 ** 30);
+    assert.is(memoryLimit, 64 * 2 ** 30);
     assert.equal(others, {
       ...{ model: 'm.gguf', cluster: undefined, workers: ['tcp://a:1,k', 'tcp://b:2'], keys, prompts: ['Hi', 'Ho'] },
-      ...{ profile: 'p.json', plan: 'plan.json', scheduler: 'halda' },
+      ...{ profile: 'p.json', plan: 'plan.json', scheduler: 'ring-aware', maxPressure: 0.06 },
       saveCluster: output('--save-cluster', 'c.json', 'a cluster file'),
       savePlan: output('--save-plan', 'out.json', 'a plan'),
       ...{ tokens: 9, seed: 3, context: 64, kvCache: 'F32', chunk: 16, activations: 'F16', linkDelay: 0.005 },
@@ -87,6 +90,11 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
   ],
   ['keys and --plain', [...RING, '--keys', 'k'], '--plain: and --keys exclude each other'],
   ['a misspelt scheduler', [...RING, '--scheduler', 'hadla'], '--scheduler: unknown "hadla"; did you mean "halda"?'],
+  [
+    'a limit to memory pressure for a scheduler without one',
+    [...RING, '--scheduler', 'optimal', '--max-pressure', '0.06'],
+    '--max-pressure: is a limit that only ring-aware keeps to; add --scheduler ring-aware',
+  ],
   ['a chunk that is too large', [...RING, '--chunk', '129'], '--chunk: "129" is not a whole number between 8 and 128'],
 ];
 for (const [what, options, expected] of MISTAKES) {

@@ -58,7 +58,9 @@ test('ring-aware plans keep to a limit to memory pressure', async () => {
   const { devices } = (JSON.parse(stdout) as Result).simulated;
   for (const { device, memoryPressure } of devices)
     assert.ok(memoryPressure <= 0.06 + 1e-9, `${device}: ${memoryPressure}`);
-  assert.is((await replay('--max-pressure', '7')).code, 2);
+  const { code: refused, stderr } = await replay('--scheduler', 'halda', '--max-pressure', '0.06');
+  assert.is(refused, 2);
+  assert.match(stderr, /^--max-pressure: is a limit that only ring-aware keeps to/);
 });
 
 const REFUSED: readonly [what: string, given: readonly string[], message: RegExp][] = [

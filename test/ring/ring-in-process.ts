@@ -44,6 +44,7 @@ export async function workerHere(
     keys,
     heads: headKeys === undefined ? [] : [headKeys.publicKey],
     memory: 2 ** 30,
+    memoryLimit: 2 ** 31,
     profile: async () => '{}',
     log: (line) => log.push(line),
     ...options,
@@ -64,6 +65,7 @@ export function headHere(
     members,
     settings: SETTINGS,
     memory: 2 ** 30,
+    memoryLimit: 2 ** 31,
     log: (line) => log.push(line),
     ...options,
   });

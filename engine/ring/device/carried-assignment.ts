@@ -4,7 +4,7 @@ import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
 import { createDeviceWeights } from './device-weights.ts';
 import type { LoadedPart } from './loaded-part.ts';
-import { layersOf, missingCacheMemory, weightsRoom } from './memory.ts';
+import { layersOf, missingCacheMemory, plannedBytes, weightsRoom } from './memory.ts';
 import { openSuccessorLinks, type SuccessorLinks } from './successor-links.ts';
 import { createWindowRunner } from './window-runner.ts';
 
@@ -13,6 +13,8 @@ export interface CarriedAssignment {
   readonly epoch: number;
   /** `undefined`: weights are not managed. */
   readonly weights: WeightsReport | undefined;
+  /** Bytes that can't be given back (plannedBytes). */
+  readonly plannedBytes: number;
   /** Connects to the devices that results go to. */
   link(): void;
   /** Latency and bandwidth of these links. @param bytes size of a large probe */
@@ -80,6 +82,7 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
   return {
     epoch,
     weights: weights?.report,
+    plannedBytes: plannedBytes(assignment, loaded, weights?.report),
     link() {
       const { onLinked, onLost } = options;
       links?.close();

@@ -1,7 +1,8 @@
 import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
-import type { Assignment } from '../wire/message.ts';
+import { heldBytes } from '../../runtime/weights/process-counters.ts';
+import type { Assignment, HeldMemory, WeightsReport } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 
 type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'kvCache'>;
@@ -14,6 +15,21 @@ export function layersOf(windows: Iterable<{ readonly from: number; readonly to:
 /** Bytes of the KV caches of a device's layers for all requests, once they are full. */
 function cacheBytes({ windows, context, requests, kvCache }: Caches, shape: Shape): number {
   return layersOf(windows).length * context * requests * kvBytesPerToken(shape, kvCache);
+}
+
+/** Bytes that a device can't give back under an assignment: full KV caches, activations and pinned weights. */
+export function plannedBytes(
+  assignment: Caches,
+  { part, activationsBytes }: LoadedPart,
+  weights: WeightsReport | undefined,
+): number {
+  const pinned = weights?.policy.release === 'pinned' ? weights.policy.pinned : 0;
+  return cacheBytes(assignment, part.model) + activationsBytes + pinned;
+}
+
+/** What this process holds now, beside what is planned. */
+export function heldMemory(limit: number, planned: number): HeldMemory {
+  return { limit, planned, measured: heldBytes() };
 }
 
 /** Bytes that a device has left for weights besides full KV caches and activations. */

@@ -6,6 +6,7 @@ import type { Transport } from '../wire/transport.ts';
 import { type CarriedAssignment, carryOut } from './carried-assignment.ts';
 import { describeWeights } from './device-weights.ts';
 import type { LoadedPart } from './loaded-part.ts';
+import { heldMemory } from './memory.ts';
 
 /**
  * A worker's session with one head. Its states: idle; prepared, with an assignment whose weights and windows are ready;
@@ -28,6 +29,8 @@ export interface WorkerSessionOptions {
   readonly loaded: LoadedPart;
   /** Memory for weights and caches, bytes. */
   readonly memory: number;
+  /** Memory of the whole process, or the RAM, bytes. */
+  readonly memoryLimit: number;
   /** The longest frame, bytes. */
   readonly mostBytes: number;
   /** The name of the head's connection. */
@@ -45,7 +48,7 @@ const MOST_SPANS = 1_000_000;
 const REASON_LENGTH = 2000;
 
 export function createWorkerSession(options: WorkerSessionOptions): WorkerSession {
-  const { log } = options;
+  const { log, memoryLimit } = options;
   const spans: RingSpan[] = [];
   let current: CarriedAssignment | undefined;
 
@@ -123,6 +126,9 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
           return;
         case 'report':
           report();
+          return;
+        case 'memory':
+          tell({ kind: 'memory', ...heldMemory(memoryLimit, current?.plannedBytes ?? 0) });
           return;
         case 'profile':
           options.profile().then(

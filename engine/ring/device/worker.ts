@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly heads: readonly string[];
   /** Memory for weights and KV caches, bytes. */
   readonly memory: number;
+  /** Memory of the whole process, or the RAM, bytes. */
+  readonly memoryLimit: number;
   /** This device as in a cluster file, JSON. */
   readonly profile: () => Promise<string>;
   /** Seconds that results wait before they are sent; default 0. */

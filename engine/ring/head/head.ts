@@ -1,5 +1,5 @@
 import type { LoadedPart } from '../device/loaded-part.ts';
-import { missingCacheMemory } from '../device/memory.ts';
+import { heldMemory, missingCacheMemory } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, activationBytes, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
@@ -10,7 +10,13 @@ import { createTransport } from '../wire/transport.ts';
 import { type Assembly, createAssembly } from './assembly.ts';
 import { assignments, type RingAddress, type RingSettings } from './assignments.ts';
 import { DeviceLostError, RingChangedError, RingError } from './errors.ts';
-import { createInquiries, type DeviceFacts, type DeviceSpans, type MeasuredRingLink } from './inquiries.ts';
+import {
+  createInquiries,
+  type DeviceFacts,
+  type DeviceHeldMemory,
+  type DeviceSpans,
+  type MeasuredRingLink,
+} from './inquiries.ts';
 import { createPresence } from './lost-worker.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createOwnWindows, type OwnWindows } from './own-windows.ts';
@@ -26,6 +32,8 @@ export interface HeadOptions {
   readonly settings: RingSettings;
   /** Memory for weights and KV caches on this device, bytes. */
   readonly memory: number;
+  /** Memory of the whole process, or the RAM, bytes. */
+  readonly memoryLimit: number;
   /** Seconds that frames wait before they are sent; default 0. */
   readonly linkDelay?: number;
   /** Seconds to wait for members to connect; default GATHER_SECONDS. */
@@ -54,6 +62,8 @@ export interface RingHead {
   /** The members' descriptions of themselves. */
   profiles(): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
+  /** What the devices of the current assembly hold now and can't reclaim, the head first. */
+  heldMemory(): Promise<DeviceHeldMemory[]>;
   close(): Promise<void>;
 }
 
@@ -213,6 +223,11 @@ export function startHead(options: HeadOptions): RingHead {
     },
     profiles: inquiries.profiles,
     collectSpans: inquiries.collectSpans,
+    async heldMemory() {
+      const { assembly, own } = ring as Ring;
+      const held = heldMemory(options.memoryLimit, own.plannedBytes);
+      return [{ device: head, ...held }, ...(await inquiries.heldMemory(assembly.devices))];
+    },
     async close() {
       await dissolve();
       for (const member of members) {

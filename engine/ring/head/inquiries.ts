@@ -1,5 +1,5 @@
 import { probeLink } from '../wire/link-probe.ts';
-import type { MeasuredLink, WorkerMessage } from '../wire/message.ts';
+import type { HeldMemory, MeasuredLink, WorkerMessage } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import { RingError, within } from './errors.ts';
 import type { Member } from './member.ts';
@@ -25,6 +25,11 @@ export interface DeviceFacts {
   readonly memory: number;
 }
 
+/** What a device holds that can't be reclaimed. */
+export interface DeviceHeldMemory extends HeldMemory {
+  readonly device: string;
+}
+
 /** Requests from the head to its members other than running windows. */
 export interface HeadInquiries {
   /** Handles answers; other messages are ignored. */
@@ -33,6 +38,8 @@ export interface HeadInquiries {
   measure(epoch: number, devices: readonly string[]): Promise<MeasuredRingLink[]>;
   profiles(): Promise<DeviceFacts[]>;
   collectSpans(): Promise<DeviceSpans[]>;
+  /** What `devices` hold now. */
+  heldMemory(devices: readonly string[]): Promise<DeviceHeldMemory[]>;
 }
 
 export interface HeadInquiriesOptions {
@@ -53,6 +60,7 @@ const PROBE_BYTES = 2 ** 20;
 export function createInquiries({ head, members, spans: ownSpans }: HeadInquiriesOptions): HeadInquiries {
   let onSpans: (from: string, spans: readonly RingSpan[]) => void = () => {};
   let onProfile: (from: string, facts: string | Error) => void = () => {};
+  let onMemory: (from: string, held: HeldMemory) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
 
@@ -62,6 +70,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       if (message.kind === 'profiled') onProfile(from, message.facts);
       if (message.kind === 'unprofiled') onProfile(from, new RingError(from, message.reason));
       if (message.kind === 'measured') onMeasured(from, message.links);
+      if (message.kind === 'memory') onMemory(from, message);
     },
     async measure(epoch, devices) {
       const links: MeasuredRingLink[] = [];
@@ -88,6 +97,22 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         const late = () => new RingError(member.name, `no profile within ${PROFILING} s`);
         const memory = member.welcome?.memory ?? 0;
         return within(PROFILING, told, late).then((facts) => ({ device: member.name, facts, memory }));
+      });
+      return Promise.all(asked);
+    },
+    heldMemory(devices) {
+      const listeners = new Map<string, (held: HeldMemory) => void>();
+      onMemory = (from, held) => listeners.get(from)?.(held);
+      const asked = devices.map((device): Promise<DeviceHeldMemory> => {
+        const told = new Promise<HeldMemory>((resolve) => listeners.set(device, resolve));
+        memberOf(device).tell({ kind: 'memory' });
+        const late = () => new RingError(device, `no memory report within ${REPORTING} s`);
+        return within(REPORTING, told, late).then(({ limit, planned, measured }) => ({
+          device,
+          limit,
+          planned,
+          measured,
+        }));
       });
       return Promise.all(asked);
     },

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
-import { weightsRoom } from '../device/memory.ts';
+import { plannedBytes, weightsRoom } from '../device/memory.ts';
 import { createWindowRunner, type WindowRun } from '../device/window-runner.ts';
 import { clock } from '../wire/clock.ts';
 import {
@@ -18,6 +18,8 @@ import type { Assembly } from './assembly.ts';
 /** The head's own part of a plan: the embedding, its windows and the output. */
 export interface OwnWindows {
   readonly weights: WeightsReport | undefined;
+  /** Bytes that can't be given back (plannedBytes). */
+  readonly plannedBytes: number;
   /** Embeds tokens and runs the first window, or sends the activations to its device. */
   enter(run: Omit<WindowRun, 'tokens'> & { readonly tokens: readonly number[] }): Promise<void>;
   /** Runs one of the head's windows. @throws FrameError for a frame that does not fit the plan */
@@ -88,6 +90,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
 
   return {
     weights: weights?.report,
+    plannedBytes: plannedBytes(assignment, loaded, weights?.report),
     enter: ({ tokens, ...run }) =>
       runner.queue(async () => {
         if (assembly.broken !== undefined) return;

@@ -26,6 +26,8 @@ export interface RingPlanning {
   readonly context: number;
   /** Weights policies that differ from the plan's. */
   readonly requested: RequestedWeights;
+  /** See SchedulingProblem. */
+  readonly maxPressure?: number | undefined;
   /** A plan that is used while all its devices are connected. */
   readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
   /** How plans are made otherwise; `undefined` if hardware facts or a scheduler are missing. */
@@ -39,7 +41,7 @@ export interface RingPlanning {
  * @throws InputError if there is none, with what is missing
  */
 export function planRing(planning: RingPlanning, present: readonly string[]): Plan {
-  const { devices, requested, plan: given, scheduling } = planning;
+  const { devices, requested, plan: given, scheduling, maxPressure } = planning;
   if (given !== undefined) {
     const needed = [given.plan.embedding, ...given.plan.stages].map(({ device }) => device);
     const absent = needed.find((device) => !present.includes(device));
@@ -54,8 +56,10 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   const { cluster, scheduler, solver } = scheduling;
   const belief = onCpus(withDevices(cluster, present));
   const workload = createWorkload({ context: planning.context });
-  const scheduled = SCHEDULERS[scheduler].plan({ belief, model: planning.model, workload }, solver);
-  if (scheduled.plan !== undefined) return planWeights(scheduled.plan, requested, true);
+  const pressure = maxPressure === undefined ? {} : { maxPressure };
+  const scheduled = SCHEDULERS[scheduler].plan({ belief, model: planning.model, workload, ...pressure }, solver);
+  // Pinning as much as fits would exceed the limit, so weights that the plan leaves to the system stay there.
+  if (scheduled.plan !== undefined) return planWeights(scheduled.plan, requested, maxPressure === undefined);
   const gone = devices.filter((device) => !present.includes(device));
   const without = gone.length === 0 ? '' : `, without ${gone.join(', ')}`;
   throw new InputError(

@@ -64,6 +64,16 @@ export interface WeightsReport {
   readonly bytes: number;
 }
 
+/** What a device holds and its operating system can't reclaim; over `limit`, this is its memory pressure. */
+export interface HeldMemory {
+  /** Its RAM, or what it was given of it, bytes. */
+  readonly limit: number;
+  /** KV caches, activations and pinned weights under its assignment, bytes. */
+  readonly planned: number;
+  /** Anonymous and locked pages of the process, bytes; `undefined` where the system doesn't count them. */
+  readonly measured: number | undefined;
+}
+
 /** From the head to a worker. */
 export type HeadMessage =
   | { readonly kind: 'hello'; readonly head: string; readonly device: string; readonly model: string }
@@ -73,6 +83,7 @@ export type HeadMessage =
   | { readonly kind: 'measure'; readonly epoch: number; readonly bytes: number }
   | { readonly kind: 'clock'; readonly sentAt: number }
   | { readonly kind: 'report' }
+  | { readonly kind: 'memory' }
   | { readonly kind: 'profile' }
   | { readonly kind: 'bye' };
 
@@ -106,6 +117,7 @@ export type WorkerMessage =
   /** The device as in a cluster file, JSON; or why there is no description. */
   | { readonly kind: 'profiled'; readonly facts: string }
   | { readonly kind: 'unprofiled'; readonly reason: string }
+  | ({ readonly kind: 'memory' } & HeldMemory)
   | { readonly kind: 'spans'; readonly spans: readonly RingSpan[] };
 
 /** The measured latency and bandwidth of a link. */

@@ -106,6 +106,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   measure: object({ kind: oneOf('measure'), epoch: UINT32, bytes: whole(1, 2 ** 24) }),
   clock: object({ kind: oneOf('clock'), sentAt: TIME }),
   report: object({ kind: oneOf('report') }),
+  memory: object({ kind: oneOf('memory') }),
   profile: object({ kind: oneOf('profile') }),
   bye: object({ kind: oneOf('bye') }),
 });
@@ -180,6 +181,12 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   clock: object({ kind: oneOf('clock'), sentAt: TIME, at: TIME }),
   profiled: object({ kind: oneOf('profiled'), facts: text(2 ** 18) }),
   unprofiled: object({ kind: oneOf('unprofiled'), reason: REASON }),
+  memory: object({
+    kind: oneOf('memory'),
+    limit: number(1, LARGEST),
+    planned: number(0, LARGEST),
+    measured: optional(number(0, LARGEST)),
+  }),
   spans: object({ kind: oneOf('spans'), spans: list(SPAN, 20_000) }),
 });
 

@@ -26,9 +26,22 @@ export const PROCESS_GROWTH_BYTES = 24 * 2 ** 20;
  * otherwise of this process only.
  */
 export function processBytes(): number {
-  return (
-    [process.pid, ...children()].reduce((sum, pid) => sum + (residentOf(pid) ?? 0), 0) || process.memoryUsage.rss()
-  );
+  return statusSum(['VmRSS']) ?? process.memoryUsage.rss();
+}
+
+/**
+ * Bytes of this process and its children that the operating system can't reclaim without swap: anonymous and shared
+ * pages, and locked ones, which are pinned weights. `undefined` on systems that don't report them.
+ */
+export function heldBytes(): number | undefined {
+  return statusSum(['RssAnon', 'RssShmem', 'VmLck']);
+}
+
+/** Sum of fields of /proc/PID/status over this process and its children, bytes; `undefined` without them. */
+function statusSum(fields: readonly string[]): number | undefined {
+  const pids = [process.pid, ...children()];
+  const values = pids.flatMap((pid) => fields.flatMap((field) => statusOf(pid, field) ?? []));
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
 function children(): number[] {
@@ -43,13 +56,9 @@ function children(): number[] {
   }
 }
 
-function residentOf(pid: number): number | undefined {
-  try {
-    const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return found === undefined ? undefined : 1024 * Number(found);
-  } catch {
-    return undefined;
-  }
+function statusOf(pid: number, field: string): number | undefined {
+  const found = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(read(`/proc/${pid}/status`) ?? '')?.[1];
+  return found === undefined ? undefined : 1024 * Number(found);
 }
 
 /** The operating system's counters for a process since its start (refaults: since the start of its cgroup). */

@@ -36,6 +36,7 @@ function session({ profile = async () => '{}', load = () => {} } = {}) {
     transport: {} as Transport,
     loaded: loaded as unknown as LoadedPart,
     memory: 1e6,
+    memoryLimit: 4e6,
     mostBytes: 1000,
     headLink: 'head',
     profile,
@@ -108,6 +109,20 @@ test('a profile, or the reason for its absence, is sent', async () => {
   await turn();
   assert.equal(known.told, [{ kind: 'profiled', facts: '{"name": "w"}' }]);
   assert.equal(unknown.told, [{ kind: 'unprofiled', reason: 'x'.repeat(2000) }]);
+});
+
+test('the memory of an assignment is stated beside what the process holds', async () => {
+  const { worker, told } = session();
+  worker.onMessage({ kind: 'memory' });
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  worker.onMessage({ kind: 'memory' });
+  const [before, , after] = told;
+  assert.ok(before?.kind === 'memory' && after?.kind === 'memory');
+  assert.equal([before.planned, before.limit], [0, 4e6]);
+  // Keys and values of 2 layers for 16 tokens of one head of one F16 number each.
+  assert.is(after.planned, 2 * 16 * 2 * 2);
+  if (process.platform === 'linux') assert.ok((after.measured ?? 0) > 10e6);
 });
 
 test('a report of spans ends with an empty message', () => {

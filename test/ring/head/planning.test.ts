@@ -144,6 +144,16 @@ test('the command line’s weights policy overrides the plan’s, and the defaul
   });
 });
 
+test('under a limit to memory pressure, what the scheduler leaves to the system stays there', async () => {
+  const { scheduling, ...rest } = await planning('8 GiB', true);
+  assert.ok(scheduling);
+  const limited = (maxPressure: number | undefined) =>
+    planRing({ ...rest, plan: undefined, scheduling: { ...scheduling, scheduler: 'ring-aware' }, maxPressure }, NAMES);
+  assert.ok(Object.values(limited(undefined).weights).every(({ release }) => release === 'pinned'));
+  assert.ok(Object.values(limited(0.5).weights).every(({ release }) => release === 'none'));
+  assert.throws(() => limited(0.001), /exceed 0.1 % of some RAM/);
+});
+
 test('errors say whether a scheduler or memory is missing', async () => {
   const handOnly = await planning('8 GiB', false);
   assert.is(

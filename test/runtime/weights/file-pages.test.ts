@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { READ_ALIGNMENT } from '../../../engine/kernels/file-pages.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { pagesOf } from '../../../engine/runtime/weights/mapped-weights.ts';
+import { heldBytes } from '../../../engine/runtime/weights/process-counters.ts';
 import { NATIVE_SETS } from '../../kernels/native-sets.ts';
 import { testIf } from '../../support/needs.ts';
 
@@ -75,6 +76,7 @@ withKernels('what is locked stays, until it is unlocked', () => {
     { from: MIB, to: SIZE },
   ];
   pages.start('populate', WHOLE).wait();
+  const before = heldBytes() ?? 0;
   const { refused } = pages.start('lock', locked).wait();
   assert.is(pages.resident(locked), MIB);
   // Sanitizers disable mlock.
@@ -82,6 +84,7 @@ withKernels('what is locked stays, until it is unlocked', () => {
     existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '',
   );
   if (!refused && isLocked) {
+    assert.ok(Math.abs((heldBytes() ?? 0) - before - MIB) < 0.9 * MIB);
     assert.throws(() => pages.start('drop', WHOLE).wait(), /weights: MADV_DONTNEED/);
     pages.start('unlock', locked).wait();
   }
