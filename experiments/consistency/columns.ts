@@ -3,7 +3,25 @@ import { errorTone } from '../report/error-tone.ts';
 import { held, type Judged } from './problem.ts';
 import type { Contradicted } from './scan.ts';
 import type { LeftOut } from './search.ts';
-import { type Inferred, inferences, type Part, partOf, type Study, shown } from './study.ts';
+import { type Inferred, inferences, type Part, partOf, type Study, shown, sizeOf } from './study.ts';
+
+/** How many cells hold, by where the values come from. */
+export const OVERVIEW_COLUMNS: readonly Column<Study>[] = [
+  { title: 'testbed', key: 'testbed', value: ({ problem }) => problem.name, label: true },
+  { title: 'plans by', key: 'planner', value: ({ planner }) => planner, label: true },
+  { title: 'cells', key: 'cells', value: (one) => sizeOf(one).cells, unit: 'count' },
+  { title: 'configurations', key: 'configurations', value: (one) => sizeOf(one).configurations, unit: 'count' },
+  { title: 'hold\nas printed', key: 'hold_printed', value: ({ asPrinted }) => held(asPrinted), unit: 'count' },
+  { title: 'at the\npriors', key: 'hold_prior', value: ({ before }) => held(before), unit: 'count' },
+  { title: 'as\nreproduced', key: 'hold_reproduced', value: ({ used }) => held(used), unit: 'count' },
+  { title: 'at the\nchosen values', key: 'hold_chosen', value: ({ after }) => held(after), unit: 'count' },
+  {
+    title: 'left out\nof the choice',
+    key: 'hold_left_out',
+    value: ({ leftOut }) => leftOut.reduce((sum, { judged }) => sum + held(judged), 0),
+    unit: 'count',
+  },
+];
 
 /** The unknowns: their priors and chosen values. */
 export const UNKNOWN_COLUMNS: readonly Column<Inferred>[] = [
@@ -44,9 +62,23 @@ export const UNKNOWN_COLUMNS: readonly Column<Inferred>[] = [
         : `inferred by consistency: ${gained.length} ${gained.length === 1 ? 'cell' : 'cells'}`,
     wraps: true,
   },
-  { title: 'cells that it may see', key: 'sees', value: ({ unknown }) => unknown.seen, wraps: true, on: 'page' },
-  { title: 'prior and range', key: 'reason', value: ({ unknown }) => unknown.reason, wraps: true, on: 'page' },
+  { key: 'sees', value: ({ unknown }) => unknown.seen },
+  { key: 'reason', value: ({ unknown }) => unknown.reason },
   { key: 'holds_because', value: ({ gained }) => gained.map(({ cell }) => cell.name).join('; ') },
+];
+
+/** Where priors and ranges come from, and which cells choose a value. */
+export const REASON_COLUMNS: readonly Column<Inferred>[] = [
+  { title: 'unknown', value: ({ unknown }) => unknown.name, label: true },
+  {
+    title: 'tried',
+    value: ({ unknown }) =>
+      `${shown(Math.min(...unknown.values))} to ${shown(Math.max(...unknown.values))} ${unknown.unit}`,
+    label: true,
+  },
+  { title: 'cells that it may see', value: ({ unknown }) => unknown.seen, wraps: true },
+  { title: 'prior and range', value: ({ unknown }) => unknown.reason, wraps: true },
+  { title: 'cells that hold because of the chosen value', value: ({ gained }) => gained.map(({ cell }) => cell.name).join('; '), wraps: true },
 ];
 
 function printedText({ unknown }: Inferred): string {
@@ -182,14 +214,20 @@ export function studyData(one: Study) {
     testbed: one.problem.name,
     planner: one.planner,
     cells: one.after.length,
-    held: { priors: held(one.before), chosen: held(one.after), used: held(one.used) },
+    configurations: sizeOf(one).configurations,
+    held: {
+      printed: held(one.asPrinted),
+      priors: held(one.before),
+      reproduced: held(one.used),
+      chosen: held(one.after),
+    },
     unknowns: inferences(one).map(({ unknown, value, from, to, gained }) => ({
       name: unknown.name,
       unit: unknown.unit,
       printed: unknown.printed,
       prior: unknown.prior,
       chosen: value,
-      used: one.problem.used[unknown.name],
+      reproducedWith: one.problem.used[unknown.name],
       asGood: [from, to],
       holdsBecause: gained.map(({ cell }) => cell.name),
     })),

@@ -6,7 +6,7 @@ export interface Unknown {
   readonly name: string;
   /** `GiB`, `ms`: the unit of all values here. */
   readonly unit: string;
-  /** The value that the paper prints; undefined where it prints none. */
+  /** The value that the paper prints, in the range; undefined where it prints none. */
   readonly printed: number | undefined;
   /** The value before any cell is compared; one of `values`. */
   readonly prior: number;
@@ -60,6 +60,11 @@ export interface Judged {
 /** The prior of every unknown. */
 export function priors({ unknowns }: Pick<Problem, 'unknowns'>): Values {
   return Object.fromEntries(unknowns.map(({ name, prior }) => [name, prior]));
+}
+
+/** Every unknown as printed, or at its prior where nothing is printed. */
+export function printedValues({ unknowns }: Pick<Problem, 'unknowns'>): Values {
+  return Object.fromEntries(unknowns.map(({ name, printed, prior }) => [name, printed ?? prior]));
 }
 
 /** All cells of a problem under given values, in its order. */

@@ -4,6 +4,7 @@ import {
   type Judged,
   judge,
   type Problem,
+  printedValues,
   priors,
   type Unknown,
   type Values,
@@ -17,6 +18,8 @@ export interface Study {
   /** How prima.cpp's plans are made. */
   readonly planner: string;
   readonly values: Values;
+  /** At what the paper prints, at the priors, and at the chosen values. */
+  readonly asPrinted: readonly Judged[];
   readonly before: readonly Judged[];
   readonly after: readonly Judged[];
   /** At the values with which the tables are reproduced. */
@@ -52,6 +55,7 @@ export function study(problem: Problem, { planner, map, step = () => {} }: Study
     problem,
     planner,
     values,
+    asPrinted: judge(problem, printedValues(problem)),
     before: judge(problem, priors(problem)),
     after,
     used: judge(problem, problem.used),
@@ -110,18 +114,22 @@ export function partOf(one: Study, index: number): Part {
   return isFitted ? 'fitted' : 'seen';
 }
 
-/** The findings of a study in one sentence or two. */
+/** What a study found, in one or two sentences. */
 export function summaryOf(one: Study): string {
-  const { problem, planner, before, after, used, leftOut, contradicted } = one;
+  const { problem, asPrinted, before, after, leftOut, contradicted } = one;
   const moved = inferences(one).filter(({ unknown, value }) => value !== unknown.prior);
-  const values = moved.map(({ unknown, value }) => `${unknown.name} ${shown(value)} ${unknown.unit}`);
+  const values = moved.map(({ unknown, value }) => `${unknown.name} ${shown(value)} ${unknown.unit}`).join(', ');
   const out = leftOut.map(({ group, judged }) => `${group} ${held(judged)} of ${judged.length}`).join(', ');
   const never = contradicted.filter(({ mended }) => mended === undefined).map(({ judged }) => judged.cell.name);
   return [
-    `${problem.name}, plans by ${planner}: ${held(before)} of ${after.length} cells (${configurations(problem.cells)} configurations) hold with all unknowns at their priors, ${held(after)} with ${values.length === 0 ? 'the same values' : values.join(', ')}; ${held(used)} with those of the reproduction.`,
-    ...(out === '' ? [] : [`Left out and judged with values chosen without it: ${out}.`]),
+    `${problem.name}: of ${after.length} cells ${held(asPrinted)} hold as printed, ${held(before)} at the priors, ${held(after)} with ${values === '' ? 'the same values' : values}${out === '' ? '' : `; left out of the choice, ${out}`}.`,
     ...(never.length === 0 ? [] : [`No value of any single unknown makes these hold: ${never.join('; ')}.`]),
   ].join(' ');
+}
+
+/** Cells and configurations of a study. */
+export function sizeOf({ problem }: Study): { readonly cells: number; readonly configurations: number } {
+  return { cells: problem.cells.length, configurations: configurations(problem.cells) };
 }
 
 /** A value of an unknown in at most four digits. */
