@@ -21,12 +21,12 @@ export type UnknownQuantity =
 
 /** The value that is taken for an unknown. */
 export type Unknown = UnknownQuantity & {
-  /** Values between which it must lie, in the quantity's unit. */
+  /** Values between which as many cells hold, in the quantity's unit. */
   readonly range: readonly [low: number, high: number];
   /** `inferred`: the cells that are named need it; `assumed`: they don't contradict it. */
   readonly status: 'inferred' | 'assumed';
   readonly source: string;
-  /** The cells that the value was chosen with, as `Table 4, 45B, llama.cpp TPOT`. They test nothing. */
+  /** The cells that hold because of the value, as `Table 4, 45B, llama.cpp TPOT`. They test nothing. */
   readonly seen: readonly string[];
 };
 
@@ -56,29 +56,37 @@ const GIB = 2 ** 30;
 /** The devices of App. A.9. */
 const NODES = ['node1', 'node2', 'node3', 'node4'];
 
-/** Table 3's devices. */
+/**
+ * Table 3's devices. Values of all testbeds are those that experiments/consistency.ts chooses, by one rule
+ * (datasets/published/PROTOCOL.md); `range` is where as many cells hold, the other unknowns as chosen.
+ */
 const HOME = {
   stated: 'reported',
   unknowns: [
     {
       kind: 'ram',
       devices: ['D1'],
-      bytes: 3.6 * GIB,
-      range: [3.33 * GIB, 3.93 * GIB],
+      bytes: 3.8 * GIB,
+      range: [3.4 * GIB, 4.2 * GIB],
       status: 'inferred',
       source:
-        'macOS: the program reports free, inactive and purgeable pages and a tenth of the active ones, and the system compresses more of them. Without Halda, D1 holds its 3.33 GiB of the 45B (409 ms) and reloads its 3.93 GiB of the 65B (12.3 s); the middle',
-      seen: ['Table 4, 45B, prima.cpp (w/o halda) TPOT', 'Table 4, 65B, prima.cpp (w/o halda) TPOT'],
+        'consistency: 8 GiB installed, 2.4 stated. The program reports free, inactive and purgeable pages and a tenth of the active ones, and macOS compresses more of them. D1 holds its 3.33 GiB of the 45B without Halda (409 ms)',
+      seen: [
+        'Table 4, 45B, prima.cpp (w/o halda) TPOT',
+        'Table 4, 70B, prima.cpp (w/o prefetch) TPOT',
+        'Table 4, 70B, prima.cpp TPOT',
+        'Table 9, DeepSeek-R1-Distill-Llama-70B, prima.cpp',
+      ],
     },
     {
       kind: 'ram',
       devices: ['D3'],
-      bytes: 13.5 * GIB,
-      range: [13.36 * GIB, 16 * GIB],
+      bytes: 14.6 * GIB,
+      range: [13.6 * GIB, 15.4 * GIB],
       status: 'inferred',
       source:
-        'llama.cpp runs the 45B at memory speed (328 ms), for which D3 holds 13.36 GiB of it; a little more, since the rule gives 12.1 GiB and 16 GiB are installed',
-      seen: ['Table 4, 45B, llama.cpp TPOT'],
+        'consistency: 16 GiB installed, 12.1 by the rule. llama.cpp runs the 45B at memory speed (328 ms), for which D3 holds 13.36 GiB of it',
+      seen: ['Table 4, 45B, llama.cpp TPOT', 'Table 9, DeepSeek-R1-Distill-Llama-70B, prima.cpp'],
     },
   ],
   heads: { 'april-2025': 'D1' },
@@ -95,32 +103,32 @@ export const TESTBEDS: readonly Testbed[] = [
     heads: {},
     unknowns: [
       {
-        kind: 'disk',
-        devices: ['laptop'],
-        bytesPerSecond: 1.9e9,
-        range: [1.8e9, 2.0e9],
-        status: 'inferred',
-        source:
-          'llama.cpp reloads all of the 60B to 70B from it; the paper states no disk (experiments/consistency.ts)',
-        seen: ['Table 7, Llama 3-60B, llama.cpp', 'Table 7, Llama 1-65B, llama.cpp', 'Table 7, Llama 3-70B, llama.cpp'],
-      },
-      {
         kind: 'ram',
         devices: ['mac'],
-        bytes: 10.5 * GIB,
-        range: [9.9 * GIB, 13.9 * GIB],
+        bytes: 12 * GIB,
+        range: [9.8 * GIB, 14 * GIB],
         status: 'inferred',
         source:
-          'prima.cpp’s plans fill the Mac mini to the last layer of the stated 10 GB, and Metal keeps all or nothing; macOS states less than it frees',
+          'consistency: 10 GB stated. prima.cpp’s plans fill the Mac mini to the last layer of them, Metal keeps all or nothing, and macOS frees more than it states',
         seen: ['Table 7, Llama 3-60B, prima.cpp', 'Table 7, Llama 1-65B, prima.cpp', 'Table 7, Llama 3-70B, prima.cpp'],
       },
       {
-        kind: 'vram-by-hand',
-        bytes: 1000 * MIB,
-        range: [700 * MIB, 1200 * MIB],
+        kind: 'disk',
+        devices: ['laptop'],
+        bytesPerSecond: 1.9e9,
+        range: [1.8e9, 2.1e9],
         status: 'inferred',
-        source: 'llama.cpp’s 14B takes 199 ms, so that some of its layers are not on the 6 GB of the RTX 3060',
-        seen: ['Table 7, Llama 3-14B, llama.cpp'],
+        source: 'consistency: not stated. llama.cpp reloads all of the 60B to 70B from it',
+        seen: ['Table 7, Llama 3-60B, llama.cpp', 'Table 7, Llama 1-65B, llama.cpp', 'Table 7, Llama 3-70B, llama.cpp'],
+      },
+      {
+        kind: 'vram-by-hand',
+        bytes: 1100 * MIB,
+        range: [1000 * MIB, 1300 * MIB],
+        status: 'inferred',
+        source:
+          'consistency: not stated. llama.cpp’s 14B takes 199 ms, so that some of its layers are not on the 6 GB of the RTX 3060',
+        seen: ['Table 7, Llama 3-8B, llama.cpp', 'Table 7, Llama 3-14B, llama.cpp'],
       },
     ],
   },
@@ -132,11 +140,11 @@ export const TESTBEDS: readonly Testbed[] = [
     unknowns: [
       {
         kind: 'vram-by-hand',
-        bytes: 500 * MIB,
-        range: [500 * MIB, 700 * MIB],
+        bytes: 600 * MIB,
+        range: [400 * MIB, 900 * MIB],
         status: 'inferred',
         source:
-          'llama.cpp’s 8B takes 15 ms, twice what a GPU with all of it takes; CUDA’s context alone takes up to 400 MiB (prima.cpp’s source)',
+          'consistency: not stated. llama.cpp’s 8B takes 15 ms, twice what a GPU with all of it takes; CUDA’s context alone takes up to 400 MiB (prima.cpp’s source)',
         seen: ['Table 8, Llama 3-8B, llama.cpp'],
       },
     ],
@@ -150,10 +158,11 @@ export const TESTBEDS: readonly Testbed[] = [
       {
         kind: 'ram',
         devices: NODES,
-        bytes: 7 * GIB,
-        range: [6.5 * GIB, 8 * GIB],
+        bytes: 7.9 * GIB,
+        range: [7.8 * GIB, 8 * GIB],
         status: 'inferred',
-        source: 'the paper states 8 GiB installed; prima.cpp’s 70B and 72B need 6.5 GiB and more',
+        source:
+          'consistency: 8 GiB stated, which may be what is installed or what a container may take. prima.cpp’s 70B need 6.5 GiB and more, its 72B 7.7',
         seen: [
           'Table 10, DeepSeek-R1-Distill-Llama-70B, prima.cpp',
           'Table 10, Llama 3.3-70B, prima.cpp',
@@ -164,11 +173,10 @@ export const TESTBEDS: readonly Testbed[] = [
         kind: 'disk',
         devices: NODES,
         bytesPerSecond: 1.6e9,
-        range: [1.4e9, 1.8e9],
+        range: [1.3e9, 1.8e9],
         status: 'inferred',
-        source: 'llama.cpp reloads the 32B to 72B at 1.6 GB/s, where 0.6 GB/s are stated',
+        source: 'consistency: llama.cpp reloads the 32B to 72B at 1.6 GB/s, where 0.6 GB/s are stated',
         seen: [
-          'Table 10, Qwen-2.5-32B, llama.cpp',
           'Table 10, DeepSeek-R1-Distill-Llama-70B, llama.cpp',
           'Table 10, Llama 3.3-70B, llama.cpp',
           'Table 10, Qwen-2.5-72B, llama.cpp',
@@ -177,11 +185,12 @@ export const TESTBEDS: readonly Testbed[] = [
       {
         kind: 'gpu-rates',
         devices: NODES,
-        share: 0.35,
-        range: [0.3, 0.4],
+        share: 0.4,
+        range: [0.35, 0.45],
         status: 'inferred',
-        source: 'llama.cpp takes 20 ms for the 7B and 8B in VRAM, where an RTX 4090 takes 7',
+        source: 'consistency: llama.cpp takes 20 ms for the 7B and 8B in VRAM, where an RTX 4090 takes 7',
         seen: [
+          'Table 10, Qwen-2.5-7B, llama.cpp',
           'Table 10, Llama 3.2-8B, llama.cpp',
           'Table 10, Qwen-2.5-14B, llama.cpp',
           'Table 10, DeepSeek-R1-Distill-Qwen-14B, llama.cpp',

@@ -1,14 +1,7 @@
 import { loadClusterFile } from '../datasets/load.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
-import {
-  CELL_COLUMNS,
-  cellRows,
-  LEFT_OUT_COLUMNS,
-  SCAN_COLUMNS,
-  scanRows,
-  studyData,
-  UNKNOWN_COLUMNS,
-} from './consistency/columns.ts';
+import { CELL_COLUMNS, cellRows, SCAN_COLUMNS, scanRows, studyData, UNKNOWN_COLUMNS } from './consistency/columns.ts';
+import { LEFT_OUT_COLUMNS } from './consistency/left-out.ts';
 import { PLANNERS, primaProblem } from './consistency/prima-problem.ts';
 import { consistencyPage } from './consistency/report.ts';
 import { inferences, STUDY_STEPS, study, summaryOf } from './consistency/study.ts';
@@ -53,7 +46,7 @@ await runExperiment({
       const unknowns = { columns: UNKNOWN_COLUMNS, rows: studies.flatMap(inferences), groups: true };
       const leftOut = {
         columns: LEFT_OUT_COLUMNS,
-        rows: studies.flatMap((one) => one.leftOut.map((left) => ({ ...left, study: one }))),
+        rows: studies.flatMap(({ leftOut }) => leftOut),
         groups: true,
       };
       return {

@@ -1,10 +1,10 @@
 import type { Annotation, Data, Shape } from 'plotly.js-dist-min';
 import { formatSeconds } from '../../engine/input/format.ts';
 import { colour, type Figure, INK, type LineSeries, layoutOf, lineChart, PALETTE } from '../report/charts/chart.ts';
-import { held, type Judged } from './problem.ts';
+import { held, type Judged, shown } from './problem.ts';
 import type { CellMap, Scan } from './scan.ts';
 import { groupsOf } from './search.ts';
-import { type Study, shown } from './study.ts';
+import type { Study } from './study.ts';
 
 /** A value of the axis that is marked: what the paper prints, the prior, or what was chosen. */
 interface MarkedValue {

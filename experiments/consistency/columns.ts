@@ -1,9 +1,8 @@
 import type { Column } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
-import { held, type Judged } from './problem.ts';
+import { held, type Judged, shown } from './problem.ts';
 import type { Contradicted } from './scan.ts';
-import type { LeftOut } from './search.ts';
-import { type Inferred, inferences, type Part, partOf, type Study, shown, sizeOf } from './study.ts';
+import { fittedCells, type Inferred, inferences, type Part, type Study, sizeOf } from './study.ts';
 
 /** How many cells hold, by where the values come from. */
 export const OVERVIEW_COLUMNS: readonly Column<Study>[] = [
@@ -78,7 +77,11 @@ export const REASON_COLUMNS: readonly Column<Inferred>[] = [
   },
   { title: 'cells that it may see', value: ({ unknown }) => unknown.seen, wraps: true },
   { title: 'prior and range', value: ({ unknown }) => unknown.reason, wraps: true },
-  { title: 'cells that hold because of the chosen value', value: ({ gained }) => gained.map(({ cell }) => cell.name).join('; '), wraps: true },
+  {
+    title: 'cells that hold because of the chosen value',
+    value: ({ gained }) => gained.map(({ cell }) => cell.name).join('; '),
+    wraps: true,
+  },
 ];
 
 function printedText({ unknown }: Inferred): string {
@@ -94,11 +97,12 @@ export interface CellRow {
 }
 
 export function cellRows(one: Study): CellRow[] {
+  const fitted = fittedCells(one);
   return one.after.map((after, index) => ({
     study: one,
     before: one.before[index] as Judged,
     after,
-    part: partOf(one, index),
+    part: fitted.has(after.cell) ? 'fitted' : 'seen',
   }));
 }
 
@@ -138,40 +142,6 @@ export const CONTRADICTED_COLUMNS: readonly Column<ContradictedRow>[] = [
         ? 'no value of any single unknown makes it hold'
         : `holds with ${mended.unknown.name} at ${shown(mended.value)} ${mended.unknown.unit}; then ${mended.lost.length === 0 ? 'nothing else fails' : `these fail: ${mended.lost.map(({ cell }) => cell.name).join('; ')}`}`,
     wraps: true,
-  },
-];
-
-/** A left-out table or column. */
-export type LeftOutRow = LeftOut & { readonly study: Study };
-
-export const LEFT_OUT_COLUMNS: readonly Column<LeftOutRow>[] = [
-  { title: 'testbed', key: 'testbed', value: ({ study }) => study.problem.name, label: true },
-  { title: 'plans by', key: 'planner', value: ({ study }) => study.planner, label: true },
-  { title: 'left out', key: 'left_out', value: ({ group }) => group, label: true },
-  { title: 'cells', key: 'cells', value: ({ judged }) => judged.length, unit: 'count' },
-  { title: 'hold', key: 'hold', value: ({ judged }) => held(judged), unit: 'count' },
-  {
-    title: 'hold where\nthey take part',
-    key: 'hold_fitted',
-    value: ({ study, judged }) =>
-      held(study.after.filter(({ cell }) => judged.some((one) => one.cell.name === cell.name))),
-    unit: 'count',
-  },
-  {
-    title: 'hold at\nthe priors',
-    key: 'hold_prior',
-    value: ({ study, judged }) =>
-      held(study.before.filter(({ cell }) => judged.some((one) => one.cell.name === cell.name))),
-    unit: 'count',
-  },
-  {
-    title: 'values without it, where they differ from the prior',
-    value: ({ study, values }) =>
-      study.problem.unknowns
-        .filter(({ name, prior }) => values[name] !== prior)
-        .map(({ name, unit }) => `${name} ${shown(values[name] ?? Number.NaN)} ${unit}`)
-        .join(', '),
-    wraps: 'items',
   },
 ];
 
@@ -231,11 +201,12 @@ export function studyData(one: Study) {
       asGood: [from, to],
       holdsBecause: gained.map(({ cell }) => cell.name),
     })),
-    leftOut: one.leftOut.map(({ group, judged, values }) => ({
-      group,
+    leftOut: one.leftOut.map(({ table, unit, judged, parts }) => ({
+      table,
       cells: judged.length,
       held: held(judged),
-      values,
+      choices: parts.map(({ group, values }) => ({ without: group, values })),
+      oneAtATime: unit,
     })),
     errors: cellRows(one).map(({ after, part }) => ({ cell: after.cell.name, error: after.error, part })),
   };

@@ -13,6 +13,7 @@ import { type RingSystem, type RingUnknown, ringProblem } from './rings.ts';
 import type { UnknownTestbed } from './testbeds.ts';
 
 const GIB = 2 ** 30;
+const MIB = 2 ** 20;
 
 /** How prima.cpp plans: its program, its paper's algorithm as printed and with repairs, and the optimum of Eq. 1. */
 export const PLANNERS = ['halda-program', 'halda', 'halda-any', 'halda-repaired', 'optimum'] as const;
@@ -33,7 +34,7 @@ export function primaProblem(
   const catalogue = loadCatalogue();
   const models = new Map<string, Model>();
   const belief = loadCluster(testbed.belief);
-  const used = usedValues(unknown.unknowns, trueCluster(testbed, belief));
+  const used = usedValues(unknown.unknowns, testbed, trueCluster(testbed, belief));
   const found = cellsOf(unknown, published);
   const systems = SYSTEMS.map(
     (name) => [name, systemOf(name, { testbed, published, found, planner, solver })] as const,
@@ -41,7 +42,7 @@ export function primaProblem(
   return ringProblem({
     name: unknown.cluster,
     cluster: belief,
-    unknowns: unknown.unknowns.map((one) => withValue(one, used[one.name] ?? one.prior)),
+    unknowns: unknown.unknowns,
     cells: [...found.keys()],
     systems: Object.fromEntries(systems),
     modelOf(key) {
@@ -54,20 +55,34 @@ export function primaProblem(
   });
 }
 
-/** The values with which the tables are reproduced: RAM as the testbed has it, the rest at its prior. */
-function usedValues(unknowns: readonly RingUnknown[], truth: Cluster): Values {
-  const usedOf = ({ quantity, prior }: RingUnknown): number => {
-    if (quantity.kind !== 'ram') return prior;
-    const device = truth.devices.find(({ name }) => quantity.devices.includes(name));
-    return device === undefined ? prior : device.memory.available / GIB;
-  };
-  return Object.fromEntries(unknowns.map((unknown) => [unknown.name, usedOf(unknown)]));
+/** The values with which the tables are reproduced: those of the testbed, else the prior. */
+function usedValues(unknowns: readonly RingUnknown[], testbed: Testbed, truth: Cluster): Values {
+  return Object.fromEntries(unknowns.map((unknown) => [unknown.name, usedValue(unknown, testbed, truth)]));
 }
 
-/** The unknown with one more value where that isn't among its values, apart from rounding. */
-function withValue(unknown: RingUnknown, value: number): RingUnknown {
-  const isKnown = unknown.values.some((one) => Math.abs(one - value) < 1e-6);
-  return isKnown ? unknown : { ...unknown, values: [...unknown.values, value].sort((one, other) => one - other) };
+function usedValue({ quantity, prior }: RingUnknown, { unknowns }: Testbed, truth: Cluster): number {
+  switch (quantity.kind) {
+    case 'ram': {
+      const device = truth.devices.find(({ name }) => quantity.devices.includes(name));
+      return device === undefined ? prior : device.memory.available / GIB;
+    }
+    case 'disk': {
+      const taken = unknowns.find((one) => one.kind === 'disk' && one.devices.join() === quantity.devices.join());
+      return taken?.kind === 'disk' ? taken.bytesPerSecond / 1e9 : prior;
+    }
+    case 'gpu-rate': {
+      const taken = unknowns.find(({ kind }) => kind === 'gpu-rates');
+      return taken?.kind === 'gpu-rates' ? taken.share : prior;
+    }
+    case 'vram-kept': {
+      const taken = unknowns.find(({ kind }) => kind === 'vram-by-hand');
+      return taken?.kind === 'vram-by-hand' ? taken.bytes / MIB : prior;
+    }
+    case 'cpu-rate':
+    case 'latency':
+    case 'kv-room':
+      return prior;
+  }
 }
 
 /** The times per token in the testbed's tables, with what they are printed as. */
@@ -75,10 +90,10 @@ function cellsOf({ tables }: UnknownTestbed, published: readonly PublishedCell[]
   const systems: readonly string[] = SYSTEMS;
   const found = new Map<Cell, PublishedCell>();
   for (const cell of published) {
-    const { paper, table, system, row, model, metric, value } = cell;
+    const { paper, table, system, row, column, model, metric, value } = cell;
     const isMeant = paper === 'prima-cpp' && metric === 'tpot' && tables.some((number) => table === `Table ${number}`);
     if (!isMeant || typeof value !== 'number' || !systems.includes(system)) continue;
-    const name = `${table} · ${system} · ${row}`;
+    const name = `${table}, ${row}, ${column}`;
     found.set({ name, table, system, row, model, published: value / 1e3 }, cell);
   }
   return found;
@@ -109,7 +124,13 @@ function systemOf(name: string, { testbed, published, found, planner, solver }: 
       const workload = workloadOf(isPrima ? { ...program, room: kvRoom } : program, primaOptions({}));
       const needed = runtimeOf(program, version, model, workload);
       const runtime = { ...needed, gpuBufferBytes: needed.gpuBufferBytes + (isPrima ? 0 : vramKept) };
-      return { ...planWith(own, { belief, model, workload, runtime }, version, solver), workload, runtime };
+      const scheduled = planWith(own, { belief, model, workload, runtime }, version, solver);
+      // A cell that was printed had a plan; where the program finds none, another version ran.
+      const found =
+        scheduled.plan === undefined && isPrima
+          ? planWith('optimum', { belief, model, workload, runtime }, version, solver)
+          : scheduled;
+      return { ...found, workload, runtime };
     },
   };
 }

@@ -22,7 +22,7 @@ export interface Unknown {
 
 /** A published time per token. */
 export interface Cell {
-  /** `Table 4 · llama.cpp · 45B`; unique within its problem. */
+  /** `Table 4, 45B, llama.cpp TPOT`: the place where it is printed. */
   readonly name: string;
   readonly table: string;
   readonly system: string;
@@ -83,5 +83,15 @@ export function held(judged: readonly Judged[]): number {
 
 /** Systems with a model: prints of the same shape, format and system are one configuration. */
 export function configurations(cells: readonly Cell[]): number {
-  return new Set(cells.map(({ system, model }) => `${system}\n${model}`)).size;
+  return new Set(cells.map(configurationOf)).size;
+}
+
+/** A system with a model's shape and format. */
+export function configurationOf({ system, model }: Cell): string {
+  return `${system}, ${model}`;
+}
+
+/** A value of an unknown in at most four digits. */
+export function shown(value: number): string {
+  return String(Number(value.toPrecision(4)));
 }

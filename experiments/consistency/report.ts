@@ -2,7 +2,15 @@ import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { ChartBlock, Section } from '../report/page/page.ts';
 import { cellChart, countChart, mapChart } from './charts.ts';
-import { CELL_COLUMNS, CONTRADICTED_COLUMNS, cellRows, LEFT_OUT_COLUMNS, UNKNOWN_COLUMNS } from './columns.ts';
+import {
+  CELL_COLUMNS,
+  CONTRADICTED_COLUMNS,
+  cellRows,
+  OVERVIEW_COLUMNS,
+  REASON_COLUMNS,
+  UNKNOWN_COLUMNS,
+} from './columns.ts';
+import { LEFT_OUT_COLUMNS } from './left-out.ts';
 import { held } from './problem.ts';
 import { inferences, type Study } from './study.ts';
 
@@ -19,16 +27,17 @@ function valuesSection(studies: readonly Study[]): Section {
     blocks: [
       {
         kind: 'text',
-        text: 'A value leaves its prior only where that satisfies more of the cells that the unknown may see; then it takes the middle of the values that satisfy as many. "As good" are the values around it that do. Every operating system reclaims in its own way, the same for all systems and tables. Times to the first token, memory pressure, exo, dllama, speculation and all figures took no part.',
+        text: 'A value leaves its prior only where it and its neighbours satisfy more of the cells that the unknown may see; then it takes the middle of the values that satisfy as many. "As good" are the values around it that do. Every operating system reclaims in its own way, the same for all systems and tables. Where prima.cpp’s program finds no plan, the optimum of Eq. 1 stands for it. Times to the first token, memory pressure, exo, dllama, speculation and all figures took no part. The chosen values are those of datasets/testbeds.ts, with which the tables are reproduced.',
       },
-      tableBlock({ columns: UNKNOWN_COLUMNS, rows: studies.flatMap(inferences), groups: true }),
+      tableBlock({ columns: OVERVIEW_COLUMNS, rows: studies, groups: true }, { title: 'Cells that hold' }),
+      tableBlock({ columns: UNKNOWN_COLUMNS, rows: studies.flatMap(inferences), groups: true }, { title: 'Values' }),
       tableBlock(
         {
           columns: LEFT_OUT_COLUMNS,
-          rows: studies.flatMap((study) => study.leftOut.map((one) => ({ ...one, study }))),
+          rows: studies.flatMap(({ leftOut }) => leftOut),
           groups: true,
         },
-        { title: 'A table, or a column of a single table, judged with values that were chosen without it' },
+        { title: 'Cells judged with values that were chosen without their table, or without their configuration' },
       ),
     ],
   };
@@ -68,6 +77,10 @@ function studySection(study: Study): Section {
     title: `${problem.name}, plans by ${planner}`,
     blocks: [
       ...charts,
+      tableBlock(
+        { columns: REASON_COLUMNS, rows: inferences(study), groups: true },
+        { title: 'Where priors and ranges come from', fold: 'Priors and ranges' },
+      ),
       tableBlock({ columns: CONTRADICTED_COLUMNS, rows: failing }, { title: 'Cells that fail at the chosen values' }),
       tableBlock(
         { columns: CELL_COLUMNS.slice(1), rows: cellRows(study), groups: true },

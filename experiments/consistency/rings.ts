@@ -57,6 +57,12 @@ interface Planned {
   readonly needs: ReadonlyMap<string, number>;
 }
 
+/** Values as a setting, and those that plans depend on as a key. */
+interface Place {
+  readonly setting: Setting;
+  readonly planning: string;
+}
+
 /** RAM beyond this changes nothing: page tables and reads in progress take less than the share and the bytes added. */
 const enough = (need: number): number => 1.03 * need + 2 ** 25;
 
@@ -68,20 +74,26 @@ const enough = (need: number): number => 1.03 * need + 2 ** 25;
 export function ringProblem(parts: RingProblemParts): Problem {
   const { name, cluster, unknowns, cells, systems, modelOf, tolerance, used } = parts;
   const start: Setting = { belief: cluster, truth: cluster, vramKept: 0, kvRoom: 0 };
-  const settings = new Map<string, Setting>();
+  const planning = unknowns.filter(({ quantity }) => changesPlans(quantity));
+  const places = new WeakMap<Values, Place>();
+  const byKey = new Map<string, Place>();
   const plans = new Map<string, Planned>();
   const answers = new Map<string, number | undefined>();
 
-  const settingOf = (values: Values): Setting => {
-    const key = keyOf(unknowns, values);
-    const known = settings.get(key);
-    if (known !== undefined) return known;
-    const setting = unknowns.reduce(
+  const settingOf = (values: Values): Setting =>
+    unknowns.reduce(
       (before, { name: unknown, quantity, prior }) => withQuantity(before, quantity, values[unknown] ?? prior),
       start,
     );
-    settings.set(key, setting);
-    return setting;
+  const placeOf = (values: Values): Place => {
+    const known = places.get(values);
+    if (known !== undefined) return known;
+    const key = keyOf(unknowns, values);
+    const same = byKey.get(key);
+    const place = same ?? { setting: settingOf(values), planning: keyOf(planning, values) };
+    byKey.set(key, place);
+    places.set(values, place);
+    return place;
   };
 
   return {
@@ -93,11 +105,11 @@ export function ringProblem(parts: RingProblemParts): Problem {
     answer(cell, values) {
       const system = systems[cell.system];
       if (system === undefined) return undefined;
-      const planning = unknowns.filter(({ quantity }) => changesPlans(quantity));
-      const planKey = [system.wayOf(cell), cell.model, keyOf(planning, values)].join('\n');
-      const planned = plans.get(planKey) ?? planOf(system, cell, modelOf(cell.model), settingOf(values));
+      const place = placeOf(values);
+      const planKey = [system.wayOf(cell), cell.model, place.planning].join('\n');
+      const planned = plans.get(planKey) ?? planOf(system, cell, modelOf(cell.model), place.setting);
       plans.set(planKey, planned);
-      const truth = system.headed(settingOf(values).truth, cell);
+      const truth = system.headed(place.setting.truth, cell);
       const prefetch = system.prefetch(cell);
       const key = [planKey, prefetch, ...memoryKey(planned, truth)].join('\n');
       if (!answers.has(key)) answers.set(key, tokenSeconds(planned, prefetch, truth));

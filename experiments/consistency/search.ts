@@ -1,15 +1,22 @@
-import { type Cell, held, type Judged, judge, type Problem, priors, type Unknown, type Values } from './problem.ts';
+import {
+  type Cell,
+  configurationOf,
+  held,
+  type Judged,
+  judge,
+  type Problem,
+  priors,
+  type Unknown,
+  type Values,
+} from './problem.ts';
 
 /** Passes over all unknowns before the search gives up finding values that no longer change. */
 const MOST_PASSES = 6;
-/** Values of either unknown that a move of two at once tries. */
-const PAIR_VALUES = 4;
 
 /**
- * Values that satisfy most cells. Every unknown keeps its prior unless another value satisfies more of the cells that it
- * may see; then it takes the middle of the run of best values that is nearest to the prior, so that no value stands on
- * the edge of its run. Unknowns are chosen in turn until nothing changes; where no single one gains, two at a time are
- * tried, counting the cells that both may see.
+ * Values that satisfy most cells. Every unknown keeps its prior unless another value and its neighbours satisfy more of
+ * the cells that it may see; then it takes the middle of the run of best values that is nearest to the prior, so that no
+ * value stands on the edge of its run. Unknowns are chosen in turn until nothing changes.
  * @param may which cells may be used at all; all unless given
  * @param step called after every pass
  */
@@ -18,11 +25,7 @@ export function chooseValues(problem: Problem, may: (cell: Cell) => boolean = ()
   for (let pass = 0; pass < MOST_PASSES; pass++) {
     const before = values;
     for (const unknown of problem.unknowns) values = { ...values, [unknown.name]: best(problem, unknown, values, may) };
-    if (equal(before, values)) {
-      const moved = pairMove(problem, values, may);
-      if (moved === undefined) break;
-      values = moved;
-    }
+    if (equal(before, values)) break;
     step?.();
   }
   return values;
@@ -37,12 +40,14 @@ function best(problem: Problem, unknown: Unknown, values: Values, may: (cell: Ce
 }
 
 /**
- * The index of the prior if no count is higher than its; otherwise the middle of the run of highest counts that is
- * nearest to it.
+ * The index of the prior unless another value satisfies more cells together with its neighbours; otherwise the middle of
+ * the run of best values that is nearest to the prior. A value counts for what it and both of its neighbours satisfy at
+ * least, so that a single point of the grid isn't chosen; the prior counts for itself.
  */
-export function bestIndex(counts: readonly number[], prior: number): number {
+export function bestIndex(raw: readonly number[], prior: number): number {
+  const counts = raw.map((count, index) => Math.min(raw[index - 1] ?? count, count, raw[index + 1] ?? count));
   const most = Math.max(...counts);
-  if (counts[prior] === most) return prior;
+  if ((raw[prior] ?? 0) >= most) return prior;
   const runs = runsOf(counts, most);
   const distance = ({ from, to }: Run): number => Math.max(from - prior, prior - to, 0);
   const [nearest] = runs.sort((one, other) => distance(one) - distance(other));
@@ -66,33 +71,6 @@ function runsOf(counts: readonly number[], most: number): Run[] {
   return runs;
 }
 
-/** The values with the two unknowns changed whose change gains most cells; undefined where none gains any. */
-function pairMove(problem: Problem, values: Values, may: (cell: Cell) => boolean): Values | undefined {
-  const { unknowns } = problem;
-  let found: { readonly values: Values; readonly gain: number } | undefined;
-  unknowns.forEach((one, index) => {
-    for (const other of unknowns.slice(index + 1)) {
-      const cells = problem.cells.filter((cell) => may(cell) && one.sees(cell) && other.sees(cell));
-      const base = countOf({ ...problem, cells }, values);
-      for (const first of sample(one.values)) {
-        for (const second of sample(other.values)) {
-          const changed = { ...values, [one.name]: first, [other.name]: second };
-          const gain = countOf({ ...problem, cells }, changed) - base;
-          if (gain > (found?.gain ?? 0)) found = { values: changed, gain };
-        }
-      }
-    }
-  });
-  return found?.values;
-}
-
-/** At most PAIR_VALUES of the values, the ends among them. */
-function sample(values: readonly number[]): number[] {
-  if (values.length <= PAIR_VALUES) return [...values];
-  const stride = (values.length - 1) / (PAIR_VALUES - 1);
-  return Array.from({ length: PAIR_VALUES }, (_, index) => values[Math.round(index * stride)] as number);
-}
-
 function countOf(problem: Problem, values: Values): number {
   return held(judge(problem, values));
 }
@@ -101,22 +79,25 @@ function equal(one: Values, other: Values): boolean {
   return Object.keys(one).every((name) => one[name] === other[name]);
 }
 
-/** A table, or a column where there is one table only, judged with values that were chosen without it. */
+/** Cells that are judged with values that were chosen without them. */
 export interface LeftOut {
+  /** The table, or the configuration, that is left out. */
   readonly group: string;
+  readonly table: string;
   readonly values: Values;
   readonly judged: readonly Judged[];
 }
 
-/** Leave-one-table-out; with a single table, leave-one-column-out. */
-export function leaveOneOut(problem: Problem, step?: (group: string) => void): LeftOut[] {
+/**
+ * Leave-one-table-out. A testbed with a single table would be left without any cells: there one configuration (a system
+ * with a model) is left out at a time.
+ */
+export function leaveOneOut(problem: Problem): LeftOut[] {
   const { groups, groupOf } = groupsOf(problem.cells);
-  if (groups.length < 2) return [];
   return groups.map((group) => {
+    const own = problem.cells.filter((cell) => groupOf(cell) === group);
     const values = chooseValues(problem, (cell) => groupOf(cell) !== group);
-    const judged = judge({ ...problem, cells: problem.cells.filter((cell) => groupOf(cell) === group) }, values);
-    step?.(group);
-    return { group, values, judged };
+    return { group, table: own[0]?.table ?? '', values, judged: judge({ ...problem, cells: own }, values) };
   });
 }
 
@@ -125,7 +106,10 @@ export function groupsOf(cells: readonly Cell[]): {
   readonly groups: readonly string[];
   readonly groupOf: (cell: Cell) => string;
 } {
-  const tables = new Set(cells.map(({ table }) => table)).size;
-  const groupOf = ({ table, system }: Cell): string => (tables > 1 ? table : `${table} · ${system}`);
+  const groupOf = hasOneTable(cells) ? configurationOf : ({ table }: Cell): string => table;
   return { groups: [...new Set(cells.map(groupOf))], groupOf };
+}
+
+export function hasOneTable(cells: readonly Cell[]): boolean {
+  return new Set(cells.map(({ table }) => table)).size === 1;
 }

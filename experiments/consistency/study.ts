@@ -1,4 +1,6 @@
+import { type LeftOutTable, leftOutTables } from './left-out.ts';
 import {
+  type Cell,
   configurations,
   held,
   type Judged,
@@ -6,11 +8,12 @@ import {
   type Problem,
   printedValues,
   priors,
+  shown,
   type Unknown,
   type Values,
 } from './problem.ts';
 import { type CellMap, type Contradicted, cellMap, contradictedCells, type Scan, scan } from './scan.ts';
-import { chooseValues, type LeftOut, leaveOneOut } from './search.ts';
+import { chooseValues } from './search.ts';
 
 /** Everything that is found out about one testbed. */
 export interface Study {
@@ -26,7 +29,7 @@ export interface Study {
   readonly used: readonly Judged[];
   readonly scans: readonly Scan[];
   readonly map: CellMap | undefined;
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly LeftOutTable[];
   readonly contradicted: readonly Contradicted[];
 }
 
@@ -61,7 +64,7 @@ export function study(problem: Problem, { planner, map, step = () => {} }: Study
     used: judge(problem, problem.used),
     scans,
     map: mapped,
-    leftOut: leaveOneOut(problem),
+    leftOut: leftOutTables(problem),
     contradicted: contradictedCells(after, scans),
   };
 }
@@ -100,18 +103,24 @@ export type Part = 'fitted' | 'seen';
 const DEPENDS = 1e-3;
 
 /**
- * `fitted`: an unknown that may see the cell left its prior, and the cell's time changes where it returns to it. `seen`:
- * the other cells that took part in the choice.
+ * The cells that the value of an unknown was fitted to: the unknown left its prior, it may see them, they hold, and their
+ * times change where it returns to it. A cell that fails all the same counts as seen, so that its error counts.
  */
-export function partOf(one: Study, index: number): Part {
-  const { cell, seconds } = one.after[index] as Judged;
-  const isFitted = one.scans.some(({ unknown, points }) => {
-    if (one.values[unknown.name] === unknown.prior || !unknown.sees(cell)) return false;
-    const before = points.find(({ value }) => value === unknown.prior)?.judged[index]?.seconds;
-    if (before === undefined || seconds === undefined) return before !== seconds;
-    return Math.abs(before / seconds - 1) > DEPENDS;
+export function fittedTo(problem: Problem, unknown: Unknown, values: Values): Cell[] {
+  if (values[unknown.name] === unknown.prior) return [];
+  const cells = problem.cells.filter(unknown.sees);
+  const chosen = judge({ ...problem, cells }, values);
+  const before = judge({ ...problem, cells }, { ...values, [unknown.name]: unknown.prior });
+  return cells.filter((_, index) => {
+    const [now, then] = [chosen[index], before[index]?.seconds];
+    if (now?.seconds === undefined || !now.holds) return false;
+    return then === undefined || Math.abs(then / now.seconds - 1) > DEPENDS;
   });
-  return isFitted ? 'fitted' : 'seen';
+}
+
+/** The cells of a study that its values were fitted to; the others took part in the choice and are seen. */
+export function fittedCells({ problem, values }: Pick<Study, 'problem' | 'values'>): ReadonlySet<Cell> {
+  return new Set(problem.unknowns.flatMap((unknown) => fittedTo(problem, unknown, values)));
 }
 
 /** What a study found, in one or two sentences. */
@@ -119,7 +128,9 @@ export function summaryOf(one: Study): string {
   const { problem, asPrinted, before, after, leftOut, contradicted } = one;
   const moved = inferences(one).filter(({ unknown, value }) => value !== unknown.prior);
   const values = moved.map(({ unknown, value }) => `${unknown.name} ${shown(value)} ${unknown.unit}`).join(', ');
-  const out = leftOut.map(({ group, judged }) => `${group} ${held(judged)} of ${judged.length}`).join(', ');
+  const out = leftOut
+    .map(({ table, unit, judged }) => `${table} ${held(judged)} of ${judged.length} (one ${unit} at a time)`)
+    .join(', ');
   const never = contradicted.filter(({ mended }) => mended === undefined).map(({ judged }) => judged.cell.name);
   return [
     `${problem.name}: of ${after.length} cells ${held(asPrinted)} hold as printed, ${held(before)} at the priors, ${held(after)} with ${values === '' ? 'the same values' : values}${out === '' ? '' : `; left out of the choice, ${out}`}.`,
@@ -130,9 +141,4 @@ export function summaryOf(one: Study): string {
 /** Cells and configurations of a study. */
 export function sizeOf({ problem }: Study): { readonly cells: number; readonly configurations: number } {
   return { cells: problem.cells.length, configurations: configurations(problem.cells) };
-}
-
-/** A value of an unknown in at most four digits. */
-export function shown(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }

@@ -21,7 +21,7 @@ const REPORTED =
   'Prior: what Table 3 prints / 0.8, since the program reports 80 % of MemAvailable on Linux. Range: from less than printed to what is installed without a kernel';
 const NOT_REPORTED =
   'Prior: as printed, since the program takes no 0.8 on macOS, where it adds free, inactive and purgeable pages and 10 % of the active ones. Range: up to what is installed without the system';
-const SMALL = 'llama.cpp’s cells of 7B to 14B, which run in VRAM';
+const SMALL = 'llama.cpp’s cells of 7B to 14B, which run in VRAM or nearly so';
 const LARGE = 'llama.cpp’s cells of 60B to 72B, which reload';
 
 const ringCells = (cell: Cell): boolean => cell.system !== 'llama.cpp';
@@ -29,7 +29,6 @@ const ring = { sees: ringCells, seen: 'prima.cpp’s cells; llama.cpp doesn’t 
 const everything = { sees: () => true, seen: 'all cells' } as const;
 const large = { sees: ({ system, row }: Cell) => system === 'llama.cpp' && /6[05]B|7[02]B/.test(row), seen: LARGE };
 const small = { sees: ({ system, row }: Cell) => system === 'llama.cpp' && /\b(7|8|14)B/.test(row), seen: SMALL };
-const alone = { sees: ({ system }: Cell) => system === 'llama.cpp', seen: 'llama.cpp’s cells' } as const;
 
 /** RAM of devices, GiB; the prior is on the grid. */
 function ram(
@@ -51,7 +50,7 @@ const VRAM_KEPT: RingUnknown = {
   quantity: { kind: 'vram-kept' },
   reason:
     'What CUDA’s context takes, and what is left free when layers on the GPU are set by hand; the paper says nothing. Prior: nothing. prima.cpp’s own reserve is in its source and isn’t unknown',
-  ...alone,
+  ...small,
 };
 
 const KV_ROOM: RingUnknown = {
@@ -66,16 +65,17 @@ const KV_ROOM: RingUnknown = {
   ...ring,
 };
 
-const latency = (stated: boolean): RingUnknown => ({
+const WIFI: RingUnknown = {
   name: 'latency of Wi-Fi',
   unit: 'ms',
-  printed: stated ? 5 : undefined,
+  printed: 5,
   prior: 5,
   values: grid(3, 7, 0.5),
   quantity: { kind: 'latency' },
-  reason: 'Stated as 3 to 7 ms (4); prior: the middle',
-  ...ring,
-});
+  reason: 'Stated as 3 to 7 ms (4), so it is scanned and not chosen; prior: the middle',
+  sees: () => false,
+  seen: 'none',
+};
 
 export const UNKNOWN_TESTBEDS: readonly UnknownTestbed[] = [
   {
@@ -88,7 +88,7 @@ export const UNKNOWN_TESTBEDS: readonly UnknownTestbed[] = [
       ram('RAM of D4', ['D4'], reported(1.9, 1, 6), { ...ring, reason: REPORTED }),
       VRAM_KEPT,
       KV_ROOM,
-      latency(true),
+      WIFI,
     ],
     map: ['RAM of D3', 'RAM of D1'],
   },
@@ -140,7 +140,7 @@ export const UNKNOWN_TESTBEDS: readonly UnknownTestbed[] = [
       ram(
         'RAM of the devices',
         ['node1', 'node2', 'node3', 'node4'],
-        { printed: 8, prior: 6, from: 3, to: 8, step: 0.25 },
+        { printed: 8, prior: 6, from: 3, to: 8, step: 0.1 },
         { ...everything, reason: 'Printed: what is installed. Prior: 6 GiB as in datasets/clusters' },
       ),
       diskOf('disks', ['node1', 'node2', 'node3', 'node4'], 0.6, 0.6),
@@ -186,7 +186,7 @@ function rate(
     unit: '× assumed',
     printed: undefined,
     prior: 1,
-    values: grid(from, to, 0.1, 1),
+    values: grid(from, to, 0.05, 1),
     quantity,
     reason: 'The part isn’t named, or what a limit leaves of it isn’t stated. Prior: as assumed in datasets/clusters',
     ...rest,

@@ -103,11 +103,11 @@ export const UNCERTAIN_INPUTS: readonly UncertainInput[] = [
       };
     },
   },
-  ramOf('D1', 'macOS states what is free and inactive, and compresses more', [2.4, 4.5]),
+  ramOf('D1', '2.4 GiB stated; as many cells hold from 3.4 to 4.2 GiB (consistency)', [2.4, 4.2]),
   ramOf(
     'D3',
-    'stated as 9.7 GiB, 12.1 if that is four fifths, 13.5 for llama.cpp’s 45B, of 16 installed',
-    [12.1, 14.5],
+    '9.7 GiB stated, 12.1 if that is four fifths; as many cells hold from 13.6 to 15.4 (consistency)',
+    [12.1, 15.4],
   ),
 ];
 

@@ -20,7 +20,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     title: 'TPOT and TTFT of Llama models, home cluster',
     testbed: 'prima-home',
     notes: [
-      'Table 3 lists what prima.cpp’s program prints, which on Linux is 80 % of what is free: D2, D3 and D4 have a quarter more. For llama.cpp’s 45B D3 must hold 13.36 GiB, more than the 12.1 GiB of that rule and less than the 21.5 GiB of the 60B, which it reloads: 13.5 GiB are taken, and that cell tests nothing.',
+      'Table 3 lists what prima.cpp’s program prints, which on Linux is 80 % of what is free: D2, D3 and D4 have a quarter more. For llama.cpp’s 45B D3 must hold 13.36 GiB, more than the 12.1 GiB of that rule and less than the 21.5 GiB of the 60B, which it reloads: 14.6 GiB are taken, the middle of 13.6 to 15.4, and that cell tests nothing. D1 has 3.8 GiB, the middle of 3.4 to 4.2, for its 3.33 GiB of the 45B without Halda (experiments/consistency.ts).',
       'From 30B on, prima.cpp’s columns stand in the paper’s first version of April 2025, and its program and ring are taken for them: D1 is the head, and every device keeps a layer. 8B and 14B, which the newest version changed, ran on D3 alone.',
       CONTEXT,
       'prima.cpp without Halda is cut in proportion to VRAM where there is a GPU and to RAM elsewhere, as the program does when it is built without its solver; D1 then has twice the layers that its memory holds from 60B on. Its times from 60B on fit one, two and two loads of what exceeds D1 and D4: no single way to reload gives all three.',
@@ -47,9 +47,10 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     title: 'TPOT on a second home testbed',
     testbed: 'prima-a4',
     notes: [
-      'The paper names neither the CPUs nor the disks of App. A.4, and all of them are assumed here: the numbers are shown, but nothing is claimed.',
-      'At 60B to 70B the llama.cpp column implies a disk of 1.5 to 2.4 GB/s, where 3.0 GB/s are assumed.',
-      '65B: the plan fills the Mac mini to the last MiB, reckoned with a mean layer. The layers that it gets are a little larger, so it reloads all of them where layers are simulated one by one (Metal keeps all or nothing, Eq. 16).',
+      'The paper names neither the CPUs nor the disks of App. A.4, and all of them are assumed here: the numbers are shown, but nothing is claimed. The laptop’s disk (1.9 GB/s), the Mac mini’s memory and the VRAM that llama.cpp leaves free are inferred from the cells that are marked as fitted.',
+      '65B: the plan fills the Mac mini to the last MiB of the 10 GB that are stated, reckoned with a mean layer. The layers that it gets are a little larger, so with 10 GB it would reload all of them (Metal keeps all or nothing, Eq. 16); 12 GiB are taken.',
+      '30B (308 ms): the program’s plan holds all layers on three GPUs and takes 126 ms. The printed time is within 6 % of the 45B’s (328 ms), which has half as many bytes again and leaves layers to a CPU: by bytes, 328 ms are 222 ms at 30B. GPUs at half the rates that are assumed would take 230 ms, and llama.cpp’s 8B would then fail (consistency).',
+      '8B (27 ms, llama.cpp’s own time): the program cuts it between laptop and PC (38 ms), where the laptop’s GPU alone takes 24 ms; so its Halda left out the PC, as the optimum of Eq. 1 does.',
     ],
   },
   {
@@ -59,7 +60,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     notes: [
       'The program counts half of a container’s cached bytes as available, so "8 GiB RAM (4 GiB available)" is what it prints once the cache is full of weights: all 8 GiB can hold them. With 4 GiB prima.cpp’s 60B would take 9.2 s (391 ms are printed). llama.cpp at 14B needs 3.5 GiB and fits under either reading; its 2243 ms are a full reload of 4.5 GB.',
       'The released program finds no plan from 60B on: n starts at w, so that all containers count as fitting, and 80 layers don’t fit. The paper printed figures, so another version ran.',
-      'What of 5 GiB a GPU can use decides up to 45B. prima.cpp keeps 700 MiB back for CUDA, beside its buffers: then the output layer of the 8B is left to the CPU (4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB), and so are four layers of the 30B and 18 of the 45B. With nothing kept back, 8B, 30B and 45B would come out 55, 43 and 34 % too fast. llama.cpp’s layers on the GPU are set by hand and take here what 5 GiB hold beside its buffers; with 700 MiB kept back, about which nothing is claimed, its 8B and 14B would be −11 and −8 %, its 30B +5.1 %.',
+      'What of 5 GiB a GPU can use decides up to 45B. prima.cpp keeps 700 MiB back for CUDA, beside its buffers: then the output layer of the 8B is left to the CPU (4.1 says that this model takes 5.3 GiB of VRAM, App. A.5 that it ran in 5 GiB), and so are four layers of the 30B and 18 of the 45B. With nothing kept back, 8B, 30B and 45B would come out 55, 43 and 34 % too fast. llama.cpp’s layers on the GPU are set by hand: 600 MiB are taken to be left free, the middle of the 400 to 900 MiB with which its 8B holds (15 ms; with nothing left free 7 ms). Its 30B is then +5.1 %, beyond the target of 5 %; with 500 MiB it would be +2.9 %.',
       'The paper names no CPU. What a container’s 8 cores can read is not a quarter of the socket: in a ring one container computes at a time, and prima.cpp’s documentation pins them (--cpuset-cpus), so the links of their two chiplets bound them. dllama’s containers compute at once and do share the socket, so it is too fast here; nothing is claimed about it.',
       '70B: with 8 GiB each nothing is reloaded (458 ms where layers are shared evenly, 1128 ms are printed); with 23 layers on one container, which Eq. 1 holds no worse, 7.4 s.',
       'exo’s OOM at 8B comes from its 32 bits on the GPU (App. A.8), a format that no plan here has.',
@@ -82,6 +83,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     testbed: 'prima-a9',
     notes: [
       'The testbed states disks of 600 MB/s, while its llama.cpp column implies about 1.6 GB/s; CPUs and available RAM are not stated. The numbers are shown, but nothing is claimed.',
+      'GPUs: an RTX 4090 reads the 8B in 7 ms, where 20 ms are printed: 0.4 of its rates are taken, whatever limits them. Then the 32B, which lies in the VRAM of two of them, takes 89 ms; by bytes, 20 ms at 8B are 81 ms at 32B, and the printed 55 ms at 32B are 14 ms at 8B. The two exclude each other.',
       'Speculative decoding isn’t modelled.',
     ],
   },

@@ -1,0 +1,53 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadCluster } from '../../../datasets/load.ts';
+import { TESTBEDS, testbedNamed, trueCluster } from '../../../datasets/testbeds.ts';
+import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
+import { primaProblem } from '../../../experiments/consistency/prima-problem.ts';
+import { shown } from '../../../experiments/consistency/problem.ts';
+import { chooseValues } from '../../../experiments/consistency/search.ts';
+import { fittedTo } from '../../../experiments/consistency/study.ts';
+import { UNKNOWN_TESTBEDS } from '../../../experiments/consistency/testbeds.ts';
+
+/** The plans and the tolerance of the experiment, unless it is asked for others. */
+const [PLANNER, TOLERANCE] = ['halda-program', 0.3] as const;
+
+const solver = await loadIntegerSolver(20);
+test.after(() => solver.dispose());
+
+for (const unknown of UNKNOWN_TESTBEDS) {
+  const problem = primaProblem(unknown, PLANNER, solver, TOLERANCE);
+  const chosen = chooseValues(problem);
+
+  test(`${unknown.cluster}: the tables are reproduced with the values that the search chooses`, () => {
+    const texts = (values: typeof chosen) =>
+      problem.unknowns.map(({ name, unit, prior }) => `${name} ${shown(values[name] ?? prior)} ${unit}`);
+    assert.equal(texts(problem.used), texts(chosen));
+  });
+
+  test(`${unknown.cluster}: cells that values are fitted to are named, and no others`, () => {
+    const fitted = new Set(problem.unknowns.flatMap((one) => fittedTo(problem, one, chosen).map(({ name }) => name)));
+    const named = new Set(testbedNamed(unknown.cluster).unknowns.flatMap(({ seen }) => seen));
+    assert.equal([...named].sort(), [...fitted].sort());
+  });
+}
+
+test('every testbed with an inferred value is studied, or is a variant of one that is', () => {
+  const studied = new Set(UNKNOWN_TESTBEDS.map(({ cluster }) => cluster));
+  const variants = TESTBEDS.filter(({ unknowns, name }) => unknowns.length > 0 && !studied.has(name));
+  assert.equal(
+    variants.map(({ name }) => name),
+    ['prima-home-6', 'prima-home-metal'],
+  );
+  for (const { unknowns } of variants) assert.is(unknowns, testbedNamed('prima-home').unknowns);
+});
+
+test('no device has more for a model than is installed', () => {
+  for (const { cluster } of UNKNOWN_TESTBEDS) {
+    const testbed = testbedNamed(cluster);
+    for (const { name, memory } of trueCluster(testbed, loadCluster(testbed.belief)).devices)
+      assert.ok(memory.available <= memory.total, `${cluster} ${name}`);
+  }
+});
+
+test.run();
