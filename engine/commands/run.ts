@@ -14,6 +14,7 @@ import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { ringTrace } from '../ring/head/trace.ts';
 import { clock } from '../ring/wire/clock.ts';
 import { activationBytes } from '../ring/wire/frame.ts';
+import { allFinite, noNumbers } from '../runtime/finite-logits.ts';
 import { generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
@@ -100,7 +101,7 @@ async function generateAll({ ring, head, request, tokenizer, prompts, context }:
         const model = ringModel(ring, context);
         models.push(model);
         return generate({
-          model: timedModel(model, prompt.length, intervals),
+          model: checkedModel(model, prompt.length, { intervals, file: request.model }),
           tokenizer,
           prompt,
           tokens: request.tokens,
@@ -139,12 +140,20 @@ async function memoryOf(head: RingHead): Promise<MemoryPressure[]> {
 }
 
 /** Wraps the model to record when each token was computed. */
-function timedModel(model: RingModel, promptTokens: number, intervals: TokenInterval[]): RingModel {
+interface Checks {
+  readonly intervals: TokenInterval[];
+  /** The head's file, for messages. */
+  readonly file: string;
+}
+
+/** The model, with its times recorded, whose logits must be numbers. */
+function checkedModel(model: RingModel, promptTokens: number, { intervals, file }: Checks): RingModel {
   return {
     ...model,
     async evaluate(tokens) {
       const start = clock();
       const logits = await model.evaluate(tokens);
+      if (!allFinite(logits)) throw noNumbers(file);
       intervals.push({ phase: tokens.length === promptTokens ? 'prefill' : 'decode', start, end: clock() });
       return logits;
     },

@@ -7,6 +7,7 @@ import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import { pagedCache, wholeCache } from './context-cache.ts';
+import { allFinite } from './finite-logits.ts';
 import { forward, type PassPart } from './forward.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
@@ -25,6 +26,8 @@ export interface TransformerParts {
   readonly paged?: PagedCache | undefined;
   /** Called before and after each part of a pass, in order. */
   readonly hooks: readonly PassHooks[];
+  /** The error if logits are not finite; unless given, they are not checked. */
+  readonly noNumbers?: () => Error;
 }
 
 /** Tokens that go through the layers at once: with more, reading weights no longer dominates (llama.cpp's n_ubatch). */
@@ -35,7 +38,7 @@ const LOGITS_TOKENS = 32;
 
 /** Allocates memory for activations and KV cache, and keeps the position. */
 export function createTransformer(parts: TransformerParts): Transformer {
-  const { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks } = parts;
+  const { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks, noNumbers } = parts;
   const { vocabularySize, kvHeads, headSize } = model;
   const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
   const mostTokens = Math.min(BATCH_TOKENS, contextLength);
@@ -60,6 +63,7 @@ export function createTransformer(parts: TransformerParts): Transformer {
     const layerBatches = (layer: LayerWeights, index: number) => caches.batches(layer, index, activations, position);
     run(forward({ layerSettings, weights, activations, logits, tokens, layerBatches }), tokens.length);
     position += tokens.length;
+    if (noNumbers !== undefined && !allFinite(logits.values)) throw noNumbers();
     return logits.values;
   };
 

@@ -12,6 +12,7 @@ import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { budgetedWeights } from './budgeted-weights.ts';
 import { createTransformer } from './create-transformer.ts';
+import { noNumbers } from './finite-logits.ts';
 import { createPagedCache, type PagedCache } from './kv/paged-cache.ts';
 import { type PagesPlan, planPages } from './kv/plan-pages.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
@@ -88,7 +89,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     const allHooks = [...(hooks === undefined ? [] : [hooks]), ...listeners(options)];
     const paged = pages && pagedCache(pages, model, options);
     const transformer = { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks: allHooks };
-    return createTransformer(transformer);
+    return createTransformer({ ...transformer, noNumbers: () => noNumbers(path) });
   });
 }
 
