@@ -97,8 +97,14 @@ void ThreadPool::run(Work work, void* context) noexcept {
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
   work(context, 0);
+  // Store here, then load; there, add, then load (serve): each side must see the other's write if it comes first. That
+  // holds only if all four are sequentially consistent, since then they have one order S. If the load of `absent_`
+  // comes before a thread's fetch_sub in S, so does the store, and that thread finds the run closed; otherwise this load
+  // sees the fetch_sub, or what came after it. With acquire, which Arm may carry out as LDAPR, the load could overtake
+  // the store, and `run` return while a thread works. Once a value below 0 is seen, waiting needs no more than acquire:
+  // later loads see no older value.
   open_.store(false);
-  waitUntil(absent_, 0);
+  if (absent_.load() < 0) waitUntil(absent_, 0);
 }
 
 }  // namespace hearth
