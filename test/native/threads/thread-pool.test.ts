@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { testIf } from '../support/needs.ts';
+import { testIf } from '../../support/needs.ts';
 
 const COMPILER = process.env.CXX ?? 'c++';
 const SOURCES = [join(import.meta.dirname, 'thread_pool_stress.cpp'), 'native/threads/thread_pool.cpp'];

@@ -3,7 +3,7 @@
  * ThreadSanitizer a thread that is still at work is a race; without it a stale sum gives it away. Prints the number of
  * runs and exits with 1 after a wrong sum.
  */
-#include "../../native/threads/thread_pool.hpp"
+#include "../../../native/threads/thread_pool.hpp"
 
 #include <array>
 #include <cstdio>
