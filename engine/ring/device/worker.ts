@@ -3,6 +3,7 @@ import { clock } from '../wire/clock.ts';
 import { type Frame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import { type Listener, type ListenerOptions, listen } from '../wire/listener.ts';
+import { boundedLog } from '../wire/log.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { HEAD_MESSAGE, messageFrame, readMessage } from '../wire/parse-message.ts';
 import type { Admission } from '../wire/transport.ts';
@@ -47,7 +48,8 @@ const CHECK_SECONDS = 1;
  * the head sends. When a head disconnects for any reason, all memory of its requests is freed.
  * @throws InputError for an address at which it can't listen
  */
-export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> {
+  const options = { ...asked, log: boundedLog(asked.log) };
   const { loaded, keys, heads, log, idleSeconds } = options;
   const ringAddress = nextPort(options.address);
   const transport = createTransport(keys, log, options.linkDelay);
@@ -124,6 +126,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     belongs: (peer) => served.nameOf(peer) !== undefined,
     onFrame: onHeadFrame,
     onExpelled,
+    onDisconnect: served.check,
   });
   const ring: Listener = await listenOrClose({
     address: ringAddress,

@@ -35,6 +35,8 @@ export interface ListenerOptions {
   readonly belongs: (peer: string) => boolean;
   /** Called before a peer is expelled; messages sent to the peer now still reach it. */
   readonly onExpelled: (peer: string, reason: string) => void;
+  /** Called when some peer's connection is closed; libzmq doesn't say whose. */
+  readonly onDisconnect?: () => void;
   /** Default: IDLE_SECONDS. */
   readonly idleSeconds?: number;
 }
@@ -150,7 +152,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 }
 
 /** A router that admits peers by `admits`, and at most MOST_DEVICES of them. */
-function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions) {
+function openRouter({ transport, address, domain, mostBytes, admits, onDisconnect }: ListenerOptions) {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
     ...SOCKET_OPTIONS,
@@ -170,6 +172,7 @@ function openRouter({ transport, address, domain, mostBytes, admits }: ListenerO
   });
   socket.events.on('disconnect', () => {
     open = Math.max(0, open - 1);
+    onDisconnect?.();
   });
   for (const event of ['handshake:error:protocol', 'handshake:error:other'] as const)
     socket.events.on(event, ({ error }) => log(`closed a connection to ${domain}: ${error.message}`));

@@ -1,6 +1,6 @@
 import { type Context, Reply, Context as ZmqContext } from 'zeromq';
-import { clock } from './clock.ts';
 import type { KeyPair } from './keys.ts';
+import { boundedLog, withoutRepetition } from './log.ts';
 
 /** Resources that the sockets of one device share. */
 export interface Transport {
@@ -9,7 +9,7 @@ export interface Transport {
   readonly keys: KeyPair | undefined;
   /** Seconds that frames wait before they are sent, in addition to the network's latency. */
   readonly delay: number;
-  /** Logs refused and closed connections. A line is not repeated within 10 s. */
+  /** Logs refused and closed connections, bounded in lines and rate (log.ts). */
   readonly log: (line: string) => void;
   /** Sets the rule by which the listener of a domain admits peers. */
   admit(domain: string, rule: Admission): void;
@@ -39,7 +39,7 @@ export const SOCKET_OPTIONS = {
 } as const;
 
 export function createTransport(keys: KeyPair | undefined, writeLine: (line: string) => void, delay = 0): Transport {
-  const log = withoutRepetition(writeLine);
+  const log = withoutRepetition(boundedLog(writeLine));
   const context = new ZmqContext({ blocky: false });
   const rules = new Map<string, Admission>();
   let stop: (() => void) | undefined;
@@ -53,22 +53,6 @@ export function createTransport(keys: KeyPair | undefined, writeLine: (line: str
       rules.set(domain, rule);
     },
     close: () => stop?.(),
-  };
-}
-
-/** Seconds within which a line is not repeated: a refused peer may retry ten times a second. */
-const REPETITION_SECONDS = 10;
-/** The number of lines that are remembered; bounded, since peers control it. */
-const MOST_LINES = 1000;
-
-function withoutRepetition(log: (line: string) => void): (line: string) => void {
-  const logged = new Map<string, number>();
-  return (line) => {
-    const now = clock();
-    if (now - (logged.get(line) ?? Number.NEGATIVE_INFINITY) < REPETITION_SECONDS) return;
-    if (logged.size >= MOST_LINES) logged.clear();
-    logged.set(line, now);
-    log(line);
   };
 }
 
