@@ -28,22 +28,22 @@ function remedyOf(error: unknown): string | undefined {
 export function reportError(error: unknown, name: string): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
-    process.stderr.write(`${oneLine(error.message).replace(/^error: |\.$/g, '')}; see ${name} --help\n`);
+    process.stderr.write(`${errorLine(error.message).replace(/^error: |\.$/g, '')}; see ${name} --help\n`);
     return 2;
   }
   if (error instanceof InputError) {
-    process.stderr.write(`${oneLine(error.message)}\n`);
+    process.stderr.write(`${errorLine(error.message)}\n`);
     return 2;
   }
   const remedy = error instanceof Error ? remedyOf(error) : undefined;
   if (remedy !== undefined) {
-    process.stderr.write(`${oneLine(remedy)}\n`);
+    process.stderr.write(`${errorLine(remedy)}\n`);
     return 2;
   }
   const message = error instanceof Error ? error.message : String(error);
   const where =
     error instanceof Error ? /\/((?:engine|simulator|experiments|datasets)\/[^\s)]+)/.exec(error.stack ?? '')?.[1] : '';
-  process.stderr.write(`${name} failed: ${oneLine(message)}${where ? ` (${where})` : ''}; please report this\n`);
+  process.stderr.write(`${name} failed: ${errorLine(message)}${where ? ` (${where})` : ''}; please report this\n`);
   return 1;
 }
 
@@ -54,12 +54,18 @@ export function reportError(error: unknown, name: string): number {
 export function stopWithoutOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(`stdout: ${remedyOf(error) ?? oneLine(error.message)}\n`);
+    process.stderr.write(`stdout: ${remedyOf(error) ?? errorLine(error.message)}\n`);
     process.exit(2);
   });
   process.stderr.on('error', () => process.exit(2));
 }
 
-function oneLine(message: string): string {
-  return message.replace(/\s*\n\s*/g, ' ').trim();
+/** Longest message, characters: values from files are quoted in messages, and some files hold texts of megabytes. */
+const LONGEST_MESSAGE = 1000;
+
+/** An error's message as one line; the middle of a very long one is left out. */
+export function errorLine(message: string): string {
+  const line = message.replace(/\s*[\n\r]\s*/g, ' ').trim();
+  if (line.length <= LONGEST_MESSAGE) return line;
+  return `${line.slice(0, LONGEST_MESSAGE / 2)} … ${line.slice(-LONGEST_MESSAGE / 2)}`;
 }

@@ -1,7 +1,9 @@
-import { encodeHeader, tensorBytes } from '../../engine/gguf/encode-header.ts';
+import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
 import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
-import type { Metadata } from '../../engine/gguf/metadata-value.ts';
+import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import type { RandomStream } from '../../engine/input/random-stream.ts';
+import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
+import { mutateBytes } from './mutate-bytes.ts';
 
 /** A header and the size of its file. */
 export interface Header {
@@ -9,66 +11,117 @@ export interface Header {
   readonly fileBytes: number;
 }
 
-/** Numbers that readers often mishandle: ends of ranges, small lengths, lengths that are just too large. */
-const NASTY = [0n, 1n, 2n, 255n, 65_535n, 65_536n, 2n ** 31n, 2n ** 32n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n];
-
-/** A short but complete header: most of its bytes are lengths, types and offsets rather than vocabulary. */
-export function shortHeader(): Header {
-  const { metadata, tensors } = madeModel({ ...TINY_SHAPE, vocabularySize: 258 }, 'Q4_K_M');
-  const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;
-  const short: Metadata = new Map([
-    ...[...metadata].filter(([key]) => !key.startsWith('tokenizer.')),
-    ['tokenizer.ggml.model', { type: 'string', value: 'gpt2' }],
-    ['tokenizer.ggml.tokens', { type: 'array', value: words }],
-    ['tokenizer.ggml.bos_token_id', { type: 'uint32', value: 2 }],
-    ['test.big', { type: 'uint64', value: 7n }],
-    ['test.flags', { type: 'array', value: { of: 'bool', values: [1, 0] } }],
-    ['test.bigs', { type: 'array', value: { of: 'int64', values: [-1n] } }],
-  ]);
-  const bytes = encodeHeader(short, tensors);
-  return { bytes, fileBytes: tensors.reduce((sum, tensor) => sum + tensorBytes(tensor) + 31, bytes.length) };
+interface Parts {
+  readonly metadata: Metadata;
+  readonly tensors: readonly TensorHeading[];
 }
 
-/** One to four mutations: bits, bytes, nasty numbers, cuts, repeated and removed runs, another size of the file. */
-export function mutate({ bytes, fileBytes }: Header, random: RandomStream): Header {
-  let mutated: Uint8Array = bytes.slice();
-  let size = fileBytes;
-  for (let times = random.integer(1, 4); times > 0; times--) {
-    const at = random.integer(0, mutated.length - 1);
-    const length = random.integer(1, 40);
-    switch (random.integer(0, 6)) {
-      case 0:
-        mutated[at] = (mutated[at] as number) ^ (1 << random.integer(0, 7));
-        break;
-      case 1:
-        mutated[at] = random.integer(0, 255);
-        break;
-      case 2:
-      case 3:
-        overwrite(mutated, at, random.pick(NASTY), random.pick([4, 8]));
-        break;
-      case 4:
-        mutated = concat(mutated.subarray(0, at), mutated.subarray(at + length));
-        break;
-      case 5:
-        mutated = concat(mutated.subarray(0, at + length), mutated.subarray(at));
-        break;
-      default:
-        size = random.pick([0, at, mutated.length, 2 * fileBytes, 40e9, Number.MAX_SAFE_INTEGER]);
-    }
-    if (mutated.length === 0) break;
+const ARCHITECTURES = ['llama', 'qwen2', 'qwen3', 'internlm2'] as const;
+/** Numbers for metadata and shapes: those around powers of two, and those that no model has. */
+const NUMBERS = [0, 1, 2, 3, 31, 32, 33, 64, 255, 256, 1000, 4096, 65_535, 65_536, 2 ** 31 - 1, 2 ** 32 - 1];
+const FLOATS = [0, -0, -1, 1e-45, 1e-5, 1, 1e30, Number.NaN, Number.POSITIVE_INFINITY];
+const TEXTS = ['', 'llama', 'gpt2', 'qwen3', '\0', 'x'.repeat(300), '\u{10ffff}', '%s%n', '../../etc/passwd'];
+
+/** Short but complete headers: most of their bytes are lengths, types and offsets rather than vocabulary. */
+export function shortHeaders(): Parts[] {
+  return ARCHITECTURES.map((architecture) => {
+    const own = { qkvBias: architecture === 'qwen2', tiedEmbeddings: architecture === 'qwen3' };
+    const { metadata, tensors } = madeModel({ ...TINY_SHAPE, architecture, ...own, vocabularySize: 258 }, 'Q4_K_M');
+    const words = { of: 'string', values: ['a', 'b', '<s>'] } as const;
+    const short: Metadata = new Map([
+      ...[...metadata].filter(([key]) => !key.startsWith('tokenizer.')),
+      ['tokenizer.ggml.model', { type: 'string', value: 'gpt2' }],
+      ['tokenizer.ggml.tokens', { type: 'array', value: words }],
+      ['tokenizer.ggml.bos_token_id', { type: 'uint32', value: 2 }],
+      ['test.big', { type: 'uint64', value: 7n }],
+      ['test.flags', { type: 'array', value: { of: 'bool', values: [1, 0] } }],
+      ['test.bigs', { type: 'array', value: { of: 'int64', values: [-1n] } }],
+    ]);
+    return { metadata: short, tensors };
+  });
+}
+
+/**
+ * A mutated header: up to three changes of what it says (values and their types, keys, tensors' shapes, formats, names
+ * and order), then up to four of its bytes, and sometimes another size of the file. Offsets follow from shapes, so that
+ * headers with changed contents alone are consistent.
+ */
+export function mutateHeader(headers: readonly Parts[], random: RandomStream): Header {
+  let parts = random.pick(headers);
+  for (let times = random.integer(0, 3); times > 0; times--) {
+    const changed = mutateParts(parts, headers, random);
+    // Parts of blocks can't be encoded; mutated bytes give such shapes.
+    if (changed.tensors.every((tensor) => Number.isInteger(tensorBytes(tensor)))) parts = changed;
   }
-  return { bytes: mutated, fileBytes: size };
+  let bytes = encodeHeader(parts.metadata, parts.tensors);
+  const whole = parts.tensors.reduce((sum, tensor) => sum + tensorBytes(tensor) + 31, bytes.length);
+  const other = encodeHeader(random.pick(headers).metadata, []);
+  for (let times = random.integer(0, 4); times > 0; times--) bytes = mutateBytes(bytes, other, random) as typeof bytes;
+  const sizes = [0, random.integer(0, bytes.length), bytes.length, 2 * whole, 40e9, Number.MAX_SAFE_INTEGER];
+  return { bytes, fileBytes: random.integer(0, 7) === 0 ? random.pick(sizes) : whole };
 }
 
-function overwrite(bytes: Uint8Array, at: number, value: bigint, count: number): void {
-  for (let byte = 0; byte < count && at + byte < bytes.length; byte++)
-    bytes[at + byte] = Number((value >> BigInt(8 * byte)) & 255n);
+function mutateParts({ metadata, tensors }: Parts, headers: readonly Parts[], random: RandomStream): Parts {
+  const keys = [...metadata.keys()];
+  const key = random.pick(keys);
+  const index = random.integer(0, tensors.length - 1);
+  const tensor = tensors[index];
+  switch (random.integer(0, 8)) {
+    case 0:
+    case 1:
+      return { metadata: new Map([...metadata, [key, randomValue(random)]]), tensors };
+    case 2:
+      return { metadata: new Map([...metadata].filter(([name]) => name !== key)), tensors };
+    case 3: {
+      const other = random.pick(headers).metadata;
+      const taken = random.pick([...other.values()]);
+      return { metadata: new Map([...metadata, [key, taken]]), tensors };
+    }
+    case 4:
+      return { metadata: new Map([...metadata, [random.pick(TEXTS), randomValue(random)]]), tensors };
+    case 5:
+      return { metadata, tensors: tensors.filter((_, at) => at !== index) };
+    case 6:
+      return { metadata, tensors: tensor === undefined ? [] : [...tensors, tensor] };
+    default: {
+      if (tensor === undefined) return { metadata, tensors };
+      const changed = mutateTensor(tensor, tensors, random);
+      return { metadata, tensors: tensors.map((one, at) => (at === index ? changed : one)) };
+    }
+  }
 }
 
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
+function mutateTensor(tensor: TensorHeading, tensors: readonly TensorHeading[], random: RandomStream): TensorHeading {
+  switch (random.integer(0, 3)) {
+    case 0:
+      return { ...tensor, type: random.pick(QUANTIZATION_NAMES) };
+    case 1:
+      return { ...tensor, name: random.pick([random.pick(tensors).name, ...TEXTS]) };
+    case 2:
+      return { ...tensor, shape: tensor.shape.toReversed() };
+    default: {
+      const at = random.integer(0, tensor.shape.length - 1);
+      const length = random.pick([1, 2, 31, 32, 64, 256, 257, 512, 2 ** 20]);
+      return { ...tensor, shape: tensor.shape.map((one, dimension) => (dimension === at ? length : one)) };
+    }
+  }
+}
+
+function randomValue(random: RandomStream): MetadataValue {
+  switch (random.integer(0, 6)) {
+    case 0:
+      return { type: 'uint32', value: random.pick(NUMBERS) };
+    case 1:
+      return { type: 'int32', value: -random.pick(NUMBERS) };
+    case 2:
+      return { type: 'float32', value: random.pick(FLOATS) };
+    case 3:
+      return { type: 'uint64', value: BigInt(random.pick(NUMBERS)) ** 2n % 2n ** 64n };
+    case 4:
+      return { type: 'bool', value: random.integer(0, 1) === 1 };
+    case 5:
+      return { type: 'string', value: random.pick(TEXTS) };
+    default:
+      return { type: 'array', value: { of: 'uint32', values: [random.pick(NUMBERS), random.pick(NUMBERS)] } };
+  }
 }

@@ -1,0 +1,124 @@
+import { pathToFileURL } from 'node:url';
+import { inputOf, type Judged, type Task } from './child.ts';
+import { minimise } from './minimise.ts';
+import { type Ended, type JudgingProcess, LIMITS, type Limits, startProcess } from './process.ts';
+import type { TargetModule } from './target.ts';
+
+/** A fault, and the shortest input that shows it. */
+export interface Fault {
+  /** Number of the input under the campaign's seed. */
+  readonly number: number;
+  readonly fault: string;
+  readonly input: Uint8Array;
+  /** Whether the input shows the fault by itself, in a fresh process. */
+  readonly alone: boolean;
+}
+
+export interface CampaignResult {
+  readonly inputs: number;
+  /** Inputs by outcome. */
+  readonly kinds: Readonly<Record<string, number>>;
+  /** One of each kind; `kinds.fault` counts all. */
+  readonly faults: readonly Fault[];
+  /** Seconds of the slowest input. */
+  readonly slowest: number;
+  /** Largest memory of a process, bytes. */
+  readonly peakBytes: number;
+  readonly seconds: number;
+}
+
+export interface CampaignOptions {
+  /** Path of a module of targets/. */
+  readonly module: string;
+  readonly seed: number;
+  /** Ends after this many seconds, or this many inputs, whichever is first. */
+  readonly seconds: number;
+  readonly inputs: number;
+  readonly limits?: Limits;
+  /** Called after each batch. */
+  readonly onProgress?: (inputs: number, seconds: number) => void;
+}
+
+const BATCH = 1000;
+/** Seconds for shortening an input. */
+const MINIMISE_SECONDS = 30;
+/** Kinds of faults that are shortened and kept; a campaign with more has something more basic to say. */
+const MOST_FAULTS = 20;
+
+/** Judges inputs of a target in a process that is replaced whenever one ends it. */
+export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
+  const { module, seed, limits = LIMITS, onProgress = () => {} } = options;
+  const start = performance.now();
+  const passed = (): number => (performance.now() - start) / 1000;
+  const kinds: Record<string, number> = {};
+  const found = new Map<string, { number: number; fault: string }>();
+  let [slowest, peakBytes, next] = [0, 0, 0];
+  let child = await startProcess(module, seed, limits);
+  const note = (number: number, fault: string): void => {
+    const kind = kindOf(fault);
+    if (!found.has(kind) && found.size < MOST_FAULTS) found.set(kind, { number, fault });
+  };
+  while (next < options.inputs && passed() < options.seconds) {
+    const to = Math.min(next + BATCH, options.inputs);
+    const answer = await child.judge({ kind: 'batch', from: next, to });
+    if ('reason' in answer) {
+      // What the batch judged before the culprit is judged again, so that every input counts once.
+      const { number, reason } = answer;
+      child.close();
+      note(number, reason);
+      child = await startProcess(module, seed, limits);
+      const before = await child.judge({ kind: 'batch', from: next, to: number });
+      if (!('reason' in before)) add(before);
+      kinds.fault = (kinds.fault ?? 0) + 1;
+      next = number + 1;
+    } else {
+      add(answer);
+      next = to;
+      if (answer.peakBytes > limits.bytes) note(to, `took more than ${limits.bytes / 1e9} GB of memory`);
+    }
+    onProgress(next, passed());
+  }
+  child.close();
+  const seconds = passed();
+  const faults = [];
+  for (const { number, fault } of found.values()) faults.push(await isolate(options, limits, number, fault));
+  return { inputs: next, kinds, faults, slowest, peakBytes, seconds };
+
+  function add(judged: Judged): void {
+    for (const [kind, count] of Object.entries(judged.kinds)) kinds[kind] = (kinds[kind] ?? 0) + count;
+    for (const { number, fault } of judged.faults) note(number, fault);
+    slowest = Math.max(slowest, judged.slowest);
+    peakBytes = Math.max(peakBytes, judged.peakBytes);
+  }
+}
+
+/** Faults with the same words are of the same kind; numbers and quoted texts differ from input to input. */
+function kindOf(fault: string): string {
+  return fault.replace(/"(\\.|[^"])*"/g, '""').replace(/\d+/g, '0');
+}
+
+/** Judges the input of a fault by itself, and shortens it. */
+async function isolate(
+  { module, seed }: CampaignOptions,
+  limits: Limits,
+  number: number,
+  fault: string,
+): Promise<Fault> {
+  const target = await ((await import(pathToFileURL(module).href)) as TargetModule).open();
+  const input = inputOf(target, seed, number);
+  let child: JudgingProcess | undefined;
+  const faultOf = async (one: Uint8Array): Promise<string | undefined> => {
+    child ??= await startProcess(module, seed, limits);
+    const task: Task = { kind: 'one', input: one };
+    const answer: Judged | Ended = await child.judge(task);
+    if (!('reason' in answer)) return answer.faults[0]?.fault;
+    child.close();
+    child = undefined;
+    return answer.reason;
+  };
+  const isSame = async (one: Uint8Array): Promise<boolean> => kindOf((await faultOf(one)) ?? '') === kindOf(fault);
+  const alone = await isSame(input);
+  const shortest = alone ? await minimise(input, isSame, MINIMISE_SECONDS) : input;
+  child?.close();
+  return { number, fault, input: shortest, alone };
+}

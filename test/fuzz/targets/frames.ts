@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TINY_SHAPE } from '../../../engine/gguf/make/made-model.ts';
+import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
+import type { RandomStream } from '../../../engine/input/random-stream.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { type LoadedPart, loadPart } from '../../../engine/ring/device/loaded-part.ts';
+import { createWorkerSession, type WorkerSession } from '../../../engine/ring/device/session.ts';
+import { decodeFrame, encodeFrame, type Frame } from '../../../engine/ring/wire/frame.ts';
+import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
+import type { Transport } from '../../../engine/ring/wire/transport.ts';
+import { concat, mutateBytes } from '../mutate-bytes.ts';
+import { type Json, mutateJson } from '../mutate-json.ts';
+import type { FuzzTarget } from '../target.ts';
+
+/** Model of the worker: two layers of 64 values, so that a window takes some microseconds. */
+const SHAPE = { ...TINY_SHAPE, hiddenSize: 256, ffnSize: 256, heads: 2, kvHeads: 1, vocabularySize: 260 };
+const CHUNK = 8;
+const MEMORY = 2 ** 26;
+const HEAD_LINK = 'ab'.repeat(16);
+
+/**
+ * What peers send. An input is a conversation: frames, each after its length (4 bytes, little endian). Each goes through
+ * the decoder; messages are read as those of a head and of a worker; a session of a worker with a real model then
+ * answers what a head may send, and computes.
+ */
+export async function open(): Promise<FuzzTarget> {
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-fuzz-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'model.gguf');
+  await makeGguf({ shape: SHAPE, mix: 'Q8_0', seed: 1, path });
+  const loaded = loadPart(path, openKernels({ threads: 1 }), CHUNK);
+  return { input: conversation, read: (input) => converse(input, loaded) };
+}
+
+const ASSIGNMENT: Json = {
+  epoch: 7,
+  windowCount: 2,
+  windows: [
+    { index: 0, from: 0, to: 1, next: { kind: 'head' } },
+    { index: 1, from: 1, to: 2, next: { kind: 'device', name: 'b' } },
+  ],
+  successors: [],
+  predecessors: [{ name: 'b', publicKey: 'f'.repeat(64), linkName: '1'.repeat(32) }],
+  sources: [
+    { window: 0, from: '' },
+    { window: 1, from: '' },
+  ],
+  context: 32,
+  requests: 2,
+  kvCache: 'F16',
+  activations: 'F32',
+  chunk: CHUNK,
+  weights: { prefetch: 'none', release: 'none' },
+  trace: true,
+};
+const SUCCESSOR = { name: 'b', address: 'tcp://10.0.0.2:7401', publicKey: 'f'.repeat(64), linkName: '2'.repeat(32) };
+
+const HEAD_MESSAGES: readonly Json[] = [
+  { kind: 'prepare', assignment: ASSIGNMENT },
+  { kind: 'prepare', assignment: { ...(ASSIGNMENT as object), successors: [SUCCESSOR] } },
+  {
+    kind: 'prepare',
+    assignment: { ...(ASSIGNMENT as object), weights: { prefetch: 'fit', release: 'pinned', pinned: 'fit' } },
+  },
+  { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64) },
+  { kind: 'link', epoch: 7 },
+  { kind: 'free', request: 1 },
+  { kind: 'measure', epoch: 7, bytes: 1000 },
+  { kind: 'clock', sentAt: 1.5 },
+  { kind: 'report' },
+  { kind: 'memory' },
+  { kind: 'profile' },
+  { kind: 'bye' },
+];
+const WORKER_MESSAGES: readonly Json[] = [
+  { kind: 'welcome', ringPort: 7401, memory: 1e9, layers: [0, 1], samples: [['0', 'ab'.repeat(8)]] },
+  { kind: 'refused', reason: 'busy' },
+  {
+    kind: 'prepared',
+    epoch: 7,
+    weights: { policy: { prefetch: 'willneed', release: 'pinned', pinned: 5 }, bytes: 10 },
+  },
+  { kind: 'linked', epoch: 7 },
+  { kind: 'failed', epoch: 7, reason: 'no memory' },
+  { kind: 'lost', epoch: 7, device: 'b', reason: 'gone' },
+  { kind: 'measured', epoch: 7, links: [{ to: 'b', latency: 1e-4, bandwidth: 1e8 }] },
+  { kind: 'clock', sentAt: 1.5, at: 2.5 },
+  { kind: 'profiled', facts: '{"name":"d"}' },
+  { kind: 'memory', limit: 1e9, planned: 1e8, measured: 1e8 },
+  { kind: 'spans', spans: [{ kind: 'compute', from: 0, to: 1, tokens: 1, request: 1, start: 1, end: 2 }] },
+  { kind: 'spans', spans: [{ kind: 'sample', name: 'x', time: 1, value: 2 }] },
+];
+
+const PREPARE = encodeMessage(HEAD_MESSAGES[0] as Json);
+
+function encodeMessage(message: Json): Uint8Array {
+  return encodeFrame({ kind: 'message', payload: new TextEncoder().encode(JSON.stringify(message)) });
+}
+
+/** One to four frames, half of them mutated, after a valid assignment in most conversations. */
+function conversation(random: RandomStream): Uint8Array {
+  const frames = Array.from({ length: random.integer(1, 4) }, () => randomFrame(random));
+  return encodeConversation(random.integer(0, 3) === 0 ? frames : [PREPARE, ...frames]);
+}
+
+export function encodeConversation(frames: readonly Uint8Array[]): Uint8Array {
+  return concat(
+    frames.flatMap((frame) => {
+      const length = new Uint8Array(4);
+      new DataView(length.buffer).setUint32(0, frame.length, true);
+      return [length, frame];
+    }),
+  );
+}
+
+/** The frames of a conversation; a length that is too large stands for the rest. */
+function decodeConversation(input: Uint8Array): Uint8Array[] {
+  const frames: Uint8Array[] = [];
+  for (let at = 0; at + 4 <= input.length; ) {
+    const length = new DataView(input.buffer, input.byteOffset + at).getUint32(0, true);
+    // A copy, as the transport gives one: payloads are then aligned as in the program.
+    frames.push(input.slice(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return frames;
+}
+
+function randomFrame(random: RandomStream): Uint8Array {
+  let frame = random.integer(0, 1) === 0 ? activations(random) : randomMessage(random);
+  if (random.integer(0, 3) > 0) return frame;
+  for (let times = random.integer(1, 3); times > 0; times--) frame = mutateBytes(frame, PREPARE, random);
+  return frame;
+}
+
+function randomMessage(random: RandomStream): Uint8Array {
+  let message = random.pick(random.integer(0, 3) === 0 ? WORKER_MESSAGES : HEAD_MESSAGES);
+  const other = random.pick(HEAD_MESSAGES);
+  for (let times = random.pick([0, 0, 1, 1, 2]); times > 0; times--) message = mutateJson(message, other, random);
+  try {
+    return encodeMessage(message);
+  } catch {
+    return PREPARE; // nested deeper than JSON.stringify goes
+  }
+}
+
+function activations(random: RandomStream): Uint8Array {
+  const tokens = random.pick([1, 1, 1, 2, 2, CHUNK, CHUNK + 1, 2 ** 31]);
+  const frame: Frame = {
+    kind: 'activations',
+    epoch: random.pick([7, 7, 7, 7, 8]),
+    request: random.pick([1, 1, 2, 3, 2 ** 32 - 1]),
+    window: random.pick([0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
+    position: random.pick([0, 0, 0, 1, 2, 8, 31, 2 ** 31]),
+    tokens,
+    rows: random.integer(0, 1),
+    capacity: random.pick([32, 32, 32, 16, 1, 33, 2 ** 31]),
+    format: random.pick(['F32', 'F32', 'F32', 'F16']),
+    sentAt: random.pick([0, 1e9, 1e9, 1e9, Number.NaN]),
+    payload: new Uint8Array(Math.min(tokens, CHUNK + 1) * SHAPE.hiddenSize * random.pick([4, 4, 4, 2])).fill(
+      random.integer(0, 255),
+    ),
+  };
+  return encodeFrame(frame);
+}
+
+async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> {
+  const session = createWorkerSession({
+    transport: {} as Transport,
+    loaded,
+    memory: MEMORY,
+    memoryLimit: 2 * MEMORY,
+    mostBytes: 2 ** 22,
+    headLink: HEAD_LINK,
+    profile: async () => '{}',
+    sendToHead: async (frame) => void readAnswer(frame),
+    log: () => {},
+  });
+  try {
+    let successors = false;
+    for (const bytes of decodeConversation(input)) {
+      const frame = decodeFrame(bytes);
+      if (frame.kind === 'activations') session.onActivations(frame, HEAD_LINK);
+      else if (frame.kind === 'message') successors = hear(session, frame, successors);
+      await new Promise(setImmediate); // a preparation is asynchronous
+    }
+    return 'a conversation';
+  } finally {
+    await session.end();
+  }
+}
+
+/** The answers of a session are read, as the head does. */
+function readAnswer(frame: Frame): void {
+  if (frame.kind === 'message') readMessage(frame, WORKER_MESSAGE);
+  else encodeFrame(frame);
+}
+
+/**
+ * Gives a message to the session unless it connects to other devices.
+ * @param successors whether the assignment has some
+ * @returns whether the assignment now has some
+ */
+function hear(session: WorkerSession, frame: Frame, successors: boolean): boolean {
+  if (isOfWorker(frame)) {
+    readMessage(frame, WORKER_MESSAGE);
+    return successors;
+  }
+  const message = readMessage(frame, HEAD_MESSAGE);
+  if (message.kind === 'hello' || message.kind === 'clock') return successors;
+  if (!(message.kind === 'link' && successors)) session.onMessage(message);
+  return message.kind === 'prepare' ? message.assignment.successors.length > 0 : successors;
+}
+
+const WORKER_KINDS = /^\{"kind":"(welcome|refused|prepared|linked|failed|lost|measured|profiled|spans)"/;
+
+function isOfWorker({ payload }: Frame): boolean {
+  return WORKER_KINDS.test(new TextDecoder().decode(payload.subarray(0, 40)));
+}
