@@ -18,7 +18,7 @@ import { primaCsv, primaJson } from './results.ts';
 import { cellsOf, jobOf, type PrimaComparison, type PrimaInputs, tableRules } from './rules.ts';
 import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts';
 import { primaSummary, primaSummaryText, type Summary, summarise } from './summary.ts';
-import { type PaperTable, PRIMA_TABLES } from './tables.ts';
+import { type PaperTable, PRIMA_TABLES, tableName } from './tables.ts';
 
 /** Time limit of one integer program, seconds; those of a home take well under one second. */
 const SOLVER_SECONDS = 20;
@@ -81,7 +81,7 @@ export function primaReproduced(result: PrimaReproduction, seed: number): Reprod
     comparisons: comparisons.filter(({ detail }) => detail.policy !== undefined),
     summary: primaSummary(summaries, comparisons),
     conflicts: [],
-    remarks: tables.map(({ number, title, notes }) => ({ title: `Table ${number}: ${title}`, texts: notes })),
+    remarks: tables.map((table) => ({ title: `${tableName(table)}: ${table.title}`, texts: table.notes })),
     page: primaPage(result),
     clusters: [...clusters.values()],
     csv: primaCsv(comparisons),

@@ -71,15 +71,19 @@ const FIRST_VERSION = 'prima-cpp-v1';
  * prints the same figure for the same system, model and devices; else of July.
  */
 export function versionOf(cell: PublishedCell, published: readonly PublishedCell[]): ProgramVersion {
-  const shapeOf = (model: string): string => model.split(':')[0] ?? model;
-  const isOld = published.some(
-    ({ paper, value, cluster, model, system, metric }) =>
-      paper === FIRST_VERSION &&
-      value === cell.value &&
-      cluster === cell.cluster &&
-      shapeOf(model) === shapeOf(cell.model) &&
-      system === cell.system &&
-      metric === cell.metric,
+  if (cell.paper === FIRST_VERSION) return 'april-2025';
+  const isOld = published.some((other) => other.paper === FIRST_VERSION && isSamePrint(cell, other));
+  return isOld ? 'april-2025' : 'july-2025';
+}
+
+/** Whether two versions of the paper print the same figure for the same system, model and devices. */
+export function isSamePrint(cell: PublishedCell, other: PublishedCell): boolean {
+  const shapeOf = ({ model }: PublishedCell): string => model.split(':')[0] ?? model;
+  return (
+    other.value === cell.value &&
+    other.cluster === cell.cluster &&
+    shapeOf(other) === shapeOf(cell) &&
+    other.system === cell.system &&
+    other.metric === cell.metric
   );
-  return isOld || cell.paper === FIRST_VERSION ? 'april-2025' : 'july-2025';
 }

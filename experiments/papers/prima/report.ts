@@ -16,7 +16,7 @@ import type { PrimaComparison } from './rules.ts';
 import { contradictionsSection, policiesSection, sensitivitySection } from './sections.ts';
 import type { Sensitivity } from './sensitivity.ts';
 import { primaSummaryTable, type Summary } from './summary.ts';
-import type { PaperTable } from './tables.ts';
+import { type PaperTable, tableName } from './tables.ts';
 
 export interface PrimaReport {
   readonly tables: readonly PaperTable[];
@@ -119,7 +119,7 @@ function tableSection(table: PaperTable, comparisons: readonly PrimaComparison[]
   const own = comparisons.filter(({ detail }) => detail.table === table);
   const columns = [...new Set(own.map(columnOf))];
   return {
-    title: `Table ${table.number}: ${table.title}`,
+    title: `${tableName(table)}: ${table.title}`,
     blocks: [
       ...table.notes.map((text): Block => ({ kind: 'text', text })),
       ...columns.map((column) =>

@@ -9,6 +9,7 @@ import type { Contradiction } from './contradictions.ts';
 import { type Execution, execute, type Job } from './execute.ts';
 import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
+import { isSamePrint } from './program.ts';
 import { metricOf, predictedQuantity, quantityOf, simulatedQuantity, unitOf } from './quantities.ts';
 import { settingsOf } from './settings.ts';
 import { type PaperTable, type Target, targetOf } from './tables.ts';
@@ -27,6 +28,8 @@ export interface PrimaDetail {
   readonly seen: boolean;
 }
 
+const NEWEST = 'prima-cpp';
+
 export type PrimaComparison = Comparison<PrimaDetail>;
 
 export interface PrimaInputs {
@@ -44,11 +47,14 @@ export interface PrimaInputs {
   readonly solver: IntegerSolver;
 }
 
-/** The cells of a table that are results of systems, in its order. */
-export function cellsOf(cells: readonly PublishedCell[], { number }: PaperTable): PublishedCell[] {
-  return cells.filter(
-    (cell) => cell.paper === 'prima-cpp' && cell.table === `Table ${number}` && metricOf(cell) !== undefined,
-  );
+/** The cells of a table that are results of systems, in its order; of the first version those that differ from the newest. */
+export function cellsOf(cells: readonly PublishedCell[], table: PaperTable): PublishedCell[] {
+  const paper: string = table.paper ?? NEWEST;
+  const title = `Table ${table.number.replace('v1-', '')}`;
+  const own = cells.filter((cell) => cell.paper === paper && cell.table === title && metricOf(cell) !== undefined);
+  if (paper === NEWEST) return own;
+  const others = cells.filter((cell) => cell.paper === NEWEST);
+  return own.filter((cell) => !others.some((other) => isSamePrint(cell, other)));
 }
 
 /** A rule per cell of a table and policy of its system; cells that print `-` were not run, and have none. */
