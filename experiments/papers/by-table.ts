@@ -1,8 +1,8 @@
-import { type Accuracy, accuracyOf } from './accuracy.ts';
-import { type Answer, type Comparison, inPoints, isTest, type PaperName } from './comparison.ts';
+import type { PublishedCell } from '../../datasets/published.ts';
+import { ANSWERS, type Comparison, isTest, type PaperName } from './comparison.ts';
 import type { CoveredCell } from './coverage.ts';
+import { type BlindCells, errorsText, type Group, groupOf, mainReadings } from './groups.ts';
 import { PAPER_TITLES } from './summary.ts';
-import { errorText, medianText } from './text.ts';
 
 /** A table, figure or section of a paper, with the results that it prints. */
 interface PrintedTable {
@@ -22,42 +22,45 @@ function printedTables(
   return (Object.keys(covered) as PaperName[]).flatMap((paper) => {
     const isResult = ({ status }: CoveredCell): boolean => status === 'compared' || status === 'not modelled';
     const results = covered[paper].filter(isResult);
-    return [...new Set(results.map(({ cell }) => cell.table))].map((table): PrintedTable => {
-      const mine = comparisons.filter((one) => one.paper === paper && one.cell.table === table);
-      const main = new Map(mine.toReversed().map((one) => [`${one.cell.row}\n${one.cell.column}`, one]));
-      const own = results.filter(({ cell }) => cell.table === table);
-      return { paper, table, results: own, comparisons: [...main.values()] };
+    return [...new Set(results.map(({ cell }) => nameOf(cell)))].map((table): PrintedTable => {
+      const mine = comparisons.filter((one) => one.paper === paper && nameOf(one.cell) === table);
+      const own = results.filter(({ cell }) => nameOf(cell) === table);
+      return { paper, table, results: own, comparisons: mainReadings(mine) };
     });
   });
 }
 
-/** Errors over cells that nothing was fitted to; relative ones and differences of shares and gains stand apart. */
-function errors({ comparisons }: PrintedTable, answer: Answer): string {
-  const tested = comparisons.filter(isTest);
-  const parts = [false, true].flatMap((isShare): string[] => {
-    const own = tested.filter(({ unit }) => inPoints(unit) === isShare);
-    const accuracy = accuracyOf(own.flatMap((one) => one[`${answer}Error`] ?? []));
-    return accuracy === undefined ? [] : [text(isShare ? 'share' : '', accuracy)];
-  });
-  return parts.join(', ') || '–';
+/** `Table 3 of v1`: tables of a paper's first version are numbered on their own. */
+function nameOf({ paper, table }: PublishedCell): string {
+  return paper.endsWith('-v1') ? `${table} of v1` : table;
 }
 
-const text = (unit: string, { median, worst }: Accuracy): string =>
-  `${medianText(unit, median)} (${errorText(unit, worst)})`;
-
-/** tables.md: a line for every table as Markdown, the errors of both answers side by side. */
+/**
+ * tables.md: a line for every table as Markdown: how many of its results are compared, of those with an error how many
+ * are in which group, and the errors of both answers over seen and blind cells.
+ */
 export function tablesMarkdown(
   covered: Readonly<Record<PaperName, readonly CoveredCell[]>>,
   comparisons: readonly Comparison[],
+  blind: BlindCells,
 ): string {
-  const header = ['paper', 'table', 'results', 'compared', 'predicted: median (worst)', 'simulated: median (worst)'];
+  const header = [
+    ...['paper', 'table', 'results', 'compared', 'fitted', 'seen', 'blind'],
+    ...['predicted: median (worst)', 'simulated: median (worst)'],
+  ];
+  const count = ({ comparisons: own }: PrintedTable, group: Group): string => {
+    const numbers = own.filter((one) => (one.predictedError ?? one.simulatedError) !== undefined);
+    return String(numbers.filter((one) => groupOf(one, blind) === group).length || '');
+  };
   const lines = printedTables(covered, comparisons).map((one) => [
     PAPER_TITLES[one.paper],
     one.table,
     String(one.results.length),
     String(one.results.filter(({ status }) => status === 'compared').length),
-    errors(one, 'predicted'),
-    errors(one, 'simulated'),
+    count(one, 'fitted'),
+    count(one, 'seen'),
+    count(one, 'blind'),
+    ...ANSWERS.map((answer) => errorsText(one.comparisons.filter(isTest), answer)),
   ]);
   return [header, header.map((_, index) => (index < 2 ? '---' : '--:')), ...lines]
     .map((cells) => `| ${cells.join(' | ')} |\n`)

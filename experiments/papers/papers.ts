@@ -6,6 +6,7 @@ import { tablesMarkdown } from './by-table.ts';
 import type { Comparison, PaperName } from './comparison.ts';
 import { contradictionsMarkdown } from './contradicted.ts';
 import { type CoverageRule, type CoveredCell, coverageCsv, coverageOf, coverageSection } from './coverage.ts';
+import { blindCells, groupsMarkdown } from './groups.ts';
 import { HELM_COVERAGE } from './helm/coverage.ts';
 import { computeHelm, helmReproduced } from './helm/helm.ts';
 import { HETEROLLM_COVERAGE } from './heterollm/coverage.ts';
@@ -101,17 +102,20 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
   const coveredIn = (name: PaperName) => coveredCells(name, papers[name].comparisons);
   const byPaper = { prima: coveredIn('prima'), helm: coveredIn('helm'), heterollm: coveredIn('heterollm') };
   const covered = NAMES.flatMap((name) => byPaper[name]);
+  const register = loadRegister();
+  const blind = blindCells(register);
   return {
     subtitle: `${comparisons.length} comparisons with what prima.cpp, HELM and HeteroLLM print`,
     findings: summarySentences(summary, comparisons),
     data: { experiment: 'reproduce', paper: 'all', summary, cells: comparisons.map(cellJson) },
     text: NAMES.map((name) => `${PAPER_TITLES[name]}\n${terminalTable(summaryTable(papers[name].summary), WIDTH)}`),
     files: {
-      'cells.csv': cellsCsv(comparisons),
+      'cells.csv': cellsCsv(comparisons, blind),
       'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
       'contradictions.md': contradictionsMarkdown(papers),
-      'tables.md': tablesMarkdown(byPaper, comparisons),
+      'groups.md': groupsMarkdown(comparisons, blind),
+      'tables.md': tablesMarkdown(byPaper, comparisons, blind),
       'errors.csv': errorRecord(comparisons),
     },
     clusters: NAMES.flatMap((name) => papers[name].clusters),
@@ -130,7 +134,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
             ),
           ],
         },
-        registerSection(loadRegister()),
+        registerSection(register),
         coverageSection(covered),
         ...NAMES.flatMap((name) => sectionsOf(name, papers[name])),
       ],

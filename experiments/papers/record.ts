@@ -1,6 +1,7 @@
 import { parseCsv } from '../../engine/input/parse-csv.ts';
 import { type Column, tableCsv } from '../report/columns.ts';
 import { ANSWERS, type Answer, type Comparison } from './comparison.ts';
+import { type BlindCells, groupOf } from './groups.ts';
 
 const PLACE: readonly Column<Comparison>[] = [
   { key: 'paper', value: ({ paper }) => paper },
@@ -10,8 +11,11 @@ const PLACE: readonly Column<Comparison>[] = [
   { key: 'policy', value: ({ policy }) => policy },
 ];
 
-/** A comparison as a row of cells.csv: values in the unit of the row, errors as shares of the published value. */
-const CELL: readonly Column<Comparison>[] = [
+/**
+ * A comparison as a row of cells.csv: values in the unit of the row, errors as shares of the published value, and whether
+ * the cell is fitted, seen or blind.
+ */
+const cellColumns = (blind: BlindCells): readonly Column<Comparison>[] => [
   ...PLACE,
   { key: 'unit', value: ({ unit }) => unit },
   { key: 'published', value: ({ published }) => published },
@@ -20,13 +24,13 @@ const CELL: readonly Column<Comparison>[] = [
   { key: 'simulated', value: ({ simulated }) => simulated },
   { key: 'simulated_error', value: ({ simulatedError }) => simulatedError },
   { key: 'noise', value: ({ noise }) => noise },
-  { key: 'use', value: ({ use }) => use },
+  { key: 'group', value: (one) => groupOf(one, blind) },
   { key: 'target', value: ({ target }) => target },
 ];
 
 /** cells.csv: a row per cell and policy. */
-export function cellsCsv(comparisons: readonly Comparison[]): string {
-  return tableCsv({ columns: CELL, rows: comparisons });
+export function cellsCsv(comparisons: readonly Comparison[], blind: BlindCells): string {
+  return tableCsv({ columns: cellColumns(blind), rows: comparisons });
 }
 
 /** A comparison as written to cells.json. */

@@ -19,6 +19,8 @@ export interface SummaryRow {
   /** Prints with an error that nothing was fitted to, and those that were fitted to or may be. */
   readonly heldOut: number;
   readonly fit: number;
+  /** The group of the prints that nothing was fitted to; seen unless given. */
+  readonly group?: 'seen' | 'blind';
   /** How many independent configurations the prints are about that nothing was fitted to. */
   readonly configurations?: number;
   /** Errors of both answers over them. */
@@ -129,6 +131,7 @@ const configurationsOf = ({ configurations, heldOut }: SummaryRow): string => co
 const COLUMNS: readonly Column<SummaryRow>[] = [
   { title: 'table', value: ({ table }) => table, wraps: true },
   { title: 'cells of', value: ({ what }) => what, wraps: true },
+  { title: 'group', value: ({ group = 'seen' }) => group, label: true },
   { title: 'prints', value: ({ heldOut }) => count(heldOut), align: 'right' },
   { title: 'configu-\nrations', value: configurationsOf, align: 'right' },
   { title: 'fitted', value: ({ fit }) => count(fit), align: 'right' },
@@ -163,16 +166,18 @@ export function summaryTable(rows: readonly SummaryRow[]): Table<SummaryRow> {
 /** summary.md: the summary as a table of Markdown. */
 export function summaryMarkdown(rows: readonly SummaryRow[]): string {
   const header = [
-    ...['paper', 'table', 'cells of', 'judged', 'prints', 'configurations'],
+    ...['paper', 'table', 'cells of', 'judged', 'group', 'prints', 'configurations', 'fitted'],
     ...['predicted: median', 'worst', 'simulated: median', 'worst', 'target', 'kept'],
   ];
   const lines = rows.map((row) => [
     PAPER_TITLES[row.paper],
-    row.table.replace(/^Tables? /, ''),
+    row.table.replace(/^Tables? /, '').replace(/^v1-(\d)$/, '$1 of v1'),
     row.what,
     row.target === undefined ? '' : row.answer || 'both',
+    row.group ?? 'seen',
     row.agreeing ? String(row.agreeing.of) : String(row.heldOut),
     row.agreeing ? '' : configurationsOf(row),
+    count(row.fit),
     row.agreeing ? `${agreement(row)} agree` : medianOf(row, 'predicted') || '–',
     worstOf(row, 'predicted'),
     row.agreeing ? '' : medianOf(row, 'simulated') || '–',
@@ -180,7 +185,7 @@ export function summaryMarkdown(rows: readonly SummaryRow[]): string {
     row.target === undefined ? '' : `±${formatPercent(row.target)}`,
     row.met === undefined ? '' : row.met ? 'yes' : 'no',
   ]);
-  return [header, header.map((_, index) => (index < 4 ? '---' : '--:')), ...lines]
+  return [header, header.map((_, index) => (index < 5 ? '---' : '--:')), ...lines]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 }

@@ -1,6 +1,8 @@
 /** Tables of the documentation that `npm run reproduce` prints: the file, the mark around the table, and its source. */
 export const TABLES = [
   { file: 'README.md', marker: 'errors by table', from: 'tables.md' },
+  { file: 'README.md', marker: 'groups', from: 'groups.md' },
+  { file: 'docs/reproduction.md', marker: 'groups', from: 'groups.md' },
   { file: 'docs/reproduction.md', marker: 'summary', from: 'summary.md' },
   { file: 'docs/reproduction.md', marker: 'contradictions', from: 'contradictions.md' },
 ] as const;

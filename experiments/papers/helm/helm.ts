@@ -4,11 +4,13 @@ import {
   loadCatalogue,
   loadClusterFile,
   loadPublished,
+  loadRegister,
 } from '../../../datasets/load.ts';
 import { findPublished, type PublishedCell } from '../../../datasets/published.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { terminalTable } from '../../report/columns.ts';
 import { type Comparison, type Conflict, compare } from '../comparison.ts';
+import { blindCells } from '../groups.ts';
 import type { Reproduced } from '../paper.ts';
 import { cellJson, cellsCsv } from '../record.ts';
 import { type SummaryRow, summaryTable } from '../summary.ts';
@@ -137,7 +139,7 @@ export function helmReproduced(result: HelmReproduction): Reproduced {
     remarks: [],
     page: helmPage(result),
     clusters: [...clusters.values()],
-    csv: cellsCsv(all),
+    csv: cellsCsv(all, blindCells(loadRegister())),
     data: {
       experiment: 'reproduce',
       paper: 'helm',

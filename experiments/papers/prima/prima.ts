@@ -4,12 +4,14 @@ import {
   loadCatalogue,
   loadClusterFile,
   loadPublished,
+  loadRegister,
 } from '../../../datasets/load.ts';
 import { type Testbed, testbedNamed, trueCluster } from '../../../datasets/testbeds.ts';
 import type { Mix } from '../../../engine/model/mix.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { compare } from '../comparison.ts';
+import { blindCells } from '../groups.ts';
 import type { Reproduced } from '../paper.ts';
 import { contradictionsOf } from './contradictions.ts';
 import type { PrimaOptions } from './options.ts';
@@ -67,7 +69,14 @@ export async function computePrima(options: PrimaOptions, step: (label: string) 
       step(`what uncertain inputs do to ${cell.row}, ${cell.column}`);
       return [sensitivityOf(comparison, jobOf(own, cell, detail.policy), catalogue, solver)];
     });
-    return { tables, comparisons, summaries: summarise(comparisons), sensitivities, clusters, options };
+    return {
+      tables,
+      comparisons,
+      summaries: summarise(comparisons, blindCells(loadRegister())),
+      sensitivities,
+      clusters,
+      options,
+    };
   } finally {
     solver.dispose();
   }

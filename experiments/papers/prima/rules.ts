@@ -9,8 +9,8 @@ import type { Contradiction } from './contradictions.ts';
 import { type Execution, execute, type Job } from './execute.ts';
 import type { PrimaOptions } from './options.ts';
 import { policiesOf, type SystemPolicy } from './policies.ts';
-import { isSamePrint } from './program.ts';
-import { metricOf, predictedQuantity, quantityOf, simulatedQuantity, unitOf } from './quantities.ts';
+import { isSamePrint, versionOf } from './program.ts';
+import { deviceOf, metricOf, predictedQuantity, quantityOf, simulatedQuantity, unitOf } from './quantities.ts';
 import { settingsOf } from './settings.ts';
 import { type PaperTable, type Target, targetOf } from './tables.ts';
 
@@ -76,6 +76,7 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
       noise:
         cell.noise === undefined || printed === undefined ? undefined : cell.noise / (unit === 'share' ? 100 : printed),
       use: wasSeen(testbed, cell) ? 'fit' : useOf(cell),
+      configuration: configurationOf(inputs, cell),
     } as const;
     if (policies.length === 0) return [{ ...given, policy: '', answer: () => notModelled(table) }];
     return policies.map((policy) => ({
@@ -84,6 +85,13 @@ export function tableRules(inputs: PrimaInputs): Rule<PrimaDetail>[] {
       answer: () => answered(inputs, cell, policy, executions),
     }));
   });
+}
+
+/** What a print is about: distillations have the shapes of what they are distilled into. */
+function configurationOf({ testbed, published }: PrimaInputs, cell: PublishedCell): string {
+  const { system, model, metric } = cell;
+  const device = metric === 'memory-pressure' ? deviceOf(cell) : '';
+  return [testbed.name, system, versionOf(cell, published), model, metric, device].join('\n');
 }
 
 /** Whether a value of the testbed was chosen with the cell. */

@@ -1,6 +1,7 @@
 import { type Column, type Table, terminalTable } from '../../report/columns.ts';
 import { type Accuracy, accuracyOn, within } from '../accuracy.ts';
-import { ANSWERS, type Answer, type Use } from '../comparison.ts';
+import { ANSWERS, type Answer, configurationCount, isTest, type Use } from '../comparison.ts';
+import { type BlindCells, groupOf } from '../groups.ts';
 import type { SummaryRow } from '../summary.ts';
 import { errorText, medianText } from '../text.ts';
 import { METRIC_NAMES, type Metric, metricOf, systemName, unitOf } from './quantities.ts';
@@ -21,6 +22,10 @@ export interface Summary {
   readonly heldOut: Errors;
   /** Cells that constants may be fitted to; none are here. */
   readonly fit: Errors;
+  /** Configurations of the cells held out that have an error. */
+  readonly configurations: number;
+  /** Whether all cells held out are blind. */
+  readonly isBlind: boolean;
   /** Cells with an outcome (OOM) on either side, and how many of them the prediction agrees with. */
   readonly outcomes: { readonly cells: number; readonly agree: number };
 }
@@ -43,7 +48,7 @@ export function isMet(summary: Summary): boolean | undefined {
 }
 
 /** One summary per table, system, metric, policy and target, in the order of the comparisons. */
-export function summarise(comparisons: readonly PrimaComparison[]): Summary[] {
+export function summarise(comparisons: readonly PrimaComparison[], blind: BlindCells): Summary[] {
   const groups = new Map<string, PrimaComparison[]>();
   for (const one of comparisons) {
     const { cell, policy, detail } = one;
@@ -53,7 +58,7 @@ export function summarise(comparisons: readonly PrimaComparison[]): Summary[] {
   const summaries = [...groups.values()].flatMap((group) => {
     const [first] = group;
     const metric = first && metricOf(first.cell);
-    return first === undefined || metric === undefined ? [] : [summaryOf(group, first, metric)];
+    return first === undefined || metric === undefined ? [] : [summaryOf(group, { first, metric, blind })];
   });
   // Related rows are adjacent, those with a target first.
   const order = [...new Set(summaries.map(place))];
@@ -68,7 +73,11 @@ function place({ table, system, metric, policy }: Summary): string {
   return [table, system, metric, policy].join('\n');
 }
 
-function summaryOf(group: readonly PrimaComparison[], first: PrimaComparison, metric: Metric): Summary {
+function summaryOf(
+  group: readonly PrimaComparison[],
+  { first, metric, blind }: { first: PrimaComparison; metric: Metric; blind: BlindCells },
+): Summary {
+  const tested = group.filter((one) => isTest(one) && (one.predictedError ?? one.simulatedError) !== undefined);
   const errors = (use: Use): Errors => ({
     predicted: accuracyOn(group, use, 'predicted'),
     simulated: accuracyOn(group, use, 'simulated'),
@@ -87,6 +96,8 @@ function summaryOf(group: readonly PrimaComparison[], first: PrimaComparison, me
     models: [...new Set(group.map(({ cell }) => cell.model))],
     heldOut: errors('held-out'),
     fit: errors('fit'),
+    configurations: configurationCount(tested),
+    isBlind: tested.length > 0 && tested.every((one) => groupOf(one, blind) === 'blind'),
     outcomes: {
       cells: outcomes.length,
       agree: outcomes.filter(({ published, predicted }) => published === predicted).length,
@@ -196,6 +207,8 @@ function summaryLine(summary: Summary): SummaryRow {
     table,
     what: `${systemName(system)}, ${METRIC_NAMES[metric]}${scope}, under "${policy}"`,
     heldOut: accuracy?.cells ?? 0,
+    configurations: summary.configurations,
+    group: summary.isBlind ? 'blind' : 'seen',
     answers: heldOut,
     fit: (fit.predicted ?? fit.simulated)?.cells ?? 0,
     median: accuracy?.median,

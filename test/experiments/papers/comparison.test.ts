@@ -84,7 +84,7 @@ test('a summary counts cells by use, and its errors and verdict are of cells tha
   assert.is(summaryRow({ ...group, target: 0.09 }).met, false);
   assert.is(summaryRow({ ...group, target: 0.09, keeps: () => true }).met, true);
   assert.is(summaryRow({ ...group, target: undefined }).met, undefined);
-  assert.match(summaryMarkdown([row]), '| HELM | 1 | all | predicted | 2 | 1 | 7.5 % | −10.0 % |');
+  assert.match(summaryMarkdown([row]), '| HELM | 1 | all | predicted | seen | 2 | 1 | 1 | 7.5 % | −10.0 % |');
 });
 
 test.run();

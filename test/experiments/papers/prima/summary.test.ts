@@ -36,7 +36,7 @@ function comparisons(errors: readonly number[]): PrimaComparison[] {
 }
 
 test('cells with a target and without it, held out and fit, are apart', () => {
-  const [aimed, others] = summarise(comparisons([0.5, 9, 0.01, -0.02, 0.03, -0.04, 0.05]));
+  const [aimed, others] = summarise(comparisons([0.5, 9, 0.01, -0.02, 0.03, -0.04, 0.05]), new Set());
   assert.equal(aimed?.models, ['Llama-1-30B', 'Llama-3-45B', 'Llama-3-60B', 'Llama-1-65B', 'Llama-3-70B']);
   assert.equal(aimed?.heldOut.predicted, { cells: 5, median: 0.03, worst: 0.05 });
   assert.is(aimed?.fit.predicted, undefined);
@@ -45,7 +45,8 @@ test('cells with a target and without it, held out and fit, are apart', () => {
 });
 
 test('one cell beyond the limit, and the target is missed', () => {
-  const met = (errors: readonly number[]): (boolean | undefined)[] => summarise(comparisons(errors)).map(isMet);
+  const met = (errors: readonly number[]): (boolean | undefined)[] =>
+    summarise(comparisons(errors), new Set()).map(isMet);
   assert.equal(met([0.5, 9, 0.01, -0.02, 0.03, -0.04, 0.05]), [true, undefined]);
   assert.equal(met([0.5, 9, 0.01, -0.02, 0.03, -0.06, 0.05]), [false, undefined]);
 });
