@@ -1,5 +1,5 @@
 import { formatSeconds } from '../../input/format.ts';
-import { clock, within } from '../wire/clock.ts';
+import { clock } from '../wire/clock.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import type { WorkerSession } from './session.ts';
@@ -18,7 +18,9 @@ export interface ServedHead {
   greet(peer: string, hello: Hello): Promise<void>;
   /** Ends the session and frees its memory. */
   dismiss(reason: string): Promise<void>;
-  /** Dismisses a head that is gone or silent; called once a second, and when a connection was closed. */
+  /** Dismisses the head if the connection that is closed was its own. */
+  left(peer: string): void;
+  /** Dismisses a head that is gone or silent; called once a second. */
   check(): void;
 }
 
@@ -35,12 +37,6 @@ export interface ServedHeadOptions {
   readonly silenceSeconds?: number;
   readonly log: (line: string) => void;
 }
-
-/**
- * Seconds within which a message to the head must have been queued for its connection. A socket without any peer keeps it
- * waiting, so that a head that was the only peer is gone.
- */
-const QUEUED_SECONDS = 1;
 
 /** Seconds without a message after which a connected head is dismissed; heads send one a second. */
 const SILENCE_SECONDS = 30;
@@ -105,12 +101,15 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, layers, samples }).catch(() => {});
     },
     dismiss,
+    left(peer) {
+      if (served?.peer === peer) dismiss('is gone');
+    },
     check() {
       if (served === undefined) return;
       const { peer, lastHeard } = served;
       if (clock() - lastHeard > silenceSeconds) dismiss(`has said nothing for ${silenceSeconds} s`);
       else
-        within(QUEUED_SECONDS, readClock(peer), () => new Error('there is no connection')).catch(() => {
+        readClock(peer).catch(() => {
           if (served?.peer === peer) dismiss('is gone');
         });
     },

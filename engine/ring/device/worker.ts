@@ -126,7 +126,8 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     belongs: (peer) => served.nameOf(peer) !== undefined,
     onFrame: onHeadFrame,
     onExpelled,
-    onDisconnect: served.check,
+    onCrowded: (peer) => tell(peer, { kind: 'crowded' }).catch(() => {}),
+    onLeft: served.left,
   });
   const ring: Listener = await listenOrClose({
     address: ringAddress,

@@ -1,7 +1,6 @@
 import type { Window } from '../../plan/windows.ts';
-import { within } from '../wire/clock.ts';
 import type { Assignment, HeadMessage, WeightsReport, WorkerMessage } from '../wire/message.ts';
-import { DeviceLostError, RingError } from './errors.ts';
+import { DeviceLostError, RingError, within } from './errors.ts';
 import type { PendingToken } from './request.ts';
 
 /** A message that belongs to one assembly of the ring. */

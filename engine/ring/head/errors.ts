@@ -17,3 +17,11 @@ export class DeviceLostError extends RingError {}
 export class RingChangedError extends Error {
   override readonly name = 'RingChangedError';
 }
+
+/** Rejects if `promise` takes longer than `seconds`. @param late creates the error */
+export function within<Value>(seconds: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), 1000 * seconds);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,8 +1,7 @@
-import { within } from '../wire/clock.ts';
 import { probeLink } from '../wire/link-probe.ts';
 import type { HeldMemory, MeasuredLink, WorkerMessage } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
-import { RingError } from './errors.ts';
+import { RingError, within } from './errors.ts';
 import type { Member } from './member.ts';
 
 export interface MeasuredRingLink extends MeasuredLink {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { otherWeights, type WeightsSamples } from '../device/part-file.ts';
+import { MOST_DEVICES } from '../wire/address.ts';
 import { type ClockOffset, clock, createClockOffset } from '../wire/clock.ts';
 import { type Connection, connect } from '../wire/connection.ts';
 import type { ActivationFrame, Frame } from '../wire/frame.ts';
@@ -54,8 +55,9 @@ const CLOCK_INTERVAL = 1;
 /** Consecutive clock exchanges after a worker has connected. */
 const FIRST_EXCHANGES = 8;
 const OTHER_WEIGHTS = 'has other weights';
-/** Milliseconds between attempts to connect to a worker that refused. */
+/** Milliseconds between attempts to connect to a worker that refused, and to one whose connections were all taken. */
 const RETRY = 2000;
+const RETRY_CROWDED = 500;
 
 export function createMember(options: MemberOptions): Member {
   const { name, head, model } = options;
@@ -103,6 +105,9 @@ export function createMember(options: MemberOptions): Member {
       }
       case 'refused':
         leave(`refused: ${message.reason}`, RETRY);
+        return;
+      case 'crowded':
+        leave(`waits for a connection: ${MOST_DEVICES} to it are open`, RETRY_CROWDED);
         return;
       case 'clock':
         // A worker's own reading, which checks the connection, has no counterpart here.

@@ -1,5 +1,5 @@
 import type { WindowRun } from '../device/window-runner.ts';
-import { within } from '../wire/clock.ts';
+import { within } from './errors.ts';
 
 /** A request in the current assembly of the ring. */
 export interface RingRequest {

@@ -41,11 +41,3 @@ export function createClockOffset(): ClockOffset {
     },
   };
 }
-
-/** Rejects if `promise` takes longer than `seconds`. @param late creates the error */
-export function within<Value>(seconds: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(late()), 1000 * seconds);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}

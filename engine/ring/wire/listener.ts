@@ -35,18 +35,23 @@ export interface ListenerOptions {
   readonly belongs: (peer: string) => boolean;
   /** Called before a peer is expelled; messages sent to the peer now still reach it. */
   readonly onExpelled: (peer: string, reason: string) => void;
-  /** Called when some peer's connection is closed; libzmq doesn't say whose. */
-  readonly onDisconnect?: () => void;
+  /** Called before a peer is expelled because MOST_DEVICES others are connected. */
+  readonly onCrowded?: (peer: string) => void;
+  /** Called when a peer's connection is closed, at the latest when heartbeats have failed. */
+  readonly onLeft?: (peer: string) => void;
   /** Default: IDLE_SECONDS. */
   readonly idleSeconds?: number;
 }
 
-/** ZMQ_ROUTER_NOTIFY (libzmq's draft interface) and ZMQ_NOTIFY_CONNECT: an empty message announces each new peer. */
-const [ROUTER_NOTIFY, NOTIFY_CONNECT] = [97, 1];
+/**
+ * ZMQ_ROUTER_NOTIFY (libzmq's draft interface), with ZMQ_NOTIFY_CONNECT and ZMQ_NOTIFY_DISCONNECT: an empty message
+ * announces each peer that has connected, after its authentication, and another one that its connection is closed.
+ */
+const [ROUTER_NOTIFY, NOTIFY_BOTH] = [97, 3];
 
 class AnnouncingRouter extends Router {
   announce(): void {
-    this.setInt32Option(ROUTER_NOTIFY, NOTIFY_CONNECT);
+    this.setInt32Option(ROUTER_NOTIFY, NOTIFY_BOTH);
   }
 }
 
@@ -67,7 +72,7 @@ const EMPTY_FRAME = encodeFrame({ kind: 'echo', tag: 0, payload: new Uint8Array(
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { transport, address, onFrame, onExpelled, idleSeconds = IDLE_SECONDS } = options;
   const { context, log } = transport;
-  const { socket, connections } = openRouter(options);
+  const socket = openRouter(options);
   const bound = await bind(socket, address);
   const inside = `inproc://${randomBytes(16).toString('hex')}`;
   await socket.bind(inside);
@@ -75,6 +80,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const expelled = createExpulsions(context, inside);
   /** When each peer connected, seconds. */
   const connectedAt = new Map<string, number>();
+  /** Peers that have left since the last check. One that is still connected has sent an empty message of its own. */
+  const left = new Set<string>();
   let lingering = 0;
 
   const expel = (peer: string): void => {
@@ -83,14 +90,41 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     outbox(async () => expelled.disconnect(peer)).catch(() => {}); // after the reason, which may still be queued
   };
 
-  const receive = (peer: string, parts: readonly Buffer[]): void => {
-    if (expelled.has(peer)) {
-      expel(peer);
+  /** Only a peer that is still connected receives the reason; libzmq refuses to send to others. */
+  const expelConnected = (peer: string, tell: (peer: string) => void): void => {
+    connectedAt.delete(peer);
+    outbox(() => socket.send([Buffer.from(peer, 'latin1'), EMPTY_FRAME])).then(
+      () => {
+        tell(peer);
+        expel(peer);
+      },
+      () => {},
+    );
+  };
+
+  /** An announcement: the peer has connected or, if it was connected, left. */
+  const announced = (peer: string): void => {
+    if (connectedAt.delete(peer)) {
+      left.add(peer);
+      options.onLeft?.(peer);
       return;
     }
+    connectedAt.set(peer, clock());
+    const strangers = [...connectedAt.keys()].filter((one) => !options.belongs(one));
+    if (connectedAt.size <= MOST_DEVICES || strangers[0] === undefined) return;
+    log(`more than ${MOST_DEVICES} connections to ${options.domain}: the oldest that is no part of a ring is closed`);
+    expelConnected(strangers[0], (oldest) => options.onCrowded?.(oldest));
+  };
+
+  const receive = (peer: string, parts: readonly Buffer[]): void => {
     const [bytes] = parts;
-    if (bytes?.length === 0 && parts.length === 1 && !connectedAt.has(peer)) {
-      connectedAt.set(peer, clock());
+    const isAnnouncement = bytes?.length === 0 && parts.length === 1;
+    if (expelled.has(peer)) {
+      if (!isAnnouncement) expel(peer);
+      return;
+    }
+    if (isAnnouncement) {
+      announced(peer);
       return;
     }
     try {
@@ -105,26 +139,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     }
   };
 
-  const expelIdle = (peer: string): void => {
-    connectedAt.delete(peer);
-    // Only a peer that is still connected receives this; libzmq refuses to send to others.
-    outbox(() => socket.send([Buffer.from(peer, 'latin1'), EMPTY_FRAME])).then(
-      () => {
-        onExpelled(peer, `nothing within ${idleSeconds} s that identifies it`);
-        expel(peer);
-      },
-      () => {},
-    );
-  };
-
   const check = setInterval(() => {
+    for (const peer of left) expelConnected(peer, () => onExpelled(peer, 'an empty message'));
+    left.clear();
     for (const [peer, since] of connectedAt)
-      if (clock() - since >= idleSeconds && !options.belongs(peer)) expelIdle(peer);
+      if (clock() - since >= idleSeconds && !options.belongs(peer))
+        expelConnected(peer, () => onExpelled(peer, `nothing within ${idleSeconds} s that identifies it`));
     if (lingering === 0 || [...connectedAt.keys()].some(options.belongs)) return;
     // libzmq keeps the connection of an expelled peer that only answers heartbeats: all connections are closed.
     lingering = 0;
     connectedAt.clear();
-    connections.reset();
     rebind(socket, bound).catch((error: Error) => log(`${address} is no longer listened at: ${error.message}`));
   }, 1000 * Math.min(CHECK_SECONDS, idleSeconds));
 
@@ -151,8 +175,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-/** A router that admits peers by `admits`, and at most MOST_DEVICES of them. */
-function openRouter({ transport, address, domain, mostBytes, admits, onDisconnect }: ListenerOptions) {
+/** A router that admits peers by `admits`. */
+function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions): AnnouncingRouter {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
     ...SOCKET_OPTIONS,
@@ -166,23 +190,10 @@ function openRouter({ transport, address, domain, mostBytes, admits, onDisconnec
     ...(keys === undefined ? {} : { curveServer: true, curveSecretKey: toZ85(keys.secretKey) }),
   });
   socket.announce();
-  let open = 0;
-  socket.events.on('accept', () => {
-    open += 1;
-  });
-  socket.events.on('disconnect', () => {
-    open = Math.max(0, open - 1);
-    onDisconnect?.();
-  });
   for (const event of ['handshake:error:protocol', 'handshake:error:other'] as const)
     socket.events.on(event, ({ error }) => log(`closed a connection to ${domain}: ${error.message}`));
-  transport.admit(domain, (publicKey) =>
-    open > MOST_DEVICES ? `${MOST_DEVICES} connections to ${domain} are open` : admits(publicKey),
-  );
-  const reset = (): void => {
-    open = 0;
-  };
-  return { socket, connections: { reset } };
+  transport.admit(domain, admits);
+  return socket;
 }
 
 /** @returns the address with the port that was chosen */

@@ -103,6 +103,8 @@ export type WorkerMessage =
       readonly samples: readonly (readonly [part: string, hash: string])[];
     }
   | { readonly kind: 'refused'; readonly reason: string }
+  /** All connections are taken; the head may try again. */
+  | { readonly kind: 'crowded' }
   | {
       readonly kind: 'prepared';
       readonly epoch: number;

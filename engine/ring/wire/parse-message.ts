@@ -166,6 +166,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     samples: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{16}$/)), 1002),
   }),
   refused: object({ kind: oneOf('refused'), reason: REASON }),
+  crowded: object({ kind: oneOf('crowded') }),
   prepared: object({ kind: oneOf('prepared'), ...EPOCH, weights: optional(WEIGHTS_REPORT) }),
   linked: object({ kind: oneOf('linked'), ...EPOCH }),
   failed: object({ kind: oneOf('failed'), ...EPOCH, reason: REASON }),
