@@ -10,6 +10,7 @@ import { type CatalogueModel, parseModels } from '../engine/model/parse-models.t
 import { createW4a16Model } from '../engine/model/w4a16.ts';
 import { parsePlan } from '../engine/plan/parse-plan.ts';
 import type { Plan } from '../engine/plan/plan.ts';
+import { type MeasuredRun, parseMeasuredRuns } from './measured.ts';
 import { type PublishedCell, parsePublished } from './published.ts';
 import { readText } from './read-text.ts';
 import { parseRegister, type RegisteredError } from './register.ts';
@@ -114,4 +115,10 @@ export function loadPublished(): PublishedCell[] {
 export function loadRegister(): RegisteredError[] {
   const file = 'published/register.csv';
   return parseRegister(readText(path(file), RESTORE), `datasets/${file}`);
+}
+
+/** Rings that were measured once, prima.cpp's own program among them. @throws InputError for mistakes in the file */
+export function loadMeasuredRuns(): MeasuredRun[] {
+  const file = 'datasets/measured/versus-prima.csv';
+  return parseMeasuredRuns(readText(path('measured/versus-prima.csv'), RESTORE), file);
 }

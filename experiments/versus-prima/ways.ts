@@ -1,3 +1,4 @@
+import type { MeasuredRun } from '../../datasets/measured.ts';
 import { type EqualCell, equalCell, type LabCell } from '../lab/cell.ts';
 
 /** How a program handles weights that don't fit into memory. */
@@ -6,8 +7,10 @@ export interface Way {
   /** The program that it represents. */
   readonly of: 'llama.cpp' | 'prima.cpp' | 'Hearth';
   readonly cell: LabCell;
-  /** Seconds per token of a C prototype: 1074 MB of weights per device, 62 % of them in memory, disks of 400 MB/s. */
-  readonly prototypeSeconds: number;
+  /** Seconds per token of a C prototype: 1074 MB of weights per device, 62 % of them in memory, disks of 400 MB/s; `undefined` if it wasn't run. */
+  readonly prototypeSeconds: number | undefined;
+  /** How the program itself was run in this setting; `undefined` if it wasn't. */
+  readonly program?: Pick<MeasuredRun, 'prefetch' | 'rounds'>;
 }
 
 /** What all ways have in common. */
@@ -16,7 +19,10 @@ export type Setting = Pick<EqualCell, 'memoryShare' | 'diskRate'>;
 /** The setting of the prototype: 640 MiB for 1074 MB of weights. */
 export const PROTOTYPE: Setting = { memoryShare: 0.62, diskRate: 400e6 };
 
-/** The ways, each with the number of rounds at which its prototype was fastest; the last one pins. */
+/**
+ * The ways that Hearth emulates, each with the number of rounds at which its prototype was fastest, and prima.cpp's also
+ * where its program was; the last one pins.
+ */
 export function waysOf(setting: Setting): Way[] {
   return [
     {
@@ -24,18 +30,28 @@ export function waysOf(setting: Setting): Way[] {
       of: 'llama.cpp',
       cell: equalCell({ ...setting, policy: 'none', rounds: 1 }),
       prototypeSeconds: 10.56,
+      program: { prefetch: 'none', rounds: 1 },
     },
     {
       name: 'one willneed for a window (k = 4)',
       of: 'prima.cpp',
       cell: equalCell({ ...setting, policy: 'willneed-whole', rounds: 4 }),
       prototypeSeconds: 10.1,
+      program: { prefetch: 'willneed-whole', rounds: 4 },
     },
     {
-      name: 'willneed in calls of 4 MiB (k = 4)',
+      name: 'one willneed for a window (k = 8)',
+      of: 'prima.cpp',
+      cell: equalCell({ ...setting, policy: 'willneed-whole', rounds: 8 }),
+      prototypeSeconds: undefined,
+      program: { prefetch: 'willneed-whole', rounds: 8 },
+    },
+    {
+      name: 'all of a window, as by --force (k = 4)',
       of: 'prima.cpp',
       cell: equalCell({ ...setting, policy: 'willneed', rounds: 4 }),
       prototypeSeconds: 3.48,
+      program: { prefetch: 'touched', rounds: 4 },
     },
     {
       name: 'prefix pinned, rest populated (k = 8)',

@@ -82,13 +82,28 @@ const CHUNKS_IN_MEMORY = { populate: 16, willneed: 32 } as const;
 
 type Prefetcher = 'willneed' | 'populate';
 
-/** Linux reads the first few MiB of one MADV_WILLNEED for a whole window and leaves the rest to page faults. */
-const PREFETCHERS = {
-  none: undefined,
-  willneed: 'willneed',
-  'willneed-whole': undefined,
-  populate: 'populate',
-} as const satisfies Record<FittedPolicy['prefetch'], Prefetcher | undefined>;
+/** How windows are prefetched, and how much of each: bytes from its beginning. */
+interface Prefetching {
+  readonly prefetcher: Prefetcher | undefined;
+  readonly mostBytes: number;
+}
+
+/**
+ * Of one MADV_WILLNEED for a whole window Linux reads no more than it reads ahead of a page fault
+ * (force_page_cache_ra, mm/readahead.c) and leaves the rest to page faults. Less than an extent is below the page
+ * cache's granularity: nothing is prefetched then.
+ */
+function prefetchingOf(prefetch: FittedPolicy['prefetch'], readAhead: number, extentBytes: number): Prefetching {
+  switch (prefetch) {
+    case 'none':
+      return { prefetcher: undefined, mostBytes: 0 };
+    case 'willneed-whole':
+      return { prefetcher: readAhead < extentBytes ? undefined : 'willneed', mostBytes: readAhead };
+    case 'willneed':
+    case 'populate':
+      return { prefetcher: prefetch, mostBytes: Number.POSITIVE_INFINITY };
+  }
+}
 
 export function createRingDevice(parts: RingDeviceParts): RingDevice {
   const { simulation, recorder, device, index, costs, plan, stages, memory, context, extentBytes, chunkBytes } = parts;
@@ -112,7 +127,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
   };
   const faults = faultsOf(memory.policy);
   const policy = plan.weights[device.name] ?? NO_WEIGHTS_POLICY;
-  const prefetcher = PREFETCHERS[policy.prefetch];
+  const { prefetcher, mostBytes } = prefetchingOf(policy.prefetch, faults.readAhead, extentBytes);
   const observe =
     parts.observe && createObserver({ simulation, device: device.name, cache, weights, observe: parts.observe });
   const reader = createWeightsReader({
@@ -155,7 +170,7 @@ export function createRingDevice(parts: RingDeviceParts): RingDevice {
       if (policy.release !== 'none') for (const range of rangesOf(stop, weights)) cache.release(range);
       const releaseSeconds = (before - cache.usage().resident) / faults.osRates.released;
       sampleCache();
-      const ranges = next.flatMap((one) => rangesOf(one, weights));
+      const ranges = beginnings(next, weights, mostBytes);
       if (prefetcher !== undefined && ranges.length > 0)
         simulation.spawn(`request for a window on ${device.name}`, request(requests, { ranges, releaseSeconds }));
     },
@@ -183,6 +198,18 @@ export function* prefetchWindows({ requests, reader, observe }: RingDevice, pref
 function rangesOf({ stages, output }: Stop, weights: WeightsLayout): ByteRange[] {
   const layers = stages.flatMap((stage) => weights.stage(stage) ?? []);
   return output && weights.output !== undefined ? [...layers, weights.output] : layers;
+}
+
+/** The first `mostBytes` of every stop's weights, which a call for each of them reads. */
+function beginnings(stops: readonly Stop[], weights: WeightsLayout, mostBytes: number): ByteRange[] {
+  return stops.flatMap((stop) => {
+    let left = mostBytes;
+    return rangesOf(stop, weights).flatMap(({ from, to }) => {
+      const taken = Math.min(left, to - from);
+      left -= taken;
+      return taken > 0 ? [{ from, to: from + taken }] : [];
+    });
+  });
 }
 
 /** The first `bytes` to pin: the output layer, then a prefix of every window. */
