@@ -4,7 +4,8 @@ import type { Device } from '../engine/hardware/device.ts';
 import { bandwidthBars } from './npu-stages/bandwidth.ts';
 import { gpuCurve, graphCurves, orderCurves, stageCurve } from './npu-stages/figures.ts';
 import { CURVES, curveRows, STATED, SUMMARY, stagesPage, statedPoints } from './npu-stages/report.ts';
-import { tableCsv, terminalTable } from './report/columns.ts';
+import { BAND, sensitivityBand } from './npu-stages/sensitivity.ts';
+import { tableCsv, tableJson, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { text } from './report/options.ts';
 
@@ -18,14 +19,25 @@ await runExperiment({
       'a cluster of datasets/clusters, or a file, whose head is a chip with an NPU',
       'hetero-8gen3',
     ),
-    model: text('--model <name>', 'what decodes in Fig. 6, in W4A16', 'Llama-3-8B'),
+    model: text(
+      '--model <name>',
+      'what decodes in Fig. 6, and whose prompt of 256 tokens the band keeps as fast as it is, in W4A16',
+      'Llama-3-8B',
+    ),
   },
   json: 'curves.json',
-  files: ['curves.csv'],
+  files: ['curves.csv', 'band.csv'],
   run({ cluster, model, seed }) {
     const loaded = loadClusterFile(cluster);
     const device = chipDevice(loaded.cluster.devices[0] as Device);
-    const bars = bandwidthBars(loaded.cluster, namedW4a16Model(loadCatalogue(), model));
+    const catalogue = loadCatalogue();
+    const first = namedW4a16Model(catalogue, model);
+    const bars = bandwidthBars(loaded.cluster, first);
+    const band = sensitivityBand({
+      cluster: loaded.cluster,
+      model: first,
+      second: namedW4a16Model(catalogue, 'InternLM2-1.8B', 'datasets/models.csv'),
+    });
     const points = statedPoints(device, bars);
     const figures = {
       'Fig. 2': [gpuCurve(device)],
@@ -38,10 +50,21 @@ await runExperiment({
     return {
       subtitle: `${loaded.cluster.name} · models of HeteroLLM §3 beside the points that its text states; the figures themselves print no numbers`,
       findings: [SUMMARY],
-      data: { experiment: 'npu-stages', settings, points, figures, 'Fig. 6': bars, provenance },
-      text: [terminalTable({ columns: STATED, rows: points }, 140)],
-      page: stagesPage(device, bars, points),
-      files: { 'curves.csv': tableCsv({ columns: CURVES, rows: curveRows(figures) }) },
+      data: {
+        experiment: 'npu-stages',
+        settings,
+        points,
+        figures,
+        'Fig. 6': bars,
+        band: tableJson({ columns: BAND, rows: band }),
+        provenance,
+      },
+      text: [terminalTable({ columns: STATED, rows: points }, 140), terminalTable({ columns: BAND, rows: band }, 170)],
+      page: stagesPage(device, bars, points, band),
+      files: {
+        'curves.csv': tableCsv({ columns: CURVES, rows: curveRows(figures) }),
+        'band.csv': tableCsv({ columns: BAND, rows: band }),
+      },
       clusters: [loaded],
     };
   },

@@ -82,8 +82,10 @@ export interface Soc {
 export interface NpuArray {
   /** Rows and columns of the array: products are padded to them. */
   readonly tile: number;
-  /** Seconds to load the stationary operand of a tile. */
-  readonly tileLoad: number;
+  /** Bytes of on-chip memory, which holds the stationary operand as far as there is room. */
+  readonly onChip: number;
+  /** Bytes per second of FP16 weights that 4-bit ones are expanded to before a prompt's product. */
+  readonly dequantise: number;
   /**
    * Lengths in tokens of the graphs prepared in advance: from `shortestGraph` to `longestGraph`, each twice the
    * previous.
@@ -95,10 +97,12 @@ export interface NpuArray {
   readonly graphRate: number;
 }
 
-/** Seconds to submit a kernel: while another runs, and to an empty queue (3.1). */
+/** How a GPU runs kernels: seconds to submit one while another runs, and to an empty queue (3.1). */
 export interface GpuQueue {
   readonly queued: number;
   readonly drained: number;
+  /** Bytes per second of FP16 weights that a kernel expands 4-bit ones to while it multiplies a prompt by them. */
+  readonly dequantise: number;
 }
 
 /** Seconds of the steps by which processors hand over to each other (3.1, 4.2). */

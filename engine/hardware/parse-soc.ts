@@ -10,7 +10,11 @@ export function readSoc(fields: Fields): Soc {
   const soc: Soc = {
     bandwidth: fields.quantity('bandwidth', 'rate'),
     npu: readArray(fields.object('npu')),
-    gpu: { queued: gpu.quantity('queued', 'time'), drained: gpu.quantity('drained', 'time') },
+    gpu: {
+      queued: gpu.quantity('queued', 'time'),
+      drained: gpu.quantity('drained', 'time'),
+      dequantise: gpu.quantity('dequantise', 'rate'),
+    },
     synchronisation: {
       copy: synchronisation.quantity('copy', 'time'),
       sleep: synchronisation.quantity('sleep', 'time'),
@@ -31,7 +35,8 @@ export function readSoc(fields: Fields): Soc {
 function readArray(fields: Fields): NpuArray {
   const array = {
     tile: fields.count('tile'),
-    tileLoad: fields.quantity('tileLoad', 'time'),
+    onChip: fields.quantity('onChip', 'size'),
+    dequantise: fields.quantity('dequantise', 'rate'),
     shortestGraph: fields.count('shortestGraph'),
     longestGraph: fields.count('longestGraph'),
     graphBase: fields.quantity('graphBase', 'time'),

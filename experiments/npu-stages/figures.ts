@@ -1,5 +1,5 @@
 import { gpuTask } from '../../engine/cost/chip/gpu.ts';
-import { graphSeconds, npuProductSeconds } from '../../engine/cost/chip/npu.ts';
+import { graphSeconds, type MatrixProduct, type NpuSpeed, npuProduct } from '../../engine/cost/chip/npu.ts';
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 
 /** A line of a figure: values over sizes. */
@@ -40,43 +40,68 @@ export function gpuThreshold({ gpu }: ChipDevice): number {
   return (3 * FP16 * gpu.flops.F16) / (2 * gpu.bandwidth);
 }
 
-function npuRate(device: ChipDevice, rows: number, inner: number, columns: number): number {
-  const flops = 2 * rows * inner * columns;
-  const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
-  const bytes = FP16 * (rows * inner + inner * columns + rows * columns);
-  const seconds = Math.max(npuProductSeconds({ rows, inner, columns }, speed), bytes / device.npu.bandwidth);
-  return flops / seconds;
+/** The NPU's speed for products of prompts, in FP16. */
+function npuSpeed({ npu, soc }: ChipDevice): NpuSpeed {
+  return {
+    flops: npu.flops.F16,
+    bandwidth: npu.bandwidth,
+    array: soc.npu,
+    valueBytes: FP16,
+    layoutColumns: soc.npu.longestGraph,
+  };
+}
+
+function npuRate(device: ChipDevice, product: MatrixProduct): number {
+  const { rows, inner, columns } = product;
+  const { seconds, refetched } = npuProduct(product, npuSpeed(device));
+  const bytes = FP16 * (rows * inner + inner * columns + rows * columns) + refetched;
+  return (2 * rows * inner * columns) / Math.max(seconds, bytes / device.npu.bandwidth);
 }
 
 /** Fig. 4: µs of an NPU for [n, 64] × [64, n]: one step per tile. */
 export function stageCurve(device: ChipDevice): Curve {
   const x = sizes(1, 200, 1);
-  const speed = { flops: device.npu.flops.F16, array: device.soc.npu };
+  const speed = npuSpeed(device);
   return {
     name: 'NPU, [n, 64] × [64, n]',
     x,
-    y: x.map((n) => 1e6 * npuProductSeconds({ rows: n, inner: 64, columns: n }, speed)),
+    y: x.map((n) => 1e6 * npuProduct({ rows: n, inner: 64, columns: n }, speed).seconds),
   };
 }
 
+/** Columns over which the orders of Fig. 5 are compared: the lengths of prepared graphs. */
+const ORDER_COLUMNS = doubling(32, 1024);
+
 /** Fig. 5: TFLOP/s of the NPU against K: two shapes in their order, and the first in reverse. */
 export function orderCurves(device: ChipDevice): Curve[] {
-  const x = doubling(32, 4096);
+  const x = ORDER_COLUMNS;
   const curve = (name: string, rate: (columns: number) => number): Curve => ({
     name,
     x,
     y: x.map((columns) => rate(columns) / 1e12),
   });
   return [
-    curve('[14336, 4096] × [4096, K]', (k) => npuRate(device, 14336, 4096, k)),
-    curve('[4096, 14336] × [14336, K]', (k) => npuRate(device, 4096, 14336, k)),
-    curve('[K, 4096] × [4096, 14336]', (k) => npuRate(device, k, 4096, 14336)),
+    curve('[14336, 4096] × [4096, K]', (k) => npuRate(device, { rows: 14336, inner: 4096, columns: k })),
+    curve('[4096, 14336] × [14336, K]', (k) => npuRate(device, { rows: 4096, inner: 14336, columns: k })),
+    curve('[K, 4096] × [4096, 14336]', (k) => npuRate(device, { rows: k, inner: 4096, columns: 14336 })),
   ];
 }
 
 /** How much faster than its reverse [14336, 4096] × [4096, K] is. */
 export function orderGain(device: ChipDevice, columns: number): number {
-  return npuRate(device, 14336, 4096, columns) / npuRate(device, columns, 4096, 14336);
+  const rows = 14336;
+  const inner = 4096;
+  return npuRate(device, { rows, inner, columns }) / npuRate(device, { rows: columns, inner, columns: rows });
+}
+
+/** The most that one order is faster than the other; the paper prints it without K. */
+export function largestOrderGain(device: ChipDevice): number {
+  return Math.max(...ORDER_COLUMNS.map((columns) => orderGain(device, columns)));
+}
+
+/** The least FLOP/s of [K, 4096] × [4096, 14336]. */
+export function worstOrderRate(device: ChipDevice): number {
+  return Math.min(...ORDER_COLUMNS.map((rows) => npuRate(device, { rows, inner: 4096, columns: 14336 })));
 }
 
 /** Fig. 9: ms to generate the graph of one operator of Llama-8B against the tokens. */

@@ -14,9 +14,10 @@ import {
   type StatedPoint,
   stageCurve,
 } from './figures.ts';
+import { BAND, type BandRow } from './sensitivity.ts';
 
 export const SUMMARY =
-  'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; it wants many rows over few tiles, so that the order of a product decides; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.';
+  'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; what stands still in it must fit on the chip, so that the order and the shape of a product decide; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.';
 
 export const STATED: readonly Column<StatedPoint>[] = [
   { title: 'figure', value: ({ figure }) => figure, label: true },
@@ -115,6 +116,7 @@ export function stagesPage(
   device: ChipDevice,
   bars: readonly BandwidthBar[],
   points: readonly StatedPoint[],
+  band: readonly BandRow[],
 ): NonNullable<Results['page']> {
   const block = (title: string, note: string, figure: Figure) => ({
     kind: 'chart' as const,
@@ -140,7 +142,7 @@ export function stagesPage(
           ),
           block(
             'Fig. 5: order and shape',
-            'The same FLOPs in three ways. The right operand stands still in the array: the fewer its tiles, and the more rows pass through each, the better.',
+            'The same FLOPs in three ways. The right operand stands still in the array: what of it doesn’t stay on chip is fetched for every 32 rows that pass. The layout is that of the longest graph up to 1024 columns, so that K doesn’t matter below.',
             lines(orderCurves(device), 'K', 'TFLOP/s', 'log'),
           ),
           block(
@@ -167,6 +169,16 @@ export function stagesPage(
       {
         title: 'Points that the text states',
         blocks: [tableBlock({ columns: STATED, rows: points, groups: true })],
+      },
+      {
+        title: 'How much hangs on constants that the paper leaves open',
+        blocks: [
+          {
+            kind: 'text',
+            text: 'For each, the NPU’s rate is fitted anew, so that the prompt of 256 tokens keeps its time. §1 gives the NPU up to 10 TFLOPS, which bounds the on-chip memory from below; Fig. 5 prints 6 × without K, and its curves have no digits; §5.2.1 prints 1092 tok/s for InternLM-1.8B.',
+          },
+          tableBlock({ columns: BAND, rows: band }),
+        ],
       },
     ],
   };

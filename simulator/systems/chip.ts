@@ -96,6 +96,7 @@ function* runRequest(parts: RequestParts): Steps {
     const context = parts.contextOf(index);
     parts.grow(context);
     const start = simulation.now;
+    chip.isSubmitted = false;
     if (phase === 'prefill') {
       for (const name of LAYER_OPERATORS) {
         for (const length of partition.prefill[name].npuLengths) yield* chip.npu.prepare(shapes[name], length);

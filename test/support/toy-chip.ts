@@ -10,8 +10,16 @@ const level = (rate: number) =>
 /** Graphs of 4, 8 and 16 tokens; synchronisation in whole seconds, without granularity. */
 export const TOY_SOC: Soc = {
   bandwidth: 150,
-  npu: { tile: 4, tileLoad: 1, shortestGraph: 4, longestGraph: 16, graphBase: 10, graphRate: 32 },
-  gpu: { queued: 0, drained: 3 },
+  npu: {
+    tile: 4,
+    onChip: 2 ** 20,
+    dequantise: Number.POSITIVE_INFINITY,
+    shortestGraph: 4,
+    longestGraph: 16,
+    graphBase: 10,
+    graphRate: 32,
+  },
+  gpu: { queued: 0, drained: 3, dequantise: Number.POSITIVE_INFINITY },
   synchronisation: { copy: 7, sleep: 0, poll: 0, notify: 2 },
   power: { idle: 1, gpu: 10, npu: 5, both: 12 },
 };

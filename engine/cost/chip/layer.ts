@@ -2,6 +2,7 @@ import { InputError } from '../../input/input-error.ts';
 import type { Workload } from '../../model/workload.ts';
 import type { LayerSeconds } from '../layer-seconds.ts';
 import { type ChipPhase, checkPromptLength, phaseCost, type StepCost, stepBound } from './phase.ts';
+import { submissionWaits } from './submission.ts';
 
 /** Seconds of a layer and of the output layer on a chip in a ring, for one cut of its operators. */
 export interface ChipSeconds {
@@ -12,8 +13,7 @@ export interface ChipSeconds {
 /**
  * Seconds of one layer on a chip that cuts its operators between GPU and NPU: the sum of T_total over its steps
  * (HeteroLLM 4.3), so that planners treat the chip like any other device. Copies and hand-overs count as overhead, and
- * so does waiting for submissions: per kernel if the NPU has parts, else the excess of a layer's submissions over its
- * kernels.
+ * so does waiting for submissions, as in a layer that follows another.
  * @throws InputError for more than one request, or for a prompt whose length differs from the one that operators are
  *   cut for
  */
@@ -24,24 +24,20 @@ export function chipSeconds(parts: Omit<ChipPhase, 'context'>, workload: Workloa
   }
   if (phase === 'prefill') checkPromptLength(workload, partition);
   const { steps } = phaseCost({ ...parts, context: workload.context });
-  const secondsOf = (own: readonly StepCost[]): LayerSeconds => {
+  const secondsOf = (own: readonly StepCost[], waiting: number): LayerSeconds => {
     const sums = { compute: 0, memory: 0 };
-    let overhead = waitingSeconds(own, device.soc.gpu.queued);
+    let overhead = waiting;
     for (const step of own) {
       sums[stepBound(step, device)] += Math.max(step.ends.first, step.ends.second);
       overhead += step.sync + step.copy;
     }
     return { ...sums, kvCopy: 0, overhead };
   };
+  const layer = steps.filter(({ afterLayers }) => !afterLayers);
+  const output = steps.filter(({ afterLayers }) => afterLayers);
+  const waits = (own: readonly StepCost[], layers: number): number => submissionWaits(own, layers, device.soc.gpu);
   return {
-    layer: secondsOf(steps.filter(({ afterLayers }) => !afterLayers)),
-    output: secondsOf(steps.filter(({ afterLayers }) => afterLayers)),
+    layer: secondsOf(layer, waits(layer, 2) - waits(layer, 1)),
+    output: secondsOf(output, waits(output, 1)),
   };
-}
-
-/** Seconds in which the GPU waits for submissions. */
-function waitingSeconds(steps: readonly StepCost[], queued: number): number {
-  const onGpu = steps.filter(({ npu }) => npu.seconds === 0);
-  if (onGpu.length < steps.length) return onGpu.reduce((sum, { gpu }) => sum + Math.max(0, queued - gpu.seconds), 0);
-  return Math.max(0, onGpu.length * queued - onGpu.reduce((sum, { gpu }) => sum + gpu.seconds, 0));
 }

@@ -8,25 +8,57 @@ export interface MatrixProduct {
   readonly columns: number;
 }
 
-/** The properties of an NPU that a product's compute time depends on. */
+/** The properties of an NPU that a product's time depends on. */
 export interface NpuSpeed {
   /** FLOP per second of the whole array. */
   readonly flops: number;
-  readonly array: Pick<NpuArray, 'tile' | 'tileLoad'>;
+  /** Bytes per second from the memory outside the chip. */
+  readonly bandwidth: number;
+  readonly array: Pick<NpuArray, 'tile' | 'onChip'>;
+  /** Bytes of a value of the stationary operand. */
+  readonly valueBytes: number;
+  /** Columns that the on-chip memory is laid out for, if more than the product has. */
+  readonly layoutColumns: number;
 }
 
 /**
- * Compute seconds of a product on a systolic array of T × T (HeteroLLM 3.2): the right operand is cut into
- * ⌈N/T⌉ ⌈K/T⌉ tiles; each is loaded, then all rows of the left operand, padded to ⌈M/T⌉ T, pass through it:
- *
- *   ⌈N/T⌉ ⌈K/T⌉ (load + ⌈M/T⌉ T · 2T² / flops)
- *
- * Stage performance: the time is a staircase in every dimension. Order-sensitive: few rows pay for loads that many rows
- * would share. Shape-sensitive: a longer inner dimension means more tiles for the same FLOPs.
+ * The share of the stationary operand [N, K] that stays on chip: min(1, C / (b N max(K, K_layout))) with C bytes of
+ * on-chip memory and b bytes a value. The layout is that of the longest graph of an operator, since graphs are static
+ * and share one memory plan (assumed; HeteroLLM says only that a larger stationary operand undermines its reuse, 3.2).
  */
-export function npuProductSeconds(product: MatrixProduct, { flops, array: { tile, tileLoad } }: NpuSpeed): number {
-  const tiles = Math.ceil(product.inner / tile) * Math.ceil(product.columns / tile);
-  return tiles * (tileLoad + (Math.ceil(product.rows / tile) * tile * 2 * tile ** 2) / flops);
+export function onChipShare({ inner, columns }: Omit<MatrixProduct, 'rows'>, speed: Omit<NpuSpeed, 'flops'>): number {
+  const { array, valueBytes, layoutColumns } = speed;
+  const pad = (size: number): number => Math.ceil(size / array.tile) * array.tile;
+  return Math.min(1, array.onChip / (valueBytes * pad(inner) * Math.max(pad(columns), layoutColumns)));
+}
+
+/** Seconds of a product on an array, and the bytes of its stationary operand that are fetched after the first time. */
+export interface NpuProduct {
+  readonly seconds: number;
+  readonly refetched: number;
+}
+
+/**
+ * A product on a systolic array of T × T whose right operand stands still (HeteroLLM 3.2). It is cut into tiles of T in
+ * every dimension; T rows of the left operand pass through a tile, then the next tile takes its place. A tile that
+ * stays on chip is loaded while the one before works; any other is fetched from memory first, b T² bytes:
+ *
+ *   ⌈M/T⌉ ⌈N/T⌉ ⌈K/T⌉ (2T³ / flops + (1 − s) b T² / bandwidth), s = onChipShare
+ *
+ * Stage performance: the time is a staircase in every dimension. Order-sensitive: a large right operand doesn't stay on
+ * chip, and at worst (s = 0) each value is fetched for 2T FLOPs: with b = 2, T FLOPs a byte, the level of a mobile GPU.
+ * Shape-sensitive: the longer the inner dimension beyond what stays on chip, the slower.
+ */
+export function npuProduct(product: MatrixProduct, speed: NpuSpeed): NpuProduct {
+  const { flops, bandwidth, array, valueBytes } = speed;
+  const tiles = (size: number): number => Math.ceil(size / array.tile);
+  const stationary = tiles(product.inner) * tiles(product.columns);
+  const passes = tiles(product.rows) * stationary;
+  const missing = (1 - onChipShare(product, speed)) * valueBytes * array.tile ** 2;
+  return {
+    seconds: (passes * 2 * array.tile ** 3) / flops + (passes * missing) / bandwidth,
+    refetched: (passes - stationary) * missing,
+  };
 }
 
 /**

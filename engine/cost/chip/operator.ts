@@ -2,11 +2,14 @@ import type { ChipDevice } from '../../hardware/chip.ts';
 import type { Operator } from '../../model/operators.ts';
 import type { OperatorCut, Synchronisation } from '../../plan/tensor-partition.ts';
 import { gpuTask } from './gpu.ts';
-import { npuProductSeconds } from './npu.ts';
+import { npuProduct } from './npu.ts';
 import type { PartTimes } from './part-times.ts';
 import { concurrently, type Ends, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
 import { partBytes } from './steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
+
+/** Bytes of a value in FP16. */
+const FP16 = 2;
 
 /** The two parts of a cut operator, each as if it ran alone. */
 export interface OperatorParts {
@@ -31,26 +34,33 @@ export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: 
   if (npuRows === 0) return NO_TASK;
   let [seconds, bytes] = [0, 0];
   for (const length of npuLengths) {
-    const ofGraph = partBytes(operator, npuRows, length);
-    seconds += times?.npu(operator, npuRows, length) ?? graphRunSeconds(operator, npuRows, length, ofGraph, device);
-    bytes += ofGraph;
+    const graph = graphTask(operator, npuRows, length, device);
+    seconds += times?.npu(operator, npuRows, length) ?? graph.seconds;
+    bytes += graph.bytes;
   }
   return { seconds, bytes };
 }
 
-/** Seconds of one graph: its arithmetic or its memory traffic, whichever is longer. */
-function graphRunSeconds(operator: Operator, rows: number, length: number, bytes: number, device: ChipDevice): number {
-  const product = { rows, inner: operator.columns, columns: length };
-  const computing = npuProductSeconds(product, { flops: npuFlops(device, length), array: device.soc.npu });
-  return Math.max(computing, bytes / device.npu.bandwidth);
-}
-
 /**
- * The NPU's FLOP/s: FP16 for prompts, and INT8 (the rate of Q8_0) for a single token, since the NPU has no 4-bit
- * arithmetic for decoding (HeteroLLM 5.1, note 2).
+ * One graph of a prompt, in FP16: the CPU expands the 4-bit weights (HeteroLLM 4), then the product runs, or both wait
+ * for the memory. A single token is multiplied in INT8, since the NPU has no 4-bit arithmetic for decoding (HeteroLLM
+ * 5.1, note 2).
  */
-function npuFlops({ npu }: ChipDevice, length: number): number {
-  return length === 1 ? npu.flops.Q8_0 : npu.flops.F16;
+function graphTask(operator: Operator, rows: number, length: number, { npu, soc }: ChipDevice): Task {
+  const isToken = length === 1;
+  const { seconds, refetched } = npuProduct(
+    { rows, inner: operator.columns, columns: length },
+    {
+      flops: isToken ? npu.flops.Q8_0 : npu.flops.F16,
+      bandwidth: npu.bandwidth,
+      array: soc.npu,
+      valueBytes: isToken ? 1 : FP16,
+      layoutColumns: isToken ? 1 : soc.npu.longestGraph,
+    },
+  );
+  const expanded = isToken ? 0 : FP16 * rows * operator.columns;
+  const bytes = partBytes(operator, rows, length) + expanded + refetched;
+  return { seconds: Math.max(expanded / soc.npu.dequantise + seconds, bytes / npu.bandwidth), bytes };
 }
 
 /** The GPU's part: the remaining rows for the NPU's tokens, then all rows for the remaining tokens. */
@@ -62,18 +72,24 @@ export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevi
   return { seconds: rest.seconds + margin.seconds, bytes: rest.bytes + margin.bytes };
 }
 
+/**
+ * A kernel with `rows` rows of an operator. For a prompt it expands its 4-bit weights beside the arithmetic, so that few
+ * tokens don't use the GPU fully: its rate is proportional to them up to a threshold (HeteroLLM 3.1, 5.2.2).
+ */
 function gpuProduct(
   operator: Operator,
   rows: number,
   tokens: number,
-  { gpu }: ChipDevice,
+  { gpu, soc }: ChipDevice,
   times: PartTimes | undefined,
 ): Task {
   if (rows * tokens === 0) return NO_TASK;
   const bytes = partBytes(operator, rows, tokens);
   if (times !== undefined) return { seconds: times.gpu(operator, rows, tokens), bytes };
   const work = { flops: 2 * rows * operator.columns * tokens, bytes };
-  return gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
+  const { seconds } = gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
+  const expanding = tokens === 1 ? 0 : (FP16 * rows * operator.columns) / soc.gpu.dequantise;
+  return { seconds: Math.max(seconds, expanding), bytes };
 }
 
 /**

@@ -5,12 +5,13 @@ import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/
 import type { Workload } from '../../model/workload.ts';
 import type { OperatorCut, TensorPartition } from '../../plan/tensor-partition.ts';
 import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } from '../energy.ts';
-import { gpuTask, queuedSeconds } from './gpu.ts';
+import { gpuTask } from './gpu.ts';
 import { graphSeconds } from './npu.ts';
 import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
 import { demandOf, type Ends, type Task } from './shared-memory.ts';
 import { type ChipStep, chipSteps } from './steps.ts';
+import { submissionWaits } from './submission.ts';
 
 /** The cost of one step, and how often it runs. */
 export interface StepCost {
@@ -65,8 +66,7 @@ export function tokensOf({ partition, phase }: Pick<ChipPhase, 'partition' | 'ph
 
 /**
  * The cost of a prompt or a token: the sum of T_total over operators (HeteroLLM 4.3) and of the GPU's own kernels, each
- * of which takes as long as its work, but at least as long as its submission. If the NPU has no parts, all kernels are
- * queued without synchronisation, and only the delays by late submissions are added.
+ * of which takes as long as its work, and of the waits for submissions that no work hides.
  */
 export function phaseCost(parts: ChipPhase): PhaseCost {
   const { device, model, partition, phase, context } = parts;
@@ -76,18 +76,7 @@ export function phaseCost(parts: ChipPhase): PhaseCost {
     ...output.map((step) => ({ ...stepCost(step, 1, parts), afterLayers: true })),
   ];
   const graphs = phase === 'prefill' ? onlineGraphSeconds(parts) : 0;
-  const { queued } = device.soc.gpu;
-  let waits = 0;
-  if (steps.some(({ npu }) => npu.seconds > 0)) {
-    for (const { times, npu, gpu } of steps) if (npu.seconds === 0) waits += times * Math.max(0, queued - gpu.seconds);
-  } else {
-    const ofLayer = steps.slice(0, layer.length).map(({ gpu }) => gpu);
-    const all = [
-      ...Array.from({ length: model.layers }, () => ofLayer).flat(),
-      ...steps.slice(layer.length).map(({ gpu }) => gpu),
-    ];
-    waits = queuedSeconds(all, device.soc.gpu) - all.reduce((sum, { seconds }) => sum + seconds, 0);
-  }
+  const waits = submissionWaits(steps, model.layers, device.soc.gpu);
   const worked = steps.reduce((sum, { times, seconds }) => sum + times * seconds, 0);
   const seconds = worked + graphs + waits;
   const busy = steps.reduce((sum, { times, ends }) => addStates(sum, statesOf(ends), times), NO_STATES);

@@ -12,10 +12,12 @@ import { type Conflict, cellAt, compare, inPoints, type Rule, useOf } from '../c
 import type { Reproduced } from '../paper.ts';
 import { type SummaryRow, summaryRow } from '../summary.ts';
 import { heterollmConflicts } from './conflicts.ts';
+import { createEngines, type Engines } from './engines.ts';
 import { createRuns, type Runs } from './machine.ts';
-import { engineGains, type Quantities, quantitiesOf } from './quantities.ts';
+import { type Quantities, quantitiesOf } from './quantities.ts';
 import { FIGURE_COLUMNS, heterollmPage } from './report.ts';
-import { type FigureComparison, type FigureRule, type FigureUnit, HETEROLLM_FIGURES } from './rules.ts';
+import type { FigureComparison, FigureRule, FigureUnit } from './rules/rule.ts';
+import { HETEROLLM_FIGURES } from './rules.ts';
 
 /** Everything about HeteroLLM's figures from which the report and the files are made. */
 export interface HeterollmReproduction {
@@ -36,14 +38,18 @@ export function computeHeterollm(step: (label: string) => void): HeterollmReprod
   };
   const runs = createRuns(loaded.cluster, modelOf);
   const published = loadPublished().filter(({ paper }) => paper === 'heterollm');
-  const comparisons = compare(figureRules(runs, published), step);
-  const conflicts = heterollmConflicts(runs, engineGains(published), loaded.cluster, modelOf);
+  const engines = createEngines(published, loaded.cluster, modelOf);
+  const comparisons = compare(figureRules(runs, engines, published), step);
+  const conflicts = heterollmConflicts(runs, engines, loaded.cluster, modelOf);
   return { loaded, comparisons, conflicts };
 }
 
 /** A rule per figure. @throws RangeError for a figure that is not on file: a slip in rules.ts */
-function figureRules(runs: Runs, cells: readonly PublishedCell[]): Rule<FigureComparison['detail']>[] {
-  const engines = engineGains(cells);
+function figureRules(
+  runs: Runs,
+  engines: Engines,
+  cells: readonly PublishedCell[],
+): Rule<FigureComparison['detail']>[] {
   const predictions = quantitiesOf(runs, 'predicted', engines);
   const simulations = quantitiesOf(runs, 'simulated', engines);
   return HETEROLLM_FIGURES.flatMap((group) =>

@@ -12,7 +12,8 @@ import {
   type ValueText,
 } from '../tables.ts';
 import { errorText, halfWidthText } from '../text.ts';
-import { type FigureComparison, HETEROLLM_FIGURES } from './rules.ts';
+import type { FigureComparison } from './rules/rule.ts';
+import { HETEROLLM_FIGURES } from './rules.ts';
 
 /** A figure as the paper prints it. */
 const valueText: ValueText<FigureComparison> = (value, { detail }) => {
@@ -73,7 +74,7 @@ export function heterollmPage(comparisons: readonly FigureComparison[], conflict
         blocks: [
           {
             kind: 'text',
-            text: 'Interference with a game (§5.5, Fig. 18): the paper says nothing of the game’s kernels. MNN, MLC and llama.cpp are one rate each, fitted to Llama-8B; how their rates change with length and model is what the held-out cells above show to be missing.',
+            text: 'Interference with a game (§5.5, Fig. 18): the paper says nothing of the game’s kernels. MNN, MLC and llama.cpp have a share of their processor each, in prompts and in decoding, fitted to Llama-8B; how it changes with length and model is what the held-out cells above show to be missing.',
           },
         ],
       },
@@ -95,7 +96,7 @@ function findings(comparisons: readonly FigureComparison[]): string[] {
   return [
     `Of ${comparisons.length} figures, ${held.length} are held out and neither gains nor shares, whose errors are in points. Predicted: ${errors('predicted')}. Simulated: ${errors('simulated')}.`,
     `Of ${aimed.length} with a target, ${kept('predicted')} keep it as predicted and ${kept('simulated')} as simulated.`,
-    'Decoding has one fitted constant (the time of a hand-over), prefill one (the NPU’s rate), graph generation two, power three; each other engine has two rates.',
+    'Decoding has one fitted constant (the time of a hand-over), prefill three (the rates of NPU and GPU, and how fast a GPU expands weights), graph generation two, power three; each other engine has two.',
   ];
 }
 

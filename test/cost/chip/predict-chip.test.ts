@@ -42,17 +42,36 @@ test('decoding is within 5 % of the published rates, with one constant fitted to
   near(rate('InternLM2-1.8B') / 51.12, 1, 0.05);
 });
 
-test('prefill is within 6 % of the published rates, with the NPU’s rate fitted to the 8B (5.2.1)', () => {
-  near(256 / planned('Llama-3-8B', 256).prediction.prefill.seconds / 247.9, 1, 0.002);
+test('prefill is within 6 % of the published rates, with the NPU’s rate fitted to the 8B (5.2.1, 5.4)', () => {
+  near(256 / planned('Llama-3-8B', 256).prediction.prefill.seconds / 236.92, 1, 0.002);
   near(256 / planned('InternLM2-1.8B', 256).prediction.prefill.seconds / 1092, 1, 0.06);
 });
 
-test('Online-prepare, Padding and Pipe at 525 tokens, all held out, are within 25 % (5.2.2)', () => {
+test('Padding and Pipe at 525 tokens are within 10 %, Online-prepare, which contradicts them, 20 % too good (5.2.2)', () => {
   const seconds = (system?: ChipSystemName): number => planned('Llama-3-8B', 525, system).prediction.prefill.seconds;
   const own = seconds();
-  near(seconds('online-prepare') / own / 2.24, 1, 0.25);
-  near(seconds('padding') / own / 2.21, 1, 0.25);
-  near(seconds('pipe') / own / 1.35, 1, 0.25);
+  near(seconds('online-prepare') / own / 2.24, 0.8, 0.01);
+  near(seconds('padding') / own / 2.21, 1, 0.1);
+  near(seconds('pipe') / own / 1.35, 1, 0.1);
+});
+
+test('strategies are ordered as published, but for Online-prepare at 525 tokens, whose times contradict each other (5.2)', () => {
+  const seconds = (tokens: number, system: ChipSystemName): number =>
+    planned('Llama-3-8B', tokens, system).prediction.prefill.seconds;
+  const ordered = (tokens: number, systems: readonly ChipSystemName[]): void => {
+    const times = systems.map((system) => seconds(tokens, system));
+    assert.equal(
+      times,
+      [...times].sort((a, b) => a - b),
+      `${systems.join(', ')} at ${tokens}`,
+    );
+  };
+  for (const tokens of [32, 64, 256, 1024]) ordered(tokens, ['hetero-tensor', 'hetero-layer', 'gpu-only']);
+  for (const tokens of [135, 525]) ordered(tokens, ['hetero-tensor', 'pipe', 'padding']);
+  ordered(135, ['hetero-tensor', 'pipe', 'padding', 'online-prepare']);
+  ordered(1000, ['hetero-tensor', 'pipe', 'online-prepare']);
+  // Printed are 2.24 × and 2.21 ×, which 2050 ms of preparation at 1000 tokens exclude.
+  assert.ok(seconds(525, 'online-prepare') < seconds(525, 'padding'));
 });
 
 test('no system is faster than Hetero-tensor', () => {

@@ -1,11 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { gpuTask, queuedSeconds } from '../../../engine/cost/chip/gpu.ts';
+import { gpuTask } from '../../../engine/cost/chip/gpu.ts';
+import { NO_TASK } from '../../../engine/cost/chip/shared-memory.ts';
+import { submissionWaits } from '../../../engine/cost/chip/submission.ts';
 import { handOverSeconds, waitForFlag } from '../../../engine/cost/chip/synchronisation.ts';
 import { TOY_SOC } from '../../support/toy-chip.ts';
 
 const TIMES = { copy: 400, sleep: 90, poll: 4, notify: 10 };
-const soc = { ...TOY_SOC, synchronisation: TIMES, gpu: { queued: 15, drained: 75 } };
+const soc = { ...TOY_SOC, synchronisation: TIMES, gpu: { ...TOY_SOC.gpu, queued: 15, drained: 75 } };
 
 test('fast synchronisation takes half a poll and the notice; the empty queue counts only if the NPU ends last', () => {
   assert.equal(handOverSeconds('fast', { soc, parts: 2, npuEndsLast: false }), { sync: 12, copy: 0 });
@@ -30,11 +32,39 @@ test('a GPU kernel takes the longer of arithmetic and traffic (Fig. 2)', () => {
   assert.equal(gpuTask({ flops: 400, bytes: 20 }, rates), { seconds: 4, bytes: 20 });
 });
 
+/** A kernel of so many seconds on the GPU alone. */
+const kernel = (seconds: number) => ({
+  gpu: { seconds, bytes: 0 },
+  npu: NO_TASK,
+  ends: { first: seconds, second: 0 },
+  sync: 0,
+  copy: 0,
+  seconds,
+  afterLayers: false,
+});
+
+/** An operator of both, with a hand-over of 10 s. */
+const shared = (gpu: number, npu: number) => ({
+  ...kernel(Math.max(gpu, npu) + 10),
+  npu: { seconds: npu, bytes: 0 },
+  ends: { first: gpu, second: npu },
+  sync: 10,
+});
+
 test('queued kernels hide their submissions behind longer earlier kernels', () => {
-  const kernels = (...seconds: number[]) => seconds.map((one) => ({ seconds: one, bytes: 0 }));
-  assert.is(queuedSeconds(kernels(100, 1, 1), { queued: 15 }), 117);
-  assert.is(queuedSeconds(kernels(1, 1, 100), { queued: 15 }), 145);
-  assert.is(queuedSeconds([], { queued: 15 }), 0);
+  const waits = (...seconds: number[]): number => submissionWaits(seconds.map(kernel), 1, { ...soc.gpu, queued: 15 });
+  assert.is(waits(100, 1, 1), 15);
+  assert.is(waits(1, 1, 100), 43);
+  assert.is(waits(), 0);
+});
+
+test('while the GPU ends its part last the thread submits what follows; after the NPU, with the hand-over', () => {
+  const waits = (...steps: ReturnType<typeof kernel>[]): number =>
+    submissionWaits(steps, 1, { ...soc.gpu, queued: 15 });
+  // The GPU ends 20 s after the NPU: the first submission is hidden, the second partly.
+  assert.is(waits(shared(100, 80), kernel(1), kernel(1)), 9);
+  assert.is(waits(shared(80, 100), kernel(1), kernel(1)), 14);
+  assert.is(submissionWaits([shared(100, 80), kernel(1)], 2, { ...soc.gpu, queued: 15 }), 0);
 });
 
 test.run();

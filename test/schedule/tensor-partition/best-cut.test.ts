@@ -40,7 +40,8 @@ function bruteForce(problem: CuttingProblem, lists: Iterable<readonly number[]>)
 interface ToyChip {
   readonly gpuFlops: number;
   readonly npuFlops: number;
-  readonly tileLoad: number;
+  readonly onChip: number;
+  readonly dequantise: number;
   readonly notify: number;
   readonly drained: number;
   readonly bandwidth: number;
@@ -49,7 +50,8 @@ interface ToyChip {
 const chips: fc.Arbitrary<ToyChip> = fc.record({
   gpuFlops: fc.constantFrom(16, 64, 300),
   npuFlops: fc.constantFrom(64, 128, 1000),
-  tileLoad: fc.constantFrom(0, 0.2, 1),
+  onChip: fc.constantFrom(64, 400, 2 ** 20),
+  dequantise: fc.constantFrom(20, 200, Number.POSITIVE_INFINITY),
   notify: fc.constantFrom(0, 0.5, 4),
   drained: fc.constantFrom(0, 3),
   bandwidth: fc.constantFrom(110, 150, 200),
@@ -68,7 +70,7 @@ const small = (chip: typeof chips): fc.Arbitrary<CuttingProblem> =>
     })
     .map(
       ({
-        chip: { gpuFlops, npuFlops, tileLoad, notify, drained, bandwidth },
+        chip: { gpuFlops, npuFlops, onChip, dequantise, notify, drained, bandwidth },
         rows,
         columns,
         weightBytes,
@@ -78,8 +80,8 @@ const small = (chip: typeof chips): fc.Arbitrary<CuttingProblem> =>
         device: toyChip(
           {
             bandwidth,
-            npu: { ...TOY_SOC.npu, tileLoad },
-            gpu: { queued: 0, drained },
+            npu: { ...TOY_SOC.npu, onChip, dequantise },
+            gpu: { queued: 0, drained, dequantise },
             synchronisation: { ...TOY_SOC.synchronisation, notify, copy: notify },
           },
           { gpuFlops, npuFlops },
@@ -123,9 +125,9 @@ test('otherwise omitted lists, which slow the NPU and leave the GPU more bandwid
 
 test('the best cut of 8 rows of 4 columns and 4 tokens is the one computed by hand', () => {
   const operator: Operator = { name: 'qkv', rows: 8, columns: 4, bytes: 0 };
-  // GPU alone 2·8·4·4/64 = 4 s. NPU alone: one tile, 1 + 8/4 = 3 s, and 2 + 3 s of hand-over.
+  // GPU alone 2·8·4·4/64 = 4 s. NPU alone: two tiles of 1 s, and 3 + 3 s of hand-over. Half each: GPU 2 s, NPU 1 s, 3 s.
   const { best, byKind } = bestCut({
-    device: toyChip(),
+    device: toyChip({ synchronisation: { ...TOY_SOC.synchronisation, notify: 3 } }),
     operator,
     tokens: 4,
     synchronisation: 'fast',
@@ -135,13 +137,17 @@ test('the best cut of 8 rows of 4 columns and 4 tokens is the one computed by ha
     byKind.map(({ kind, cost }) => [kind, cost.seconds]),
     [
       ['gpu', 4],
-      ['row', 7],
+      ['row', 5],
       ['npu', 8],
     ],
   );
   assert.equal(best.cut, GPU_ONLY);
-  // Without hand-over, 4 rows each: the NPU in 1 + 1 s, the GPU in 2 s.
-  const free = toyChip({ gpu: { queued: 0, drained: 0 }, synchronisation: { copy: 0, sleep: 0, poll: 0, notify: 0 } });
+  // Without hand-over, and 64 bytes of weights expanded in 1 s: 4 rows each, the NPU in 0.5 + 1 s, the GPU in 2 s.
+  const free = toyChip({
+    npu: { ...TOY_SOC.npu, dequantise: 64 },
+    gpu: { ...TOY_SOC.gpu, drained: 0 },
+    synchronisation: { copy: 0, sleep: 0, poll: 0, notify: 0 },
+  });
   const found = bestCut({ device: free, operator, tokens: 4, synchronisation: 'fast', rowAlignment: 4 });
   assert.equal(found.best.cut, { npuRows: 4, npuLengths: [4] });
   assert.is(found.best.cost.seconds, 2);

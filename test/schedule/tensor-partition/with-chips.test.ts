@@ -86,7 +86,7 @@ test('the optimum with chips has the best predicted time of all windows', () => 
 });
 
 test('a slow GPU gets no layers without an NPU, and as many as fit with one', () => {
-  const free = { queued: 0, drained: 0 };
+  const free = { queued: 0, drained: 0, dequantise: Number.POSITIVE_INFINITY };
   const times = { copy: 0, sleep: 0, poll: 0, notify: 0 };
   const layersOnChips = (npuFlops: number): number => {
     const devices = problem.belief.devices.map((device) => {
@@ -96,7 +96,7 @@ test('a slow GPU gets no layers without an NPU, and as many as fit with one', ()
         ...device,
         gpu: { ...gpu, memory: device.gpu!.memory },
         npu,
-        soc: { ...soc, npu: { ...soc.npu, tileLoad: 0 } },
+        soc,
       };
     });
     const belief = toyCluster(devices);

@@ -100,10 +100,10 @@ const partitions: fc.Arbitrary<TensorPartition> = fc.record({
   decode: fc.record(Object.fromEntries(OPERATORS.map((name) => [name, cutFor(shapes[name].rows, fc.constant([1]))]))),
 }) as fc.Arbitrary<TensorPartition>;
 
-test('if submitting and polling take no time the simulation equals the prediction', () => {
+test('if polling takes no time the simulation equals the prediction', () => {
   fc.assert(
-    fc.property(partitions, (partition) => {
-      const cluster = toyCluster([toyChip()]);
+    fc.property(partitions, fc.constantFrom(0, 0.7, 5), (partition, queued) => {
+      const cluster = toyCluster([toyChip({ gpu: { ...TOY_SOC.gpu, queued } })]);
       const plan = chipPlan(partition);
       const workload = createWorkload({ promptTokens: partition.promptTokens, outputTokens: 2, context: 20 });
       const predicted = predictChip(chipCase(plan, cluster, TOY_CHIP_MODEL), 20);
@@ -125,8 +125,8 @@ test('if submitting and polling take no time the simulation equals the predictio
 
 test('sleeping and polling delay by less than a poll, or more if kernels end before they are expected', () => {
   const times = { copy: 7, sleep: 10, poll: 0.5, notify: 2 };
-  const seconds = (noise: number): number => {
-    const cluster = toyCluster([toyChip({ synchronisation: times })]);
+  const late = (noise: number, sleep: number): number => {
+    const cluster = toyCluster([toyChip({ synchronisation: { ...times, sleep } })]);
     const all = { npuRows: 8, npuLengths: [1] };
     const prefill = Object.fromEntries(LAYER_OPERATORS.map((name) => [name, { ...all, npuLengths: [16] }]));
     const decode = Object.fromEntries(OPERATORS.map((name) => [name, all]));
@@ -153,11 +153,12 @@ test('sleeping and polling delay by less than a poll, or more if kernels end bef
     );
     return (metrics(result.trace).tokenSeconds as number) - predicted.decode.seconds;
   };
-  const late = seconds(0);
   const handOvers = LAYER_OPERATORS.length * TOY_CHIP_MODEL.layers + 1;
-  assert.ok(late >= 0);
-  assert.ok(late < handOvers * times.poll);
-  assert.ok(seconds(0.3) > late);
+  assert.ok(late(0, times.sleep) >= 0);
+  assert.ok(late(0, times.sleep) < handOvers * times.poll);
+  // The same noisy kernels, with and without sleeping.
+  assert.ok(late(0.3, times.sleep) > late(0.3, 0) + 0.1);
+  near(late(0, times.sleep), late(0, 0), 0.5);
 });
 
 test('for Llama-8B on the phone submissions are hidden, and naive synchronisation decodes 4 times slower (HeteroLLM 5.4: 4.01)', () => {
@@ -178,8 +179,7 @@ test('for Llama-8B on the phone submissions are hidden, and naive synchronisatio
     return 1 / (metrics(run.trace).tokenSeconds as number);
   };
   const predicted = 1 / predictChip(chipCase(plan, cluster, model), 256).decode.seconds;
-  assert.ok(rate('fast') > predicted);
-  assert.ok(rate('fast') < 1.03 * predicted);
+  near(rate('fast') / predicted, 1, 0.002);
   near(rate('fast') / rate('naive') / 4.01, 1, 0.03);
 });
 

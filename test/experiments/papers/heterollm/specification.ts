@@ -1,12 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Reproduced } from '../../../../experiments/papers/paper.ts';
+import { median } from '../../../../experiments/report/median.ts';
 
 interface Cell {
   readonly row: string;
   readonly column: string;
   readonly predictedError: number;
   readonly simulatedError: number;
+  readonly unit: string;
   readonly isFitted: boolean;
   readonly target?: number;
 }
@@ -18,21 +20,30 @@ export function heterollmSpecification(heterollm: Reproduced): void {
     contradictions: { here: string }[];
   };
 
-  test('every figure with a target keeps it, as predicted', () => {
+  test('of eight figures with a target all but one keep it, as simulated', () => {
     const aimed = cells.filter(({ target }) => target !== undefined);
     assert.is(aimed.length, 8);
-    for (const { row, column, predictedError, target = 0 } of aimed) {
-      assert.ok(Math.abs(predictedError) <= target, `${row}, ${column}: ${predictedError}`);
-    }
+    const missed = aimed.filter(({ simulatedError, target = 0 }) => Math.abs(simulatedError) > target);
+    assert.equal(
+      missed.map(({ row, column }) => `${row}, ${column}`),
+      ['Hetero-tensor, Llama-8B, prefill speed'],
+    );
   });
 
-  test('thirteen figures are fitted to; the others are held out', () => {
-    assert.is(cells.filter(({ isFitted }) => isFitted).length, 13);
-    assert.is(cells.length, 51);
+  test('the errors of what is not fitted, gains and shares aside, are 12 % or less in the median', () => {
+    const sizes = cells
+      .filter(({ isFitted, unit }) => !isFitted && unit !== '%' && unit !== 'share')
+      .map(({ simulatedError }) => Math.abs(simulatedError));
+    assert.ok(median(sizes) <= 0.12, String(median(sizes)));
+  });
+
+  test('fifteen figures are fitted to; the others are held out', () => {
+    assert.is(cells.filter(({ isFitted }) => isFitted).length, 15);
+    assert.is(cells.length, 60);
   });
 
   test('what the paper says twice is shown twice', () => {
-    assert.is(contradictions.length, 9);
+    assert.is(contradictions.length, 11);
     assert.ok(contradictions.every(({ here }) => here.length > 0));
   });
 }

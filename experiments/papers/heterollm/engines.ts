@@ -1,0 +1,87 @@
+import type { PublishedCell } from '../../../datasets/published.ts';
+import { gpuTask } from '../../../engine/cost/chip/gpu.ts';
+import { type ChipStep, chipSteps, partBytes } from '../../../engine/cost/chip/steps.ts';
+import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Device } from '../../../engine/hardware/device.ts';
+import type { Model } from '../../../engine/model/model.ts';
+import { cellAt } from '../comparison.ts';
+
+/**
+ * Engines that run on one processor: MNN and MLC on the GPU by OpenCL, llama.cpp on the CPU (Table 2, §5.1). The paper
+ * gives ratios to them and nothing else, so each has two constants, its share of what its processor reaches in prompts
+ * and in decoding, fitted to one ratio each, both of Llama-8B.
+ */
+export const ENGINES = ['MNN', 'MLC', 'llama.cpp'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** How the paper calls each engine. */
+export const ENGINE_NAMES: Readonly<Record<Engine, string>> = {
+  MNN: 'MNN-OpenCL',
+  MLC: 'MLC',
+  'llama.cpp': 'llama.cpp',
+};
+
+/**
+ * How many times slower each engine is on Llama-8B, as printed: than Hetero-layer at 256 tokens, and than Hetero-tensor
+ * in decoding.
+ */
+export type EngineGains = Readonly<Record<Engine, { readonly prefill: number; readonly decode: number }>>;
+
+/** The printed speedups that each engine's two shares are fitted to. @throws RangeError where one isn't on file */
+function engineGains(cells: readonly PublishedCell[]): EngineGains {
+  const printed = (table: string, row: string, column: string): number =>
+    Number(cellAt(cells, { table, row, column }).value);
+  const gains = ENGINES.map((engine) => {
+    const name = ENGINE_NAMES[engine];
+    const prefill = printed('§5.2.1', 'Hetero-layer, Llama-8B, sequence length 256', `speedup over ${name}`);
+    const decode = printed('§5.3', 'Hetero-tensor, Llama-8B, prompt length 256', `decoding speedup over ${name}`);
+    return [engine, { prefill, decode }];
+  });
+  return Object.fromEntries(gains) as EngineGains;
+}
+
+/** Seconds of a prompt and of a token on the CPU at the rates of its file. */
+export interface CpuRoofline {
+  prefill(model: string, tokens: number): number;
+  decode(model: string, context: number): number;
+}
+
+/**
+ * The roofline of a chip's CPU: each product and each kernel takes as long as its FLOPs or its bytes, whichever is
+ * longer, at the vendor's peak and the bandwidth of one processor (§3.3). A bound that no engine reaches.
+ */
+function cpuRoofline({ devices }: Cluster, modelOf: (name: string) => Model): CpuRoofline {
+  const { cpu } = devices[0] as Device;
+  const rates = { flops: cpu.flops.Q4_0, bandwidth: cpu.bandwidth };
+  const phase = (model: Model, tokens: number, context: number): number => {
+    const { layer, output } = chipSteps(model, tokens, context);
+    const seconds = (steps: readonly ChipStep[], count: number): number =>
+      steps.reduce((sum, step) => sum + gpuTask(workOf(step, count), rates).seconds, 0);
+    return model.layers * seconds(layer, tokens) + seconds(output, 1);
+  };
+  return {
+    prefill: (model, tokens) => phase(modelOf(model), tokens, tokens),
+    decode: (model, context) => phase(modelOf(model), 1, context),
+  };
+}
+
+function workOf(step: ChipStep, tokens: number): { readonly flops: number; readonly bytes: number } {
+  if (step.kind === 'kernel') return step.work;
+  const { rows, columns } = step.operator;
+  return { flops: 2 * rows * columns * tokens, bytes: partBytes(step.operator, rows, tokens) };
+}
+
+/** What the other engines are known by. */
+export interface Engines {
+  readonly gains: EngineGains;
+  readonly cpu: CpuRoofline;
+}
+
+/** @throws RangeError where a ratio that an engine is fitted to isn't on file */
+export function createEngines(
+  cells: readonly PublishedCell[],
+  cluster: Cluster,
+  modelOf: (name: string) => Model,
+): Engines {
+  return { gains: engineGains(cells), cpu: cpuRoofline(cluster, modelOf) };
+}

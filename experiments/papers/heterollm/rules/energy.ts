@@ -1,0 +1,56 @@
+import type { Quantities } from '../quantities.ts';
+import { EIGHT, type FigureGroup, rule } from './rule.ts';
+
+const PREFILL_256 = 'Hetero-tensor, Llama-8B, prefill, sequence length 256';
+const watts = (q: Quantities, system: 'hetero-layer' | 'hetero-tensor' | 'gpu-only'): number =>
+  q.joules(EIGHT, 256, system) / q.prefill(EIGHT, 256, system);
+
+export const ENERGY: FigureGroup = {
+  title: 'Power and energy (§5.6, Fig. 19)',
+  note: 'The powers of three states (GPU alone, NPU alone, both) are fitted to the three powers; energies follow from them and from predicted times.',
+  rules: [
+    rule('§5.6', 'Hetero-layer, Llama-8B, prefill, sequence length 256', 'power', 'W', (q) => watts(q, 'hetero-layer')),
+    rule(
+      '§5.6',
+      PREFILL_256,
+      'power increase over Hetero-layer',
+      '%',
+      (q) => watts(q, 'hetero-tensor') / watts(q, 'hetero-layer'),
+    ),
+    rule(
+      '§5.6',
+      PREFILL_256,
+      'power reduction against PPL-OpenCL',
+      'share',
+      (q) => 1 - watts(q, 'hetero-tensor') / watts(q, 'gpu-only'),
+    ),
+    rule(
+      '§5.6',
+      PREFILL_256,
+      'prefill speedup over Hetero-layer',
+      '%',
+      (q) => q.prefill(EIGHT, 256, 'hetero-layer') / q.prefill(EIGHT, 256),
+    ),
+    rule(
+      '§5.6',
+      PREFILL_256,
+      'prefill speedup over PPL-OpenCL',
+      'x',
+      (q) => q.prefill(EIGHT, 256, 'gpu-only') / q.prefill(EIGHT, 256),
+    ),
+    rule(
+      '§5.6',
+      PREFILL_256,
+      'energy increase over Hetero-layer',
+      '%',
+      (q) => q.joules(EIGHT, 256) / q.joules(EIGHT, 256, 'hetero-layer'),
+    ),
+    rule(
+      '§5.6',
+      PREFILL_256,
+      'energy efficiency over PPL-OpenCL',
+      'x',
+      (q) => q.joules(EIGHT, 256, 'gpu-only') / q.joules(EIGHT, 256),
+    ),
+  ],
+};
