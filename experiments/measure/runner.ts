@@ -12,7 +12,7 @@ import type { Cell, MeasuredCell } from './cell.ts';
 export interface Runner {
   readonly threads: number;
   readonly instructionSet: string;
-  /** There are none without a file of weights for them. */
+  /** `undefined` without a file of weights to probe with. */
   readonly probes: CpuProbes | undefined;
   readonly cells: readonly RunningCell[];
   close(): void;

@@ -36,7 +36,7 @@ export function decisionsTable(model: Model, prompt: CutPrompt, system: ChipSyst
       { title: 'operator', value: ({ operator }) => operator, label: true },
       { title: 'cut', value: ({ best }) => best.kind, label: true },
       {
-        title: 'who has what',
+        title: 'division',
         value: (decision) => cutText(decision.best.cut, rowsOf(model, decision), decision.tokens),
       },
       { title: 'why', value: reasonText, wraps: true },
@@ -71,7 +71,7 @@ export function cuttingPage(
     title: `A prompt of ${tokens} tokens on GPU and NPU`,
     sections: [
       {
-        title: 'Who is how fast',
+        title: 'How fast each system is',
         blocks: [
           {
             kind: 'chart',
@@ -104,7 +104,7 @@ export function cuttingPage(
           tableBlock(systemsTable(prompt)),
         ],
       },
-      { title: 'Which operator is cut how, and why', blocks: tables },
+      { title: 'How each operator is cut, and why', blocks: tables },
       {
         title: 'Against the length of the prompt',
         blocks: [

@@ -29,7 +29,7 @@ std::size_t PageWorker::submit(PageJob job) {
     throw std::out_of_range("no such part of the file");
   }
   if (job.kind == PageJobKind::Read) {
-    if (!job.target) throw std::invalid_argument("nowhere to read to");
+    if (!job.target) throw std::invalid_argument("the read has no target");
     reader_.check(job.range, *job.target, job.offset);
   }
   const Priority priority = job.kind == PageJobKind::Drop ? Priority::Urgent : Priority::Normal;

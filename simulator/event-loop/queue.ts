@@ -78,7 +78,7 @@ export class EventQueue<T extends Queued> {
     return this.heapIsFirst() ? this.heap.firstTime : this.lane.time;
   }
 
-  /** Takes `item`, which must stand in this queue, out of turn. */
+  /** Removes `item`, which must be in this queue, before its turn. */
   discard(item: T): void {
     this.items[item.slot] = undefined;
     item.slot = -1;

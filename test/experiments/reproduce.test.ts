@@ -41,7 +41,7 @@ helmSpecification(helm);
 heterollmSpecification(papers.heterollm);
 driftGate(comparisons);
 
-test('all papers: one form for every cell, fitted ones marked', () => {
+test('cells of all papers have one form and are unique, and fitted ones are marked', () => {
   assert.equal([...new Set(comparisons.map(({ paper }) => paper))], ['prima', 'helm', 'heterollm']);
   const keys = comparisons.map(({ paper, policy, cell: { table, row, column } }) =>
     [paper, table, row, column, policy].join('\n'),
@@ -78,7 +78,7 @@ for (const paper of ['prima', 'helm', 'heterollm'] as const) {
   });
 }
 
-test('all papers: the summary as Markdown has a line per row, and a word on every target', () => {
+test('the Markdown summary has a line per row and says whether each target is kept', () => {
   const lines = (results.files?.['summary.md'] ?? '').trimEnd().split('\n');
   assert.is(lines.length, 2 + summary.length);
   assert.is(
@@ -109,7 +109,7 @@ testReport(
   },
 );
 
-test('one table of prima.cpp only', async () => {
+test('one table of prima.cpp can be compared alone', async () => {
   const { tables, comparisons: own } = await computePrima(primaOptions({ table: ['5'] }), step);
   assert.equal(
     tables.map(({ number }) => number),

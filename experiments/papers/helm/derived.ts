@@ -14,10 +14,10 @@ export interface DerivedInputs {
 /** A figure that follows from compared ones. */
 interface Derivation {
   readonly unit: 'x' | 'share';
-  /** The quantities behind it; it tests nothing where all of them were fitted to. */
+  /** The quantities behind it; if constants were fitted to all of them, it tests nothing. */
   readonly from: readonly Comparison[];
   readonly value: (answer: Answer) => number | undefined;
-  /** Prints of the same figure have the same. */
+  /** The same for all prints of one figure. */
   readonly configuration: string;
 }
 
