@@ -21,11 +21,16 @@ export const CLUSTERS: readonly string[] = Object.keys(files)
 /** Names of the models on file. */
 export const MODELS: readonly string[] = models.map(({ shape }) => shape.name);
 
-/** A cluster by its key in datasets/clusters. @throws RangeError if there is none */
-export function cluster(key: string): Cluster {
+/** The file of a cluster by its key in datasets/clusters. @throws RangeError if there is none */
+export function clusterText(key: string): string {
   const text = files[`../../datasets/clusters/${key}.json`];
   if (text === undefined) throw new RangeError(`no cluster is called "${key}"`);
-  return parseCluster(text, `datasets/clusters/${key}.json`);
+  return text;
+}
+
+/** A cluster by its key in datasets/clusters. @throws RangeError if there is none */
+export function cluster(key: string): Cluster {
+  return parseCluster(clusterText(key), `datasets/clusters/${key}.json`);
 }
 
 /** A model of datasets/models.csv in a mix. @throws RangeError if there is none */

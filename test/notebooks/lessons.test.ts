@@ -1,14 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
+import { existsSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LESSONS } from '../../notebooks/lessons.ts';
 import { testIf } from '../support/needs.ts';
-import { CHROMIUM, type OpenSite, openSite } from '../support/open-site.ts';
+import { CHROMIUM, type OpenSite, openSite, seriousFaults } from '../support/open-site.ts';
 
 const hasChromium = existsSync(CHROMIUM);
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let site: OpenSite;
 test.before(async () => {
   if (hasChromium) site = await openSite();
@@ -16,26 +13,6 @@ test.before(async () => {
 test.after(async () => {
   if (hasChromium) await site.close();
 });
-
-/** Serious faults of accessibility, by rule and element. */
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResult> } };
-    const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 100)}`));
-  });
-}
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly impact: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}
 
 for (const { page: name } of LESSONS) {
   testIf(

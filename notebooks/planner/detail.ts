@@ -1,0 +1,85 @@
+import * as Plot from '@observablehq/plot';
+import { html } from 'htl';
+import { formatBytes, formatDeviation, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
+import type { RunnableAnswer } from '../../engine/planner/answer.ts';
+import type { Change } from '../../engine/planner/changes.ts';
+import { figure } from '../lib/figure.ts';
+import type { PlannerReply } from './worker.ts';
+
+/** All about one model: its plan, the memory of each device as a picture, what changes would do, command lines. */
+export function detail({ answer, unified, without, upgrades, commands }: PlannerReply): HTMLElement {
+  const { model } = answer;
+  const title = html`<h2>${model.name}, ${model.mix}, ${formatBytes(model.bytes)}</h2>`;
+  if (answer.status === 'does-not-fit')
+    return html`<section>${title}<p>Does not fit: ${answer.reason}.</p>${changes('With one upgrade', upgrades)}</section>` as HTMLElement;
+  const before = answer.predictedSeconds;
+  const file = `data:application/json,${encodeURIComponent(JSON.stringify(answer.plan, null, 2))}`;
+  return html`<section>${title}
+    <p>Plan of <code>${answer.plan.scheduler}</code>, k = ${answer.plan.rounds}: ${layersText(answer.plan)} (layers on CPU and GPU). <a href=${file} download="plan.json">plan.json</a></p>
+    <p>${weightsText(answer)}</p>
+    ${figure(memoryBars(answer, unified), 'Memory that the plan takes, against what is available (line): weights beyond the line are read from disk again.')}
+    <div class="tables">${changes('Without one device', without, before)}${changes('With one upgrade', upgrades, before)}</div>
+    ${commands.length === 0 ? '' : html`<h3>Command lines</h3>`}
+    ${commands.map(({ program, device, line }) => html`<p>${program}, on ${device}:</p><pre tabindex="0"><code>${line}</code></pre>`)}
+  </section>` as HTMLElement;
+}
+
+function weightsText({ status, reloadedBytes, simulated, longestContext }: RunnableAnswer): string {
+  const weights =
+    status === 'in-memory'
+      ? 'All weights stay in memory'
+      : `${formatBytes(reloadedBytes)} are read from disk for every token`;
+  const first =
+    simulated === undefined
+      ? ''
+      : `; the first token takes ${formatSeconds(simulated.warmSeconds)} warm, ${formatSeconds(simulated.coldSeconds)} from disk`;
+  return `${weights}${first}. With this plan the context may have up to ${longestContext} tokens.`;
+}
+
+/** Bars of RAM and, where a GPU has memory of its own, VRAM for each device, GiB, with a line at what is available. */
+function memoryBars({ devices }: RunnableAnswer, unified: readonly string[]): Element {
+  const rows = devices.flatMap(({ device, ramBytes, ramAvailable, nonReclaimableBytes, vramBytes, vramAvailable }) => [
+    {
+      memory: `${device} RAM`,
+      what: 'weights',
+      gib: (ramBytes - nonReclaimableBytes) / 2 ** 30,
+      limit: ramAvailable / 2 ** 30,
+    },
+    {
+      memory: `${device} RAM`,
+      what: 'KV cache, buffers, pinned',
+      gib: nonReclaimableBytes / 2 ** 30,
+      limit: ramAvailable / 2 ** 30,
+    },
+    ...(vramAvailable > 0 && !unified.includes(device)
+      ? [{ memory: `${device} GPU`, what: 'weights', gib: vramBytes / 2 ** 30, limit: vramAvailable / 2 ** 30 }]
+      : []),
+  ]);
+  return Plot.plot({
+    width: 680,
+    height: 70 + 30 * new Set(rows.map(({ memory }) => memory)).size,
+    marginLeft: 130,
+    x: { label: 'GiB', grid: true },
+    y: { label: null, domain: [...new Set(rows.map(({ memory }) => memory))] },
+    color: { domain: ['KV cache, buffers, pinned', 'weights'], range: ['#b5651d', '#3b5fc0'], legend: true },
+    marks: [
+      Plot.barX(
+        rows,
+        Plot.stackX({ x: 'gib', y: 'memory', fill: 'what', order: ['KV cache, buffers, pinned', 'weights'] }),
+      ),
+      Plot.tickX(rows, { x: 'limit', y: 'memory', strokeWidth: 3 }),
+    ],
+  });
+}
+
+function changes(title: string, list: readonly Change[], before?: number): HTMLElement {
+  if (list.length === 0) return html`<span></span>` as HTMLElement;
+  return html`<table><caption>${title}</caption>
+    <thead><tr><th>change</th><th>tokens/s</th><th>gain</th></tr></thead>
+    <tbody>${list.map(
+      ({ what, seconds }) => html`<tr><td>${what}</td>
+        <td>${Number.isFinite(seconds) ? threeDigits(1 / seconds) : 'does not fit'}</td>
+        <td>${before === undefined || !Number.isFinite(seconds) ? '–' : formatDeviation(before / seconds)}</td></tr>`,
+    )}</tbody></table>` as HTMLElement;
+}

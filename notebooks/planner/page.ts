@@ -1,0 +1,160 @@
+import { html } from 'htl';
+import { formatBytes, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import { MIXES, type Mix } from '../../engine/model/mix.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { layersText } from '../../engine/plan/plan-text.ts';
+import type { Answer } from '../../engine/planner/answer.ts';
+import { LESSONS } from '../lessons.ts';
+import { CLUSTERS, clusterText, MODELS, model } from '../lib/catalogue.ts';
+import { createAsker } from './ask.ts';
+import { detail } from './detail.ts';
+import { readDropped } from './files.ts';
+import { MOST_TOKENS, type PlannerState, readState, writeState } from './state.ts';
+
+/** The planner page: what a cluster can run, how fast, and what would make it faster. */
+
+const main = document.querySelector('main') as HTMLElement;
+const message = html`<p id="message" role="status"></p>` as HTMLElement;
+const asker = createAsker((problem) => say(problem));
+let state = readState(location.hash);
+/** Models from files, beside those of the catalogue. */
+let dropped: readonly Model[] = [];
+
+const clusters =
+  html`<select>${['', ...CLUSTERS].map((key) => html`<option value=${key}>${key === '' ? '(a file)' : key}</option>`)}</select>` as HTMLSelectElement;
+const mixes = html`<select>${MIXES.map((mix) => html`<option>${mix}</option>`)}</select>` as HTMLSelectElement;
+const prompt = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
+const context = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
+const file = html`<input type="file" accept=".json,.csv,.gguf" multiple>` as HTMLInputElement;
+const rows = html`<tbody></tbody>` as HTMLElement;
+const details = html`<div id="detail"></div>` as HTMLElement;
+
+function say(text: string): void {
+  message.textContent = text;
+}
+
+function change(next: Partial<PlannerState>): void {
+  state = { ...state, ...next };
+  history.replaceState(null, '', writeState(state));
+  show();
+}
+
+/** The text of the cluster; that of a file if one was dropped. */
+function currentCluster(): string {
+  return state.clusterText ?? clusterText(state.cluster);
+}
+
+/** Fills the table: at once by closed forms, then with simulated times as they come. */
+async function show(): Promise<void> {
+  clusters.value = state.clusterText === undefined ? state.cluster : '';
+  mixes.value = state.mix;
+  prompt.value = String(state.prompt);
+  context.value = String(state.context);
+  asker.begin();
+  const models = [...dropped, ...MODELS.map((name) => model(name, state.mix))];
+  const asked = {
+    clusterText: currentCluster(),
+    clusterName: state.cluster,
+    prompt: state.prompt,
+    context: state.context,
+  };
+  const chosen = models.find(({ name }) => name === state.model);
+  const lines = models.map((one) => rowOf(one));
+  rows.replaceChildren(...lines.map(({ row }) => row));
+  details.replaceChildren();
+  for (const [index, one] of models.entries())
+    asker.ask({ ...asked, model: one, depth: 'predict' }).then(({ answer }) => lines[index]?.fill(answer));
+  if (chosen !== undefined)
+    asker.ask({ ...asked, model: chosen, depth: 'detail' }).then((reply) => details.replaceChildren(detail(reply)));
+  for (const [index, one] of models.entries())
+    asker.ask({ ...asked, model: one, depth: 'simulate' }).then(({ answer }) => lines[index]?.fill(answer));
+}
+
+interface Line {
+  readonly row: HTMLElement;
+  fill(answer: Answer): void;
+}
+
+function rowOf({ name, mix, bytes }: Model): Line {
+  const link = html`<a href="#detail">${name}</a>` as HTMLAnchorElement;
+  link.onclick = (event) => {
+    event.preventDefault();
+    change({ model: state.model === name ? undefined : name });
+  };
+  const cells = Array.from({ length: 7 }, () => html`<td>…</td>` as HTMLElement);
+  const row =
+    html`<tr data-model=${name}><th scope="row">${link} ${mix}</th><td>${formatBytes(bytes)}</td>${cells}</tr>` as HTMLElement;
+  return {
+    row,
+    fill(answer) {
+      for (const [index, text] of textsOf(answer).entries()) (cells[index] as HTMLElement).textContent = text;
+    },
+  };
+}
+
+function textsOf(answer: Answer): string[] {
+  if (answer.status === 'does-not-fit') return ['does not fit', '–', '–', '–', '–', '–', answer.reason];
+  const { predictedSeconds, simulated, longestContext, plan, status } = answer;
+  return [
+    status === 'in-memory' ? 'in memory' : 'from disk',
+    threeDigits(1 / predictedSeconds),
+    simulated === undefined ? '…' : threeDigits(1 / simulated.tokenSeconds),
+    simulated === undefined ? '…' : formatSeconds(simulated.warmSeconds),
+    simulated === undefined ? '…' : formatSeconds(simulated.coldSeconds),
+    String(longestContext),
+    layersText(plan),
+  ];
+}
+
+async function take(files: readonly File[]): Promise<void> {
+  for (const one of files) {
+    try {
+      const found = await readDropped(one, state.mix);
+      say(`${one.name} is read`);
+      if (found.kind === 'cluster') change({ clusterText: found.text, cluster: one.name });
+      else {
+        dropped = [...found.models, ...dropped];
+        change({ model: found.models[0]?.name });
+      }
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      say(error.message);
+    }
+  }
+}
+
+clusters.onchange = () => clusters.value !== '' && change({ cluster: clusters.value, clusterText: undefined });
+mixes.onchange = () => change({ mix: mixes.value as Mix });
+for (const [field, key] of [
+  [prompt, 'prompt'],
+  [context, 'context'],
+] as const)
+  field.onchange = () => (field.reportValidity() ? change({ [key]: field.valueAsNumber }) : undefined);
+file.onchange = () => take(Array.from(file.files ?? []));
+document.ondragover = (event) => event.preventDefault();
+document.ondrop = (event) => {
+  event.preventDefault();
+  take(Array.from(event.dataTransfer?.files ?? []));
+};
+addEventListener('hashchange', () => {
+  state = readState(location.hash);
+  show();
+});
+
+const content = html`<h1>What can my machines run?</h1>
+    <p>Pick a cluster, or drop a file on this page: a cluster (from <code>hearth profile</code>), a GGUF model (only its header is read, and nothing leaves this page), or a CSV of models.</p>
+    <form class="controls" onsubmit=${(event: Event) => event.preventDefault()}>
+      <label>Cluster ${clusters}</label><label>Quantization ${mixes}</label>
+      <label>Prompt (tokens) ${prompt}</label><label>Context (tokens) ${context}</label><label>File ${file}</label>
+    </form>
+    ${message}
+    <div class="wide" tabindex="0" role="region" aria-label="Models"><table class="models">
+      <thead><tr><th>model</th><th>size</th><th>weights</th><th>tokens/s predicted</th><th>simulated</th><th>first token warm</th><th>cold</th><th>longest context</th><th>layers: CPU+GPU</th></tr></thead>
+      ${rows}
+    </table></div>
+    ${details}
+    <h2>Lessons</h2>
+    <ol>${LESSONS.map(({ page, title, claim }) => html`<li><a href=${`./${page}.html`}>${title}</a><br>${claim}</li>`)}</ol>`;
+main.append(content as DocumentFragment);
+show();

@@ -1,0 +1,47 @@
+import { hasUnifiedGpu } from '../../engine/hardware/device.ts';
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { type Answer, answer } from '../../engine/planner/answer.ts';
+import { type Change, upgrades, withoutDevices } from '../../engine/planner/changes.ts';
+import { type CommandLine, commandLines } from '../../engine/planner/command-lines.ts';
+
+/** A question to the planner, as plain data. */
+export interface PlannerQuestion {
+  readonly id: number;
+  /** A cluster file (JSON). */
+  readonly clusterText: string;
+  readonly clusterName: string;
+  readonly model: Model;
+  readonly prompt: number;
+  readonly context: number;
+  /** `predict`: closed forms; `simulate`: the best plans simulated as well; `detail`: and what changes would do. */
+  readonly depth: 'predict' | 'simulate' | 'detail';
+}
+
+export interface PlannerReply {
+  readonly id: number;
+  readonly answer: Answer;
+  /** Devices whose GPU shares their RAM. */
+  readonly unified: readonly string[];
+  readonly without: readonly Change[];
+  readonly upgrades: readonly Change[];
+  readonly commands: readonly CommandLine[];
+}
+
+/** Answers in a thread of its own, so that the page stays responsive. */
+self.onmessage = ({ data }: MessageEvent<PlannerQuestion>): void => {
+  self.postMessage(replyTo(data));
+};
+
+function replyTo({ id, clusterText, clusterName, model, prompt, context, depth }: PlannerQuestion): PlannerReply {
+  const cluster = parseCluster(clusterText, clusterName);
+  const workload = createWorkload({ promptTokens: prompt, context: Math.max(prompt, context) });
+  const question = { cluster, model, workload };
+  const found = answer(question, { simulates: depth !== 'predict' });
+  const unified = cluster.devices.filter(hasUnifiedGpu).map(({ name }) => name);
+  if (depth !== 'detail') return { id, answer: found, unified, without: [], upgrades: [], commands: [] };
+  const carried = { cluster, clusterFile: 'cluster.json', file: `${model.name}-${model.mix}.gguf`, context };
+  const commands = found.status === 'does-not-fit' ? [] : commandLines({ ...carried, plan: found.plan });
+  return { id, answer: found, unified, without: withoutDevices(question), upgrades: upgrades(question), commands };
+}

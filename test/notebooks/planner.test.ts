@@ -1,0 +1,109 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { FIRST_STATE, readState, writeState } from '../../notebooks/planner/state.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { testIf } from '../support/needs.ts';
+import { CHROMIUM, type OpenSite, openSite, seriousFaults } from '../support/open-site.ts';
+
+const hasChromium = existsSync(CHROMIUM);
+const REASON = `no ${CHROMIUM}`;
+/** Milliseconds for what a thread of its own computes, on a busy machine. */
+const COMPUTED = 60_000;
+let site: OpenSite;
+let folder = '';
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+  if (hasChromium) site = await openSite();
+});
+test.after(async () => {
+  rmSync(folder, { recursive: true });
+  if (hasChromium) await site.close();
+});
+
+test('a state and the address that holds it are the same thing', () => {
+  const state = {
+    ...FIRST_STATE,
+    cluster: 'mine.json',
+    clusterText: '{"a":"1 & 2 #"}',
+    model: 'Llama-3-8B',
+    context: 4096,
+  };
+  assert.equal(readState(writeState(state)), state);
+  assert.equal(readState('#mix=Q9&context=-1&prompt=x'), FIRST_STATE);
+});
+
+testIf(hasChromium, REASON, 'the planner opens without errors or foreign requests, and nothing overflows', async () => {
+  for (const [width, scheme] of [
+    [390, 'light'],
+    [1024, 'dark'],
+    [1600, 'light'],
+  ] as const) {
+    const { page, problems } = await site.open('index', { width, scheme });
+    await page.getByRole('row', { name: /^TinyLlama.*desktop/ }).waitFor({ timeout: COMPUTED });
+    assert.equal(await seriousFaults(page), [], `${width}, ${scheme}`);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${width}`);
+    assert.equal(await problems(), []);
+    await page.context().close();
+  }
+});
+
+testIf(
+  hasChromium,
+  REASON,
+  'every model is predicted and simulated; another cluster changes the answers, and the address',
+  async () => {
+    const { page, problems } = await site.open('index');
+    const row = page.locator('tr[data-model="Llama-3-70B"]');
+    const filled = async (): Promise<string> => {
+      await page.waitForFunction(
+        () =>
+          Array.from(document.querySelectorAll('.models tbody td'), (cell) => cell.textContent).every(
+            (text) => text !== '…',
+          ),
+        undefined,
+        { timeout: COMPUTED },
+      );
+      return (await row.textContent()) ?? '';
+    };
+    const home = await filled();
+    assert.match(home, /in memory/);
+    await page.getByLabel('Cluster').selectOption('prima-home');
+    assert.match(page.url(), /cluster=prima-home/);
+    assert.match(await filled(), /from disk/);
+    assert.equal(await problems(), []);
+    await page.context().close();
+  },
+);
+
+testIf(
+  hasChromium,
+  REASON,
+  'a GGUF file is planned from its header, a cluster file is taken, and others are refused in a line',
+  async () => {
+    const model = await madeFile({ folder, name: 'dropped' });
+    const { page, problems } = await site.open('index');
+    await page.getByLabel('File', { exact: true }).setInputFiles(model);
+    await page.locator('#detail h2').waitFor({ timeout: COMPUTED });
+    assert.match(
+      (await page.locator('#detail').textContent()) ?? '',
+      /All weights stay in memory.*Without one device/s,
+    );
+    const cluster = readFileSync('datasets/clusters/four-small.json');
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'my.json', mimeType: 'application/json', buffer: cluster });
+    await page.locator('#message', { hasText: 'my.json is read' }).waitFor();
+    assert.match(page.url(), /file=/);
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{"devices":[]}') });
+    await page.locator('#message', { hasText: /^x\.json/ }).waitFor();
+    assert.equal(await problems(), []);
+    await page.context().close();
+  },
+);
+
+test.run();
