@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Text that a process wrote at a time, seconds on the clock of `now`. */
+export interface Written {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** A running `hearth`, with what it wrote and when. */
+export interface TimedProcess {
+  readonly pid: number;
+  /** Lines of stderr. */
+  readonly lines: readonly Written[];
+  /** Pieces of stdout. */
+  readonly output: readonly Written[];
+  readonly code: number | null | undefined;
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  signal(name: NodeJS.Signals): void;
+}
+
+export interface ProcessOptions {
+  /** A program and its options in front of Node.js, such as `ip netns exec NAME`. */
+  readonly wrapper: readonly string[];
+  /** Files to which the process writes its id first: control groups. */
+  readonly joins: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly options: readonly string[];
+}
+
+/** Seconds on a clock that never goes back. */
+export function now(): number {
+  return performance.now() / 1000;
+}
+
+const HANG = join(import.meta.dirname, 'hang-on-signal.mjs');
+
+/** Starts `hearth` as one process: a shell joins the groups and becomes the wrapper, which becomes Node.js. */
+export function startTimed({ wrapper, joins, environment, options }: ProcessOptions): TimedProcess {
+  const script = `${joins.map((file) => `echo $$ > ${file} && `).join('')}exec "$@"`;
+  const hearth = [process.execPath, '--import', HANG, join(ROOT, 'bin/hearth.js'), ...options];
+  const child = spawn('sh', ['-c', script, 'sh', ...wrapper, ...hearth], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: Written[] = [];
+  const output: Written[] = [];
+  let partial = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => output.push({ at: now(), text }));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    const parts = `${partial}${chunk}`.split('\n');
+    partial = parts.pop() ?? '';
+    for (const text of parts) lines.push({ at: now(), text });
+  });
+  let code: number | null | undefined;
+  return {
+    pid: child.pid as number,
+    lines,
+    output,
+    get code() {
+      return code;
+    },
+    ended: new Promise((resolve) =>
+      child.on('close', (status, signal) => {
+        code = status;
+        if (partial !== '') lines.push({ at: now(), text: partial });
+        resolve({ code: status, signal });
+      }),
+    ),
+    signal: (name) => void child.kill(name),
+  };
+}
+
+/** Waits until `found` returns a value; `undefined` after `seconds`. */
+export async function until<Value>(
+  seconds: number,
+  found: () => Value | undefined | false,
+): Promise<Value | undefined> {
+  const end = now() + seconds;
+  for (;;) {
+    const value = found();
+    if (value !== undefined && value !== false) return value;
+    if (now() > end) return undefined;
+    await pause(0.01);
+  }
+}
+
+export function pause(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+}
