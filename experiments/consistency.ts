@@ -2,7 +2,7 @@ import { loadClusterFile } from '../datasets/load.ts';
 import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { CELL_COLUMNS, cellRows, SCAN_COLUMNS, scanRows, studyData, UNKNOWN_COLUMNS } from './consistency/columns.ts';
 import { LEFT_OUT_COLUMNS } from './consistency/left-out.ts';
-import { PLANNERS, primaProblem } from './consistency/prima-problem.ts';
+import { PLANNERS, PROTOCOL, primaProblem } from './consistency/prima-problem.ts';
 import { consistencyPage } from './consistency/report.ts';
 import { inferences, STUDY_STEPS, study, summaryOf } from './consistency/study.ts';
 import { UNKNOWN_TESTBEDS } from './consistency/testbeds.ts';
@@ -21,9 +21,9 @@ await runExperiment({
     'What prima.cpp’s paper leaves unknown of its testbeds, as an inverse problem: which published times per token hold over a range of each unknown, under one model of every operating system; the values that satisfy most cells; and what nothing satisfies.',
   options: {
     testbeds: choices('--testbeds <list>', `of ${TESTBEDS.join(', ')}`, TESTBEDS),
-    planners: choices('--planners <list>', `how prima.cpp plans: ${PLANNERS.join(', ')}`, PLANNERS, ['halda-program']),
+    planners: choices('--planners <list>', `how prima.cpp plans: ${PLANNERS.join(', ')}`, PLANNERS, [PROTOCOL.planner]),
     tolerance: number('--tolerance <share>', 'largest |error| with which a cell holds', {
-      default: 0.3,
+      default: PROTOCOL.tolerance,
       least: 0.01,
       most: 1,
     }),

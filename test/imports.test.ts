@@ -115,6 +115,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
 const SHARED_EXPERIMENTS = ['experiments/report', 'experiments/timeline', 'experiments/lab', 'experiments/papers'];
 /** Experiments that use another experiment's case. */
 const BORROWED: Readonly<Record<string, string>> = {
+  // The report on the papers judges values of the testbeds, which that experiment chooses.
+  'experiments/papers': 'experiments/consistency',
   'experiments/partition-sweep': 'experiments/rounds',
   'experiments/prefetch-release': 'experiments/ring-timelines',
 };

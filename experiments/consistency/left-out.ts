@@ -1,6 +1,7 @@
 import { accuracyOf } from '../papers/accuracy.ts';
 import { errorText, medianText } from '../papers/text.ts';
-import { type Column, cellText } from '../report/columns.ts';
+import { type Column, cellText, tableBlock } from '../report/columns.ts';
+import type { Section } from '../report/page/page.ts';
 import { configurations, held, type Judged, judge, type Problem, priors, shown } from './problem.ts';
 import { chooseValues, hasOneTable, type LeftOut, leaveOneOut } from './search.ts';
 
@@ -71,6 +72,20 @@ export const LEFT_OUT_COLUMNS: readonly Column<LeftOutTable>[] = [
   },
   { title: 'values without them, where they left their priors', key: 'values', value: valuesText, wraps: 'items' },
 ];
+
+/** The section of a report on what values predict that were chosen without a cell. */
+export function leftOutSection(rows: readonly LeftOutTable[]): Section {
+  return {
+    title: 'Cells judged with values that were chosen without them',
+    blocks: [
+      {
+        kind: 'text',
+        text: 'What prima.cpp’s paper leaves open about its testbeds is chosen with cells of its tables (experiments/consistency.ts). Here every cell is judged with values that were chosen without its table, or, where a testbed has one table only, without its configuration (a system with a model). A cell holds within ±30 %.',
+      },
+      tableBlock({ columns: LEFT_OUT_COLUMNS, rows, groups: true }),
+    ],
+  };
+}
 
 /** left-out.md: the same as a table of Markdown. */
 export function leftOutMarkdown(rows: readonly LeftOutTable[]): string {

@@ -19,6 +19,12 @@ const MIB = 2 ** 20;
 export const PLANNERS = ['halda-program', 'halda', 'halda-any', 'halda-repaired', 'optimum'] as const;
 export type Planner = (typeof PLANNERS)[number];
 
+/** With which plans and within which error cells hold, unless the experiment is asked for others (PROTOCOL.md). */
+export const PROTOCOL = { planner: 'halda-program', tolerance: 0.3 } as const satisfies {
+  readonly planner: Planner;
+  readonly tolerance: number;
+};
+
 /** Systems whose times take part. The others are blind to all unknowns. */
 const SYSTEMS = ['llama.cpp', 'prima.cpp', 'prima.cpp-no-prefetch', 'prima.cpp-no-halda'] as const;
 
@@ -116,6 +122,7 @@ function systemOf(name: string, { testbed, published, found, planner, solver }: 
   const policyFor = (cell: Cell): SystemPolicy => policies.get(cell) ?? policyOf(cell, planner);
   return {
     prefetch: (cell) => policyFor(cell).prefetch,
+    ignores: isPrima ? ['vram-kept'] : ['kv-room', 'latency'],
     wayOf: (cell) => `${policyFor(cell).planner} ${isPrima ? versionFor(cell) : ''}`,
     headed: (cluster, cell) => (isPrima ? withHead(cluster, testbed.heads[versionFor(cell)]) : cluster),
     schedule(cell, model, { belief, vramKept, kvRoom }) {

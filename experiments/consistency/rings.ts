@@ -21,6 +21,8 @@ export interface RingUnknown extends Unknown {
 export interface RingSystem {
   /** Whether devices prefetch as the plan says; otherwise page faults load what is missing. */
   readonly prefetch: (cell: Cell) => Prefetch | undefined;
+  /** What neither its plans nor their times depend on. */
+  readonly ignores: readonly Quantity['kind'][];
   /** Cells of the same model and way have the same plan. */
   readonly wayOf: (cell: Cell) => string;
   /** The cluster with the head that the system has. */
@@ -57,10 +59,10 @@ interface Planned {
   readonly needs: ReadonlyMap<string, number>;
 }
 
-/** Values as a setting, and those that plans depend on as a key. */
+/** Values as a setting, and those that a system's plans depend on as a key. */
 interface Place {
   readonly setting: Setting;
-  readonly planning: string;
+  readonly planning: ReadonlyMap<RingSystem, string>;
 }
 
 /** RAM beyond this changes nothing: page tables and reads in progress take less than the share and the bytes added. */
@@ -74,7 +76,12 @@ const enough = (need: number): number => 1.03 * need + 2 ** 25;
 export function ringProblem(parts: RingProblemParts): Problem {
   const { name, cluster, unknowns, cells, systems, modelOf, tolerance, used } = parts;
   const start: Setting = { belief: cluster, truth: cluster, vramKept: 0, kvRoom: 0 };
-  const planning = unknowns.filter(({ quantity }) => changesPlans(quantity));
+  const planning = new Map(
+    Object.values(systems).map((system) => [
+      system,
+      unknowns.filter(({ quantity }) => changesPlans(quantity) && !system.ignores.includes(quantity.kind)),
+    ]),
+  );
   const places = new WeakMap<Values, Place>();
   const byKey = new Map<string, Place>();
   const plans = new Map<string, Planned>();
@@ -90,7 +97,8 @@ export function ringProblem(parts: RingProblemParts): Problem {
     if (known !== undefined) return known;
     const key = keyOf(unknowns, values);
     const same = byKey.get(key);
-    const place = same ?? { setting: settingOf(values), planning: keyOf(planning, values) };
+    const keys = new Map([...planning].map(([system, own]) => [system, keyOf(own, values)]));
+    const place = same ?? { setting: settingOf(values), planning: keys };
     byKey.set(key, place);
     places.set(values, place);
     return place;
@@ -106,7 +114,7 @@ export function ringProblem(parts: RingProblemParts): Problem {
       const system = systems[cell.system];
       if (system === undefined) return undefined;
       const place = placeOf(values);
-      const planKey = [system.wayOf(cell), cell.model, place.planning].join('\n');
+      const planKey = [system.wayOf(cell), cell.model, place.planning.get(system)].join('\n');
       const planned = plans.get(planKey) ?? planOf(system, cell, modelOf(cell.model), place.setting);
       plans.set(planKey, planned);
       const truth = system.headed(place.setting.truth, cell);

@@ -1,4 +1,6 @@
 import { loadPublished, loadRegister } from '../../datasets/load.ts';
+import { type LeftOutTable, leftOutMarkdown, leftOutSection } from '../consistency/left-out.ts';
+import { LEFT_OUT_STEPS, primaLeftOut } from '../consistency/prima-left-out.ts';
 import { tableBlock, terminalTable } from '../report/columns.ts';
 import type { Frame, Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
@@ -68,7 +70,7 @@ const WIDTH = 150;
  */
 export async function reproducePaper(name: PaperName | 'all', asked: Asked, { progress }: Frame): Promise<Results> {
   if (name !== 'prima') refusePrimaOptions(asked.options, name);
-  if (name === 'all') return allResults(await reproduceAll(asked, progress));
+  if (name === 'all') return reproduceAll(asked, progress);
   const { steps, reproduce } = PAPERS[name];
   const { page, clusters, csv, data, text } = await reproduce(asked, progress(steps).step);
   return {
@@ -83,20 +85,21 @@ export async function reproducePaper(name: PaperName | 'all', asked: Asked, { pr
 }
 
 /** Reproduces every paper in turn. */
-export async function reproduceAll(
-  asked: Asked,
-  progress: Frame['progress'],
-): Promise<Readonly<Record<PaperName, Reproduced>>> {
-  const { step } = progress(NAMES.reduce((sum, name) => sum + PAPERS[name].steps, 0));
-  return {
+async function reproduceAll(asked: Asked, progress: Frame['progress']): Promise<Results> {
+  const { step } = progress(NAMES.reduce((sum, name) => sum + PAPERS[name].steps, LEFT_OUT_STEPS));
+  const papers = {
     prima: await PAPERS.prima.reproduce(asked, step),
     helm: await PAPERS.helm.reproduce(asked, step),
     heterollm: await PAPERS.heterollm.reproduce(asked, step),
   };
+  return allResults(papers, await primaLeftOut(step));
 }
 
-/** One report of all papers: their summaries first, then every paper with all its sections. */
-export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Results {
+/**
+ * One report of all papers: their summaries first, then every paper with all its sections.
+ * @param leftOut prima.cpp's tables, judged with values of its testbeds that were chosen without them
+ */
+export function allResults(papers: Readonly<Record<PaperName, Reproduced>>, leftOut: readonly LeftOutTable[]): Results {
   const comparisons = NAMES.flatMap((name) => papers[name].comparisons);
   const summary = NAMES.flatMap((name) => papers[name].summary);
   const coveredIn = (name: PaperName) => coveredCells(name, papers[name].comparisons);
@@ -113,6 +116,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
       'cells.csv': cellsCsv(comparisons, blind),
       'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
+      'left-out.md': leftOutMarkdown(leftOut),
       'contradictions.md': contradictionsMarkdown(papers),
       'groups.md': groupsMarkdown(comparisons, blind),
       'tables.md': tablesMarkdown(byPaper, comparisons, blind),
@@ -134,6 +138,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>): Res
             ),
           ],
         },
+        leftOutSection(leftOut),
         registerSection(register),
         coverageSection(covered),
         ...NAMES.flatMap((name) => sectionsOf(name, papers[name])),

@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { loadRegister } from '../../datasets/load.ts';
 import { BLIND } from '../../datasets/register.ts';
 import { parseCsv } from '../../engine/input/parse-csv.ts';
+import { primaLeftOut } from '../../experiments/consistency/prima-left-out.ts';
 import { idleRules } from '../../experiments/papers/coverage.ts';
 import { GROUPS } from '../../experiments/papers/groups.ts';
 import { computeHelm, helmReproduced } from '../../experiments/papers/helm/helm.ts';
@@ -33,7 +34,7 @@ const papers = {
   helm: helmReproduced(helm),
   heterollm: heterollmReproduced(computeHeterollm(step)),
 };
-const results = allResults(papers);
+const results = allResults(papers, await primaLeftOut(step));
 const comparisons = Object.values(papers).flatMap((paper) => paper.comparisons);
 const summary = Object.values(papers).flatMap((paper) => paper.summary);
 primaSpecification(papers.prima);
@@ -90,7 +91,7 @@ test('the Markdown summary has a line per row and says whether each target is ke
 for (const { file, marker, from } of TABLES) {
   test(`${file} has the ${marker} as the program prints it`, () => {
     const printed = linesOf(results.files?.[from] ?? '');
-    assert.ok(printed.length >= 10);
+    assert.ok(printed.length > 5);
     assert.equal(linesOf(between(readFileSync(file, 'utf8'), marker)), printed);
   });
 }

@@ -20,6 +20,7 @@ const workload = createWorkload({ promptTokens: 6, outputTokens: 3, context: 256
 /** A ring of four equal devices without GPUs, cut evenly, whose devices load by page faults. */
 const even: RingSystem = {
   prefetch: () => 'none',
+  ignores: [],
   wayOf: () => 'even',
   headed: (cluster) => cluster,
   schedule: (_, model, { belief }) => ({
@@ -34,14 +35,14 @@ const RAM: RingUnknown = {
   ...about,
   name: 'ram',
   prior: 5,
-  values: [5, 6, 7, 8, 9, 10],
+  values: [5, 6, 7, 8, 9, 9.05, 9.1, 10],
   quantity: { kind: 'ram', devices: DEVICES },
 };
 const DISK: RingUnknown = {
   ...about,
   name: 'disk',
   prior: 2,
-  values: [0.5, 1, 2, 3],
+  values: [0.5, 0.9, 1, 1.1, 2, 3],
   quantity: { kind: 'disk', devices: DEVICES },
 };
 
@@ -65,7 +66,7 @@ const blank = MODELS.map(
 );
 
 test('the search finds the RAM and the disk of a made-up testbed from its simulated times alone', () => {
-  const truth = { ram: 9, disk: 1 };
+  const truth = { ram: 9.05, disk: 1 };
   const made = judge(problemOf(blank), truth);
   const problem = problemOf(made.map(({ cell, seconds = Number.NaN }) => ({ ...cell, published: seconds })));
   assert.ok(held(judge(problem, priors(problem))) < MODELS.length);
@@ -73,7 +74,7 @@ test('the search finds the RAM and the disk of a made-up testbed from its simula
   const best = scan(problem, RAM, truth).points.filter(({ judged }) => held(judged) === MODELS.length);
   assert.equal(
     best.map(({ value }) => value),
-    [9],
+    [9, 9.05, 9.1],
   );
 });
 

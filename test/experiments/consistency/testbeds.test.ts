@@ -3,20 +3,17 @@ import * as assert from 'uvu/assert';
 import { loadCluster } from '../../../datasets/load.ts';
 import { TESTBEDS, testbedNamed, trueCluster } from '../../../datasets/testbeds.ts';
 import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
-import { primaProblem } from '../../../experiments/consistency/prima-problem.ts';
+import { PROTOCOL, primaProblem } from '../../../experiments/consistency/prima-problem.ts';
 import { shown } from '../../../experiments/consistency/problem.ts';
 import { chooseValues } from '../../../experiments/consistency/search.ts';
 import { fittedTo } from '../../../experiments/consistency/study.ts';
 import { UNKNOWN_TESTBEDS } from '../../../experiments/consistency/testbeds.ts';
 
-/** The plans and the tolerance of the experiment, unless it is asked for others. */
-const [PLANNER, TOLERANCE] = ['halda-program', 0.3] as const;
-
 const solver = await loadIntegerSolver(20);
 test.after(() => solver.dispose());
 
 for (const unknown of UNKNOWN_TESTBEDS) {
-  const problem = primaProblem(unknown, PLANNER, solver, TOLERANCE);
+  const problem = primaProblem(unknown, PROTOCOL.planner, solver, PROTOCOL.tolerance);
   const chosen = chooseValues(problem);
 
   test(`${unknown.cluster}: the tables are reproduced with the values that the search chooses`, () => {
