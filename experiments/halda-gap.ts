@@ -23,7 +23,7 @@ await runExperiment({
     devices: option('--devices <from-to>', 'devices in a cluster', readRange, { default: '2-8' }),
     models: list('--models <list>', 'models to draw from', 'Llama-3-8B,Llama-1-30B,Llama-3-70B'),
     // Exact schedulers would only be compared with themselves, and HELM's use another cost model: neither is a default.
-    schedulers: choices('--schedulers <list>', `any of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
+    schedulers: choices('--schedulers <list>', `of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
       'optimal',
       'halda-repaired',
       'halda',
@@ -39,7 +39,7 @@ await runExperiment({
       'overflow',
     ),
   },
-  seed: { help: 'seed of the first cluster; each further cluster has the next number' },
+  seed: { help: 'seed of the first cluster; the others count on from it' },
   json: 'summary.json',
   files: ['gaps.csv'],
   async run({ clusters, devices, models, schedulers, context, reclaim, seed }, { progress }) {

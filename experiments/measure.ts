@@ -45,13 +45,10 @@ await runExperiment({
     }),
     profile: option(
       '--profile <file>',
-      'a file of hearth profile, in place of probes; the threads are those of the profile',
+      'a file of hearth profile, in place of probes; threads are those it was made with',
       readProfile,
     ),
-    diskFile: text(
-      '--disk-file <file>',
-      'a file for probing the disk, which is created (512 MiB), read and removed; default: beside --out',
-    ),
+    diskFile: text('--disk-file <file>', 'is made (512 MiB), read and removed; default: beside --out'),
   },
   json: 'measure.json',
   files: ['measure.csv', 'the profiles'],
@@ -63,7 +60,7 @@ await runExperiment({
     if (typeof addon === 'string')
       throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
     const models = options.model ?? (await madeModels(options.cache, seed));
-    for (const model of models) withFile(model, readGguf); // reports mistakes before minutes of probing
+    for (const model of models) withFile(model, readGguf); // a mistake shows before minutes of probing
     const found = await measured(addon, options, { models, threads, contexts, tokens, repeats, profile }, frame);
     const { cells, profiles } = found;
     return {
@@ -113,7 +110,7 @@ function readProfile(_: string, file: string): NonNullable<CellsToRun['profile']
   return { text: profile, cluster: parseCluster(profile, file) };
 }
 
-/** @throws InputError if the given threads differ from the profile's */
+/** @throws InputError where other threads are asked for than the profile's */
 function threadsOf(threads: readonly number[] | undefined, profile: CellsToRun['profile']): readonly number[] {
   const profiled = profile?.cluster.devices[0]?.cpu.cores;
   if (threads === undefined) return profiled === undefined ? [...new Set([1, availableParallelism()])] : [profiled];

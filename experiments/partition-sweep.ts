@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { InputError } from '../engine/input/input-error.ts';
 import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';
 import { readChoices, readCount } from '../engine/terminal/options.ts';
-import { judgeSchedulers } from './partition-sweep/choices.ts';
+import { askSchedulers } from './partition-sweep/choices.ts';
 import { bestTable, choiceTable } from './partition-sweep/columns.ts';
 import { extentText, failuresText, findingsOf } from './partition-sweep/findings.ts';
 import { readInputs } from './partition-sweep/inputs.ts';
@@ -43,13 +43,13 @@ await runExperiment({
     }),
     gpuLevels: option(
       '--gpu-levels <n>',
-      'GPU layers that are tried per window: 1 for as many as fit, n for n numbers from none to that many, or all',
+      'GPU layers per window: 1 as many as fit, n from none to those, or all',
       (name, given): GpuLevels => (given === 'all' ? 'all' : readCount(name, given, 1, 1000)),
       { default: '1' },
     ),
     outputs: option(
       '--outputs <list>',
-      'where the head runs the output layer: cpu, gpu (default: each processor that it has)',
+      'of cpu, gpu: where the head runs the output layer (default: all it has)',
       (name, given) => readChoices(name, given, ['cpu', 'gpu'] as const),
     ),
     policies: option(
@@ -58,11 +58,9 @@ await runExperiment({
       (name, given): PolicyName[] => readChoices(name, given, POLICIES),
       { default: POLICIES.join(','), shown: 'all' },
     ),
-    mostPlans: count('--most-plans <n>', 'largest number of plans; a larger space is sampled at random', {
-      default: 100_000,
-    }),
+    mostPlans: count('--most-plans <n>', 'a larger space is sampled at random', { default: 100_000 }),
     // Schedulers that plan rings, without milp, which only confirms `optimal`.
-    schedulers: choices('--schedulers <list>', `any of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
+    schedulers: choices('--schedulers <list>', `of ${SCHEDULER_NAMES.join(', ')}`, SCHEDULER_NAMES, [
       'halda',
       'halda-repaired',
       'optimal',
@@ -95,7 +93,7 @@ Example:
     const { done, stopped } = await runSweep({ setting, sweeper, numbers, file, workers, progress });
     file.close();
     if (stopped) {
-      process.stderr.write(`stopped at ${done} of ${numbers.length} plans; the same command continues from there\n`);
+      process.stderr.write(`stopped at ${done} of ${numbers.length} plans; the same command goes on from there\n`);
       process.exitCode = INTERRUPTED;
     }
 
@@ -107,7 +105,7 @@ Example:
       throw new InputError('--model', problem);
     }
     const groups = groupLandscape(landscape, sweeper.space);
-    const chosen = await judgeSchedulers(options.schedulers, inputs, landscape);
+    const chosen = await askSchedulers(options.schedulers, inputs, landscape);
     const summary = summarise({ ...sweeper, settings, wanted: numbers.length, landscape, groups, choices: chosen });
     const devices = setting.cluster.devices.map(({ name }) => name);
     writePointsCsv(join(directory, 'points.csv'), readPoints(file.path), sweeper.space, devices);

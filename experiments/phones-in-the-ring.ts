@@ -18,7 +18,7 @@ const WIDTH = 150;
 await runExperiment({
   name: 'phones-in-the-ring',
   description:
-    'What a ring of home devices gains from phones whose GPU and NPU share every operator: planned, predicted, simulated.',
+    'What phones whose GPU and NPU share every operator gain a ring of home devices: planned, predicted, simulated.',
   options: {
     cluster: text(
       '--cluster <key>',
@@ -30,8 +30,8 @@ await runExperiment({
       'models of the catalogue, in W4A16',
       'Llama-3-8B,Qwen2.5-14B,Qwen2.5-32B,Llama-3-45B,Llama-3-70B',
     ),
-    sweep: text('--sweep <model>', 'the model for which speeds of NPU and links are swept', 'Llama-3-45B'),
-    planners: choices('--planners <list>', `any of ${PLANNERS.join(', ')}; optimal is always included`, PLANNERS),
+    sweep: text('--sweep <model>', 'the model that speeds of NPU and links are swept for', 'Llama-3-45B'),
+    planners: choices('--planners <list>', `of ${PLANNERS.join(', ')}; optimal is always among them`, PLANNERS),
     prompt: count('--prompt <n>', 'tokens of the prompt', { default: 256, most: 8192 }),
     context: count('--context <n>', 'tokens in the KV cache while a token is decoded', {
       default: 512,

@@ -6,7 +6,7 @@ import { argument } from './report/options.ts';
 await runExperiment({
   name: 'reproduce',
   description:
-    'Compares every table of one paper or of all papers with predictions and simulations, cell by cell: under which policy, with which error, and what was fitted.',
+    'Holds every table of a paper, or of all of them, against predictions and simulations, cell by cell: under which policy, with which error, and what was fitted.',
   options: {
     paper: argument('<paper>', `whose tables: ${PAPER_NAMES.join(', ')}`, PAPER_NAMES),
     ...PRIMA_OPTION_SPECS,

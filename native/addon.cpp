@@ -14,6 +14,7 @@
 #include "operations/commands.hpp"
 #include "probes/disk.hpp"
 #include "probes/limits.hpp"
+#include "threads/loop_watch_object.hpp"
 
 /**
  * The addon's exports. Arguments come from engine/kernels/native, which has checked them and explains mistakes; here
@@ -244,6 +245,7 @@ Napi::Value faultPages(const Napi::CallbackInfo& info) {
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   hearth::defineFilePages(env);
   exports.Set("Engine", EngineObject::define(env));
+  exports.Set("LoopWatch", hearth::defineLoopWatch(env));
   exports.Set("dropFromMemory", Napi::Function::New<dropFromMemory>(env, "dropFromMemory"));
   exports.Set("readInOrder", Napi::Function::New<readInOrder>(env, "readInOrder"));
   exports.Set("faultPages", Napi::Function::New<faultPages>(env, "faultPages"));

@@ -80,6 +80,13 @@ void Engine::run(std::span<const double> commands) {
   CommandReader reader(operands_, commands);
   while (!reader.atEnd()) reader.read(program_);
   program_.run(pool_);
+  for (std::size_t number = 0; number < mappings_.size(); number++) {
+    try {
+      mappings_[number]->check();
+    } catch (const FileFault& fault) {
+      throw FileFault("mapped file " + std::to_string(number) + " " + fault.what());
+    }
+  }
 }
 
 }  // namespace hearth

@@ -35,7 +35,10 @@ class Engine {
   /** Frees the cache's memory; its number isn't reused. */
   void freeCache(std::size_t cache);
 
-  /** Runs commands encoded as engine/kernels/native/commands.ts does. Throws, before running any, if one is invalid. */
+  /**
+   * Runs commands encoded as engine/kernels/native/commands.ts does. Throws, before running any, if one is invalid; and
+   * afterwards a FileFault if a mapped file couldn't be read: the results are then worthless.
+   */
   void run(std::span<const double> commands);
 
   [[nodiscard]] const KernelTable& table() const { return table_; }

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
+import { watchLoop } from '../kernels/native/loop-watch.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { loadPart } from '../ring/device/loaded-part.ts';
+import { STILL_SECONDS } from '../ring/device/still-reads.ts';
 import { startWorker } from '../ring/device/worker.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
@@ -21,6 +23,8 @@ interface Options {
   readonly threads?: string;
   readonly kernels: string;
 }
+
+const HANGS = `nothing has been computed or read for ${STILL_SECONDS} s: cuts its connections, and serves again once it moves`;
 
 /** `hearth worker`: computes layers for a ring until it is stopped. */
 export function workerCommand(): Command {
@@ -44,6 +48,7 @@ async function run(options: Options): Promise<void> {
   if (keys !== undefined && options.head.length === 0)
     throw new InputError('--head', 'is missing; give the public key of the head to serve, as its keygen printed it');
   const kernels = openKernels(readKernels(options));
+  const unwatch = watchLoop(STILL_SECONDS, HANGS);
   try {
     const memory = readDeviceMemory(options.memory);
     const worker = await startWorker({
@@ -58,12 +63,13 @@ async function run(options: Options): Promise<void> {
       log,
     });
     log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);
-    await new Promise<void>((resolve) => {
+    const stopped = new Promise<void>((resolve) => {
       process.once('SIGINT', resolve); // a second signal ends the process at once
       process.once('SIGTERM', resolve);
     });
-    await worker.close();
+    await Promise.race([stopped, worker.lost]).finally(worker.close);
   } finally {
+    unwatch();
     kernels.close();
   }
 }

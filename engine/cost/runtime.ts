@@ -9,8 +9,8 @@ export interface Runtime {
   /** Bytes of a value that travels between devices: 4 (F32) in prima.cpp, 2 in HELM (Eq. 4.4). */
   readonly activationBytes: number;
   /**
-   * How the program on each chip cuts operators between GPU and NPU, by device. Schedulers use it before there is a
-   * plan. GPUs of other devices run whole operators.
+   * How the program on each chip cuts operators between GPU and NPU, by device: what schedulers plan with, before a
+   * plan says it. The others' GPUs run whole operators.
    */
   readonly partitions?: ReadonlyMap<string, TensorPartition>;
 }
@@ -27,8 +27,8 @@ export const DEFAULT_RUNTIME: Runtime = {
 
 /**
  * What Hugging Face Accelerate's hooks add to every layer that they move to the GPU, seconds. Assumed: a layer is about
- * a dozen modules, each with a hook that looks its tensors up, allocates and starts copies, about 0.1 ms of Python.
- * There is no published cell to fit it to; HELM only calls the dispatch slow (1).
+ * a dozen modules, each with a hook that looks its tensors up, allocates and starts copies, about 0.1 ms of Python. No
+ * published cell may be fitted to; HELM only calls the dispatch slow (1).
  */
 export const HOOK_SECONDS = 1.2e-3;
 
@@ -42,8 +42,8 @@ const VALUE_BYTES = 4;
  * prompt tokens at a full KV cache. Whichever is largest: logits beside a hidden state (V + H values a token); gate and
  * up beside two hidden states (2F + 2H); attention scores and mask beside four hidden states ((heads + 1)·n_ctx + 4H).
  *
- * The terms are those of prima.cpp's own estimate (llama_model_compute_buf_size of April 2025, without gate and up).
- * They give what llama.cpp logs: 258.5 MiB for Llama 3 8B at 2048 tokens, 164.0 and 2144.0 MiB for Mistral 7B
+ * The terms are those that prima.cpp reckons with itself (llama_model_compute_buf_size of April 2025, without gate and
+ * up). They come to what llama.cpp logs: 258.5 MiB for Llama 3 8B at 2048 tokens, 164.0 and 2144.0 MiB for Mistral 7B
  * at 2048 and 32768.
  * @param contextTokens n_ctx: tokens that the KV cache has room for
  */

@@ -42,9 +42,9 @@ export interface WeightReads {
  * - S ≤ A: nothing is read.
  * - The device doesn't prefetch: page faults read the S − P bytes. A cyclic scan evicts every page just before it is
  *   used again, so that without pinning all of S is read.
- * - The device prefetches, k > 1, and P and the rest of a window, (S − P) / k, fit in A: S − P bytes are read ahead. The
- *   reads for a round begin when a window has run and may last until the next one has run, less the time of what can
- *   only be computed after the last byte: d = (S − P) / (k s^disk) + `lastSeconds`.
+ * - The device prefetches, k > 1, and P and the rest of a window, (S − P) / k, fit in A: S − P bytes are read ahead. The reads for a
+ *   round begin when a window has run and may last until the next has, less the time of what can only be computed after
+ *   the last byte: d = (S − P) / (k s^disk) + `lastSeconds`.
  * - The device prefetches, and a window doesn't fit: prefetching evicts the beginning of the window that it prefetches
  *   (prefetch-release, prima.cpp A.1). S − P bytes are read ahead in vain, and again by page faults.
  *

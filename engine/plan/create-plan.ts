@@ -1,7 +1,7 @@
 import { InputError } from '../input/input-error.ts';
 import type { ChipStage, Cut, CutStage, Plan, PlanKind, RingPlan, Stage, TensorParallelPlan } from './plan.ts';
 
-/** A plan whose kind is not determined yet: as read from a file, or put together by a scheduler. */
+/** A plan before it is known what kind it is: as a file has it, or a scheduler puts it together. */
 export interface PlanParts extends Omit<Plan, 'kind' | 'stages'> {
   readonly stages: readonly (Stage & { readonly cut?: readonly Cut[] })[];
   readonly relays?: readonly string[];
@@ -9,7 +9,7 @@ export interface PlanParts extends Omit<Plan, 'kind' | 'stages'> {
   readonly allReduce?: TensorParallelPlan['allReduce'];
 }
 
-/** The kind of a plan with these parts. */
+/** What the parts of a plan make it. */
 export function planKind({ stages, embedding, output, relays }: PlanParts): PlanKind {
   if (stages.some(({ cut }) => cut !== undefined)) return 'tensor-parallel';
   if (stages.length === 1 && stages[0]?.partition !== undefined && embedding.processor === 'gpu') return 'chip';
@@ -18,9 +18,9 @@ export function planKind({ stages, embedding, output, relays }: PlanParts): Plan
 }
 
 /**
- * The plan with these parts, which determine its kind.
+ * The plan of these parts, of the kind that they make it.
  * @param where the plan's origin, for messages
- * @throws InputError for parts that no kind of plan combines
+ * @throws InputError for parts that no kind of plan has together
  */
 export function createPlan(parts: PlanParts, where = 'plan'): Plan {
   const { scheduler, rounds, stages, embedding, output, weights, kvCache, relays, allReduce } = parts;

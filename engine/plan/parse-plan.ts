@@ -10,8 +10,8 @@ import { PREFETCHES, RELEASES, type WeightsPolicy } from './weights-policy.ts';
 const PROCESSORS = ['cpu', 'gpu'] as const;
 
 /**
- * Parses a plan file (JSON, as `--out` writes it or by hand). Only its form is checked; validatePlan checks it
- * against a model and a cluster.
+ * Parses a plan file (JSON, as `--out` writes it or by hand). Only its form is checked; validatePlan holds it against
+ * a model and a cluster.
  * @throws InputError with file and place
  */
 export function parsePlan(text: string, file: string): Plan {

@@ -27,7 +27,7 @@ export interface RunnableAnswer {
 export interface UnrunnableAnswer {
   readonly status: 'does-not-fit';
   readonly model: Model;
-  /** One line that says what is lacking. */
+  /** One line: what is lacking. */
   readonly reason: string;
 }
 

@@ -2,7 +2,7 @@ import { checkShape, type PartShape, type PartTimes, shapeText } from '../cost/c
 import { InputError } from '../input/input-error.ts';
 import type { Operator } from '../model/operators.ts';
 
-/** A solver needs a shape that was never profiled. */
+/** A solver asked for a shape that was never profiled. */
 export class MissingProfileError extends InputError {}
 
 /** A product and the seconds that one of a chip's processors took for it. */

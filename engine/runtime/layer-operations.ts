@@ -19,7 +19,8 @@ export interface LayerSettings {
  *     x += W_down · (silu(W_gate · h) ∘ W_up · h),       h = norm(x)
  *
  * (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023). Queries and keys are normalised head by
- * head if the model has such norms (qwen3), then rotated; keys and values of the tokens are stored in the cache.
+ * head
+ * if the model has such norms (qwen3), then rotated; keys and values of the tokens are stored in the cache.
  */
 export function layerOperations(
   settings: LayerSettings,

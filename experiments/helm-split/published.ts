@@ -16,7 +16,7 @@ export interface PublishedConfiguration {
 export interface PublishedLatency {
   readonly table: string;
   readonly seconds: number;
-  /** Half-width of the range within which the thesis doesn't determine the latency, seconds. */
+  /** Half-width below which no model can be asked to agree, seconds. */
   readonly noiseSeconds: number;
 }
 

@@ -51,7 +51,7 @@ function searchSection({ configurations }: HelmResults): Section {
       {
         kind: 'chart',
         title: 'Time per token at every split (HELM Fig. 4.4)',
-        note: 'Where the GPU is faster, each further unit on the CPU costs time, so the best split is the first that fits: hatched ones lack VRAM (left) or RAM (right). The copy over PCIe takes microseconds.',
+        note: 'A unit more on the CPU always costs time where the GPU is faster, so the best split is the first that fits: hatched ones lack VRAM (left) or RAM (right). The copy over PCIe takes microseconds.',
         choose: 'Configuration',
         variants: [shown, ...others].map((one) => ({
           label: `${one.label} on ${one.machine}`,

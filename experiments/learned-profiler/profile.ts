@@ -28,7 +28,7 @@ export interface LearnCase {
   readonly step: (text: string) => void;
 }
 
-/** Shapes that a solver may ask for: on the NPU, those of its static graphs and of one token. */
+/** Shapes that a solver may ask for: the NPU's are of its static graphs, and of one token. */
 export function shapeSpaces(device: ChipDevice, model: Model, coverage: Coverage): Record<'gpu' | 'npu', ShapeSpace> {
   const shapes = operatorShapes(model);
   const covered = (coverage === 'all operators' ? OPERATORS : LAYER_OPERATORS).map((name) => shapes[name]);

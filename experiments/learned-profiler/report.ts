@@ -100,7 +100,7 @@ export function learnedPage(
         blocks: [
           chart(
             'Held-out error by number of samples',
-            'On shapes that neither regression was trained on.',
+            'Of shapes that neither regression has seen.',
             errorFigure(lessons),
           ),
           chart(
@@ -116,7 +116,7 @@ export function learnedPage(
         blocks: [
           {
             kind: 'text',
-            text: `A profile that was learned from the operators of layers alone must predict the output layer as well, and rows and tokens beyond its samples: ${lines.length} shapes, each of which is reported as extrapolated.`,
+            text: `Learned from the operators of layers alone, a profile is asked for the output layer as well, and for rows and tokens that no sample reached: ${lines.length} shapes, each of which is reported as extrapolated.`,
           },
           tableBlock(
             { columns: [{ title: 'warning', value: (line: string) => line }], rows: lines.slice(0, 20) },
@@ -129,7 +129,7 @@ export function learnedPage(
         blocks: [
           {
             kind: 'text',
-            text: 'The chip that is profiled is the simulated one, so that the true times are known. Regressions get the logarithms of rows, columns and tokens, and nothing about tiles or bandwidths.',
+            text: 'The chip that is profiled is the simulated one, so that the true times are known. Regressions see the logarithms of rows, columns and tokens, nothing of tiles or bandwidths.',
           },
         ],
       },
@@ -149,11 +149,7 @@ function backendSection({ backend, instructionSet, stages, learned }: BackendStu
   return {
     title: `This machine’s ${backend} kernels (${instructionSet}), one thread`,
     blocks: [
-      chart(
-        'Time by tokens',
-        'As measured, including the load of other programs at the time.',
-        staircaseFigure(stages),
-      ),
+      chart('Time by tokens', 'As measured, with whatever else the machine did at the time.', staircaseFigure(stages)),
       tableBlock({ columns, rows: LATENCY_MODELS }),
     ],
   };

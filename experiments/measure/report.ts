@@ -18,7 +18,7 @@ const CLOCK =
 const CALIBRATION =
   'Predicted and simulated know this machine from probes alone, which ran in turn with the cells: products of each format ' +
   'with one token and with a prompt, attention over a KV cache in memory and in a cache, appending to it, a layer with ' +
-  'next to nothing to multiply, and norms, rotations and gates. Nothing was fitted to the cells judged here. Weights are in ' +
+  'next to nothing to multiply, and norms, rotations and gates. No cell that is judged here was fitted to. Weights are in ' +
   'memory before the first run that counts.';
 
 /** Three answers side by side. */

@@ -12,7 +12,7 @@ import type { Cell, MeasuredCell } from './cell.ts';
 export interface Runner {
   readonly threads: number;
   readonly instructionSet: string;
-  /** `undefined` without a file of weights to probe with. */
+  /** There are none without a file of weights for them. */
   readonly probes: CpuProbes | undefined;
   readonly cells: readonly RunningCell[];
   close(): void;

@@ -17,7 +17,7 @@ import {
 import { BAND, type BandRow } from './sensitivity.ts';
 
 export const SUMMARY =
-  'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; its stationary operand must fit on the chip, so that the order and the shape of a product matter; its graphs are static, and take longer to generate the larger they are. Neither processor alone uses the full bandwidth of the memory.';
+  'A GPU gets faster with the tensor up to a threshold. An NPU pads to its array, so that its time is a staircase; what stands still in it must fit on the chip, so that the order and the shape of a product decide; its graphs are static, and take longer to generate the larger they are. Neither alone fills the memory’s bandwidth.';
 
 export const STATED: readonly Column<StatedPoint>[] = [
   { title: 'figure', value: ({ figure }) => figure, label: true },
@@ -142,7 +142,7 @@ export function stagesPage(
           ),
           block(
             'Fig. 5: order and shape',
-            'The same FLOPs in three ways. The right operand is stationary in the array; the part of it that doesn’t fit on the chip is fetched again for every 32 rows. The layout is that of the longest graph up to 1024 columns, so that K doesn’t matter below.',
+            'The same FLOPs in three ways. The right operand stands still in the array: what of it doesn’t stay on chip is fetched for every 32 rows that pass. The layout is that of the longest graph up to 1024 columns, so that K doesn’t matter below.',
             lines(orderCurves(device), 'K', 'TFLOP/s', 'log'),
           ),
           block(

@@ -1,7 +1,7 @@
 import { enumerate, formatPercent } from '../../engine/input/format.ts';
 import type { ContextRow } from './contexts.ts';
 
-/** Whether both lie within a factor of two, the step of Fig. 6.1's axis, or both failed; `undefined` if nothing is printed. */
+/** Whether both lie within a factor of two, the step of Fig. 6.1's axis, or both failed; `undefined` without a print. */
 export function agrees({ outputTokens, published }: ContextRow): boolean | undefined {
   if (published === undefined) return undefined;
   if (published === 0 || outputTokens === 0) return published === outputTokens;
@@ -30,9 +30,9 @@ export function contextFindings(rows: readonly ContextRow[], most: number): stri
       : [`Memory alone would let these go on at least twice as far as published: ${enumerate(further.map(name))}.`]),
     ...(loads.length === 0
       ? []
-      : [`Published as failed, although memory has room for it here: ${enumerate(loads.map(name))}.`]),
+      : [`Published as failed, though by its memory it would load: ${enumerate(loads.map(name))}.`]),
     ...(slowest === undefined || slowest.share === 0
-      ? ['No token waits for pages.']
+      ? ['Pages are never waited for.']
       : [
           `Prefetching hides copies as long as they are shorter than computing; at worst a token waits for pages ${formatPercent(slowest.share)} of its time (${slowest.row.model} on ${slowest.row.machine}, ${slowest.time.context} tokens).`,
         ]),

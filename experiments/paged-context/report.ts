@@ -105,7 +105,7 @@ export function pagedContextPage(rows: readonly ContextRow[]): NonNullable<Resul
           {
             kind: 'chart',
             title: 'The longest output that memory allows, by backend (HELM Fig. 6.1)',
-            note: 'Solid: here. Hatched: published. A missing bar is a backend that fails to load, or for which nothing is printed; the table says which.',
+            note: 'Solid: here. Hatched: published. A missing bar is a backend that fails to load, or of which nothing is printed; the table says which.',
             choose: 'Machine',
             variants: machines.map((name) => ({
               label: name,

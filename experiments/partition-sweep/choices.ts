@@ -45,8 +45,8 @@ interface ChoiceParts {
 /** Time limit of one integer program, seconds; those of a home take well under one second. */
 const SOLVER_SECONDS = 20;
 
-/** Plans with every scheduler, and judges each plan. */
-export async function judgeSchedulers(
+/** Asks every scheduler for its plan, and judges it. */
+export async function askSchedulers(
   schedulers: readonly SchedulerName[],
   { cluster, model, setting, sweeper }: PartitionInputs,
   landscape: Landscape,
@@ -55,14 +55,14 @@ export async function judgeSchedulers(
   try {
     const { workload, policies } = setting;
     const parts: ChoiceParts = { ...sweeper, cluster, model, workload, policies, solver, landscape };
-    return schedulers.map((scheduler) => judgeScheduler(scheduler, parts));
+    return schedulers.map((scheduler) => chooseBy(scheduler, parts));
   } finally {
     solver.dispose();
   }
 }
 
-/** Plans with a scheduler, and judges the plan as those of the sweep were; it need not be one of them. */
-function judgeScheduler(scheduler: SchedulerName, parts: ChoiceParts): Choice {
+/** Asks a scheduler for its plan and judges it as the plans of the sweep were; it need not be one of these. */
+function chooseBy(scheduler: SchedulerName, parts: ChoiceParts): Choice {
   const { cluster, model, workload, solver, landscape, costs, judge } = parts;
   const scheduled = SCHEDULERS[scheduler].plan({ belief: cluster, model, workload }, solver);
   if (scheduled.plan === undefined) return { scheduler, status: 'none', message: scheduled.message };

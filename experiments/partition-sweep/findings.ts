@@ -42,7 +42,7 @@ function rankText(faster: number, { runnable }: Summary): string {
 /** Another policy is mentioned if it takes less than this share of the time. */
 const WORTHWHILE = 0.95;
 
-/** What another weights policy alone would gain, for the fastest plan that would gain. */
+/** The gain from another weights policy alone, for the fastest plan that would gain. */
 function policyText(judged: readonly JudgedChoice[], best: number): string {
   const gains = judged.flatMap(({ scheduler, seconds, bestPolicy }) =>
     bestPolicy !== undefined && bestPolicy.seconds < WORTHWHILE * seconds ? [{ scheduler, ...bestPolicy }] : [],

@@ -84,7 +84,7 @@ function prefetches({ weights }: Plan): boolean {
   return Object.values(weights).some(({ prefetch }) => prefetch !== 'none');
 }
 
-/** Whether the last token took as long as the one before; the tokens begin with the prompt. */
+/** The tokens begin with the prompt. */
 function isSteady(tokens: readonly TokenInterval[]): boolean {
   const share = LOOKS.get(tokens.length - 1);
   if (share === undefined) return false;

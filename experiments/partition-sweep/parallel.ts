@@ -15,7 +15,8 @@ export interface Batch {
 
 /**
  * Judges plans on several threads. Batches are returned in the order of the numbers, whichever thread is first. Only a
- * few per worker are pending, so memory use stays constant. Leaving the loop early ends the threads.
+ * few
+ * per worker are pending, so memory use stays constant. Leaving the loop early ends the threads.
  */
 export async function* judgeInParallel(
   setting: SweepSetting,

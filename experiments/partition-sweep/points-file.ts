@@ -53,10 +53,7 @@ export function openPointsFile({ directory, fingerprint, numbers, restart }: Poi
       appendFileSync(file, text);
     } catch (error) {
       const reason = (error as Error).message;
-      throw new InputError(
-        path,
-        `can't be written (${reason}); after making room the same command continues from here`,
-      );
+      throw new InputError(path, `can't be written (${reason}); with room for it the same command goes on from here`);
     }
   };
   if (found === undefined) append(`${JSON.stringify({ settings: fingerprint })}\n`);

@@ -39,7 +39,7 @@ export function partitionPage(parts: PartitionReportParts): NonNullable<Results[
     sections: [
       { title: 'The landscape', blocks: landscapeBlocks(parts, marks) },
       { title: 'Which device gets how much', blocks: [maps(parts, marks), bestBlock(summary)] },
-      { title: 'What the closed forms predict', blocks: agreementBlocks(parts, marks) },
+      { title: 'What closed forms see of it', blocks: agreementBlocks(parts, marks) },
       { title: 'What this rests on', blocks: assumptions(parts) },
     ],
   };
@@ -83,7 +83,7 @@ function landscapeBlocks({ summary }: PartitionReportParts, marks: readonly Mark
   ];
 }
 
-/** Maps of pairs of devices; the pairs that hold most of the fastest plan come first. */
+/** The pairs that hold most of the fastest plan come first. */
 function maps({ landscape, space, costs, setting, summary }: PartitionReportParts, marks: readonly Mark[]): ChartBlock {
   const devices = costs.devices.map(({ name }) => name);
   const held = summary.best[0]?.windows ?? [];
@@ -132,7 +132,7 @@ function assumptions({ setting, statements }: PartitionReportParts): Block[] {
     { kind: 'text', text: provenanceSentence(cluster, statements) },
     {
       kind: 'text',
-      text: 'Times are those of the steady state, with the KV cache held at the context’s size: the second token after a prompt of one; the fifth, where the second differs from the first by over 5 %; and the mean of tokens 9 to 24, where the fifth still differs from the one before by over 0.1 %. The space holds plans that give every device one window per round, in ring order; the last device that holds layers takes what the grid leaves over. The policy “pinned” pins as much as leaves room for the rest of one window, by the arithmetic of ring-aware. Predictions are prima.cpp’s Eqs. 11–19 with reclaim overflow. Schedulers see the true cluster; their plans may lie between the grid’s points.',
+      text: 'Times are those of the steady state, with the KV cache held at the context’s size: the second token after a prompt of one; the fifth, where the second differs from the first by over 5 %; and the mean of tokens 9 to 24, where the fifth still differs from the one before by over 0.1 %. The space holds plans that give every device one window per round, in ring order; the last device that holds layers takes what the grid leaves over. The policy “pinned” keeps as much for good as leaves room for the rest of one window, by the arithmetic of ring-aware. Predictions are prima.cpp’s Eqs. 11–19 with reclaim overflow. Schedulers see the true cluster; their plans may lie between the grid’s points.',
     },
     statementsTable(cluster, statements),
   ];

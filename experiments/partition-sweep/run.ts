@@ -11,7 +11,7 @@ import type { Sweeper, SweepSetting } from './sweeper.ts';
 export function announce(space: Space, wanted: number, done: number): void {
   const sizes = space.sizes.map(({ rounds, size }) => `${thousands(size)} with k = ${rounds}`).join(', ');
   const drawn = wanted < space.size ? `; ${thousands(wanted)} of them, drawn at random, are simulated` : '';
-  const there = done > 0 ? `; ${thousands(done)} are in the file already` : '';
+  const there = done > 0 ? `; ${thousands(done)} are there already` : '';
   process.stderr.write(`${thousands(space.size)} plans (${sizes})${drawn}${there}\n`);
 }
 
@@ -41,7 +41,7 @@ export async function runSweep({ setting, sweeper, numbers, file, workers, progr
   checkLast(sweeper, file);
   const left = numbers.subarray(file.done);
   if (left.length === 0) return { done: numbers.length, stopped: false };
-  const interrupt = watchInterrupt();
+  const interrupt = hearInterrupt();
   const bar = progress(left.length);
   const start = performance.now();
   let done = 0;
@@ -75,7 +75,7 @@ function checkLast(sweeper: Sweeper, { path, last }: PointsFile): void {
   if (JSON.stringify(was) === JSON.stringify(is)) return;
   throw new InputError(
     path,
-    `plan ${plan} is in the file with ${JSON.stringify(was)}, but this program computes ${JSON.stringify(is)}: the program has changed; pass --restart to sweep from the beginning, or another --out`,
+    `plan ${plan} is there with ${JSON.stringify(was)}, but comes out as ${JSON.stringify(is)} now: the program has changed; pass --restart to sweep from the beginning, or another --out`,
   );
 }
 
@@ -95,7 +95,7 @@ export interface Interrupt {
 }
 
 /** Handles SIGINT (Ctrl-C) and SIGTERM; a second signal, some time after the first, ends the process at once. */
-export function watchInterrupt(): Interrupt {
+export function hearInterrupt(): Interrupt {
   let first: number | undefined;
   const hear = (): void => {
     const now = performance.now() / 1e3;

@@ -27,8 +27,9 @@ export interface SplitsParts {
 /**
  * Windows w_m ≥ 0 with Σ w_m = L/k (prima.cpp Eqs. 2, 3), in lexicographic order, each with every choice of GPU layers.
  * Windows end at multiples of step/k layers, rounded up to whole ones, or at the end of the round: the remainder of the
- * grid goes to the last device that holds layers. A single device makes no ring, so with more than one round at least
- * two hold layers.
+ * grid
+ * goes to the last device that holds layers. A single device makes no ring, so with more than one round
+ * at least two hold layers.
  *
  * Splits are counted from the last device backwards, so that any of them is found by its number without enumerating the
  * others.
@@ -106,7 +107,8 @@ export type GpuLevels = 'all' | number;
 
 /**
  * Numbers of GPU layers (n) to try in a window of `layers`, ascending and without repetition: all from 0 to as many as
- * fit, or `levels` of them in even steps; a single level is as many as fit.
+ * fit, or
+ * `levels` of them in even steps; a single level is as many as fit.
  * @param room layers per window that the GPU holds
  */
 export function gpuChoices(layers: number, room: number, levels: GpuLevels): number[] {

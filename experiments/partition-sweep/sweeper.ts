@@ -77,7 +77,7 @@ export function differences(was: Fingerprint, is: Fingerprint): string[] {
   const keys = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return keys
     .filter((key) => was[key] !== is[key])
-    .map((key) => `${key} was ${was[key] ?? 'absent'}, is ${is[key] ?? 'absent'}`);
+    .map((key) => `${key} was ${was[key] ?? 'not there'}, is ${is[key] ?? 'not there'}`);
 }
 
 /** The first digits of a SHA-256 of plain data, with maps as lists. */

@@ -21,9 +21,9 @@ export function phonesFinding(rows: readonly PhonesRow[], points: readonly Sweep
   );
   const gained =
     list.length === 0 ? 'The phones shorten no token' : `Phones with NPUs shorten a token of ${enumerate(list)}`;
-  const none = idle.length === 0 ? '' : `; nothing is gained for ${enumerate(idle)}, which the other devices hold`;
+  const none = idle.length === 0 ? '' : `, and of ${enumerate(idle)} not at all, since the others hold it`;
   const ends = [linkEnd(points), memoryEnd(points)].filter((end) => end !== undefined);
-  const stops = ends.length === 0 ? '' : `; for ${swept} the gain ends where ${ends.join(' or ')}`;
+  const stops = ends.length === 0 ? '' : `; for ${swept} that ends where ${ends.join(' or ')}`;
   return `${gained}${none}${stops}.`;
 }
 

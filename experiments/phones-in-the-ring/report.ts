@@ -34,7 +34,7 @@ export function phonesPage({ rows, points, swept, loaded }: PhonesReport): NonNu
           {
             kind: 'chart',
             title: 'Simulated seconds by model, planned by optimal',
-            note: 'A layer on a phone costs what the phone’s best cut between GPU and NPU takes; the same planner then assigns the layers. Plans are made for the shortest token, not for the shortest prompt.',
+            note: 'A phone’s layer costs what its own best cut between GPU and NPU makes of it; the same planner then decides who has which layers. Plans are made for the shortest token, not for the shortest prompt.',
             choose: 'Time',
             variants: [
               { label: 'TPOT (s per token)', figure: bars(rows, 'tpot') },
@@ -68,7 +68,7 @@ export function phonesPage({ rows, points, swept, loaded }: PhonesReport): NonNu
         blocks: [
           {
             kind: 'text',
-            text: `${provenanceSentence(cluster.name, statements)} W4A16, HeteroLLM’s 4-bit format, is taken for all devices, and counts as Q4_0 where rates go by format. Prompts find all weights in memory. Phones run layers from memory that Android may reclaim; plans rely on no memory beyond what a phone has available.`,
+            text: `${provenanceSentence(cluster.name, statements)} W4A16, HeteroLLM’s 4-bit format, is taken for all devices, and counts as Q4_0 where rates go by format. Prompts find all weights in memory. Phones run layers from memory that Android may reclaim; memory beyond what a phone has available is planned around, not relied on.`,
           },
           statementsTable(cluster.name, statements),
         ],
@@ -79,8 +79,8 @@ export function phonesPage({ rows, points, swept, loaded }: PhonesReport): NonNu
 
 const NOTES: Readonly<Record<Sweep, string>> = {
   'NPU speed':
-    'Decoding is bound by memory, however fast the NPU is; a prompt gains until something else is the limit.',
-  'memory bandwidth': 'A second processor shortens a token by the bandwidth that it adds, and by nothing else.',
+    'A token’s weights come from memory, whatever the NPU computes; a prompt gains until something else binds.',
+  'memory bandwidth': 'What GPU and NPU reach together is what a second processor brings to a token.',
   'link speed':
     'Each phone costs hops. To the left, where they cost more than they bring, the planner leaves phones out.',
   'phone memory': 'What phones can hold decides how much of the model leaves slower devices, or their disks.',

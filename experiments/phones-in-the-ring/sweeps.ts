@@ -11,10 +11,10 @@ export type Sweep = (typeof SWEEPS)[number];
 
 /** The quantity that is multiplied by the factor. */
 export const SWEEP_TITLES: Readonly<Record<Sweep, string>> = {
-  'NPU speed': 'FLOP/s of the phones’ NPUs, as a multiple of their own',
-  'memory bandwidth': 'bytes/s that a phone’s GPU and NPU reach together, as a multiple of their own',
-  'link speed': 'bytes/s of all links, and the inverse of their latency, as a multiple of their own',
-  'phone memory': 'memory that a phone has available, as a multiple of its own',
+  'NPU speed': 'FLOP/s of the phones’ NPUs, times what they are',
+  'memory bandwidth': 'bytes/s that a phone’s GPU and NPU reach together, times what they are',
+  'link speed': 'bytes/s of all links, and the inverse of their latency, times what they are',
+  'phone memory': 'memory that a phone has available, times what it is',
 };
 
 const FACTORS: Readonly<Record<Sweep, readonly number[]>> = {

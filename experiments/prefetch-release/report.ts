@@ -30,8 +30,8 @@ export function stepRows({ scene, steps }: SceneResult): StepRow[] {
   );
 }
 
-/** The paper's statement about each figure (A.1 and A.2). */
-const STATEMENTS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
+/** What the paper says of each figure (A.1 and A.2). */
+const SAYS: Readonly<Record<SceneResult['scene']['figure'], string>> = {
   3: 'The paper: prefetching does not stop where memory ends, so that the 4th layer pushes out the 1st, and in the end the last three layers are in memory; then the 1st is missing when its turn comes, and everything is loaded twice.',
   4: 'The paper: two layers are there before their computation begins, so that it runs without page faults; then the next two replace them.',
   5: 'The paper: only one layer is there when computation begins, which blocks at the next one until it is loaded; then the next round is prefetched, and the oldest layer released.',
@@ -53,7 +53,7 @@ function sectionOf(result: SceneResult): Section {
   return {
     title: `Fig. ${scene.figure}: ${scene.title}`,
     blocks: [
-      { kind: 'text', text: STATEMENTS[scene.figure] },
+      { kind: 'text', text: SAYS[scene.figure] },
       {
         kind: 'chart',
         title: `One token in steady state, from the top down; memory for ${scene.room} layers`,

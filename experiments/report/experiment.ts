@@ -28,7 +28,8 @@
  *     });
  *
  * That gives `--help`, `--seed`, `--json` and `--out`; writes report.html, rounds.json and rounds.csv together or not
- * at all; prints subtitle, text and findings, or the JSON; and ends with code 2 and one line on stderr for bad input
+ * at
+ * all; prints subtitle, text and findings, or the JSON; and ends with code 2 and one line on stderr for bad input
  * (options, files, values), and with 1 and one line for a defect. Options are in options.ts, tables in columns.ts,
  * charts in charts/, blocks of pages in page/page.ts.
  */
@@ -150,7 +151,7 @@ function readCommandLine<Specs extends OptionSpecs>(
 }
 
 function seedOption({
-  help = 'recorded only: nothing here is random',
+  help = 'recorded: nothing here is random',
   default: standard = 1,
 }: NonNullable<Experiment<OptionSpecs>['seed']> = {}) {
   return count('--seed <n>', help, { default: standard, least: 0, most: 2 ** 32 - 1 });

@@ -28,7 +28,7 @@ const PROVENANCE =
 
 export function summaryOf(claims: readonly Claim[]): string {
   const held = claims.filter(({ holds }) => holds).length;
-  return `The six timelines of prima.cpp’s Fig. 6, simulated: pipeline parallelism (PP, one round) against the pipelined ring (PRP, four rounds), with and without prefetching, on equal and on different devices. ${held} of the paper’s ${claims.length} statements about them hold here.`;
+  return `The six timelines of prima.cpp’s Fig. 6, simulated: pipeline parallelism (PP, one round) against the pipelined ring (PRP, four rounds), with and without prefetching, on equal and on different devices. ${held} of ${claims.length} things that the paper says of them hold here.`;
 }
 
 export function timelinesPage(
@@ -51,10 +51,7 @@ export function timelinesPage(
             { columns: TIMELINES, rows: results },
             { title: 'Per token, seconds and bytes of all four devices together' },
           ),
-          tableBlock(
-            { columns: CLAIMS, rows: claims },
-            { title: 'The paper’s statements about Fig. 6, and the results here' },
-          ),
+          tableBlock({ columns: CLAIMS, rows: claims }, { title: 'What the paper says of Fig. 6, and what comes out' }),
           { kind: 'text', text: PROVENANCE },
         ],
       },

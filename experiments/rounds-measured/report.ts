@@ -84,7 +84,7 @@ function policiesOf(results: readonly CellResult[]): string[] {
   return [...new Set(results.map(({ cell }) => lineName(cell)))];
 }
 
-/** The line of a cell. With one round nothing is prefetched beside a pinned prefix; that cell is on the same line. */
+/** The line on which a cell lies: with one round a pinned prefix is not prefetched beside, but belongs to the same line. */
 function lineName(cell: LabCell): string {
   return cell.policy.release === 'pinned' ? 'prefix pinned, rest populated' : policyName(cell.policy);
 }

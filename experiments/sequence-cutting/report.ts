@@ -36,7 +36,7 @@ export function decisionsTable(model: Model, prompt: CutPrompt, system: ChipSyst
       { title: 'operator', value: ({ operator }) => operator, label: true },
       { title: 'cut', value: ({ best }) => best.kind, label: true },
       {
-        title: 'division',
+        title: 'who has what',
         value: (decision) => cutText(decision.best.cut, rowsOf(model, decision), decision.tokens),
       },
       { title: 'why', value: reasonText, wraps: true },
@@ -71,7 +71,7 @@ export function cuttingPage(
     title: `A prompt of ${tokens} tokens on GPU and NPU`,
     sections: [
       {
-        title: 'How fast each system is',
+        title: 'Who is how fast',
         blocks: [
           {
             kind: 'chart',
@@ -104,7 +104,7 @@ export function cuttingPage(
           tableBlock(systemsTable(prompt)),
         ],
       },
-      { title: 'How each operator is cut, and why', blocks: tables },
+      { title: 'Which operator is cut how, and why', blocks: tables },
       {
         title: 'Against the length of the prompt',
         blocks: [

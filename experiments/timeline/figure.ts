@@ -17,7 +17,8 @@ interface KindStyle {
 
 /**
  * In the order of the legend. As in prima.cpp's Fig. 6, green is reading that is overlapped, and two kinds of orange
- * are reading that is not.
+ * are
+ * reading that is not.
  */
 const STYLES: Readonly<Record<DrawnKind, KindStyle>> = {
   computing: { label: 'computing', colour: PALETTE[0], height: 0.84 },

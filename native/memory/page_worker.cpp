@@ -29,7 +29,7 @@ std::size_t PageWorker::submit(PageJob job) {
     throw std::out_of_range("no such part of the file");
   }
   if (job.kind == PageJobKind::Read) {
-    if (!job.target) throw std::invalid_argument("the read has no target");
+    if (!job.target) throw std::invalid_argument("nowhere to read to");
     reader_.check(job.range, *job.target, job.offset);
   }
   const Priority priority = job.kind == PageJobKind::Drop ? Priority::Urgent : Priority::Normal;
@@ -45,7 +45,13 @@ bool PageWorker::step(Progress& progress, PageOutcome& outcome) {
       isWhole(job.kind) ? job.range.to : std::min(job.range.to, progress.next + pieceBytes);
   const FileRange piece = {progress.next, to};
   const auto before = threadReadBytes(jobs_.thread());
-  perform(job, piece, outcome);
+  try {
+    perform(job, piece, outcome);
+  } catch (const std::exception&) {
+    if (mapping_->hasShrunk()) mapping_->fail();
+    throw;
+  }
+  mapping_->check();
   const auto after = threadReadBytes(jobs_.thread());
   if (before && after) {
     outcome.bytes += *after - *before;

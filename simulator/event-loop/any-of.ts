@@ -11,12 +11,12 @@ export type First<Branches extends readonly Effect<unknown>[]> = {
 }[number];
 
 /**
- * Waits until the first of several effects is over; the others are given up as if nothing had waited for them. An
- * error counts as an end, and is thrown. If several are over at once, the first in the list wins.
+ * Waits until the first of several effects is over; the others are given up as if nobody had asked for them. An error
+ * counts as well, and is thrown. If several are over at once, the first in the list wins.
  * @throws RangeError if there are no effects
  */
 export function anyOf<Branches extends readonly Effect<unknown>[]>(...branches: Branches): Effect<First<Branches>> {
-  if (branches.length === 0) throw new RangeError('anyOf() without effects would wait forever');
+  if (branches.length === 0) throw new RangeError('anyOf() of nothing would wait for ever');
   return new FirstOf(branches).effect as Effect<First<Branches>>;
 }
 

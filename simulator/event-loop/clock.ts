@@ -5,7 +5,7 @@ export interface Scheduled extends Queued {
   due(): void;
 }
 
-/** The part of a simulation that effects, processes and resources use: the time, and what is scheduled. */
+/** What effects, processes and resources see of a simulation: the time, and what is scheduled. */
 export interface Clock {
   /** Simulated time, seconds since the simulation began. */
   readonly now: number;

@@ -17,7 +17,7 @@ export class EventLane {
     return this.slots[this.head] as number;
   }
 
-  /** Whether an entry may be pushed: it must come last, or, in an empty lane, belong to the instant `now`. */
+  /** Takes the entry if it comes last; an empty lane takes it if it belongs to the instant `now`. */
   accepts(time: number, order: number, now: number): boolean {
     if (this.count === 0) return time === now;
     const last = (this.head + this.count - 1) & (this.orders.length - 1);

@@ -78,7 +78,7 @@ export class EventQueue<T extends Queued> {
     return this.heapIsFirst() ? this.heap.firstTime : this.lane.time;
   }
 
-  /** Removes `item`, which must be in this queue, before its turn. */
+  /** Takes `item`, which must stand in this queue, out of turn. */
   discard(item: T): void {
     this.items[item.slot] = undefined;
     item.slot = -1;

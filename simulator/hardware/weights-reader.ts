@@ -8,7 +8,7 @@ import type { Access, Faults } from '../page-cache/policies.ts';
 import type { Reader } from '../page-cache/reclaimer.ts';
 import type { Disk } from './disk.ts';
 
-/** Totals of reading weights. */
+/** What reading weights amounts to. */
 export interface ReadingTotals {
   /** Seconds by which computations took longer because they waited for the disk, or mapped what it had brought. */
   stallSeconds: number;

@@ -5,7 +5,7 @@ import type { CacheState } from './state.ts';
 /** How often the statistics of all cgroups are brought up to date (FLUSH_TIME, mm/memcontrol.c). */
 const PERIOD_SECONDS = 2;
 
-/** The lengths of the lists that reclaim works with: not the current ones, but those of the last count. */
+/** What reclaim knows of the lists' lengths: not the current ones, but those of the last count. */
 export interface ListStatistics {
   /** Extents of the active list. */
   readonly activeExtents: number;

@@ -11,7 +11,7 @@ import type { PageCache } from '../page-cache/page-cache.ts';
 export interface MemoryGuard {
   /** The KV caches grow to so many tokens. */
   grow(context: number): void;
-  /** Succeeds when a device runs out of memory. */
+  /** Happens when a device runs out of memory. */
   readonly exhausted: OneShot<void>;
   /** What did not fit; empty unless that has happened. */
   readonly shortages: readonly Infeasibility[];

@@ -50,7 +50,7 @@ test('logits and generate name the first tensor that has none, with exit code 2'
   }
 });
 
-test('a head names a tensor of its file, whichever device has computed with it', async () => {
+test('a head names a tensor of its file, whoever has computed with it', async () => {
   const path = spoilt('ring.gguf', 'blk.0.attn_norm.weight', NAN);
   const worker = await startWorkerProcess(path, '--plain');
   started.push(worker.running);

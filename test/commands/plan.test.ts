@@ -48,7 +48,7 @@ test('a GGUF file is planned from its header; --json and --save-plan give the pl
   assert.is(found.model.layers, 2);
 });
 
-test('mistakes are reported in one line', async () => {
+test('mistakes end in one line', async () => {
   const messages = await Promise.all([
     plan('--model', 'Llama-3-7B'),
     plan('--mix', 'Q9'),

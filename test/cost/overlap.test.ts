@@ -56,7 +56,7 @@ test('a window that does not fit is read twice, and so is everything in one roun
   near(read(WILLNEED, 119).roundSeconds, 22 + 1);
 });
 
-test('under overflow what fits stays, and the rest is read ahead or by page faults', () => {
+test('where what fits stays, the rest is read, ahead or by page faults', () => {
   const fitting = (policy: FittedPolicy) => weightReads({ ...WEIGHTS, policy, room: 150, reclaim: 'overflow' });
   assert.equal([fitting(NONE).faultedBytes, fitting(NONE).prefetchedBytes], [70, 0]);
   assert.equal([fitting(WILLNEED).faultedBytes, fitting(WILLNEED).prefetchedBytes], [0, 70]);
@@ -91,7 +91,7 @@ test('the measured ring of four processes: rounds and pinning turn the sum over 
   }
 });
 
-test('if everything fits the time is the sum of Eq. 11', () => {
+test('where everything fits it is the sum of Eq. 11', () => {
   const parts = {
     ...LAB,
     truth: labCluster({ limit: '2 GiB', disk: '400 MB/s' }),

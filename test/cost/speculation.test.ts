@@ -15,7 +15,7 @@ test('the tokens of a verification are those of the geometric series', () => {
   near(expectedTokens({ acceptanceRate: 0.9, draftTokens: 0 }), 1);
 });
 
-test('invalid rates and numbers of tokens are refused', () => {
+test('rates and numbers of tokens that are none are refused', () => {
   for (const acceptanceRate of [-0.1, 1.1, Number.NaN])
     assert.throws(
       () => expectedTokens({ acceptanceRate, draftTokens: 5 }),

@@ -14,7 +14,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'helm-split-'));
 test.after(() => rmSync(scratch, { recursive: true, force: true }));
 const out = join(scratch, 'results');
 
-test('the JSON has every configuration of Table 6.1 with its split, T_plan and errors', async () => {
+test('every configuration of Table 6.1, as data: splits, T_plan and errors', async () => {
   const { code, stdout, stderr } = await runScript(SCRIPT, '--json', '--out', out);
   assert.is(code, 0, stderr);
   const { configurations, vram, settings } = JSON.parse(stdout);
@@ -33,7 +33,7 @@ test('the JSON has every configuration of Table 6.1 with its split, T_plan and e
   assert.is(readFileSync(join(out, 'results.json'), 'utf8'), stdout);
 });
 
-test('a report, two tables and a plan per split are written, and the plans are read back', () => {
+test('the files: a report, two tables, and a plan per split that the project reads back', () => {
   assert.equal(readdirSync(out).sort(), ['curve.csv', 'plans', 'report.html', 'results.csv', 'results.json']);
   assert.is(readdirSync(join(out, 'plans')).length, 10);
   const file = join(out, 'plans', 'helm-4060__Qwen3-8B.json');
@@ -50,7 +50,7 @@ test('the same input writes the same bytes', async () => {
   }
 });
 
-test('the terminal shows the running example in printed and computed values, and the curve with its k*', async () => {
+test('the running example on the terminal: printed and computed values, and the curve with its k*', async () => {
   const { code, stdout } = await helmSplit(
     ...['--machines', 'helm-4060', '--models', 'Qwen3-8B', '--context', '0', '--out', join(scratch, 'example')],
   );
@@ -91,7 +91,7 @@ test('bad input ends with code 2 and one line, and writes nothing', async () => 
   assert.not(existsSync(untouched));
 });
 
-test('a machine without a GPU gets a reason in the table, not an error', async () => {
+test('a machine without GPU is a reason in the table, not an error', async () => {
   const { code, stdout } = await helmSplit(
     ...['--machines', 'prima-fig2', '--models', 'Qwen3-4B', '--out', join(scratch, 'cpu')],
   );

@@ -12,12 +12,12 @@ test.after(() => rmSync(directory, { recursive: true, force: true }));
 const { code, stdout } = await runScript('experiments/npu-stages.ts', '--out', directory, '--json');
 const result = JSON.parse(stdout);
 
-test('the script succeeds and writes what it prints', () => {
+test('it ends well, and writes what it prints', () => {
   assert.is(code, 0);
   assert.is(readFileSync(join(directory, 'curves.json'), 'utf8'), stdout);
 });
 
-test('Fig. 4: the NPU’s time rises in seven steps over 200 sizes', () => {
+test('Fig. 4: a staircase of seven steps over 200 sizes', () => {
   const [{ y }] = result.figures['Fig. 4'];
   assert.is(new Set(y).size, 7);
 });
@@ -48,13 +48,13 @@ test('the band: 7 MiB on chip would need more than the 10 TFLOPS that the paper 
   assert.ok(flops['7 MiB on chip for the stationary operand'] > 10e12);
 });
 
-test('Fig. 6: while they work, each processor alone reaches 40 to 45 GB/s, and both together about 60', () => {
+test('Fig. 6: each alone 40 to 45 GB/s, both about 60, while they work', () => {
   const [gpu, npu, both] = result['Fig. 6'].map(({ working }: { working: number }) => working / 1e9);
   for (const alone of [gpu, npu]) assert.ok(alone >= 40 && alone <= 45, String(alone));
   assert.ok(both >= 55 && both <= 60, String(both));
 });
 
-test('an unknown model is reported in one line', async () => {
+test('an unknown model ends in one line', async () => {
   const { code: failed, stderr } = await runHere(
     'experiments/npu-stages.ts',
     '--model',
@@ -66,7 +66,7 @@ test('an unknown model is reported in one line', async () => {
   assert.match(stderr, /^--model: no model is called "Llama-8B"/);
 });
 
-test('a cluster without an NPU is reported in one line', async () => {
+test('a cluster without an NPU ends in one line', async () => {
   const { code: failed, stderr } = await runHere(
     'experiments/npu-stages.ts',
     '--cluster',

@@ -80,7 +80,7 @@ test('a sweep that was interrupted within a line resumes to the same result', as
   writeFileSync(join(directory, 'cut', 'points.jsonl'), whole.slice(0, Math.floor(0.6 * whole.length)));
   const { code, stderr } = await sweep('cut', '--workers', '2');
   assert.is(code, 0);
-  assert.match(stderr, /; \d\d are in the file already\n/);
+  assert.match(stderr, /; \d\d are there already\n/);
   for (const name of RESULTS) assert.is(textOf('cut', name), textOf('one', name), name);
 });
 
@@ -102,7 +102,7 @@ test('points of a different version of the program are refused', async () => {
   writeFileSync(join(directory, 'changed', 'points.jsonl'), `${changed.join('\n')}\n`);
   const { code, stderr } = await runHere(...commandOf('changed'));
   assert.is(code, 2);
-  assert.match(stderr, /plan 29 is in the file with .* the program has changed; pass --restart/);
+  assert.match(stderr, /plan 29 is there with .* the program has changed; pass --restart/);
 });
 
 test('--restart accepts other settings, and a larger space is sampled with a note', async () => {
@@ -128,7 +128,7 @@ test('Ctrl-C ends with the results so far and says how to continue', async () =>
   while (size() < 1000 && child.exitCode === null) await pause(5);
   child.kill('SIGINT');
   assert.is(await ended, 130, stderr);
-  const [, done, all] = /stopped at (\d+) of (\d+) plans; the same command continues from there\n$/.exec(stderr) ?? [];
+  const [, done, all] = /stopped at (\d+) of (\d+) plans; the same command goes on from there\n$/.exec(stderr) ?? [];
   // C(34, 2) in one round; of C(34, 2) in two rounds all but three, which leave two devices out; two policies.
   assert.is(Number(all), 2 * (561 + 150));
   assert.ok(Number(done) < Number(all), stderr);

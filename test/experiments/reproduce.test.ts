@@ -42,7 +42,7 @@ helmSpecification(helm);
 heterollmSpecification(papers.heterollm);
 driftGate(comparisons);
 
-test('cells of all papers have one form and are unique, and fitted ones are marked', () => {
+test('all papers: one form for every cell, fitted ones marked', () => {
   assert.equal([...new Set(comparisons.map(({ paper }) => paper))], ['prima', 'helm', 'heterollm']);
   const keys = comparisons.map(({ paper, policy, cell: { table, row, column } }) =>
     [paper, table, row, column, policy].join('\n'),
@@ -79,7 +79,7 @@ for (const paper of ['prima', 'helm', 'heterollm'] as const) {
   });
 }
 
-test('the Markdown summary has a line per row and says whether each target is kept', () => {
+test('all papers: the summary as Markdown has a line per row, and a word on every target', () => {
   const lines = (results.files?.['summary.md'] ?? '').trimEnd().split('\n');
   assert.is(lines.length, 2 + summary.length);
   assert.is(
@@ -110,7 +110,7 @@ testReport(
   },
 );
 
-test('one table of prima.cpp can be compared alone', async () => {
+test('one table of prima.cpp only', async () => {
   const { tables, comparisons: own } = await computePrima(primaOptions({ table: ['5'] }), step);
   assert.equal(
     tables.map(({ number }) => number),

@@ -11,14 +11,14 @@ const directory = mkdtempSync(join(tmpdir(), 'hearth-sequence-cutting-'));
 test.after(() => rmSync(directory, { recursive: true, force: true }));
 const { code, stdout } = await runScript('experiments/sequence-cutting.ts', '--length', '600', '--out', directory);
 
-test('600 tokens are 512 + 32 + 56 by the rule of the text, and every operator has its reason', () => {
+test('600 = 512 + 32 + 56, and every operator with its reason', () => {
   assert.is(code, 0);
   assert.match(stdout, /^600 = 512 \+ 32 \+ 56 by the rule of the text/m);
   for (const operator of ['qkv', 'attention-output', 'gate-up', 'down'])
     assert.match(stdout, new RegExp(`\\n${operator} .* ms`));
 });
 
-test('written plans can be read back', () => {
+test('plans are written that can be read again', () => {
   const { stages } = loadPlan(join(directory, 'plans/sequence-cutting.json'));
   assert.equal(stages[0]?.partition?.prefill.qkv, { npuRows: 6144, npuLengths: [512, 32] });
 });

@@ -73,7 +73,7 @@ test('attention over pages of any size in any order equals full attention to 1e-
   );
 });
 
-testNative('with every instruction set attention over pages equals full attention and that of the reference', () => {
+testNative('the same with every instruction set, and as the reference has it', () => {
   fc.assert(
     fc.property(cases, (one) => {
       const expected = attend(reference, one).paged;

@@ -83,7 +83,7 @@ test('operations with mismatching shapes are refused before anything is computed
   }
 });
 
-testNative('missing instruction sets, impossible numbers of threads and closed kernels are errors', () => {
+testNative('what is not there: instruction sets, threads, closed kernels', () => {
   assert.throws(() => openKernels({ instructionSet: 'avx51' }), /"avx51" is not available here/);
   assert.throws(() => openKernels({ threads: 0 }), /0 is not a whole number from 1 to 1024/);
   const kernels = openKernels({ implementation: 'native', threads: 1 });

@@ -35,7 +35,7 @@ test('llama.cpp has its GPU layers last, so that others have no command line', (
   assert.equal(commandLines({ ...settings, plan: createPlan({ ...alone, stages }) }), []);
 });
 
-test('a plan for one CPU has a command line of hearth generate as well', () => {
+test('a plan for one CPU is one of hearth generate as well', () => {
   const plan = createPlan({ ...alone, stages: [{ ...cpu, from: 0, to: 32 }], output: cpu });
   assert.equal(
     commandLines({ ...settings, plan }).map(({ program }) => program),

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { startWorkerProcess, until } from './processes.ts';
+import { startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
 import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('devices and links that fail');
@@ -17,13 +17,16 @@ const KNOWN = 5;
 const FREED = 5;
 const ON_LINUX = process.platform === 'linux';
 type WorkerProcess = Awaited<ReturnType<typeof startWorkerProcess>>;
-type Signal = 'SIGKILL' | 'SIGSTOP';
+/** At SIGUSR2 its main thread hangs, while libzmq's thread goes on answering heartbeats. */
+type Signal = 'SIGKILL' | 'SIGSTOP' | 'SIGUSR2';
 type Moment = 'prefill' | 'decode' | 'between';
 const CASES: readonly [Signal, Moment][] = [
   ['SIGKILL', 'prefill'],
   ['SIGKILL', 'decode'],
   ['SIGKILL', 'between'],
   ['SIGSTOP', 'decode'],
+  ['SIGUSR2', 'prefill'],
+  ['SIGUSR2', 'decode'],
 ];
 let [folder, path] = ['', ''];
 /** The first worker stays in all cases; each case loses one of the others. */
@@ -31,7 +34,11 @@ let workers: WorkerProcess[] = [];
 test.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
   path = await madeFile({ folder, name: 'four', shape: { layers: LAYERS } });
-  workers = await Promise.all(Array.from({ length: CASES.length + 2 }, () => startWorkerProcess(path)));
+  workers = await Promise.all(
+    [undefined, ...CASES, undefined].map((one) =>
+      one?.[0] === 'SIGUSR2' ? startWorkerThatHangs(path) : startWorkerProcess(path),
+    ),
+  );
 });
 test.after(() => {
   for (const { running } of workers) running.child.kill('SIGKILL');

@@ -14,7 +14,12 @@ export interface Running {
 
 /** Starts `bin/hearth.js` without a terminal. */
 export function startHearth(...options: readonly string[]): Running {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.js', ...options], { cwd: ROOT });
+  return startNode('bin/hearth.js', ...options);
+}
+
+/** Starts Node.js with these options, a script among them, without a terminal. */
+function startNode(...options: readonly string[]): Running {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...options], { cwd: ROOT });
   const running: Running = {
     child,
     pid: child.pid as number,
@@ -44,11 +49,31 @@ export async function until(what: string, seconds: number, found: () => boolean)
 /** Seconds that a process may take to start; it takes long on a busy machine. */
 const STARTED = 120;
 
+/** Seconds for which the main thread of a worker that can hang waits for nothing, or computes, at a signal. */
+export const HANG = 8;
+
+const ON_SIGNAL = `
+process.on('SIGUSR2', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${1000 * HANG}));
+process.on('SIGHUP', () => { for (const end = performance.now() + ${1000 * HANG}; performance.now() < end; ); });`;
+
+/** A worker process whose main thread hangs for HANG seconds at SIGUSR2, and computes as long at SIGHUP. */
+export function startWorkerThatHangs(model: string) {
+  const preload = `data:text/javascript,${encodeURIComponent(ON_SIGNAL)}`;
+  return listening(startNode('--import', preload, 'bin/hearth.js', ...workerOptions(model)));
+}
+
 /** A worker process on loopback, with one thread, and its address. */
-export async function startWorkerProcess(model: string, ...options: readonly string[]) {
+export function startWorkerProcess(model: string, ...options: readonly string[]) {
+  return listening(startHearth(...workerOptions(model, ...options)));
+}
+
+function workerOptions(model: string, ...options: readonly string[]): string[] {
   const links = options.includes('--keys') ? [] : ['--plain'];
   const listen = options.includes('--listen') ? [] : ['--listen', 'tcp://127.0.0.1:*'];
-  const running = startHearth('worker', '--model', model, '--threads', '1', ...listen, ...links, ...options);
+  return ['worker', '--model', model, '--threads', '1', ...listen, ...links, ...options];
+}
+
+async function listening(running: Running) {
   await until('a worker listens', STARTED, () => running.stderr.includes('listens at ')).catch((error: Error) => {
     running.child.kill('SIGKILL');
     throw error;

@@ -51,26 +51,23 @@ test('the logits of a paged context equal those of a whole one for any pages and
 const withNative = (name: string, body: () => void): void =>
   testIf(NATIVE_SETS.length > 0, 'the native kernels are not built', name, body);
 
-withNative(
-  'native: after a rewind into an evicted page a prompt over many pages continues with the logits of a whole context',
-  () => {
-    const tokens = tokensOf(700);
-    const whole = load({ context: 700 }, 'native');
-    const paging = { memory: slices(3 * LAYERS + 2, 64), pageTokens: 64, folder };
-    const paged = load({ context: 700, paging }, 'native');
-    const agree = (some: readonly number[]): void => {
-      const [found, expected] = [paged.evaluate(some), whole.evaluate(some)];
-      assert.ok(nmse(found, expected) <= 1e-10, String(nmse(found, expected)));
-      assert.is(found.indexOf(Math.max(...found)), expected.indexOf(Math.max(...expected)));
-    };
-    agree(tokens.slice(0, 600));
-    for (const token of tokens.slice(600, 650)) agree([token]);
-    for (const transformer of [paged, whole]) transformer.rewind(100);
-    for (const token of tokens.slice(300, 400)) agree([token]);
-    const [all, expected] = [paged.evaluateAll(tokens.slice(0, 90)), whole.evaluateAll(tokens.slice(0, 90))];
-    assert.ok(nmse(all, expected) <= 1e-10);
-  },
-);
+withNative('native: a prompt over many pages, then rewound into an evicted one, and on from there', () => {
+  const tokens = tokensOf(700);
+  const whole = load({ context: 700 }, 'native');
+  const paging = { memory: slices(3 * LAYERS + 2, 64), pageTokens: 64, folder };
+  const paged = load({ context: 700, paging }, 'native');
+  const agree = (some: readonly number[]): void => {
+    const [found, expected] = [paged.evaluate(some), whole.evaluate(some)];
+    assert.ok(nmse(found, expected) <= 1e-10, String(nmse(found, expected)));
+    assert.is(found.indexOf(Math.max(...found)), expected.indexOf(Math.max(...expected)));
+  };
+  agree(tokens.slice(0, 600));
+  for (const token of tokens.slice(600, 650)) agree([token]);
+  for (const transformer of [paged, whole]) transformer.rewind(100);
+  for (const token of tokens.slice(300, 400)) agree([token]);
+  const [all, expected] = [paged.evaluateAll(tokens.slice(0, 90)), whole.evaluateAll(tokens.slice(0, 90))];
+  assert.ok(nmse(all, expected) <= 1e-10);
+});
 
 withNative('the trace shows evictions, pages that come back before their layer, and what is in memory', () => {
   const recorder = createRunRecorder('here', performance.now() / 1000);

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
+import { WeightsLostError } from '../weights-lost-error.ts';
 import type { NativeJobs, NativeOutcome } from './jobs.ts';
 
 /**
@@ -60,7 +61,14 @@ export interface NativeFormat {
   readonly hasMinimum: boolean;
 }
 
+/** native/threads/loop_watch_object.cpp */
+export interface NativeLoopWatch {
+  turn(): void;
+  close(): void;
+}
+
 export interface NativeAddon {
+  readonly LoopWatch: new (seconds: number, line: string) => NativeLoopWatch;
   readonly Engine: new (instructionSet: string, threads: number, pin: boolean) => NativeEngine;
   instructionSets(): string[];
   /** The table of native/formats/formats.hpp. */
@@ -109,4 +117,16 @@ export function reserved<Result>(what: string, make: () => Result): Result {
     const needed = formatBytes(Number(bytes)).replaceAll('\u00a0', ' ');
     throw new InputError('memory', `${what} needs ${needed} in one piece, which the system doesn't grant`);
   }
+}
+
+/** The message of Engine::run (native/engine.cpp) for a mapped file that can't be read any more. */
+const MAPPED_FILE = /^mapped file (\d+) (.*)$/;
+
+/**
+ * The error of a run, as a WeightsLostError if it concerns a mapped file.
+ * @param paths the mapped files by number
+ */
+export function mappedFileError(error: unknown, paths: readonly string[]): unknown {
+  const [, file, problem] = MAPPED_FILE.exec((error as Error).message) ?? [];
+  return problem === undefined ? error : new WeightsLostError(paths[Number(file)] ?? 'weights', problem);
 }

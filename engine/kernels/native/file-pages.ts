@@ -1,4 +1,5 @@
 import type { FilePages, PageBuffer, PageJob, PageJobKind } from '../file-pages.ts';
+import { WeightsLostError } from '../weights-lost-error.ts';
 import { type NativePages, reserved } from './addon.ts';
 import { jobsOf } from './jobs.ts';
 
@@ -12,8 +13,9 @@ export const PAGE_JOB_CODES: Readonly<Record<PageJobKind, number>> = {
   'willneed-whole': 5,
 };
 
-export function filePages(native: NativePages): FilePages {
-  const jobOf = jobsOf(native, (error) => new Error(`weights: ${error}`));
+/** @param path the file's path, for messages */
+export function filePages(native: NativePages, path: string): FilePages {
+  const jobOf = jobsOf(native, (error) => new WeightsLostError(path, error));
   const pageJob = (number: number): PageJob => {
     const job = jobOf(number);
     return {

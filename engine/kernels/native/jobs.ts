@@ -1,4 +1,4 @@
-/** The addon's record of a job that has ended: seconds on its clock, and an error, empty if the job succeeded. */
+/** What the addon says of every job that has ended: seconds on its clock, and an error, empty if the job succeeded. */
 export interface NativeOutcome {
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,7 @@ export interface NativeJobs<Outcome extends NativeOutcome> {
   now(): number;
 }
 
-/** A job whose outcome can be read repeatedly, with times on the clock of performance.now(). */
+/** A job whose outcome can be asked for again and again, with times on the clock of performance.now(). */
 export interface Job<Outcome extends NativeOutcome> {
   wait(): Omit<Outcome, 'error'>;
   poll(): Omit<Outcome, 'error'> | undefined;

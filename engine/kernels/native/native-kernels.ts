@@ -5,7 +5,7 @@ import type { FilePages } from '../file-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
 import { vectorOver } from '../vector.ts';
-import { type NativeAddon, reserved } from './addon.ts';
+import { mappedFileError, type NativeAddon, reserved } from './addon.ts';
 import { cacheFile } from './cache-file.ts';
 import { type CommandBuffer, encode } from './commands.ts';
 import { filePages } from './file-pages.ts';
@@ -21,6 +21,7 @@ export interface NativeOptions {
 /** Kernels in C++. The addon knows formats by their numbers in GGUF files. */
 export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin }: NativeOptions): Kernels {
   const engine = new addon.Engine(instructionSet, threads, pin);
+  const paths: string[] = [];
   const allPages: FilePages[] = [];
   const cacheFiles: CacheFile[] = [];
   const commands: CommandBuffer = { numbers: new Float64Array(1024), count: 0 };
@@ -31,13 +32,14 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
     mapFile(path) {
       try {
         const [id, size] = engine.mapFile(path);
+        paths[id] = path;
         return { id, path, size };
       } catch (error) {
         throw new InputError(path, (error as Error).message);
       }
     },
     pages(file) {
-      const opened = filePages(engine.pages(file.id));
+      const opened = filePages(engine.pages(file.id), file.path);
       allPages.push(opened);
       return opened;
     },
@@ -77,7 +79,11 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
         checkOperation(operation);
         encode(commands, operation);
       }
-      engine.run(commands.numbers, commands.count);
+      try {
+        engine.run(commands.numbers, commands.count);
+      } catch (error) {
+        throw mappedFileError(error, paths);
+      }
     },
     close() {
       for (const opened of allPages.splice(0)) opened.close();

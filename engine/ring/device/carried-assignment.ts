@@ -47,6 +47,10 @@ export interface CarriedAssignmentOptions {
   readonly onLinked: () => void;
   readonly onLost: (device: string, reason: string) => void;
   readonly onFailed: (error: Error) => void;
+  /** Called when reads of weights hang, with the reason. */
+  readonly onStill: (reason: string) => void;
+  /** Called when they have ended after all. */
+  readonly onMoved: () => void;
   readonly record: (span: RingSpan) => void;
 }
 
@@ -65,6 +69,8 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
     requested: assignment.weights,
     room: weightsRoom(assignment, loaded, memory),
     record,
+    onStill: options.onStill,
+    onMoved: options.onMoved,
   });
   const senders = new Map(predecessors.map(({ name, linkName }) => [linkName, name]));
   senders.set(options.headLink, FROM_HEAD);

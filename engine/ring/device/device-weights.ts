@@ -9,6 +9,7 @@ import type { WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersOf } from './memory.ts';
+import { watchReads } from './still-reads.ts';
 
 /** A window by its index in the plan, or the head's output layer. */
 export type WindowOrOutput = number | 'output';
@@ -40,13 +41,17 @@ export interface DeviceWeightsOptions {
   readonly room: number;
   /** `undefined`: nothing is recorded. */
   readonly record: ((span: RingSpan) => void) | undefined;
+  /** Called when reads that a window waits for don't come forward, with the reason for people. */
+  readonly onStill: (reason: string) => void;
+  /** Called after onStill, if they have ended after all. */
+  readonly onMoved?: () => void;
 }
 
 /**
  * @returns `undefined` if weights are not managed: nothing was requested, or the kernels hold them in their own memory
  */
 export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeights | undefined {
-  const { loaded, output, requested, room, record } = options;
+  const { loaded, output, requested, room, record, onStill, onMoved = () => {} } = options;
   if (requested.prefetch === 'none' && requested.release === 'none' && record === undefined) return undefined;
   const own = options.windows.filter(({ from, to }) => to > from);
   const recorder = record && weightsRecorder(record);
@@ -73,7 +78,11 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
     report: { policy: fitted, bytes },
     async arrival(window) {
       const place = places.get(window);
-      if (place !== undefined) await carried.arrival(place);
+      if (place === undefined) return;
+      await watchReads(carried.arrival(place), {
+        onStill: (seconds) => onStill(`nothing of its weights has come from its disk for ${seconds.toFixed(1)} s`),
+        onMoved,
+      });
     },
     ran(window) {
       const place = places.get(window);

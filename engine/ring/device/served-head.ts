@@ -33,6 +33,8 @@ export interface ServedHeadOptions {
   /** Rejects if the peer is gone. */
   readonly tell: (peer: string, message: WorkerMessage) => Promise<void>;
   readonly startSession: (peer: string) => WorkerSession;
+  /** Why this device can't compute for now; `undefined` if it can. */
+  readonly unable: () => string | undefined;
   /** Default: SILENCE_SECONDS. */
   readonly silenceSeconds?: number;
   readonly log: (line: string) => void;
@@ -70,6 +72,8 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       const time = formatSeconds(clock() - served.since);
       return `it has served the head ${served.head} for ${time}; try again when that has finished`;
     }
+    const unable = options.unable();
+    if (unable !== undefined) return `it can't compute: ${unable}`;
     if (model !== loaded.identity)
       return `it has another model, ${loaded.part.model.name}: its header differs; give it the head's file or a part of it`;
     return undefined;

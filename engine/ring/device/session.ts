@@ -1,3 +1,4 @@
+import { WeightsLostError } from '../../kernels/weights-lost-error.ts';
 import type { ActivationFrame, Frame } from '../wire/frame.ts';
 import type { Assignment, SessionMessage, WorkerMessage } from '../wire/message.ts';
 import { messageFrame } from '../wire/parse-message.ts';
@@ -38,6 +39,10 @@ export interface WorkerSessionOptions {
   /** This device as in a cluster file, JSON. */
   readonly profile: () => Promise<string>;
   readonly sendToHead: (frame: Frame) => Promise<void>;
+  /** Called with the reason when this device can't compute for now, and with `undefined` when it can again. */
+  readonly onUnable: (reason: string | undefined) => void;
+  /** Called when its file can't be read any more; it will never compute again. */
+  readonly onWeightsLost: (error: WeightsLostError) => void;
   readonly log: (line: string) => void;
 }
 
@@ -55,9 +60,21 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
   // Errors are ignored here: served-head.ts notices a head that is gone.
   const send = (frame: Frame): void => void options.sendToHead(frame).catch(() => {});
   const tell = (message: WorkerMessage): void => send(messageFrame(message));
-  const fail = (epoch: number, reason: string): void => {
+  const fail = (epoch: number, message: string): void => {
+    const reason = message.slice(0, REASON_LENGTH);
     log(reason);
     tell({ kind: 'failed', epoch, reason });
+  };
+  const unable = (reason: string): void => {
+    log(reason);
+    tell({ kind: 'unable', reason: reason.slice(0, REASON_LENGTH) });
+    options.onUnable(reason);
+  };
+  const onError = (epoch: number, error: Error): void => {
+    if (error instanceof WeightsLostError) {
+      unable(error.message);
+      options.onWeightsLost(error);
+    } else fail(epoch, error.message);
   };
   const end = async (): Promise<void> => {
     const old = current;
@@ -77,7 +94,9 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
         log(`the link to ${device} is gone: ${reason}`);
         tell({ kind: 'lost', epoch, device, reason });
       },
-      onFailed: (error) => fail(epoch, error.message),
+      onFailed: (error) => onError(epoch, error),
+      onStill: unable,
+      onMoved: () => options.onUnable(undefined),
       record(span) {
         if (spans.length < MOST_SPANS) spans.push(span);
       },
@@ -106,7 +125,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
       switch (message.kind) {
         case 'prepare': {
           const { epoch } = message.assignment;
-          prepare(message.assignment).catch((error: Error) => fail(epoch, error.message));
+          prepare(message.assignment).catch((error: Error) => onError(epoch, error));
           return;
         }
         case 'link':

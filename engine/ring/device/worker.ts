@@ -37,6 +37,8 @@ export interface WorkerOptions {
 
 export interface RunningWorker {
   readonly address: string;
+  /** Rejects with a WeightsLostError if its file can't be read any more; it then serves nobody. */
+  readonly lost: Promise<never>;
   close(): Promise<void>;
 }
 
@@ -56,9 +58,16 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
   const mostBytes =
     HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, 4 * loaded.part.model.hiddenSize * loaded.part.mostTokens);
   const tell = (peer: string, message: WorkerMessage): Promise<void> => control.send(peer, messageFrame(message));
+  let unable: string | undefined;
+  let lose: (error: Error) => void = () => {};
+  const lost = new Promise<never>((_, reject) => {
+    lose = reject;
+  });
+  lost.catch(() => {}); // it may be that nobody asks
   const served = createServedHead({
     ...options,
     tell,
+    unable: () => unable,
     ringPort: () => portOf(ring.address),
     startSession: (headLink) =>
       createWorkerSession({
@@ -67,6 +76,10 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
         mostBytes,
         headLink,
         sendToHead: (frame) => control.send(headLink, frame),
+        onUnable(reason) {
+          unable = reason;
+        },
+        onWeightsLost: lose,
       }),
   });
 
@@ -141,6 +154,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
 
   return {
     address: control.address,
+    lost,
     async close() {
       clearInterval(checks);
       await served.dismiss('is disconnected, since this worker ends');

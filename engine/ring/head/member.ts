@@ -106,6 +106,9 @@ export function createMember(options: MemberOptions): Member {
       case 'refused':
         leave(`refused: ${message.reason}`, RETRY);
         return;
+      case 'unable':
+        leave(message.reason, RETRY);
+        return;
       case 'crowded':
         leave(`waits for a connection: ${MOST_DEVICES} to it are open`, RETRY_CROWDED);
         return;

@@ -59,6 +59,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     requested: assignment.weights,
     room: weightsRoom(assignment, loaded, options.memory),
     record: assignment.trace ? record : undefined,
+    onStill: (reason) => onFailed(new Error(reason)),
   });
 
   const logits = (request: number): Float32Array => {

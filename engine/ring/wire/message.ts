@@ -113,6 +113,8 @@ export type WorkerMessage =
     }
   | { readonly kind: 'linked'; readonly epoch: number }
   | { readonly kind: 'failed'; readonly epoch: number; readonly reason: string }
+  /** It can't compute for now, or not any more; the ring may go on without it. */
+  | { readonly kind: 'unable'; readonly reason: string }
   | { readonly kind: 'lost'; readonly epoch: number; readonly device: string; readonly reason: string }
   | { readonly kind: 'measured'; readonly epoch: number; readonly links: readonly MeasuredLink[] }
   | { readonly kind: 'clock'; readonly sentAt: number; readonly at: number }

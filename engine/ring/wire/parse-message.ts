@@ -170,6 +170,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   prepared: object({ kind: oneOf('prepared'), ...EPOCH, weights: optional(WEIGHTS_REPORT) }),
   linked: object({ kind: oneOf('linked'), ...EPOCH }),
   failed: object({ kind: oneOf('failed'), ...EPOCH, reason: REASON }),
+  unable: object({ kind: oneOf('unable'), reason: REASON }),
   lost: object({ kind: oneOf('lost'), ...EPOCH, device: NAME, reason: REASON }),
   measured: object({
     kind: oneOf('measured'),

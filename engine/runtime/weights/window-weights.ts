@@ -30,7 +30,8 @@ export interface WindowWeightsOptions {
  *     weights.after(i)    // releases the unpinned part, then prefetches the next window
  *
  * The order matters: first send, since others wait for the result; then drop, since the next window needs the room;
- * then prefetch. `after` only queues jobs for a helper thread, which keeps that order, and returns at once.
+ * then
+ * prefetch. `after` only queues jobs for a helper thread, which keeps that order, and returns at once.
  */
 export interface WindowWeights {
   /** Pinned bytes. */

@@ -33,7 +33,7 @@ interface Module {
  * The device map of Hugging Face Accelerate for one GPU (get_balanced_memory and infer_auto_device_map, version 1).
  * Modules are taken in order: embedding, layers, output layer. One goes to the GPU while all there take at most
  * 0.9 × free − the largest module that is left, since an offloaded module must have room when its turn comes; the first
- * that doesn't fit and all after it go to the RAM, where room for the largest module is kept as well, and then to the disk. A
+ * that doesn't fit and all after it go to the RAM, which keeps back the largest module as well, and then to the disk. A
  * tied output layer is one module with the embedding.
  * @param free bytes that the GPU and the RAM have before anything is loaded
  */

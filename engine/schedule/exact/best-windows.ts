@@ -12,7 +12,7 @@ export interface BestWindows {
 
 /**
  * The windows with the least sum of seconds per device and of the hops between neighbours, over all windows that fill
- * `rounds` rounds. A dynamic program over the devices in ring order, whose state is
+ * `rounds` rounds: where `optimal` finds the windows. A dynamic program over the devices in ring order, whose state is
  * the last device with layers and the layers so far. With M devices and L layers: O(M L log L) with one link for all,
  * O(M² L) where every pair of devices has its own.
  * @param tables seconds of each device by window size (index w from 0), without links

@@ -9,8 +9,8 @@ export interface HaldaOptions {
   readonly overloadRows: 'strict' | 'overflow-variable';
   /**
    * Rounding of the initial windows. `nearest`: may give 0, and a sum other than L; `at-least-one`: every device gets a
-   * layer; `adds-up`: as `at-least-one`, and the device with the most memory takes the layers missing from L, or the
-   * one with the least gives up those beyond L.
+   * layer; `adds-up`: as `at-least-one`, and what is missing from L or beyond it is the device's with the most or least
+   * memory.
    */
   readonly initialRounding: 'nearest' | 'at-least-one' | 'adds-up';
   /** Line 1. `none`: as written, n starts at 0; `windows`: n starts at w on devices with a GPU. */

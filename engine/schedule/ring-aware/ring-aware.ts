@@ -19,7 +19,7 @@ export interface RingAwareOptions {
 /** A plan that was compared with others. */
 export interface ConsideredPlan {
   readonly plan: Plan;
-  /** By assignWindows' closed form; undefined for plans of `optimal`, which have another form. */
+  /** By assignWindows' closed form; undefined for plans of `optimal`, which reclaim otherwise. */
   readonly predictedSeconds: number | undefined;
   /** undefined without a simulation. */
   readonly simulatedSeconds: number | undefined;
@@ -42,8 +42,8 @@ const EXTENT_FACTORS = [0, 0.5, 2, 8];
  *
  * For every k, assignWindows finds the exact optimum of a closed form. With `simulated`, the best of these, the very
  * best with more and with less pinned, and the plan of `optimal` with and without prefetching are ranked by simulated
- * time, so that the result is never slower than `optimal`, unless `optimal` exceeds the limit to memory pressure. The
- * problem's reclaim policy matters to `optimal` only: plans of this scheduler leave nothing to reclaim.
+ * time, so that the result is never slower than `optimal`, as far as that keeps to the limit to memory pressure. The problem's reclaim policy matters to `optimal` only:
+ * plans of this scheduler leave nothing to reclaim.
  */
 export function ringAware(problem: SchedulingProblem, options: RingAwareOptions = {}): RingAwareResult {
   const { simulated, candidates = DEFAULT_CANDIDATES, extentBytes = DEFAULT_EXTENT_BYTES } = options;
@@ -106,7 +106,7 @@ function keepsPressure({ belief, model, workload, runtime, maxPressure }: Schedu
 
 function overPressure({ model, maxPressure = 1 }: SchedulingProblem): string {
   const limit = `${Number((100 * maxPressure).toPrecision(3))} %`;
-  return `KV cache and buffers of ${model.name} exceed ${limit} of the RAM of a device, however layers are assigned; allow more memory pressure, or use a shorter context`;
+  return `KV cache and buffers of ${model.name} exceed ${limit} of some RAM wherever its layers go; allow more memory pressure, or take a shorter context`;
 }
 
 /** The plan of `optimal` under this scheduler's name, with prefetching or without. */

@@ -14,13 +14,13 @@ export interface WithChipsOptions {
 }
 
 /**
- * A scheduler of layers that counts every chip with an NPU by its best tensor partition. Each chip's operators are cut
- * first, by HeteroLLM's solver (4.3), which needs the operators of one layer only, however many layers the chip will
- * have. The scheduler then plans with the costs of a cut layer, unchanged, and its plan says how every chip's part is
- * cut. A device with CPU and GPU is split by the schedulers themselves:
+ * A scheduler of layers that counts every chip with an NPU by its best tensor partition. Each
+ * chip's operators are cut first, by HeteroLLM's solver (4.3), which looks at one layer's operators and so needs no
+ * knowledge of how many layers the chip will have. The scheduler then plans with the costs of a cut layer, unchanged,
+ * and its plan says how every chip's part is cut. A device with CPU and GPU is split by the schedulers themselves:
  * `optimal` searches every boundary of a window, as HELM's Algorithm 1 does of a machine.
  *
- * A scheduler that ranks plans by simulation also gets the function that cuts a plan as it will run.
+ * A scheduler that ranks plans by simulating them is handed, beside the problem, what cuts a plan as it will run.
  *
  * Where several requests are decoded at once, chips run whole operators on their GPU: cuts are made for one.
  */

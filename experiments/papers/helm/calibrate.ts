@@ -45,7 +45,7 @@ export function calibrate(cells: readonly PublishedCell[], caseOf: (cell: Publis
   const find = (place: CellPlace): FittingCase => {
     const cell = fittedCell(cells, place);
     const quantity = helmQuantity(cell);
-    if (quantity === undefined || typeof cell.value !== 'number') throw new RangeError(`${text(place)} is not a time`);
+    if (quantity === undefined || typeof cell.value !== 'number') throw new RangeError(`${text(place)} is no time`);
     const one = caseOf(cell);
     const planned = planOf(one);
     if (planned.outcome !== 'runs') throw new RangeError(`${text(place)}: ${planned.why}`);
@@ -57,7 +57,7 @@ export function calibrate(cells: readonly PublishedCell[], caseOf: (cell: Publis
     const [first, second] = places.map(find) as [FittingCase, FittingCase?];
     if (constant === 'gpuEfficiency') {
       if (second === undefined)
-        throw new RangeError('two cells are needed to separate the share of the bandwidth from the time per block');
+        throw new RangeError('two cells tell the share of the bandwidth from the time per block');
       constants = { ...before, ...fitReading(first, second) };
       continue;
     }

@@ -103,7 +103,7 @@ function statements({ scalings, constants }: ConflictInputs): Conflict[] {
       printed: 'no headroom in VRAM for a second request’s KV cache',
       against:
         'the cache is offloaded to RAM (4.2.2); by bytes, the 3090 has 0.49 GB left beside the 32B’s part, ten pages of 512 tokens, and the installed 24 GiB are 2.3 GB more than the plan counts on',
-      here: 'such batches fit by bytes, so they run. Nine cells of Table 6.2 follow from this one statement',
+      here: 'by bytes: such batches run. One statement, behind nine cells of Table 6.2',
     },
     {
       subject: 'DeepSpeed ZeRO-Inference',
@@ -115,7 +115,7 @@ function statements({ scalings, constants }: ConflictInputs): Conflict[] {
       subject: 'RAM that is free',
       printed: '16, 125 and 60 GB (5.1)',
       against:
-        'HELM’s longest contexts, which 6.2 attributes to the RAM, leave 10.2 to 11.4 GB on the laptop (8B), 43.3 to 44.4 GB on the 3090’s machine (32B) and 20.3 to 22.5 GB on the L40S’s (32B by the text; by Fig. 6.1 at least 26.8 GB); the 4B on the laptop would ask for 2.7 to 3.9 GB, which its 8B exceeds by itself',
+        'HELM’s longest contexts, which 6.2 lays to the RAM, leave 10.2 to 11.4 GB on the laptop (8B), 43.3 to 44.4 GB on the 3090’s machine (32B) and 20.3 to 22.5 GB on the L40S’s (32B by the text; by Fig. 6.1 at least 26.8 GB); the 4B on the laptop would ask for 2.7 to 3.9 GB, which its 8B exceeds by itself',
       here: '11.0 and 43.9 GB, fitted to one limit each; the second also fails Accelerate’s 32B (46.0 GB with the room that it keeps back), as printed. L40S: 58 GiB',
     },
     {

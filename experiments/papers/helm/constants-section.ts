@@ -54,7 +54,7 @@ export function constantsSection(constants: HelmConstants): Section {
     machine: 'helm-4060',
     value: milliseconds(dispatchOf(constants, 'helm-4060')),
     fittedTo: 'none: assumed, the mean of the two servers’',
-    reason: 'no cell of the laptop determines it: reading hides all of it with the 8B, and 0.9 ms of it with the 4B',
+    reason: 'no cell of the laptop tells it; behind the 8B’s reading it hides, and 0.9 ms of it behind the 4B’s',
   };
   return {
     title: 'What was fitted, and what was chosen',
@@ -62,7 +62,7 @@ export function constantsSection(constants: HelmConstants): Section {
       tableBlock({ columns: CONSTANT_COLUMNS, rows: [...fitted, assumed], groups: true }),
       {
         kind: 'text',
-        text: 'All prints of a fitted quantity count as fitted. Cells of Table 6.5 to which the thesis says that it calibrated δ̄ are held out here, where nothing is fitted to them. Arithmetic of the GPUs on prompts is specified: tensor cores, 16 bits accumulated in 32 (23.2, 71.2 and 362 TFLOPS). A prompt has 128 tokens, and a token is decoded with 192 in the KV cache, the middle of 128 after it.',
+        text: 'Every other print of a quantity that is fitted to counts as fitted. Cells of Table 6.5 to which the thesis says that it calibrated δ̄ are held out here, where nothing is fitted to them. Arithmetic of the GPUs on prompts is specified: tensor cores, 16 bits accumulated in 32 (23.2, 71.2 and 362 TFLOPS). A prompt has 128 tokens, and a token is decoded with 192 in the KV cache, the middle of 128 after it.',
       },
       tableBlock({ columns: SYSTEM_COLUMNS, rows: helmSystems() }, { title: 'How each system is represented' }),
     ],

@@ -71,7 +71,7 @@ export const FITTED_CELLS: readonly FittedCell[] = [
     machine: '',
     cells: [place('Table 6.1', 'L40S / Qwen3-4B', 'vLLM tok/s'), place('Table 6.1', 'L40S / Qwen3-14B', 'vLLM tok/s')],
     reason:
-      'the smallest and the largest model of one machine separate the share of the bandwidth from the time per block; three cells are left, two of them on the other server',
+      'the smallest and the largest model of one machine tell the share of the bandwidth from the time per block; three cells are left, two of them on the other server',
   },
   ...(['3090', 'L40S'] as const).map(
     (machine): FittedCell => ({
@@ -80,7 +80,7 @@ export const FITTED_CELLS: readonly FittedCell[] = [
       cells: [place('Table 6.1', `${machine} / Qwen3-8B`, 'HELM tok/s')],
       reason:
         machine === '3090'
-          ? 'the model, of those all on the GPU, whose prints disagree least; three tables print this figure'
+          ? 'of the models all on the GPU the one whose prints disagree least; three tables print this figure'
           : 'the same model as on the other server',
     }),
   ),
@@ -101,7 +101,8 @@ export const FITTED_CELLS: readonly FittedCell[] = [
       constant: 'requestStart',
       machine: `helm-${machine.toLowerCase()}`,
       cells: [place('Table 6.1', `${machine} / Qwen3-8B`, 'HELM TTFT')],
-      reason: 'the model of which a block’s dispatch is known; the thesis does not say what HELM does before a prompt',
+      reason:
+        'the model of which a block’s dispatch is known; the thesis has no word on what HELM does before a prompt',
     }),
   ),
   {

@@ -14,10 +14,10 @@ export interface DerivedInputs {
 /** A figure that follows from compared ones. */
 interface Derivation {
   readonly unit: 'x' | 'share';
-  /** The quantities behind it; if constants were fitted to all of them, it tests nothing. */
+  /** The quantities behind it; it tests nothing where all of them were fitted to. */
   readonly from: readonly Comparison[];
   readonly value: (answer: Answer) => number | undefined;
-  /** The same for all prints of one figure. */
+  /** Prints of the same figure have the same. */
   readonly configuration: string;
 }
 

@@ -83,7 +83,7 @@ interface HelmInputs {
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
   readonly clusterOf: (name: string) => LoadedCluster['cluster'];
   readonly modelOf: (name: string) => Model;
-  /** undefined: no model of the system. @throws RangeError for a cell that is not about a system on a machine */
+  /** undefined: no model of the system. @throws RangeError for a cell that is about no system on a machine */
   readonly caseOf: (cell: PublishedCell) => HelmCase | undefined;
 }
 
@@ -92,7 +92,7 @@ function helmInputs(): HelmInputs {
   const clusters = new Map(MACHINES.map((name) => [name as string, loadClusterFile(name)]));
   const clusterOf = (name: string): LoadedCluster['cluster'] => {
     const cluster = clusters.get(name)?.cluster;
-    if (cluster === undefined) throw new RangeError(`${name} is not a machine of the thesis`);
+    if (cluster === undefined) throw new RangeError(`${name} is no machine of the thesis`);
     return cluster;
   };
   const catalogue = loadCatalogue();
@@ -105,7 +105,7 @@ function helmInputs(): HelmInputs {
   const caseOf = (cell: PublishedCell): HelmCase | undefined => {
     const quantity = helmQuantity(cell);
     if (quantity === undefined) {
-      throw new RangeError(`${cell.table}, ${cell.row}, ${cell.column} is not about a system on a machine`);
+      throw new RangeError(`${cell.table}, ${cell.row}, ${cell.column} is about no system on a machine`);
     }
     const system = helmSystem(cell.system);
     const cluster = clusterOf(cell.cluster);

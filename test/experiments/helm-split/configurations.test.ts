@@ -62,7 +62,7 @@ function found(cells: readonly PublishedCell[], machine: Machine = {}): Configur
   return configuration({ cluster: oneMachine(machine), model, label: 'Qwen3-8B', workload, cells });
 }
 
-test('latencies are those of Table 6.5 and the inverse of Table 6.1: 4 ± 1 tok/s are 250 ± 67 ms', () => {
+test('latencies are those of Table 6.5, and of Table 6.1 turned over: 4 ± 1 tok/s are 250 ± 67 ms', () => {
   const { latencies, fit } = found([MEASURED, THROUGHPUT]).published;
   assert.is(fit, false);
   assert.equal(latencies[0], { table: 'Table 6.5', seconds: 0.25, noiseSeconds: 0.04 });
@@ -100,7 +100,7 @@ test('an all-GPU latency implies δ̄, and shows where N δ̄ is too long', () =
   assert.is(overheadExceeds(one, { ...latency, seconds: 0.37 }), false);
 });
 
-test('a split agrees if its units do, a failure if no split is found; if nothing is published there is no answer', () => {
+test('a split agrees by its units, a failure by there being none, and nothing published is no answer', () => {
   assert.is(agrees(found(SPLIT)), true);
   assert.is(agrees(found(SPLIT, { vram: 7e9 })), false);
   assert.is(agrees(found([])), undefined);
@@ -110,7 +110,7 @@ test('a split agrees if its units do, a failure if no split is found; if nothing
   assert.is(agrees(found([], { gpu: 'none' })), undefined);
 });
 
-test('remarks are those of the cells, each listed once', () => {
+test('remarks are those of the cells, each once', () => {
   const repeated = { ...MEASURED, note: 'disputed' };
   const overhead = { ...CELL, table: '§6.4.4', row: 'δ̄', model: '', note: 'approximate' };
   const cells = [THROUGHPUT, repeated, overhead, { ...THROUGHPUT, cluster: 'another' }];
@@ -147,7 +147,7 @@ test('the common reserve lies above the largest lower and below the smallest upp
   assert.is(commonReserve([]), undefined);
 });
 
-test('findings state splits, the reserve and what confirms it, held-out accuracy and implied rates', () => {
+test('findings: splits, the reserve and who confirms it, accuracy held out, what is implied', () => {
   const cells = [...SPLIT, MEASURED, THROUGHPUT];
   const intervals = [interval('a', 8, 7.4, 7.6), interval('b', 24, 23.25, 23.75)];
   assert.equal(helmFindings({ configurations: [found(cells)], intervals, claimedError: 0.08 }), [
@@ -158,7 +158,7 @@ test('findings state splits, the reserve and what confirms it, held-out accuracy
   ]);
 });
 
-test('findings take no accuracy from cells that δ̄ was fitted to, and name a wrong split', () => {
+test('findings: cells that δ̄ was fitted to say nothing about accuracy, and a wrong split is named', () => {
   const cells = [...SPLIT, { ...MEASURED, use: 'fit' as const }];
   const configurations = [found(cells, { vram: 7e9 })];
   const [split, ...rest] = helmFindings({ configurations, intervals: [], claimedError: undefined });
@@ -173,7 +173,7 @@ function configurationCells(one: Configuration): string[] {
   return CONFIGURATION_COLUMNS.map((column) => cellText(column, one));
 }
 
-test('a configuration fills its row, and one without a split and prints leaves it empty', () => {
+test('a configuration fills its row; one without split and publication leaves it empty', () => {
   assert.equal(configurationCells(found([...SPLIT, MEASURED])), [
     ...['one machine', 'Qwen3-8B', '21→17', '21→17', '206 ms', '211 ms', '250 ms', '−16 %', '', ''],
     ...['±40.0 ms', 'held-out'],
@@ -182,7 +182,7 @@ test('a configuration fills its row, and one without a split and prints leaves i
   assert.equal(empty, ['one machine', 'Qwen3-8B', 'none', '', '', '', '', '', '', '', '', '']);
 });
 
-test('the curve is scaled to its longest bar, and marks the memory that is lacking and the best split', () => {
+test('the curve is drawn to the longest bar, with what is lacking and what is best', () => {
   const one = found(SPLIT);
   const [first, last] = [one.curve[20], one.curve[21]];
   assert.ok(first && last && one.chosen);

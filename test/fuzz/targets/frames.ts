@@ -175,6 +175,8 @@ async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> 
     headLink: HEAD_LINK,
     profile: async () => '{}',
     sendToHead: async (frame) => void readAnswer(frame),
+    onUnable: () => {},
+    onWeightsLost: () => {},
     log: () => {},
   });
   try {

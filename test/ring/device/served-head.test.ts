@@ -9,7 +9,7 @@ const MODEL = 'a'.repeat(64);
 const hello = (head: string, model = MODEL) => ({ kind: 'hello', head, device: 'w', model }) as const;
 
 /** A worker's served head whose sessions only record that they end. */
-function served() {
+function served(unable?: string) {
   const log: string[] = [];
   const told: string[] = [];
   const ended: string[] = [];
@@ -20,6 +20,7 @@ function served() {
     ringPort: () => 7401,
     tell: async (peer, message) => void told.push(`${peer} ${message.kind}`),
     startSession: (peer) => ({ end: async () => void ended.push(peer) }) as unknown as WorkerSession,
+    unable: () => unable,
     silenceSeconds: 0.02,
     log: (line) => log.push(line),
   });
@@ -35,6 +36,13 @@ test('one head is served, and another one refused until the first is dismissed',
   assert.equal(ended, ['p']);
   await heads.greet('q', hello('second'));
   assert.is(heads.nameOf('q'), 'second');
+});
+
+test('no head is served while the device can’t compute, and it learns why', async () => {
+  const { heads, told, log } = served('nothing of its weights has come from its disk for 2.5 s');
+  await heads.greet('p', hello('first'));
+  assert.equal(told, ['p refused']);
+  assert.equal(log, ["refused first: it can't compute: nothing of its weights has come from its disk for 2.5 s"]);
 });
 
 test('a head with another model is refused', async () => {

@@ -29,6 +29,7 @@ const ASSIGNMENT: Assignment = {
 function session({ profile = async () => '{}', load = () => {} } = {}) {
   const told: WorkerMessage[] = [];
   const log: string[] = [];
+  const lost: Error[] = [];
   const model = { kvHeads: 1, headSize: 1, hiddenSize: 4, layers: 2 };
   const part = { model, mostTokens: 8, load };
   const loaded = { held: { layers: [0, 1] }, part, activationsBytes: 0, mapWeights: () => undefined };
@@ -41,9 +42,11 @@ function session({ profile = async () => '{}', load = () => {} } = {}) {
     headLink: 'head',
     profile,
     sendToHead: async (frame: Frame) => void told.push(readMessage(frame, WORKER_MESSAGE)),
+    onUnable: () => {},
+    onWeightsLost: (error) => lost.push(error),
     log: (line) => log.push(line),
   });
-  return { worker, told, log };
+  return { worker, told, log, lost };
 }
 
 test('an assignment is prepared and then linked', async () => {

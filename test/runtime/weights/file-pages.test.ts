@@ -34,7 +34,7 @@ const open = () => {
   return { kernels, pages: pagesOf(kernels, file) };
 };
 
-withKernels('populate brings exactly a part of a file, or all of it, into memory, and drop removes it', () => {
+withKernels('drop, populate and drop again: nothing, all, nothing; a part is a part', () => {
   const { kernels, pages } = open();
   pages.start('drop', WHOLE).wait();
   // A file system in memory can't drop pages.
@@ -56,7 +56,7 @@ withKernels('populate brings exactly a part of a file, or all of it, into memory
   kernels.close();
 });
 
-withKernels('willneed returns without waiting, and exactly the range is read', () => {
+withKernels('willneed asks without waiting, and brings exactly the range', () => {
   const { kernels, pages } = open();
   pages.start('drop', WHOLE).wait();
   const dropped = pages.resident(WHOLE);
@@ -69,7 +69,7 @@ withKernels('willneed returns without waiting, and exactly the range is read', (
   kernels.close();
 });
 
-withKernels('locked pages stay in memory until they are unlocked', () => {
+withKernels('what is locked stays, until it is unlocked', () => {
   const { kernels, pages } = open();
   const [locked, rest] = [
     { from: 0, to: MIB },
@@ -85,7 +85,7 @@ withKernels('locked pages stay in memory until they are unlocked', () => {
   );
   if (!refused && isLocked) {
     assert.ok(Math.abs((heldBytes() ?? 0) - before - MIB) < 0.9 * MIB);
-    assert.throws(() => pages.start('drop', WHOLE).wait(), /weights: MADV_DONTNEED/);
+    assert.throws(() => pages.start('drop', WHOLE).wait(), /file: MADV_DONTNEED/);
     pages.start('unlock', locked).wait();
   }
   pages.start('drop', rest).wait();
@@ -112,7 +112,7 @@ withKernels('reading past the page cache gives the bytes of the file, wherever i
   kernels.close();
 });
 
-withKernels('cancelled jobs end early, and a drop goes before other jobs', () => {
+withKernels('jobs that are given up end early; a drop goes before them', () => {
   const { kernels, pages } = open();
   const many = Array.from({ length: 40 }, () => pages.start('populate', WHOLE));
   for (const job of many) job.cancel();
@@ -125,42 +125,39 @@ withKernels('cancelled jobs end early, and a drop goes before other jobs', () =>
   kernels.close();
 });
 
-withKernels(
-  'other events run while a job is awaited, whether it ends, has ended, is cancelled or is closed',
-  async () => {
-    const { kernels, pages } = open();
-    const jobs = Array.from({ length: 5 }, () => pages.start('populate', WHOLE));
-    let turns = 0;
-    const counting = setInterval(() => {
-      turns += 1;
-    });
-    const drop = pages.start('drop', WHOLE);
-    await drop.settled();
-    assert.ok(drop.poll() !== undefined);
-    await Promise.all(jobs.map((job) => job.settled()));
-    for (const job of jobs) assert.is(job.poll()?.cancelled, false);
-    await jobs[0]?.settled();
-    const given = pages.start('populate', WHOLE);
-    given.cancel();
-    await given.settled();
-    assert.is(given.poll()?.cancelled, true);
-    const many = Array.from({ length: 50 }, () => pages.start('populate', WHOLE));
-    const closed = Promise.all(many.map((job) => job.settled()));
-    setTimeout(() => kernels.close(), 1);
-    await closed;
-    clearInterval(counting);
-    assert.ok(turns > 0);
-  },
-);
+withKernels('jobs are waited for in turns of other events: done, done before, given up, closed', async () => {
+  const { kernels, pages } = open();
+  const jobs = Array.from({ length: 5 }, () => pages.start('populate', WHOLE));
+  let turns = 0;
+  const counting = setInterval(() => {
+    turns += 1;
+  });
+  const drop = pages.start('drop', WHOLE);
+  await drop.settled();
+  assert.ok(drop.poll() !== undefined);
+  await Promise.all(jobs.map((job) => job.settled()));
+  for (const job of jobs) assert.is(job.poll()?.cancelled, false);
+  await jobs[0]?.settled();
+  const given = pages.start('populate', WHOLE);
+  given.cancel();
+  await given.settled();
+  assert.is(given.poll()?.cancelled, true);
+  const many = Array.from({ length: 50 }, () => pages.start('populate', WHOLE));
+  const closed = Promise.all(many.map((job) => job.settled()));
+  setTimeout(() => kernels.close(), 1);
+  await closed;
+  clearInterval(counting);
+  assert.ok(turns > 0);
+});
 
-withKernels('closing ends at once, even with unfinished jobs', () => {
+withKernels('closing with jobs to do ends at once', () => {
   const { kernels, pages } = open();
   for (let i = 0; i < 100; i++) pages.start('populate', WHOLE);
   kernels.close();
   assert.throws(() => pages.resident(WHOLE), /closed/);
 });
 
-withKernels('a range beyond the file or the buffer is an error', () => {
+withKernels('what lies beyond the file or the buffer is an error', () => {
   const { kernels, pages } = open();
   const buffer = pages.buffer(MIB);
   const beyond = 'no such part of the file';
@@ -178,7 +175,7 @@ withKernels('a range beyond the file or the buffer is an error', () => {
   kernels.close();
 });
 
-withKernels('a buffer reserves memory, which is occupied as it is used', () => {
+withKernels('memory is reserved, and taken as it is used', () => {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
   const resident = (): number => process.memoryUsage.rss();
   const before = resident();
@@ -187,7 +184,7 @@ withKernels('a buffer reserves memory, which is occupied as it is used', () => {
   kernels.close();
 });
 
-withKernels('if the system grants no memory, the error is one line that says what it was for', () => {
+withKernels('memory that the system does not grant is one line that says for what', () => {
   const kernels = openKernels({ implementation: 'native', threads: 1 });
   const huge = { type: 'F16', kvHeads: 8, capacity: 2 ** 40, headSize: 128 } as const;
   assert.throws(

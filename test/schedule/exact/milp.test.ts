@@ -112,7 +112,7 @@ test('a solution whose objective differs from the predicted time is refused', ()
     plan: undefined,
     reason: 'solver-failed',
     message:
-      "the prediction of the integer program's plan disagrees with it (97.6000 s per token where the program has 49.6000 s); report the problem as a defect",
+      'the plan of the integer program is predicted otherwise (97.6000 s per token where the program has 49.6000 s); report the problem as a defect',
   });
 });
 

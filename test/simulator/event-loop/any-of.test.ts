@@ -109,7 +109,7 @@ test('branches of one wait may satisfy each other', () => {
 });
 
 test('anyOf without effects is refused', () => {
-  assert.throws(() => anyOf(), /anyOf\(\) without effects would wait forever/);
+  assert.throws(() => anyOf(), /anyOf\(\) of nothing would wait for ever/);
 });
 
 test.run();

@@ -95,9 +95,10 @@ const PINNED = { prefetch: 'populate', release: 'pinned' } as const;
 
 /**
  * A ring of four processes on Linux 6.18 (no MGLRU, ext4, cgroups), each with 1 GiB of weights in 640 MiB of memory and
- * a disk of 400 MB/s with 8 MiB of readahead, 128 KiB for the pinned prefix. Windows of one device aren't adjacent in
- * its file. Missed cells and reasons; repetitions are of a second C program on a machine of the same kind, busy with
- * other work, from the second to the ninth token.
+ * a
+ * disk of 400 MB/s with 8 MiB of readahead, 128 KiB for the pinned prefix. Windows of one device aren't adjacent in its
+ * file. Missed cells and reasons; repetitions are of a second C program on a machine of the same kind, busy with other
+ * work, from the second to the ninth token.
  * - `willneed`, k = 4, seconds: the bytes agree. Weights that were dropped before their use are read by page faults,
  *   device after device, and on the lab's two processors that takes longer than the disk: the repetitions took 4.5, 4.7
  *   and 5.1 s for 1.14 to 1.17 of the weights. The four devices' computing and prefetching sharing two processors

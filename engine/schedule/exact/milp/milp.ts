@@ -45,7 +45,7 @@ export function milp(
   const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, problem)(plan);
   if (infeasible.length > 0 || Math.abs(objective - tokenSeconds) > AGREEMENT * tokenSeconds) {
     const claimed = `${tokenSeconds.toPrecision(6)} s per token where the program has ${objective.toPrecision(6)} s`;
-    const found = `the prediction of the integer program's plan disagrees with it (${infeasible[0]?.reason ?? claimed})`;
+    const found = `the plan of the integer program is predicted otherwise (${infeasible[0]?.reason ?? claimed})`;
     return noPlan('solver-failed', `${found}; report the problem as a defect`);
   }
   return { plan };

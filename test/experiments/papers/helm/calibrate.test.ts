@@ -3,16 +3,16 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fitConstant } from '../../../../experiments/papers/helm/calibrate.ts';
 
-test('fitConstant finds the constant of a rising and of a falling answer', () => {
+test('the constant at which a rising, or a falling, answer is what is wanted', () => {
   assert.ok(Math.abs(fitConstant(9, [0.1, 100], (x) => x * x) - 3) < 1e-9);
   assert.ok(Math.abs(fitConstant(0.25, [0.1, 100], (x) => 1 / x) - 4) < 1e-9);
 });
 
-test('fitConstant passes over a flat beginning', () => {
+test('a flat beginning is passed over', () => {
   assert.ok(Math.abs(fitConstant(5, [0.1, 100], (x) => Math.max(2, x)) - 5) < 1e-9);
 });
 
-test('a target that no constant gives is refused with the answers at both ends', () => {
+test('what no constant gives is refused with what the ends give', () => {
   assert.throws(
     () => fitConstant(200, [1, 100], (x) => x),
     /no constant between 1 and 100 gives 200: the ends give 1 and 100/,

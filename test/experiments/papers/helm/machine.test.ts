@@ -64,7 +64,7 @@ test('vLLM adds its time per block to reading', () => {
   near(totalLayerSeconds(seconds), seconds.memory + seconds.kvCopy + 6e-5);
 });
 
-test('on the CPU reading weights bounds a single token, and arithmetic a prompt', () => {
+test('single tokens are read, prompts are multiplied: the CPU takes the longer', () => {
   const decoding = layerSeconds(model, workload, device().cpu);
   near(totalLayerSeconds(decoding), decoding.memory + decoding.kvCopy);
   const prompt = prefillLayerSeconds(model, workload, device({ phase: 'prefill' }).cpu);
@@ -72,7 +72,7 @@ test('on the CPU reading weights bounds a single token, and arithmetic a prompt'
   assert.ok(Math.abs(totalLayerSeconds(prompt) - 0.0827) < 0.0005, `${totalLayerSeconds(prompt)}`);
 });
 
-test('the machine has the kernel’s rate, the pageable copies and the VRAM of the system', () => {
+test('a kernel of another rate, pageable copies and the VRAM of the system are taken over', () => {
   const { cpu, gpu } = device({ cpuBandwidth: 3.7e9, pageable: true, vram: 5e9 });
   assert.is(cpu.bandwidth, 3.7e9);
   // 25.2 GB/s over the link and 20 GB/s to the pinned buffer, one after the other.
@@ -80,7 +80,7 @@ test('the machine has the kernel’s rate, the pageable copies and the VRAM of t
   assert.is(gpu.memory.available, 5e9);
 });
 
-test('the laptop, whose dispatch no cell determines, has the mean of the known dispatches', () => {
+test('the laptop, of which no cell tells it, has the mean of the dispatches that are known', () => {
   const laptop = loadCluster('helm-4060');
   const constants = { ...CONSTANTS, dispatch: { 'helm-3090': 3e-3, 'helm-l40s': 5e-3 } };
   const found = fittedMachine(laptop, constants, { ...running, specifiedBandwidth: undefined }).devices[0] as Device;

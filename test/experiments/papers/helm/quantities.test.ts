@@ -35,7 +35,7 @@ test('throughput of a batch is its size over the seconds of a step', () => {
   assert.throws(() => secondsOf(1, 'GB/s', 1), /"GB\/s" is not a unit of a time or a rate of tokens/);
 });
 
-test('a throughput and a latency of one system, model and machine are one quantity, and those of another batch are another', () => {
+test('a throughput and a latency of one system, model and machine are one quantity; another batch is another', () => {
   const throughput = helmQuantity({ ...CELL, table: 'Table 6.1', column: 'HELM tok/s' });
   const latency = helmQuantity({ ...CELL, table: '§6.3', metric: 'tpot', unit: 'ms', column: 'p50' });
   const batch = helmQuantity(CELL);
@@ -46,7 +46,7 @@ test('a throughput and a latency of one system, model and machine are one quanti
   assert.is(helmQuantity({ ...CELL, metric: 'bandwidth' }), undefined);
 });
 
-test('the printed range covers all prints of a quantity with their rounding, in the unit of the cell', () => {
+test('what is printed of a quantity, with its rounding, in the unit of the cell', () => {
   const one = { ...CELL, table: 'Table 6.1', column: 'HELM tok/s', value: 20 };
   const other = { ...one, metric: 'tpot', unit: 'ms', value: 40, noise: 5, noiseFrom: 'disagreement: Table 6.1' };
   assert.equal(printedRange(one, [one]), [19.95, 20.05]);

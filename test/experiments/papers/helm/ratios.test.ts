@@ -3,13 +3,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { convexFloor } from '../../../../experiments/papers/helm/ratios.ts';
 
-test('steps that grow equally with every request have a floor of 0', () => {
+test('steps that grow by as much for every request leave no error', () => {
   // Steps of 1, 1.25, 1.75 and 2.75.
   const gains = [2, 4, 8].map((batch) => ({ batch, gain: batch / (0.75 + 0.25 * batch) }));
   assert.ok(convexFloor(gains) < 1e-9);
 });
 
-test('a request that is cheaper than the one before it raises the floor: here to a tenth', () => {
+test('a request that is cheaper than the one before it does: here a tenth', () => {
   // The step of two may be at most half-way between those of one and of three: (1 + 1.8 / 0.9) / 2 = 1.65 / 1.1.
   const gains = [
     { batch: 2, gain: 2 / 1.65 },
@@ -18,7 +18,7 @@ test('a request that is cheaper than the one before it raises the floor: here to
   assert.ok(Math.abs(convexFloor(gains) - 0.1) < 1e-9);
 });
 
-test('property: the longer of work done once and work of every request has a floor of 0', () => {
+test('property: work done once beside work of every request, whichever is longer, leaves no error', () => {
   const seconds = fc.double({ min: 0.01, max: 10, noNaN: true });
   fc.assert(
     fc.property(seconds, seconds, seconds, (once, each, reading) => {

@@ -10,25 +10,25 @@ const judged = (predicted: number, published: number, prints: readonly number[])
   prints,
 });
 
-test('a target is kept within its limit and missed beyond it', () => {
+test('kept within the limit, missed beyond', () => {
   assert.is(verdictOf(judged(109, 100, [100])), 'kept');
   assert.is(verdictOf(judged(111, 100, [100])), 'missed');
 });
 
-test('an answer beyond the limit but between the prints is within noise', () => {
+test('beyond the limit, but between what is printed', () => {
   assert.is(verdictOf(judged(115, 100, [100, 130])), 'within noise');
 });
 
-test('a print is excluded if no answer keeps it and two others together: 1.1 × 100 is less than 0.9 × 130', () => {
+test('kept at two of three prints that the third excludes: 1.1 × 100 is less than 0.9 × 130', () => {
   assert.is(verdictOf(judged(98, 130, [100, 102, 130])), 'excluded');
 });
 
-test('a target is missed if some answer would keep all prints, or if most prints are missed', () => {
+test('missed where an answer would keep all prints, or where most are missed', () => {
   assert.is(verdictOf(judged(91, 120, [100, 101, 120])), 'missed');
   assert.is(verdictOf(judged(98, 130, [100, 130, 131])), 'missed');
 });
 
-test('there is no verdict without a target or a number', () => {
+test('no verdict without a target or a number', () => {
   assert.is(verdictOf({ ...judged(1, 1, [1]), target: undefined }), undefined);
   assert.is(verdictOf({ ...judged(1, 1, [1]), published: 'OOM' }), undefined);
 });

@@ -1,0 +1,68 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace hearth {
+
+/** What a process has used so far of what a computation can't do without. */
+struct ProcessUse {
+  /** Seconds on processors, of all threads. */
+  double processorSeconds = 0;
+  /** Page faults that were answered from the disk, and reads from it. */
+  std::uint64_t reads = 0;
+};
+
+/** Throws std::system_error where the operating system doesn't say. */
+ProcessUse processUse();
+
+/**
+ * Tells a thread that works from one that hangs, by samples at equal times. A thread shows that it lives by `turns`,
+ * which it counts; while it computes or reads for long it can't count, but the process uses processors or the disk.
+ * Only a thread that does neither hangs: it waits for a disk that doesn't answer, or for itself.
+ */
+class Stillness {
+ public:
+  /** Takes a sample `seconds` after the one before. Returns for how many seconds nothing has moved. */
+  double sample(std::uint64_t turns, const ProcessUse& use, double seconds);
+
+ private:
+  std::uint64_t turns_ = 0;
+  ProcessUse use_;
+  double still_ = 0;
+};
+
+/** Ends all TCP connections of this process, so that their peers learn that nobody serves them. Listeners stay. */
+void cutConnections() noexcept;
+
+/**
+ * A thread that watches the loop of events of another. Calls `onStill` if nothing moves for `seconds`, and again only
+ * after something has moved.
+ */
+class LoopWatch {
+ public:
+  LoopWatch(double seconds, std::function<void()> onStill);
+  ~LoopWatch();
+  LoopWatch(const LoopWatch&) = delete;
+  LoopWatch& operator=(const LoopWatch&) = delete;
+
+  /** Called by the watched loop, several times a second. */
+  void turn() noexcept { turns_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  void serve();
+
+  double seconds_;
+  std::function<void()> onStill_;
+  std::atomic<std::uint64_t> turns_{0};
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopping_ = false;
+  /** Last, so that everything else exists when it starts. */
+  std::thread thread_;
+};
+
+}  // namespace hearth
