@@ -91,7 +91,7 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
     plannedBytes: plannedBytes(assignment, loaded, weights?.report),
     link() {
       const { onLinked, onLost } = options;
-      links?.close();
+      if (links !== undefined) throw new FrameError('a second request to link');
       links = openSuccessorLinks({ transport, successors: assignment.successors, mostBytes, onLinked, onLost });
     },
     measure: async (bytes) => (await links?.measure(bytes)) ?? [],

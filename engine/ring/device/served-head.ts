@@ -1,6 +1,7 @@
 import { formatSeconds } from '../../input/format.ts';
 import { clock } from '../wire/clock.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
+import { reasonOf } from '../wire/parse-message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import type { WorkerSession } from './session.ts';
 
@@ -95,7 +96,7 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       const reason = refusal(model);
       if (reason !== undefined) {
         log(`refused ${head}: ${reason}`);
-        return tell(peer, { kind: 'refused', reason }).catch(() => {});
+        return tell(peer, { kind: 'refused', reason: reasonOf(reason) }).catch(() => {});
       }
       const now = clock();
       served = { peer, head, since: now, lastHeard: now, session: startSession(peer) };

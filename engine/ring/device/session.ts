@@ -1,8 +1,8 @@
 import { WeightsLostError } from '../../kernels/weights-lost-error.ts';
-import type { ActivationFrame, Frame } from '../wire/frame.ts';
+import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
 import type { Assignment, SessionMessage, WorkerMessage } from '../wire/message.ts';
-import { messageFrame } from '../wire/parse-message.ts';
-import type { RingSpan } from '../wire/span.ts';
+import { messageFrame, reasonOf } from '../wire/parse-message.ts';
+import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
 import { type CarriedAssignment, carryOut } from './carried-assignment.ts';
 import { describeWeights } from './device-weights.ts';
@@ -48,26 +48,24 @@ export interface WorkerSessionOptions {
 
 /** Spans in one message. */
 const SPANS_PER_MESSAGE = 10_000;
-/** Most spans that are kept until the head asks for them. */
-const MOST_SPANS = 1_000_000;
-const REASON_LENGTH = 2000;
 
 export function createWorkerSession(options: WorkerSessionOptions): WorkerSession {
   const { log, memoryLimit } = options;
   const spans: RingSpan[] = [];
   let current: CarriedAssignment | undefined;
+  let measuring = false;
 
   // Errors are ignored here: served-head.ts notices a head that is gone.
   const send = (frame: Frame): void => void options.sendToHead(frame).catch(() => {});
   const tell = (message: WorkerMessage): void => send(messageFrame(message));
   const fail = (epoch: number, message: string): void => {
-    const reason = message.slice(0, REASON_LENGTH);
+    const reason = reasonOf(message);
     log(reason);
     tell({ kind: 'failed', epoch, reason });
   };
   const unable = (reason: string): void => {
     log(reason);
-    tell({ kind: 'unable', reason: reason.slice(0, REASON_LENGTH) });
+    tell({ kind: 'unable', reason: reasonOf(reason) });
     options.onUnable(reason);
   };
   const onError = (epoch: number, error: Error): void => {
@@ -106,8 +104,13 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
     tell({ kind: 'prepared', epoch, weights });
   };
 
-  const measure = async (carried: CarriedAssignment, bytes: number): Promise<void> =>
-    tell({ kind: 'measured', epoch: carried.epoch, links: await carried.measure(bytes) });
+  const measure = async (carried: CarriedAssignment, bytes: number): Promise<void> => {
+    measuring = true;
+    const links = await carried.measure(bytes).finally(() => {
+      measuring = false;
+    });
+    tell({ kind: 'measured', epoch: carried.epoch, links });
+  };
 
   /** Sends all spans; an empty message marks the end. */
   const report = (): void => {
@@ -132,10 +135,12 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
           try {
             concerned?.link();
           } catch (error) {
+            if (error instanceof FrameError) throw error;
             fail(message.epoch, (error as Error).message);
           }
           return;
         case 'measure': {
+          if (measuring) throw new FrameError('a request to measure while one is under way');
           const { epoch, bytes } = message;
           if (concerned !== undefined) measure(concerned, bytes).catch((error: Error) => fail(epoch, error.message));
           return;
@@ -152,7 +157,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
         case 'profile':
           options.profile().then(
             (facts) => tell({ kind: 'profiled', facts }),
-            (error: Error) => tell({ kind: 'unprofiled', reason: error.message.slice(0, REASON_LENGTH) }),
+            (error: Error) => tell({ kind: 'unprofiled', reason: reasonOf(error.message) }),
           );
           return;
         case 'bye':

@@ -83,6 +83,9 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
       }),
   });
 
+  /** The connections that have sent a greeting. */
+  const greeted = new Set<string>();
+
   const onHeadFrame = (peer: string, frame: Frame): void => {
     const session = served.heard(peer);
     if (session !== undefined && frame.kind === 'probe') echo(control, peer, frame.tag);
@@ -92,6 +95,9 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
 
   const onHeadMessage = (peer: string, message: HeadMessage): void => {
     if (message.kind === 'hello') {
+      // A peer that asked again and again without reading the answers would hold up those to others.
+      if (greeted.has(peer)) throw new FrameError('a second greeting');
+      greeted.add(peer);
       served.greet(peer, message).catch((error: Error) => log(`a session could not begin: ${error.message}`));
       return;
     }
@@ -106,12 +112,14 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
   };
 
   const onRingFrame = (peer: string, frame: Frame): void => {
-    if (frame.kind === 'probe') echo(ring, peer, frame.tag);
-    else if (frame.kind === 'activations') served.session?.onActivations(frame, peer);
+    if (frame.kind === 'probe') {
+      if (served.session?.hears(peer)) echo(ring, peer, frame.tag);
+    } else if (frame.kind === 'activations') served.session?.onActivations(frame, peer);
     else throw new FrameError(`a frame of kind ${frame.kind} from another device`);
   };
 
   const onExpelled = (peer: string, reason: string): void => {
+    greeted.delete(peer); // it isn't heard again
     const head = served.nameOf(peer);
     log(`cuts off ${head ?? 'a peer'}: it sent ${reason}`);
     if (head !== undefined) served.dismiss('sent an invalid message');
@@ -139,8 +147,14 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     belongs: (peer) => served.nameOf(peer) !== undefined,
     onFrame: onHeadFrame,
     onExpelled,
-    onCrowded: (peer) => tell(peer, { kind: 'crowded' }).catch(() => {}),
-    onLeft: served.left,
+    onCrowded(peer) {
+      greeted.delete(peer);
+      tell(peer, { kind: 'crowded' }).catch(() => {});
+    },
+    onLeft(peer) {
+      greeted.delete(peer);
+      served.left(peer);
+    },
   });
   const ring: Listener = await listenOrClose({
     address: ringAddress,

@@ -1,6 +1,6 @@
 import { probeLink } from '../wire/link-probe.ts';
 import type { HeldMemory, MeasuredLink, WorkerMessage } from '../wire/message.ts';
-import type { RingSpan } from '../wire/span.ts';
+import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
 import { RingError, within } from './errors.ts';
 import type { Member } from './member.ts';
 
@@ -121,15 +121,19 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       for (const member of members) {
         if (member.welcome === undefined) continue;
         const spans: RingSpan[] = [];
-        const complete = new Promise<void>((resolve) => {
+        const complete = new Promise<void>((resolve, reject) => {
           onSpans = (from, part) => {
             if (from !== member.name) return;
             spans.push(...part);
             if (part.length === 0) resolve();
+            else if (spans.length > MOST_SPANS) reject(new RingError(from, `sent more than ${MOST_SPANS} spans`));
           };
         });
         member.tell({ kind: 'report' });
-        await within(REPORTING, complete, () => new RingError(member.name, `no spans within ${REPORTING} s`));
+        const late = () => new RingError(member.name, `no spans within ${REPORTING} s`);
+        await within(REPORTING, complete, late).finally(() => {
+          onSpans = () => {};
+        });
         found.push({ device: member.name, offset: member.offset.seconds, spans });
       }
       return found;

@@ -21,6 +21,15 @@ export function text(most: number): Shape<string> {
     typeof value === 'string' && value.length <= most ? value : fail(where, `a string of at most ${most} characters`);
 }
 
+/** One line, without characters that would control the terminal it is printed on. @param most as for text */
+export function line(most: number): Shape<string> {
+  const short = text(most);
+  return (value, where) =>
+    typeof value === 'string' && /\p{Cc}/u.test(value)
+      ? fail(where, 'without control characters')
+      : short(value, where);
+}
+
 export const truth: Shape<boolean> = (value, where) =>
   typeof value === 'boolean' ? value : fail(where, 'true or false');
 
@@ -57,7 +66,7 @@ type Members<Value> = { readonly [Key in keyof Value]: Shape<Value[Key]> };
 export function object<Value>(members: Members<Value>): Shape<Value> {
   return (value, where) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'an object');
-    const unknown = Object.keys(value).find((key) => !(key in members));
+    const unknown = Object.keys(value).find((key) => !Object.hasOwn(members, key));
     if (unknown !== undefined) throw new FrameError(`a message whose ${where} has an unknown member`);
     const entries = Object.entries(members) as [string, Shape<unknown>][];
     const given = value as Record<string, unknown>;

@@ -11,6 +11,7 @@ import { LANES, type SpanArguments } from '../../trace/trace.ts';
 import { isAddress, MOST_DEVICES } from './address.ts';
 import { ACTIVATION_FORMATS, type Frame, FrameError, type MessageFrame } from './frame.ts';
 import {
+  line,
   list,
   matching,
   number,
@@ -37,8 +38,9 @@ import type {
 import type { RingSpan } from './span.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
-const NAME = text(200);
-const REASON = text(2000);
+const NAME = line(200);
+const REASON_LENGTH = 2000;
+const REASON = line(REASON_LENGTH);
 const UINT32 = whole(0, 2 ** 32 - 1);
 const LAYER = whole(0, 1000);
 /** Peers are told which addresses to connect to, so nothing but TCP may be named. */
@@ -115,7 +117,7 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
 const ARGUMENTS = object<Partial<SpanArguments>>({
   bytes: optional(number(0, LARGEST)),
   released: optional(number(0, LARGEST)),
-  what: optional(text(2000)),
+  what: optional(line(2000)),
   call: optional(NAME),
   cancelled: optional(NAME),
 });
@@ -191,6 +193,11 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
   }),
   spans: object({ kind: oneOf('spans'), spans: list(SPAN, 20_000) }),
 });
+
+/** An error's message as a peer accepts it: one line, without control characters, and no longer than allowed. */
+export function reasonOf(message: string): string {
+  return message.replace(/\p{Cc}+/gu, ' ').slice(0, REASON_LENGTH);
+}
 
 /** Encodes a message. */
 export function messageFrame(message: HeadMessage | WorkerMessage): MessageFrame {

@@ -1,6 +1,9 @@
 import type { Cause } from '../../cost/breakdown.ts';
 import type { Lane, SpanArguments } from '../../trace/trace.ts';
 
+/** The most spans of a device that are kept until the head asks for them. */
+export const MOST_SPANS = 1_000_000;
+
 /** An interval or a sample that a device recorded, in times of that device's clock (head/trace.ts aligns the clocks). */
 export type RingSpan =
   | {
