@@ -65,7 +65,8 @@ const LONGEST_MESSAGE = 1000;
 
 /** An error's message as one line; the middle of a very long one is left out. */
 export function errorLine(message: string): string {
-  const line = message.replace(/\s*[\n\r]\s*/g, ' ').trim();
+  // Files and peers may put control characters into a message, which would reach the terminal.
+  const line = message.replace(/\s*\p{Cc}+\s*/gu, ' ').trim();
   if (line.length <= LONGEST_MESSAGE) return line;
   return `${line.slice(0, LONGEST_MESSAGE / 2)} … ${line.slice(-LONGEST_MESSAGE / 2)}`;
 }

@@ -213,6 +213,20 @@ for (const [what, frame, reason] of HOSTILE) {
   });
 }
 
+test('a peer that greets twice is cut off: it would let answers pile up before those of others', async () => {
+  const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
+  const { connection, heard } = await peer(member.address);
+  const hello = messageFrame({ kind: 'hello', head: 'h', device: 'w', model: '0'.repeat(64) });
+  await connection.send(hello);
+  await until('the refusal', 5, () => heard.length === 1);
+  assert.match(heard[0] as string, /^it has another model/);
+  await connection.send(hello);
+  await until('the cut', 5, () => log.length === 2);
+  assert.is(log[1], 'cuts off a peer: it sent a second greeting');
+  connection.close();
+  await worker.close();
+});
+
 test('a connection with a frame beyond the longest allowed is cut before the frame is read', async () => {
   const { worker, member } = await workerHere('w', path, { headKeys: undefined });
   const { connection, heard } = await peer(member.address);

@@ -27,6 +27,13 @@ test('bad input is one line and exit code 2', () => {
   assert.equal(reported(new InputError('--n', 'is\nnothing')), [2, '--n: is nothing\n']);
 });
 
+test('control characters of a file or a peer don’t reach the terminal', () => {
+  assert.equal(reported(new InputError('m.gguf', 'is named \u001b]0;owned\u0007\r\u009b2J')), [
+    2,
+    'm.gguf: is named ]0;owned 2J\n',
+  ]);
+});
+
 test('what the operating system refuses is one line and exit code 2', () => {
   const full = 'the disk is full; free some space and run the same command again (ENOSPC)\n';
   assert.equal(reported(systemError('ENOSPC')), [2, full]);

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WeightsLostError } from '../../../engine/kernels/weights-lost-error.ts';
 import type { LoadedPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession } from '../../../engine/ring/device/session.ts';
-import type { Frame } from '../../../engine/ring/wire/frame.ts';
+import { type Frame, FrameError } from '../../../engine/ring/wire/frame.ts';
 import type { Assignment, WorkerMessage } from '../../../engine/ring/wire/message.ts';
 import { readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 import type { Transport } from '../../../engine/ring/wire/transport.ts';
@@ -102,6 +103,34 @@ test('a failure to load layers is reported', async () => {
   worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
   await turn();
   assert.equal(told, [{ kind: 'failed', epoch: 7, reason: 'the disk is gone' }]);
+});
+
+test('a device whose file can’t be read any more says so, and ends', async () => {
+  const error = new WeightsLostError('m.gguf', 'has shrunk\nfrom 2 to 1 bytes');
+  const load = (): void => {
+    throw error;
+  };
+  const { worker, told, lost } = session({ load });
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  assert.equal(told, [{ kind: 'unable', reason: 'm.gguf: has shrunk from 2 to 1 bytes' }]);
+  assert.equal(lost, [error]);
+});
+
+test('a second request to link, or to measure while one is under way, is refused', async () => {
+  const { worker } = session();
+  worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
+  await turn();
+  for (const kind of ['link', 'measure'] as const) {
+    const message = { kind, epoch: 7, bytes: 1000 };
+    worker.onMessage(message);
+    try {
+      worker.onMessage(message);
+      assert.unreachable();
+    } catch (error) {
+      assert.instance(error, FrameError);
+    }
+  }
 });
 
 test('a profile, or the reason for its absence, is sent', async () => {
