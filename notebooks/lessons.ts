@@ -12,4 +12,15 @@ export const LESSONS: readonly Lesson[] = [
     title: 'What a token costs',
     claim: 'Every weight is read once for every token, so that memory and disk decide, and arithmetic hardly counts.',
   },
+  {
+    page: 'when-weights-dont-fit',
+    title: 'When weights don’t fit',
+    claim: 'A cyclic scan over a least-recently-used list reads everything again, even if almost all of it fits.',
+  },
+  {
+    page: 'half-on-the-gpu',
+    title: 'Half on the GPU',
+    claim:
+      'Every layer on the GPU makes a token faster, and the GPU’s memory, which the KV cache shares, decides how many fit.',
+  },
 ];

@@ -14,6 +14,11 @@ export function figure(chart: Element, caption: string): HTMLElement {
   return html`<figure class="chart">${chart}<figcaption>${caption}</figcaption></figure>` as HTMLElement;
 }
 
+/** Pixels of a chart in a column of a width, which is 0 before the page is laid out. */
+export function chartWidth(column: number): number {
+  return Math.min(720, Math.max(300, column));
+}
+
 /** Numbers that change as the reader moves something, each with its caption. */
 export function numbers(entries: readonly (readonly [caption: string, value: string])[]): HTMLElement {
   return html`<div class="numbers" aria-live="polite">${entries.map(

@@ -1,5 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { type Breakdown, CAUSES } from '../../engine/cost/breakdown.ts';
+import { chartWidth } from '../lib/figure.ts';
 
 /** What each cause of the breakdown is called in the lesson, with its equation. */
 const NAMES: Readonly<Record<(typeof CAUSES)[number], string>> = {
@@ -19,7 +20,7 @@ export function causeBars({ seconds }: Breakdown, width: number): ReturnType<typ
     milliseconds: 1000 * seconds[cause],
   }));
   return Plot.plot({
-    width: Math.min(width, 720),
+    width: chartWidth(width),
     height: 40 + 40 * terms.length,
     marginLeft: 150,
     marginRight: 60,

@@ -1,0 +1,36 @@
+import * as Plot from '@observablehq/plot';
+import type { SplitCandidate, SplitSearch } from '../../engine/schedule/helm/cpu-gpu-split.ts';
+import { chartWidth } from '../lib/figure.ts';
+
+/** The search curve: T_plan by its parts over k, splits that don't fit shaded, the best and the reader's own marked. */
+export function curve({ curve: candidates, best }: SplitSearch, chosen: number, width: number): Element {
+  const parts = candidates.flatMap((candidate) => [
+    { k: candidate.cpuUnits, part: 'CPU', ms: 1000 * candidate.cpuSeconds, fits: candidate.feasible },
+    { k: candidate.cpuUnits, part: 'GPU', ms: 1000 * candidate.gpuSeconds, fits: candidate.feasible },
+    { k: candidate.cpuUnits, part: 'crossing', ms: 1000 * candidate.copySeconds, fits: candidate.feasible },
+  ]);
+  const marked = (one: SplitCandidate | undefined, label: string) =>
+    one === undefined ? [] : [{ k: one.cpuUnits, ms: 1000 * one.tokenSeconds, label }];
+  const own = candidates[chosen];
+  const marks = own === best ? marked(best, 'best, and yours') : [...marked(best, 'best'), ...marked(own, 'yours')];
+  return Plot.plot({
+    width: chartWidth(width),
+    height: 320,
+    x: {
+      label: 'k: units on the CPU (embedding, layers, output projection)',
+      type: 'band',
+      ticks: candidates.map(({ cpuUnits }) => cpuUnits).filter((k) => k % 5 === 0),
+    },
+    y: { label: 'milliseconds of one token', grid: true },
+    color: { domain: ['CPU', 'GPU', 'crossing'], range: ['#b5651d', '#3b5fc0', '#6b8e23'], legend: true },
+    opacity: { domain: [0, 1], range: [0.25, 1] },
+    marks: [
+      Plot.barY(
+        parts,
+        Plot.stackY({ x: 'k', y: 'ms', fill: 'part', fillOpacity: ({ fits }: { fits: boolean }) => (fits ? 1 : 0.25) }),
+      ),
+      Plot.text(marks, { x: 'k', y: 'ms', text: ({ label }) => `${label} ↓`, dy: -8, fontWeight: 700 }),
+      Plot.ruleY([0]),
+    ],
+  });
+}
