@@ -55,7 +55,7 @@ export const LEFT_OUT_COLUMNS: readonly Column<LeftOutTable>[] = [
   { title: 'left out\nat a time', key: 'left_out', value: ({ unit }) => `one ${unit}`, label: true },
   { title: 'cells', key: 'cells', value: ({ judged }) => judged.length, unit: 'count' },
   {
-    title: 'configurations',
+    title: 'configu-\nrations',
     key: 'configurations',
     value: ({ judged }) => configurations(judged.map(({ cell }) => cell)),
     unit: 'count',
@@ -89,7 +89,7 @@ export function leftOutSection(rows: readonly LeftOutTable[]): Section {
 
 /** left-out.md: the same as a table of Markdown. */
 export function leftOutMarkdown(rows: readonly LeftOutTable[]): string {
-  const titles = LEFT_OUT_COLUMNS.map(({ title = '' }) => title.replace('\n', ' '));
+  const titles = LEFT_OUT_COLUMNS.map(({ title = '' }) => title.replace('-\n', '').replace('\n', ' '));
   const rule = LEFT_OUT_COLUMNS.map(({ unit, align }) => (unit === 'count' || align === 'right' ? '--:' : '---'));
   const lines = rows.map((row) => LEFT_OUT_COLUMNS.map((column) => cellText(column, row)));
   return [titles, rule, ...lines].map((cells) => `| ${cells.join(' | ')} |\n`).join('');

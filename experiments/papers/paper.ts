@@ -17,6 +17,8 @@ export interface Reproduced {
   /** cells.csv and cells.json of the paper by itself. */
   readonly csv: string;
   readonly data: unknown;
+  /** Further files of the report on all papers, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Tables for a terminal. */
   readonly text: readonly string[];
 }

@@ -116,6 +116,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>, left
       'cells.csv': cellsCsv(comparisons, blind),
       'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
+      ...Object.assign({}, ...NAMES.map((name) => papers[name].files)),
       'left-out.md': leftOutMarkdown(leftOut),
       'contradictions.md': contradictionsMarkdown(papers),
       'groups.md': groupsMarkdown(comparisons, blind),

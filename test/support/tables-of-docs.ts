@@ -4,6 +4,7 @@ export const TABLES = [
   { file: 'README.md', marker: 'groups', from: 'groups.md' },
   { file: 'docs/reproduction.md', marker: 'groups', from: 'groups.md' },
   { file: 'docs/reproduction.md', marker: 'summary', from: 'summary.md' },
+  { file: 'docs/reproduction.md', marker: 'schedulers', from: 'schedulers.md' },
   { file: 'docs/reproduction.md', marker: 'left out', from: 'left-out.md' },
   { file: 'docs/reproduction.md', marker: 'contradictions', from: 'contradictions.md' },
 ] as const;

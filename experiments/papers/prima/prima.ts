@@ -18,6 +18,7 @@ import type { PrimaOptions } from './options.ts';
 import { primaPage } from './report.ts';
 import { primaCsv, primaJson } from './results.ts';
 import { cellsOf, jobOf, type PrimaComparison, type PrimaInputs, tableRules } from './rules.ts';
+import { schedulersMarkdown } from './schedulers.ts';
 import { largestMisses, type Sensitivity, sensitivityOf } from './sensitivity.ts';
 import { primaSummary, primaSummaryText, type Summary, summarise } from './summary.ts';
 import { type PaperTable, PRIMA_TABLES, tableName } from './tables.ts';
@@ -94,6 +95,7 @@ export function primaReproduced(result: PrimaReproduction, seed: number): Reprod
     page: primaPage(result),
     clusters: [...clusters.values()],
     csv: primaCsv(comparisons),
+    files: { 'schedulers.md': schedulersMarkdown(comparisons) },
     data: primaJson(settings, result),
     text: [primaSummaryText(summaries)],
   };
