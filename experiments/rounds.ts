@@ -1,5 +1,6 @@
 import { createNamedModel, loadCatalogue, loadClusterFile } from '../datasets/load.ts';
 import { enumerate } from '../engine/input/format.ts';
+import { InputError } from '../engine/input/input-error.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
@@ -52,6 +53,10 @@ await runExperiment({
         ),
       ),
     );
+    if (jobs.length === 0) {
+      const problem = `the layers of no model divide evenly among its ${cluster.devices.length} devices`;
+      throw new InputError('--cluster', `${problem}; give another cluster or model`);
+    }
     const bar = progress(jobs.length);
     const rows = jobs.map(({ reclaim, model, policy, rounds }) => {
       const row = simulateRounds(model, policy, rounds, { cluster, workload, reclaim });

@@ -60,6 +60,10 @@ testReport(() => join(directory, 'report.html'), 1);
 
 for (const [options, expected] of [
   [['--reclaim', 'lunix'], /^--reclaim: unknown "lunix"/],
+  [
+    ['--cluster', 'home-example', '--models', 'Llama-3-8B'],
+    /^--cluster: the layers of no model divide evenly among its 3 devices; give another cluster or model\n$/,
+  ],
   [['--tokens', '1'], /^--tokens: "1" is not a whole number between 2 and 10000\n$/],
   [['--models', 'Llama-3-71B'], /^--models: no model is called "Llama-3-71B"; did you mean "Llama-3-70B"\?\n$/],
 ] as const) {
