@@ -28,7 +28,8 @@ export const FORCE = new Option('--force', 'replace an existing file, if it is o
 const BEGINNING = 4096;
 
 /**
- * The file, if it may be written; to be asked before anything is computed. Devices and pipes, such as /dev/null, may.
+ * The file, if it may be written; to be asked before anything is computed. Devices and pipes, such as /dev/null, may
+ * hold texts, but no GGUF file, which is not written in order.
  * @throws InputError for a file that the command reads, a folder, and an existing file unless it is of the same kind and
  * may be replaced
  */
@@ -41,7 +42,10 @@ export function checkOutputFile(file: OutputFile): OutputFile {
     throw new InputError(place, `there is no folder ${dirname(path)}; create it first`);
   }
   if (found.isDirectory()) throw new InputError(place, 'is a folder; give the path of a file');
-  if (!found.isFile()) return file;
+  if (!found.isFile()) {
+    if (kind === 'a GGUF file') throw new InputError(place, 'is a device or a pipe; give the path of a file');
+    return file;
+  }
   for (const input of inputs) {
     const other = input === undefined ? undefined : statusOf(input);
     if (other?.dev === found.dev && other.ino === found.ino)

@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
@@ -9,7 +9,7 @@ import { THIS_HOST } from '../profile/memory/host.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
 import { createShareProgress } from '../terminal/progress.ts';
-import { checkOutputFile, FORCE } from './output-file.ts';
+import { checkOutputFile, FORCE, writeOutputFile } from './output-file.ts';
 import { readSeed, readThreads } from './shared-options.ts';
 
 interface Options {
@@ -55,8 +55,7 @@ async function run(options: Options): Promise<void> {
   } as const;
   checkOutputFile(out);
   // A path that can't be written is reported before the measurements, which take a minute.
-  const temporary = `${options.out}.${process.pid}.tmp`;
-  write(temporary, '', options.out);
+  checkFolder(options.out);
   const progress = createShareProgress();
   let profile: MachineProfile;
   try {
@@ -70,21 +69,23 @@ async function run(options: Options): Promise<void> {
       quick: options.quick === true,
       onProgress: progress.show,
     });
-    write(temporary, clusterFile(profile), options.out);
-    renameSync(temporary, options.out);
   } finally {
     progress.stop();
-    rmSync(temporary, { force: true });
   }
+  writeOutputFile(out, clusterFile(profile));
   process.stdout.write(options.json ? asJson(profile) : `${profileTable(profile)}\n${notes(profile)}${options.out}\n`);
 }
 
-function write(path: string, text: string, out: string): void {
+/** Writes and removes a file beside `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */
+function checkFolder(out: string): void {
+  if (statSync(out, { throwIfNoEntry: false })?.isFile() === false) return;
+  const temporary = `${out}.${process.pid}.tmp`;
   try {
-    writeFileSync(path, text);
+    writeFileSync(temporary, '');
   } catch (error) {
     throw new InputError('--out', `${out} can't be written: ${(error as Error).message}`);
   }
+  rmSync(temporary);
 }
 
 /** Limits of the measurements. */

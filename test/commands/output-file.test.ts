@@ -35,6 +35,10 @@ test('a file that is not there yet may be written, into a folder that is', () =>
   assert.is(problem(join(folder, 'no/none.json')), '--trace F/no/none.json: there is no folder F/no; create it first');
   assert.is(problem(folder), '--trace F: is a folder; give the path of a file');
   assert.is(problem('/dev/null'), '');
+  assert.is(
+    problem('/dev/null', { kind: 'a GGUF file' }),
+    '--trace /dev/null: is a device or a pipe; give the path of a file',
+  );
 });
 
 test('a file is replaced only with --force, and only by a file of its kind', () => {
