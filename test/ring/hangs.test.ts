@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ringModel } from '../../engine/ring/head/lost-worker.ts';
+import type { LoadedPart } from '../../engine/ring/device/loaded-part.ts';
+import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
+import type { MappedWeights } from '../../engine/runtime/weights/mapped-weights.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
 import { HANG, type Running, startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
-import { equalLayout, headHere, recoveringHere } from './ring-in-process.ts';
+import { equalLayout, headHere, loadOnOneThread, recoveringHere, workerHere } from './ring-in-process.ts';
 
 const LAYERS = 4;
 const KNOWN = 5;
@@ -57,6 +59,7 @@ withNative('a worker whose main thread moves again rejoins the ring', async () =
   const { head, log, model } = await ringWith(worker);
   const tokens = [greedy(await model.evaluate([1, 2, 3]))];
   process.kill(worker.running.pid, 'SIGUSR2');
+  await until('the hang', KNOWN, () => worker.running.stderr.includes('\nhangs\n'));
   const start = performance.now();
   tokens.push(greedy(await model.evaluate([tokens[0] as number])));
   assert.ok((performance.now() - start) / 1000 < KNOWN, log.join('\n'));
@@ -75,11 +78,63 @@ withNative(`a worker that computes for ${HANG} s without an answer isn’t taken
   const { head, log, model } = await ringWith(worker);
   const first = greedy(await model.evaluate([1, 2, 3]));
   process.kill(worker.running.pid, 'SIGHUP');
+  await until('the computation', KNOWN, () => worker.running.stderr.includes('\ncomputes\n'));
   const start = performance.now();
   await model.evaluate([first]);
   assert.ok((performance.now() - start) / 1000 > HANG - 1);
   assert.equal(log, []);
   await head.close();
+});
+
+/** A part whose prefetches never end from the moment that `hang` is called until the promise that it is given ends. */
+function hangingPart() {
+  const loaded = loadOnOneThread(path);
+  let until: Promise<void> | undefined;
+  const mapWeights: LoadedPart['mapWeights'] = (recorder) => {
+    const weights = loaded.mapWeights(recorder) as MappedWeights;
+    const prefetch: MappedWeights['prefetch'] = (ranges, how) => {
+      const task = weights.prefetch(ranges, how);
+      const end = until;
+      return end === undefined ? task : { ...task, isDone: () => false, settled: () => end };
+    };
+    return { ...weights, prefetch };
+  };
+  const hang = (end: Promise<void>): void => {
+    until = end;
+  };
+  return { loaded: { ...loaded, mapWeights }, hang };
+}
+
+withNative('a worker whose prefetch hangs says so, serves nobody meanwhile, and rejoins the ring later', async () => {
+  const { loaded, hang } = hangingPart();
+  const w = await workerHere('w', path, { headKeys: undefined, loaded });
+  const { head, log } = headHere(path, [w.member]);
+  await head.gather();
+  const weights = { w: { prefetch: 'populate', release: 'drop' } } as const;
+  const layout = (devices: readonly string[]) => ({ ...equalLayout(devices, LAYERS), weights });
+  const ring = recoveringRing(head, layout, (line) => log.push(line));
+  const model = ringModel(ring, 64);
+  const tokens = [greedy(await model.evaluate([1, 2, 3]))];
+  let move = (): void => {};
+  hang(
+    new Promise((resolve) => {
+      move = resolve;
+    }),
+  );
+  // The prefetch for the next token is done already; that for the one after it hangs.
+  for (let step = 0; step < 2; step++) tokens.push(greedy(await model.evaluate([tokens[step] as number])));
+  assert.match(
+    log.join('\n'),
+    /^lost w: nothing of its weights has come from its disk for [23]\.\d s\ncontinues with head$/,
+  );
+  await until('the refusal', KNOWN, () => w.log.some((line) => line.startsWith("refused head: it can't compute: ")));
+  move();
+  await until('the return', KNOWN, () => log.includes('w is back'));
+  tokens.push(greedy(await model.evaluate([tokens[2] as number])));
+  assert.is(log.at(-1), 'continues with head, w');
+  assert.equal(tokens, await undisturbed(4));
+  await head.close();
+  await w.worker.close();
 });
 
 withNative('a worker whose file is cut tells its head why, ends with code 2, and the others go on', async () => {

@@ -53,8 +53,15 @@ const STARTED = 120;
 export const HANG = 8;
 
 const ON_SIGNAL = `
-process.on('SIGUSR2', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${1000 * HANG}));
-process.on('SIGHUP', () => { for (const end = performance.now() + ${1000 * HANG}; performance.now() < end; ); });`;
+import { writeSync } from 'node:fs';
+process.on('SIGUSR2', () => {
+  writeSync(2, 'hangs\\n');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${1000 * HANG});
+});
+process.on('SIGHUP', () => {
+  writeSync(2, 'computes\\n');
+  for (const end = performance.now() + ${1000 * HANG}; performance.now() < end; );
+});`;
 
 /** A worker process whose main thread hangs for HANG seconds at SIGUSR2, and computes as long at SIGHUP. */
 export function startWorkerThatHangs(model: string) {
