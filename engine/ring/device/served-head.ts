@@ -44,6 +44,9 @@ export interface ServedHeadOptions {
 /** Seconds without a message after which a connected head is dismissed; heads send one a second. */
 const SILENCE_SECONDS = 30;
 
+/** Seconds within which a head that lives was heard: it sends a message every second. */
+const HEARD_SECONDS = 2;
+
 interface Served {
   readonly peer: string;
   readonly head: string;
@@ -91,8 +94,9 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       return served.session;
     },
     async greet(peer, { head, model }) {
-      // The current head may be gone without having been noticed.
-      if (served !== undefined) await readClock(served.peer).catch(() => dismiss('is gone'));
+      // The current head may be gone without having been noticed. Strangers can't make this ask one that was just heard.
+      if (served !== undefined && clock() - served.lastHeard > HEARD_SECONDS)
+        await readClock(served.peer).catch(() => dismiss('is gone'));
       const reason = refusal(model);
       if (reason !== undefined) {
         log(`refused ${head}: ${reason}`);

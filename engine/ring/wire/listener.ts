@@ -63,6 +63,9 @@ const IDLE_SECONDS = 5;
 /** Seconds between checks of idle peers, at most. */
 const CHECK_SECONDS = 1;
 
+/** Seconds that a peer may take to be disconnected before that is tried again. */
+const LEAVING = 1;
+
 /** Milliseconds between attempts to bind the same port again, and the number of attempts. */
 const [REBIND, REBINDS] = [50, 200];
 
@@ -83,11 +86,17 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   /** Peers that have left since the last check. One that is still connected has sent an empty message of its own. */
   const left = new Set<string>();
   let lingering = 0;
+  /** Peers that are being disconnected: their further frames, which may be many, cause nothing. */
+  const leaving = new Set<string>();
 
   const expel = (peer: string): void => {
+    if (leaving.has(peer)) return;
     lingering += 1;
     expelled.add(peer);
-    outbox(async () => expelled.disconnect(peer)).catch(() => {}); // after the reason, which may still be queued
+    leaving.add(peer);
+    // After the reason, which may still be queued.
+    outbox(async () => expelled.disconnect(peer)).catch(() => {});
+    setTimeout(() => leaving.delete(peer), 1000 * LEAVING).unref();
   };
 
   /** Only a peer that is still connected receives the reason; libzmq refuses to send to others. */
