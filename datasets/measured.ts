@@ -21,8 +21,11 @@ export interface MeasuredRun {
   readonly program: 'prima.cpp' | 'Hearth';
   /** How the program was called, as printed in tables. */
   readonly flags: string;
-  /** `touched`: prima.cpp's `--force`, which reads every page of the next window after the advice. */
-  readonly prefetch: 'none' | 'willneed-whole' | 'willneed' | 'touched' | 'pinned';
+  /**
+   * `touched`: prima.cpp's `--force`, which reads every page of the next window after the advice, and Hearth's emulation
+   * of it; `pinned`: Hearth's own way.
+   */
+  readonly prefetch: 'none' | 'willneed-whole' | 'touched' | 'pinned';
   readonly rounds: number;
   /** Layers of each device's window, in ring order. */
   readonly windows: readonly number[];
@@ -39,7 +42,7 @@ export function parseMeasuredRuns(text: string, file: string): MeasuredRun[] {
   return parseCsv(text, file, COLUMNS).map((row) => ({
     program: row.oneOf('program', ['prima.cpp', 'Hearth']),
     flags: row.cell('flags'),
-    prefetch: row.oneOf('prefetch', ['none', 'willneed-whole', 'willneed', 'touched', 'pinned']),
+    prefetch: row.oneOf('prefetch', ['none', 'willneed-whole', 'touched', 'pinned']),
     rounds: numberOf(row, 'rounds'),
     windows: row.cell('windows').split(' ').map(Number),
     memoryShare: row.cell('memory_share') === '' ? undefined : numberOf(row, 'memory_share'),

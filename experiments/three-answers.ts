@@ -12,6 +12,7 @@ import { runExperiment } from './report/experiment.ts';
 import { count, flag, option, text } from './report/options.ts';
 import { allCells, LAYER_BYTES, quickCells } from './three-answers/cells.ts';
 import { drawnCells } from './three-answers/drawn-cells.ts';
+import { recordedFiles, recordedResults } from './three-answers/recorded.ts';
 import { policyTable, threeAnswersPage } from './three-answers/report.ts';
 import { findings } from './three-answers/summary.ts';
 
@@ -34,10 +35,11 @@ await runExperiment({
       (flag, given) => readCount(flag, given),
     ),
     draw: count('--draw <n>', 'the seed of the drawn plans', { default: 1, least: 0 }),
+    recorded: flag('--recorded', 'as measured once (datasets/measured), with --quick or --random: needs no lab'),
     only: text('--only <text>', 'plans whose name has this text, e.g. "k = 4" or "pinned"'),
   },
   json: 'cells.json',
-  files: ['traces/'],
+  files: ['recorded.csv and .json', 'traces/'],
   seed: LAB_SEED,
   async run(options, frame) {
     const { quick, random, draw, only = '', tokens, seed } = options;
@@ -50,6 +52,17 @@ await runExperiment({
         : drawnCells({ count: random, seed: draw, layerBytes: layer.bytes, standardLayerBytes: LAYER_BYTES });
     const cells = set.filter((cell) => cellName(cell).includes(only));
     if (cells.length === 0) throw new InputError('--only', `no plan's name has "${only}"`);
+    if (options.recorded) {
+      const name = `datasets/measured/three-answers-${quick ? 'quick' : `draw-${draw}`}`;
+      const { results: all, model } = recordedResults(name, set, size, tokens);
+      const results = all.filter(({ cell }) => cellName(cell).includes(only));
+      return {
+        subtitle: `${model.name} on four devices of a lab, as recorded · ${results.length} plans`,
+        findings: findings(results, model.bytes),
+        text: [terminalTable(resultTable(results)), terminalTable(policyTable(results, model.bytes))],
+        data: { settings: { size, quick, random, draw, tokens, recorded: true }, results },
+      };
+    }
     const measured = await measureCells({ ...options, size }, cells, frame);
     const { results, model } = measured;
     const traces = results.map((result, index): [string, string] => [
@@ -62,7 +75,7 @@ await runExperiment({
       text: [terminalTable(resultTable(results)), terminalTable(policyTable(results, model.bytes))],
       data: resultsData(measured, results, { size, quick, random, draw, only, tokens, seed }),
       page: threeAnswersPage(measured),
-      files: Object.fromEntries(traces),
+      files: { ...recordedFiles(measured.runs), ...Object.fromEntries(traces) },
     };
   },
 });

@@ -7,7 +7,7 @@ import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { choice, flag, text } from './report/options.ts';
 import { findings, speedups, wayResults } from './versus-prima/comparison.ts';
-import { programAnswer, programFinding } from './versus-prima/program.ts';
+import { programAnswers, programFinding } from './versus-prima/program.ts';
 import { PROGRAM_NOTE, programPage, programTable, versusPrimaPage, wayTable } from './versus-prima/report.ts';
 import { PROTOTYPE, waysOf } from './versus-prima/ways.ts';
 
@@ -31,7 +31,7 @@ await runExperiment({
   async run(options, frame) {
     const { disk, size, tokens, seed } = options;
     const diskRate = parseQuantity(disk, 'rate', '--disk');
-    const program = loadMeasuredRuns().map(programAnswer);
+    const program = programAnswers(loadMeasuredRuns());
     const table = programTable(program);
     const files = { 'program.csv': tableCsv(table) };
     const finding = programFinding(program);

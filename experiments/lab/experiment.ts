@@ -57,6 +57,8 @@ export interface MeasureOptions extends Pick<CommonOptions, 'seed'> {
 /** Cells that were run, and the lab that the last of them ran on. */
 export interface MeasuredCells extends LabDescription {
   readonly results: readonly CellResult[];
+  /** As measured, in the same order. */
+  readonly runs: readonly CellRun[];
 }
 
 /**
@@ -85,5 +87,5 @@ export async function measureCells(
   const runs = cells.map((cell) => known.get(cell) as CellRun);
   const { facts, profile } = runs.at(-1) as CellRun;
   const model = createModel(LAB_SHAPES[size], 'F16');
-  return { model, facts, profile, results: runs.map((run) => resultOfRun(run, model, tokens)) };
+  return { model, facts, profile, runs, results: runs.map((run) => resultOfRun(run, model, tokens)) };
 }

@@ -5,7 +5,7 @@ import type { Section, TableBlock, Tone } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { policyName } from './cell.ts';
 import { limitChecks } from './limit-checks.ts';
-import type { CellResult } from './run-cells.ts';
+import type { CellResult, ComparedCell } from './run-cells.ts';
 import type { LabSession } from './session.ts';
 import { NOT_COUNTED, type TokenFigures } from './token-figures.ts';
 
@@ -18,7 +18,7 @@ export interface Aim {
   readonly worst: number;
 }
 
-type ResultColumn = Column<CellResult>;
+type ResultColumn = Column<ComparedCell>;
 
 const each = (values: readonly (string | number)[]): string => [...new Set(values)].join('/');
 
@@ -65,9 +65,9 @@ function errorColumn(
   quantity: Exclude<keyof TokenFigures, 'stall'>,
   aim: Aim | undefined,
 ): ResultColumn {
-  const ratio = ({ measured, [answer]: found }: CellResult): number | undefined =>
+  const ratio = ({ measured, [answer]: found }: ComparedCell): number | undefined =>
     measured[quantity] === 0 ? undefined : found[quantity] / measured[quantity];
-  const tone = (result: CellResult): Tone | undefined => {
+  const tone = (result: ComparedCell): Tone | undefined => {
     const found = ratio(result);
     if (found === undefined || aim === undefined) return undefined;
     const error = Math.abs(found - 1);
@@ -77,7 +77,7 @@ function errorColumn(
 }
 
 /** The three answers to each cell, with time and bytes of a token and how long processors waited, in one table. */
-export function resultTable(rows: readonly CellResult[]): Table<CellResult> {
+export function resultTable(rows: readonly ComparedCell[]): Table<ComparedCell> {
   return { columns: [...CELL_COLUMNS, ...timeColumns(), ...readColumns()], rows };
 }
 

@@ -1,7 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatBytes } from '../../engine/input/format.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
+import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import type { ChromeTrace } from '../../engine/trace/perfetto.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { DeviceGroup } from './cgroups/device-group.ts';
@@ -53,7 +56,7 @@ const PORT = 7400;
  */
 export async function runInLab(lab: Lab, run: LabRun): Promise<LabRunResult> {
   const parts = await partsOf(lab, run);
-  for (const part of parts) dropFromMemory(part);
+  for (const part of parts) await dropFromMemory(part);
   const groups = limitedGroups(lab, run.limits);
   const workers = startWorkers(lab, groups, parts);
   try {
@@ -99,9 +102,35 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Writes a file's changed pages to the disk and drops it from the page cache (posix_fadvise DONTNEED). */
-function dropFromMemory(file: string): void {
-  runProgram('dd', `of=${file}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0');
+/** Attempts to drop a file from the page cache, and seconds between them: pages in use, by the disk say, stay. */
+const DROPS = 50;
+const DROP_SECONDS = 0.2;
+/** Bytes of a file that may stay in memory. */
+const MOST_RESIDENT = 2 ** 20;
+
+/**
+ * Writes a file's changed pages to the disk and drops it from the page cache (posix_fadvise DONTNEED), until mincore sees
+ * none: pages that stay are charged to nobody's limit, and a device would have that much memory too many.
+ * @throws Error if pages stay
+ */
+async function dropFromMemory(file: string): Promise<void> {
+  let left = 0;
+  for (let attempt = 0; attempt < DROPS; attempt++) {
+    runProgram('dd', `of=${file}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0');
+    left = residentBytes(file);
+    if (left <= MOST_RESIDENT) return;
+    await new Promise((resolve) => setTimeout(resolve, 1000 * DROP_SECONDS));
+  }
+  throw new Error(`${file}: ${formatBytes(left)} stay in memory, so a device would not read them`);
+}
+
+function residentBytes(file: string): number {
+  const kernels = openKernels({ implementation: 'native', threads: 1 });
+  try {
+    return pagesOf(kernels, kernels.mapFile(file)).resident({ from: 0, to: statSync(file).size });
+  } finally {
+    kernels.close();
+  }
 }
 
 function limitedGroups(lab: Lab, limits: readonly DeviceLimits[]): DeviceGroup[] {

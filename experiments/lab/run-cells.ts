@@ -10,10 +10,14 @@ import type { SavedCells } from './saved-cells.ts';
 import { type LabSession, logStep } from './session.ts';
 import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
-/** The answers for a cell, predicted in two ways, and the readings that show whether the lab kept to its limits. */
-export interface CellResult extends Pick<LabAnswers, 'predicted' | 'overlapped' | 'simulated'> {
+/** The answers for a cell, predicted in two ways. */
+export interface ComparedCell extends Pick<LabAnswers, 'predicted' | 'overlapped' | 'simulated'> {
   readonly cell: LabCell;
   readonly measured: TokenFigures;
+}
+
+/** The answers for a cell, and the readings that show whether the lab kept to its limits. */
+export interface CellResult extends ComparedCell {
   readonly traces: { readonly measured: Trace; readonly simulated: Trace };
   readonly devices: readonly DeviceCheck[];
   /** Probed rate that each device's throttle lets through, bytes per second. */

@@ -2,7 +2,7 @@ import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../.
 import { cellName, policyName } from '../lab/cell.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';
-import type { CellResult } from '../lab/run-cells.ts';
+import type { CellResult, ComparedCell } from '../lab/run-cells.ts';
 import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
 import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
@@ -55,7 +55,7 @@ export function threeAnswersPage(measured: MeasuredCells): Pick<Page, 'title' | 
 }
 
 /** Median and worst errors of TPOT and of bytes, for each kind of policy. */
-export function policyTable(results: readonly CellResult[], modelBytes: number): Table<PolicyErrors> {
+export function policyTable(results: readonly ComparedCell[], modelBytes: number): Table<PolicyErrors> {
   const cell = (errors: Errors | undefined): string =>
     errors === undefined ? '' : `${formatPercent(errors.median)}, ${formatPercent(errors.worst)}`;
   const column = (found: Found, quantity: Quantity): Column<PolicyErrors> => ({

@@ -1,6 +1,6 @@
 import { formatPercent } from '../../engine/input/format.ts';
 import { cellName, policyName } from '../lab/cell.ts';
-import type { CellResult } from '../lab/run-cells.ts';
+import type { ComparedCell } from '../lab/run-cells.ts';
 import { median } from '../report/median.ts';
 
 export const QUANTITIES = ['seconds', 'bytes'] as const;
@@ -21,7 +21,11 @@ export const AIMS = { simulated: { median: 0.02, worst: 0.1 }, overlapped: { med
 const LEAST_SHARE = 0.01;
 
 /** The results on which a quantity is judged: bytes only where a token reads a share of the model worth counting. */
-export function judged(results: readonly CellResult[], quantity: Quantity, modelBytes: number): CellResult[] {
+export function judged<Result extends ComparedCell>(
+  results: readonly Result[],
+  quantity: Quantity,
+  modelBytes: number,
+): Result[] {
   return quantity === 'seconds'
     ? [...results]
     : results.filter(({ measured }) => measured.bytes >= LEAST_SHARE * modelBytes);
@@ -30,18 +34,18 @@ export function judged(results: readonly CellResult[], quantity: Quantity, model
 export interface Errors {
   readonly median: number;
   readonly worst: number;
-  readonly worstCell: CellResult;
+  readonly worstCell: ComparedCell;
 }
 
 /** @param results at least one */
-export function errorsOf(results: readonly CellResult[], found: Found, quantity: Quantity): Errors {
+export function errorsOf(results: readonly ComparedCell[], found: Found, quantity: Quantity): Errors {
   const errors = results.map((result) => Math.abs(result[found][quantity] / result.measured[quantity] - 1));
   const worst = Math.max(...errors);
-  return { median: median(errors), worst, worstCell: results[errors.indexOf(worst)] as CellResult };
+  return { median: median(errors), worst, worstCell: results[errors.indexOf(worst)] as ComparedCell };
 }
 
 /** Errors of all answers, in sentences. */
-export function findings(results: readonly CellResult[], modelBytes: number): string[] {
+export function findings(results: readonly ComparedCell[], modelBytes: number): string[] {
   const part = (quantity: Quantity): string => {
     const own = judged(results, quantity, modelBytes);
     if (own.length === 0) return 'no plan reads anything.';
@@ -74,11 +78,11 @@ export interface PolicyErrors {
 }
 
 /** Errors by kind of policy, with and without prefetching, in the order of the results. */
-export function errorsByPolicy(results: readonly CellResult[], modelBytes: number): PolicyErrors[] {
+export function errorsByPolicy(results: readonly ComparedCell[], modelBytes: number): PolicyErrors[] {
   const names = [...new Set(results.map(({ cell }) => policyName(cell.policy)))];
   return names.map((policy) => {
     const own = results.filter(({ cell }) => policyName(cell.policy) === policy);
-    const all = (some: readonly CellResult[], quantity: Quantity): Readonly<Record<Found, Errors>> => ({
+    const all = (some: readonly ComparedCell[], quantity: Quantity): Readonly<Record<Found, Errors>> => ({
       simulated: errorsOf(some, 'simulated', quantity),
       overlapped: errorsOf(some, 'overlapped', quantity),
       predicted: errorsOf(some, 'predicted', quantity),

@@ -25,6 +25,8 @@ import { median } from '../report/median.ts';
 /** A recorded run, and the simulation's answer to it. */
 export interface ProgramAnswer {
   readonly run: MeasuredRun;
+  /** Hearth in prima.cpp's manner, on a lab; `undefined` if it wasn't measured. */
+  readonly emulated: MeasuredRun | undefined;
   readonly simulated: Pick<TokenFigures, 'seconds' | 'bytes'>;
 }
 
@@ -58,8 +60,19 @@ export function isFitted({ program, flags, rounds, memoryShare }: MeasuredRun): 
   return program === 'prima.cpp' && (memoryShare === undefined || (flags === '--prefetch --force' && rounds === 2));
 }
 
-/** Simulates a run of prima.cpp. */
-export function programAnswer(run: MeasuredRun): ProgramAnswer {
+/** Simulates the runs of prima.cpp's program among those on file. */
+export function programAnswers(all: readonly MeasuredRun[]): ProgramAnswer[] {
+  const isAlike = (run: MeasuredRun) => (one: MeasuredRun) =>
+    one.program === 'Hearth' &&
+    one.prefetch === run.prefetch &&
+    one.memoryShare === run.memoryShare &&
+    one.windows.join() === run.windows.join();
+  return all
+    .filter(({ program }) => program === 'prima.cpp')
+    .map((run) => ({ run, emulated: all.find(isAlike(run)), simulated: simulatedRun(run) }));
+}
+
+function simulatedRun(run: MeasuredRun): TokenFigures {
   const model = createModel(LAB_SHAPES.medium, 'F16');
   const windows = DEVICES.map((device, index) => ({ device, layers: run.windows[index] ?? 0, gpuLayers: 0 }));
   const plan = ringPlan({ scheduler: 'hand', head: DEVICES[0], rounds: run.rounds, windows });
@@ -76,7 +89,7 @@ export function programAnswer(run: MeasuredRun): ProgramAnswer {
     chunkBytes: 4 * 2 ** 20,
     extentBytes: 2 ** 16,
   });
-  return { run, simulated: tokenFigures(trace) };
+  return tokenFigures(trace);
 }
 
 /** The aim for the simulated TPOT of every run. */
@@ -104,7 +117,6 @@ function policyOf({ prefetch }: MeasuredRun): WeightsPolicy {
       return { prefetch: 'populate', release: 'none' };
     case 'none':
     case 'willneed-whole':
-    case 'willneed':
       return { prefetch, release: 'none' };
     case 'pinned':
       return { prefetch: 'populate', release: 'pinned', pinned: 'fit' };

@@ -14,6 +14,12 @@ const PROGRAM_COLUMNS: readonly Column<ProgramAnswer>[] = [
   { title: 'prima.cpp with', key: 'flags', value: ({ run }) => run.flags, text: ({ run }) => run.flags || 'no flag' },
   { title: 'k', key: 'rounds', value: ({ run }) => run.rounds, unit: 'count' },
   { title: 'TPOT', key: 'token_s', value: ({ run }) => run.tokenSeconds, unit: 'seconds' },
+  {
+    title: 'Hearth’s emulation',
+    key: 'emulated_s',
+    value: ({ emulated }) => emulated?.tokenSeconds,
+    unit: 'seconds',
+  },
   { title: 'simulated', key: 'simulated_s', value: ({ simulated }) => simulated.seconds, unit: 'seconds' },
   {
     title: 'error',
@@ -62,8 +68,10 @@ const columnsOf = (runs: readonly MeasuredRun[]): readonly Column<WayResult>[] =
   {
     title: 'the program itself',
     value: ({ way }) =>
-      runs.find(({ prefetch, rounds }) => prefetch === way.program?.prefetch && rounds === way.program.rounds)
-        ?.tokenSeconds,
+      runs.find(
+        ({ program, prefetch, rounds }) =>
+          program === 'prima.cpp' && prefetch === way.program?.prefetch && rounds === way.program.rounds,
+      )?.tokenSeconds,
     unit: 'seconds',
   },
   { title: 'prototype', value: ({ way }) => way.prototypeSeconds, unit: 'seconds' },

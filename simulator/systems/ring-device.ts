@@ -224,18 +224,22 @@ function pinnedRanges(
   return [...prefixes([output], bytes, extentBytes), ...prefixes(windows, bytes - outputBytes, extentBytes)];
 }
 
+/** Granularity of pinned prefixes, bytes: the runtime's (engine/runtime/weights/pinned-ranges.ts). */
+const PINNED_GRANULE = 2 ** 21;
+
 /**
- * A prefix of every range, `bytes` in all: everything, or whole extents, where the next range makes up for what
+ * A prefix of every range, `bytes` in all: everything, or whole granules, where the next range makes up for what
  * rounding took from the one before.
  */
 function prefixes(ranges: readonly ByteRange[], bytes: number, extentBytes: number): readonly ByteRange[] {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
   if (bytes >= total) return ranges;
+  const granule = Math.ceil(PINNED_GRANULE / extentBytes) * extentBytes;
   let due = 0;
   return ranges.map(({ from, to }) => {
     due += Math.max(0, ((to - from) * bytes) / total);
     const start = Math.min(to, Math.ceil(from / extentBytes) * extentBytes);
-    const end = Math.min(to, start + Math.floor(due / extentBytes) * extentBytes);
+    const end = Math.min(to, start + Math.floor(due / granule) * granule);
     due -= end - start;
     return { from: start, to: end };
   });

@@ -4,11 +4,11 @@ import * as assert from 'uvu/assert';
 import { loadMeasuredRuns } from '../../../datasets/load.ts';
 import { parseMeasuredRuns } from '../../../datasets/measured.ts';
 import { cellText } from '../../../experiments/report/columns.ts';
-import { isFitted, programAnswer, programFinding } from '../../../experiments/versus-prima/program.ts';
+import { isFitted, programAnswers, programFinding } from '../../../experiments/versus-prima/program.ts';
 import { programTable } from '../../../experiments/versus-prima/report.ts';
 import { between, linesOf } from '../../support/tables-of-docs.ts';
 
-const ANSWERS = loadMeasuredRuns().map(programAnswer);
+const ANSWERS = programAnswers(loadMeasuredRuns());
 
 test('eleven runs of the real program are on file, with the figures as measured', () => {
   assert.equal(

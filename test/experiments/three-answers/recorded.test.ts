@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formatPercent } from '../../../engine/input/format.ts';
+import { createModel } from '../../../engine/model/model.ts';
+import { cellName } from '../../../experiments/lab/cell.ts';
+import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
+import type { ComparedCell } from '../../../experiments/lab/run-cells.ts';
+import { LAYER_BYTES, quickCells } from '../../../experiments/three-answers/cells.ts';
+import { drawnCells } from '../../../experiments/three-answers/drawn-cells.ts';
+import { recordedResults } from '../../../experiments/three-answers/recorded.ts';
+import { AIMS, errorsOf, type Found, judged, type Quantity } from '../../../experiments/three-answers/summary.ts';
+
+const MODEL = createModel(LAB_SHAPES.small, 'F16');
+const drawn = drawnCells({ count: 60, seed: 2, layerBytes: MODEL.layer.bytes, standardLayerBytes: LAYER_BYTES });
+const SETS = {
+  drawn: recordedResults('datasets/measured/three-answers-draw-2', drawn, 'small', 7).results,
+  quick: recordedResults('datasets/measured/three-answers-quick', quickCells(MODEL.layer.bytes), 'small', 7).results,
+};
+
+/** Plans of which an answer's time is further off than its aim for the worst, by number, with the error in per cent. */
+function beyond(results: readonly ComparedCell[], found: 'simulated' | 'overlapped'): Record<number, number> {
+  const errors = results.map((result) => result[found].seconds / result.measured.seconds - 1);
+  const far = errors.map((error, plan): [number, number] => [plan, Math.round(100 * error)]);
+  return Object.fromEntries(far.filter(([plan]) => Math.abs(errors[plan] as number) > AIMS[found].worst));
+}
+
+test('sixty drawn plans and the seventeen quick ones are on file', () => {
+  assert.equal([SETS.drawn.length, SETS.quick.length], [60, 17]);
+  assert.is(new Set(SETS.drawn.map(({ cell }) => cellName(cell))).size, 60);
+});
+
+for (const [name, results] of Object.entries(SETS)) {
+  test(`${name}: times and bytes are simulated within 2 % in the median, times predicted with overlap within 10 %`, () => {
+    const reading = judged(results, 'bytes', MODEL.bytes);
+    assert.ok(errorsOf(results, 'simulated', 'seconds').median <= AIMS.simulated.median);
+    assert.ok(errorsOf(reading, 'simulated', 'bytes').median <= AIMS.simulated.median);
+    assert.ok(errorsOf(results, 'overlapped', 'seconds').median <= AIMS.overlapped.median);
+  });
+}
+
+test('the plans whose times miss the aims for the worst are these', () => {
+  assert.equal(beyond(SETS.drawn, 'simulated'), { 10: 26, 19: 79, 21: 25, 26: 13, 50: 32, 56: -14 });
+  assert.equal(beyond(SETS.drawn, 'overlapped'), { 19: -42, 24: -45, 30: 36, 35: 79, 45: 56, 50: 108 });
+  // Everything is in memory: 68 ms of computing on a busy machine.
+  assert.equal(beyond(SETS.quick, 'simulated'), { 2: -19 });
+  assert.equal(beyond(SETS.quick, 'overlapped'), {});
+});
+
+test('pinned prefixes that are prefetched read within 2 % of what is measured', () => {
+  const pinned = SETS.drawn.filter(({ cell }) => cell.policy.release === 'pinned' && cell.policy.prefetch !== 'none');
+  assert.is(pinned.length, 10);
+  assert.ok(errorsOf(pinned, 'simulated', 'bytes').worst < 0.02);
+});
+
+/** Rows of docs/simulator.md: plans, and their errors. */
+const prefetches = ({ cell }: ComparedCell): boolean => cell.policy.prefetch !== 'none';
+const ROWS: readonly [name: string, results: readonly ComparedCell[]][] = [
+  ['60 drawn', SETS.drawn],
+  ['of these, 46 that prefetch', SETS.drawn.filter(prefetches)],
+  ['of these, 14 that don’t', SETS.drawn.filter((one) => !prefetches(one))],
+  ['17 with', SETS.quick],
+];
+
+test('the errors in docs/simulator.md are those of the record', () => {
+  const lines = readFileSync('docs/simulator.md', 'utf8').split('\n');
+  for (const [name, results] of ROWS) {
+    const line = lines.find((text) => text.startsWith(`| ${name}`)) ?? '';
+    const written = line.split('|').slice(2, -1);
+    const errors = (found: Found, quantity: Quantity): string => {
+      const { median, worst } = errorsOf(judged(results, quantity, MODEL.bytes), found, quantity);
+      return `${formatPercent(median)}, ${formatPercent(worst)}`;
+    };
+    assert.equal(
+      written.map((cell) => cell.trim()),
+      [
+        errors('simulated', 'seconds'),
+        errors('simulated', 'bytes'),
+        errors('overlapped', 'seconds'),
+        errors('predicted', 'seconds'),
+      ],
+    );
+  }
+});
+
+test('without a record, that is said', () => {
+  assert.throws(() => recordedResults('datasets/measured/none', drawn, 'small', 7), /none\.csv doesn't exist/);
+});
+
+test.run();
