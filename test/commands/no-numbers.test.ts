@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -54,18 +54,27 @@ test('a head names a tensor of its file, whoever has computed with it', async ()
   const path = spoilt('ring.gguf', 'blk.0.attn_norm.weight', NAN);
   const worker = await startWorkerProcess(path, '--plain');
   started.push(worker.running);
-  const { code, stderr } = await runScript(
-    'bin/hearth.js',
-    'run',
-    '--model',
-    path,
-    ...PROMPT,
-    '--plain',
-    '--worker',
-    worker.address,
-  );
+  const file = (name: string, content: unknown): string => {
+    const to = join(folder, name);
+    writeFileSync(to, JSON.stringify(content));
+    return to;
+  };
+  const cluster = file('ring.json', { devices: [{ name: 'h' }, { name: 'w', address: worker.address }] });
+  const cpu = (device: string) => ({ device, processor: 'cpu' });
+  const plan = file('plan.json', {
+    rounds: 1,
+    stages: [
+      { ...cpu('w'), from: 0, to: 1 },
+      { ...cpu('h'), from: 1, to: 2 },
+    ],
+    embedding: cpu('h'),
+    output: cpu('h'),
+    kvCache: 'with-layers',
+  });
+  const ring = ['--plain', '--cluster', cluster, '--plan', plan];
+  const { code, stderr } = await runScript('bin/hearth.js', 'run', '--model', path, ...PROMPT, ...ring);
   assert.is(code, 2, stderr);
-  assert.match(stderr, /weights give no numbers: blk\.0\.attn_norm\.weight has NaN/);
+  assert.match(stderr, /weights give no numbers: blk\.0\.attn_norm\.weight has NaN/, stderr);
 });
 
 test('a single infinite value among many is found, and large finite ones are allowed', () => {

@@ -126,7 +126,9 @@ test('four devices are tried in all eight sets with the head', () => {
     subsets.rows.map(({ devices }: { devices: string[] }) => devices.join(' ')),
     ['D3', 'D3 D4', 'D3 D1', 'D3 D2', 'D3 D4 D1', 'D3 D4 D2', 'D3 D1 D2', 'D3 D4 D1 D2'],
   );
-  assert.ok(subsets.rows.every((row: { optimal: { tokenSeconds: number } }) => time(row) >= time(subsets.rows[7])));
+  // Plans are made on the memory that devices report, and judged on what they have: D4 costs more than it gives.
+  const fastest = subsets.rows.toSorted((one: never, other: never) => time(one) - time(other))[0];
+  assert.equal(fastest.devices, ['D3', 'D1', 'D2']);
 });
 
 test('the same input writes the same bytes; only clocks differ', async () => {
