@@ -8,6 +8,7 @@ import type { Workload } from '../engine/model/workload.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import type { TokenInterval } from '../engine/trace/trace.ts';
 import type { DiskThrottle } from './hardware/disk.ts';
+import type { FrameSource } from './hardware/frames.ts';
 import type { Moment } from './observer.ts';
 import { PAGE_POLICIES, type PagePolicy } from './page-cache/policies.ts';
 
@@ -34,6 +35,8 @@ export interface SimulationOptions {
   readonly paging?: KvPaging;
   /** Memory that other apps take during the run, by device; each value holds until the next. */
   readonly memoryTaken?: Readonly<Record<string, readonly MemoryTaken[]>>;
+  /** Another program that renders on the GPU of the chip, from the start on; plans of kind `chip` only. */
+  readonly frames?: FrameSource;
   /**
    * A token is decoded before the prompt, as programs do to warm the page cache (llama.cpp's warm-up run); it isn't
    * traced as a token. Rings and single devices only.
@@ -86,7 +89,8 @@ export function simulatedReclaim(reclaim: SimulatedReclaim): NonNullable<Simulat
 
 /** @throws InputError for an option, or a rate of a disk or link, that is out of range */
 export function checkOptions(options: SimulationOptions, cluster: Cluster): void {
-  const { noise = 0, seed = 0, reclaim = 'os', extentBytes = 1, chunkBytes = 1, memoryTaken = {}, paging } = options;
+  const { noise = 0, seed = 0, reclaim = 'os', extentBytes = 1, chunkBytes = 1, memoryTaken = {} } = options;
+  const { paging, frames } = options;
   const { sliceSeconds, diskRate } = options.throttle ?? { sliceSeconds: 1, diskRate: 1 };
   const names: readonly string[] = ['os', 'overflow', ...PAGE_POLICIES];
   const policy = typeof reclaim === 'string' ? reclaim : reclaim.name;
@@ -103,6 +107,14 @@ export function checkOptions(options: SimulationOptions, cluster: Cluster): void
     check('paging.watermark', watermark, watermark > 0 && watermark <= 1, 'a share above 0 and at most 1');
     const slices = Number.isInteger(passingSlices) && passingSlices >= 1;
     check('paging.passingSlices', passingSlices, slices, 'a whole number from 1 on');
+  }
+  if (frames !== undefined) {
+    const { first, interval, seconds, bytes, inFlight } = frames;
+    check('frames.first', first, first >= 0 && Number.isFinite(first), 'seconds, 0 or more');
+    check('frames.interval', interval, interval > 0 && Number.isFinite(interval), 'seconds above 0');
+    check('frames.seconds', seconds, seconds >= 0 && Number.isFinite(seconds), 'seconds, 0 or more');
+    check('frames.bytes', bytes, bytes >= 0 && Number.isFinite(bytes), 'bytes, 0 or more');
+    check('frames.inFlight', inFlight, Number.isInteger(inFlight) && inFlight >= 1, 'a whole number of frames');
   }
   const devices = cluster.devices.map(({ name }) => name);
   for (const [name, schedule] of Object.entries(memoryTaken)) {

@@ -1,3 +1,4 @@
+import { InputError } from '../engine/input/input-error.ts';
 import { validatePlan } from '../engine/plan/validate-plan.ts';
 import { checkOptions, type SimulationParts } from './options.ts';
 import type { SimulationResult } from './result.ts';
@@ -14,6 +15,9 @@ export function simulate(parts: SimulationParts): SimulationResult {
   const { cluster, model, plan, workload, context = 'growing' } = parts;
   validatePlan(plan, cluster, model);
   checkOptions(parts, cluster);
+  if (parts.frames !== undefined && plan.kind !== 'chip') {
+    throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
+  }
   const contextOf = (index: number): number =>
     context === 'fixed' ? workload.context : workload.promptTokens + Math.max(0, index - 1);
   switch (plan.kind) {

@@ -5,6 +5,7 @@ import type { OperatorShape } from '../../engine/model/operators.ts';
 import type { Recorder } from '../../engine/trace/recorder.ts';
 import { Alarm } from '../event-loop/clock.ts';
 import { Effect, hold, type Source, type Steps } from '../event-loop/effect.ts';
+import { createOneShot, type OneShot } from '../event-loop/one-shot.ts';
 import type { Process, Simulation } from '../event-loop/simulation.ts';
 import type { Noise } from './processor.ts';
 
@@ -130,19 +131,24 @@ function secondsLeft({ left, pace }: Running): number {
   return left / pace;
 }
 
-/** A mobile GPU's queue: kernels run in the order of their submission; submitting does not wait. */
+/** A mobile GPU's queue: kernels run in the order of their submission, each to its end; submitting does not wait. */
 export interface GpuQueue {
+  /** Whether all of the model's kernels have run. */
   readonly isEmpty: boolean;
-  /** When the queue will be empty if kernels take their modelled time, as a control thread predicts it. */
+  /** When the model's kernels will have run if they take their modelled time, as a control thread predicts it. */
   readonly expectedEnd: number;
   submit(name: string, task: Task): void;
-  /** Waits until everything submitted has run. */
+  /** Waits until all of the model's kernels have run. */
   drain(): Steps;
+  /** Submits another program's kernel, and waits until it has run. */
+  render(name: string, task: Task): Steps;
 }
 
 interface Kernel {
   readonly name: string;
   readonly task: Task;
+  /** Happens when it has run; a kernel of the model has none. */
+  readonly ended?: OneShot<void>;
 }
 
 export function createGpuQueue({ simulation, recorder, memory, noise, deviceName: device }: ChipParts): GpuQueue {
@@ -150,6 +156,9 @@ export function createGpuQueue({ simulation, recorder, memory, noise, deviceName
   /** Runs kernels until none is left; the next submission then starts another process. */
   let worker: Process<void> | undefined;
   let expectedEnd = 0;
+  /** Kernels of the model that have not run, and what happens when there is none, if anyone waits for it. */
+  let pending = 0;
+  let drained: OneShot<void> | undefined;
 
   function* work(): Steps {
     for (let kernel = submitted.shift(); kernel !== undefined; kernel = submitted.shift()) {
@@ -157,26 +166,44 @@ export function createGpuQueue({ simulation, recorder, memory, noise, deviceName
       const start = simulation.now;
       const factor = noise(device, 'gpu');
       yield memory.run({ seconds: seconds * factor, bytes });
-      if (!recorder.wantsSpans) continue;
-      const { name } = kernel;
-      recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+      if (recorder.wantsSpans) {
+        const { name } = kernel;
+        recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+      }
+      if (kernel.ended !== undefined) kernel.ended.succeed();
+      else if (--pending === 0) {
+        drained?.succeed();
+        drained = undefined;
+      }
     }
   }
 
+  const add = (kernel: Kernel): void => {
+    submitted.push(kernel);
+    if (worker?.hasEnded !== false) worker = simulation.spawn('GPU kernels', work());
+  };
+
   return {
     get isEmpty() {
-      return worker?.hasEnded !== false;
+      return pending === 0;
     },
     get expectedEnd() {
       return expectedEnd;
     },
     submit(name, task) {
       expectedEnd = Math.max(expectedEnd, simulation.now) + task.seconds;
-      submitted.push({ name, task });
-      if (worker?.hasEnded !== false) worker = simulation.spawn('GPU kernels', work());
+      pending++;
+      add({ name, task });
     },
     *drain() {
-      if (worker?.hasEnded === false) yield worker.join();
+      if (pending === 0) return;
+      drained ??= createOneShot('the GPU to run all kernels of the model');
+      yield drained.wait();
+    },
+    *render(name, task) {
+      const ended = createOneShot<void>(`the GPU to run ${name}`);
+      add({ name, task, ended });
+      yield ended.wait();
     },
   };
 }

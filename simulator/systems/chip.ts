@@ -9,6 +9,7 @@ import type { Trace } from '../../engine/trace/trace.ts';
 import type { Steps } from '../event-loop/effect.ts';
 import { createSimulation } from '../event-loop/simulation.ts';
 import { createSharedMemory } from '../hardware/chip.ts';
+import { type FrameSource, submitFrames } from '../hardware/frames.ts';
 import { createNoise } from '../hardware/processor.ts';
 import { DEFAULT_SEED, type SimulationParts } from '../options.ts';
 import { createPageCache } from '../page-cache/page-cache.ts';
@@ -60,6 +61,7 @@ export function simulateChip(
       workload,
       contextOf,
       grow: memory.grow,
+      frames: parts.frames,
     }),
   );
   simulation.run(simulation.spawn('run', untilExhausted(request, memory)));
@@ -84,12 +86,16 @@ interface RequestParts extends SimulatedChip {
   readonly contextOf: (index: number) => number;
   /** Grows the KV cache to so many tokens. */
   readonly grow: (context: number) => void;
+  readonly frames: FrameSource | undefined;
 }
 
 /** Runs one request, prefill and then every token, on a chip that has the whole model. */
 function* runRequest(parts: RequestParts): Steps {
   const { simulation, recorder, partition, model, workload } = parts;
   const chip = createChip(parts);
+  if (parts.frames !== undefined) {
+    simulation.spawn('frames', submitFrames({ simulation, gpu: chip.gpu }, parts.frames));
+  }
   const shapes = operatorShapes(model);
   for (let index = 0; index <= workload.outputTokens; index++) {
     const phase = index === 0 ? 'prefill' : 'decode';

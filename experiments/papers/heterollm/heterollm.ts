@@ -13,6 +13,7 @@ import type { Reproduced } from '../paper.ts';
 import { type SummaryRow, summaryRow } from '../summary.ts';
 import { heterollmConflicts } from './conflicts.ts';
 import { createEngines, type Engines } from './engines.ts';
+import { DISPLAY_RATE } from './game.ts';
 import { createRuns, type Runs } from './machine.ts';
 import { type Quantities, quantitiesOf } from './quantities.ts';
 import { FIGURE_COLUMNS, heterollmPage } from './report.ts';
@@ -57,13 +58,14 @@ function figureRules(
       const cell = cellAt(cells, rule);
       const published = plain(Number(cell.value), rule.unit);
       const noise = cell.noise ?? 0;
+      const unit = UNITS[rule.unit] ?? rule.unit;
       return {
         paper: 'heterollm',
         cell,
         policy: '',
-        unit: rule.unit === '%' ? 'gain' : rule.unit,
+        unit,
         published,
-        noise: inPoints(rule.unit === '%' ? 'gain' : rule.unit) ? noise / 100 : noise / Number(cell.value),
+        noise: inPoints(unit) ? plain(noise, rule.unit) : noise / Number(cell.value),
         use: useOf(cell),
         answer: () => ({
           predicted: figureOf(rule, predictions),
@@ -76,14 +78,19 @@ function figureRules(
   );
 }
 
-/** A gain of 23.4 % is 0.234, and so is a share. */
+/** How figures are compared whose unit doesn't say it. */
+const UNITS: Partial<Record<FigureUnit, string>> = { '%': 'gain', FPS: 'share' };
+
+/** A gain of 23.4 % is 0.234, and so is a share; 60 frames per second are 1. */
 function plain(value: number, unit: FigureUnit): number {
+  if (unit === 'FPS') return value / DISPLAY_RATE;
   return unit === '%' || unit === 'share' ? value / 100 : value;
 }
 
 /** A figure here. A gain is what a ratio exceeds 1 by. */
-function figureOf({ value, unit }: FigureRule, quantities: Quantities): number {
-  return value(quantities) - (unit === '%' ? 1 : 0);
+function figureOf({ value, unit }: FigureRule, quantities: Quantities): number | undefined {
+  const found = value(quantities);
+  return found === undefined ? undefined : found - (unit === '%' ? 1 : 0);
 }
 
 /** What the command writes and prints. */

@@ -10,6 +10,7 @@ import type { Synchronisation } from '../../../engine/plan/tensor-partition.ts';
 import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
 import { processorStates } from '../../../engine/trace/metrics.ts';
+import { type FrameSource, frameRate } from '../../../simulator/hardware/frames.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Answer } from '../comparison.ts';
 
@@ -18,6 +19,12 @@ const DECODED = 2;
 /** Tokens of the prompt in every decoding cell (Figs. 16 and 17). */
 export const DECODING_PROMPT = 256;
 
+/**
+ * Relative deviation of the time of every kernel and frame beside another program (assumed): without it, layers and
+ * frames keep step, and where they meet decides.
+ */
+const NOISE = 0.05;
+
 /** Time and energy of a prompt and a decoded token, by one of the answers. */
 export interface ChipRun {
   readonly prefillSeconds: number;
@@ -25,6 +32,8 @@ export interface ChipRun {
   readonly tokenSeconds: number;
   /** Seconds of graph generation, included in the prefill. */
   readonly graphSeconds: number;
+  /** Frames of the other program per second of the prompt, if there is one. */
+  readonly frameRate?: number;
 }
 
 export interface RunRequest {
@@ -33,6 +42,10 @@ export interface RunRequest {
   readonly system: ChipSystemName;
   /** How the plan is run, which is always made for fast synchronisation; `fast` unless given. */
   readonly synchronisation?: Synchronisation;
+  /** Another program on the GPU, which predictions leave out; none unless given. */
+  readonly frames?: FrameSource;
+  /** Seed of the noise that runs beside another program have. */
+  readonly seed?: number;
 }
 
 export type Runs = (request: RunRequest, answer: Answer) => ChipRun;
@@ -49,7 +62,7 @@ export function createRuns(cluster: Cluster, modelOf: (name: string) => Model): 
 }
 
 function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer): ChipRun {
-  const { tokens, system, synchronisation = 'fast' } = request;
+  const { tokens, system, synchronisation = 'fast', frames, seed = 1 } = request;
   const workload = createWorkload({ promptTokens: tokens, outputTokens: DECODED, context: DECODING_PROMPT });
   const scheduled = tensorPartition({ belief: cluster, model, workload }, { system });
   if (scheduled.plan === undefined) throw new RangeError('message' in scheduled ? scheduled.message : system);
@@ -59,7 +72,14 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
     const { seconds, joules, graphs } = prefill;
     return { prefillSeconds: seconds, prefillJoules: joules, tokenSeconds: decode.seconds, graphSeconds: graphs };
   }
-  const { trace } = simulate({ cluster, model, plan, workload, context: 'fixed' });
+  const { trace } = simulate({
+    cluster,
+    model,
+    plan,
+    workload,
+    context: 'fixed',
+    ...(frames && { frames, noise: NOISE, seed }),
+  });
   const [first, ...others] = trace.tokens;
   if (first === undefined) throw new RangeError(`${model.name} does not fit ${cluster.name}`);
   const [device] = cluster.devices;
@@ -69,6 +89,7 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
     prefillJoules: energyOf(processorStates(trace, device.name, first), chipDevice(device).soc.power),
     tokenSeconds: others.reduce((sum, { start, end }) => sum + end - start, 0) / others.length,
     graphSeconds: prefill.graphs,
+    ...(frames && { frameRate: frameRate(trace.spans, first) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import type { Answer } from '../comparison.ts';
 import type { Engine, Engines } from './engines.ts';
+import { interferenceOf } from './game.ts';
 import { DECODING_PROMPT, type Runs } from './machine.ts';
 
 /** The quantities of which figures are composed: results of runs by one answer, in SI. */
@@ -13,9 +14,18 @@ export interface Quantities {
   joules(model: string, tokens: number, system?: ChipSystemName): number;
   /** Seconds of graph generation. */
   graphs(model: string, tokens: number): number;
+  /** A prompt of 256 tokens of Llama-8B beside a game; undefined for predictions, which have no queue. */
+  game(system: ChipSystemName): BesideGame | undefined;
   /** Seconds of a prompt, and of a token, on another engine (engines.ts). */
   enginePrefill(engine: Engine, model: string, tokens: number): number;
   engineDecode(engine: Engine, model: string): number;
+}
+
+/** Seconds of a prompt alone and beside a game, and the game's frames per second meanwhile. */
+export interface BesideGame {
+  readonly alone: number;
+  readonly beside: number;
+  readonly frameRate: number;
 }
 
 const EIGHT = 'Llama-3-8B';
@@ -32,6 +42,12 @@ export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu }: Engines
       runs({ model, tokens: 256, system, ...(naive && { synchronisation: 'naive' }) }, answer).tokenSeconds,
     joules: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillJoules,
     graphs: (model, tokens) => runs({ model, tokens, system: 'online-prepare' }, answer).graphSeconds,
+    game(system) {
+      if (answer === 'predicted') return undefined;
+      const request = { model: EIGHT, tokens: 256, system };
+      const { prefillSeconds: beside, frameRate } = interferenceOf(runs, request);
+      return { alone: interferenceOf(runs, request, 0).prefillSeconds, beside, frameRate };
+    },
     enginePrefill(engine, model, tokens) {
       const bound = (name: string, length: number): number =>
         engine === 'llama.cpp' ? cpu.prefill(name, length) : quantities.prefill(name, length, 'gpu-only');

@@ -1,6 +1,7 @@
 import { ALIGNED, HEADLINES } from './rules/aligned.ts';
 import { DECODING } from './rules/decoding.ts';
 import { ENERGY } from './rules/energy.ts';
+import { INTERFERENCE } from './rules/interference.ts';
 import { MISALIGNED } from './rules/misaligned.ts';
 import type { FigureGroup } from './rules/rule.ts';
 import { SYNCHRONISATION } from './rules/synchronisation.ts';
@@ -12,5 +13,6 @@ export const HETEROLLM_FIGURES: readonly FigureGroup[] = [
   ALIGNED,
   MISALIGNED,
   SYNCHRONISATION,
+  INTERFERENCE,
   ENERGY,
 ];

@@ -1,8 +1,8 @@
 import type { Comparison } from '../../comparison.ts';
 import type { Quantities } from '../quantities.ts';
 
-/** Unit of a printed figure. Gains in percent and shares are compared in points. */
-export type FigureUnit = 'tok/s' | 'x' | '%' | 'ms' | 'W' | 'share';
+/** Unit of a printed figure. Gains in percent, shares, and frames per second as shares of 60 are compared in points. */
+export type FigureUnit = 'tok/s' | 'x' | '%' | 'ms' | 'W' | 'share' | 'FPS';
 
 /** A figure of the paper and how it comes about here. */
 export interface FigureRule {
@@ -10,8 +10,8 @@ export interface FigureRule {
   readonly row: string;
   readonly column: string;
   readonly unit: FigureUnit;
-  /** In the cell's unit; gains in percent as a ratio, shares of 1. */
-  readonly value: (quantities: Quantities) => number;
+  /** In the cell's unit; gains in percent as a ratio, shares and frame rates of 1. Undefined without an answer. */
+  readonly value: (quantities: Quantities) => number | undefined;
   /** Largest error that is aimed at, a share. */
   readonly target?: number;
   readonly note?: string;

@@ -1,0 +1,110 @@
+import { colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Column, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import { type InterferenceRow, WAYS } from './sweep.ts';
+
+export const INTERFERENCE_COLUMNS: readonly Column<InterferenceRow>[] = [
+  { key: 'way', title: 'way', value: ({ way }) => way, label: true },
+  {
+    key: 'frame',
+    title: 'frame (ms)',
+    value: ({ frame }) => frame,
+    text: ({ frame }) => (1000 * frame).toFixed(1),
+    align: 'right',
+  },
+  {
+    key: 'alone',
+    title: 'alone (tok/s)',
+    value: ({ alone }) => alone,
+    text: ({ alone }) => alone.toFixed(1),
+    align: 'right',
+  },
+  {
+    key: 'beside',
+    title: 'beside (tok/s)',
+    value: ({ beside }) => beside,
+    text: ({ beside }) => beside.toFixed(1),
+    align: 'right',
+  },
+  {
+    key: 'lost',
+    title: 'lost',
+    value: ({ lost }) => lost,
+    text: ({ lost }) => `${(100 * lost).toFixed(1)} %`,
+    align: 'right',
+  },
+  {
+    key: 'frameRate',
+    title: 'frames per second',
+    value: ({ frameRate }) => frameRate,
+    text: ({ frameRate }) => frameRate.toFixed(1),
+    align: 'right',
+  },
+];
+
+/** What §5.5 prints: shares of the prompt's speed that are lost. */
+const PRINTED_LOSS: Readonly<Partial<Record<string, number>>> = { 'Hetero-layer': 0.0957, 'Hetero-tensor': 0.0726 };
+
+export function interferencePage(rows: readonly InterferenceRow[]): NonNullable<Results['page']> {
+  const chart = (title: string, note: string, figure: Figure) => ({
+    kind: 'chart' as const,
+    title,
+    note,
+    variants: [{ label: title, figure }],
+  });
+  return {
+    title: 'A prompt beside a game',
+    sections: [
+      {
+        title: 'Figures',
+        blocks: [
+          chart(
+            'What the prompt loses',
+            'Dotted: what the paper prints for Hetero-layer (9.57 %) and Hetero-tensor (7.26 %). No time of a frame gives both.',
+            lineChart({
+              x: { title: 'GPU time of a frame (ms)' },
+              y: { title: 'speed lost (%)' },
+              series: WAYS.flatMap(([way], index) => {
+                const own = rows.filter((row) => row.way === way);
+                const x = own.map(({ frame }) => 1000 * frame);
+                const printed = PRINTED_LOSS[way];
+                const line = { name: way, x, y: own.map(({ lost }) => 100 * lost), colour: colour(index) };
+                if (printed === undefined) return [line];
+                const level = x.map(() => 100 * printed);
+                return [
+                  line,
+                  {
+                    name: `${way}, published`,
+                    x,
+                    y: level,
+                    colour: colour(index),
+                    mode: 'lines' as const,
+                    dash: 'dot' as const,
+                  },
+                ];
+              }),
+            }),
+          ),
+          chart(
+            'What the game loses',
+            'Frames per second while the prompt is processed; the display shows 60. Published: 60, 60 and 0 for PPL-OpenCL.',
+            lineChart({
+              x: { title: 'GPU time of a frame (ms)' },
+              y: { title: 'frames per second' },
+              series: WAYS.map(([way], index) => {
+                const own = rows.filter((row) => row.way === way);
+                return {
+                  name: way,
+                  x: own.map(({ frame }) => 1000 * frame),
+                  y: own.map(({ frameRate }) => frameRate),
+                  colour: colour(index),
+                };
+              }),
+            }),
+          ),
+        ],
+      },
+      { title: 'All runs', blocks: [tableBlock({ columns: INTERFERENCE_COLUMNS, rows })] },
+    ],
+  };
+}
