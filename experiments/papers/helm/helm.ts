@@ -78,7 +78,7 @@ export function computeHelm(step: (label: string) => void): HelmReproduction {
 }
 
 /** The thesis's cells with their systems, models and machines. */
-interface HelmInputs {
+export interface HelmInputs {
   readonly cells: readonly PublishedCell[];
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
   readonly clusterOf: (name: string) => LoadedCluster['cluster'];
@@ -87,7 +87,7 @@ interface HelmInputs {
   readonly caseOf: (cell: PublishedCell) => HelmCase | undefined;
 }
 
-function helmInputs(): HelmInputs {
+export function helmInputs(): HelmInputs {
   const cells = loadPublished().filter(({ paper }) => paper === 'helm');
   const clusters = new Map(MACHINES.map((name) => [name as string, loadClusterFile(name)]));
   const clusterOf = (name: string): LoadedCluster['cluster'] => {

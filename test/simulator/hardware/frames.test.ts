@@ -92,7 +92,7 @@ test('frames without work cost nothing, and longer ones cost more', () => {
   assert.ok(alone < seconds[0]! && seconds[0]! < seconds[1]! && seconds[1]! < seconds[2]!);
 });
 
-test('a ring has no queue of a GPU for frames', () => {
+test('layers on a CPU have no queue for frames', () => {
   const plan = createPlan({
     scheduler: 'hand',
     rounds: 1,
@@ -105,7 +105,7 @@ test('a ring has no queue of a GPU for frames', () => {
   const parts = { cluster: toyCluster([toyDevice('a')]), model: TOY_MODEL, plan, workload: TOY_WORKLOAD };
   assert.throws(
     () => simulate({ ...parts, runtime: TOY_RUNTIME, frames: GAME }),
-    /frames: has no effect on a plan of kind "ring"/,
+    /frames.*has no effect on a plan of kind "split"/,
   );
 });
 
