@@ -4,14 +4,28 @@ import type { ByteSource } from './byte-source.ts';
 
 /** Opens `path`, calls `use` with its bytes, and closes it. @throws InputError if it isn't a readable file */
 export function withFile<Result>(path: string, use: (source: ByteSource) => Result): Result {
-  const descriptor = open(path);
+  const { source, close } = openFile(path);
   try {
-    const status = fstatSync(descriptor);
-    if (!status.isFile()) throw new InputError(path, 'is not a regular file; give the path of a GGUF file');
-    return use(descriptorSource(path, descriptor, status.size));
+    return use(source);
   } finally {
-    closeSync(descriptor);
+    close();
   }
+}
+
+/** A file that stays open: another one that takes its path later is not read in its place. */
+export interface OpenFile {
+  readonly source: ByteSource;
+  close(): void;
+}
+
+/** Opens `path`; the caller closes it. @throws InputError if it isn't a readable file */
+export function openFile(path: string): OpenFile {
+  const descriptor = open(path);
+  const close = (): void => closeSync(descriptor);
+  const status = fstatSync(descriptor);
+  if (status.isFile()) return { source: descriptorSource(path, descriptor, status.size), close };
+  close();
+  throw new InputError(path, 'is not a regular file; give the path of a GGUF file');
 }
 
 /** A source over an open file descriptor, which the caller closes. */

@@ -42,7 +42,7 @@ export interface ChaosRing {
   alone(): TimedProcess;
   /** Makes the main thread of a device hang, until the returned function is called. */
   hang(process: TimedProcess): () => void;
-  /** Waits until the worker serves no head. @returns whether it does so within `seconds` */
+  /** Waits until the worker serves no head, or has ended. @returns whether it does so within `seconds` */
   isIdle(name: WorkerName, seconds: number): Promise<boolean>;
   close(): void;
 }
@@ -132,10 +132,12 @@ export async function openRing(folder: string): Promise<ChaosRing> {
       return () => rmSync(`${hangs}-${name}`, { force: true });
     },
     async isIdle(name, seconds) {
-      const { lines } = workers.get(name) as TimedProcess;
+      const worker = workers.get(name) as TimedProcess;
+      const { lines } = worker;
       const last = (): string | undefined =>
         lines.findLast(({ text }) => text.startsWith('serves ') || text.endsWith('its memory is freed'))?.text;
-      return (await until(seconds, () => !last()?.startsWith('serves '))) !== undefined;
+      const idle = (): boolean => worker.code !== undefined || !last()?.startsWith('serves ');
+      return (await until(seconds, idle)) !== undefined;
     },
   };
 }

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { connect as connectSocket, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
-import { madeFile } from '../runtime/made-file.ts';
+import { floatVector, madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
 import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
@@ -45,6 +45,7 @@ test.after(() => {
   rmSync(folder, { recursive: true });
 });
 
+const ones = ([length = 0]: readonly number[]): number[] => Array.from({ length }, (_, index) => 1 + (index % 7));
 const greedy = (logits: Float32Array): number => logits.indexOf(Math.max(...logits));
 const PROMPT = Array.from({ length: 100 }, (_, i) => (7 * i) % 260);
 
@@ -150,6 +151,30 @@ test('the request ends with the reason if the remaining devices can’t hold the
   );
   assert.is(message, 'head: 4 layers need 1.00 MiB of KV cache; 64.0 KiB are available: use a shorter context');
   await head.close();
+});
+
+test('a worker keeps to the model file that it opened, also when another one has taken its path', async () => {
+  const own = join(folder, 'own.gguf');
+  copyFileSync(path, own);
+  const { worker, member } = await workerHere('a', own, { headKeys: undefined });
+  const replacement = await madeFile({
+    folder,
+    name: 'four',
+    shape: { layers: LAYERS },
+    edit: (tensors) =>
+      tensors.map((one) =>
+        one.type === 'F32' && one.shape.length === 1 ? floatVector(one.name, ones(one.shape)) : one,
+      ),
+  });
+  renameSync(replacement, own);
+  await madeFile({ folder, name: 'four', shape: { layers: LAYERS } });
+  const { head } = headHere(path, [member]);
+  await head.gather();
+  await head.assemble(equalLayout(['head', 'a'], LAYERS));
+  const request = head.request(SETTINGS.context);
+  assert.is(greedy(await request.evaluate(PROMPT)), (await undisturbed())[0]);
+  await head.close();
+  await worker.close();
 });
 
 /** A link through this process that can be made silent, as if its packets were dropped. */

@@ -1,4 +1,4 @@
-import { withFile } from '../../gguf/file-source.ts';
+import { openFile } from '../../gguf/file-source.ts';
 import { modelFromGguf } from '../../gguf/model-from-gguf.ts';
 import { readGguf } from '../../gguf/read-gguf.ts';
 import { transformerSettings } from '../../gguf/transformer-settings.ts';
@@ -32,29 +32,28 @@ export interface LoadedPart {
  * @throws InputError as loadTransformer does
  */
 export function loadPart(path: string, kernels: Kernels, mostTokens: number): LoadedPart {
-  const gguf = withFile(path, readGguf);
+  // Stays open: a file that replaces it, perhaps with other weights, is not mixed into later assemblies of the ring.
+  const { source, close } = openFile(path);
+  const gguf = readGguf(source);
   const file = readPartFile(gguf);
   const model = modelFromGguf(file.whole);
   const settings = transformerSettings(file.whole, model);
   const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-  const values = factors && withFile(path, (bytes) => readVector(bytes, factors));
-  const rotary = rotaryEmbedding(file.whole, model, settings, values);
+  const rotary = rotaryEmbedding(file.whole, model, settings, factors && readVector(source, factors));
   const mapped = kernels.mapFile(path);
-  // Opens the file again for each layer: a worker lives long and may not need most layers.
-  const weights = {
-    layer: (index: number) =>
-      withFile(path, (bytes) => weightsLoader({ gguf, bytes, file: mapped, kernels }, model).layer(index)),
-    outer: () => withFile(path, (bytes) => weightsLoader({ gguf, bytes, file: mapped, kernels }, model).outer()),
-  };
+  const weights = weightsLoader({ gguf, bytes: source, file: mapped, kernels }, model);
   const part = createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
   return {
     part,
     held: heldLayers(file),
     identity: file.identity,
-    samples: new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]),
+    samples: new Map([...file.samples, ...weightsSamples(source, gguf.tensors)]),
     activationsBytes: activationsBytes(model, settings.ropeDimensions, mostTokens),
     mapWeights: (recorder) =>
       kernels.name === 'native' ? mappedWeights(kernels, mapped, weightsLayout(gguf, model), recorder) : undefined,
-    close: () => kernels.close(),
+    close() {
+      kernels.close();
+      close();
+    },
   };
 }

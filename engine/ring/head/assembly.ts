@@ -24,6 +24,8 @@ export interface Assembly {
   /** Makes all devices prepare and connect. Rejects with DeviceLostError for a device that exceeds its time limit. */
   prepare(): Promise<void>;
   hear(from: string, message: AssemblyMessage): void;
+  /** Settles as `work` does, or rejects with the reason once the assembly breaks. */
+  whileWhole<Value>(work: Promise<Value>): Promise<Value>;
   /** Ends all waits with `error`. Later calls have no effect. */
   breakUp(error: Error): void;
   /** The number of a new request. */
@@ -53,29 +55,33 @@ export function createAssembly({ head, windows, assigned, tell, onLost }: Assemb
   let broken: Error | undefined;
   let requests = 0;
   let onReply: (from: string, message: AssemblyMessage) => void = () => {};
-  let onBroken: (error: Error) => void = () => {};
+  const onBroken = new Set<(error: Error) => void>();
 
   const breakUp = (error: Error): void => {
     if (broken !== undefined) return;
     broken = error;
     for (const { reject } of pending.values()) reject(error);
     pending.clear();
-    onBroken(error);
+    for (const reject of onBroken) reject(error);
   };
+  const whileWhole = <Value>(work: Promise<Value>): Promise<Value> =>
+    new Promise<Value>((resolve, reject) => {
+      if (broken !== undefined) reject(broken);
+      onBroken.add(reject);
+      work.then(resolve, reject).finally(() => onBroken.delete(reject));
+    });
 
   /** Waits until all devices have sent a message of this kind. */
   const all = (kind: 'prepared' | 'linked', seconds: number): Promise<void> => {
     const missing = new Set(devices);
-    const complete = new Promise<void>((resolve, reject) => {
-      if (broken !== undefined) reject(broken);
+    const complete = new Promise<void>((resolve) => {
       if (missing.size === 0) resolve();
-      onBroken = reject;
       onReply = (from, message) => {
         if (message.kind === kind) missing.delete(from);
         if (missing.size === 0) resolve();
       };
     });
-    return within(seconds, complete, () => {
+    return within(seconds, whileWhole(complete), () => {
       const [late = head] = missing;
       return new DeviceLostError(late, `not ${kind} within ${seconds} s`);
     });
@@ -115,6 +121,7 @@ export function createAssembly({ head, windows, assigned, tell, onLost }: Assemb
       onReply(from, message);
     },
     breakUp,
+    whileWhole,
     nextRequest: () => requests++,
   };
 }

@@ -57,7 +57,7 @@ export interface RingHead {
   readonly returned: ReadonlySet<string>;
   /** Opens a request. @param capacity tokens that its KV caches hold */
   request(capacity: number): RingRequest;
-  /** Measures the links of the current assembly. */
+  /** Measures the links of the current assembly. Rejects with a RingError for a device that doesn't answer, or is lost. */
   measure(): Promise<MeasuredRingLink[]>;
   /** The members' descriptions of themselves. */
   profiles(): Promise<DeviceFacts[]>;
@@ -218,8 +218,8 @@ export function startHead(options: HeadOptions): RingHead {
       });
     },
     measure() {
-      const { epoch, devices } = (ring as Ring).assembly;
-      return inquiries.measure(epoch, devices);
+      const { epoch, devices, whileWhole } = (ring as Ring).assembly;
+      return whileWhole(inquiries.measure(epoch, devices));
     },
     profiles: inquiries.profiles,
     collectSpans: inquiries.collectSpans,

@@ -63,6 +63,10 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
   let onMemory: (from: string, held: HeldMemory) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
+  const probeMember = (device: string): Promise<MeasuredLink> =>
+    probeLink(device, memberOf(device).probe, PROBE_BYTES).catch(({ message }: Error) => {
+      throw new RingError(device, message);
+    });
 
   return {
     hear(from, message) {
@@ -74,8 +78,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
     },
     async measure(epoch, devices) {
       const links: MeasuredRingLink[] = [];
-      for (const device of devices)
-        links.push({ from: head, ...(await probeLink(device, memberOf(device).probe, PROBE_BYTES)) });
+      for (const device of devices) links.push({ from: head, ...(await probeMember(device)) });
       for (const device of devices) {
         const measured = new Promise<readonly MeasuredLink[]>((resolve) => {
           onMeasured = (from, found) => from === device && resolve(found);

@@ -53,6 +53,15 @@ test('devices connect to each other after all have prepared', async () => {
   assert.is(assembly.broken, undefined);
 });
 
+test('work that needs a whole ring ends with the reason as soon as the ring breaks', async () => {
+  const { assembly } = assembled();
+  assert.is(await assembly.whileWhole(Promise.resolve(5)), 5);
+  const measured = failure(assembly.whileWhole(new Promise<void>(() => {})));
+  assembly.breakUp(new DeviceLostError('a', 'the connection is cut'));
+  assert.is((await measured).message, 'a: the connection is cut');
+  assert.is((await failure(assembly.whileWhole(Promise.resolve()))).message, 'a: the connection is cut');
+});
+
 test('reported weights are kept, and devices that manage none are omitted', () => {
   const { assembly } = assembled();
   const weights = { policy: { prefetch: 'populate', release: 'drop' }, bytes: 1000 } as const;
