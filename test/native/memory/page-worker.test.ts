@@ -7,7 +7,7 @@ stressTest({
   program: 'memory/page_worker_stress.cpp',
   sources: [
     ...['memory/page_worker.cpp', 'memory/direct_reader.cpp', 'memory/pages.cpp', 'memory/file_mapping.cpp'],
-    ...['memory/read_counter.cpp', 'memory/buffer.cpp', 'threads/job_thread.cpp'],
+    ...['memory/read_counter.cpp', 'memory/file_faults.cpp', 'memory/buffer.cpp', 'threads/job_thread.cpp'],
   ],
   options: ['300'],
   check({ status, printed }) {
