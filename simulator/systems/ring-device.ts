@@ -226,6 +226,8 @@ function pinnedRanges(
 
 /** Granularity of pinned prefixes, bytes: the runtime's (engine/runtime/weights/pinned-ranges.ts). */
 const PINNED_GRANULE = 2 ** 21;
+/** Bytes of a page. Extents below it are those of a model of toy sizes, which is pinned by extents. */
+const PAGE_BYTES = 4096;
 
 /**
  * A prefix of every range, `bytes` in all: everything, or whole granules, where the next range makes up for what
@@ -234,7 +236,7 @@ const PINNED_GRANULE = 2 ** 21;
 function prefixes(ranges: readonly ByteRange[], bytes: number, extentBytes: number): readonly ByteRange[] {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
   if (bytes >= total) return ranges;
-  const granule = Math.ceil(PINNED_GRANULE / extentBytes) * extentBytes;
+  const granule = extentBytes < PAGE_BYTES ? extentBytes : Math.ceil(PINNED_GRANULE / extentBytes) * extentBytes;
   let due = 0;
   return ranges.map(({ from, to }) => {
     due += Math.max(0, ((to - from) * bytes) / total);
