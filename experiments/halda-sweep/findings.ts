@@ -101,7 +101,7 @@ function publishedSentence(planned: readonly Planned[]): string | undefined {
       return [`${against} ${middle} in the median of ${errors.length} cells (at worst ${most})`];
     },
   );
-  return parts.length === 0 ? undefined : `Errors on held-out published cells: ${enumerate(parts)}.`;
+  return parts.length === 0 ? undefined : `Errors against published times, predicted: ${enumerate(parts)}.`;
 }
 
 /** A scheduler's TPOT over the best TPOT of the same model. */

@@ -96,7 +96,7 @@ test('the findings are computed: best times and their causes, gaps, and errors o
   assert.equal(findings(ROWS), [
     'The best plans on home take 20.0 ms (Small) to 2.00 s per token (Large); the latter is 75 % disk reads and 20 % memory reads.',
     'The best time of the sweep is reached by halda for 1 of 2 models (at worst +50 %, Small).',
-    'Errors on held-out published cells: halda against prima.cpp 75 % in the median of 2 cells (at worst +100 % for Large) and optimal against prima.cpp 50 % in the median of 2 cells (at worst +100 % for Large).',
+    'Errors against published times, predicted: halda against prima.cpp 75 % in the median of 2 cells (at worst +100 % for Large) and optimal against prima.cpp 50 % in the median of 2 cells (at worst +100 % for Large).',
   ]);
 });
 
