@@ -7,7 +7,7 @@ const FOLDER = import.meta.dirname;
 /** Loopback only. */
 const HOST = '127.0.0.1';
 
-/** Sends Notebook Kit's libraries, which it loads from a content network, to the installed ones. */
+/** Resolves Notebook Kit's libraries, which it loads from a content network, to the installed ones. */
 function vendored(): Plugin {
   return {
     name: 'vendored-libraries',

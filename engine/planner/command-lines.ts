@@ -21,9 +21,9 @@ export interface CarriedPlan {
 }
 
 /**
- * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU; llama.cpp's where one device has all layers, those of prima.cpp
- * where every round of a ring has the same windows, in ring order. Programs that can't place the layers so have none;
- * other programs pin no weights and prefetch in their own way.
+ * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU; llama.cpp's where one device
+ * has all layers; prima.cpp's where every round of a ring has the same windows, in ring order. Programs that can't place
+ * layers as planned are omitted. Other programs than Hearth pin no weights and prefetch in their own way.
  */
 export function commandLines(carried: CarriedPlan): CommandLine[] {
   const { plan } = carried;

@@ -9,7 +9,7 @@ export interface SimulatedTimes {
   readonly tokenSeconds: number;
   /** TTFT with mapped weights on disk. Weights in VRAM are loaded before. */
   readonly coldSeconds: number;
-  /** TTFT with the page cache as a token before the prompt leaves it. */
+  /** TTFT with the page cache in the state in which a token before the prompt leaves it. */
   readonly warmSeconds: number;
 }
 

@@ -73,7 +73,7 @@ export const LEFT_OUT_COLUMNS: readonly Column<LeftOutTable>[] = [
   { title: 'values without them, where they left their priors', key: 'values', value: valuesText, wraps: 'items' },
 ];
 
-/** The section of a report on what values predict that were chosen without a cell. */
+/** The section of a report on cells judged with values that were chosen without them. */
 export function leftOutSection(rows: readonly LeftOutTable[]): Section {
   return {
     title: 'Cells judged with values that were chosen without them',

@@ -19,7 +19,7 @@ const MIB = 2 ** 20;
 export const PLANNERS = ['halda-program', 'halda', 'halda-any', 'halda-repaired', 'optimum'] as const;
 export type Planner = (typeof PLANNERS)[number];
 
-/** With which plans and within which error cells hold, unless the experiment is asked for others (PROTOCOL.md). */
+/** The default planner, and the default of the largest error with which a cell holds (PROTOCOL.md). */
 export const PROTOCOL = { planner: 'halda-program', tolerance: 0.3 } as const satisfies {
   readonly planner: Planner;
   readonly tolerance: number;

@@ -21,17 +21,17 @@ export interface RingUnknown extends Unknown {
 export interface RingSystem {
   /** Whether devices prefetch as the plan says; otherwise page faults load what is missing. */
   readonly prefetch: (cell: Cell) => Prefetch | undefined;
-  /** What neither its plans nor their times depend on. */
+  /** Quantities on which neither its plans nor their times depend. */
   readonly ignores: readonly Quantity['kind'][];
   /** Cells of the same model and way have the same plan. */
   readonly wayOf: (cell: Cell) => string;
-  /** The cluster with the head that the system has. */
+  /** The cluster with the system's head. */
   readonly headed: (cluster: Cluster, cell: Cell) => Cluster;
-  /** The plan on a belief that is headed, with what it is carried out with. */
+  /** The plan for a belief with that head, and the settings with which it is carried out. */
   readonly schedule: (cell: Cell, model: Model, setting: Setting) => Scheduled & Carried;
 }
 
-/** What a plan is carried out with. */
+/** The settings with which a plan is carried out. */
 export interface Carried {
   readonly workload: Workload;
   readonly runtime: Runtime;
@@ -49,7 +49,7 @@ export interface RingProblemParts {
   readonly used: Values;
 }
 
-/** A plan, and what it is carried out with. */
+/** A plan and the settings with which it is carried out. */
 interface Planned {
   readonly plan: Plan | undefined;
   readonly model: Model;

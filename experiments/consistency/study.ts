@@ -15,17 +15,17 @@ import {
 import { type CellMap, type Contradicted, cellMap, contradictedCells, type Scan, scan } from './scan.ts';
 import { chooseValues } from './search.ts';
 
-/** Everything that is found out about one testbed. */
+/** All results for one testbed. */
 export interface Study {
   readonly problem: Problem;
   /** How prima.cpp's plans are made. */
   readonly planner: string;
   readonly values: Values;
-  /** At what the paper prints, at the priors, and at the chosen values. */
+  /** The cells at the printed values, at the priors, and at the chosen values. */
   readonly asPrinted: readonly Judged[];
   readonly before: readonly Judged[];
   readonly after: readonly Judged[];
-  /** At the values with which the tables are reproduced. */
+  /** The cells at the values with which the tables are reproduced. */
   readonly used: readonly Judged[];
   readonly scans: readonly Scan[];
   readonly map: CellMap | undefined;

@@ -16,7 +16,7 @@ export interface DeadLab {
   readonly hasNamespace: boolean;
 }
 
-/** Finds what labs left behind whose process no longer runs; running labs, and names that no lab gives, are omitted. */
+/** Finds remains of labs whose process no longer runs; running labs, and names that no lab gives, are omitted. */
 export function findDeadLabs(
   files: LabFiles,
   controllers: Partial<Controllers>,
@@ -36,7 +36,7 @@ export function findDeadLabs(
 }
 
 /**
- * Removes what labs left behind whose process no longer runs: processes in their groups, the groups, namespaces, and
+ * Removes remains of labs whose process no longer runs: processes in their groups, the groups, namespaces, and
  * parts of models.
  * @param models folder where labs keep the parts of models
  * @returns the names of what was removed

@@ -62,8 +62,7 @@ const GOOD_SHARE = 0.98;
 
 /**
  * Measures the rate at which a process in a group reads a file past the page cache (O_DIRECT): what the group's
- * throttle
- * really lets through, bytes per second. The file is read again from its beginning as often as needed.
+ * throttle really lets through, bytes per second. The file is read again from its beginning as often as needed.
  * @param limit what the throttle is set to, bytes per second
  */
 export function measureDiskRate(group: DeviceGroup, file: string, fileBytes: number, limit: number): number {

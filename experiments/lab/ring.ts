@@ -102,7 +102,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Attempts to drop a file from the page cache, and seconds between them: pages in use, by the disk say, stay. */
+/** Attempts to drop a file from the page cache, and seconds between them: pages in use, for instance by the disk, stay. */
 const DROPS = 50;
 const DROP_SECONDS = 0.2;
 /** Bytes of a file that may stay in memory. */
@@ -110,7 +110,7 @@ const MOST_RESIDENT = 2 ** 20;
 
 /**
  * Writes a file's changed pages to the disk and drops it from the page cache (posix_fadvise DONTNEED), until mincore sees
- * none: pages that stay are charged to nobody's limit, and a device would have that much memory too many.
+ * none: pages that stay are charged to no limit, and a device would have that much memory too much.
  * @throws Error if pages stay
  */
 async function dropFromMemory(file: string): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The engine that holds papers against predictions and simulations. A paper turns its rules and machines into a list of
+ * The engine that compares papers with predictions and simulations. A paper turns its rules and machines into a list of
  * rules, one per printed cell and reading of a system; compare() answers each and works out the errors. Summaries
  * (summary.ts), records (record.ts), tables and charts (tables.ts, charts.ts) read comparisons and nothing else.
  */
@@ -111,7 +111,7 @@ export function errorOf(
   return isUpperBound(cell) ? Math.max(0, error) : error;
 }
 
-/** The paper prints `≤`: less is no error. */
+/** The paper prints `≤`, so a smaller value has no error. */
 export function isUpperBound({ note }: PublishedCell): boolean {
   return note.startsWith('upper bound');
 }

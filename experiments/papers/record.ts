@@ -95,8 +95,7 @@ export function parseErrorRecord(text: string, file: string): RecordedCell[] {
 
 /**
  * Lists what is worse than in the record: errors that grew by more than a point, answers that are gone or no longer
- * agree
- * on what runs, cells that are gone, and cells that the record doesn't know. Improvements don't count as drift.
+ * agree on what runs, cells that are gone, and cells that the record doesn't know. Improvements don't count as drift.
  */
 export function drift(recorded: readonly RecordedCell[], found: readonly RecordedCell[]): string[] {
   const known = new Map(recorded.map((cell) => [cell.key, cell]));

@@ -6,7 +6,7 @@ import { BURST_SECONDS, BURSTS_IN_WINDOW, canBeJudged, SHARED_RATE } from './jud
 
 /** What drawn cells depend on. */
 export interface DrawnCells {
-  /** How many. */
+  /** The number of cells. */
   readonly count: number;
   readonly seed: number;
   /** Bytes of the model's layer. */
@@ -34,8 +34,8 @@ const ATTEMPTS = 1000;
 
 /**
  * Cells with rounds, windows, memories and disks drawn at random, all of them different on every device: rounds from 1, 2,
- * 4 and 8, windows from all ways to divide the layers, memories uniformly, disks from rates in equal steps of their logarithm. Cells that can't be
- * judged are drawn again. A longer list begins with the cells of a shorter one.
+ * 4 and 8, windows from all ways to divide the layers, memories uniformly, disks from rates in equal steps of their
+ * logarithm. Cells that can't be judged are drawn again. A longer list begins with the cells of a shorter one.
  */
 export function drawnCells({ count, seed, layerBytes, standardLayerBytes }: DrawnCells): LabCell[] {
   return Array.from({ length: count }, (_, index) => {

@@ -12,8 +12,8 @@ import { type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
 import { toCsv } from '../report/csv.ts';
 
 /**
- * Measured plans on file (datasets/measured): what a lab measured of each, and what its simulation needs to know. So the
- * simulator can be held against measurements where no lab can be set up.
+ * Measured plans on file (datasets/measured): what a lab measured of each, and what its simulation needs to know. With
+ * them the simulator is compared with measurements where no lab can be set up.
  */
 
 const COLUMNS = ['plan', 'session', 'token_s', 'read_bytes', 'stall_s', 'room_bytes', 'disk_bytes_per_s'] as const;

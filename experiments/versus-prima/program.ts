@@ -95,7 +95,7 @@ function simulatedRun(run: MeasuredRun): TokenFigures {
 /** The aim for the simulated TPOT of every run. */
 const AIM = 0.15;
 
-/** How near the simulation comes, over the runs that no value was inferred from. */
+/** The accuracy of the simulation over the runs that no value was inferred from. */
 export function programFinding(answers: readonly ProgramAnswer[]): string {
   const errors = answers.map(({ run, simulated }) => simulated.seconds / run.tokenSeconds);
   const kept = errors.filter((ratio) => Math.abs(ratio - 1) <= AIM).length;

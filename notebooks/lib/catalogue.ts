@@ -5,7 +5,7 @@ import type { Mix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
 
-/** The datasets, as a browser has them: read when the site is built. */
+/** The datasets for the browser, read when the site is built. */
 
 const files = import.meta.glob<string>('../../datasets/clusters/*.json', {
   query: '?raw',

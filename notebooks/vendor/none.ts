@@ -1,2 +1,2 @@
-/** In place of what Notebook Kit would load from a content network and no lesson uses. */
+/** Replaces modules that Notebook Kit would load from a content network and no lesson uses. */
 export default {};

@@ -8,9 +8,9 @@ import type { ChaosRing, DeviceName, WorkerName } from './ring.ts';
 export const PHASES = ['start', 'profile', 'plan', 'prefill', 'decode', 'replan'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** What a fault leaves of a device: the episode's end mends it. */
+/** How a fault leaves a device; the end of the episode repairs it. */
 export interface Struck {
-  /** Undoes what lasts: a stop, a cut, a limit. */
+  /** Undoes lasting effects: a stop, a cut, a limit. */
   readonly undo: () => void;
   /** Whether the device must be started anew: its process is gone, or its file has changed. */
   readonly spent: boolean;

@@ -23,7 +23,7 @@ const run = { seed: 1, minutes: 1, skipped: [], missing: '' };
 const held = (count: number, mebibytes: (index: number) => number, descriptors: (index: number) => number) =>
   Array.from({ length: count }, (_, index) => ({ bytes: mebibytes(index) * 2 ** 20, descriptors: descriptors(index) }));
 
-test('a row has counts of ends, and medians with the worst in brackets', () => {
+test('a row has the counts of outcomes, and medians with the worst value in brackets', () => {
   const [, , kill, all] = table({ episodes: [EXACT, EXACT, LATE] }).split('\n');
   assert.is(kill, '| kill: SIGKILL of a worker | 3 | 2 | 1 | 0 | 1 | 0.5 (6.0) | 2.0 (2.0) |');
   assert.is(all, kill?.replace('kill: SIGKILL of a worker', 'all'));
@@ -40,7 +40,7 @@ test('broken promises are listed with the request, its fault and its phase', () 
   ]);
 });
 
-test('a worker that grows, or keeps descriptors, is reported; what it takes at first is not', () => {
+test('a worker whose memory or number of descriptors grows is reported; its growth at first is not', () => {
   const episodes = [EXACT];
   const growing = held(
     30,

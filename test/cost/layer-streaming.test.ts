@@ -3,9 +3,9 @@ import * as assert from 'uvu/assert';
 import { pageableBandwidth } from '../../engine/cost/layer-streaming.ts';
 import { predict } from '../../engine/cost/predict.ts';
 import type { Device, Gpu } from '../../engine/hardware/device.ts';
-import { createPlan } from '../../engine/plan/create-plan.ts';
-import type { Plan, Stage } from '../../engine/plan/plan.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { near } from '../support/near.ts';
+import { streamedPlan } from '../support/streamed-plan.ts';
 import {
   TOY_MODEL,
   TOY_RUNTIME,
@@ -23,23 +23,6 @@ import {
 const PC = toyDevice('pc', { gpu: toyGpu('cuda', 1e6) });
 const OTHERS = 1.64 + 0.4 + 2;
 
-const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan => {
-  let from = 0;
-  const stages = runs.map(([layers, streamed]): Stage => {
-    from += layers;
-    return { device: 'pc', processor: 'gpu', from: from - layers, to: from, ...(streamed && { streamed }) };
-  });
-  return createPlan({
-    scheduler: 'hand',
-    rounds: 1,
-    stages,
-    embedding: { device: 'pc', processor: 'cpu' },
-    output: { device: 'pc', processor: 'gpu' },
-    weights: {},
-    kvCache: 'with-layers',
-  });
-};
-
 const predictOn = (given: Plan, device: Device = PC) => {
   const layers = given.stages.at(-1)?.to ?? 0;
   const model = { ...TOY_MODEL, layers };
@@ -47,7 +30,7 @@ const predictOn = (given: Plan, device: Device = PC) => {
 };
 
 test('ahead: the second copy hides the first computation and is waited for', () => {
-  const { tokenSeconds, seconds } = predictOn(plan([2, 'ahead']));
+  const { tokenSeconds, seconds } = predictOn(streamedPlan([2, 'ahead']));
   near(tokenSeconds, 4.1 + 4.1 + 3.27 + OTHERS);
   near(seconds.deviceCopy, 4.1 + (4.1 - 3.27) + 0.4);
   near(seconds.compute, 2 * 2 + 1);
@@ -56,18 +39,21 @@ test('ahead: the second copy hides the first computation and is waited for', () 
 
 test('ahead: over a fast link only the first copy is waited for', () => {
   const gpu = { ...toyGpu('cuda', 1e6), hostLink: { latency: 0.1, bandwidth: 4000 } } as Gpu;
-  near(predictOn(plan([2, 'ahead']), { ...PC, gpu }).tokenSeconds, 1.1 + 2 * 3.27 + 1.64 + 2 * (0.1 + 100 / 4000) + 2);
+  near(
+    predictOn(streamedPlan([2, 'ahead']), { ...PC, gpu }).tokenSeconds,
+    1.1 + 2 * 3.27 + 1.64 + 2 * (0.1 + 100 / 4000) + 2,
+  );
 });
 
 test('in turn: every copy counts, and a hook per layer', () => {
-  const { tokenSeconds, seconds } = predictOn(plan([2, 'in-turn']));
+  const { tokenSeconds, seconds } = predictOn(streamedPlan([2, 'in-turn']));
   near(tokenSeconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
   near(seconds.deviceCopy, 2 * 4.1 + 0.4);
   near(seconds.overhead, 0.0024);
 });
 
 test('a streamed output layer is copied after the layers, takes their place in VRAM, and lies in RAM', () => {
-  const given = plan([2], [2, 'in-turn']);
+  const given = streamedPlan([2], [2, 'in-turn']);
   const streamed = { ...given, output: { ...given.output, streamed: 'in-turn' } } as Plan;
   // 3000 bytes over the link, and a hook.
   near(predictOn(streamed).tokenSeconds - predictOn(given).tokenSeconds, 3.1 + 0.0012);
@@ -82,7 +68,7 @@ test('pageable memory is copied twice, over the link and to a pinned buffer', ()
 });
 
 test('layers that stay on the GPU need no copies', () => {
-  near(predictOn(plan([3], [1, 'in-turn'])).tokenSeconds, 4 * 3.27 + 4.1 + 0.0012 + OTHERS);
+  near(predictOn(streamedPlan([3], [1, 'in-turn'])).tokenSeconds, 4 * 3.27 + 4.1 + 0.0012 + OTHERS);
 });
 
 test('streaming needs VRAM for two layers (ahead) or one (in turn), and RAM for all streamed layers', () => {
@@ -91,23 +77,27 @@ test('streaming needs VRAM for two layers (ahead) or one (in turn), and RAM for 
     return [device?.vramBytes, device?.ramBytes, device?.nonReclaimableBytes];
   };
   const [layer, caches, output, row, buffers] = [4000, 4 * 1000, 3000, 200, 300];
-  assert.equal(bytes(plan([4])), [4 * layer + caches + output, row + buffers, buffers]);
-  assert.equal(bytes(plan([4, 'ahead'])), [
+  assert.equal(bytes(streamedPlan([4])), [4 * layer + caches + output, row + buffers, buffers]);
+  assert.equal(bytes(streamedPlan([4, 'ahead'])), [
     2 * layer + caches + output,
     4 * layer + row + buffers,
     4 * layer + buffers,
   ]);
-  assert.equal(bytes(plan([4, 'in-turn'])), [layer + caches + output, 4 * layer + row + buffers, 4 * layer + buffers]);
-  assert.equal(bytes(plan([1], [3, 'in-turn']))[0], 2 * layer + caches + output);
-  assert.equal(bytes(plan([3], [1, 'ahead']))[0], 4 * layer + caches + output); // one layer needs no second buffer
+  assert.equal(bytes(streamedPlan([4, 'in-turn'])), [
+    layer + caches + output,
+    4 * layer + row + buffers,
+    4 * layer + buffers,
+  ]);
+  assert.equal(bytes(streamedPlan([1], [3, 'in-turn']))[0], 2 * layer + caches + output);
+  assert.equal(bytes(streamedPlan([3], [1, 'ahead']))[0], 4 * layer + caches + output); // one layer needs no second buffer
 });
 
 test('streamed weights that exceed the RAM are out of memory', () => {
-  const [shortage] = predictOn(plan([4, 'ahead']), { ...PC, memory: toyMemory(16_299) }).infeasible;
+  const [shortage] = predictOn(streamedPlan([4, 'ahead']), { ...PC, memory: toyMemory(16_299) }).infeasible;
   assert.is(shortage?.memory, 'ram');
   assert.is(shortage?.neededBytes, 16_300);
   assert.match(shortage?.reason ?? '', /^pc: KV cache, buffers and streamed weights need /);
-  const [small] = predictOn(plan([4, 'ahead']), { ...PC, gpu: toyGpu('cuda', 15_199) }).infeasible;
+  const [small] = predictOn(streamedPlan([4, 'ahead']), { ...PC, gpu: toyGpu('cuda', 15_199) }).infeasible;
   assert.is(small?.memory, 'vram');
   assert.is(small?.neededBytes, 15_000);
 });

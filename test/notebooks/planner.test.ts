@@ -23,7 +23,7 @@ test.after(async () => {
   if (hasChromium) await site.close();
 });
 
-test('a state and the address that holds it are the same thing', () => {
+test('a state is read back unchanged from its address', () => {
   const state = {
     ...FIRST_STATE,
     cluster: 'mine.json',

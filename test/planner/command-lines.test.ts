@@ -35,7 +35,7 @@ test('llama.cpp has its GPU layers last, so that others have no command line', (
   assert.equal(commandLines({ ...settings, plan: createPlan({ ...alone, stages }) }), []);
 });
 
-test('a plan for one CPU is one of hearth generate as well', () => {
+test('a plan for one CPU also has a command line of hearth generate', () => {
   const plan = createPlan({ ...alone, stages: [{ ...cpu, from: 0, to: 32 }], output: cpu });
   assert.equal(
     commandLines({ ...settings, plan }).map(({ program }) => program),
@@ -67,7 +67,7 @@ test('prima.cpp has a line for each rank, with the windows of a round on the fir
   );
 });
 
-test('a ring whose windows differ from round to round has no line of prima.cpp', () => {
+test('a ring whose windows differ from round to round has no command line of prima.cpp', () => {
   const stages = [
     { ...cpu, from: 0, to: 10 },
     { device: 'D2', processor: 'cpu' as const, from: 10, to: 20 },

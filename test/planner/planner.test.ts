@@ -23,7 +23,7 @@ function runnable(question: Question, simulates = false): RunnableAnswer {
   return answered;
 }
 
-test('candidates can run, differ, and come by rising time, none slower first than the optimum of Eq. 1', () => {
+test('candidates can run, differ and are sorted by time, and the first is no slower than the optimum of Eq. 1', () => {
   for (const name of ['Llama-3-8B', 'Llama-1-30B', 'Llama-3-70B']) {
     const question = asked(name);
     const problem = { belief: question.cluster, model: question.model, workload: question.workload };

@@ -125,7 +125,7 @@ withNative('a worker whose prefetch hangs says so, serves nobody meanwhile, and 
   for (let step = 0; step < 2; step++) tokens.push(greedy(await model.evaluate([tokens[step] as number])));
   assert.match(
     log.join('\n'),
-    /^lost w: nothing of its weights has come from its disk for [23]\.\d s\ncontinues with head$/,
+    /^lost w: its disk has delivered no weights for [23]\.\d s\ncontinues with head$/,
   );
   await until('the refusal', KNOWN, () => w.log.some((line) => line.startsWith("refused head: it can't compute: ")));
   move();

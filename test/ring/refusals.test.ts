@@ -165,7 +165,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
   ],
   ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is not JSON'],
   [
-    'a plan whose results go to an address that is none',
+    'a plan whose results go to an invalid address',
     prepareFrame(['garbage']),
     'a message whose message.assignment.successors[0].address is not an address, tcp://host:port',
   ],

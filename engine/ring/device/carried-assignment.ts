@@ -24,7 +24,7 @@ export interface CarriedAssignment {
   /** Whether a device with this key sends results here. */
   expects(publicKey: string): boolean;
   /** Whether the connection named `link` belongs to the head or a device of the plan. */
-  hears(link: string): boolean;
+  receivesFrom(link: string): boolean;
   /** Frees a request's caches. */
   free(request: number): void;
   /** Records the spans of weights so far. */
@@ -101,7 +101,7 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
       runner.accept(frame, sender);
     },
     expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
-    hears: (link) => senders.has(link),
+    receivesFrom: (link) => senders.has(link),
     free: runner.free,
     collect: () => weights?.collect(),
     async end() {

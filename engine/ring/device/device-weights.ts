@@ -41,7 +41,7 @@ export interface DeviceWeightsOptions {
   readonly room: number;
   /** `undefined`: nothing is recorded. */
   readonly record: ((span: RingSpan) => void) | undefined;
-  /** Called when reads that a window waits for don't come forward, with the reason for people. */
+  /** Called with a readable reason when reads that a window waits for make no progress. */
   readonly onStill: (reason: string) => void;
   /** Called after onStill, if they have ended after all. */
   readonly onMoved?: () => void;
@@ -80,7 +80,7 @@ export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeight
       const place = places.get(window);
       if (place === undefined) return;
       await watchReads(carried.arrival(place), {
-        onStill: (seconds) => onStill(`nothing of its weights has come from its disk for ${seconds.toFixed(1)} s`),
+        onStill: (seconds) => onStill(`its disk has delivered no weights for ${seconds.toFixed(1)} s`),
         onMoved,
       });
     },

@@ -44,7 +44,7 @@ export function partMetadata({ whole }: PartFile, samples: WeightsSamples): Meta
   return new Map([...whole.metadata, [ALL_TENSORS, texts(tensors)], [ALL_SAMPLES, texts(sampled)]]);
 }
 
-/** Without a part's own entries, and without the alignment, which each file chooses for itself. */
+/** Metadata without a part's own entries, and without the alignment, which each file chooses for itself. */
 function withoutOwn(metadata: Metadata): Metadata {
   return new Map(
     [...metadata].filter(([key]) => key !== ALL_TENSORS && key !== ALL_SAMPLES && key !== 'general.alignment'),

@@ -13,7 +13,7 @@ export interface ServedHead {
   readonly session: WorkerSession | undefined;
   /** The head's name if its connection is `peer`. */
   nameOf(peer: string): string | undefined;
-  /** The session of the head whose connection is `peer`; notes that the head was heard. */
+  /** The session of the head whose connection is `peer`; records that the head sent a message. */
   heard(peer: string): WorkerSession | undefined;
   /** Serves a head; refuses it while another one is served or if it has another model. */
   greet(peer: string, hello: Hello): Promise<void>;
@@ -44,7 +44,7 @@ export interface ServedHeadOptions {
 /** Seconds without a message after which a connected head is dismissed; heads send one a second. */
 const SILENCE_SECONDS = 30;
 
-/** Seconds within which a head that lives was heard: it sends a message every second. */
+/** Seconds within which a live head has sent a message: it sends one every second. */
 const HEARD_SECONDS = 2;
 
 interface Served {
@@ -94,7 +94,7 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       return served.session;
     },
     async greet(peer, { head, model }) {
-      // The current head may be gone without having been noticed. Strangers can't make this ask one that was just heard.
+      // The current head may be gone unnoticed. One that has just sent a message isn't asked, however often others greet.
       if (served !== undefined && clock() - served.lastHeard > HEARD_SECONDS)
         await readClock(served.peer).catch(() => dismiss('is gone'));
       const reason = refusal(model);
@@ -116,7 +116,7 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
     check() {
       if (served === undefined) return;
       const { peer, lastHeard } = served;
-      if (clock() - lastHeard > silenceSeconds) dismiss(`has said nothing for ${silenceSeconds} s`);
+      if (clock() - lastHeard > silenceSeconds) dismiss(`was silent for ${silenceSeconds} s`);
       else
         readClock(peer).catch(() => {
           if (served?.peer === peer) dismiss('is gone');

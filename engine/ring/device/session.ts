@@ -20,7 +20,7 @@ export interface WorkerSession {
   /** Whether a device with this key sends results here under the current assignment. */
   expects(publicKey: string): boolean;
   /** Whether the connection of this name belongs to the head or to a device of the current assignment. */
-  hears(link: string): boolean;
+  receivesFrom(link: string): boolean;
   /** Frees all memory of requests and closes links to other devices. */
   end(): Promise<void>;
 }
@@ -121,7 +121,7 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
 
   return {
     expects: (publicKey) => current?.expects(publicKey) ?? false,
-    hears: (link) => current?.hears(link) ?? false,
+    receivesFrom: (link) => current?.receivesFrom(link) ?? false,
     end,
     onMessage(message) {
       const concerned = 'epoch' in message && current?.epoch === message.epoch ? current : undefined;

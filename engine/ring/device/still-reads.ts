@@ -19,8 +19,8 @@ export interface StillReadsOptions {
 }
 
 /**
- * Waits for reads of this process. Slow reads are no fault however long they take; reads of which none comes forward are:
- * the disk doesn't answer.
+ * Waits for reads of this process. Slow reads are no fault, however long they take. If no read makes progress, the
+ * disk doesn't answer.
  */
 export async function watchReads(
   reads: Promise<void>,

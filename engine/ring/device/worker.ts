@@ -63,7 +63,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
   const lost = new Promise<never>((_, reject) => {
     lose = reject;
   });
-  lost.catch(() => {}); // it may be that nobody asks
+  lost.catch(() => {}); // callers may ignore it
   const served = createServedHead({
     ...options,
     tell,
@@ -113,7 +113,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
 
   const onRingFrame = (peer: string, frame: Frame): void => {
     if (frame.kind === 'probe') {
-      if (served.session?.hears(peer)) echo(ring, peer, frame.tag);
+      if (served.session?.receivesFrom(peer)) echo(ring, peer, frame.tag);
     } else if (frame.kind === 'activations') served.session?.onActivations(frame, peer);
     else throw new FrameError(`a frame of kind ${frame.kind} from another device`);
   };
@@ -160,7 +160,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     address: ringAddress,
     domain: 'ring',
     admits: admission(keys, (key) => served.session?.expects(key) ?? false),
-    belongs: (peer) => served.session?.hears(peer) ?? false,
+    belongs: (peer) => served.session?.receivesFrom(peer) ?? false,
     onFrame: onRingFrame,
     onExpelled: (_, reason) => log(`cuts off a device of the ring: it sent ${reason}`),
   });

@@ -89,7 +89,7 @@ function isBackend(system: string): boolean {
   return (BACKENDS as readonly string[]).includes(system);
 }
 
-/** The longest length of Fig. 6.1's that so many tokens hold; OOM where even the shortest doesn't fit. */
+/** The longest length of Fig. 6.1 within so many tokens; OOM where even the shortest doesn't fit. */
 export function outputLength(tokens: number): Quantity {
   if (tokens < SHORTEST) return 'OOM';
   return Math.min(LONGEST, SHORTEST * 2 ** Math.floor(Math.log2(tokens / SHORTEST)));

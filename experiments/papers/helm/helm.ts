@@ -18,15 +18,15 @@ import type { HelmCase } from './answer.ts';
 import { calibrate, fittedCell } from './calibrate.ts';
 import { helmConflicts } from './conflicts.ts';
 import { FITTED_CELLS, type HelmConstants } from './constants.ts';
-import { type ContextComparison, contextComparisons } from './contexts.ts';
+import { contextComparisons } from './contexts.ts';
 import { derivedComparisons } from './derived.ts';
 import { helmQuantity } from './quantities.ts';
 import { rateComparisons } from './rates.ts';
-import { type Scaling, scalings } from './ratios.ts';
+import { scalings } from './ratios.ts';
 import { helmPage } from './report.ts';
-import { type HelmComparison, helmRules } from './rules.ts';
-import { type SplitCheck, splitChecks, splitComparisons } from './splits.ts';
-import { helmSummary } from './summary.ts';
+import { helmRules } from './rules.ts';
+import { splitChecks, splitComparisons } from './splits.ts';
+import { type HelmResults, helmSummary } from './summary.ts';
 import { helmSystem } from './systems.ts';
 
 const MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
@@ -34,16 +34,9 @@ const MACHINES = ['helm-4060', 'helm-3090', 'helm-l40s'] as const;
 const PROFILED = 'helm-4060';
 
 /** Everything about HELM's cells from which the report and the files are made. */
-export interface HelmReproduction {
+export interface HelmReproduction extends HelmResults {
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
   readonly constants: HelmConstants;
-  readonly comparisons: readonly HelmComparison[];
-  readonly splits: readonly SplitCheck[];
-  readonly scalings: readonly Scaling[];
-  readonly contexts: readonly ContextComparison[];
-  readonly units: readonly Comparison[];
-  readonly derived: readonly Comparison[];
-  readonly rates: readonly Comparison[];
   readonly summary: readonly SummaryRow[];
   readonly conflicts: readonly Conflict[];
 }

@@ -87,8 +87,7 @@ export function inUnit(seconds: number, unit: string, batch: number): number {
 
 /**
  * The least and the most that the thesis prints of one quantity, in the unit of `cell`, widened by rounding. Within
- * this
- * range the thesis contradicts itself, and no model can do better. Undefined for outcomes.
+ * this range the thesis contradicts itself, and no model can do better. Undefined for outcomes.
  * @param prints all cells of the quantity, `cell` among them
  */
 export function printedRange(

@@ -5,7 +5,7 @@ import type { HelmConstants } from './constants.ts';
 import { type HelmQuantity, helmQuantity, inUnit, printedRange, quantityKey, secondsOf } from './quantities.ts';
 import { type HelmTarget, type Judged, targetOf, type Verdict, verdictOf } from './targets.ts';
 
-/** What stands behind a cell of the thesis; values in its unit. */
+/** Details of a compared cell of the thesis; values in its unit. */
 export interface HelmDetail extends Pick<Judged, 'range' | 'prints'> {
   readonly quantity: HelmQuantity;
   /** undefined: no model of the system. */

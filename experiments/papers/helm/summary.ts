@@ -10,6 +10,7 @@ import { type HelmComparison, verdictOn } from './rules.ts';
 import { type SplitCheck, splitAgrees } from './splits.ts';
 import { DECODING_TARGET, SCALING_TARGET, type Verdict } from './targets.ts';
 
+/** The comparisons of HELM's figures, by kind. */
 export interface HelmResults {
   readonly comparisons: readonly HelmComparison[];
   readonly splits: readonly SplitCheck[];

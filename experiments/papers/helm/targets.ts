@@ -44,8 +44,7 @@ export function targetOf({ system, kind, machine, batch }: HelmQuantity, plan: P
 
 /**
  * `within noise`: the target is missed, but the prediction lies between the prints of the same quantity; `excluded`:
- * the
- * target is kept at most prints of the quantity, and no answer keeps it both at these and at this one.
+ * the target is kept at most prints of the quantity, and no answer keeps it both at these and at this one.
  */
 export type Verdict = 'kept' | 'within noise' | 'excluded' | 'missed';
 

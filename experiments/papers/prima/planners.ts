@@ -39,11 +39,9 @@ export function planWith(
 
 /**
  * prima.cpp's plan: the faster of two. Either the exact optimum of its objective with the output layer on the head's
- * CPU
- * ("in our implementation", after Eq. 12), made even where several plans are optimal (evenReloads); or llama.cpp on the
+ * CPU ("in our implementation", after Eq. 12), made even where several plans are optimal (evenReloads); or llama.cpp on the
  * head alone, to which prima.cpp reduces once all other devices are removed (4.1), with the output layer on the GPU
- * where
- * there is room.
+ * where there is room.
  */
 export function ringOrAlone(problem: SchedulingProblem): Scheduled {
   const ring = optimal(problem, { output: 'cpu' });
@@ -58,8 +56,7 @@ const ROUNDING = 1e-9;
 
 /**
  * A plan as good by the paper's objective as the given one, with reloads spread evenly. Eq. 1 is a sum, so an optimum
- * may
- * put all reloads on one of several equal devices; but in a ring devices read while others compute, and the longest
+ * may put all reloads on one of several equal devices; but in a ring devices read while others compute, and the longest
  * reload is what remains. CPU layers move from the device that reloads longest to another one, as long as the predicted
  * time stays the same and the sum of squared reload times falls. (Algorithm 1 starts evenly as well: in proportion to
  * memory.)

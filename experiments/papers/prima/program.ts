@@ -26,8 +26,7 @@ export const LLAMA_CPP: Program = { room: DOCUMENTED_ROOM, buffers: 'shape', kep
 /**
  * Room: Table 5 allows at most 330 tokens (tables.ts); the documented commands decode 256 (`-n 256`), and the program
  * sizes KV caches for as many when it profiles (llama_kv_size). Kept back: 700 MiB in the released program; that of
- * April
- * 2025, with which the paper's first version was measured, kept nothing.
+ * April 2025, with which the paper's first version was measured, kept nothing.
  */
 export const PRIMA_CPP: Program = {
   room: 256,
@@ -39,8 +38,8 @@ export const PRIMA_CPP: Program = {
 export const OTHER_PROGRAM: Program = { room: DOCUMENTED_ROOM, buffers: 'assumed', keptBack: NOTHING_KEPT };
 
 /**
- * The workload of a program: a full KV cache with the program's own room, unless the options say otherwise. @throws
- * InputError
+ * The workload of a program: a full KV cache with the program's own room, unless the options say otherwise.
+ * @throws InputError
  */
 export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
   const { context, prompt, tokens, reserved = Math.max(room, context ?? 0) } = options;
@@ -54,8 +53,7 @@ export function workloadOf({ room }: Program, options: PrimaOptions): Workload {
 
 /**
  * Buffers of a program for a model: in VRAM those of the graph; in RAM, where a process also holds its vocabulary,
- * graphs
- * and CUDA's side on the host, the assumed 256 MiB.
+ * graphs and CUDA's side on the host, the assumed 256 MiB.
  */
 export function runtimeOf(program: Program, version: ProgramVersion, model: Model, workload: Workload): Runtime {
   if (program.buffers === 'assumed') return DEFAULT_RUNTIME;

@@ -14,7 +14,7 @@ import { deviceOf, metricOf, predictedQuantity, quantityOf, simulatedQuantity, u
 import { settingsOf } from './settings.ts';
 import { type PaperTable, type Target, targetOf } from './tables.ts';
 
-/** What stands behind a cell of prima.cpp's tables. */
+/** Details of a compared cell of prima.cpp's tables. */
 export interface PrimaDetail {
   readonly table: PaperTable;
   /** undefined: the workbench doesn't model the system. */

@@ -5,7 +5,7 @@ import { errorText, medianText } from '../text.ts';
 import type { PrimaComparison } from './rules.ts';
 import { tableName } from './tables.ts';
 
-/** What is aimed at over the seen and blind cells of a table, under one model per machine. */
+/** The aim for the seen and blind cells of a table, under one model per machine. */
 const AIM = { median: 0.12, worst: 0.3 } as const;
 /** The tables that the aim is about: Tables 4 and 8, and the blind cells. */
 const AIMED: readonly string[] = ['4', '8', 'v1-3', 'v1-6'];
@@ -19,7 +19,7 @@ interface SchedulerRow {
   readonly accuracy: Accuracy | undefined;
   /** Cells for which the scheduler finds no plan, or one that runs out of memory. */
   readonly unanswered: number;
-  /** k of its plans. */
+  /** The numbers of rounds (k) of its plans. */
   readonly rounds: readonly number[];
   readonly isAimed: boolean;
 }

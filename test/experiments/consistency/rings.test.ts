@@ -78,7 +78,7 @@ test('the search finds the RAM and the disk of a made-up testbed from its simula
   );
 });
 
-test('answers that are kept by what they depend on are those of a new problem', () => {
+test('cached answers equal those of a new problem', () => {
   const used = problemOf(blank);
   for (const disk of DISK.values) for (const ram of RAM.values) judge(used, { ram, disk });
   const at = { ram: 8, disk: 0.5 };
@@ -103,7 +103,7 @@ test('RAM changes the truth only; a disk is measured, so that it changes the bel
 });
 
 for (const { cluster, unknowns, map } of UNKNOWN_TESTBEDS) {
-  test(`${cluster}: the priors of RAM are what the testbed's rule gives without inferred values`, () => {
+  test(`${cluster}: the priors of RAM follow from the testbed's rule without inferred values`, () => {
     const testbed = testbedNamed(cluster);
     const { devices } = trueCluster({ ...testbed, unknowns: [] }, loadCluster(testbed.belief));
     for (const { name, prior, quantity } of unknowns) {

@@ -61,7 +61,7 @@ test('a value whose neighbours hold fewer cells is not chosen; the ends of the r
   assert.is(bestIndex([0, 0, 4, 4], 0), 3);
 });
 
-test('a scan has most cells where the truth is', () => {
+test('most cells of a scan hold at the true value', () => {
   const whole = { ...RAM, values: [1, 2, 3, 4, 5, 6, 7, 8] };
   const counts = scan(device, whole, { ram: 3, disk: 0.5 }).points.map(({ value, judged }) => [value, held(judged)]);
   assert.equal(counts, [
@@ -81,7 +81,7 @@ test('the search finds the values from which the cells were made', () => {
   assert.equal(chooseValues(device), { ram: 5.25, disk: 0.5 });
 });
 
-test('an unknown is not chosen with cells that it may not see', () => {
+test('cells that an unknown may not see have no part in its choice', () => {
   const blind: Problem = { ...device, unknowns: [{ ...RAM, sees: ({ row }) => row === '1' || row === '2' }, DISK] };
   assert.is(chooseValues(blind).ram, 3);
 });
@@ -95,7 +95,7 @@ test('a left-out table is judged with values that were chosen without it', () =>
   ]);
 });
 
-test('a failing cell names the unknown that mends it, and what fails then', () => {
+test('a failing cell is listed with the unknown that makes it hold, and the cells that then fail', () => {
   const other: Problem = { ...device, cells: [...device.cells, cell('7', 0.7), cell('3', 99)] };
   const chosen = { ram: 5, disk: 0.5 };
   const found = contradictedCells(

@@ -22,7 +22,7 @@ for (const unknown of UNKNOWN_TESTBEDS) {
     assert.equal(texts(problem.used), texts(chosen));
   });
 
-  test(`${unknown.cluster}: cells that values are fitted to are named, and no others`, () => {
+  test(`${unknown.cluster}: exactly the cells that values are fitted to are named`, () => {
     const fitted = new Set(problem.unknowns.flatMap((one) => fittedTo(problem, one, chosen).map(({ name }) => name)));
     const named = new Set(testbedNamed(unknown.cluster).unknowns.flatMap(({ seen }) => seen));
     assert.equal([...named].sort(), [...fitted].sort());
@@ -39,7 +39,7 @@ test('every testbed with an inferred value is studied, or is a variant of one th
   for (const { unknowns } of variants) assert.is(unknowns, testbedNamed('prima-home').unknowns);
 });
 
-test('no device has more for a model than is installed', () => {
+test('no device has more memory for a model than is installed', () => {
   for (const { cluster } of UNKNOWN_TESTBEDS) {
     const testbed = testbedNamed(cluster);
     for (const { name, memory } of trueCluster(testbed, loadCluster(testbed.belief)).devices)

@@ -114,7 +114,7 @@ test('one model needs no list of models', () => {
   );
 });
 
-test('without any plan there is nothing to find, and that is said', () => {
+test('without any plan the findings say so', () => {
   assert.equal(findings(ROWS.slice(5)), ['On home no scheduler has a plan that runs.']);
   assert.equal(findings([]), []);
 });

@@ -51,7 +51,7 @@ function devicesJson(name: string, devices: readonly string[]): string {
   return file(`${name}.json`, JSON.stringify({ name, devices: devices.map(device), links }));
 }
 
-test('without options: the models of Table 4, its testbed as stated and as it is, and its subsets', () => {
+test('the defaults are the models of Table 4, its testbed as stated and as it is, and its subsets', () => {
   const { clusters, models, handPlan } = inputs();
   assert.equal(
     models.map(({ label }) => label),
@@ -67,7 +67,7 @@ test('without options: the models of Table 4, its testbed as stated and as it is
   assert.equal([cluster?.whole, cluster?.subsets, handPlan], [true, true, undefined]);
 });
 
-test('groups of models, and a mix that the papers did not run', () => {
+test('models may be given as groups, and in a mix that the papers did not run', () => {
   assert.is(inputs({ models: ['all'] }).models.length, 19);
   const { models } = inputs({ models: ['Llama-3-8B:Q8_0', 'Llama-3-70B', 'llama'] });
   assert.equal(models.map(({ label, asPublished }) => [label, asPublished]).slice(0, 3), [
@@ -78,7 +78,7 @@ test('groups of models, and a mix that the papers did not run', () => {
   assert.is(models.length, 8);
 });
 
-test('some devices are another cluster: nothing published to compare with', () => {
+test('a selection of devices is another cluster, for which nothing is published', () => {
   const [cluster] = inputs({ devices: ['D2', 'D1'] }).clusters;
   assert.equal(
     cluster?.truth.devices.map(({ name }) => name),
@@ -108,7 +108,7 @@ test('subsets are tried where they are few, and can be asked for or declined', (
   );
 });
 
-test('a belief is about the same devices and the same head', () => {
+test('a belief must have the same devices and the same head', () => {
   assert.is(
     message({ belief: 'prima-a4' }),
     '--belief: prima-a4 has a device "laptop", which prima-home lacks; allowed: D3, D4, D1, D2',

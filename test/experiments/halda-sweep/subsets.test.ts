@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { subsetsWithHead } from '../../../experiments/halda-sweep/subsets.ts';
 
-test('every set of devices with the head, smallest first, in ring order', () => {
+test('subsets are all sets of devices with the head, smallest first, in ring order', () => {
   assert.equal(
     subsetsWithHead(['A', 'B', 'C', 'D']).map((set) => set.join('')),
     ['A', 'AB', 'AC', 'AD', 'ABC', 'ABD', 'ACD', 'ABCD'],

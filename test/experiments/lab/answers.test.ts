@@ -29,7 +29,7 @@ function answers(policy: LabPolicy, rounds: number) {
   return answersOf({ facts: FACTS, model: MODEL, devices, cell, diskRates: cell.diskRates, tokens: 5 });
 }
 
-test('without prefetching more is read again than Eq. 15 says; a pinned prefix reads what it says, in the time of one disk', () => {
+test('without prefetching a token reads more than Eq. 15 gives; with a pinned prefix it reads as much, in the time of one disk', () => {
   const [none, pinned] = [answers('none', 4), answers('pinned', 4)];
   // 38 % of the weights that devices map, the output layer among them.
   near(none.predicted.bytes, 0.38 * (32 * MODEL.layer.bytes + MODEL.output.bytes), 0.002);
@@ -40,13 +40,13 @@ test('without prefetching more is read again than Eq. 15 says; a pinned prefix r
   assert.ok(pinned.simulated.seconds < none.simulated.seconds / 4);
 });
 
-test('of one willneed call for a whole window, Linux reads its readahead: 8 MiB of each of 16 windows, at 109 MB/s', () => {
+test('for one willneed call per window Linux reads only its readahead: 8 MiB of each of 16 windows, at 109 MB/s', () => {
   const [whole, none] = [answers('willneed-whole', 4).simulated, answers('none', 4).simulated];
   near(none.seconds - whole.seconds, (16 * 8 * 2 ** 20) / 109e6, 0.25);
   near(whole.bytes, none.bytes, 0.01);
 });
 
-test('what arrived earlier is used while reclaim makes room: seconds and bytes of a token, exactly', () => {
+test('pages that arrived earlier are used while reclaim frees memory: exact seconds and bytes of a token', () => {
   const { simulated } = answers('none', 4);
   assert.equal([simulated.seconds.toFixed(6), simulated.bytes], ['4.703230', 656_152_576]);
 });

@@ -31,7 +31,7 @@ test('a trace written for Perfetto is read back unchanged', () => {
   assert.equal(traceOfChrome(perfettoTrace(TRACE)), TRACE);
 });
 
-test('figures of a token: means from the third token to the last but one, with spans cut at both ends', () => {
+test('figures of a token are means from the third token to the last but one, with spans cut at both ends', () => {
   // From 3 to 4 s: half of the page fault's bytes, all of the prefetch's, over two tokens.
   assert.equal(tokenFigures(TRACE), { seconds: 0.5, bytes: (50 + 300) / 2, stall: 0.125 });
   assert.throws(() => tokenFigures({ ...TRACE, tokens: TRACE.tokens.slice(0, 3) }), /3 tokens are too few/);

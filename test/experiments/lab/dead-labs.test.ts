@@ -17,12 +17,12 @@ test('names are read back', () => {
     assert.is(parseLabName(foreign), undefined);
 });
 
-test('when a process started is field 22, whatever its name', () => {
+test('the start time of a process is field 22, whatever its name', () => {
   assert.is(processStart(stat(900)), '900');
   assert.throws(() => processStart('7 (a) S'), RangeError);
 });
 
-test('what is left is of labs whose process is gone, or whose number another process has now', () => {
+test('remains are found of labs whose process is gone, or whose process id was reused', () => {
   const files = treeOf({
     '/proc/7/stat': stat(900),
     '/m/hearth-lab-7-900-one/cgroup.procs': '',

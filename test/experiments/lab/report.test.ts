@@ -8,7 +8,7 @@ const CELL = { policy: 'none', rounds: 2, memoryShare: 0.62, diskRate: 1e8 } as 
 const FAR = resultOf(CELL, [10, 1e9], [8, 1.1e9]);
 const NOTHING_READ = resultOf(CELL, [10, 0], [8, 0]);
 
-test('the cell, then time, bytes and stall by each answer; errors are deviations from what was measured', () => {
+test('a row has the cell, then time, bytes and stall of each answer; errors are deviations from the measurement', () => {
   const [titles = '', , row = ''] = terminalTable(resultTable([FAR]), 250).split('\n');
   const words = (line: string): string[] => line.trim().split(/ {2,}/);
   assert.equal(words(titles).slice(0, 5), ['policy', 'k', 'windows', 'in memory', 'disk']);
@@ -33,7 +33,7 @@ test('the cell, then time, bytes and stall by each answer; errors are deviations
   ]);
 });
 
-test('two blocks for a page have all columns; tones: within the aim for the median, within the worst, beyond', () => {
+test('the two blocks of a page have all columns; tones tell errors within the aim for the median, within the worst, and beyond', () => {
   const blocks = resultBlocks([FAR], { median: 0.05, worst: 0.15 });
   const titles = new Set(blocks.flatMap(({ columns }) => columns.map(({ title }) => title)));
   assert.equal(titles, new Set(resultTable([FAR]).columns.map(({ title }) => title)));

@@ -11,7 +11,7 @@ const cell = equalCell({ policy: 'populate', rounds: 4, memoryShare: 0.62, diskR
 const run = { cell, diskRates: [1, 2, 3, 4], trace: { devices: [], spans: [], tokens: [], counters: [] } } as never;
 const setting = { model: 'Lab-0.3B', tokens: 7, seed: 1 };
 
-test('a saved cell is found again, by its own setting only', () => {
+test('a saved cell is found under its own setting only', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hearth-saved-'));
   const saved = openSavedCells(folder, setting);
   assert.is(saved.find(cell), undefined);
@@ -21,7 +21,7 @@ test('a saved cell is found again, by its own setting only', () => {
   assert.is(openSavedCells(folder, { ...setting, tokens: 8 }).find(cell), undefined);
 });
 
-test('a file that is broken is named, with what to do', () => {
+test('the message about a broken file names it and says what to do', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hearth-saved-'));
   const saved = openSavedCells(folder, setting);
   saved.save(run);

@@ -1,6 +1,6 @@
 import type { LabFiles } from '../../../experiments/lab/system.ts';
 
-/** A file system of a few files, for tests: folders are there that have something in them, or were made. */
+/** A file system in memory, for tests. A folder exists if it has a file or was created. */
 export function treeOf(files: Readonly<Record<string, string>>): LabFiles & { readonly content: Map<string, string> } {
   const content = new Map(Object.entries(files));
   const folders = new Set<string>();

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { accuracyOf, within } from '../../../experiments/papers/accuracy.ts';
 
-test('median without signs, worst with its sign', () => {
+test('the median is of absolute errors; the worst keeps its sign', () => {
   assert.equal(accuracyOf([0.1, -0.3, 0.2]), { cells: 3, median: 0.2, worst: -0.3 });
   assert.equal(accuracyOf([-0.5]), { cells: 1, median: 0.5, worst: -0.5 });
   assert.is(accuracyOf([]), undefined);

@@ -51,7 +51,7 @@ test('rules are answered in order, with errors as shares of what is published', 
   assert.equal(steps, ['Table 1, 8B, tok/s', 'Table 1, 8B, tok/s']);
 });
 
-test('errors of shares are differences; less than an upper bound is no error', () => {
+test('errors of shares are differences; a value below an upper bound has no error', () => {
   const cell = { ...CELL, note: 'upper bound: ≤ 5 %' };
   const [share, bound, beyond] = compare(
     [
@@ -74,7 +74,7 @@ test('a cell is found at its place, and a wrong place is named', () => {
   assert.throws(() => cellAt([CELL], { ...CELL, row: '9B' }), /no published cell at Table 1, 9B, tok\/s/);
 });
 
-test('a summary counts cells by use, and its errors and verdict are of cells that test something', () => {
+test('a summary counts cells by use; its errors and verdict include only cells that test something', () => {
   const comparisons = compare([rule(20, 21), rule(20, 18), rule(20, 60, { use: 'fit' })], () => {});
   assert.equal(comparisons.map(isTest), [true, true, false]);
   const group = { paper: 'helm', table: 'Table 1', what: 'all', comparisons, answer: 'predicted' } as const;

@@ -53,7 +53,7 @@ const OOM: Comparison = {
   predictedError: undefined,
 };
 
-test('a line per cell: errors to a hundredth of a point, or whether both say that it runs', () => {
+test('the record has a line per cell: errors to a hundredth of a point, or whether outcomes agree', () => {
   assert.is(
     errorRecord([CELL, OOM]),
     'paper,table,row,column,policy,predicted_error,simulated_error\n' +
@@ -62,7 +62,7 @@ test('a line per cell: errors to a hundredth of a point, or whether both say tha
   );
 });
 
-test('what is written is read again, but for what is rounded off', () => {
+test('a record that is written and read again differs by rounding only', () => {
   const [one, other] = parseErrorRecord(errorRecord([CELL, OOM]), 'errors.csv');
   assert.equal(one, {
     key: 'helm · Table 6.1 · 3090 / Qwen3-4B · HELM tok/s',
@@ -86,7 +86,7 @@ test('an error may grow by a point, not by more, whatever its sign', () => {
   assert.equal(drift([cell(0, 0.05)], [cell(0, 0.1)]), ['prima · Table 4 · 8B, simulated: error 5.0 % became 10.0 %']);
 });
 
-test('what runs may not stop agreeing, and an answer may not vanish', () => {
+test('an outcome may not stop agreeing, and an answer may not vanish', () => {
   assert.equal(drift([cell('agrees')], [cell('disagrees')]), [
     'prima · Table 4 · 8B, predicted: agrees became disagrees',
   ]);
@@ -98,12 +98,12 @@ test('what runs may not stop agreeing, and an answer may not vanish', () => {
   assert.equal(drift([cell('')], [cell(0.5)]), []);
 });
 
-test('cells that are gone, and new ones, have to be recorded', () => {
+test('removed and new cells have to be recorded', () => {
   assert.equal(drift([cell(0)], []), ['prima · Table 4 · 8B: is no longer reproduced']);
   assert.equal(drift([], [cell(0)]), ['prima · Table 4 · 8B: is not in the record']);
 });
 
-test('property: nothing drifts from itself, and what becomes better never does', () => {
+test('property: no record drifts from itself, and an improvement is no drift', () => {
   const errors = fc.array(fc.double({ min: -2, max: 2, noNaN: true }), { maxLength: 8 });
   fc.assert(
     fc.property(errors, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {

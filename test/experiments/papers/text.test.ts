@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { errorText, medianText, quantityText, rangeText } from '../../../experiments/papers/text.ts';
 
-test('errors of times in percent, of memory pressure in percentage points', () => {
+test('errors of times are in percent, those of memory pressure in percentage points', () => {
   assert.is(errorText('s', -0.149), '−14.9 %');
   assert.is(errorText('s', 0.0504), '+5.0 %');
   assert.is(errorText('s', 14.1), '×15.1');
@@ -11,7 +11,7 @@ test('errors of times in percent, of memory pressure in percentage points', () =
   assert.is(medianText('share', 0.025), '2.5 pp');
 });
 
-test('what was found: a time, a share or an outcome', () => {
+test('a figure is formatted as a time, a share or an outcome', () => {
   assert.is(quantityText('s', 0.0149), '14.9 ms');
   assert.is(quantityText('share', 0.047), '4.7 %');
   assert.is(quantityText('s', 'OOM'), 'OOM');

@@ -83,7 +83,7 @@ test('the errors in docs/simulator.md are those of the record', () => {
   }
 });
 
-test('without a record, that is said', () => {
+test('a missing record is reported', () => {
   assert.throws(() => recordedResults('datasets/measured/none', drawn, 'small', 7), /none\.csv doesn't exist/);
 });
 

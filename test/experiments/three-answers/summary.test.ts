@@ -10,7 +10,7 @@ const FAR = resultOf({ ...CELL, rounds: 2 }, [10, GB], [8, 1.1 * GB]);
 const FITS = resultOf({ ...CELL, memoryShare: 1.1 }, [1, 1000], [1.04, 0]);
 const RESULTS = [NEAR, FAR, FITS];
 
-test('errors: the median and the worst, by absolute size', () => {
+test('errors are the median and the worst, by absolute size', () => {
   const { median, worst, worstCell } = errorsOf(RESULTS, 'simulated', 'seconds');
   assert.equal(
     [median, worst].map((error) => error.toFixed(3)),

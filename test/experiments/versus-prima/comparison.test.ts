@@ -12,7 +12,7 @@ const RESULTS = [12, 10, 9, 4, 1.5].map((seconds, index) => ({
   result: resultOf(CELL, [seconds, 2e9]),
 }));
 
-test('five ways, the last of which pins', () => {
+test('there are five ways, and the last one pins', () => {
   assert.equal(
     WAYS.map(({ cell }) => [cell.policy.prefetch, cell.policy.release, cell.rounds]),
     [
@@ -25,7 +25,7 @@ test('five ways, the last of which pins', () => {
   );
 });
 
-test('how many times faster pinning is, and how long disks alone take', () => {
+test('the text says how many times faster pinning is, and how long disks alone take', () => {
   assert.equal(
     speedups(RESULTS).map((factor) => factor.toFixed(2)),
     ['8.00', '6.67', '6.00', '2.67'],

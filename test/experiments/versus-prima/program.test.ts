@@ -47,7 +47,7 @@ test('ten of eleven times are simulated within 15 %, and the bytes of nine that 
   assert.match(programFinding(ANSWERS), /within 15 % in 10 of 11 runs; over the 9 that no value was inferred from/);
 });
 
-test('a figure that is no number is refused with its place', () => {
+test('a figure that is not a number is refused with its place', () => {
   const header = 'program,flags,prefetch,rounds,windows,memory_share,token_s,read_gb,source';
   assert.throws(
     () => parseMeasuredRuns(`${header}\nprima.cpp,,none,1,8 8 8 8,0.62,fast,2.31,x\n`, 'runs.csv'),

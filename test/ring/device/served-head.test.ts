@@ -39,10 +39,10 @@ test('one head is served, and another one refused until the first is dismissed',
 });
 
 test('no head is served while the device can’t compute, and it learns why', async () => {
-  const { heads, told, log } = served('nothing of its weights has come from its disk for 2.5 s');
+  const { heads, told, log } = served('its disk has delivered no weights for 2.5 s');
   await heads.greet('p', hello('first'));
   assert.equal(told, ['p refused']);
-  assert.equal(log, ["refused first: it can't compute: nothing of its weights has come from its disk for 2.5 s"]);
+  assert.equal(log, ["refused first: it can't compute: its disk has delivered no weights for 2.5 s"]);
 });
 
 test('a head with another model is refused', async () => {
@@ -60,7 +60,7 @@ test('a silent head is dismissed', async () => {
   await sleep(30);
   heads.check();
   await sleep(0);
-  assert.is(log.at(-1), 'first: has said nothing for 0.02 s; its memory is freed');
+  assert.is(log.at(-1), 'first: was silent for 0.02 s; its memory is freed');
 });
 
 test.run();

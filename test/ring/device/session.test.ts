@@ -76,13 +76,16 @@ test('a message of another assembly has no effect', async () => {
 
 test('the head and the assignment’s devices are known until the session ends', async () => {
   const { worker } = session();
-  assert.is(worker.hears('1'.repeat(32)), false);
+  assert.is(worker.receivesFrom('1'.repeat(32)), false);
   worker.onMessage({ kind: 'prepare', assignment: ASSIGNMENT });
   await turn();
-  assert.equal([worker.hears('head'), worker.hears('1'.repeat(32)), worker.hears('2'.repeat(32))], [true, true, false]);
+  assert.equal(
+    [worker.receivesFrom('head'), worker.receivesFrom('1'.repeat(32)), worker.receivesFrom('2'.repeat(32))],
+    [true, true, false],
+  );
   assert.equal([worker.expects('f'.repeat(64)), worker.expects('e'.repeat(64))], [true, false]);
   await worker.end();
-  assert.equal([worker.hears('1'.repeat(32)), worker.expects('f'.repeat(64))], [false, false]);
+  assert.equal([worker.receivesFrom('1'.repeat(32)), worker.expects('f'.repeat(64))], [false, false]);
 });
 
 test('an assignment that the device can’t carry out is answered with the reason', async () => {

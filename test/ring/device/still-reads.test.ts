@@ -17,11 +17,11 @@ async function watched(seconds: number, count: (seconds: number) => ReadCounts):
 
 const nothing: ReadCounts = { fsRead: 0, majorPageFault: 0 };
 
-test('reads of which none comes forward are still, once, and have moved when they end', async () => {
+test('reads that make no progress are reported once, and their end is reported too', async () => {
   assert.equal(await watched(STILL_SECONDS + 1.5, () => nothing), ['still after 3 s', 'moved']);
 });
 
-test('slow reads are no fault, however long they take, whichever way they are counted', async () => {
+test('slow reads are not reported, however long they take and whichever way they are counted', async () => {
   const everySecond = (seconds: number): number => Math.floor(seconds);
   const [asReads, asFaults] = await Promise.all([
     watched(STILL_SECONDS + 1.5, (seconds) => ({ ...nothing, fsRead: everySecond(seconds) })),
@@ -30,7 +30,7 @@ test('slow reads are no fault, however long they take, whichever way they are co
   assert.equal([asReads, asFaults], [[], []]);
 });
 
-test('reads that end early, or fail, are not still', async () => {
+test('reads that end early, or fail, are not reported', async () => {
   assert.equal(await watched(0.4, () => nothing), []);
   const events: string[] = [];
   const failing = watchReads(Promise.reject(new Error('the disk is gone')), {

@@ -48,7 +48,7 @@ test('memory of a payload may be reused as soon as `send` returns', async () => 
   assert.equal(anna.heard, ['before']);
 });
 
-test('a peer whose frame is refused is expelled: nothing that it sends later is heard, and others stay', async () => {
+test('a peer whose frame is refused is expelled: nothing that it sends later is received, and others stay', async () => {
   const heard: string[] = [];
   const onFrame = (peer: string, { payload }: Frame): void => {
     const text = Buffer.from(payload).toString();

@@ -4,34 +4,17 @@ import * as assert from 'uvu/assert';
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Device, Gpu } from '../../../engine/hardware/device.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
-import { createPlan } from '../../../engine/plan/create-plan.ts';
 import type { Plan, Stage } from '../../../engine/plan/plan.ts';
 import { metrics } from '../../../engine/trace/metrics.ts';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import { relativelyNear } from '../../support/near.ts';
+import { streamedPlan } from '../../support/streamed-plan.ts';
 import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice, toyGpu, toyMemory } from '../../support/toy-cluster.ts';
 
 const WORKLOAD = createWorkload({ promptTokens: 1, outputTokens: 2, context: 10 });
 /** A layer takes 3.27 s, and 4.1 s over the host link. */
 const PC = toyDevice('pc', { gpu: toyGpu('cuda', 1e6) });
-
-const plan = (...runs: [layers: number, streamed?: Stage['streamed']][]): Plan => {
-  let from = 0;
-  const stages = runs.map(([layers, streamed]): Stage => {
-    from += layers;
-    return { device: 'pc', processor: 'gpu', from: from - layers, to: from, ...(streamed && { streamed }) };
-  });
-  return createPlan({
-    scheduler: 'hand',
-    rounds: 1,
-    stages,
-    embedding: { device: 'pc', processor: 'cpu' },
-    output: { device: 'pc', processor: 'gpu' },
-    weights: {},
-    kvCache: 'with-layers',
-  });
-};
 
 const run = (given: Plan, device: Device = PC) => {
   const model = { ...TOY_MODEL, layers: given.stages.at(-1)?.to ?? 0 };
@@ -45,11 +28,12 @@ const run = (given: Plan, device: Device = PC) => {
 const OTHERS = 2 + 0.4 + 1.64; // the row of the embedding, to the GPU and back, the output layer
 
 test('in turn: copy, hook and computation of two layers follow each other', () => {
-  for (const seconds of run(plan([2, 'in-turn'])).decoded) relativelyNear(seconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
+  for (const seconds of run(streamedPlan([2, 'in-turn'])).decoded)
+    relativelyNear(seconds, 2 * (4.1 + 0.0012 + 3.27) + OTHERS);
 });
 
 test('ahead: the second copy overlaps with the first computation', () => {
-  const { decoded, trace } = run(plan([2, 'ahead']));
+  const { decoded, trace } = run(streamedPlan([2, 'ahead']));
   for (const seconds of decoded) relativelyNear(seconds, 2 * 4.1 + 3.27 + OTHERS);
   const begin = (trace.tokens[1]?.start ?? 0) + 2; // the row of the embedding takes 2 s
   const times = (lane: string, cause: string) =>
@@ -69,7 +53,7 @@ test('the simulation equals the prediction for any mix of stages and any speeds'
   const mixes = fc.tuple(fc.array(run_, { minLength: 1, maxLength: 3 }), fc.integer({ min: 300, max: 5000 }));
   const property = fc.property(mixes, ([runs, bandwidth]) => {
     const gpu = { ...toyGpu('cuda', 1e6), hostLink: { latency: 0.1, bandwidth } } as Gpu;
-    const given = plan(
+    const given = streamedPlan(
       ...runs.map(([layers, streamed]): [number, Stage['streamed']?] => (streamed ? [layers, streamed] : [layers])),
     );
     const { decoded, predicted } = run(given, { ...PC, gpu });
@@ -79,14 +63,14 @@ test('the simulation equals the prediction for any mix of stages and any speeds'
 });
 
 test('streamed bytes cross the host link once per pass', () => {
-  const { trace } = run(plan([1], [3, 'ahead']));
+  const { trace } = run(streamedPlan([1], [3, 'ahead']));
   assert.is(metrics(trace).lanes.find(({ lane }) => lane === 'link')?.bytes, 3 * 3 * 4000);
   assert.ok(perfettoTrace(trace).traceEvents.length > 0);
 });
 
 test('streamed weights that exceed the RAM are out of memory', () => {
   const memory = toyMemory(16_299);
-  const { outOfMemory } = run(plan([4, 'ahead']), { ...PC, memory });
+  const { outOfMemory } = run(streamedPlan([4, 'ahead']), { ...PC, memory });
   assert.equal(
     outOfMemory.map(({ memory: which, neededBytes }) => [which, neededBytes]),
     [['ram', 16_300]],

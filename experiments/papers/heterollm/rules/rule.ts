@@ -4,7 +4,7 @@ import type { Quantities } from '../quantities.ts';
 /** Unit of a printed figure. Gains in percent, shares, and frames per second as shares of 60 are compared in points. */
 export type FigureUnit = 'tok/s' | 'x' | '%' | 'ms' | 'W' | 'share' | 'FPS';
 
-/** A figure of the paper and how it comes about here. */
+/** A figure of the paper and how it is computed here. */
 export interface FigureRule {
   readonly table: string;
   readonly row: string;
@@ -23,7 +23,7 @@ export interface FigureGroup {
   readonly rules: readonly FigureRule[];
 }
 
-/** A figure beside what comes out here, with its rule and the group that it stands in. */
+/** A printed figure with the result here, its rule and its group. */
 export type FigureComparison = Comparison<{ readonly group: FigureGroup; readonly rule: FigureRule }>;
 
 export const EIGHT = 'Llama-3-8B';

@@ -20,21 +20,21 @@ test('version 1 has a hierarchy for each resource', () => {
   assert.equal(missing, []);
 });
 
-test('version 2 has one for all, and names what groups may use', () => {
+test('version 2 has one hierarchy for all resources and lists the controllers that groups may use', () => {
   const { found, missing } = findControllers(treeOf({ [`${ROOT}/cgroup.subtree_control`]: 'cpu io memory pids\n' }));
   const unified = { version: 2, root: ROOT };
   assert.equal(found, { memory: unified, disk: unified, cpu: unified });
   assert.equal(missing, []);
 });
 
-test('systems mix both: what version 1 lacks is taken from version 2', () => {
+test('on systems with both versions, controllers missing in version 1 are taken from version 2', () => {
   const { [`${ROOT}/cpu/cpu.shares`]: _, ...rest } = V1;
   const { found } = findControllers(treeOf({ ...rest, [`${ROOT}/unified/cgroup.subtree_control`]: 'cpu\n' }));
   assert.equal(found.cpu, { version: 2, root: `${ROOT}/unified` });
   assert.is(found.memory?.version, 1);
 });
 
-test('what is missing is named, with where it was looked for', () => {
+test('a missing controller is named, with the places that were searched', () => {
   const { found, missing } = findControllers(treeOf({ [`${ROOT}/cgroup.subtree_control`]: 'cpu pids\n' }));
   assert.equal(Object.keys(found), ['cpu']);
   assert.is(missing.length, 2);

@@ -44,7 +44,7 @@ test('version 2: one group with all limits, and no swap', () => {
   });
 });
 
-test('readings of version 1', () => {
+test('version 1: readings come from the files of each resource', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V1, name: 'g', disk: '254:0' });
   files.write('/m/g/memory.max_usage_in_bytes', '1000\n');
@@ -53,7 +53,7 @@ test('readings of version 1', () => {
   assert.equal(group.readings(), { peakBytes: 1000, readBytes: 7000, kills: 2 });
 });
 
-test('readings of version 2; a disk that was not read is not listed', () => {
+test('version 2: readings come from one folder; a disk that was not read is not listed', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V2, name: 'g', disk: '254:0' });
   files.write('/u/g/memory.peak', '1000\n');
@@ -64,7 +64,7 @@ test('readings of version 2; a disk that was not read is not listed', () => {
   assert.is(group.readings().readBytes, 7000);
 });
 
-test('own memory of version 1: the operating system’s, and that of all processes; one that has ended has none', () => {
+test('version 1: own memory is the operating system’s and that of all processes; an ended process has none', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V1, name: 'g', disk: '254:0' });
   files.write('/m/g/memory.kmem.usage_in_bytes', '4096\n');
@@ -74,21 +74,21 @@ test('own memory of version 1: the operating system’s, and that of all process
   assert.is(group.ownBytes(), 4096 + 12 * 1024);
 });
 
-test('own memory of version 2: anonymous memory and the kernel’s', () => {
+test('version 2: own memory is anonymous memory and the kernel’s', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V2, name: 'g', disk: '254:0' });
   files.write('/u/g/memory.stat', 'anon 600\nfile 300\nkernel 40\n');
   assert.is(group.ownBytes(), 640);
 });
 
-test('where a group can not be made, none is left', () => {
+test('if a group can’t be made, no group is left', () => {
   const files = treeOf({ '/c/g/cgroup.procs': '' });
   assert.throws(() => createDeviceGroup({ files, controllers: V1, name: 'g', disk: '254:0' }), /EEXIST/);
   assert.not(files.exists('/m/g'));
   assert.not(files.exists('/b/g'));
 });
 
-test('processes of all groups, each once', () => {
+test('the processes of all groups are listed once each', () => {
   const files = treeOf({});
   const group = createDeviceGroup({ files, controllers: V1, name: 'g', disk: '254:0' });
   files.write('/m/g/cgroup.procs', '11\n12\n');

@@ -3,16 +3,16 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fitConstant } from '../../../../experiments/papers/helm/calibrate.ts';
 
-test('the constant at which a rising, or a falling, answer is what is wanted', () => {
+test('the constant is found at which a rising or falling answer equals the target', () => {
   assert.ok(Math.abs(fitConstant(9, [0.1, 100], (x) => x * x) - 3) < 1e-9);
   assert.ok(Math.abs(fitConstant(0.25, [0.1, 100], (x) => 1 / x) - 4) < 1e-9);
 });
 
-test('a flat beginning is passed over', () => {
+test('a flat beginning of the answer is skipped', () => {
   assert.ok(Math.abs(fitConstant(5, [0.1, 100], (x) => Math.max(2, x)) - 5) < 1e-9);
 });
 
-test('what no constant gives is refused with what the ends give', () => {
+test('a target that no constant reaches is refused, with the answers at both ends', () => {
   assert.throws(
     () => fitConstant(200, [1, 100], (x) => x),
     /no constant between 1 and 100 gives 200: the ends give 1 and 100/,

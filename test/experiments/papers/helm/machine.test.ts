@@ -28,7 +28,7 @@ const device = (more: Partial<Running> = {}): Device & { gpu: DiscreteGpu } =>
 const near = (found: number, expected: number): void =>
   assert.ok(Math.abs(found / expected - 1) < 1e-9, `${found}, not ${expected}`);
 
-test('a block on the GPU takes its dispatch where its reading is shorter, and its reading where dispatch is', () => {
+test('a block on the GPU takes the longer of its dispatch and its reading', () => {
   const { gpu } = device();
   near(gpu.bandwidth, 0.9 * 936e9);
   near(totalLayerSeconds(layerSeconds(model, workload, gpu)), 1.2e-3);
@@ -64,7 +64,7 @@ test('vLLM adds its time per block to reading', () => {
   near(totalLayerSeconds(seconds), seconds.memory + seconds.kvCopy + 6e-5);
 });
 
-test('single tokens are read, prompts are multiplied: the CPU takes the longer', () => {
+test('the CPU takes the longer of reading and arithmetic: reading for single tokens, arithmetic for prompts', () => {
   const decoding = layerSeconds(model, workload, device().cpu);
   near(totalLayerSeconds(decoding), decoding.memory + decoding.kvCopy);
   const prompt = prefillLayerSeconds(model, workload, device({ phase: 'prefill' }).cpu);
@@ -72,7 +72,7 @@ test('single tokens are read, prompts are multiplied: the CPU takes the longer',
   assert.ok(Math.abs(totalLayerSeconds(prompt) - 0.0827) < 0.0005, `${totalLayerSeconds(prompt)}`);
 });
 
-test('a kernel of another rate, pageable copies and the VRAM of the system are taken over', () => {
+test('a kernel of another rate, pageable copies and the system’s VRAM are applied', () => {
   const { cpu, gpu } = device({ cpuBandwidth: 3.7e9, pageable: true, vram: 5e9 });
   assert.is(cpu.bandwidth, 3.7e9);
   // 25.2 GB/s over the link and 20 GB/s to the pinned buffer, one after the other.
@@ -80,7 +80,7 @@ test('a kernel of another rate, pageable copies and the VRAM of the system are t
   assert.is(gpu.memory.available, 5e9);
 });
 
-test('the laptop, of which no cell tells it, has the mean of the dispatches that are known', () => {
+test('the laptop, whose dispatch no cell shows, has the mean of the known ones', () => {
   const laptop = loadCluster('helm-4060');
   const constants = { ...CONSTANTS, dispatch: { 'helm-3090': 3e-3, 'helm-l40s': 5e-3 } };
   const found = fittedMachine(laptop, constants, { ...running, specifiedBandwidth: undefined }).devices[0] as Device;

@@ -46,7 +46,7 @@ test('a throughput and a latency of one system, model and machine are one quanti
   assert.is(helmQuantity({ ...CELL, metric: 'bandwidth' }), undefined);
 });
 
-test('what is printed of a quantity, with its rounding, in the unit of the cell', () => {
+test('the printed range of a quantity includes rounding and is in the unit of the cell', () => {
   const one = { ...CELL, table: 'Table 6.1', column: 'HELM tok/s', value: 20 };
   const other = { ...one, metric: 'tpot', unit: 'ms', value: 40, noise: 5, noiseFrom: 'disagreement: Table 6.1' };
   assert.equal(printedRange(one, [one]), [19.95, 20.05]);

@@ -9,7 +9,7 @@ test('steps that grow by as much for every request leave no error', () => {
   assert.ok(convexFloor(gains) < 1e-9);
 });
 
-test('a request that is cheaper than the one before it does: here a tenth', () => {
+test('a request that is cheaper than the one before leaves an error, here a tenth', () => {
   // The step of two may be at most half-way between those of one and of three: (1 + 1.8 / 0.9) / 2 = 1.65 / 1.1.
   const gains = [
     { batch: 2, gain: 2 / 1.65 },

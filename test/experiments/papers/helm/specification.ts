@@ -8,7 +8,7 @@ import { type HelmComparison, verdictOn } from '../../../../experiments/papers/h
 import { splitAgrees } from '../../../../experiments/papers/helm/splits.ts';
 import { batchesOnSplits, feasibility } from '../../../../experiments/papers/helm/summary.ts';
 
-/** What HELM's tables have to come to. */
+/** The results required of HELM's tables. */
 export function helmSpecification(helm: HelmReproduction): void {
   const { comparisons, splits, scalings, contexts, summary, constants, conflicts } = helm;
   const inTable = (table: string, column: RegExp): HelmComparison[] =>
@@ -53,7 +53,7 @@ export function helmSpecification(helm: HelmReproduction): void {
     }
   });
 
-  test('HELM: what was fitted is what such machines have', () => {
+  test('HELM: fitted constants have values that are usual for such machines', () => {
     const { gpuEfficiency, vllmBlock, dispatch, cpuBandwidth, attentionShare, staging, dynamicCache } = constants;
     for (const share of [gpuEfficiency, attentionShare]) assert.ok(share > 0 && share < 1);
     // A memcpy of one thread; twice the calls of Python for a block.
@@ -66,7 +66,7 @@ export function helmSpecification(helm: HelmReproduction): void {
     assert.ok(Math.max(...Object.values(cpuBandwidth)) < 204.8e9);
   });
 
-  test('HELM: every other print of a quantity that was fitted to is no test, and is no error in the summary', () => {
+  test('HELM: other prints of a fitted quantity are no tests, and the summary omits their errors', () => {
     const prints = comparisons.filter(
       ({
         detail: {
@@ -193,7 +193,7 @@ export function helmSpecification(helm: HelmReproduction): void {
     for (const { cell, predictedError = 1 } of cells) assert.ok(Math.abs(predictedError) < 0.05, cell.row);
   });
 
-  test('HELM: simulated and predicted are the same, for nothing overlaps', () => {
+  test('HELM: simulation and prediction agree, since nothing overlaps', () => {
     for (const { predicted, simulated, cell } of comparisons) {
       if (typeof predicted !== 'number' || typeof simulated !== 'number') continue;
       assert.ok(Math.abs(simulated / predicted - 1) < 1e-3, `${cell.table}, ${cell.row}, ${cell.column}`);

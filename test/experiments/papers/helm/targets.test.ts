@@ -10,25 +10,25 @@ const judged = (predicted: number, published: number, prints: readonly number[])
   prints,
 });
 
-test('kept within the limit, missed beyond', () => {
+test('a target is kept within the limit and missed beyond', () => {
   assert.is(verdictOf(judged(109, 100, [100])), 'kept');
   assert.is(verdictOf(judged(111, 100, [100])), 'missed');
 });
 
-test('beyond the limit, but between what is printed', () => {
+test('a prediction beyond the limit may lie between the prints', () => {
   assert.is(verdictOf(judged(115, 100, [100, 130])), 'within noise');
 });
 
-test('kept at two of three prints that the third excludes: 1.1 × 100 is less than 0.9 × 130', () => {
+test('a target is kept at two of three prints if the third excludes them: 1.1 × 100 is less than 0.9 × 130', () => {
   assert.is(verdictOf(judged(98, 130, [100, 102, 130])), 'excluded');
 });
 
-test('missed where an answer would keep all prints, or where most are missed', () => {
+test('a target is missed if some answer would keep it at all prints, or if it is missed at most of them', () => {
   assert.is(verdictOf(judged(91, 120, [100, 101, 120])), 'missed');
   assert.is(verdictOf(judged(98, 130, [100, 130, 131])), 'missed');
 });
 
-test('no verdict without a target or a number', () => {
+test('there is no verdict without a target or a number', () => {
   assert.is(verdictOf({ ...judged(1, 1, [1]), target: undefined }), undefined);
   assert.is(verdictOf({ ...judged(1, 1, [1]), published: 'OOM' }), undefined);
 });

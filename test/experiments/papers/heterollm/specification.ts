@@ -15,14 +15,14 @@ interface Cell {
   readonly target?: number;
 }
 
-/** What HeteroLLM's figures have to come to. */
+/** The results required of HeteroLLM's figures. */
 export function heterollmSpecification(heterollm: Reproduced): void {
   const { cells, contradictions } = JSON.parse(JSON.stringify(heterollm.data)) as {
     cells: Cell[];
     contradictions: { here: string }[];
   };
 
-  test('of eight figures with a target all but one keep it, as simulated', () => {
+  test('in simulation all but one of eight figures with a target keep it', () => {
     const aimed = cells.filter(({ target }) => target !== undefined);
     assert.is(aimed.length, 8);
     const missed = aimed.filter(({ simulatedError, target = 0 }) => Math.abs(simulatedError) > target);
@@ -32,7 +32,7 @@ export function heterollmSpecification(heterollm: Reproduced): void {
     );
   });
 
-  test('the errors of what is not fitted, gains and shares aside, are 12 % or less in the median', () => {
+  test('held-out figures other than gains and shares have a median error of at most 12 %', () => {
     const sizes = cells
       .filter(({ isFitted, unit }) => !isFitted && unit !== '%' && unit !== 'share')
       .map(({ simulatedError }) => Math.abs(simulatedError));

@@ -8,7 +8,7 @@ const home = loadCluster('prima-home');
 const catalogue = loadCatalogue();
 const modelOf = (name: string) => createNamedModel(catalogue, name);
 
-test('what doesn’t fit is read from all disks at once', () => {
+test('weights that don’t fit are read from all disks at once', () => {
   const model = modelOf('Qwen2.5-72B');
   const found = leastReload(home.devices, model, 1e9);
   assert.is(found.weights, model.layers * model.layer.bytes + model.output.bytes);
@@ -17,7 +17,7 @@ test('what doesn’t fit is read from all disks at once', () => {
   assert.is(found.seconds, (found.weights + 1e9 - found.room) / found.rate);
 });
 
-test('what fits takes no time', () => {
+test('weights that fit take no time', () => {
   assert.is(leastReload(home.devices, modelOf('Llama-3-8B'), 0).seconds, 0);
 });
 

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { loadCluster } from '../../../../datasets/load.ts';
 import { OPERATING_SYSTEMS, withMemory } from '../../../../experiments/papers/prima/machines.ts';
 
-test('another amount of RAM on one device, and nothing else', () => {
+test('only the RAM of one device is changed', () => {
   const home = loadCluster('prima-home');
   const other = withMemory(home, 'D3', 5e9);
   for (const [index, device] of home.devices.entries()) {
@@ -12,7 +12,7 @@ test('another amount of RAM on one device, and nothing else', () => {
   }
 });
 
-test('operating systems are one choice for all systems and tables', () => {
+test('one choice of operating systems holds for all systems and tables', () => {
   assert.equal(OPERATING_SYSTEMS, { predicted: 'lru', simulated: 'os' });
 });
 

@@ -29,7 +29,7 @@ function secondsOf(plan: Plan) {
   return { total: tokenSeconds, reloads: devices.map(({ seconds }) => seconds.disk) };
 }
 
-test('one of four equal devices has all reloads: they are shared, and the sum stays', () => {
+test('the reloads of one of four equal devices are spread over all four, with the same sum', () => {
   const uneven = planOf([7, 9, 11, 21]);
   const before = secondsOf(uneven);
   const after = secondsOf(evenReloads(problem, uneven));
@@ -39,12 +39,12 @@ test('one of four equal devices has all reloads: they are shared, and the sum st
   assert.ok(Math.abs(after.total / before.total - 1) < 1e-6);
 });
 
-test('a plan that is even stays as it is', () => {
+test('an even plan is not changed', () => {
   const even = evenReloads(problem, planOf([7, 9, 11, 21]));
   assert.equal(evenReloads(problem, even), even);
 });
 
-test('plans of several rounds are left alone', () => {
+test('plans of several rounds are not changed', () => {
   const plan = planOf([4, 6, 7, 7], 2);
   assert.is(evenReloads(problem, plan), plan);
 });
@@ -60,7 +60,7 @@ function planned(cluster: string, model: string) {
   return { holders: holders.length, output: plan.output.processor };
 }
 
-test('a model that fits into the head’s GPU runs there alone, output layer and all', () => {
+test('a model that fits into the head’s GPU runs there alone, with its output layer', () => {
   assert.equal(planned('prima-home', 'Llama-3-8B'), { holders: 1, output: 'gpu' });
 });
 

@@ -15,7 +15,7 @@ const MIB = 2 ** 20;
 const OPTIONS = { table: ['4'], prompt: 6, warm: 'run', tokens: 3 } as const;
 const model = createNamedModel(loadCatalogue(), 'Llama-3-8B');
 
-test('each program has its own room, and a full cache', () => {
+test('each program has its own KV capacity, and a full cache', () => {
   const roomOf = (program: typeof PRIMA_CPP, given = {}) => {
     const { context, reservedContext } = workloadOf(program, { ...OPTIONS, ...given });
     return [context, reservedContext];

@@ -32,7 +32,7 @@ function errorAgainst(found: Parameters<typeof errorOf>[0], own: PublishedCell):
 
 const pressure = { value: 5, unit: '%', metric: 'memory-pressure' };
 
-test('cells in SI', () => {
+test('values of cells are converted to SI', () => {
   assert.is(quantityOf(cell({})), 0.2);
   assert.is(quantityOf(cell({ value: 3, unit: 's' })), 3);
   assert.is(quantityOf(cell(pressure)), 0.05);
@@ -40,7 +40,7 @@ test('cells in SI', () => {
   assert.throws(() => quantityOf(cell({ unit: 'GiB' })), /"GiB" is not a unit/);
 });
 
-test('times: a share of what was published; shares: their difference', () => {
+test('errors of times are relative, errors of shares are differences', () => {
   assert.is(errorAgainst(0.25, cell({})), 0.25);
   assert.is(errorAgainst(0.1, cell({})), -0.5);
   assert.is(errorAgainst(0.08, cell(pressure))?.toFixed(6), '0.030000');
@@ -52,7 +52,7 @@ test('an outcome has no error', () => {
   assert.is(errorAgainst(undefined, cell({})), undefined);
 });
 
-test('less than an upper bound is no error, more is', () => {
+test('a value below an upper bound has no error, one above it has', () => {
   const bound = cell({ ...pressure, note: 'upper bound: ≤ 5 %' });
   assert.ok(isUpperBound(bound));
   assert.is(errorAgainst(0.01, bound), 0);

@@ -25,7 +25,7 @@ interface Result {
   readonly provenance: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** What prima.cpp's tables have to come to. */
+/** The results required of prima.cpp's tables. */
 export function primaSpecification(prima: Reproduced): void {
   const result = JSON.parse(JSON.stringify(prima.data)) as Result;
 

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { targetOf } from '../../../../experiments/papers/prima/tables.ts';
 
-test('targets as they are claimed', () => {
+test('cells have the targets that are claimed', () => {
   assert.is(targetOf('8', 'llama.cpp', 'Llama-3-70B')?.limit, 0.05);
   assert.is(targetOf('8', 'llama.cpp', 'Llama-3-14B'), undefined);
   assert.is(targetOf('4', 'llama.cpp', 'Llama-3-60B')?.limit, 0.15);
