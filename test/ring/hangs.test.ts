@@ -123,10 +123,7 @@ withNative('a worker whose prefetch hangs says so, serves nobody meanwhile, and 
   );
   // The prefetch for the next token is done already; that for the one after it hangs.
   for (let step = 0; step < 2; step++) tokens.push(greedy(await model.evaluate([tokens[step] as number])));
-  assert.match(
-    log.join('\n'),
-    /^lost w: its disk has delivered no weights for [23]\.\d s\ncontinues with head$/,
-  );
+  assert.match(log.join('\n'), /^lost w: its disk has delivered no weights for [23]\.\d s\ncontinues with head$/);
   await until('the refusal', KNOWN, () => w.log.some((line) => line.startsWith("refused head: it can't compute: ")));
   move();
   await until('the return', KNOWN, () => log.includes('w is back'));
