@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import type { Cluster } from '../hardware/cluster.ts';
+import { formatSeconds } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
@@ -137,7 +138,10 @@ async function generateAll({ ring, head, request, tokenizer, prompts, context }:
   if (request.trace !== undefined) {
     const inOrder = intervals.sort((a, b) => a.start - b.start);
     const startedAt = performance.timeOrigin / 1000 + (inOrder[0]?.start ?? 0);
-    writeTrace(request.trace, ringTrace(await head.collectSpans(), inOrder), startedAt);
+    const devices = await head.collectSpans();
+    writeTrace(request.trace, ringTrace(devices, inOrder), startedAt);
+    const error = Math.max(...devices.map(({ offsetError }) => offsetError));
+    log(`the devices' clocks in the trace agree within ${formatSeconds(error)}`);
   }
 }
 

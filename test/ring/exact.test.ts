@@ -147,7 +147,9 @@ test('the trace of a run has windows and links on one clock, and every exporter 
   assert.equal(names('a', 'link'), ['to b', 'to b', 'to b']);
   assert.equal(names('b', 'link'), ['to head', 'to head', 'to head']);
   // The workers are in this process, so their clock is the head's.
-  for (const { offset } of spans) assert.ok(Math.abs(offset) < 5e-3, String(offset));
+  for (const { offset, offsetError } of spans) {
+    assert.ok(offsetError < 10 && Math.abs(offset) <= offsetError, `${offset} ± ${offsetError}`);
+  }
   const measured = metrics(trace);
   assert.ok((measured.tokenSeconds ?? 0) > 0 && (measured.firstTokenSeconds ?? 0) > 0);
   assert.is(measured.lanes.find(({ device, lane }) => device === 'a' && lane === 'link')?.bytes, (3 + 1 + 1) * 64 * 4);

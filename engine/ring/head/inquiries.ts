@@ -13,6 +13,8 @@ export interface DeviceSpans {
   readonly device: string;
   /** Seconds by which its clock is ahead of the head's. */
   readonly offset: number;
+  /** Bound of the error of `offset`, s. */
+  readonly offsetError: number;
   readonly spans: readonly RingSpan[];
 }
 
@@ -120,7 +122,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       return Promise.all(asked);
     },
     async collectSpans() {
-      const found: DeviceSpans[] = [{ device: head, offset: 0, spans: ownSpans }];
+      const found: DeviceSpans[] = [{ device: head, offset: 0, offsetError: 0, spans: ownSpans }];
       for (const member of members) {
         if (member.welcome === undefined) continue;
         const spans: RingSpan[] = [];
@@ -137,7 +139,8 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         await within(REPORTING, complete, late).finally(() => {
           onSpans = () => {};
         });
-        found.push({ device: member.name, offset: member.offset.seconds, spans });
+        const { seconds: offset, error: offsetError } = member.offset;
+        found.push({ device: member.name, offset, offsetError, spans });
       }
       return found;
     },

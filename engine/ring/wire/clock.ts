@@ -18,6 +18,8 @@ const KEPT_EXCHANGES = 30;
 /** An estimate of how far another clock is ahead of this one: time t here is t + `seconds` there. */
 export interface ClockOffset {
   readonly seconds: number;
+  /** Bound of the error of `seconds`, s; Infinity before the first exchange. */
+  readonly error: number;
   add(exchange: ClockExchange): void;
 }
 
@@ -27,13 +29,14 @@ export interface ClockOffset {
  */
 export function createClockOffset(): ClockOffset {
   const exchanges: { readonly trip: number; readonly offset: number }[] = [];
+  const best = () =>
+    exchanges.reduce((least, one) => (one.trip < least.trip ? one : least), { trip: Infinity, offset: 0 });
   return {
     get seconds() {
-      const best = exchanges.reduce((least, one) => (one.trip < least.trip ? one : least), {
-        trip: Infinity,
-        offset: 0,
-      });
-      return best.offset;
+      return best().offset;
+    },
+    get error() {
+      return best().trip / 2;
     },
     add({ sentAt, at, receivedAt }) {
       exchanges.push({ trip: receivedAt - sentAt, offset: at - (sentAt + receivedAt) / 2 });
