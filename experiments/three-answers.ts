@@ -1,12 +1,12 @@
 import { InputError } from '../engine/input/input-error.ts';
 import { createModel } from '../engine/model/model.ts';
 import { readChoice, readCount } from '../engine/terminal/options.ts';
+import { NOT_COUNTED } from '../engine/trace/token-figures.ts';
 import { cellName } from './lab/cell.ts';
 import { stackedTraces } from './lab/chrome-trace.ts';
 import { LAB_SEED, labOptions, measureCells, SIZE_HELP, savedOption } from './lab/experiment.ts';
 import { LAB_SHAPES, LAB_SIZES } from './lab/model.ts';
 import { resultsData, resultTable } from './lab/report.ts';
-import { NOT_COUNTED } from './lab/token-figures.ts';
 import { terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { count, flag, option, text } from './report/options.ts';

@@ -18,6 +18,12 @@ export const LESSONS: readonly Lesson[] = [
     claim: 'A cyclic scan over a least-recently-used list reads everything again, even if almost all of it fits.',
   },
   {
+    page: 'prefetch-release-rounds',
+    title: 'Prefetch, release, rounds',
+    claim:
+      'Prefetching more than memory holds reads everything twice; short windows cure it, and a pinned prefix reads less.',
+  },
+  {
     page: 'half-on-the-gpu',
     title: 'Half on the GPU',
     claim:

@@ -5,13 +5,13 @@ import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { Moment } from '../../simulator/observer.ts';
 import { MEASURED_OS_RATES, type PagePolicy } from '../../simulator/page-cache/policies.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { type LabCell, planOf, shareBytes } from './cell.ts';
 import type { LabFacts } from './facts.ts';
-import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
 /** Inputs of prediction and simulation: the probes' figures and the cell. */
 export interface AnswersCase {

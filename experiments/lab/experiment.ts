@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadClusterFile } from '../../datasets/load.ts';
 import { createModel } from '../../engine/model/model.ts';
+import { LEAST_TOKENS, NOT_COUNTED } from '../../engine/trace/token-figures.ts';
 import type { CommonOptions, Frame } from '../report/experiment.ts';
 import { count, text } from '../report/options.ts';
 import type { LabCell } from './cell.ts';
@@ -11,7 +12,6 @@ import type { LabDescription } from './report.ts';
 import { type CellResult, resultOfRun, runCells } from './run-cells.ts';
 import { NOT_SAVED, openSavedCells } from './saved-cells.ts';
 import { onLab } from './session.ts';
-import { LEAST_TOKENS, NOT_COUNTED } from './token-figures.ts';
 
 const MOST_TOKENS = 1000;
 

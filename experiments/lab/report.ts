@@ -1,5 +1,6 @@
 import { clusterStatements } from '../../datasets/statements.ts';
 import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
+import { NOT_COUNTED, type TokenFigures } from '../../engine/trace/token-figures.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Section, TableBlock, Tone } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
@@ -7,7 +8,6 @@ import { policyName } from './cell.ts';
 import { limitChecks } from './limit-checks.ts';
 import type { CellResult, ComparedCell } from './run-cells.ts';
 import type { LabSession } from './session.ts';
-import { NOT_COUNTED, type TokenFigures } from './token-figures.ts';
 
 /** The facts about a lab that a report needs; the lab itself may be closed. */
 export type LabDescription = Pick<LabSession, 'model' | 'facts' | 'profile'>;

@@ -6,6 +6,7 @@ import type { Plan } from '../../engine/plan/plan.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
 import { pagesOf } from '../../engine/runtime/weights/mapped-weights.ts';
 import type { ChromeTrace } from '../../engine/trace/perfetto.ts';
+import { steadyInterval } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import type { DeviceGroup } from './cgroups/device-group.ts';
 import type { DeviceLimits } from './cgroups/limits.ts';
@@ -15,7 +16,6 @@ import type { Lab } from './lab.ts';
 import { watchOwnMemory } from './own-memory-watch.ts';
 import { type LabProcess, startLabProcess } from './processes.ts';
 import { runProgram } from './system.ts';
-import { steadyInterval } from './token-figures.ts';
 
 export interface LabRun {
   /** File of the whole model; each device gets its part of it. */

@@ -1,5 +1,6 @@
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
+import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { answersOf, type LabAnswers } from './answers.ts';
 import { cellLimits, cellName, type LabCell, planOf, shareBytes } from './cell.ts';
@@ -8,7 +9,6 @@ import type { GroupReadings } from './cgroups/readings.ts';
 import { runInLab } from './ring.ts';
 import type { SavedCells } from './saved-cells.ts';
 import { type LabSession, logStep } from './session.ts';
-import { type TokenFigures, tokenFigures } from './token-figures.ts';
 
 /** The answers for a cell, predicted in two ways. */
 export interface ComparedCell extends Pick<LabAnswers, 'predicted' | 'overlapped' | 'simulated'> {

@@ -1,11 +1,11 @@
 import { layerByLayer } from '../../engine/plan/layer-by-layer.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import { countedTokens, type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { simulateCell } from '../lab/answers.ts';
 import { cellLimits, planOf } from '../lab/cell.ts';
 import { runInLab } from '../lab/ring.ts';
 import type { LabSession } from '../lab/session.ts';
-import { countedTokens, type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
 import { median } from '../report/median.ts';
 import { loadsOf, type Residency } from './residency.ts';
 import { type RealScene, SEEN } from './scenes.ts';

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { InputError } from '../../engine/input/input-error.ts';
 import { type CsvRow, parseCsv } from '../../engine/input/parse-csv.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
+import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import { answersOf } from '../lab/answers.ts';
 import type { LabCell } from '../lab/cell.ts';
 import type { CellRun } from '../lab/cell-run.ts';
 import type { LabFacts } from '../lab/facts.ts';
 import { LAB_SHAPES, type LabSize } from '../lab/model.ts';
 import type { ComparedCell } from '../lab/run-cells.ts';
-import { type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
 import { toCsv } from '../report/csv.ts';
 
 /**

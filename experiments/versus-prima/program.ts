@@ -7,10 +7,10 @@ import { createModel, type Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import type { WeightsPolicy } from '../../engine/plan/weights-policy.ts';
+import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import { MEASURED_OS_RATES, type PagePolicy } from '../../simulator/page-cache/policies.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { LAB_SHAPES } from '../lab/model.ts';
-import { type TokenFigures, tokenFigures } from '../lab/token-figures.ts';
 import { median } from '../report/median.ts';
 
 /**

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
 import { stackedTraces, traceOfChrome } from '../../../experiments/lab/chrome-trace.ts';
-import { tokenFigures } from '../../../experiments/lab/token-figures.ts';
+import { tokenFigures } from '../../../engine/trace/token-figures.ts';
 
 const TRACE: Trace = {
   devices: [

@@ -1,6 +1,6 @@
-import { excerpt } from '../../engine/trace/excerpt.ts';
-import { metrics } from '../../engine/trace/metrics.ts';
-import type { TokenInterval, Trace } from '../../engine/trace/trace.ts';
+import { excerpt } from './excerpt.ts';
+import { metrics } from './metrics.ts';
+import type { TokenInterval, Trace } from './trace.ts';
 
 /** Time and bytes of one token in steady state, over all devices. */
 export interface TokenFigures {
