@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { perfettoTrace } from '../../../engine/trace/perfetto.ts';
+import { tokenFigures } from '../../../engine/trace/token-figures.ts';
 import type { Trace } from '../../../engine/trace/trace.ts';
 import { stackedTraces, traceOfChrome } from '../../../experiments/lab/chrome-trace.ts';
-import { tokenFigures } from '../../../engine/trace/token-figures.ts';
 
 const TRACE: Trace = {
   devices: [
