@@ -24,6 +24,11 @@ export const LESSONS: readonly Lesson[] = [
       'Prefetching more than memory holds reads everything twice; short windows cure it, and a pinned prefix reads less.',
   },
   {
+    page: 'a-ring-played',
+    title: 'A pipelined ring, played',
+    claim: 'Reading that ends before a device’s turn costs nothing; only what comes too late delays the token.',
+  },
+  {
     page: 'half-on-the-gpu',
     title: 'Half on the GPU',
     claim:

@@ -1,10 +1,10 @@
 import type { Annotation, Data, Shape } from 'plotly.js-dist-min';
 import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
+import { type DrawnKind, type TimelineBar, timelineBars } from '../../engine/trace/timeline-bars.ts';
+import { type TimelineRow, timelineRows } from '../../engine/trace/timeline-rows.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
 import { type Figure, INK, layoutOf, PALETTE } from '../report/charts/chart.ts';
-import { type DrawnKind, type TimelineBar, timelineBars } from './bars.ts';
 import { memoryLines } from './memory.ts';
-import { type TimelineRow, timelineRows } from './rows.ts';
 
 interface KindStyle {
   readonly label: string;

@@ -1,7 +1,7 @@
 import type { Annotation, Data } from 'plotly.js-dist-min';
 import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
+import { RESIDENT, type TimelineRow } from '../../engine/trace/timeline-rows.ts';
 import type { Counter, Trace } from '../../engine/trace/trace.ts';
-import { RESIDENT, type TimelineRow } from './rows.ts';
 
 const COLOUR = '#7F7F7F';
 /** Half the height of the largest value, as a share of a row. */

@@ -5,13 +5,18 @@ import { html } from 'htl';
  * which screen readers don't allow inside an image.
  */
 export function figure(chart: Element, caption: string): HTMLElement {
+  asImage(chart, caption);
+  return html`<figure class="chart">${chart}<figcaption>${caption}</figcaption></figure>` as HTMLElement;
+}
+
+/** Makes a chart one image for screen readers. */
+export function asImage(chart: Element, text: string): void {
   chart.setAttribute('role', 'img');
-  chart.setAttribute('aria-label', caption);
+  chart.setAttribute('aria-label', text);
   for (const part of Array.from(chart.querySelectorAll('g[aria-label], g[aria-description]'))) {
     part.removeAttribute('aria-label');
     part.removeAttribute('aria-description');
   }
-  return html`<figure class="chart">${chart}<figcaption>${caption}</figcaption></figure>` as HTMLElement;
 }
 
 /** Pixels of a chart in a column of a width, which is 0 before the page is laid out. */

@@ -13,6 +13,8 @@ export interface Played {
 export interface Player extends HTMLElement {
   value: number;
   load(played: Played): void;
+  /** Goes to a moment, seconds. */
+  seek(seconds: number): void;
 }
 
 const SPEEDS = [
@@ -90,6 +92,10 @@ export function player(speed: (typeof SPEEDS)[number][1] = 1 / 16): Player {
   form.load = (other) => {
     played = other;
     show(Number(range.value) * other.seconds);
+  };
+  form.seek = (seconds) => {
+    pause();
+    show(seconds);
   };
   tell();
   return form;

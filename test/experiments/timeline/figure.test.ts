@@ -1,10 +1,10 @@
 import type { Data } from 'plotly.js-dist-min';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { timelineRows } from '../../../engine/trace/timeline-rows.ts';
 import type { Span, Trace } from '../../../engine/trace/trace.ts';
 import { timelineBlocks } from '../../../experiments/timeline/blocks.ts';
 import { timelineFigure } from '../../../experiments/timeline/figure.ts';
-import { timelineRows } from '../../../experiments/timeline/rows.ts';
 
 const span = (device: string, lane: Span['lane'], name: string, start: number, end: number, bytes?: number): Span => ({
   device,

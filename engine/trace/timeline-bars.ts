@@ -1,5 +1,5 @@
-import { coveredSeconds, type Interval, unite, within } from '../../engine/trace/intervals.ts';
-import { type Lane, type Span, type SpanKind, spanKind, type Trace } from '../../engine/trace/trace.ts';
+import { coveredSeconds, type Interval, unite, within } from './intervals.ts';
+import { type Lane, type Span, type SpanKind, spanKind, type Trace } from './trace.ts';
 
 /** How a span is drawn; `awaited` is the late part of a prefetch, for which a computation waits. */
 export type DrawnKind = SpanKind | 'awaited';

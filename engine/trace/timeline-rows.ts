@@ -1,4 +1,4 @@
-import { isProcessorLane, type Lane, type Trace } from '../../engine/trace/trace.ts';
+import { isProcessorLane, type Lane, type Trace } from './trace.ts';
 
 /** A row of a timeline: a lane of a device, or the contents of its memory. */
 export interface TimelineRow {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { coveredSeconds } from '../../../engine/trace/intervals.ts';
-import type { Span, Trace } from '../../../engine/trace/trace.ts';
-import { timelineBars } from '../../../experiments/timeline/bars.ts';
-import { relativelyNear } from '../../support/near.ts';
+import { coveredSeconds } from '../../engine/trace/intervals.ts';
+import { timelineBars } from '../../engine/trace/timeline-bars.ts';
+import type { Span, Trace } from '../../engine/trace/trace.ts';
+import { relativelyNear } from '../support/near.ts';
 
 const span = (lane: Span['lane'], name: string, start: number, end: number, bytes?: number): Span => ({
   device: 'pc',
