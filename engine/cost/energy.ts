@@ -1,32 +1,50 @@
 import type { Power } from '../hardware/device.ts';
-import type { Ends } from './chip/shared-memory.ts';
+import type { Ends, Task } from './chip/shared-memory.ts';
 
-/** Seconds in which neither, one, or both of a chip's GPU and NPU work. */
-export type StateSeconds = Readonly<Record<keyof Power, number>>;
+/** Seconds in which a processor calculates, and in which it has work but waits for the memory. */
+export interface Activity {
+  readonly calculating: number;
+  readonly waiting: number;
+}
 
-export const NO_STATES: StateSeconds = { idle: 0, gpu: 0, npu: 0, both: 0 };
+/** What a chip does in a period of `seconds`. A processor without work does neither. */
+export interface ChipActivity {
+  readonly seconds: number;
+  readonly gpu: Activity;
+  readonly npu: Activity;
+}
 
-/** States of two tasks that start together, the GPU's first and the NPU's second. */
-export function statesOf({ first: gpu, second: npu }: Ends): StateSeconds {
-  const both = Math.min(gpu, npu);
-  return { idle: 0, gpu: gpu - both, npu: npu - both, both };
+export const NO_ACTIVITY: ChipActivity = {
+  seconds: 0,
+  gpu: { calculating: 0, waiting: 0 },
+  npu: { calculating: 0, waiting: 0 },
+};
+
+/** A processor's activity during a task that takes `seconds`: what isn't arithmetic waits for the memory. */
+export function activityOf({ seconds: alone, calculating = alone }: Task, seconds: number): Activity {
+  return { calculating, waiting: seconds - calculating };
+}
+
+/** The activity of two tasks that start together, the GPU's first and the NPU's second. */
+export function activityOfPair(gpu: Task, npu: Task, { first, second }: Ends): ChipActivity {
+  return { seconds: Math.max(first, second), gpu: activityOf(gpu, first), npu: activityOf(npu, second) };
 }
 
 /** a + times · b. */
-export function addStates(a: StateSeconds, b: StateSeconds, times = 1): StateSeconds {
-  return {
-    idle: a.idle + times * b.idle,
-    gpu: a.gpu + times * b.gpu,
-    npu: a.npu + times * b.npu,
-    both: a.both + times * b.both,
-  };
+export function addActivity(a: ChipActivity, b: ChipActivity, times = 1): ChipActivity {
+  const sum = (one: Activity, other: Activity): Activity => ({
+    calculating: one.calculating + times * other.calculating,
+    waiting: one.waiting + times * other.waiting,
+  });
+  return { seconds: a.seconds + times * b.seconds, gpu: sum(a.gpu, b.gpu), npu: sum(a.npu, b.npu) };
 }
 
-/** Joules: Σ power of a state × seconds in that state. */
-export function energyOf(states: StateSeconds, power: Power): number {
-  return states.idle * power.idle + states.gpu * power.gpu + states.npu * power.npu + states.both * power.both;
-}
-
-export function totalStateSeconds({ idle, gpu, npu, both }: StateSeconds): number {
-  return idle + gpu + npu + both;
+/**
+ * Joules of a chip: P_idle T + Σ over GPU and NPU of P_calculating t_calculating + P_waiting t_waiting. Powers of
+ * processors are what each adds to the idle chip, and don't depend on each other.
+ */
+export function energyOf({ seconds, gpu, npu }: ChipActivity, power: Power): number {
+  const added = (of: Activity, watts: Power['gpu']): number =>
+    of.calculating * watts.calculating + of.waiting * watts.waiting;
+  return seconds * power.idle + added(gpu, power.gpu) + added(npu, power.npu);
 }

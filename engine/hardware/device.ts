@@ -117,12 +117,18 @@ export interface SynchronisationTimes {
   readonly notify: number;
 }
 
-/** Watts of the chip by what runs; `both` may differ from the sum of the two. */
+/** Watts of the chip: while it is idle, and what each processor adds by what it does. */
 export interface Power {
   readonly idle: number;
-  readonly gpu: number;
-  readonly npu: number;
-  readonly both: number;
+  readonly gpu: ProcessorPower;
+  readonly npu: ProcessorPower;
+}
+
+/** Watts that a processor adds to an idle chip. */
+export interface ProcessorPower {
+  readonly calculating: number;
+  /** While it has work, but waits for the memory. */
+  readonly waiting: number;
 }
 
 export interface Disk {

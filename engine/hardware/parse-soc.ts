@@ -1,6 +1,6 @@
 import { InputError } from '../input/input-error.ts';
 import type { Fields } from '../input/read-fields.ts';
-import type { NpuArray, Soc } from './device.ts';
+import type { NpuArray, ProcessorPower, Soc } from './device.ts';
 
 /** Reads a device's `soc`. @throws InputError with file and place */
 export function readSoc(fields: Fields): Soc {
@@ -23,13 +23,18 @@ export function readSoc(fields: Fields): Soc {
     },
     power: {
       idle: power.quantity('idle', 'power'),
-      gpu: power.quantity('gpu', 'power'),
-      npu: power.quantity('npu', 'power'),
-      both: power.quantity('both', 'power'),
+      gpu: readPower(power.object('gpu')),
+      npu: readPower(power.object('npu')),
     },
   };
   for (const part of [gpu, synchronisation, power, fields]) part.end();
   return soc;
+}
+
+function readPower(fields: Fields): ProcessorPower {
+  const power = { calculating: fields.quantity('calculating', 'power'), waiting: fields.quantity('waiting', 'power') };
+  fields.end();
+  return power;
 }
 
 function readArray(fields: Fields): NpuArray {

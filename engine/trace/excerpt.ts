@@ -21,12 +21,16 @@ export function excerpt(trace: Trace, from: number, to: number): Trace {
 function cut(span: Span, from: number, to: number): Span {
   const start = Math.max(span.start, from);
   const end = Math.min(span.end, to);
-  const { bytes } = span.args;
   const isWhole = start === span.start && end === span.end;
-  const args =
-    bytes === undefined || isWhole
-      ? span.args
-      : { ...span.args, bytes: (bytes * (end - start)) / (span.end - span.start) };
+  const share = (end - start) / (span.end - span.start);
+  const { bytes, calculating } = span.args;
+  const args = isWhole
+    ? span.args
+    : {
+        ...span.args,
+        ...(bytes !== undefined && { bytes: bytes * share }),
+        ...(calculating !== undefined && { calculating: calculating * share }),
+      };
   return { ...span, start: start - from, end: end - from, args };
 }
 

@@ -100,25 +100,6 @@ function totalBytes(spans: readonly Span[]): number {
   return spans.reduce((sum, { args }) => sum + (args.bytes ?? 0), 0);
 }
 
-/** Seconds within `bounds` in which neither, one, or both of a device's GPU and NPU are busy. */
-export function processorStates(
-  { spans }: Trace,
-  device: string,
-  bounds: { readonly start: number; readonly end: number },
-): { readonly idle: number; readonly gpu: number; readonly npu: number; readonly both: number } {
-  const busy = (lane: 'gpu' | 'npu') =>
-    unite(
-      within(
-        spans.filter((span) => span.device === device && span.lane === lane),
-        [bounds],
-      ),
-    );
-  const [gpu, npu] = [busy('gpu'), busy('npu')];
-  const both = coveredSeconds(within(gpu, npu));
-  const [onGpu, onNpu] = [coveredSeconds(gpu) - both, coveredSeconds(npu) - both];
-  return { idle: Math.max(0, bounds.end - bounds.start - onGpu - onNpu - both), gpu: onGpu, npu: onNpu, both };
-}
-
 /**
  * The value below which a `share` (0 to 1) of all values lies, interpolated linearly between neighbours (definition 7
  * of Hyndman and Fan 1996); `undefined` without values.

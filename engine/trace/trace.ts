@@ -43,9 +43,13 @@ export function spanKind({ lane, cause, name }: Pick<Span, 'lane' | 'cause' | 'n
   return lane === 'link' ? 'communication' : 'computing';
 }
 
-/** Details of a span. Metrics sum up `bytes` (moved or read); the others are shown to readers of the trace. */
+/**
+ * Details of a span. Metrics sum up `bytes` (moved or read) and `calculating` (seconds of a GPU's or NPU's span that its
+ * arithmetic takes); the others are shown to readers of the trace.
+ */
 export interface SpanArguments {
   readonly bytes?: number;
+  readonly calculating?: number;
   readonly [name: string]: string | number | undefined;
 }
 

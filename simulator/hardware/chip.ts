@@ -162,13 +162,14 @@ export function createGpuQueue({ simulation, recorder, memory, noise, deviceName
 
   function* work(): Steps {
     for (let kernel = submitted.shift(); kernel !== undefined; kernel = submitted.shift()) {
-      const { seconds, bytes } = kernel.task;
+      const { seconds, bytes, calculating = seconds } = kernel.task;
       const start = simulation.now;
       const factor = noise(device, 'gpu');
       yield memory.run({ seconds: seconds * factor, bytes });
       if (recorder.wantsSpans) {
         const { name } = kernel;
-        recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+        const args = { bytes, calculating: calculating * factor };
+        recorder.span({ device, lane: 'gpu', cause: 'compute', name, start, end: simulation.now, args });
       }
       if (kernel.ended !== undefined) kernel.ended.succeed();
       else if (--pending === 0) {
@@ -232,12 +233,13 @@ export function createNpu(
       const span = { device, lane: 'cpu', cause: 'overhead', name: `generates the graph of ${graph}` } as const;
       recorder.span({ ...span, start, end: simulation.now, args: {} });
     },
-    *run(name, { seconds, bytes }) {
+    *run(name, { seconds, bytes, calculating = seconds }) {
       const start = simulation.now;
       const factor = noise(device, 'npu');
       yield memory.run({ seconds: seconds * factor, bytes });
       if (!recorder.wantsSpans) return;
-      recorder.span({ device, lane: 'npu', cause: 'compute', name, start, end: simulation.now, args: { bytes } });
+      const args = { bytes, calculating: calculating * factor };
+      recorder.span({ device, lane: 'npu', cause: 'compute', name, start, end: simulation.now, args });
     },
   };
 }

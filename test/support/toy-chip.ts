@@ -21,7 +21,7 @@ export const TOY_SOC: Soc = {
   },
   gpu: { queued: 0, drained: 3, dequantise: Number.POSITIVE_INFINITY },
   synchronisation: { copy: 7, sleep: 0, poll: 0, notify: 2 },
-  power: { idle: 1, gpu: 10, npu: 5, both: 12 },
+  power: { idle: 1, gpu: { calculating: 10, waiting: 4 }, npu: { calculating: 5, waiting: 2 } },
 };
 
 /** A chip for mental arithmetic: GPU 64 FLOP/s and 100 B/s, NPU 128 FLOP/s (a row through a tile in 1/4 s) and 100 B/s. */

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { metrics, processorStates } from '../../engine/trace/metrics.ts';
-import type { Lane, Span, Trace } from '../../engine/trace/trace.ts';
+import { metrics } from '../../engine/trace/metrics.ts';
+import type { Span, Trace } from '../../engine/trace/trace.ts';
 import { near } from '../support/near.ts';
 
 const span = (device: string, lane: Span['lane'], start: number, end: number, bytes?: number): Span => ({
@@ -117,38 +117,6 @@ test('an empty trace has metrics of zero', () => {
     lanes: [{ device: 'pc', lane: 'cpu', busySeconds: 0, utilisation: 0, bytes: 0 }],
     bytes: 0,
   });
-});
-
-const laneSpan = (lane: Lane, start: number, end: number, device = 'phone'): Span => ({
-  device,
-  lane,
-  cause: 'compute',
-  name: '',
-  start,
-  end,
-  args: {},
-});
-const laneTrace = (...spans: Span[]): Trace => ({ devices: [], spans, tokens: [], counters: [] });
-
-test('seconds of no, one and both processors are counted within the bounds', () => {
-  const found = processorStates(
-    laneTrace(laneSpan('gpu', 0, 4), laneSpan('npu', 3, 6), laneSpan('npu', 8, 20), laneSpan('cpu', 0, 9)),
-    'phone',
-    { start: 1, end: 10 },
-  );
-  assert.equal(found, { idle: 2, gpu: 2, npu: 4, both: 1 });
-});
-
-test('touching spans of a lane count once, and those of other devices not at all', () => {
-  const found = processorStates(
-    laneTrace(laneSpan('gpu', 0, 2), laneSpan('gpu', 1, 3), laneSpan('npu', 0, 3, 'pad')),
-    'phone',
-    {
-      start: 0,
-      end: 5,
-    },
-  );
-  assert.equal(found, { idle: 2, gpu: 3, npu: 0, both: 0 });
 });
 
 test.run();

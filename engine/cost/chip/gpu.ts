@@ -14,6 +14,7 @@ export interface KernelWork {
 export function gpuTask(
   { flops, bytes }: KernelWork,
   rates: { readonly flops: number; readonly bandwidth: number },
-): Task {
-  return { seconds: Math.max(flops / rates.flops, bytes / rates.bandwidth), bytes };
+): Required<Task> {
+  const calculating = flops / rates.flops;
+  return { seconds: Math.max(calculating, bytes / rates.bandwidth), bytes, calculating };
 }

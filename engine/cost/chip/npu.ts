@@ -35,6 +35,8 @@ export function onChipShare({ inner, columns }: Omit<MatrixProduct, 'rows'>, spe
 /** Seconds of a product on an array, and the bytes of its stationary operand that are fetched after the first time. */
 export interface NpuProduct {
   readonly seconds: number;
+  /** Seconds of its arithmetic; in the others it waits for tiles. */
+  readonly calculating: number;
   readonly refetched: number;
 }
 
@@ -55,8 +57,10 @@ export function npuProduct(product: MatrixProduct, speed: NpuSpeed): NpuProduct 
   const stationary = tiles(product.inner) * tiles(product.columns);
   const passes = tiles(product.rows) * stationary;
   const missing = (1 - onChipShare(product, speed)) * valueBytes * array.tile ** 2;
+  const calculating = (passes * 2 * array.tile ** 3) / flops;
   return {
-    seconds: (passes * 2 * array.tile ** 3) / flops + (passes * missing) / bandwidth,
+    seconds: calculating + (passes * missing) / bandwidth,
+    calculating,
     refetched: (passes - stationary) * missing,
   };
 }

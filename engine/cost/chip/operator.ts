@@ -32,13 +32,15 @@ export interface CutOperator {
 export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: ChipDevice, times?: PartTimes): Task {
   const { npuRows, npuLengths } = cut;
   if (npuRows === 0) return NO_TASK;
-  let [seconds, bytes] = [0, 0];
+  let [seconds, bytes, calculating] = [0, 0, 0];
   for (const length of npuLengths) {
     const graph = graphTask(operator, npuRows, length, device);
-    seconds += times?.npu(operator, npuRows, length) ?? graph.seconds;
+    const profiled = times?.npu(operator, npuRows, length);
+    seconds += profiled ?? graph.seconds;
     bytes += graph.bytes;
+    calculating += Math.min(graph.calculating, profiled ?? graph.seconds);
   }
-  return { seconds, bytes };
+  return { seconds, bytes, calculating };
 }
 
 /**
@@ -46,9 +48,9 @@ export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: 
  * for the memory. A single token is multiplied in INT8, since the NPU has no 4-bit arithmetic for decoding (HeteroLLM
  * 5.1, note 2).
  */
-function graphTask(operator: Operator, rows: number, length: number, { npu, soc }: ChipDevice): Task {
+function graphTask(operator: Operator, rows: number, length: number, { npu, soc }: ChipDevice): Required<Task> {
   const isToken = length === 1;
-  const { seconds, refetched } = npuProduct(
+  const { seconds, calculating, refetched } = npuProduct(
     { rows, inner: operator.columns, columns: length },
     {
       flops: isToken ? npu.flops.Q8_0 : npu.flops.F16,
@@ -60,16 +62,20 @@ function graphTask(operator: Operator, rows: number, length: number, { npu, soc 
   );
   const expanded = isToken ? 0 : FP16 * rows * operator.columns;
   const bytes = partBytes(operator, rows, length) + expanded + refetched;
-  return { seconds: Math.max(expanded / soc.npu.dequantise + seconds, bytes / npu.bandwidth), bytes };
+  return { seconds: Math.max(expanded / soc.npu.dequantise + seconds, bytes / npu.bandwidth), bytes, calculating };
 }
 
 /** The GPU's part: the remaining rows for the NPU's tokens, then all rows for the remaining tokens. */
-export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevice, times?: PartTimes): Task {
+export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevice, times?: PartTimes): Required<Task> {
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
   const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device, times);
   if (covered === tokens) return rest;
   const margin = gpuProduct(operator, operator.rows, tokens - covered, device, times);
-  return { seconds: rest.seconds + margin.seconds, bytes: rest.bytes + margin.bytes };
+  return {
+    seconds: rest.seconds + margin.seconds,
+    bytes: rest.bytes + margin.bytes,
+    calculating: rest.calculating + margin.calculating,
+  };
 }
 
 /**
@@ -82,14 +88,15 @@ function gpuProduct(
   tokens: number,
   { gpu, soc }: ChipDevice,
   times: PartTimes | undefined,
-): Task {
+): Required<Task> {
   if (rows * tokens === 0) return NO_TASK;
   const bytes = partBytes(operator, rows, tokens);
-  if (times !== undefined) return { seconds: times.gpu(operator, rows, tokens), bytes };
   const work = { flops: 2 * rows * operator.columns * tokens, bytes };
-  const { seconds } = gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
+  const { seconds, calculating } = gpuTask(work, { flops: gpu.flops.F16, bandwidth: gpu.bandwidth });
+  const profiled = times?.gpu(operator, rows, tokens);
+  if (profiled !== undefined) return { seconds: profiled, bytes, calculating: Math.min(calculating, profiled) };
   const expanding = tokens === 1 ? 0 : (FP16 * rows * operator.columns) / soc.gpu.dequantise;
-  return { seconds: Math.max(seconds, expanding), bytes };
+  return { seconds: Math.max(seconds, expanding), bytes, calculating };
 }
 
 /**

@@ -4,12 +4,12 @@ import type { Model } from '../../model/model.ts';
 import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/operators.ts';
 import type { Workload } from '../../model/workload.ts';
 import type { OperatorCut, TensorPartition } from '../../plan/tensor-partition.ts';
-import { addStates, NO_STATES, type StateSeconds, statesOf, totalStateSeconds } from '../energy.ts';
+import { activityOfPair, addActivity, type ChipActivity, NO_ACTIVITY } from '../energy.ts';
 import { gpuTask } from './gpu.ts';
 import { graphSeconds } from './npu.ts';
 import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
-import { demandOf, type Ends, type Task } from './shared-memory.ts';
+import { demandOf, type Ends, NO_TASK, type Task } from './shared-memory.ts';
 import { type ChipStep, chipSteps } from './steps.ts';
 import { submissionWaits } from './submission.ts';
 
@@ -38,7 +38,7 @@ export interface PhaseCost {
   readonly graphs: number;
   /** Seconds in which the GPU waits for submissions, over the whole phase. */
   readonly waits: number;
-  readonly states: StateSeconds;
+  readonly activity: ChipActivity;
 }
 
 export interface ChipPhase {
@@ -77,11 +77,11 @@ export function phaseCost(parts: ChipPhase): PhaseCost {
   ];
   const graphs = phase === 'prefill' ? onlineGraphSeconds(parts) : 0;
   const waits = submissionWaits(steps, model.layers, device.soc.gpu);
-  const worked = steps.reduce((sum, { times, seconds }) => sum + times * seconds, 0);
-  const seconds = worked + graphs + waits;
-  const busy = steps.reduce((sum, { times, ends }) => addStates(sum, statesOf(ends), times), NO_STATES);
-  const states = addStates(busy, { ...NO_STATES, idle: Math.max(0, seconds - totalStateSeconds(busy)) });
-  return { seconds, steps, graphs, waits, states };
+  const seconds = graphs + waits + steps.reduce((sum, step) => sum + step.times * step.seconds, 0);
+  const worked = (sum: ChipActivity, { times, gpu, npu, ends }: StepCost): ChipActivity =>
+    addActivity(sum, activityOfPair(gpu, npu, ends), times);
+  const activity = { ...steps.reduce(worked, NO_ACTIVITY), seconds };
+  return { seconds, steps, graphs, waits, activity };
 }
 
 function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
@@ -89,7 +89,6 @@ function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
   if (step.kind === 'kernel') {
     const gpu = gpuTask(step.work, { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth });
     const ends = { first: gpu.seconds, second: 0 };
-    const npu = { seconds: 0, bytes: 0 };
     return {
       name: step.name,
       kind: step.kind,
@@ -100,7 +99,7 @@ function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
       sync: 0,
       copy: 0,
       gpu,
-      npu,
+      npu: NO_TASK,
     };
   }
   const { operator } = step;

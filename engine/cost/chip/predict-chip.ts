@@ -49,7 +49,7 @@ export interface ChipPrediction {
 export function predictChip(chip: ChipCase, context: number): ChipPrediction {
   const ofPhase = (phase: 'prefill' | 'decode') => {
     const cost = phaseCost({ ...chip, phase, context });
-    return { ...cost, joules: energyOf(cost.states, chip.device.soc.power) };
+    return { ...cost, joules: energyOf(cost.activity, chip.device.soc.power) };
   };
   return { prefill: ofPhase('prefill'), decode: ofPhase('decode') };
 }

@@ -2,6 +2,8 @@
 export interface Task {
   readonly seconds: number;
   readonly bytes: number;
+  /** Seconds that its arithmetic takes, all of them unless given; in the others it waits for the memory. */
+  readonly calculating?: number;
 }
 
 /**
@@ -9,7 +11,7 @@ export interface Task {
  */
 export const ROUNDING = 1e-12;
 
-export const NO_TASK: Task = { seconds: 0, bytes: 0 };
+export const NO_TASK: Required<Task> = { seconds: 0, bytes: 0, calculating: 0 };
 
 /** Bytes per second that a task moves while it has the memory to itself. */
 export function demandOf({ seconds, bytes }: Task): number {

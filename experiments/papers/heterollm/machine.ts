@@ -1,5 +1,5 @@
 import { chipCase, predictChip } from '../../../engine/cost/chip/predict-chip.ts';
-import { energyOf } from '../../../engine/cost/energy.ts';
+import { type ChipActivity, energyOf } from '../../../engine/cost/energy.ts';
 import { chipDevice } from '../../../engine/hardware/chip.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
@@ -9,7 +9,7 @@ import type { Plan } from '../../../engine/plan/plan.ts';
 import type { Synchronisation } from '../../../engine/plan/tensor-partition.ts';
 import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../../engine/schedule/tensor-partition/tensor-partition.ts';
-import { processorStates } from '../../../engine/trace/metrics.ts';
+import { chipActivity } from '../../../engine/trace/chip-activity.ts';
 import { type FrameSource, frameRate } from '../../../simulator/hardware/frames.ts';
 import { simulate } from '../../../simulator/simulate.ts';
 import type { Answer } from '../comparison.ts';
@@ -29,6 +29,7 @@ const NOISE = 0.05;
 export interface ChipRun {
   readonly prefillSeconds: number;
   readonly prefillJoules: number;
+  readonly prefillActivity: ChipActivity;
   readonly tokenSeconds: number;
   /** Seconds of graph generation, included in the prefill. */
   readonly graphSeconds: number;
@@ -69,8 +70,13 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
   const plan = withSynchronisation(scheduled.plan, synchronisation);
   const { prefill, decode } = predictChip(chipCase(plan, cluster, model), DECODING_PROMPT);
   if (answer === 'predicted') {
-    const { seconds, joules, graphs } = prefill;
-    return { prefillSeconds: seconds, prefillJoules: joules, tokenSeconds: decode.seconds, graphSeconds: graphs };
+    return {
+      prefillSeconds: prefill.seconds,
+      prefillJoules: prefill.joules,
+      prefillActivity: prefill.activity,
+      tokenSeconds: decode.seconds,
+      graphSeconds: prefill.graphs,
+    };
   }
   const { trace } = simulate({
     cluster,
@@ -84,9 +90,11 @@ function run(cluster: Cluster, model: Model, request: RunRequest, answer: Answer
   if (first === undefined) throw new RangeError(`${model.name} does not fit ${cluster.name}`);
   const [device] = cluster.devices;
   if (device === undefined) throw new RangeError(`${cluster.name} has no device`);
+  const activity = chipActivity(trace, device.name, first);
   return {
     prefillSeconds: first.end - first.start,
-    prefillJoules: energyOf(processorStates(trace, device.name, first), chipDevice(device).soc.power),
+    prefillJoules: energyOf(activity, chipDevice(device).soc.power),
+    prefillActivity: activity,
     tokenSeconds: others.reduce((sum, { start, end }) => sum + end - start, 0) / others.length,
     graphSeconds: prefill.graphs,
     ...(frames && { frameRate: frameRate(trace.spans, first) }),

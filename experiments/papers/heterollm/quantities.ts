@@ -1,3 +1,4 @@
+import type { ChipActivity } from '../../../engine/cost/energy.ts';
 import type { ChipSystemName } from '../../../engine/schedule/tensor-partition/systems.ts';
 import type { Answer } from '../comparison.ts';
 import type { Engine, Engines } from './engines.ts';
@@ -12,6 +13,8 @@ export interface Quantities {
   decode(model: string, system?: ChipSystemName, naive?: boolean): number;
   /** Joules of a prompt. */
   joules(model: string, tokens: number, system?: ChipSystemName): number;
+  /** What GPU and NPU do in a prompt. */
+  activity(model: string, tokens: number, system?: ChipSystemName): ChipActivity;
   /** Seconds of graph generation. */
   graphs(model: string, tokens: number): number;
   /** A prompt of 256 tokens of Llama-8B beside a game; undefined for predictions, which have no queue. */
@@ -41,6 +44,7 @@ export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu }: Engines
     decode: (model, system = 'hetero-tensor', naive = false) =>
       runs({ model, tokens: 256, system, ...(naive && { synchronisation: 'naive' }) }, answer).tokenSeconds,
     joules: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillJoules,
+    activity: (model, tokens, system = 'hetero-tensor') => runs({ model, tokens, system }, answer).prefillActivity,
     graphs: (model, tokens) => runs({ model, tokens, system: 'online-prepare' }, answer).graphSeconds,
     game(system) {
       if (answer === 'predicted') return undefined;

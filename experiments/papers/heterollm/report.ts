@@ -90,7 +90,7 @@ function findings(comparisons: readonly FigureComparison[]): string[] {
   return [
     `Of ${comparisons.length} figures, ${held.length} are held out and neither gains nor shares, whose errors are in points. Predicted: ${errors('predicted')}. Simulated: ${errors('simulated')}.`,
     `Of ${aimed.length} with a target, ${kept('predicted')} keep it as predicted and ${kept('simulated')} as simulated.`,
-    'Decoding has one fitted constant (the time of a hand-over), prefill three (the rates of NPU and GPU, and how fast a GPU expands weights), graph generation two, power three, a game’s frames one; each other engine has two.',
+    'Decoding has one fitted constant (the time of a hand-over), prefill three (the rates of NPU and GPU, and how fast a GPU expands weights), graph generation two, power two, a game’s frames one; each other engine has two.',
   ];
 }
 

@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { type ChipCase, chipCase, predictChip } from '../../../engine/cost/chip/predict-chip.ts';
-import { energyOf, statesOf, totalStateSeconds } from '../../../engine/cost/energy.ts';
+import { type Activity, activityOfPair, energyOf } from '../../../engine/cost/energy.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
@@ -83,13 +83,45 @@ test('no system is faster than Hetero-tensor', () => {
   }
 });
 
-test('the seconds of all states add up to a phase, and watts times seconds are joules', () => {
-  assert.equal(statesOf({ first: 5, second: 3 }), { idle: 0, gpu: 2, npu: 0, both: 3 });
-  assert.is(energyOf({ idle: 1, gpu: 2, npu: 3, both: 4 }, { idle: 1, gpu: 10, npu: 5, both: 12 }), 84);
+test('a processor calculates, waits for the memory, or has no work', () => {
+  const gpu = { seconds: 4, bytes: 0, calculating: 3 };
+  const npu = { seconds: 2, bytes: 0 };
+  assert.equal(activityOfPair(gpu, npu, { first: 5, second: 3 }), {
+    seconds: 5,
+    gpu: { calculating: 3, waiting: 2 },
+    npu: { calculating: 2, waiting: 1 },
+  });
   for (const system of CHIP_SYSTEM_NAMES) {
     const { prefill, decode } = planned('Llama-3.2-3B', 135, system).prediction;
-    for (const { states, seconds } of [prefill, decode]) near(totalStateSeconds(states), seconds, 1e-12);
+    for (const { activity, seconds } of [prefill, decode]) {
+      assert.is(activity.seconds, seconds);
+      for (const { calculating, waiting } of [activity.gpu, activity.npu]) {
+        assert.ok(calculating >= 0 && waiting >= 0 && calculating + waiting <= seconds, system);
+      }
+    }
   }
+});
+
+test('energy is the idle chip’s power, and what each processor adds by what it does', () => {
+  const activity = { seconds: 10, gpu: { calculating: 3, waiting: 2 }, npu: { calculating: 2, waiting: 1 } };
+  const power = { idle: 1, gpu: { calculating: 10, waiting: 4 }, npu: { calculating: 5, waiting: 2 } };
+  assert.is(energyOf(activity, power), 10 + 30 + 8 + 10 + 2);
+});
+
+test('a processor calculates in prompts, and mostly waits for weights in decoding', () => {
+  const { prefill, decode } = planned('Llama-3-8B', 256, 'gpu-only').prediction;
+  const share = ({ calculating, waiting }: Activity): number => calculating / (calculating + waiting);
+  assert.ok(share(prefill.activity.gpu) > 0.99);
+  assert.ok(share(decode.activity.gpu) < 0.25);
+});
+
+test('powers are fitted to the systems that use one processor at a time (HeteroLLM 5.6)', () => {
+  const watts = (system: ChipSystemName): number => {
+    const { joules, seconds } = planned('Llama-3-8B', 256, system).prediction.prefill;
+    return joules / seconds;
+  };
+  near(watts('hetero-layer'), 2.23, 0.005);
+  near(watts('gpu-only'), (2.23 * 1.232) / (1 - 0.367), 0.005);
 });
 
 test('the breakdown of a token adds up to its prediction, operator by operator', () => {

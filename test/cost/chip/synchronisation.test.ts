@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { gpuTask } from '../../../engine/cost/chip/gpu.ts';
-import { NO_TASK } from '../../../engine/cost/chip/shared-memory.ts';
+import { NO_TASK, type Task } from '../../../engine/cost/chip/shared-memory.ts';
 import { submissionWaits } from '../../../engine/cost/chip/submission.ts';
 import { handOverSeconds, waitForFlag } from '../../../engine/cost/chip/synchronisation.ts';
 import { TOY_SOC } from '../../support/toy-chip.ts';
@@ -28,14 +28,14 @@ test('waiting sleeps for whole granules and then polls; sleeping too long delays
 
 test('a GPU kernel takes the longer of arithmetic and traffic (Fig. 2)', () => {
   const rates = { flops: 100, bandwidth: 10 };
-  assert.equal(gpuTask({ flops: 100, bytes: 20 }, rates), { seconds: 2, bytes: 20 });
-  assert.equal(gpuTask({ flops: 400, bytes: 20 }, rates), { seconds: 4, bytes: 20 });
+  assert.equal(gpuTask({ flops: 100, bytes: 20 }, rates), { seconds: 2, bytes: 20, calculating: 1 });
+  assert.equal(gpuTask({ flops: 400, bytes: 20 }, rates), { seconds: 4, bytes: 20, calculating: 4 });
 });
 
 /** A kernel of so many seconds on the GPU alone. */
 const kernel = (seconds: number) => ({
   gpu: { seconds, bytes: 0 },
-  npu: NO_TASK,
+  npu: NO_TASK as Task,
   ends: { first: seconds, second: 0 },
   sync: 0,
   copy: 0,

@@ -7,7 +7,7 @@ const watts = (q: Quantities, system: 'hetero-layer' | 'hetero-tensor' | 'gpu-on
 
 export const ENERGY: FigureGroup = {
   title: 'Power and energy (§5.6, Fig. 19)',
-  note: 'The powers of three states (GPU alone, NPU alone, both) are fitted to the three powers; energies follow from them and from predicted times.',
+  note: 'What the GPU and the NPU add to an idle chip while they calculate is fitted to the powers of PPL-OpenCL (4.34 W, by the printed ratios) and Hetero-layer, which use one of them at a time; half of it is assumed while they wait for the memory. Hetero-tensor, which uses both, is the test, and every print about it counts as seen.',
   rules: [
     rule('§5.6', 'Hetero-layer, Llama-8B, prefill, sequence length 256', 'power', 'W', (q) => watts(q, 'hetero-layer')),
     rule(
