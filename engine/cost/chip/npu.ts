@@ -28,8 +28,12 @@ export interface NpuSpeed {
  */
 export function onChipShare({ inner, columns }: Omit<MatrixProduct, 'rows'>, speed: Omit<NpuSpeed, 'flops'>): number {
   const { array, valueBytes, layoutColumns } = speed;
-  const pad = (size: number): number => Math.ceil(size / array.tile) * array.tile;
-  return Math.min(1, array.onChip / (valueBytes * pad(inner) * Math.max(pad(columns), layoutColumns)));
+  const widest = Math.max(padded(columns, array.tile), layoutColumns);
+  return Math.min(1, array.onChip / (valueBytes * padded(inner, array.tile) * widest));
+}
+
+function padded(size: number, tile: number): number {
+  return Math.ceil(size / tile) * tile;
 }
 
 /** Seconds of a product on an array, and the bytes of its stationary operand that are fetched after the first time. */
@@ -53,11 +57,11 @@ export interface NpuProduct {
  */
 export function npuProduct(product: MatrixProduct, speed: NpuSpeed): NpuProduct {
   const { flops, bandwidth, array, valueBytes } = speed;
-  const tiles = (size: number): number => Math.ceil(size / array.tile);
-  const stationary = tiles(product.inner) * tiles(product.columns);
-  const passes = tiles(product.rows) * stationary;
-  const missing = (1 - onChipShare(product, speed)) * valueBytes * array.tile ** 2;
-  const calculating = (passes * 2 * array.tile ** 3) / flops;
+  const { tile } = array;
+  const stationary = Math.ceil(product.inner / tile) * Math.ceil(product.columns / tile);
+  const passes = Math.ceil(product.rows / tile) * stationary;
+  const missing = (1 - onChipShare(product, speed)) * valueBytes * tile ** 2;
+  const calculating = (passes * 2 * tile ** 3) / flops;
   return {
     seconds: calculating + (passes * missing) / bandwidth,
     calculating,
@@ -74,6 +78,5 @@ export function graphSeconds(
   tokens: number,
   { tile, graphBase, graphRate }: NpuArray,
 ): number {
-  const pad = (size: number): number => Math.ceil(size / tile) * tile;
-  return graphBase + (2 * pad(rows) * pad(columns) * pad(tokens)) / graphRate;
+  return graphBase + (2 * padded(rows, tile) * padded(columns, tile) * padded(tokens, tile)) / graphRate;
 }

@@ -5,7 +5,7 @@ import { type HelmCase, planOf, predictedSeconds } from './answer.ts';
 import { type CellPlace, FITTED_CELLS, type FittedCell, type HelmConstants } from './constants.ts';
 import { helmQuantity, secondsOf } from './quantities.ts';
 
-/** The constants before fitting: specified rates, and nothing for what has no specification. */
+/** The constants before fitting: rates as specified, and no cost for what has no specification. */
 const UNFITTED: HelmConstants = {
   gpuEfficiency: 1,
   vllmBlock: 0,

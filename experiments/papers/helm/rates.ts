@@ -3,7 +3,7 @@ import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import { type Comparison, compare, type Rule } from '../comparison.ts';
 import type { HelmConstants } from './constants.ts';
 
-/** Rates of CPUs that the thesis states beside its latencies; no simulation has them, which take them from its cells. */
+/** CPU rates that the thesis states beside its latencies. They are inputs of the simulation, so only predictions have them. */
 export function rateComparisons(
   cells: readonly PublishedCell[],
   { cpuBandwidth }: HelmConstants,
@@ -14,7 +14,7 @@ export function rateComparisons(
     const { table, row, column, cluster } = cell;
     if (table === '§4.1.5' && row.startsWith('AVX2')) {
       if (column === 'memory rate') return { unit: 'GB/s', value: kernel(cluster) / 1e9 };
-      // The fallback's 3.7 GB/s are an input.
+      // The fallback's 3.7 GB/s is an input.
       if (column === 'speedup over PyTorch fallback') return { unit: 'x', value: kernel(cluster) / 3.7e9 };
     }
     if (table !== '§7.1') return undefined;

@@ -71,7 +71,7 @@ function workOf(step: ChipStep, tokens: number): { readonly flops: number; reado
   return { flops: 2 * rows * columns * tokens, bytes: partBytes(step.operator, rows, tokens) };
 }
 
-/** What the other engines are known by. */
+/** The engines that the paper compares with: their published gains, and llama.cpp's roofline on the CPU. */
 export interface Engines {
   readonly gains: EngineGains;
   readonly cpu: CpuRoofline;
