@@ -34,4 +34,10 @@ export const LESSONS: readonly Lesson[] = [
     claim:
       'Every layer on the GPU makes a token faster, and the GPU’s memory, which the KV cache shares, decides how many fit.',
   },
+  {
+    page: 'an-npus-temper',
+    title: 'An NPU’s temper',
+    claim:
+      'An NPU is fast for some sizes, orders and shapes only, so that the best is to cut tensors between it and the GPU.',
+  },
 ];

@@ -54,6 +54,7 @@ export function siteSettings(out: string): InlineConfig {
     root: FOLDER,
     base: './',
     plugins: [vendored(), lessons()],
+    worker: { plugins: () => [vendored()] },
     server: { host: HOST, fs: { allow: [join(FOLDER, '..')] } },
     preview: { host: HOST },
     build: { outDir: out, emptyOutDir: true, rollupOptions: { input: pages() } },

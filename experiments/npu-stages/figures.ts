@@ -1,5 +1,5 @@
 import { gpuTask } from '../../engine/cost/chip/gpu.ts';
-import { graphSeconds, type MatrixProduct, type NpuSpeed, npuProduct } from '../../engine/cost/chip/npu.ts';
+import { graphSeconds, type MatrixProduct, npuProduct, npuTask, promptSpeed } from '../../engine/cost/chip/npu.ts';
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 
 /** A line of a figure: values over sizes. */
@@ -40,28 +40,14 @@ export function gpuThreshold({ gpu }: ChipDevice): number {
   return (3 * FP16 * gpu.flops.F16) / (2 * gpu.bandwidth);
 }
 
-/** The NPU's speed for products of prompts, in FP16. */
-function npuSpeed({ npu, soc }: ChipDevice): NpuSpeed {
-  return {
-    flops: npu.flops.F16,
-    bandwidth: npu.bandwidth,
-    array: soc.npu,
-    valueBytes: FP16,
-    layoutColumns: soc.npu.longestGraph,
-  };
-}
-
 function npuRate(device: ChipDevice, product: MatrixProduct): number {
-  const { rows, inner, columns } = product;
-  const { seconds, refetched } = npuProduct(product, npuSpeed(device));
-  const bytes = FP16 * (rows * inner + inner * columns + rows * columns) + refetched;
-  return (2 * rows * inner * columns) / Math.max(seconds, bytes / device.npu.bandwidth);
+  return (2 * product.rows * product.inner * product.columns) / npuTask(product, promptSpeed(device)).seconds;
 }
 
 /** Fig. 4: µs of an NPU for [n, 64] × [64, n]: one step per tile. */
 export function stageCurve(device: ChipDevice): Curve {
   const x = sizes(1, 200, 1);
-  const speed = npuSpeed(device);
+  const speed = promptSpeed(device);
   return {
     name: 'NPU, [n, 64] × [64, n]',
     x,

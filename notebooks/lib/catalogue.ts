@@ -1,9 +1,11 @@
 import modelsCsv from '../../datasets/models.csv?raw';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import type { Shape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
+import { createW4a16Model } from '../../engine/model/w4a16.ts';
 
 /** The datasets for the browser, read when the site is built. */
 
@@ -35,7 +37,16 @@ export function cluster(key: string): Cluster {
 
 /** A model of datasets/models.csv in a mix. @throws RangeError if there is none */
 export function model(name: string, mix: Mix = 'Q4_K_M'): Model {
+  return createModel(shapeOf(name), mix);
+}
+
+/** A model of datasets/models.csv as HeteroLLM stores it (W4A16). @throws RangeError if there is none */
+export function w4a16Model(name: string): Model {
+  return createW4a16Model(shapeOf(name));
+}
+
+function shapeOf(name: string): Shape {
   const found = models.find(({ shape }) => shape.name === name);
   if (found === undefined) throw new RangeError(`no model is called "${name}"`);
-  return createModel(found.shape, mix);
+  return found.shape;
 }

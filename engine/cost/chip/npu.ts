@@ -1,5 +1,7 @@
+import type { ChipDevice } from '../../hardware/chip.ts';
 import type { NpuArray } from '../../hardware/device.ts';
 import type { Operator } from '../../model/operators.ts';
+import type { Task } from './shared-memory.ts';
 
 /** A product [M, N] × [N, K]: rows M, inner N, columns K. On an NPU the right operand is stationary in the array. */
 export interface MatrixProduct {
@@ -67,6 +69,31 @@ export function npuProduct(product: MatrixProduct, speed: NpuSpeed): NpuProduct 
     calculating,
     refetched: (passes - stationary) * missing,
   };
+}
+
+/** Bytes of a value in FP16. */
+const FP16 = 2;
+
+/** A chip's NPU as products of prompts find it, in FP16, with the memory laid out for the longest graph. */
+export function promptSpeed({ npu, soc }: Pick<ChipDevice, 'npu' | 'soc'>): NpuSpeed {
+  return {
+    flops: npu.flops.F16,
+    bandwidth: npu.bandwidth,
+    array: soc.npu,
+    valueBytes: FP16,
+    layoutColumns: soc.npu.longestGraph,
+  };
+}
+
+/**
+ * A product whose operands and result lie in memory, as HeteroLLM measures NPUs (3.2, Figs. 4 and 5): the array's time, or
+ * that of the traffic, whichever is longer.
+ */
+export function npuTask(product: MatrixProduct, speed: NpuSpeed): Task {
+  const { rows, inner, columns } = product;
+  const { seconds, refetched } = npuProduct(product, speed);
+  const bytes = speed.valueBytes * (rows * inner + inner * columns + rows * columns) + refetched;
+  return { seconds: Math.max(seconds, bytes / speed.bandwidth), bytes };
 }
 
 /**

@@ -1,0 +1,7 @@
+import { askLatest } from '../lib/worker.ts';
+import type { PromptTime } from './cuts.ts';
+
+/** Times of prompts of so many lengths, in a thread of its own. */
+export const askLengths = askLatest<readonly number[], PromptTime[]>(
+  () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' }),
+);
