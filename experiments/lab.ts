@@ -1,12 +1,12 @@
+import type { LabCell } from '../datasets/lab/cell.ts';
+import { LAB_POLICIES, LAB_POLICY_NAMES } from '../datasets/lab/policies.ts';
+import { LAB_SIZES } from '../datasets/lab/shapes.ts';
 import { loadClusterFile } from '../datasets/load.ts';
 import { formatBytes, formatSeconds } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
-import type { LabCell } from './lab/cell.ts';
 import { stackedTraces } from './lab/chrome-trace.ts';
 import { LAB_SEED, labOptions, SIZE_HELP } from './lab/experiment.ts';
 import { limitChecks } from './lab/limit-checks.ts';
-import { LAB_SIZES } from './lab/model.ts';
-import { LAB_POLICIES, LAB_POLICY_NAMES } from './lab/policies.ts';
 import { type LabDescription, probesSection, resultBlocks, resultsData, resultTable } from './lab/report.ts';
 import { resultOfRun, runCells } from './lab/run-cells.ts';
 import { NOT_SAVED } from './lab/saved-cells.ts';

@@ -1,7 +1,7 @@
+import { LAB_POLICY_NAMES } from '../datasets/lab/policies.ts';
+import { LAB_SIZES } from '../datasets/lab/shapes.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { LAB_SEED, labOptions, measureCells, SIZE_HELP } from './lab/experiment.ts';
-import { LAB_SIZES } from './lab/model.ts';
-import { LAB_POLICY_NAMES } from './lab/policies.ts';
 import { resultsData, resultTable, ringSubtitle } from './lab/report.ts';
 import { terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';

@@ -1,7 +1,7 @@
+import { LAB_SIZES } from '../datasets/lab/shapes.ts';
 import { loadMeasuredRuns } from '../datasets/load.ts';
 import { parseQuantity } from '../engine/input/quantity.ts';
 import { LAB_SEED, labOptions, measureCells, SIZE_HELP } from './lab/experiment.ts';
-import { LAB_SIZES } from './lab/model.ts';
 import { resultsData, ringSubtitle } from './lab/report.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';

@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 
-/** Folders that run in a browser: the pure parts of the engine, and the simulator. */
+/** Folders that run in a browser: the pure parts of the engine, the simulator, and the lab's records. */
 const PURE = [
   'engine/input',
   'engine/hardware',
@@ -15,6 +15,7 @@ const PURE = [
   'engine/planner',
   'engine/trace',
   'simulator',
+  'datasets/lab',
 ];
 
 const { metafile } = await build({

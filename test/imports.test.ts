@@ -34,6 +34,13 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     ],
   ],
   [
+    'datasets/lab',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['simulator', 'simulator/page-cache'],
+    ],
+  ],
+  [
     'engine/planner',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
@@ -103,6 +110,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime', 'engine/text'],
       ...['simulator', 'simulator/event-loop', 'simulator/page-cache', 'simulator/hardware', 'datasets'],
+      'datasets/lab',
     ],
   ],
   ['native', []],

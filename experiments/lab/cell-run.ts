@@ -1,7 +1,7 @@
+import type { LabCell } from '../../datasets/lab/cell.ts';
+import type { LabFacts } from '../../datasets/lab/facts.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import type { LabCell } from './cell.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
-import type { LabFacts } from './facts.ts';
 
 /** A measured cell, and the probed facts from which it is predicted and simulated. */
 export interface CellRun {

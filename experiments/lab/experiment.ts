@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { LabCell } from '../../datasets/lab/cell.ts';
+import { LAB_SHAPES, LAB_SIZES, type LabSize } from '../../datasets/lab/shapes.ts';
 import { loadClusterFile } from '../../datasets/load.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { LEAST_TOKENS, NOT_COUNTED } from '../../engine/trace/token-figures.ts';
 import type { CommonOptions, Frame } from '../report/experiment.ts';
 import { count, text } from '../report/options.ts';
-import type { LabCell } from './cell.ts';
 import type { CellRun } from './cell-run.ts';
-import { LAB_SHAPES, LAB_SIZES, type LabSize } from './model.ts';
 import type { LabDescription } from './report.ts';
 import { type CellResult, resultOfRun, runCells } from './run-cells.ts';
 import { NOT_SAVED, openSavedCells } from './saved-cells.ts';

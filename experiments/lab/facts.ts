@@ -1,32 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { shareBytes } from '../../datasets/lab/cell.ts';
+import type { LabFacts } from '../../datasets/lab/facts.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
-import type { Cpu, Device } from '../../engine/hardware/device.ts';
+import type { Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { shareBytes } from './cell.ts';
 import type { Lab } from './lab.ts';
 import { runInLab } from './ring.ts';
-
-/** Facts that probes measure before a lab's first cell; nothing is fitted to the runs that are judged. */
-export interface LabFacts {
-  /** The processor of every device: they share this machine's. */
-  readonly cpu: Cpu;
-  /** The disk that all devices share, without a throttle, bytes per second. */
-  readonly wholeDiskRate: number;
-  /** Page faults in random order that read nothing ahead, without a throttle, bytes per second. */
-  readonly randomRate: number;
-  /** Memory of each device's process without weights and their page tables, bytes. */
-  readonly ownBytes: readonly number[];
-  /** Time from the end of a window to the start of the next device's, for the activations of one token. */
-  readonly hopSeconds: number;
-  /** Limit of the links, bytes per second. */
-  readonly linkBandwidth: number;
-  /** TPOT with all weights in memory. */
-  readonly tokenSeconds: number;
-  /** How far Linux reads ahead of page faults on this disk (read_ahead_kb), bytes. */
-  readonly readAhead: number;
-}
 
 /** Tokens of the probing run; the first two, which read the weights, are not counted. */
 const TOKENS = 12;

@@ -1,10 +1,10 @@
+import { policyName } from '../../datasets/lab/cell.ts';
 import { clusterStatements } from '../../datasets/statements.ts';
 import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import { NOT_COUNTED, type TokenFigures } from '../../engine/trace/token-figures.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Section, TableBlock, Tone } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { policyName } from './cell.ts';
 import { limitChecks } from './limit-checks.ts';
 import type { CellResult, ComparedCell } from './run-cells.ts';
 import type { LabSession } from './session.ts';

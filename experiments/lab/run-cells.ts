@@ -1,9 +1,10 @@
+import { answersOf, type LabAnswers } from '../../datasets/lab/answers.ts';
+import { cellName, type LabCell, planOf, shareBytes } from '../../datasets/lab/cell.ts';
 import { PAGE_TABLES } from '../../engine/cost/reclaim.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { answersOf, type LabAnswers } from './answers.ts';
-import { cellLimits, cellName, type LabCell, planOf, shareBytes } from './cell.ts';
+import { cellLimits } from './cell-limits.ts';
 import type { CellRun, DeviceCheck } from './cell-run.ts';
 import type { GroupReadings } from './cgroups/readings.ts';
 import { runInLab } from './ring.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LabCell } from '../../datasets/lab/cell.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import type { LabCell } from './cell.ts';
 import type { CellRun } from './cell-run.ts';
 
 /** Cells that were measured earlier, in a folder of files, so that an experiment can be run in pieces. */

@@ -1,17 +1,19 @@
 import { mkdirSync } from 'node:fs';
+import { type LabCell, planOf } from '../../datasets/lab/cell.ts';
+import type { LabFacts } from '../../datasets/lab/facts.ts';
+import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
+import { LAB_SHAPES, type LabSize } from '../../datasets/lab/shapes.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { createModel, type Model } from '../../engine/model/model.ts';
-import { type LabCell, planOf } from './cell.ts';
 import { removeDeadLabs } from './dead-labs.ts';
-import { type LabFacts, probeLab } from './facts.ts';
+import { probeLab } from './facts.ts';
 import { findLabGround } from './ground.ts';
 import { type Lab, openLab } from './lab.ts';
-import { LAB_SHAPES, type LabSize, labModel } from './model.ts';
-import { LAB_POLICIES } from './policies.ts';
+import { labModel } from './model.ts';
 import { measureDiskRate, probeCpu } from './probes.ts';
 import { REAL_FILES, runProgram } from './system.ts';
 

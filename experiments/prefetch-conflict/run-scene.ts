@@ -1,9 +1,10 @@
+import { simulateCell } from '../../datasets/lab/answers.ts';
+import { planOf } from '../../datasets/lab/cell.ts';
 import { layerByLayer } from '../../engine/plan/layer-by-layer.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { countedTokens, type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { simulateCell } from '../lab/answers.ts';
-import { cellLimits, planOf } from '../lab/cell.ts';
+import { cellLimits } from '../lab/cell-limits.ts';
 import { runInLab } from '../lab/ring.ts';
 import type { LabSession } from '../lab/session.ts';
 import { median } from '../report/median.ts';

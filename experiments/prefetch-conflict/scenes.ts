@@ -1,5 +1,5 @@
-import type { LabCell } from '../lab/cell.ts';
-import { LAB_POLICIES } from '../lab/policies.ts';
+import type { LabCell } from '../../datasets/lab/cell.ts';
+import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
 
 /** One of prima.cpp's Figs. 3–5 (A.1, A.2), to be run on a lab. */
 export interface RealScene {

@@ -1,7 +1,7 @@
+import { equalCell, type LabCell, policyName } from '../../datasets/lab/cell.ts';
+import type { LabPolicy } from '../../datasets/lab/policies.ts';
 import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
-import { equalCell, type LabCell, policyName } from '../lab/cell.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
-import type { LabPolicy } from '../lab/policies.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';
 import type { CellResult } from '../lab/run-cells.ts';
 import { colour, type Figure, type LineSeries, lineChart } from '../report/charts/chart.ts';

@@ -1,5 +1,5 @@
+import { cellName, policyName } from '../../datasets/lab/cell.ts';
 import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../../engine/input/format.ts';
-import { cellName, policyName } from '../lab/cell.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';
 import type { CellResult, ComparedCell } from '../lab/run-cells.ts';

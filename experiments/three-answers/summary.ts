@@ -1,5 +1,5 @@
+import { cellName, policyName } from '../../datasets/lab/cell.ts';
 import { formatPercent } from '../../engine/input/format.ts';
-import { cellName, policyName } from '../lab/cell.ts';
 import type { ComparedCell } from '../lab/run-cells.ts';
 import { median } from '../report/median.ts';
 

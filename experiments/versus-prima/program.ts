@@ -1,3 +1,4 @@
+import { LAB_SHAPES } from '../../datasets/lab/shapes.ts';
 import type { MeasuredRun } from '../../datasets/measured.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
@@ -10,7 +11,6 @@ import type { WeightsPolicy } from '../../engine/plan/weights-policy.ts';
 import { type TokenFigures, tokenFigures } from '../../engine/trace/token-figures.ts';
 import { MEASURED_OS_RATES, type PagePolicy } from '../../simulator/page-cache/policies.ts';
 import { simulate } from '../../simulator/simulate.ts';
-import { LAB_SHAPES } from '../lab/model.ts';
 import { median } from '../report/median.ts';
 
 /**

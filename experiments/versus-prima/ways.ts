@@ -1,5 +1,5 @@
+import { type EqualCell, equalCell, type LabCell } from '../../datasets/lab/cell.ts';
 import type { MeasuredRun } from '../../datasets/measured.ts';
-import { type EqualCell, equalCell, type LabCell } from '../lab/cell.ts';
 
 /** How a program handles weights that don't fit into memory. */
 export interface Way {

@@ -1,4 +1,4 @@
-import { type EqualCell, equalCell } from '../../../experiments/lab/cell.ts';
+import { type EqualCell, equalCell } from '../../../datasets/lab/cell.ts';
 import type { CellResult } from '../../../experiments/lab/run-cells.ts';
 
 const NO_TRACE = { devices: [], spans: [], tokens: [], counters: [] };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { equalCell } from '../../../experiments/lab/cell.ts';
+import { equalCell } from '../../../datasets/lab/cell.ts';
 import type { CellRun } from '../../../experiments/lab/cell-run.ts';
 import { openSavedCells } from '../../../experiments/lab/saved-cells.ts';
 

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { cellName } from '../../../datasets/lab/cell.ts';
+import { LAYER_BYTES, quickCells } from '../../../datasets/lab/cells.ts';
+import { drawnCells } from '../../../datasets/lab/drawn-cells.ts';
+import { LAB_SHAPES } from '../../../datasets/lab/shapes.ts';
 import { formatPercent } from '../../../engine/input/format.ts';
 import { createModel } from '../../../engine/model/model.ts';
-import { cellName } from '../../../experiments/lab/cell.ts';
-import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
 import type { ComparedCell } from '../../../experiments/lab/run-cells.ts';
-import { LAYER_BYTES, quickCells } from '../../../experiments/three-answers/cells.ts';
-import { drawnCells } from '../../../experiments/three-answers/drawn-cells.ts';
 import { recordedResults } from '../../../experiments/three-answers/recorded.ts';
 import { AIMS, errorsOf, type Found, judged, type Quantity } from '../../../experiments/three-answers/summary.ts';
 

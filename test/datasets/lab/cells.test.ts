@@ -1,11 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { cellName, equalCell } from '../../../datasets/lab/cell.ts';
+import { allCells, LAYER_BYTES, quickCells } from '../../../datasets/lab/cells.ts';
+import { drawnCells } from '../../../datasets/lab/drawn-cells.ts';
+import { canBeJudged } from '../../../datasets/lab/judged-cells.ts';
+import { LAB_SHAPES } from '../../../datasets/lab/shapes.ts';
 import { createModel } from '../../../engine/model/model.ts';
-import { cellName, equalCell } from '../../../experiments/lab/cell.ts';
-import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
-import { allCells, LAYER_BYTES, quickCells } from '../../../experiments/three-answers/cells.ts';
-import { drawnCells } from '../../../experiments/three-answers/drawn-cells.ts';
-import { canBeJudged } from '../../../experiments/three-answers/judged-cells.ts';
 
 test('every cell can be judged: tokens below 20 s, windows of at least three bursts, no name twice', () => {
   const { layer } = createModel(LAB_SHAPES.medium, 'F16');

@@ -1,10 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { cellName, equalCell, planOf, shareBytes } from '../../../datasets/lab/cell.ts';
+import { LAB_SHAPES } from '../../../datasets/lab/shapes.ts';
 import { loadClusterFile } from '../../../datasets/load.ts';
 import { createModel } from '../../../engine/model/model.ts';
 import { type FittedPolicy, pinnedBytesOf } from '../../../engine/plan/weights-policy.ts';
-import { cellLimits, cellName, equalCell, planOf, shareBytes } from '../../../experiments/lab/cell.ts';
-import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
+import { cellLimits } from '../../../experiments/lab/cell-limits.ts';
 
 const MODEL = createModel(LAB_SHAPES.small, 'F16');
 const DEVICES = ['one', 'two', 'three', 'four'];

@@ -3,8 +3,6 @@ import type { Model } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { fitPolicy, type Prefetch, type Release, type WeightsPolicy } from '../../engine/plan/weights-policy.ts';
-import type { DeviceLimits } from './cgroups/limits.ts';
-import type { Lab } from './lab.ts';
 import { LAB_POLICIES, type LabPolicy } from './policies.ts';
 
 /** One run on a lab: the placement of layers, the weights policy, and the memory and disk of each device. */
@@ -77,26 +75,6 @@ export function shareBytes(plan: Plan, model: Model, device: string): number {
   const own = plan.stages.filter((stage) => stage.device === device);
   const layers = own.reduce((sum, { from, to }) => sum + to - from, 0) * model.layer.bytes;
   return layers + (plan.output.device === device ? model.output.bytes : 0);
-}
-
-/** The limits that give each device the cell's share of memory for weights, beside what its process needs. */
-export function cellLimits(
-  { cluster, devices }: Pick<Lab, 'cluster' | 'devices'>,
-  { model, plan, cell, ownBytes }: CellOnLab,
-): DeviceLimits[] {
-  return devices.map((device, index) => ({
-    memory: (cell.memoryShares[index] as number) * shareBytes(plan, model, device) + (ownBytes[index] as number),
-    diskRate: cell.diskRates[index] as number,
-    cores: cluster.devices[index]?.cpu.cores ?? 1,
-  }));
-}
-
-/** A cell with its model and plan, and what each device's process takes beside weights. */
-interface CellOnLab {
-  readonly cell: LabCell;
-  readonly model: Model;
-  readonly plan: Plan;
-  readonly ownBytes: readonly number[];
 }
 
 /**

@@ -1,8 +1,8 @@
 import { createModel } from '../../engine/model/model.ts';
-import { type EqualCell, equalCell, type LabCell } from '../lab/cell.ts';
-import { LAB_SHAPES } from '../lab/model.ts';
-import { LAB_POLICY_NAMES, type LabPolicy } from '../lab/policies.ts';
+import { type EqualCell, equalCell, type LabCell } from './cell.ts';
 import { canBeJudged, SHARED_RATE } from './judged-cells.ts';
+import { LAB_POLICY_NAMES, type LabPolicy } from './policies.ts';
+import { LAB_SHAPES } from './shapes.ts';
 
 const MB = 1e6;
 

@@ -1,12 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { answersOf } from '../../../datasets/lab/answers.ts';
+import { equalCell } from '../../../datasets/lab/cell.ts';
+import type { LabPolicy } from '../../../datasets/lab/policies.ts';
+import { LAB_SHAPES } from '../../../datasets/lab/shapes.ts';
 import { loadClusterFile } from '../../../datasets/load.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
 import { createModel } from '../../../engine/model/model.ts';
-import { answersOf } from '../../../experiments/lab/answers.ts';
-import { equalCell } from '../../../experiments/lab/cell.ts';
-import { LAB_SHAPES } from '../../../experiments/lab/model.ts';
-import type { LabPolicy } from '../../../experiments/lab/policies.ts';
 import { near } from '../../support/near.ts';
 
 const MODEL = createModel(LAB_SHAPES.small, 'F16');

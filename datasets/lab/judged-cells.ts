@@ -1,5 +1,5 @@
 import { roomForWeights } from '../../engine/cost/reclaim.ts';
-import type { LabCell } from '../lab/cell.ts';
+import type { LabCell } from './cell.ts';
 
 /** Longest token: Linux pages out what is idle for 20 s. */
 const MOST_SECONDS = 18;

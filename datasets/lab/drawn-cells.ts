@@ -1,8 +1,8 @@
 import { type RandomStream, randomStream } from '../../engine/input/random-stream.ts';
 import type { WeightsPolicy } from '../../engine/plan/weights-policy.ts';
-import type { LabCell } from '../lab/cell.ts';
-import { LAB_POLICIES } from '../lab/policies.ts';
+import type { LabCell } from './cell.ts';
 import { BURST_SECONDS, BURSTS_IN_WINDOW, canBeJudged, SHARED_RATE } from './judged-cells.ts';
+import { LAB_POLICIES } from './policies.ts';
 
 /** What drawn cells depend on. */
 export interface DrawnCells {
