@@ -22,9 +22,8 @@ export const PRIMA_COVERAGE: readonly CoverageRule[] = [
     reason: 'earlier version',
     note: 'the plan of an older Halda, which gave every device a layer',
   },
-  { metric: 'speedup', reason: 'derived', note: 'a ratio of cells of Tables 4, 8, 9 and Fig. 10' },
+  { metric: 'speedup', reason: 'derived', note: 'a ratio of cells of Tables 4, 8 and 9' },
   { metric: 'ttft-speedup', reason: 'derived', note: 'a ratio of TTFT cells of Table 4' },
-  { metric: 'tpot-reduction', table: '§4.2', reason: 'derived', note: 'from Table 4, with and without prefetching' },
   { metric: 'throughput', reason: 'derived', note: 'the reciprocal of a cell of Table 10' },
   { metric: 'memory-pressure', reason: 'derived', note: 'from Table 5' },
   { column: /^aggregated RAM\+VRAM$/, reason: 'derived', note: 'a sum of Table 3’s devices' },
@@ -40,7 +39,6 @@ export const PRIMA_COVERAGE: readonly CoverageRule[] = [
     note: 'the paper names neither draft model nor acceptance rate',
   },
   { metric: 'scheduling-latency', reason: 'not modelled', note: 'npm run bench measures our own schedulers' },
-  { metric: 'tpot-reduction', reason: 'not modelled' },
   {
     table: '§1',
     system: 'llama.cpp',

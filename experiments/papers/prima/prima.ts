@@ -3,6 +3,7 @@ import {
   type LoadedCluster,
   loadCatalogue,
   loadClusterFile,
+  loadMeasuredRuns,
   loadPublished,
   loadRegister,
 } from '../../../datasets/load.ts';
@@ -14,6 +15,10 @@ import { compare } from '../comparison.ts';
 import { blindCells } from '../groups.ts';
 import type { Reproduced } from '../paper.ts';
 import { contradictionsOf } from './contradictions.ts';
+import type { PaperFigure, PrimaFigureComparison } from './figures/figure.ts';
+import { figureComparisons, figureSummary } from './figures/figures.ts';
+import { figureRemarks } from './figures/remarks.ts';
+import { createFigureRuns } from './figures/runs.ts';
 import type { PrimaOptions } from './options.ts';
 import { primaPage } from './report.ts';
 import { primaCsv, primaJson } from './results.ts';
@@ -38,6 +43,8 @@ export interface PrimaReproduction {
   readonly sensitivities: readonly Sensitivity[];
   readonly clusters: ReadonlyMap<string, LoadedCluster>;
   readonly options: PrimaOptions;
+  readonly figures: readonly PrimaFigureComparison[];
+  readonly remarks: ReadonlyMap<PaperFigure, readonly string[]>;
 }
 
 /** Predicts and simulates every cell of the requested tables, under every policy of its system. */
@@ -70,7 +77,12 @@ export async function computePrima(options: PrimaOptions, step: (label: string) 
       step(`what uncertain inputs do to ${cell.row}, ${cell.column}`);
       return [sensitivityOf(comparison, jobOf(own, cell, detail.policy), catalogue, solver)];
     });
+    const statedOf = (belief: string) => loadClusterFile(belief).cluster;
+    const runs = createFigureRuns({ published, statedOf, modelOf, options, solver });
+    const figures = figureComparisons(runs, published, step);
     return {
+      figures,
+      remarks: figureRemarks(runs, loadMeasuredRuns()),
       tables,
       comparisons,
       summaries: summarise(comparisons, blindCells(loadRegister())),
@@ -85,13 +97,16 @@ export async function computePrima(options: PrimaOptions, step: (label: string) 
 
 /** What the command writes and prints. */
 export function primaReproduced(result: PrimaReproduction, seed: number): Reproduced {
-  const { comparisons, clusters, options, tables, summaries } = result;
+  const { comparisons, clusters, options, tables, summaries, figures } = result;
   const settings = { paper: 'prima-cpp', ...options, tables: tables.map(({ number }) => number), seed };
   return {
-    comparisons: comparisons.filter(({ detail }) => detail.policy !== undefined),
-    summary: primaSummary(summaries, comparisons),
+    comparisons: [...comparisons.filter(({ detail }) => detail.policy !== undefined), ...figures],
+    summary: [...primaSummary(summaries, comparisons), ...figureSummary(figures)],
     conflicts: [],
-    remarks: tables.map((table) => ({ title: `${tableName(table)}: ${table.title}`, texts: table.notes })),
+    remarks: [
+      ...tables.map((table) => ({ title: `${tableName(table)}: ${table.title}`, texts: table.notes })),
+      ...[...result.remarks].map(([{ figure, title }, texts]) => ({ title: `${figure}: ${title}`, texts })),
+    ],
     page: primaPage(result),
     clusters: [...clusters.values()],
     csv: primaCsv(comparisons),

@@ -1,5 +1,6 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
+import type { Trace } from '../../../engine/trace/trace.ts';
 import type { Quantity } from '../comparison.ts';
 import type { Execution } from './execute.ts';
 
@@ -48,16 +49,20 @@ export function predictedQuantity(
   }
 }
 
+/** Mean seconds of a trace's decoded tokens, but for the first. */
+export function decodedSeconds({ tokens }: Pick<Trace, 'tokens'>): number {
+  const decoded = tokens.filter(({ phase }) => phase === 'decode').slice(WARM_UP);
+  return decoded.reduce((sum, { start, end }) => sum + end - start, 0) / decoded.length;
+}
+
 /** The simulation's result for a cell; undefined where nothing was simulated. */
 export function simulatedQuantity(cell: PublishedCell, { simulated, predicted }: Execution): Quantity | undefined {
   if (simulated === undefined) return predicted === undefined ? 'failed' : undefined;
   if (simulated.outOfMemory.length > 0 || (predicted?.infeasible.length ?? 0) > 0) return 'OOM';
   const { tokens } = simulated.trace;
   switch (metricOf(cell)) {
-    case 'tpot': {
-      const decoded = tokens.filter(({ phase }) => phase === 'decode').slice(WARM_UP);
-      return decoded.reduce((sum, { start, end }) => sum + end - start, 0) / decoded.length;
-    }
+    case 'tpot':
+      return decodedSeconds(simulated.trace);
     case 'ttft': {
       const prefill = tokens.find(({ phase }) => phase === 'prefill');
       return prefill && prefill.end - prefill.start;

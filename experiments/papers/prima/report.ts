@@ -8,6 +8,8 @@ import { againstPublished } from '../charts.ts';
 import { ANSWERS, type Answer, isUpperBound } from '../comparison.ts';
 import { bothAnswers, type ValueText } from '../tables.ts';
 import { halfWidthText, quantityText, relativeErrorText } from '../text.ts';
+import type { PaperFigure, PrimaFigureComparison } from './figures/figure.ts';
+import { figureSections } from './figures/figures.ts';
 import { primaFindings } from './findings.ts';
 import type { PrimaOptions } from './options.ts';
 import { LLAMA_CPP, PRIMA_CPP } from './program.ts';
@@ -24,6 +26,8 @@ export interface PrimaReport {
   readonly summaries: readonly Summary[];
   readonly sensitivities: readonly Sensitivity[];
   readonly options: PrimaOptions;
+  readonly figures: readonly PrimaFigureComparison[];
+  readonly remarks: ReadonlyMap<PaperFigure, readonly string[]>;
 }
 
 /** The page: findings, a section per table, fitted constants, the effect of uncertain inputs. */
@@ -36,6 +40,7 @@ export function primaPage(report: PrimaReport): Page {
     sections: [
       overview(report),
       ...tables.map((table) => tableSection(table, comparisons)),
+      ...figureSections(report.figures, report.remarks),
       ...contradictionsSection(comparisons),
       policiesSection(comparisons),
       ...(sensitivities.length === 0 ? [] : [sensitivitySection(sensitivities)]),

@@ -31,7 +31,6 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
       CONTEXT,
       'prima.cpp without Halda is cut in proportion to VRAM where there is a GPU and to RAM elsewhere, as the program does when it is built without its solver; D1 then has twice the layers that its memory holds from 60B on. Its times from 60B on fit one, two and two loads of what exceeds D1 and D4: no single way to reload gives all three.',
       'At 30B the program’s April version starts D2 beyond its memory by 1.4 % (14 layers are 4.16 GiB, Table 3 has 4.1), so it keeps it overloaded (Eq. 29) with 14 layers on its CPU and VRAM to spare, which line 13 doesn’t count: 224 ms. The printed 72 ms exclude that start, and layers on D1 and D4 as well: D2 and D3 alone take 73 to 80 ms.',
-      'Prefetching: with the memory that the devices have nothing is reloaded at 30B to 70B, so it changes nothing, where the paper prints 9 to 17 % at all sizes, even at 30B, whose 18 GB lie in VRAM. Where a device exceeds its memory at all, a cyclic scan reloads its whole share: 1.3 s and more on the fastest disk (9 layers on D2), which the 755 ms without prefetching exclude.',
       'llama.cpp at 8B (15 ms) and 14B (20 ms) can’t both be met by a constant of the GPU: the step of 5 ms for 3.66 GB more is 732 GB/s, where the RTX 2080 Ti has 616 GB/s. A GPU slowed until the 8B agrees takes 26.9 ms at 14B (+35 %), an overhead per layer 27.1 ms (+36 %). So no such constant is fitted.',
       NO_PROMPT,
     ],

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Reproduced } from '../../../../experiments/papers/paper.ts';
+import { near } from '../../../support/near.ts';
 
 interface Cell {
   readonly table: string;
@@ -119,5 +120,35 @@ export function primaSpecification(prima: Reproduced): void {
     const lines = prima.csv.trimEnd().split('\n');
     assert.match(lines[0] ?? '', /^table,row,column,cluster,model,system,metric,policy,scheduler,published,predicted,/);
     assert.is(lines.length, 1 + result.cells.length);
+  });
+
+  /** The simulated share or factor of a number that the text draws from a figure. */
+  const figure = (table: string, column: string, policy = ''): number | undefined => {
+    const own = prima.comparisons.filter(({ cell }) => cell.table === table && cell.column === column);
+    const found = own.find((one) => one.policy === policy)?.simulated;
+    return typeof found === 'number' ? found : undefined;
+  };
+
+  test('Fig. 2: several rounds gain three quarters where all of a window is read ahead, and nothing where 128 KiB are', () => {
+    near(figure('§3.1', 'TPOT reduction', '--prefetch --force') as number, 0.755, 0.005);
+    near(figure('§3.1', 'TPOT reduction', '--prefetch') as number, 0, 0.001);
+  });
+
+  test('prefetching gains nothing in Table 4, since nothing is reloaded, and the arithmetic says what a gain would need', () => {
+    assert.is(figure('§4.2', 'TPOT reduction (min)'), 0);
+    assert.is(figure('§4.2', 'TPOT reduction (max)'), 0);
+    const text = prima.remarks.find(({ title }) => title.includes('Prefetching'))?.texts.join(' ') ?? '';
+    // 81 ms at 3 GB/s; 4 of 80 layers of the 70B at 1.4 GB/s.
+    for (const part of ['8.9 %, 11 %, 12 %, 17 %, 11 %', '232 MiB', '4 layers on D4, 1.39 s']) {
+      assert.ok(text.includes(part), part);
+    }
+  });
+
+  test('a ring of four gains 75 % by reading at once, and the program’s own runs stand beside it', () => {
+    const text = prima.remarks.find(({ title }) => title.startsWith('Fig. 2'))?.texts.join(' ') ?? '';
+    // 1 − 6.56 / 11.36, 1 − 3.44 / 11.36; 1 − 11.12 / 11.44, 1 − 10.85 / 11.44.
+    for (const part of ['1 − 1 / 4 = 75 %', '42 % at k = 2 and 70 % at k = 4', '2.8 % and 5.2 % without']) {
+      assert.ok(text.includes(part), part);
+    }
   });
 }
