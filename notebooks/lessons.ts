@@ -40,4 +40,9 @@ export const LESSONS: readonly Lesson[] = [
     claim:
       'An NPU is fast for some sizes, orders and shapes only, so that the best is to cut tensors between it and the GPU.',
   },
+  {
+    page: 'three-answers',
+    title: 'Three answers',
+    claim: 'Where prediction, simulation and measurement part, one has left something out, and that is what counts.',
+  },
 ];
