@@ -2,9 +2,11 @@ import { RECLAIM_POLICIES, type ReclaimPolicy } from '../engine/cost/reclaim.ts'
 import { formatPercent } from '../engine/input/format.ts';
 import { SCHEDULER_NAMES, SCHEDULERS, type SchedulerName } from '../engine/schedule/registry.ts';
 import { readChoice, readChoices, readCount, readList } from '../engine/terminal/options.ts';
+import { terminalWidth } from '../engine/terminal/table.ts';
 import { DEFAULT_CONTEXT, type SweepSettings, sweepClusters } from './halda-sweep/clusters.ts';
 import { sweepText, TIMING_COLUMNS, tableOf } from './halda-sweep/columns.ts';
 import { findings } from './halda-sweep/findings.ts';
+import { firstScreen } from './halda-sweep/first-screen.ts';
 import { SUBSETS_BY_DEFAULT, type SweepInputs, sweepInputs } from './halda-sweep/inputs.ts';
 import { sweepPage } from './halda-sweep/report.ts';
 import { planFiles, resultsData, traceFiles } from './halda-sweep/results.ts';
@@ -18,7 +20,7 @@ import { checkMaxPressure, MAX_PRESSURE } from './report/planning-options.ts';
 await runExperiment({
   name: 'halda-sweep',
   description:
-    'Plans models on clusters with every scheduler, predicts the time per token of each plan (TPOT), and compares it with what the papers published.',
+    'Plans models on clusters with every scheduler, predicts and simulates the time per token of each plan (TPOT), ranks plans by the simulated time, and compares with what the papers published.',
   options: {
     cluster: list('--cluster <list>', 'clusters: keys of datasets/clusters, or files', 'prima-home'),
     belief: text(
@@ -57,6 +59,7 @@ await runExperiment({
       `try every set of devices with the head (default: clusters of at most ${SUBSETS_BY_DEFAULT})`,
       "don't try sets of devices",
     ),
+    all: flag('--all', 'print every plan of every scheduler, and all findings'),
     plan: text('--plan <file>', 'also judge a plan from a file (JSON; on models with as many layers)'),
     trace: flag('--trace', 'write every predicted token as a Perfetto trace'),
   },
@@ -73,6 +76,7 @@ Example:
     checkMaxPressure(maxPressure, schedulers);
     const reclaim = believedReclaim ?? OPERATING_SYSTEMS.predicted;
     const inputs = sweepInputs(options);
+    const width = terminalWidth();
     const asked = { schedulers, context, reclaim, believedReclaim, maxPressure };
     const results = await sweepClusters(inputs, { ...asked, progress });
     const rows = results.flatMap((result) => result.rows);
@@ -93,10 +97,15 @@ Example:
     };
     return {
       subtitle: subtitleOf(inputs, { schedulers, context, reclaim, maxPressure, belief }),
-      findings: results.flatMap((result) => findings(result.rows)),
+      findings: results.flatMap(({ rows: own }) =>
+        options.all ? findings(own) : [...findings(own).slice(0, 1), 'All plans: --all.'],
+      ),
       data: resultsData(settings, results),
-      text: results.map((result) => sweepText(result.rows)),
-      page: sweepPage({ inputs, results, reclaim, belief }),
+      text: results.map(({ rows: own }) => (options.all ? sweepText(own, width) : firstScreen(own, width))),
+      page: {
+        ...sweepPage({ inputs, results, reclaim, belief }),
+        summary: results.flatMap((one) => findings(one.rows)),
+      },
       files: {
         'results.csv': tableCsv(tableOf(rows)),
         'timing.csv': tableCsv({ columns: TIMING_COLUMNS, rows }),

@@ -64,7 +64,8 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     plan: (problem, solver) => withChips((given) => halda(given, solver, PRIMA_CPP_JULY_2025))(problem),
   },
   optimal: {
-    description: 'the exact optimum of Eq. 1, by dynamic programming',
+    description:
+      'the exact optimum of Eq. 1 by dynamic programming, of rings with mapped weights and KV caches beside their layers',
     plan: withChips((problem) => optimal(problem)),
   },
   milp: {
@@ -121,7 +122,8 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     plan: (problem) => helmDevices({ ...problem, runtime: problem.runtime ?? DEFAULT_RUNTIME }),
   },
   'helm-ring': {
-    description: "a ring of one round whose devices divide their layers by HELM's search, KV caches in RAM",
+    description:
+      "a ring of one round whose devices divide their layers by HELM's search, KV caches in RAM, which optimal doesn't consider",
     plan: (problem) => helmRing(problem),
   },
 };

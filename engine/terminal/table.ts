@@ -5,15 +5,33 @@ export interface TableColumn {
   readonly title: string;
   /** Default: `left`; numbers belong on the right. */
   readonly align?: 'left' | 'right';
-  /** Whether cells wrap if the table is too wide: `true` at spaces, `'items'` only after commas. */
+  /**
+   * Whether cells wrap if the table is too wide: `true` at spaces, `'items'` after commas, and at
+   * spaces only in longer items.
+   */
   readonly wraps?: boolean | 'items';
+  /** Whether the column names its row: it is repeated if a table that is too wide is cut into parts. */
+  readonly label?: boolean;
+}
+
+/** Width of tables and sentences where the terminal's is unknown, as in a pipe. */
+const USUAL_WIDTH = 120;
+/** Nothing is made for narrower terminals. */
+const LEAST_WIDTH = 80;
+
+/** Columns of the terminal, 80 or more; those of `COLUMNS` where output is no terminal, else 120. */
+export function terminalWidth(): number {
+  const columns = process.stdout.columns ?? Number(process.env.COLUMNS ?? USUAL_WIDTH);
+  return Number.isInteger(columns) ? Math.max(LEAST_WIDTH, columns) : USUAL_WIDTH;
 }
 
 /** Least width of a column that wraps. */
 const NARROWEST = 12;
 
 /**
- * A table for the terminal: plain text, columns two spaces apart, numbers right-aligned, a rule below the titles.
+ * A table for the terminal: plain text, columns two spaces apart, numbers right-aligned, a rule below the titles. If it
+ * is too wide even with wrapped cells, it comes in parts below each other, each with the first column and the other
+ * leading labels.
  * @param rows for each row, its cells by column
  * @param width the most characters of a line
  */
@@ -25,6 +43,17 @@ export function formatTable(
   const natural = columns.map((column, index) =>
     Math.max(...column.title.split('\n').map(displayWidth), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
+  const parts = partsOf(columns, natural, width);
+  if (parts.length > 1)
+    return parts
+      .map((part) =>
+        formatTable(
+          part.map((index) => columns[index] as TableColumn),
+          rows.map((row) => part.map((index) => row[index] ?? '')),
+          width,
+        ),
+      )
+      .join('\n');
   const widths = fit(columns, natural, width);
   const line = (cells: readonly string[]): string =>
     columns
@@ -82,7 +111,8 @@ function wordsOf(text: string): string[] {
 }
 
 function wrapCell(cell: string, width: number, wraps: true | 'items'): string[] {
-  return linesOf(wraps === 'items' ? cell.split(/(?<=,) /) : wordsOf(cell), width);
+  const lines = linesOf(wraps === 'items' ? cell.split(/(?<=,) /) : wordsOf(cell), width);
+  return lines.flatMap((line) => (displayWidth(line) > width ? linesOf(wordsOf(line), width) : [line]));
 }
 
 /** Widths of the columns; those that wrap share the width that the others leave. */
@@ -94,6 +124,26 @@ function fit(columns: readonly TableColumn[], natural: readonly number[], width:
   return natural.map((size, index) =>
     columns[index]?.wraps ? Math.max(NARROWEST, size - Math.ceil(excess / wrapping)) : size,
   );
+}
+
+/** The columns of each part of a table, by index: one part if all of them fit. */
+function partsOf(columns: readonly TableColumn[], natural: readonly number[], width: number): number[][] {
+  const least = natural.map((size, index) => (columns[index]?.wraps ? Math.min(size, NARROWEST) : size));
+  const total = (part: readonly number[]): number =>
+    part.reduce((sum, index) => sum + (least[index] as number), 2 * (part.length - 1));
+  const all = columns.map((_, index) => index);
+  const others = Math.max(
+    1,
+    columns.findIndex(({ label = false }) => !label),
+  );
+  const labels = all.slice(0, others);
+  const parts: number[][] = [];
+  for (const index of all.slice(others)) {
+    const last = parts.at(-1);
+    if (last !== undefined && total([...last, index]) <= width) last.push(index);
+    else parts.push([...labels, index]);
+  }
+  return parts.length === 0 ? [all] : parts;
 }
 
 function pad(text: string, width: number, align: 'left' | 'right'): string {

@@ -32,15 +32,18 @@ const SYSTEM_SCHEDULERS = [
   'accelerate',
 ] as const;
 
-/** TPOT by model size on a log axis: predictions solid, published values dashed and hollow (prima.cpp Fig. 7). */
-export function tpotChart(rows: readonly SweepRow[], models: readonly string[]): Figure {
+/** The answer that a chart shows. */
+export type Answer = 'simulated' | 'predicted';
+
+/** TPOT by model size on a log axis: an answer solid, published values dashed and hollow (prima.cpp Fig. 7). */
+export function tpotChart(rows: readonly SweepRow[], models: readonly string[], answer: Answer): Figure {
   const ours = schedulersOf(rows).map((scheduler): LineSeries => {
     const own = models.map((model) => rows.find((row) => row.scheduler === scheduler && row.model.label === model));
     const mark = markOf(scheduler);
     return {
       name: scheduler,
       x: models,
-      y: own.map((row) => milliseconds(tpotOf(row))),
+      y: own.map((row) => milliseconds(tpotOf(row, answer))),
       colour: mark.colour,
       symbol: mark.symbol,
       width: scheduler === 'optimal' ? 4 : 2,
@@ -165,8 +168,9 @@ export function schedulersOf(rows: readonly SweepRow[]): string[] {
   return [...new Set(rows.map(({ scheduler }) => scheduler))];
 }
 
-function tpotOf(row: SweepRow | undefined): number | undefined {
-  return row && secondsOf(row.outcome);
+function tpotOf(row: SweepRow | undefined, answer: Answer): number | undefined {
+  if (row?.outcome.status !== 'planned') return undefined;
+  return answer === 'simulated' ? row.outcome.simulatedSeconds : row.outcome.breakdown.tokenSeconds;
 }
 
 function secondsOf(outcome: SweepRow['outcome']): number | undefined {
@@ -183,5 +187,7 @@ function planHover(row: SweepRow | undefined): string {
 
 function outcomeHover(outcome: SweepRow['outcome']): string {
   if (outcome.status !== 'planned') return outcome.reason;
-  return `${formatSeconds(outcome.breakdown.tokenSeconds)}<br>${layersText(outcome.plan)}`;
+  const { simulatedSeconds, breakdown } = outcome;
+  const simulated = simulatedSeconds === undefined ? '' : `${formatSeconds(simulatedSeconds)} simulated, `;
+  return `${simulated}${formatSeconds(breakdown.tokenSeconds)} predicted<br>${layersText(outcome.plan)}`;
 }

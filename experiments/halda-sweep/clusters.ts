@@ -6,6 +6,7 @@ import type { SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import type { SweepInputs } from './inputs.ts';
 import type { ClusterResults } from './results.ts';
+import { createSimulatedTpot } from './simulated.ts';
 import { subsetsWithHead, sweepSubsets } from './subsets.ts';
 import { type SweepCase, sweepCluster } from './sweep.ts';
 import { testbedSettings } from './testbed-settings.ts';
@@ -43,6 +44,7 @@ export async function sweepClusters(
     subsets ? subsetsWithHead(truth.devices.map(({ name }) => name)).length : 0,
   );
   const { step } = progress(sets.reduce((sum, tried) => sum + models.length * schedulers.length + tried, 0));
+  const simulatedTpot = createSimulatedTpot();
   const largest = [...models].sort((one, other) => other.model.bytes - one.model.bytes)[0];
   try {
     return clusters.map(({ testbed, truth, belief, whole, subsets }) => {
@@ -66,7 +68,7 @@ export async function sweepClusters(
         published,
       };
       const given: SweepCase = { ...shared, settings };
-      const rows = sweepCluster(given, step);
+      const rows = sweepCluster({ ...given, simulatedTpot }, step);
       if (!subsets || largest === undefined) return { cluster: truth.name, rows, subsets: undefined };
       return { cluster: truth.name, rows, subsets: { model: largest.label, rows: sweepSubsets(given, largest, step) } };
     });

@@ -1,12 +1,13 @@
 import { CAUSES } from '../../engine/cost/breakdown.ts';
-import { formatDeviation, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { formatBytes, formatDeviation, formatSeconds } from '../../engine/input/format.ts';
 import { type Plan, planShares } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
 import { type Column, type Table, terminalTable } from '../report/columns.ts';
-import { placeOf, planOf, planPath, publishedRatio } from './results.ts';
+import { placeOf, planOf, planPath, publishedRatio, simulatedRatio } from './results.ts';
 import type { Outcome, SweepRow } from './sweep.ts';
 
+/** Width of the table where the terminal's is unknown. */
 const WIDTH = 120;
 
 export const FIT_NOTE = '* a cell that constants may be fitted to, so it tests nothing';
@@ -17,12 +18,12 @@ export function tableOf(rows: readonly SweepRow[]): Table<SweepRow> {
 }
 
 /** The sweep of one cluster for the terminal; below it, why rows have no plan. */
-export function sweepText(rows: readonly SweepRow[]): string {
+export function sweepText(rows: readonly SweepRow[], width = WIDTH): string {
   const notes = messagesOf(rows).flatMap((message, index) =>
-    wrapText(`(${index + 1}) ${message}`, WIDTH - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
+    wrapText(`(${index + 1}) ${message}`, width - 4).map((line, at) => (at === 0 ? line : `    ${line}`)),
   );
   if (rows.some(isFitted)) notes.push(FIT_NOTE);
-  return `${terminalTable(tableOf(rows), WIDTH)}${notes.map((line) => `${line}\n`).join('')}`;
+  return `${terminalTable(tableOf(rows), width)}${notes.map((line) => `${line}\n`).join('')}`;
 }
 
 /** Seconds that each scheduler took on this machine: timing.csv. */
@@ -33,17 +34,48 @@ export const TIMING_COLUMNS: readonly Column<SweepRow>[] = [
   { key: 'planning_s', value: ({ planningSeconds }) => planningSeconds },
 ];
 
+/** `Llama-3-70B Q4_K_S 37.6 GiB`. */
+function modelText({ model: { model } }: SweepRow): string {
+  return `${model.name} ${model.mix} ${formatBytes(model.bytes)}`;
+}
+
+/** TPOT by simulation, as a column of every table. */
+const SIMULATED: Column<SweepRow> = {
+  title: 'simulated',
+  key: 'simulated_tpot_s',
+  value: (row) => planned(row)?.simulatedSeconds,
+  text: (row) => {
+    const plan = planned(row);
+    if (plan === undefined) return '';
+    return plan.simulatedSeconds === undefined ? 'OOM' : formatSeconds(plan.simulatedSeconds);
+  },
+  align: 'right',
+};
+
+/** Output tokens per second by simulation. */
+const TOKENS_PER_SECOND: Column<SweepRow> = {
+  title: 'tokens/s',
+  key: 'simulated_tokens_per_s',
+  value: (row) => {
+    const seconds = planned(row)?.simulatedSeconds;
+    return seconds === undefined ? undefined : 1 / seconds;
+  },
+  unit: 'factor',
+};
+
 /** @param messages why rows have no plan, as numbered below a terminal's table */
 function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
   return [
     { key: 'cluster', value: ({ cluster }) => cluster },
-    { title: 'model', key: 'model', value: ({ model }) => model.label, label: true },
-    { key: 'mix', value: ({ model }) => model.model.mix },
+    { title: 'model', value: modelText, on: 'terminal', wraps: true, label: true },
+    { title: 'model', key: 'model', value: ({ model }) => model.label, label: true, on: 'page' },
+    { title: 'format', key: 'mix', value: ({ model }) => model.model.mix, label: true, on: 'page' },
+    { title: 'weights', value: ({ model }) => model.model.bytes, unit: 'bytes', on: 'page' },
     { key: 'model_bytes', value: ({ model }) => model.model.bytes },
     { title: 'scheduler', key: 'scheduler', value: ({ scheduler }) => scheduler, label: true },
     { key: 'status', value: ({ outcome }) => outcome.status },
     {
-      title: 'TPOT',
+      title: 'TPOT\npredicted',
       key: 'tpot_s',
       value: (row) => planned(row)?.breakdown.tokenSeconds,
       text: ({ outcome }) => (outcome.status === 'planned' ? formatSeconds(outcome.breakdown.tokenSeconds) : '–'),
@@ -54,7 +86,10 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
       key: 'overlapped_tpot_s',
       value: (row) => planned(row)?.overlapped?.tokenSeconds,
       unit: 'seconds',
+      on: 'page',
     },
+    SIMULATED,
+    TOKENS_PER_SECOND,
     {
       title: 'layers\nCPU+GPU',
       value: ({ outcome }) =>
@@ -94,6 +129,7 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
       key: 'memory_pressure',
       value: (row) => planned(row)?.memory.pressure,
       unit: 'share',
+      on: 'page',
     },
     {
       title: 'reload\nper token',
@@ -107,22 +143,23 @@ function columnsOf(messages: readonly string[]): Column<SweepRow>[] {
         value: (row) => planned(row)?.breakdown.seconds[cause],
       }),
     ),
-    {
-      title: 'planning\n(ms)',
-      value: ({ planningSeconds }) => (planningSeconds === undefined ? '–' : threeDigits(planningSeconds * 1000)),
-      align: 'right',
-      on: 'terminal',
-    },
     { key: 'published_value', value: ({ published }) => published?.cell.value },
     { key: 'published_unit', value: ({ published }) => published?.cell.unit },
     { key: 'published_in', value: ({ published }) => published && placeOf(published.cell) },
     { key: 'published_use', value: ({ published }) => published?.cell.use },
     { title: 'published\n(TPOT)', value: publishedText, align: 'right' },
     {
-      title: 'error',
+      title: 'error:\npredicted',
       key: 'predicted_over_published',
       value: publishedRatio,
-      text: errorText,
+      text: (row) => errorText(row, publishedRatio(row)),
+      align: 'right',
+    },
+    {
+      title: 'simu-\nlated',
+      key: 'simulated_over_published',
+      value: simulatedRatio,
+      text: (row) => errorText(row, simulatedRatio(row)),
       align: 'right',
     },
     { key: 'message', value: ({ outcome }) => (outcome.status === 'planned' ? undefined : outcome.message) },
@@ -167,9 +204,8 @@ function publishedText({ published }: SweepRow): string {
   return published.seconds === undefined ? String(published.cell.value) : formatSeconds(published.seconds);
 }
 
-/** Predicted over published, as a deviation; a cell that may serve for fitting is marked *. */
-function errorText(row: SweepRow): string {
-  const ratio = publishedRatio(row);
+/** A time over the published one, as a deviation; a cell that may serve for fitting is marked *. */
+function errorText(row: SweepRow, ratio: number | undefined): string {
   if (ratio === undefined) return '';
   return `${formatDeviation(ratio)}${isFitted(row) ? '*' : ''}`;
 }

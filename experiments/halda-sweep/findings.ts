@@ -2,7 +2,8 @@ import { publishedSystem } from '../../datasets/published-systems.ts';
 import { CAUSES, type Cause } from '../../engine/cost/breakdown.ts';
 import { enumerate, formatDeviation, formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { median } from '../report/median.ts';
-import { publishedRatio } from './results.ts';
+import { fastest, modelsOf, type Planned, plannedRows, rankedSeconds, SAME } from './best.ts';
+import { simulatedRatio } from './results.ts';
 import type { SweepRow } from './sweep.ts';
 
 export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
@@ -15,50 +16,86 @@ export const CAUSE_NAMES: Readonly<Record<Cause, string>> = {
   overhead: 'launch overhead',
 };
 
-/** Times within this ratio count as the same. */
-const SAME = 1.0005;
-
-/** A row with a plan that runs. */
-type Planned = SweepRow & { readonly outcome: Extract<SweepRow['outcome'], { status: 'planned' }> };
-
-/** The findings about one cluster, in sentences; every number is computed from them. */
+/** The findings about one cluster, in sentences, the winners first; every number is computed from the rows. */
 export function findings(rows: readonly SweepRow[]): string[] {
-  const planned = rows.filter(isPlanned);
+  const planned = plannedRows(rows);
   const [first] = rows;
   if (first === undefined) return [];
   if (planned.length === 0) return [`On ${first.cluster} no scheduler has a plan that runs.`];
-  return [fastestSentence(planned), ...optional(gapSentence(planned)), ...optional(publishedSentence(planned))];
+  return [
+    winnersSentence(planned),
+    fastestSentence(planned),
+    ...optional(gapSentence(planned)),
+    ...optional(spaceSentence(planned)),
+    ...optional(publishedSentence(planned)),
+  ];
 }
 
-function isPlanned(row: SweepRow): row is Planned {
-  return row.outcome.status === 'planned';
+/** Who has the fastest plans by simulation, and how far halda is from them. */
+export function winnersSentence(planned: readonly Planned[]): string {
+  const labels = modelsOf(planned);
+  const winners = labels.map((model) => fastest(planned.filter((row) => row.model.label === model)).scheduler);
+  const counted = [...new Set(winners)]
+    .map((name) => ({ name, wins: winners.filter((winner) => winner === name).length }))
+    .sort((one, other) => other.wins - one.wins);
+  const halda = ratiosToBest(planned, 'halda');
+  const worst = largest(halda);
+  if (labels.length === 1) {
+    const behind = worst === undefined || worst.ratio < SAME ? '' : `; halda's takes ${formatDeviation(worst.ratio)}`;
+    return `By simulation ${winners[0]} has the fastest plan${behind}.`;
+  }
+  const won = `By simulation ${enumerate(counted.map(({ name, wins }) => `${name} is fastest on ${wins}`))} of ${labels.length} models`;
+  if (worst === undefined || worst.ratio < SAME) return `${won}.`;
+  const equal = halda.filter(({ ratio }) => ratio < SAME).length;
+  return `${won}; halda is as fast on ${equal} and at worst takes ${formatDeviation(worst.ratio)} (${worst.model}).`;
 }
 
-function tpot(row: Planned): number {
-  return row.outcome.breakdown.tokenSeconds;
+/** Schedulers whose plans have what those of `optimal` can't have. */
+const OUTSIDE: Readonly<Partial<Record<string, string>>> = {
+  'cpu-gpu-split': 'KV caches in RAM',
+  'helm-devices': 'KV caches in RAM',
+  'helm-ring': 'KV caches in RAM',
+  'ring-aware': 'pinned weights and several rounds',
+  'tensor-partition': 'operators cut between GPU and NPU',
+};
+
+/** The space in which `optimal` is optimal, and which schedulers beat it from outside. */
+function spaceSentence(planned: readonly Planned[]): string | undefined {
+  const better = Object.entries(OUTSIDE).flatMap(([scheduler, has]) => {
+    const wins = modelsOf(planned).filter((model) => {
+      const rows = planned.filter((row) => row.model.label === model);
+      const [own, exact] = [scheduler, 'optimal'].map((name) => rows.find((row) => row.scheduler === name));
+      return own !== undefined && exact !== undefined && rankedSeconds(own) * SAME < rankedSeconds(exact);
+    }).length;
+    return wins === 0 ? [] : [`${scheduler} (${has}) on ${wins}`];
+  });
+  if (!planned.some(({ scheduler }) => scheduler === 'optimal')) return undefined;
+  const space =
+    'optimal is exact by the closed form of Eq. 1, among rings whose weights are mapped and whose KV caches lie with their layers';
+  return better.length === 0 ? `${space}.` : `${space}; from outside that space, ${enumerate(better)} are faster.`;
 }
 
 /** The fastest plan per model, and where the time goes for the slowest model. */
 function fastestSentence(planned: readonly Planned[]): string {
-  const best = models(planned).map((model) => fastest(planned.filter((row) => row.model.label === model)));
-  const slowest = best.reduce((one, other) => (tpot(other) > tpot(one) ? other : one));
-  const quickest = best.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
+  const best = modelsOf(planned).map((model) => fastest(planned.filter((row) => row.model.label === model)));
+  const slowest = best.reduce((one, other) => (rankedSeconds(other) > rankedSeconds(one) ? other : one));
+  const quickest = best.reduce((one, other) => (rankedSeconds(other) < rankedSeconds(one) ? other : one));
   const { seconds, tokenSeconds } = slowest.outcome.breakdown;
   const causes = CAUSES.filter((cause) => seconds[cause] >= 0.1 * tokenSeconds)
     .sort((one, other) => seconds[other] - seconds[one])
     .map((cause) => `${formatPercent(seconds[cause] / tokenSeconds)} ${CAUSE_NAMES[cause]}`);
-  const where = `${enumerate(causes)}${headAlone(planned)}.`;
-  const time = `${formatSeconds(tpot(slowest))} per token`;
+  const where = `predicted at ${formatSeconds(tokenSeconds)}: ${enumerate(causes)}${headAlone(planned)}.`;
+  const time = `${formatSeconds(rankedSeconds(slowest))} per token`;
   if (best.length === 1)
-    return `The best plan for ${slowest.model.label} on ${slowest.cluster} (${slowest.scheduler}) takes ${time}: ${where}`;
-  return `The best plans on ${slowest.cluster} take ${formatSeconds(tpot(quickest))} (${quickest.model.label}) to ${time} (${slowest.model.label}); the latter is ${where}`;
+    return `The best plan for ${slowest.model.label} on ${slowest.cluster} (${slowest.scheduler}) takes ${time}, ${where}`;
+  return `The best plans on ${slowest.cluster} take ${formatSeconds(rankedSeconds(quickest))} (${quickest.model.label}) to ${time} (${slowest.model.label}); the latter is ${where}`;
 }
 
 function headAlone(planned: readonly Planned[]): string {
   const most = largest(ratiosToBest(planned, 'single-device'));
   if (most === undefined || most.ratio < 1.005) return '';
   const factor = `${threeDigits(most.ratio)} times as long`;
-  return models(planned).length === 1
+  return modelsOf(planned).length === 1
     ? `. The head alone takes ${factor}`
     : `. The head alone takes up to ${factor} (${most.model})`;
 }
@@ -71,7 +108,7 @@ function gapSentence(planned: readonly Planned[]): string | undefined {
     return worst === undefined ? [] : [{ scheduler, ratios, worst }];
   });
   if (gaps.length === 0) return undefined;
-  if (models(planned).length === 1) {
+  if (modelsOf(planned).length === 1) {
     const reach = gaps.map(({ scheduler, worst }) => `${scheduler} ${formatDeviation(worst.ratio)}`);
     return `Against the best plan: ${enumerate(reach)}.`;
   }
@@ -88,7 +125,7 @@ function publishedSentence(planned: readonly Planned[]): string | undefined {
   const parts = ['halda', 'optimal', 'memory-ratio', 'single-device', 'cpu-gpu-split', 'exo', 'dllama'].flatMap(
     (scheduler) => {
       const errors = planned.flatMap((row) => {
-        const ratio = publishedRatio(row);
+        const ratio = simulatedRatio(row);
         if (row.scheduler !== scheduler || ratio === undefined || row.published?.cell.use !== 'held-out') return [];
         return [{ model: row.model.label, ratio, error: Math.abs(ratio - 1) }];
       });
@@ -101,30 +138,22 @@ function publishedSentence(planned: readonly Planned[]): string | undefined {
       return [`${against} ${middle} in the median of ${errors.length} cells (at worst ${most})`];
     },
   );
-  return parts.length === 0 ? undefined : `Errors against published times, predicted: ${enumerate(parts)}.`;
+  return parts.length === 0 ? undefined : `Errors of simulated against published times: ${enumerate(parts)}.`;
 }
 
 /** A scheduler's TPOT over the best TPOT of the same model. */
 function ratiosToBest(planned: readonly Planned[], scheduler: string): { model: string; ratio: number }[] {
-  return models(planned).flatMap((model) => {
+  return modelsOf(planned).flatMap((model) => {
     const rows = planned.filter((row) => row.model.label === model);
     const own = rows.find((row) => row.scheduler === scheduler);
-    return own === undefined || rows.length < 2 ? [] : [{ model, ratio: tpot(own) / tpot(fastest(rows)) }];
+    return own === undefined || rows.length < 2
+      ? []
+      : [{ model, ratio: rankedSeconds(own) / rankedSeconds(fastest(rows)) }];
   });
-}
-
-/** The fastest row; `optimal` is preferred among equals. */
-function fastest(rows: readonly Planned[]): Planned {
-  const best = rows.reduce((one, other) => (tpot(other) < tpot(one) ? other : one));
-  return rows.find((row) => row.scheduler === 'optimal' && tpot(row) < SAME * tpot(best)) ?? best;
 }
 
 function largest(ratios: readonly { model: string; ratio: number }[]): { model: string; ratio: number } | undefined {
   return [...ratios].sort((one, other) => other.ratio - one.ratio)[0];
-}
-
-function models(rows: readonly SweepRow[]): string[] {
-  return [...new Set(rows.map((row) => row.model.label))];
 }
 
 function optional(sentence: string | undefined): string[] {

@@ -46,9 +46,13 @@ function clusterSections(truth: Cluster, { rows, subsets }: ClusterResults, pref
     blocks: [
       {
         kind: 'chart',
-        title: 'Predicted and published time per output token',
-        note: 'Solid: predicted here, for the plan of each scheduler. Dashed and hollow: published for the system that divides layers alike. Schedulers with the same plan lie on each other; a click on a name in the legend hides it.',
-        variants: [{ label: 'all', figure: tpotChart(rows, models) }],
+        title: 'Time per output token',
+        choose: 'Answer',
+        note: 'Solid: simulated or predicted here, for the plan of each scheduler. Dashed and hollow: published for the system that divides layers alike. Schedulers with the same plan lie on each other; a click on a name in the legend hides it.',
+        variants: (['simulated', 'predicted'] as const).map((label) => ({
+          label,
+          figure: tpotChart(rows, models, label),
+        })),
       },
       tableBlock(tableOf(rows), { title: 'Every plan' }),
       ...(rows.some(isFitted) ? [{ kind: 'text' as const, text: FIT_NOTE }] : []),
@@ -175,7 +179,12 @@ function assumptions({ inputs: { clusters, catalogue }, results, reclaim, belief
   const names = new Set(results.flatMap(({ rows }) => rows.map((row) => row.model.model.name)));
   const rows: readonly Assumption[] = [
     ['formulas', 'prima.cpp Eqs. 11–19: sums, no overlap between devices, disk and network', 'published'],
-    ['reclaim', `${reclaim}: ${RECLAIM[reclaim].text}`, RECLAIM[reclaim].source],
+    ['reclaim, predicted', `${reclaim}: ${RECLAIM[reclaim].text}`, RECLAIM[reclaim].source],
+    [
+      'reclaim, simulated',
+      reclaim === 'overflow' ? 'as predicted' : "each operating system's own way, page by page",
+      'measured',
+    ],
     ['buffers', `${formatBytes(cpuBufferBytes)} of RAM, ${formatBytes(gpuBufferBytes)} of VRAM per device`, 'assumed'],
     ['activations', `${activationBytes} bytes per value between devices (prima.cpp A.3)`, 'published'],
     ['KV cache', '2 bytes per value (F16)', 'published'],

@@ -54,6 +54,7 @@ export function resultsData(settings: Readonly<Record<string, unknown>>, results
       ...(row.published && {
         published: publishedJson(row.published.cell),
         predictedOverPublished: publishedRatio(row),
+        simulatedOverPublished: simulatedRatio(row),
       }),
     })),
     ...(subsets && {
@@ -75,6 +76,12 @@ export function publishedRatio({ outcome, published }: SweepRow): number | undef
   return outcome.breakdown.tokenSeconds / published.seconds;
 }
 
+/** Simulated TPOT over published TPOT. */
+export function simulatedRatio({ outcome, published }: SweepRow): number | undefined {
+  if (outcome.status !== 'planned' || published?.seconds === undefined) return undefined;
+  return outcome.simulatedSeconds === undefined ? undefined : outcome.simulatedSeconds / published.seconds;
+}
+
 /** `prima-cpp Table 4, 70B, prima.cpp TPOT`. */
 export function placeOf(cell: PublishedCell): string {
   return `${cell.paper} ${cell.table}, ${cell.row}, ${cell.column}`;
@@ -85,11 +92,11 @@ function outcomeJson(row: SweepRow) {
   const planPathOf = row.scheduler === 'hand' ? {} : { planFile: planPath(row) };
   switch (outcome.status) {
     case 'planned': {
-      const { status, plan, breakdown, overlapped, memory } = outcome;
+      const { status, plan, breakdown, overlapped, memory, simulatedSeconds } = outcome;
       const { tokenSeconds, seconds, devices, reloadedBytes } = breakdown;
       const { ramBytes, vramBytes, pressure } = memory;
       return {
-        ...{ status, tokenSeconds, overlappedSeconds: overlapped?.tokenSeconds, rounds: plan.rounds },
+        ...{ status, tokenSeconds, simulatedSeconds, overlappedSeconds: overlapped?.tokenSeconds, rounds: plan.rounds },
         ...{ ramBytes, vramBytes, memoryPressure: pressure, reloadedBytes, seconds, devices },
         ...planPathOf,
       };

@@ -16,6 +16,7 @@ import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
 import type { SchedulerName } from '../../engine/schedule/registry.ts';
 import type { Scheduled } from '../../engine/schedule/scheduler.ts';
 import { planWith } from '../papers/prima/planners.ts';
+import type { SimulatedTpot } from './simulated.ts';
 
 /** A requested model: in the catalogue's mix of formats, or in another. */
 export interface SweptModel {
@@ -43,6 +44,8 @@ export interface SweepCase {
   readonly solver: IntegerSolver;
   /** Empty if nothing was published for the cluster. */
   readonly published: readonly PublishedCell[];
+  /** Simulates the plans; they have no simulated time without. */
+  readonly simulatedTpot?: SimulatedTpot;
 }
 
 export type Outcome =
@@ -53,6 +56,8 @@ export type Outcome =
       /** `undefined` for plans without a closed form with overlap. */
       readonly overlapped: OverlappedPrediction | undefined;
       readonly memory: MemoryTotal;
+      /** TPOT by simulation, seconds; `undefined` if the simulated run ends for want of memory. */
+      readonly simulatedSeconds: number | undefined;
     }
   /** The devices can't run the plan, since the scheduler's belief was wrong or it ignores memory. */
   | { readonly status: 'unrunnable'; readonly plan: Plan; readonly reason: string; readonly message: string }
@@ -112,7 +117,10 @@ interface Timed {
   readonly planningSeconds: number | undefined;
 }
 
-export type Setting = Pick<SweepCase, 'truth' | 'belief' | 'workload' | 'reclaim' | 'maxPressure' | 'solver'> & {
+export type Setting = Pick<
+  SweepCase,
+  'truth' | 'belief' | 'workload' | 'reclaim' | 'maxPressure' | 'solver' | 'simulatedTpot'
+> & {
   /** Buffers; the default's unless given. */
   readonly runtime?: Runtime;
   /** The version of prima.cpp's program, for halda-program; the last one unless given. */
@@ -142,7 +150,11 @@ export function schedule(given: Setting, model: Model, name: SchedulerName): Tim
   return { outcome: judge(given, model, scheduled), planningSeconds };
 }
 
-function judge({ truth, workload, reclaim, runtime }: Setting, model: Model, scheduled: Scheduled): Outcome {
+function judge(
+  { truth, workload, reclaim, runtime, simulatedTpot }: Setting,
+  model: Model,
+  scheduled: Scheduled,
+): Outcome {
   if (scheduled.plan === undefined) {
     return { status: 'no-plan', reason: scheduled.reason.replaceAll('-', ' '), message: scheduled.message };
   }
@@ -152,7 +164,8 @@ function judge({ truth, workload, reclaim, runtime }: Setting, model: Model, sch
   const [shortage] = breakdown.infeasible;
   if (shortage === undefined) {
     const overlapped = hasOverlappedForm(plan) ? predictOverlapped(asked) : undefined;
-    return { status: 'planned', plan, breakdown, overlapped, memory: memoryTotal(breakdown, truth) };
+    const simulatedSeconds = simulatedTpot?.(asked);
+    return { status: 'planned', plan, breakdown, overlapped, memory: memoryTotal(breakdown, truth), simulatedSeconds };
   }
   return { status: 'unrunnable', plan, reason: `${shortage.memory.toUpperCase()} too small`, message: shortage.reason };
 }

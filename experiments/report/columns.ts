@@ -20,7 +20,7 @@ import {
   gibibytes,
   threeDigits,
 } from '../../engine/input/format.ts';
-import { formatTable } from '../../engine/terminal/table.ts';
+import { formatTable, terminalWidth } from '../../engine/terminal/table.ts';
 import { type CsvValue, toCsv } from './csv.ts';
 import type { TableBlock, Tone } from './page/page.ts';
 
@@ -61,14 +61,19 @@ export interface Table<Row> {
   readonly sparse?: boolean;
 }
 
-/** The table for a terminal of `width` columns. */
-export function terminalTable<Row>(table: Table<Row>, width = 120): string {
+/** The table for a terminal of `width` columns: this one's unless given. */
+export function terminalTable<Row>(table: Table<Row>, width = terminalWidth()): string {
   const columns = shownColumns(table, 'terminal');
   const cells = table.rows.map((row) => columns.map((column) => cellText(column, row)));
   const shown = cells.map((row, index) =>
     table.groups && row[0] === cells[index - 1]?.[0] ? ['', ...row.slice(1)] : row,
   );
-  const heads = columns.map(({ title = '', wraps = false, ...column }) => ({ title, wraps, align: alignment(column) }));
+  const heads = columns.map(({ title = '', wraps = false, label = false, ...column }) => ({
+    title,
+    wraps,
+    label,
+    align: alignment(column),
+  }));
   return formatTable(heads, shown, width);
 }
 

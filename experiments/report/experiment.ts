@@ -38,7 +38,7 @@ import { Command } from 'commander';
 import type { LoadedCluster } from '../../datasets/load.ts';
 import { createProgress, type Progress } from '../../engine/terminal/progress.ts';
 import { reportError, stopWithoutOutput } from '../../engine/terminal/report-error.ts';
-import { wrapText } from '../../engine/terminal/table.ts';
+import { terminalWidth, wrapText } from '../../engine/terminal/table.ts';
 import { count, declareOptions, type OptionSpecs, type OptionValues, readOptions } from './options.ts';
 import { type Page, renderPage } from './page/page.ts';
 import { provenanceSection } from './provenance.ts';
@@ -96,9 +96,6 @@ export interface Results {
   /** Clusters whose quantities, with their sources, end the page. */
   readonly clusters?: readonly LoadedCluster[];
 }
-
-/** Width of findings on a terminal, in columns. */
-const WIDTH = 118;
 
 /** Runs an experiment with the arguments of the process. */
 export async function runExperiment<const Specs extends OptionSpecs>(experiment: Experiment<Specs>): Promise<void> {
@@ -174,10 +171,11 @@ function publish(
     process.stdout.write(jsonText);
     return;
   }
+  const width = terminalWidth() - 2;
   const paragraphs = [
-    subtitle,
+    wrapText(subtitle, width).join('\n'),
     ...text,
-    wrapText(findings.join(' '), WIDTH).join('\n'),
+    wrapText(findings.join(' '), width).join('\n'),
     savedLine(out, [...before, ...written.keys()]),
   ];
   const shown = paragraphs.map((paragraph) => paragraph.trimEnd()).filter((paragraph) => paragraph !== '');

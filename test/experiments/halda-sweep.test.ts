@@ -55,17 +55,43 @@ const HEADER =
 const TWO_LAYERS = 'Two,llama,2,4096,14336,32,8,128,128256,false,false,Q4_K_M,assumed: a toy';
 
 test('seven Llama models, every scheduler, on the testbed of Table 4', async () => {
-  const { code, stdout, stderr } = await runScript(SCRIPT, '--out', out);
+  const { code, stdout, stderr } = await runScript(SCRIPT, '--all', '--out', out);
   assert.is(code, 0, stderr);
   assert.is(stderr, '');
   const lines = stdout.split('\n');
   assert.ok(lines.every((line) => [...line].length <= 120 || line.startsWith('Report: ')));
-  assert.ok(lines.some((line) => /^Llama-3-8B +halda +[\d.]+ ms +D3 0\+32 +1 /.test(line)));
+  assert.ok(lines.some((line) => /^Llama-3-8B +halda( +[\d.]+ ms){2} +[\d.]+ +D3 0\+32 +1 /.test(line)));
   assert.match(stdout, /The best plans on prima-home take /);
+  assert.match(
+    stdout,
+    /optimal is exact by the closed form of Eq\. 1, among rings .*\n?.*from outside that space, helm-/,
+  );
   const rows = rowsOf(readFileSync(join(out, 'results.json'), 'utf8'));
   assert.is(rows.length, 7 * SCHEDULER_NAMES.length);
   const cell = rows.find(({ model, scheduler }) => model === 'Llama-3-70B' && scheduler === 'optimal')?.published;
   assert.equal([cell?.value, cell?.table], [674, 'Table 4']);
+});
+
+test('the first screen has at most 25 lines of 80 columns: a best plan per model, ranked by simulation', async () => {
+  const width = process.env.COLUMNS;
+  process.env.COLUMNS = '80';
+  const { code, stdout } = await sweep('--out', join(scratch, 'first-screen'));
+  if (width === undefined) delete process.env.COLUMNS;
+  else process.env.COLUMNS = width;
+  assert.is(code, 0);
+  const lines = stdout.trimEnd().split('\n');
+  assert.ok(lines.length <= 25, String(lines.length));
+  assert.ok(lines.every((line) => [...line].length <= 80 || line.startsWith('Report: ')));
+  const rows = JSON.parse(readFileSync(join(scratch, 'first-screen', 'results.json'), 'utf8')).clusters[0].rows;
+  for (const model of new Set<string>(rows.map((row: Row) => row.model))) {
+    const line = lines.find((one) => one.startsWith(`${model} `)) ?? '';
+    const [, scheduler] = line.split(/ {2,}/);
+    const own = rows.filter((row: Row & { simulatedSeconds?: number }) => row.model === model && row.simulatedSeconds);
+    const times: number[] = own.map(({ simulatedSeconds }: { simulatedSeconds: number }) => simulatedSeconds);
+    const best = own.find((row: Row) => row.scheduler === scheduler);
+    assert.ok(best.simulatedSeconds <= Math.min(...times) * 1.0005, `${model}: ${scheduler}`);
+  }
+  assert.match(stdout, /By simulation /);
 });
 
 /** They keep the KV cache in RAM, which leaves VRAM to more layers: plans that `optimal` doesn't look for. */
@@ -144,7 +170,7 @@ testReport(
   () => join(out, 'report.html'),
   4,
   async (page) => {
-    await page.locator('figure select').first().selectOption('cpu-gpu-split');
+    await page.locator('figure select:has(option:text("cpu-gpu-split"))').first().selectOption('cpu-gpu-split');
     await page.waitForSelector('figure .annotation-text:has-text("no plan")');
   },
 );
@@ -183,7 +209,7 @@ test('where there is no plan, the row says why, and the run goes on', async () =
   const many = cluster('many', ['a', 'b', 'c', 'd', 'e', 'f', 'g']);
   const { code, stdout } = await sweep(
     ...['--cluster', `${many},${tiny}`, '--model-file', models, '--schedulers', 'halda,optimal,milp,cpu-gpu-split'],
-    ...['--out', join(scratch, 'none')],
+    ...['--all', '--out', join(scratch, 'none')],
   );
   assert.is(code, 0);
   const [, first = '', second = ''] =

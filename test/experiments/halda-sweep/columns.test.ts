@@ -41,7 +41,8 @@ function planned(
   };
   const memory = { ramBytes: 2 * GIB, vramBytes: 4.25 * GIB, pressure: 0.12 };
   const overlapped = { tokenSeconds: breakdown.tokenSeconds - 0.01, readBytes: 0, bound: undefined, devices: [] };
-  const outcome = { status: 'planned', plan, breakdown, overlapped, memory } as const;
+  const simulatedSeconds = breakdown.tokenSeconds + 0.01;
+  const outcome = { status: 'planned', plan, breakdown, overlapped, memory, simulatedSeconds } as const;
   return { cluster: 'home', model, scheduler, outcome, planningSeconds: 0.0042, published: undefined, ...rest };
 }
 
@@ -76,15 +77,18 @@ test('the table names a model once, wraps nothing that fits, and says below why 
   assert.is(
     sweepText(ROWS),
     [
-      'model  scheduler         TPOT     with  layers                     k    memory     reload  planning  published   error',
-      '                               overlap  CPU+GPU                       pressure  per token      (ms)     (TPOT)',
-      '─────  ─────────────  ───────  ───────  ─────────────────────────  ─  ────────  ─────────  ────────  ─────────  ──────',
-      'Small  halda          30.0 ms  20.0 ms  A 1+2, B 1                 1      12 %    512 MiB      4.20    20.0 ms   +50 %',
-      '       optimal        20.0 ms  10.0 ms  A 1+2, B 1                 1      12 %    512 MiB      4.20    20.0 ms  ±0.0 %',
-      '       single-device  20.0 ms  10.0 ms  A 1+2, B 1                 1      12 %    512 MiB      4.20    16.0 ms  +25 %*',
-      'Large  halda           2.00 s   1.99 s  A 1+2, B 1                 1      12 %    512 MiB      4.20     1.00 s  +100 %',
-      '       optimal         2.00 s   1.99 s  A 1+2, B 1                 1      12 %    512 MiB      4.20     1.00 s  +100 %',
-      '       single-device        –           no plan: fits nowhere (1)                              1.00        OOM',
+      'model         scheduler           TPOT  simulated  tokens/s  layers           k     reload  published     error:   simu-',
+      '                             predicted                       CPU+GPU             per token     (TPOT)  predicted   lated',
+      '────────────  ─────────────  ─────────  ─────────  ────────  ───────────────  ─  ─────────  ─────────  ─────────  ──────',
+      'Small Q4_K_M  halda            30.0 ms    40.0 ms      25.0  A 1+2, B 1       1    512 MiB    20.0 ms      +50 %  +100 %',
+      '1.00 GiB',
+      '              optimal          20.0 ms    30.0 ms      33.3  A 1+2, B 1       1    512 MiB    20.0 ms     ±0.0 %   +50 %',
+      '              single-device    20.0 ms    30.0 ms      33.3  A 1+2, B 1       1    512 MiB    16.0 ms     +25 %*  +88 %*',
+      'Large Q4_K_M  halda             2.00 s     2.01 s     0.498  A 1+2, B 1       1    512 MiB     1.00 s     +100 %  +101 %',
+      '8.00 GiB',
+      '              optimal           2.00 s     2.01 s     0.498  A 1+2, B 1       1    512 MiB     1.00 s     +100 %  +101 %',
+      '              single-device          –                       no plan: fits                        OOM',
+      '                                                             nowhere (1)',
       "(1) A can't hold it; take another device",
       '* a cell that constants may be fitted to, so it tests nothing',
       '',
@@ -94,9 +98,11 @@ test('the table names a model once, wraps nothing that fits, and says below why 
 
 test('the findings are computed: best times and their causes, gaps, and errors on held-out cells', () => {
   assert.equal(findings(ROWS), [
-    'The best plans on home take 20.0 ms (Small) to 2.00 s per token (Large); the latter is 75 % disk reads and 20 % memory reads.',
-    'The best time of the sweep is reached by halda for 1 of 2 models (at worst +50 %, Small).',
-    'Errors against published times, predicted: halda against prima.cpp 75 % in the median of 2 cells (at worst +100 % for Large) and optimal against prima.cpp 50 % in the median of 2 cells (at worst +100 % for Large).',
+    'By simulation optimal is fastest on 2 of 2 models; halda is as fast on 1 and at worst takes +33 % (Small).',
+    'The best plans on home take 30.0 ms (Small) to 2.01 s per token (Large); the latter is predicted at 2.00 s: 75 % disk reads and 20 % memory reads.',
+    'The best time of the sweep is reached by halda for 1 of 2 models (at worst +33 %, Small).',
+    'optimal is exact by the closed form of Eq. 1, among rings whose weights are mapped and whose KV caches lie with their layers.',
+    'Errors of simulated against published times: halda against prima.cpp 100 % in the median of 2 cells (at worst +101 % for Large) and optimal against prima.cpp 75 % in the median of 2 cells (at worst +101 % for Large).',
   ]);
 });
 
@@ -108,8 +114,10 @@ test('one model needs no list of models', () => {
       planned(SMALL, 'single-device', { memory: 0.3 }),
     ]),
     [
-      'The best plan for Small on home (optimal) takes 20.0 ms per token: 50 % compute and 50 % memory reads. The head alone takes 15.0 times as long.',
-      'Against the best plan: memory-ratio +50 %.',
+      'By simulation optimal has the fastest plan.',
+      'The best plan for Small on home (optimal) takes 30.0 ms per token, predicted at 20.0 ms: 50 % compute and 50 % memory reads. The head alone takes 10.3 times as long.',
+      'Against the best plan: memory-ratio +33 %.',
+      'optimal is exact by the closed form of Eq. 1, among rings whose weights are mapped and whose KV caches lie with their layers.',
     ],
   );
 });
@@ -124,12 +132,12 @@ test('results.csv holds a row per run in SI units, with why there is no plan', (
   assert.is(lines.length, 7);
   assert.is(
     lines[3],
-    'home,Small,Q4_K_M,1073741824,single-device,planned,0.02,0.01,1,A:1+2 B:1+0,2147483648,4563402752,0.12,536870912,' +
-      '0,0.02,0,0,0,0,0,16,ms,"p Table 4, 8B, x",fit,1.25,,plans/home__Small__single-device.json',
+    'home,Small,Q4_K_M,1073741824,single-device,planned,0.02,0.01,0.03,33.333333333333336,1,A:1+2 B:1+0,2147483648,4563402752,0.12,536870912,' +
+      '0,0.02,0,0,0,0,0,16,ms,"p Table 4, 8B, x",fit,1.25,1.875,,plans/home__Small__single-device.json',
   );
   assert.is(
     lines[6],
-    'home,Large,Q4_K_M,8589934592,single-device,no-plan,,,,,,,,,,,,,,,,OOM,ms,"p Table 4, 8B, x",held-out,,' +
+    'home,Large,Q4_K_M,8589934592,single-device,no-plan,,,,,,,,,,,,,,,,,,OOM,ms,"p Table 4, 8B, x",held-out,,,' +
       "A can't hold it; take another device,",
   );
 });

@@ -1,0 +1,53 @@
+import { formatSeconds, gibibytes } from '../../engine/input/format.ts';
+import { type Column, terminalTable } from '../report/columns.ts';
+import { fastest, modelsOf, type Planned, plannedRows } from './best.ts';
+import type { SweepRow } from './sweep.ts';
+
+/** A model of a sweep with its best plan and what it is compared with. */
+interface BestRow {
+  /** A row of the model, whichever its scheduler. */
+  readonly row: SweepRow;
+  /** The fastest plan by simulation; `undefined` if none runs. */
+  readonly best: Planned | undefined;
+  readonly rows: readonly SweepRow[];
+}
+
+/** The sweep of one cluster in a line or two per model: the best plan by simulation, halda's, and published times. */
+export function firstScreen(rows: readonly SweepRow[], width: number): string {
+  const models = modelsOf(rows).map((model): BestRow => {
+    const own = rows.filter((row) => row.model.label === model);
+    const planned = plannedRows(own);
+    return { row: own[0] as SweepRow, best: planned.length === 0 ? undefined : fastest(planned), rows: own };
+  });
+  return terminalTable({ columns: COLUMNS, rows: models, sparse: true }, width);
+}
+
+const COLUMNS: readonly Column<BestRow>[] = [
+  { title: 'model\nformat, GiB', value: modelText, wraps: true, label: true },
+  { title: 'best\nplan', value: ({ best }) => best?.scheduler ?? 'none runs' },
+  { title: 'pre-\ndicted', value: ({ best }) => best?.outcome.breakdown.tokenSeconds, unit: 'seconds' },
+  { title: 'simu-\nlated', value: ({ best }) => best?.outcome.simulatedSeconds, unit: 'seconds' },
+  { title: '\ntok/s', value: ({ best }) => best && 1 / best.outcome.simulatedSeconds, unit: 'factor' },
+  { title: 'halda\nsimul.', value: ({ rows }) => haldaText(rows), align: 'right' },
+  { title: 'paper:\nprima', value: ({ rows }) => publishedText(rows, 'halda'), align: 'right' },
+  { title: 'paper:\nllama', value: ({ rows }) => publishedText(rows, 'single-device'), align: 'right' },
+];
+
+function modelText({ row: { model } }: BestRow): string {
+  return `${model.model.name} ${model.model.mix}, ${gibibytes(model.model.bytes)}`;
+}
+
+/** Simulated TPOT of halda's plan, or that it has none. */
+function haldaText(rows: readonly SweepRow[]): string {
+  const halda = rows.find(({ scheduler }) => scheduler === 'halda')?.outcome;
+  if (halda === undefined) return '';
+  if (halda.status !== 'planned') return 'no plan';
+  return halda.simulatedSeconds === undefined ? 'OOM' : formatSeconds(halda.simulatedSeconds);
+}
+
+/** The published TPOT of the system that a scheduler stands for: prima.cpp or llama.cpp. */
+function publishedText(rows: readonly SweepRow[], scheduler: string): string {
+  const published = rows.find((row) => row.scheduler === scheduler)?.published;
+  if (published === undefined) return '';
+  return published.seconds === undefined ? String(published.cell.value) : formatSeconds(published.seconds);
+}
