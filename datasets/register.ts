@@ -7,6 +7,12 @@ type Column = (typeof COLUMNS)[number];
 /** The name under which first errors of cells stand that were computed after the model was fixed. */
 export const BLIND = 'blind';
 
+/** Stands before a choice for a cell that nothing had computed until then, though it had been read. */
+export const NOT_COMPUTED = 'none';
+
+/** The paper of rows about runs that a lab measured here (datasets/measured): its tables are files, its rows plans. */
+export const LAB = 'lab';
+
 /** An error of a cell before and after a choice that was made by somebody who had seen it (PROTOCOL.md). */
 export interface RegisteredError {
   /** The choice, by its name in PROTOCOL.md, or BLIND for a first error. */
@@ -18,7 +24,7 @@ export interface RegisteredError {
   /** The reading of the system, where there are several. */
   readonly policy: string;
   readonly answer: 'predicted' | 'simulated';
-  /** Shares, or `agrees` and `disagrees` for outcomes; empty where nothing was computed. */
+  /** Shares, or `agrees` and `disagrees` for outcomes; empty for a first error, NOT_COMPUTED beside a choice. */
   readonly before: string;
   readonly after: string;
 }
@@ -49,6 +55,7 @@ export function parseRegister(text: string, file: string): RegisteredError[] {
 
 function recorded({ cell, where }: CsvRow<Column>, column: 'before' | 'after'): string {
   const text = cell(column);
+  if (text === NOT_COMPUTED && column === 'before') return text;
   if (text === 'agrees' || text === 'disagrees' || text === '' || Number.isFinite(Number(text))) return text;
   throw new InputError(where(column), `"${text}" is not a number, nor agrees or disagrees`);
 }
