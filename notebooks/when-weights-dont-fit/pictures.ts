@@ -2,6 +2,12 @@ import * as Plot from '@observablehq/plot';
 import { chartWidth } from '../lib/figure.ts';
 import { EXTENTS, POLICIES, type PolicyName, readCurve, type Scan } from './scan.ts';
 
+/** A point of the curve that was measured. */
+export interface MeasuredPoint {
+  readonly room: number;
+  readonly read: number;
+}
+
 /** Every moment of a scan as a row: what is resident (blue), and the extent in use (orange: it was read). */
 export function residency({ moments }: Scan, width: number): Element {
   const ranges = moments.flatMap(({ token, extent, resident }) =>
@@ -40,8 +46,18 @@ export function residency({ moments }: Scan, width: number): Element {
   });
 }
 
-/** What a token reads in steady state against the share that fits, for every policy; the reader's own marked. */
-export function readCurves(own: PolicyName, room: number, width: number): Element {
+/** What the reader has chosen. */
+interface Chosen {
+  readonly policy: PolicyName;
+  /** Share that fits. */
+  readonly room: number;
+}
+
+/**
+ * What a token reads in steady state against the share that fits, for every policy, with what was measured; the reader's
+ * own marked.
+ */
+export function readCurves({ policy: own, room }: Chosen, measured: readonly MeasuredPoint[], width: number): Element {
   const points = (Object.keys(POLICIES) as PolicyName[]).flatMap((policy) =>
     readCurve(policy).map((point) => ({ ...point, policy })),
   );
@@ -58,6 +74,14 @@ export function readCurves(own: PolicyName, room: number, width: number): Elemen
         y: 'read',
         stroke: 'policy',
         strokeWidth: ({ policy }: { policy: string }) => (policy === own ? 3 : 1.5),
+      }),
+      Plot.dot(measured, { x: 'room', y: 'read', r: 5, fill: 'currentColor' }),
+      Plot.text(measured.slice(0, 1), {
+        x: 'room',
+        y: 'read',
+        text: () => 'measured',
+        dy: 16,
+        textAnchor: 'start',
       }),
       Plot.ruleX([room], { strokeDasharray: '4 3' }),
     ],

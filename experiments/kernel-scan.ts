@@ -1,0 +1,98 @@
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type RecordedScan, SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
+import { formatPercent } from '../engine/input/format.ts';
+import { InputError } from '../engine/input/input-error.ts';
+import { openKernels } from '../engine/kernels/open-kernels.ts';
+import { pagesOf } from '../engine/runtime/weights/mapped-weights.ts';
+import { kernelScan } from './kernel-scan/scan.ts';
+import { findControllers } from './lab/cgroups/controllers.ts';
+import { REAL_FILES } from './lab/system.ts';
+import { type Column, terminalTable } from './report/columns.ts';
+import { toCsv } from './report/csv.ts';
+import { runExperiment } from './report/experiment.ts';
+import { count } from './report/options.ts';
+
+/** Memory for the file, as shares of it; the process frees a few per cent of its own, so that somewhat more fits. */
+const LIMITS = [0.2, 0.45, 0.7, 0.85, 0.92, 1.05];
+
+await runExperiment({
+  name: 'kernel-scan',
+  description:
+    'What Linux keeps of a mapped file that is scanned again and again with too little memory, page by page (mincore).',
+  options: {
+    tokens: count('--tokens <n>', 'scans of the file', { default: 4, most: 100 }),
+    extent: count('--extent <MiB>', 'size of one of the 96 extents of the file', { default: 8, most: 64 }),
+  },
+  json: 'kernel-scan.json',
+  files: ['kernel-scan.csv'],
+  async run({ tokens, extent, out }, { progress }) {
+    const { memory } = findControllers(REAL_FILES).found;
+    if (memory === undefined || process.getuid?.() !== 0)
+      throw new InputError('kernel-scan', 'needs Linux, root, and a control group for memory');
+    const controllers = { memory, disk: memory, cpu: memory };
+    const extentBytes = extent * 2 ** 20;
+    mkdirSync(dirname(out), { recursive: true });
+    const file = join(dirname(out), `hearth-scan.${process.pid}.tmp`);
+    const kernels = openKernels({ implementation: 'native', threads: 1 });
+    const bar = progress(LIMITS.length);
+    const scans: RecordedScan[] = [];
+    try {
+      writeFile(file, extentBytes);
+      const pages = pagesOf(kernels, kernels.mapFile(file));
+      for (const limit of LIMITS) {
+        bar.step(formatPercent(limit));
+        scans.push(await kernelScan({ controllers, file, extentBytes, pages }, limit, tokens));
+      }
+      pages.close();
+    } finally {
+      kernels.close();
+      rmSync(file, { force: true });
+    }
+    return {
+      subtitle: `${SCAN_EXTENTS} extents of ${extent} MiB, ${tokens} scans`,
+      findings: [`Linux reads ${scans.map(readText).join('; ')}.`],
+      text: [terminalTable({ columns: columnsOf(tokens), rows: scans })],
+      data: { settings: { tokens, extent }, scans: scans.map(({ limit, room, read }) => ({ limit, room, read })) },
+      files: { 'kernel-scan.csv': toCsv(SCAN_COLUMNS, scans.flatMap(rowsOf)) },
+    };
+  },
+});
+
+function writeFile(path: string, extentBytes: number): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    for (let extent = 0; extent < SCAN_EXTENTS; extent++) writeSync(file, new Uint8Array(extentBytes).fill(1 + extent));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readText({ room, read }: RecordedScan): string {
+  return `${formatPercent(read.at(-1) ?? 0)} of the file for every scan where it held at most ${formatPercent(room)}`;
+}
+
+function columnsOf(tokens: number): Column<RecordedScan>[] {
+  return [
+    { title: 'limit', value: ({ limit }) => limit, text: ({ limit }) => formatPercent(limit), align: 'right' },
+    { title: 'held at most', value: ({ room }) => room, text: ({ room }) => formatPercent(room), align: 'right' },
+    ...Array.from(
+      { length: tokens },
+      (_, token): Column<RecordedScan> => ({
+        title: `scan ${token + 1}`,
+        value: ({ read }) => read[token],
+        text: ({ read }) => formatPercent(read[token] ?? 0),
+        align: 'right',
+      }),
+    ),
+  ];
+}
+
+function rowsOf({ limit, moments }: RecordedScan): (string | number)[][] {
+  return moments.map(({ token, extent, resident }) => [
+    limit,
+    token,
+    extent,
+    resident.map(({ from, to }) => `${from}-${to}`).join(' '),
+  ]);
+}
