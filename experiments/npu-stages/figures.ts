@@ -1,6 +1,7 @@
 import { gpuTask } from '../../engine/cost/chip/gpu.ts';
 import { graphSeconds, type MatrixProduct, npuProduct, npuTask, promptSpeed } from '../../engine/cost/chip/npu.ts';
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
+import { ORDER_COLUMNS } from '../papers/heterollm/order.ts';
 
 /** A line of a figure: values over sizes. */
 export interface Curve {
@@ -55,9 +56,6 @@ export function stageCurve(device: ChipDevice): Curve {
   };
 }
 
-/** Columns over which the orders of Fig. 5 are compared: the lengths of prepared graphs. */
-const ORDER_COLUMNS = doubling(32, 1024);
-
 /** Fig. 5: TFLOP/s of the NPU against K: two shapes in their order, and the first in reverse. */
 export function orderCurves(device: ChipDevice): Curve[] {
   const x = ORDER_COLUMNS;
@@ -71,18 +69,6 @@ export function orderCurves(device: ChipDevice): Curve[] {
     curve('[4096, 14336] × [14336, K]', (k) => npuRate(device, { rows: 4096, inner: 14336, columns: k })),
     curve('[K, 4096] × [4096, 14336]', (k) => npuRate(device, { rows: k, inner: 4096, columns: 14336 })),
   ];
-}
-
-/** How much faster than its reverse [14336, 4096] × [4096, K] is. */
-export function orderGain(device: ChipDevice, columns: number): number {
-  const rows = 14336;
-  const inner = 4096;
-  return npuRate(device, { rows, inner, columns }) / npuRate(device, { rows: columns, inner, columns: rows });
-}
-
-/** The most that one order is faster than the other; the paper prints it without K. */
-export function largestOrderGain(device: ChipDevice): number {
-  return Math.max(...ORDER_COLUMNS.map((columns) => orderGain(device, columns)));
 }
 
 /** The least FLOP/s of [K, 4096] × [4096, 14336]. */

@@ -1,5 +1,6 @@
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import { threeDigits } from '../../engine/input/format.ts';
+import { orderGain } from '../papers/heterollm/order.ts';
 import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
@@ -10,7 +11,6 @@ import {
   gpuThreshold,
   graphCurves,
   orderCurves,
-  orderGain,
   type StatedPoint,
   stageCurve,
 } from './figures.ts';

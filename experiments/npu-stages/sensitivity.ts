@@ -7,8 +7,9 @@ import type { Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
+import { largestOrderGain } from '../papers/heterollm/order.ts';
 import type { Column } from '../report/columns.ts';
-import { largestOrderGain, worstOrderRate } from './figures.ts';
+import { worstOrderRate } from './figures.ts';
 
 /** What follows from a value of a constant that the paper leaves open, with the NPU's rate fitted anew. */
 export interface BandRow {

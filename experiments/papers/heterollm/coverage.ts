@@ -9,5 +9,4 @@ export const HETEROLLM_COVERAGE: readonly CoverageRule[] = [
   { metric: 'bandwidth', reason: 'input' },
   { metric: 'latency', reason: 'input' },
   { table: '§1', reason: 'derived', note: 'from §5.2' },
-  { table: '§3.2', metric: 'speedup', reason: 'not modelled', note: 'Fig. 5 has no digits; npu-stages.ts shows ours' },
 ];

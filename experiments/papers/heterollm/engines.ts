@@ -1,6 +1,7 @@
 import type { PublishedCell } from '../../../datasets/published.ts';
 import { gpuTask } from '../../../engine/cost/chip/gpu.ts';
 import { type ChipStep, chipSteps, partBytes } from '../../../engine/cost/chip/steps.ts';
+import { type ChipDevice, chipDevice } from '../../../engine/hardware/chip.ts';
 import type { Cluster } from '../../../engine/hardware/cluster.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
 import type { Model } from '../../../engine/model/model.ts';
@@ -71,8 +72,9 @@ function workOf(step: ChipStep, tokens: number): { readonly flops: number; reado
   return { flops: 2 * rows * columns * tokens, bytes: partBytes(step.operator, rows, tokens) };
 }
 
-/** The engines that the paper compares with: their published gains, and llama.cpp's roofline on the CPU. */
+/** The chip, and what the other engines on it are known by. */
 export interface Engines {
+  readonly chip: ChipDevice;
   readonly gains: EngineGains;
   readonly cpu: CpuRoofline;
 }
@@ -83,5 +85,6 @@ export function createEngines(
   cluster: Cluster,
   modelOf: (name: string) => Model,
 ): Engines {
-  return { gains: engineGains(cells), cpu: cpuRoofline(cluster, modelOf) };
+  const chip = chipDevice(cluster.devices[0] as Device);
+  return { chip, gains: engineGains(cells), cpu: cpuRoofline(cluster, modelOf) };
 }

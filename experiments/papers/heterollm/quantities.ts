@@ -4,6 +4,7 @@ import type { Answer } from '../comparison.ts';
 import type { Engine, Engines } from './engines.ts';
 import { interferenceOf } from './game.ts';
 import { DECODING_PROMPT, type Runs } from './machine.ts';
+import { largestOrderGain } from './order.ts';
 
 /** The quantities of which figures are composed: results of runs by one answer, in SI. */
 export interface Quantities {
@@ -19,6 +20,8 @@ export interface Quantities {
   graphs(model: string, tokens: number): number;
   /** A prompt of 256 tokens of Llama-8B beside a game; undefined for predictions, which have no queue. */
   game(system: ChipSystemName): BesideGame | undefined;
+  /** How many times faster an NPU multiplies in its own order than in the other, at most (Fig. 5). */
+  orderGain(): number;
   /** Seconds of a prompt, and of a token, on another engine (engines.ts). */
   enginePrefill(engine: Engine, model: string, tokens: number): number;
   engineDecode(engine: Engine, model: string): number;
@@ -37,7 +40,7 @@ const EIGHT = 'Llama-3-8B';
  * Quantities by one answer. An engine is slower than what its processor reaches by the same factor on any model and
  * length as on Llama-8B: llama.cpp than the CPU's roofline, the others than GPU-only.
  */
-export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu }: Engines): Quantities {
+export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu, chip }: Engines): Quantities {
   const quantities: Quantities = {
     prefill: (model, tokens, system = 'hetero-tensor', naive = false) =>
       runs({ model, tokens, system, ...(naive && { synchronisation: 'naive' }) }, answer).prefillSeconds,
@@ -52,6 +55,7 @@ export function quantitiesOf(runs: Runs, answer: Answer, { gains, cpu }: Engines
       const { prefillSeconds: beside, frameRate } = interferenceOf(runs, request);
       return { alone: interferenceOf(runs, request, 0).prefillSeconds, beside, frameRate };
     },
+    orderGain: () => largestOrderGain(chip),
     enginePrefill(engine, model, tokens) {
       const bound = (name: string, length: number): number =>
         engine === 'llama.cpp' ? cpu.prefill(name, length) : quantities.prefill(name, length, 'gpu-only');

@@ -35,14 +35,14 @@ export function heterollmSpecification(heterollm: Reproduced): void {
 
   test('figures that nothing is fitted to, other than gains and shares, miss the aimed median of 12 % by 0.2 points', () => {
     const sizes = cells
-      .filter(({ isFitted, unit }) => !isFitted && unit !== '%' && unit !== 'share')
+      .filter(({ isFitted, unit }) => !isFitted && !['%', 'share', 'FPS'].includes(unit))
       .map(({ simulatedError }) => Math.abs(simulatedError));
     near(median(sizes), 0.122, 0.001);
   });
 
   test('fourteen figures are fitted to; nothing is to the others', () => {
     assert.is(cells.filter(({ isFitted }) => isFitted).length, 14);
-    assert.is(cells.length, 66);
+    assert.is(cells.length, 67);
   });
 
   test('beside a game, GPU-only takes all frames and the others none (5.5)', () => {
