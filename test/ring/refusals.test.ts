@@ -57,6 +57,31 @@ test('an address without a worker is reported', async () => {
   await head.close();
 });
 
+test('a worker that accepts connections and then is silent is named before the wait for workers ends', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const { head } = headHere(path, [{ name: 'w', address, publicKey: undefined }], { gatherSeconds: 30 });
+  const start = performance.now();
+  const expected = `w: does not answer at ${address}: its process hangs, is stopped, or is no hearth worker`;
+  assert.is(await messageOf(head.gather()), expected);
+  assert.ok(performance.now() - start < 5000);
+  await head.close();
+  silent.close();
+});
+
+test('a worker that is lost while it is asked for its profile ends the wait', async () => {
+  const { worker, member } = await workerHere('w', path, { headKeys: undefined, profile: () => new Promise(() => {}) });
+  const { head } = headHere(path, [member]);
+  await head.gather();
+  const start = performance.now();
+  const asked = messageOf(head.profiles());
+  await worker.close();
+  assert.match(await asked, /^w: /);
+  assert.ok(performance.now() - start < 5000);
+  await head.close();
+});
+
 test('a worker whose port is taken, or the next one for other devices, says so and holds nothing', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');

@@ -117,7 +117,10 @@ export function startHead(options: HeadOptions): RingHead {
       samples: loaded.samples,
       mostBytes,
       onPresent: () => presence.came(address.name),
-      onGone: (reason) => presence.gone(address.name, reason),
+      onGone(reason) {
+        presence.gone(address.name, reason);
+        inquiries.lost(address.name, reason);
+      },
       onMessage: (message) => onMessage(address.name, message),
       onActivations: (frame) => onActivations(address.name, frame),
     }),

@@ -36,6 +36,8 @@ export interface DeviceHeldMemory extends HeldMemory {
 export interface HeadInquiries {
   /** Handles answers; other messages are ignored. */
   hear(from: string, message: WorkerMessage): void;
+  /** Ends the wait for the profile of a device that is gone. */
+  lost(device: string, reason: string): void;
   /** Measures the links from the head to `devices`, and from each of them to its successors. */
   measure(epoch: number, devices: readonly string[]): Promise<MeasuredRingLink[]>;
   profiles(): Promise<DeviceFacts[]>;
@@ -78,6 +80,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       if (message.kind === 'measured') onMeasured(from, message.links);
       if (message.kind === 'memory') onMemory(from, message);
     },
+    lost: (device, reason) => onProfile(device, new RingError(device, reason)),
     async measure(epoch, devices) {
       const links: MeasuredRingLink[] = [];
       for (const device of devices) links.push({ from: head, ...(await probeMember(device)) });

@@ -26,7 +26,7 @@ export interface Member {
   readonly welcome: Welcome | undefined;
   /** Why it is not connected. */
   readonly problem: string;
-  /** Whether waiting is pointless: it refuses this head or has other weights. */
+  /** Whether waiting is pointless: it refuses this head, has other weights, or is silent. */
   readonly unfit: boolean;
   /** Seconds by which its clock is ahead of ours. */
   readonly offset: ClockOffset;
@@ -157,7 +157,7 @@ export function createMember(options: MemberOptions): Member {
       return welcome;
     },
     get unfit() {
-      return problem.startsWith('refused') || problem.startsWith(OTHER_WEIGHTS);
+      return problem.startsWith('refused') || problem.startsWith(OTHER_WEIGHTS) || connection?.silent === true;
     },
     get problem() {
       return problem === '' ? (connection?.problem ?? '') : problem;

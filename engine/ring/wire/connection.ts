@@ -1,15 +1,18 @@
 import { Dealer } from 'zeromq';
 import { isIpv6 } from './address.ts';
+import { clock } from './clock.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
-import { SOCKET_OPTIONS, type Transport } from './transport.ts';
+import { HANDSHAKE_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
 
 /** A connection to a listener. */
 export interface Connection {
   send(frame: Frame): Promise<void>;
   /** Why the connection doesn't exist or no longer exists; empty while it does. */
   readonly problem: string;
+  /** Whether the peer accepted the connection, and then took no part in the handshake. */
+  readonly silent: boolean;
   close(): void;
 }
 
@@ -58,6 +61,9 @@ export function connect(options: ConnectionOptions): Connection {
   socket.routingId = name;
   let ready = false;
   let refused = false;
+  let silent = false;
+  /** When the network connection was made, seconds; the handshake follows. */
+  let reachedAt = 0;
   let problem = `nobody listens at ${address}`;
   const outbox = createOutbox(transport.delay);
   const end = (reason: string): void => {
@@ -66,15 +72,22 @@ export function connect(options: ConnectionOptions): Connection {
     socket.close();
     if (ready) onGone(reason);
   };
+  socket.events.on('connect', () => {
+    reachedAt = clock();
+  });
   socket.events.on('handshake', () => {
     ready = true;
+    silent = false;
     problem = '';
     onReady();
   });
   socket.events.on('disconnect', () => {
-    if (ready) end('the connection is cut');
-    else if (!refused)
-      problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
+    if (ready) return end('the connection is cut');
+    if (refused) return;
+    // A peer that refuses the handshake closes the connection at once.
+    silent = clock() - reachedAt > 0.9 * HANDSHAKE_TIMEOUT;
+    if (silent) problem = `does not answer at ${address}: its process hangs, is stopped, or is no hearth worker`;
+    else problem = encrypted ? 'the keys do not match, or only one end uses keys' : 'only one end uses keys';
   });
   socket.events.on('handshake:error:auth', () => {
     refused = true;
@@ -103,6 +116,9 @@ export function connect(options: ConnectionOptions): Connection {
     },
     get problem() {
       return problem;
+    },
+    get silent() {
+      return silent;
     },
     close() {
       outbox(async () => socket.close()).catch(() => {});

@@ -23,6 +23,9 @@ export interface Transport {
 const HEARTBEAT = 1;
 const HEARTBEAT_TIMEOUT = 2.5;
 
+/** Seconds within which a peer must have taken part in a handshake; libzmq then closes the connection. */
+export const HANDSHAKE_TIMEOUT = HEARTBEAT_TIMEOUT;
+
 /** Seconds that a send waits for a peer that does not read, and the number of frames that may wait for it. */
 const SEND_TIMEOUT = 10;
 const WAITING_FRAMES = 64;
@@ -32,7 +35,7 @@ export const SOCKET_OPTIONS = {
   linger: 200,
   heartbeatInterval: 1000 * HEARTBEAT,
   heartbeatTimeout: 1000 * HEARTBEAT_TIMEOUT,
-  handshakeInterval: 1000 * HEARTBEAT_TIMEOUT,
+  handshakeInterval: 1000 * HANDSHAKE_TIMEOUT,
   sendTimeout: 1000 * SEND_TIMEOUT,
   sendHighWaterMark: WAITING_FRAMES,
   receiveHighWaterMark: WAITING_FRAMES,
