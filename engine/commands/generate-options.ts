@@ -22,6 +22,8 @@ export interface GenerateRequest {
   readonly seed: number;
   readonly stops: readonly string[];
   readonly kernels: KernelOptions;
+  /** Last layers that a GPU computes, with the output; 0: the CPU computes everything. */
+  readonly gpuLayers: number | 'all';
   /** Tokens that the KV cache holds; `undefined`: as many as are needed. */
   readonly context: number | undefined;
   readonly kvCache: 'F16' | 'F32';
@@ -54,6 +56,7 @@ interface Options {
   readonly stop: readonly string[];
   readonly kernels: string;
   readonly threads?: string;
+  readonly gpuLayers?: string;
   readonly context?: string;
   readonly kv: string;
   readonly memory?: string;
@@ -90,6 +93,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--stop <text>', 'stop before this text; may be repeated', repeated, [])
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .option('--gpu-layers <n>', 'the last n layers, or all, and the output run on a GPU (WebGPU)')
     .addOption(OPTIONS.context)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
@@ -123,6 +127,7 @@ function readOptions(options: Options): GenerateRequest {
     },
     seed: readSeed(options.seed),
     kernels: readKernels(options),
+    gpuLayers: readGpuLayers(options),
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
@@ -131,6 +136,16 @@ function readOptions(options: Options): GenerateRequest {
       checkOutputFile({ flag: '--trace', path, kind: 'a trace', inputs: [model], force: options.force === true }),
     ),
   };
+}
+
+/** @throws InputError, also for what only a CPU does */
+function readGpuLayers({ gpuLayers, memory, kvMemory, trace }: Options): number | 'all' {
+  if (gpuLayers === undefined) return 0;
+  const alone = { '--memory': memory, '--kv-memory': kvMemory, '--trace': trace };
+  for (const [name, value] of Object.entries(alone)) {
+    if (value !== undefined) throw new InputError(name, 'works on the CPU alone; leave --gpu-layers out');
+  }
+  return gpuLayers === 'all' ? 'all' : readCount('--gpu-layers', gpuLayers, 0);
 }
 
 function readPaging({ kvMemory, kvPages, kvFolder }: Options): KvPaging | undefined {

@@ -8,12 +8,14 @@ import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import { openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
+import { loadSplitTransformer } from '../runtime/split-transformer.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { chatPrompt } from '../text/chat-prompt.ts';
-import { type Generated, generate, PROMPT_PART } from '../text/generate.ts';
+import { type Generated, generate, type LanguageModel, PROMPT_PART } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
 import { startTemplateProcess } from '../text/template-process.ts';
@@ -84,21 +86,10 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
   }
   const { tokens, context } = room(prompt.length, request, transformerSettings(gguf, shape).contextLength);
   const progress = promptProgress(prompt.length, shape.layers);
-  const begin = performance.now() / 1000;
-  const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
-  const loaded = loadTransformer(request.model, {
-    kernels,
-    context,
-    kvCache: request.kvCache,
-    memory: request.memory,
-    paging: request.paging,
-    recorder,
-    ...(progress === undefined ? {} : { onPart: progress.onPart }),
-  });
-  const model = recorder === undefined ? loaded : recordTokens(loaded, prompt.length, recorder);
+  const opened = await openModel(kernels, { request, layers: shape.layers, context, prompt, onPart: progress?.onPart });
   try {
     return await generate({
-      model,
+      model: opened.model,
       tokenizer,
       prompt,
       tokens,
@@ -114,8 +105,58 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
     });
   } finally {
     progress?.stop();
-    if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
+    opened.close();
   }
+}
+
+interface OpenedModel {
+  readonly model: LanguageModel;
+  /** Writes the trace if one is wanted, and closes what was opened. */
+  close(): void;
+}
+
+interface ModelRequest extends Pick<Generation, 'request' | 'prompt'> {
+  readonly layers: number;
+  readonly context: number;
+  readonly onPart: ((part: PartTime) => void) | undefined;
+}
+
+/** The model on the processors that were asked for. */
+async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedModel> {
+  const { request, layers, context, prompt, onPart } = parts;
+  const { model: path, kvCache } = request;
+  if (request.gpuLayers !== 0) {
+    const { kernels: gpu, adapter } = await openGpuKernels();
+    try {
+      const gpuLayers = request.gpuLayers === 'all' ? layers : request.gpuLayers;
+      const split = loadSplitTransformer(path, { cpu: kernels, gpu, gpuLayers, context, kvCache });
+      process.stderr.write(`${gpuLayers} of ${layers} layers on ${adapter}\n`);
+      const close = () => {
+        split.close();
+        gpu.close();
+      };
+      return { model: split, close };
+    } catch (error) {
+      gpu.close();
+      throw error;
+    }
+  }
+  const begin = performance.now() / 1000;
+  const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
+  const loaded = loadTransformer(path, {
+    kernels,
+    context,
+    kvCache,
+    memory: request.memory,
+    paging: request.paging,
+    recorder,
+    ...(onPart === undefined ? {} : { onPart }),
+  });
+  const model = recorder === undefined ? loaded : recordTokens(loaded, prompt.length, recorder);
+  const close = () => {
+    if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
+  };
+  return { model, close };
 }
 
 /**

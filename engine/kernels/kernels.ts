@@ -5,22 +5,25 @@ import type { Operation } from './operation.ts';
 import type { Vector } from './vector.ts';
 
 /**
- * The arithmetic of a transformer, in two implementations with the same meaning: `native` (C++, threads, vector
- * instructions) and `reference` (plain TypeScript, float64 sums, slow). Both multiply quantized weights in the file's
- * own format; `native` rounds activations to 15 bits, or both factors to bfloat16, where that is faster; `reference`
- * rounds neither.
+ * The arithmetic of a transformer, in three implementations with the same meaning: `native` (C++, threads, vector
+ * instructions), `webgpu` (shaders on a GPU) and `reference` (plain TypeScript, float64 sums, slow). All multiply
+ * quantized weights in the file's own format; `native` rounds activations to 15 bits, or both factors to bfloat16,
+ * where that is faster; the others round neither.
+ *
+ * A GPU has memory of its own: what the host writes to a vector's values goes there by `write`, and results come back
+ * by `read`. On a CPU both do nothing.
  *
  * Files, matrices, vectors and caches belong to the kernels that created them and live until `close`: create them once.
  */
 export interface Kernels {
-  readonly name: 'native' | 'reference';
-  /** The instruction set used: "amx", "avx512bf16", "avx512", "avx2", "neon", "scalar", or "none" for the reference. */
+  readonly name: 'native' | 'webgpu' | 'reference';
+  /** The instruction set used: "amx", "avx512bf16", "avx512", "avx2", "neon", "scalar", or "none" for the others. */
   readonly instructionSet: string;
   readonly threads: number;
 
   /** Maps a file of weights without reading it. @throws InputError if it can't be mapped */
   mapFile(path: string): MappedFile;
-  /** The pages of a mapped file; undefined for the reference, which reads matrices into memory of its own. */
+  /** The pages of a mapped file; undefined for kernels that read matrices into memory of their own. */
   pages(file: MappedFile): FilePages | undefined;
   /** @throws RangeError if the matrix reaches beyond its source or isn't whole blocks */
   matrix(source: MatrixSource): Matrix;
@@ -35,11 +38,18 @@ export interface Kernels {
   /** Frees a cache before `close` does; it must not be used afterwards. */
   freeCache(cache: KeyValueCache): void;
   /**
-   * Performs the operations in order; the results are in the vectors when it returns. It is fastest to pass all
-   * operations of a token in one call: threads then proceed from one operation to the next by themselves.
+   * Performs the operations in order; on a CPU the results are in the vectors when it returns. It is fastest to pass
+   * all operations of a token in one call: threads then proceed from one operation to the next by themselves.
    * @throws RangeError, before anything is computed, if shapes don't fit
    */
   run(operations: readonly Operation[]): void;
+  /** Makes values that the host has written known to the operations that follow. */
+  write(vector: Vector): void;
+  /**
+   * Brings the results of the operations so far into the vector's values; undefined where they are there already.
+   * @throws InputError if the GPU is lost or has too little memory
+   */
+  read(vector: Vector): Promise<void> | undefined;
   /** Ends the threads and frees matrices, mappings and caches; `run` must not be called afterwards. */
   close(): void;
 }

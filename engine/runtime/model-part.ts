@@ -23,8 +23,13 @@ export interface ModelPart {
   load(from: number, to: number): void;
   createCaches(layers: readonly number[], capacity: number, type: KeyValueCacheShape['type']): LayerCaches;
   freeCaches(caches: LayerCaches): void;
-  /** The residual stream of `tokens` tokens: [tokens][hidden], the same memory in every call. */
+  /**
+   * The residual stream of `tokens` tokens: [tokens][hidden], the same memory in every call. Kernels with memory of
+   * their own see what is written to it after `arrive`, and it has their results after `leave`.
+   */
   stream(tokens: number): Float32Array;
+  arrive(tokens: number): void;
+  leave(tokens: number): Promise<void> | undefined;
   /** Writes the tokens' rows of the embedding to the stream. */
   embed(tokens: readonly number[]): void;
   /**
@@ -32,8 +37,8 @@ export interface ModelPart {
    * events of the process are handled between slow layers; nothing else may use the stream meanwhile.
    */
   run(from: number, to: number, caches: LayerCaches, position: number, tokens: number): Promise<void>;
-  /** The logits of a stream of one token: [vocabulary], in memory that the next call overwrites. */
-  logits(): Float32Array;
+  /** The logits of the last of `tokens` tokens: [vocabulary], in memory that the next call overwrites. */
+  logits(tokens: number): Promise<Float32Array>;
 }
 
 export interface ModelPartOptions {
@@ -85,12 +90,15 @@ export function createModelPart({
       caches.clear();
     },
     stream: (tokens) => activationsOf(tokens).x.values,
+    arrive: (tokens) => kernels.write(activationsOf(tokens).x),
+    leave: (tokens) => kernels.read(activationsOf(tokens).x),
     embed(tokens) {
       kernels.run([{ kind: 'embed', table: loadOuter().embedding, tokens, y: activationsOf(tokens.length).x }]);
     },
     async run(from, to, caches, position, tokens) {
       const activations = activationsOf(tokens);
       ropeAngles(rotary, position, activations.angles.values);
+      kernels.write(activations.angles);
       const operations = (layer: number) =>
         layerOperations(
           layerSettings,
@@ -108,15 +116,16 @@ export function createModelPart({
         if (layer < to) await setImmediate();
       }
     },
-    logits() {
+    async logits(tokens) {
       const vector = logits();
       for (const { operations } of outputPart({
         layerSettings,
         weights: loadOuter(),
-        activations: activationsOf(1),
+        activations: activationsOf(tokens),
         logits: vector,
       }))
         kernels.run(operations);
+      await kernels.read(vector);
       return vector.values;
     },
   };

@@ -28,6 +28,7 @@ const DEFAULTS: GenerateRequest = {
   sampling: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
   seed: 1,
   kernels: { implementation: 'auto' },
+  gpuLayers: 0,
   context: undefined,
   kvCache: 'F16',
   memory: undefined,
@@ -50,7 +51,7 @@ test('every option reaches the request', async () => {
   assert.equal(await requested(...options), {
     ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
-    ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, context: 64, kvCache: 'F32' },
+    ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, gpuLayers: 0, context: 64, kvCache: 'F32' },
     ...{
       memory: 600 * 2 ** 20,
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },

@@ -85,6 +85,8 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
         throw mappedFileError(error, paths);
       }
     },
+    write() {},
+    read: () => undefined,
     close() {
       for (const opened of allPages.splice(0)) opened.close();
       for (const file of cacheFiles.splice(0)) file.close();

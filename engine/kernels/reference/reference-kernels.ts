@@ -66,6 +66,8 @@ export function referenceKernels(): Kernels {
       for (const operation of operations) checkOperation(operation);
       for (const operation of operations) perform(memory, operation);
     },
+    write() {},
+    read: () => undefined,
     close() {
       for (const file of files.splice(0)) closeSync(file);
       for (const file of cacheFiles.splice(0)) file.close();

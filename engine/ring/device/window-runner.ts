@@ -45,7 +45,7 @@ export interface WindowRunnerOptions extends Planned {
   /** The device that sends a window's input. */
   readonly senderOf: (window: number) => string | undefined;
   /** Sends a result to the next window; its payload is only valid until this returns. */
-  readonly forward: (frame: ActivationFrame, next: WindowAssignment['next']) => void;
+  readonly forward: (frame: ActivationFrame, next: WindowAssignment['next']) => void | Promise<void>;
   readonly onFailed: (error: Error) => void;
   readonly record: (span: RingSpan) => void;
   /** `undefined`: weights are not managed. */
@@ -96,7 +96,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
     const wanted = passed.window + 1 === windowCount ? stream.subarray((tokens - rows) * hiddenSize) : stream;
     const payload = packActivations(wanted, activations);
     const frame = { ...passed, kind: 'activations', epoch, window: passed.window + 1, format: activations } as const;
-    options.forward({ ...frame, sentAt: clock(), payload }, next);
+    await options.forward({ ...frame, sentAt: clock(), payload }, next);
     if (weights === undefined || waiting[0] === passed.window) return;
     await setImmediate(); // sends the result first
     weights.after(passed.window);

@@ -62,9 +62,9 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     onStill: (reason) => onFailed(new Error(reason)),
   });
 
-  const logits = (request: number): Float32Array => {
+  const logits = async (request: number): Promise<Float32Array> => {
     const start = clock();
-    const values = part.logits().slice();
+    const values = (await part.logits(1)).slice();
     const end = clock();
     const stall = weights?.ran('output') ?? 0;
     recordComputation(record, { from: layers, to: layers, tokens: 1, request, start, end }, stall);
@@ -76,14 +76,14 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     part,
     weights,
     senderOf: (window) => sources.get(window),
-    forward(frame, next) {
+    async forward(frame, next) {
       if (next.kind === 'device') return send(next.name, frame);
       // The last window was the head's own.
       const waiting = assembly.pending.get(frame.request);
       waiting?.onChunk();
       if (frame.rows === 0) return;
       unpackActivations(frame.payload, frame.format, part.stream(1));
-      waiting?.resolve(logits(frame.request));
+      waiting?.resolve(await logits(frame.request));
     },
     onFailed,
     record,
@@ -116,7 +116,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
         .queue(async () => {
           await weights?.arrival('output');
           unpackActivations(payload, format, part.stream(1));
-          waiting.resolve(logits(request));
+          waiting.resolve(await logits(request));
           if (weights === undefined) return;
           await setImmediate(); // chooses the next token first
           weights.after('output');

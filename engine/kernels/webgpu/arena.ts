@@ -1,0 +1,50 @@
+/** The memory of all vectors: one buffer, so that a shader can work on any of them in place. */
+export interface Arena {
+  readonly buffer: GPUBuffer;
+  /** Changes when the arena grows, which makes bindings of the buffer before invalid. */
+  readonly generation: number;
+  /** @returns where `length` values begin @throws RangeError where the adapter can't bind so much memory */
+  reserve(length: number): number;
+}
+
+const VALUE_BYTES = 4;
+
+/** @param submit submits what was encoded so far, so that the vectors' contents can be moved */
+export function createArena(device: GPUDevice, submit: () => void): Arena {
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  const most = Math.min(device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize) / VALUE_BYTES;
+  const create = (values: number) => device.createBuffer({ label: 'vectors', size: values * VALUE_BYTES, usage });
+  let capacity = 2 ** 20;
+  let buffer = create(capacity);
+  let used = 0;
+  let generation = 0;
+  const grow = (needed: number): void => {
+    if (needed > most) {
+      throw new RangeError(`activations of ${needed * VALUE_BYTES} bytes; the adapter can bind ${most * VALUE_BYTES}`);
+    }
+    submit();
+    const larger = Math.min(most, Math.max(needed, 2 * capacity));
+    const before = buffer;
+    buffer = create(larger);
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(before, 0, buffer, 0, used * VALUE_BYTES);
+    device.queue.submit([encoder.finish()]);
+    before.destroy();
+    capacity = larger;
+    generation++;
+  };
+  return {
+    get buffer() {
+      return buffer;
+    },
+    get generation() {
+      return generation;
+    },
+    reserve(length) {
+      const offset = used;
+      if (offset + length > capacity) grow(offset + length);
+      used += length;
+      return offset;
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import type { Quantization } from '../../model/quantization.ts';
+import type { Matrix } from '../matrix.ts';
+import type {
+  AttendPagesOperation,
+  AttentionOperation,
+  EmbedOperation,
+  MultiplyOperation,
+  Operation,
+} from '../operation.ts';
+import type { Vector } from '../vector.ts';
+import type { Dispatch, Kernel } from './program.ts';
+import { attendChunks, headPairs, mergeChunks, store } from './shaders/attention.ts';
+import { SHADER_FORMATS } from './shaders/formats.ts';
+import { embed, MOST_VECTORS, multiplyTiles, multiplyVectors, rowsTogether, TILE } from './shaders/multiply.ts';
+import { ADD, DIVIDE_ROWS, ELEMENTS, RMS_NORM, ROPE, SOFTMAX, SWIGLU } from './shaders/rows.ts';
+import type { UploadedMatrix } from './weights-buffers.ts';
+
+/** What dispatches refer to. */
+export interface EncodingContext {
+  /** Whether the device has subgroup operations. */
+  readonly subgroups: boolean;
+  matrix(id: number): UploadedMatrix;
+  cache(id: number): GPUBuffer;
+  /** Where a vector's values begin in the arena. */
+  place(vector: Vector): number;
+  /** Room for the arguments of embeddings: numbers of tokens. */
+  tokens(tokens: readonly number[]): number;
+  /** Room for this many values of partial results, which lasts until the next call. */
+  scratch(values: number): number;
+}
+
+/** Workgroups of a dispatch in one dimension. */
+const MOST_WORKGROUPS = 65_535;
+/** Workgroups of attention that keep a GPU busy; contexts are divided further up to it. */
+const BUSY_WORKGROUPS = 1024;
+/** Positions that a workgroup of attention takes at once. */
+const CHUNK_STEP = 64;
+
+/** The dispatches of an operation whose shapes have been checked. */
+export function encode(context: EncodingContext, operation: Operation): Dispatch[] {
+  const place = (vector: Vector): number => context.place(vector);
+  switch (operation.kind) {
+    case 'embed':
+      return encodeEmbed(context, operation);
+    case 'rms-norm': {
+      const { x, y, weight, epsilon } = operation;
+      const width = weight.values.length;
+      const numbers = [place(x), place(y), place(weight), width];
+      return [{ kernel: PLAIN.rmsNorm, numbers, floats: [epsilon], workgroups: [x.values.length / width] }];
+    }
+    case 'multiply':
+      return encodeMultiply(context, operation);
+    case 'rope': {
+      const { x, angles, heads, headSize, pairs } = operation;
+      const tokens = x.values.length / (heads * headSize);
+      const dimensions = angles.values.length / tokens;
+      const count = (tokens * heads * dimensions) / 2;
+      const numbers = [place(x), place(angles), heads, headSize, dimensions, pairs === 'halves' ? 1 : 0, count];
+      return [{ kernel: PLAIN.rope, numbers, workgroups: elements(count) }];
+    }
+    case 'store': {
+      const { cache, keys, values, position } = operation;
+      const { kvHeads, capacity, headSize, type } = cache;
+      const pairs = headPairs(headSize);
+      const count = (keys.values.length / headSize) * pairs;
+      const numbers = [place(keys), place(values), kvHeads, capacity, headSize, pairs, position, count];
+      const kernel = kernelOf(`store ${type}`, () => store(type), 'storage');
+      return [{ kernel, numbers, extra: context.cache(cache.id), workgroups: [Math.ceil(count / 64)] }];
+    }
+    case 'attention':
+      return encodeAttention(context, operation);
+    case 'attend-pages':
+      return encodePages(context, operation);
+    case 'divide-rows': {
+      const { divisors, y } = operation;
+      const count = y.values.length;
+      const numbers = [place(divisors), place(y), count / divisors.values.length, count];
+      return [{ kernel: PLAIN.divideRows, numbers, workgroups: elements(count) }];
+    }
+    case 'swiglu': {
+      const { gate, up, y } = operation;
+      const numbers = [place(gate), place(up), place(y), y.values.length];
+      return [{ kernel: PLAIN.swiglu, numbers, workgroups: elements(y.values.length) }];
+    }
+    case 'softmax': {
+      const { x, y, width } = operation;
+      return [{ kernel: PLAIN.softmax, numbers: [place(x), place(y), width], workgroups: [x.values.length / width] }];
+    }
+    case 'add': {
+      const { x, y } = operation;
+      const numbers = [place(x), place(y), y.values.length];
+      return [{ kernel: PLAIN.add, numbers, workgroups: elements(y.values.length) }];
+    }
+  }
+}
+
+const PLAIN = {
+  rmsNorm: { name: 'rms-norm', code: RMS_NORM },
+  rope: { name: 'rope', code: ROPE },
+  swiglu: { name: 'swiglu', code: SWIGLU },
+  softmax: { name: 'softmax', code: SOFTMAX },
+  add: { name: 'add', code: ADD },
+  divideRows: { name: 'divide-rows', code: DIVIDE_ROWS },
+} satisfies Record<string, Kernel>;
+
+const kernels = new Map<string, Kernel>();
+
+/** The kernel of this name, whose shader is written when it is used first. */
+function kernelOf(name: string, code: () => string, extra: NonNullable<Kernel['extra']>): Kernel {
+  const found = kernels.get(name) ?? { name, code: code(), extra };
+  kernels.set(name, found);
+  return found;
+}
+
+function elements(count: number): [number, number] {
+  return inTwo(Math.ceil(count / ELEMENTS));
+}
+
+/** Workgroups in two dimensions, of which the last row may be partly beyond the end. */
+function inTwo(workgroups: number): [number, number] {
+  const rows = Math.ceil(workgroups / MOST_WORKGROUPS);
+  return [Math.ceil(workgroups / rows), rows];
+}
+
+function encodeEmbed(context: EncodingContext, { table, tokens, y }: EmbedOperation): Dispatch[] {
+  const { rowBytes, parts } = context.matrix(table.id);
+  const at = context.tokens(tokens);
+  const kernel = kernelOf(`embed ${table.type}`, () => embed(SHADER_FORMATS[table.type]), 'read-only-storage');
+  return parts.map(({ buffer, rowFrom, rowCount }) => {
+    const numbers = [at, context.place(y), table.columns, rowBytes, rowFrom, rowCount];
+    return { kernel, numbers, extra: buffer, workgroups: [tokens.length] };
+  });
+}
+
+function encodeMultiply(context: EncodingContext, operation: MultiplyOperation): Dispatch[] {
+  const { matrix, x, y, bias, accumulate } = operation;
+  const { rowBytes, parts } = context.matrix(matrix.id);
+  const tokens = x.values.length / matrix.columns;
+  return parts.map(({ buffer, rowFrom, rowCount }) => {
+    const numbers = [
+      ...[context.place(x), context.place(y), matrix.columns, matrix.rows, rowFrom, rowCount, rowBytes, tokens],
+      ...[bias === undefined ? 0 : context.place(bias), bias === undefined ? 0 : 1, accumulate === true ? 1 : 0],
+    ];
+    return { ...multiplyKernel(matrix, tokens, rowCount, context.subgroups), numbers, extra: buffer };
+  });
+}
+
+/** The kernel for a number of tokens, and its workgroups. */
+function multiplyKernel(
+  { type }: Matrix,
+  tokens: number,
+  rows: number,
+  subgroups: boolean,
+): Pick<Dispatch, 'kernel' | 'workgroups'> {
+  const format = SHADER_FORMATS[type as Quantization];
+  if (tokens > MOST_VECTORS) {
+    const kernel = kernelOf(`multiply ${type}, tiles`, () => multiplyTiles(format), 'read-only-storage');
+    return { kernel, workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)] };
+  }
+  const together = 2 ** Math.ceil(Math.log2(tokens));
+  const name = `multiply ${type}, ${together} tokens${subgroups ? ', subgroups' : ''}`;
+  const kernel = kernelOf(name, () => multiplyVectors(format, together, subgroups), 'read-only-storage');
+  return { kernel, workgroups: inTwo(Math.ceil(rows / rowsTogether(together))) };
+}
+
+interface ChunkedAttention {
+  readonly dispatch: Dispatch;
+  readonly partial: number;
+  readonly chunks: number;
+  readonly rows: number;
+}
+
+/** Attention to `used` positions of a cache, divided so that a GPU is busy. */
+function encodeChunks(
+  context: EncodingContext,
+  { queries, heads, scale }: Pick<AttentionOperation, 'queries' | 'heads' | 'scale'>,
+  {
+    cache,
+    position,
+    used,
+  }: { readonly cache: AttentionOperation['cache']; readonly position: number; readonly used: number },
+): ChunkedAttention {
+  const { kvHeads, capacity, headSize, type } = cache;
+  const tokens = queries.values.length / (heads * headSize);
+  const rows = tokens * heads;
+  const steps = Math.max(1, Math.ceil(used / CHUNK_STEP));
+  const chunkLength = CHUNK_STEP * Math.ceil(steps / Math.max(1, Math.min(steps, Math.floor(BUSY_WORKGROUPS / rows))));
+  const chunks = Math.max(1, Math.ceil(used / chunkLength));
+  const partial = context.scratch(rows * chunks * (headSize + 2));
+  const kernel = kernelOf(`attend ${type}, ${headSize}`, () => attendChunks(type, headSize), 'read-only-storage');
+  const numbers = [
+    ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, headPairs(headSize)],
+    ...[position, used, chunks, chunkLength],
+  ];
+  const dispatch: Dispatch = {
+    kernel,
+    numbers,
+    floats: [scale],
+    extra: context.cache(cache.id),
+    workgroups: [heads, tokens, chunks],
+  };
+  return { dispatch, partial, chunks, rows };
+}
+
+const MERGE_RESULT: Kernel = { name: 'merge chunks', code: mergeChunks('result') };
+const MERGE_PAGES: Kernel = { name: 'merge pages', code: mergeChunks('pages') };
+
+function encodeAttention(context: EncodingContext, operation: AttentionOperation): Dispatch[] {
+  const { cache, queries, y, heads, position } = operation;
+  const tokens = queries.values.length / (heads * cache.headSize);
+  const chunked = encodeChunks(context, operation, { cache, position, used: position + tokens });
+  const { dispatch, partial, chunks, rows } = chunked;
+  const numbers = [partial, context.place(y), 0, 0, cache.headSize, chunks, 1];
+  return [dispatch, { kernel: MERGE_RESULT, numbers, workgroups: [rows] }];
+}
+
+function encodePages(context: EncodingContext, operation: AttendPagesOperation): Dispatch[] {
+  const { pages, y, largest, totals, position, begins } = operation;
+  return pages.flatMap(({ cache, first, count }, index) => {
+    const chunked = encodeChunks(context, operation, { cache, position: position - first, used: count });
+    const { dispatch, partial, chunks, rows } = chunked;
+    const places = [context.place(y), context.place(largest), context.place(totals)];
+    const numbers = [partial, ...places, cache.headSize, chunks, begins && index === 0 ? 1 : 0];
+    return [dispatch, { kernel: MERGE_PAGES, numbers, workgroups: [rows] }];
+  });
+}

@@ -1,0 +1,31 @@
+import { InputError } from '../../input/input-error.ts';
+
+/** A GPU and the device that was opened on it. */
+export interface OpenedGpu {
+  readonly device: GPUDevice;
+  /** The adapter's name. */
+  readonly name: string;
+  readonly vendor: string;
+}
+
+/** Features that shaders use where an adapter has them. */
+const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'timestamp-query'];
+
+/**
+ * Opens a device on the machine's fastest GPU with all limits that the adapter has.
+ * @param without features to do without, as on an adapter that lacks them
+ * @throws InputError if there is no GPU, or none that allows WebGPU
+ */
+export async function openDevice(gpu: GPU, without: readonly GPUFeatureName[] = []): Promise<OpenedGpu> {
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  if (adapter === null) {
+    throw new InputError('GPU', 'none was found (no Vulkan, Metal or Direct3D 12 driver); run on the CPU instead');
+  }
+  const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
+  const device = await adapter.requestDevice({
+    requiredFeatures: USED_FEATURES.filter((feature) => adapter.features.has(feature) && !without.includes(feature)),
+    requiredLimits: { maxBufferSize, maxStorageBufferBindingSize },
+  });
+  const { description, vendor, architecture, device: model } = adapter.info;
+  return { device, name: description || model || architecture || vendor || 'GPU', vendor };
+}

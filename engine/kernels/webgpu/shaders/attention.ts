@@ -1,0 +1,194 @@
+import type { KeyValueCacheShape } from '../../key-value-cache.ts';
+
+/** Most values of a head: every lane of a workgroup keeps 1/64 of the head's sums. */
+export const MOST_HEAD_SIZE = 512;
+
+const LANES = 64;
+const TYPES = {
+  /** Two values in a word of the cache. */
+  F16: { read: 'unpack2x16float(cache[pair])', write: 'cache[pair] = pack2x16float(values);' },
+  F32: {
+    read: 'bitcast<vec2f>(vec2u(cache[2u * pair], cache[2u * pair + 1u]))',
+    write: 'cache[2u * pair] = bitcast<u32>(values.x); cache[2u * pair + 1u] = bitcast<u32>(values.y);',
+  },
+} as const;
+
+/** Pairs of values of a head in a cache on the GPU, where rows are padded to whole pairs. */
+export function headPairs(headSize: number): number {
+  return Math.ceil(headSize / 2);
+}
+
+/** A cache is [keys, values][kvHeads][capacity][pairs of a head]. */
+const CACHE = (access: string): string => `
+@group(0) @binding(2) var<storage, ${access}> cache: array<u32>;
+fn pairAt(values: u32, head: u32, position: u32) -> u32 {
+  return ((values * p.kvHeads + head) * p.capacity + position) * p.pairs;
+}
+`;
+
+/** Writes keys and values of tokens; one lane for each pair of a key and of a value. */
+export function store(type: KeyValueCacheShape['type']): string {
+  return `
+struct Params {
+  keys: u32, values: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32, position: u32, count: u32,
+}
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+${CACHE('read_write')}
+fn writePair(pair: u32, values: vec2f) { ${TYPES[type].write} }
+fn pairOf(at: u32, i: u32) -> vec2f {
+  // The last value of an odd head has no neighbour.
+  return vec2f(v[at + i], select(0.0, v[at + min(i + 1u, p.headSize - 1u)], i + 1u < p.headSize));
+}
+@compute @workgroup_size(${LANES})
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= p.count) { return; }
+  let pair = id.x % p.pairs;
+  let head = id.x / p.pairs;
+  let begin = head * p.headSize;
+  let position = p.position + head / p.kvHeads;
+  writePair(pairAt(0u, head % p.kvHeads, position) + pair, pairOf(p.keys + begin, 2u * pair));
+  writePair(pairAt(1u, head % p.kvHeads, position) + pair, pairOf(p.values + begin, 2u * pair));
+}`;
+}
+
+/**
+ * Attention of one token's head over one chunk of positions: m, s and o of HELM Eqs. 4.18–4.20 go to
+ * `partial` in `v`, [tokens][heads][chunks][m, s, o₀ …]. A workgroup goes through its chunk ${LANES} positions at a
+ * time: each lane computes a score, then each sums up some values of the head.
+ */
+export function attendChunks(type: KeyValueCacheShape['type'], headSize: number): string {
+  const own = Math.ceil(headSize / LANES);
+  return `
+struct Params {
+  queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32,
+  // Position of the first token less that of the cache's first position; positions used of the cache.
+  position: i32, used: i32,
+  chunks: u32, chunkLength: u32, scale: f32,
+}
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+${CACHE('read')}
+fn pairValues(pair: u32) -> vec2f { return ${TYPES[type].read}; }
+var<workgroup> query: array<f32, ${headSize + 1}>;
+var<workgroup> scores: array<f32, ${LANES}>;
+var<workgroup> shared_: array<f32, ${LANES}>;
+const LOWEST = -3.4e38;
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let head = workgroup.x;
+  let token = workgroup.y;
+  let chunk = workgroup.z;
+  let row = token * p.heads + head;
+  let kvHead = head * p.kvHeads / p.heads;
+  for (var i = lane; i < ${headSize + 1}u; i += ${LANES}u) {
+    query[i] = select(0.0, v[p.queries + row * p.headSize + min(i, p.headSize - 1u)], i < p.headSize);
+  }
+  let length = u32(clamp(p.position + i32(token) + 1, 0, p.used));
+  let begin = min(chunk * p.chunkLength, length);
+  let end = min(begin + p.chunkLength, length);
+  var m = LOWEST;
+  var s = 0.0;
+  var o: array<f32, ${own}>;
+  for (var tile = begin; tile < end; tile += ${LANES}u) {
+    workgroupBarrier();
+    var score = LOWEST;
+    if (tile + lane < end) {
+      let key = pairAt(0u, kvHead, tile + lane);
+      var sum = 0.0;
+      for (var i = 0u; i < p.pairs; i++) { sum += dot(pairValues(key + i), vec2f(query[2u * i], query[2u * i + 1u])); }
+      score = p.scale * sum;
+    }
+    shared_[lane] = score;
+    for (var half = ${LANES / 2}u; half > 0u; half /= 2u) {
+      workgroupBarrier();
+      if (lane < half) { shared_[lane] = max(shared_[lane], shared_[lane + half]); }
+    }
+    workgroupBarrier();
+    let largest = max(m, shared_[0]);
+    workgroupBarrier();
+    let weight = select(0.0, exp(score - largest), tile + lane < end);
+    scores[lane] = weight;
+    shared_[lane] = weight;
+    for (var half = ${LANES / 2}u; half > 0u; half /= 2u) {
+      workgroupBarrier();
+      if (lane < half) { shared_[lane] += shared_[lane + half]; }
+    }
+    workgroupBarrier();
+    let rescale = exp(m - largest);
+    s = s * rescale + shared_[0];
+    m = largest;
+    let count = min(${LANES}u, end - tile);
+    for (var n = 0u; n < ${own}u; n++) {
+      let i = lane + n * ${LANES}u;
+      if (i < p.headSize) {
+        var sum = o[n] * rescale;
+        for (var j = 0u; j < count; j++) {
+          sum += scores[j] * pairValues(pairAt(1u, kvHead, tile + j) + i / 2u)[i % 2u];
+        }
+        o[n] = sum;
+      }
+    }
+  }
+  let to = p.partial + (row * p.chunks + chunk) * (p.headSize + 2u);
+  if (lane == 0u) {
+    v[to] = m;
+    v[to + 1u] = s;
+  }
+  for (var n = 0u; n < ${own}u; n++) {
+    let i = lane + n * ${LANES}u;
+    if (i < p.headSize) { v[to + 2u + i] = o[n]; }
+  }
+}`;
+}
+
+/**
+ * Merges the chunks of each token's head (HELM Eqs. 4.18–4.20), and with `pages` also what was seen of other pages.
+ * @param into `result`: y = o/s; `pages`: y, largest and totals become o, m and s
+ */
+export function mergeChunks(into: 'result' | 'pages'): string {
+  const seen = `
+  if (p.begins == 0u) {
+    m = v[p.largest + row];
+    s = v[p.totals + row];
+  }`;
+  return `
+struct Params { partial: u32, y: u32, largest: u32, totals: u32, headSize: u32, chunks: u32, begins: u32 }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+const LOWEST = -3.4e38;
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let row = workgroup.x;
+  let first = p.partial + row * p.chunks * (p.headSize + 2u);
+  let stride = p.headSize + 2u;
+  var m = LOWEST;
+  var s = 0.0;
+  ${into === 'pages' ? seen : ''}
+  let before = m;
+  for (var chunk = 0u; chunk < p.chunks; chunk++) { m = max(m, v[first + chunk * stride]); }
+  let rescale = exp(before - m);
+  s *= rescale;
+  for (var chunk = 0u; chunk < p.chunks; chunk++) {
+    s += exp(v[first + chunk * stride] - m) * v[first + chunk * stride + 1u];
+  }
+  for (var i = lane; i < p.headSize; i += ${LANES}u) {
+    var o = 0.0;
+    ${into === 'pages' ? 'if (p.begins == 0u) { o = rescale * v[p.y + row * p.headSize + i]; }' : ''}
+    for (var chunk = 0u; chunk < p.chunks; chunk++) {
+      o += exp(v[first + chunk * stride] - m) * v[first + chunk * stride + 2u + i];
+    }
+    v[p.y + row * p.headSize + i] = ${into === 'pages' ? 'o' : 'o / s'};
+  }
+  ${
+    into === 'pages'
+      ? `storageBarrier();
+  workgroupBarrier();
+  if (lane == 0u) {
+    v[p.largest + row] = m;
+    v[p.totals + row] = s;
+  }`
+      : ''
+  }
+}`;
+}

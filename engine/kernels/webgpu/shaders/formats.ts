@@ -1,0 +1,228 @@
+import type { Quantization } from '../../../model/quantization.ts';
+
+/**
+ * How shaders read a format. x = step·q − shift, with one step and shift for each group of `width` values; the formats
+ * themselves are described in engine/gguf/formats.
+ */
+export interface ShaderFormat {
+  /** Values of a block as shaders see it; unquantized formats are read 32 values at a time. */
+  readonly block: number;
+  /** Bytes of a block. */
+  readonly bytes: number;
+  /** Values that share a step and a shift. */
+  readonly width: 16 | 32;
+  /** Whether there is a shift. */
+  readonly shifted: boolean;
+  /**
+   * WGSL: `fn steps(block: u32, group: u32) -> vec2f`, step and shift of a group, and
+   * `fn quants(block: u32, i: u32) -> vec4f`, q of the values i to i + 3, where i is a multiple of 4. `block` is the
+   * byte at which the block begins.
+   */
+  readonly code: string;
+}
+
+/** WGSL functions that read the storage buffer `w` of 32-bit words byte by byte. */
+export const READ_BYTES = `
+fn byte(at: u32) -> u32 { return (w[at >> 2u] >> (8u * (at & 3u))) & 255u; }
+fn signedByte(at: u32) -> f32 { return f32(bitcast<i32>(byte(at) << 24u) >> 24u); }
+// Four bytes from any place on.
+fn word(at: u32) -> u32 {
+  let shift = 8u * (at & 3u);
+  if (shift == 0u) { return w[at >> 2u]; }
+  return (w[at >> 2u] >> shift) | (w[(at >> 2u) + 1u] << (32u - shift));
+}
+// A half from an even place.
+fn half(at: u32) -> f32 { return unpack2x16float(w[at >> 2u] >> (8u * (at & 2u))).x; }
+fn fourBytes(q: u32) -> vec4f { return vec4f((vec4u(q) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u)); }
+`;
+
+/** Groups of 32 values of a superblock in two halves: bits of value 128 h + 32 k + l (see engine/gguf/formats). */
+const TWO_BITS = `
+fn twoBits(at: u32, i: u32) -> vec4f {
+  return fourBytes((word(at + 32u * (i >> 7u) + (i & 31u)) >> (2u * ((i >> 5u) & 3u))) & 0x03030303u);
+}
+`;
+
+const SIX_BITS = `
+fn sixBits(at: u32, j: u32) -> vec2f {
+  if (j < 4u) { return vec2f(f32(byte(at + j) & 63u), f32(byte(at + j + 4u) & 63u)); }
+  let low = byte(at + j + 4u);
+  return vec2f(
+    f32((low & 15u) | ((byte(at + j - 4u) >> 6u) << 4u)),
+    f32((low >> 4u) | ((byte(at + j) >> 6u) << 4u)));
+}
+`;
+
+const ONE_STEP = 'fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(block), 0.0); }';
+const NO_STEP = 'fn steps(block: u32, group: u32) -> vec2f { return vec2f(1.0, 0.0); }';
+const NIBBLES = 'fn nibbles(at: u32, shift: u32) -> u32 { return (word(at) >> shift) & 0x0f0f0f0fu; }';
+
+/** One row per format. */
+export const SHADER_FORMATS: Readonly<Record<Quantization, ShaderFormat>> = {
+  F32: {
+    block: 32,
+    bytes: 128,
+    width: 32,
+    shifted: false,
+    code: `${NO_STEP}
+fn quants(block: u32, i: u32) -> vec4f {
+  let at = (block >> 2u) + i;
+  return bitcast<vec4f>(vec4u(w[at], w[at + 1u], w[at + 2u], w[at + 3u]));
+}`,
+  },
+  F16: {
+    block: 32,
+    bytes: 64,
+    width: 32,
+    shifted: false,
+    code: `${NO_STEP}
+fn quants(block: u32, i: u32) -> vec4f {
+  let at = (block >> 2u) + (i >> 1u);
+  return vec4f(unpack2x16float(w[at]), unpack2x16float(w[at + 1u]));
+}`,
+  },
+  BF16: {
+    block: 32,
+    bytes: 64,
+    width: 32,
+    shifted: false,
+    code: `${NO_STEP}
+fn quants(block: u32, i: u32) -> vec4f {
+  let at = (block >> 2u) + (i >> 1u);
+  let pairs = vec2u(w[at], w[at + 1u]);
+  return bitcast<vec4f>(vec4u(pairs.x << 16u, pairs.x & 0xffff0000u, pairs.y << 16u, pairs.y & 0xffff0000u));
+}`,
+  },
+  Q8_0: {
+    block: 32,
+    bytes: 34,
+    width: 32,
+    shifted: false,
+    code: `${ONE_STEP}
+fn quants(block: u32, i: u32) -> vec4f {
+  let q = word(block + 2u + i);
+  return vec4f(bitcast<vec4i>(vec4u(q) << vec4u(24u, 16u, 8u, 0u)) >> vec4u(24u));
+}`,
+  },
+  Q4_0: {
+    block: 32,
+    bytes: 18,
+    width: 32,
+    shifted: false,
+    code: `${ONE_STEP}
+${NIBBLES}
+fn quants(block: u32, i: u32) -> vec4f {
+  return fourBytes(nibbles(block + 2u + (i & 15u), 4u * (i >> 4u))) - 8.0;
+}`,
+  },
+  Q5_0: {
+    block: 32,
+    bytes: 22,
+    width: 32,
+    shifted: false,
+    code: `${ONE_STEP}
+${NIBBLES}
+fn quants(block: u32, i: u32) -> vec4f {
+  let fifth = (vec4u(word(block + 2u) >> i) >> vec4u(0u, 1u, 2u, 3u)) & vec4u(1u);
+  return fourBytes(nibbles(block + 6u + (i & 15u), 4u * (i >> 4u))) + 16.0 * vec4f(fifth) - 16.0;
+}`,
+  },
+  Q5_1: {
+    block: 32,
+    bytes: 24,
+    width: 32,
+    shifted: true,
+    code: `${NIBBLES}
+fn steps(block: u32, group: u32) -> vec2f { return vec2f(half(block), -half(block + 2u)); }
+fn quants(block: u32, i: u32) -> vec4f {
+  let fifth = (vec4u(word(block + 4u) >> i) >> vec4u(0u, 1u, 2u, 3u)) & vec4u(1u);
+  return fourBytes(nibbles(block + 8u + (i & 15u), 4u * (i >> 4u))) + 16.0 * vec4f(fifth);
+}`,
+  },
+  Q2_K: {
+    block: 256,
+    bytes: 84,
+    width: 16,
+    shifted: true,
+    code: `${TWO_BITS}
+fn steps(block: u32, group: u32) -> vec2f {
+  let both = byte(block + group);
+  return vec2f(half(block + 80u) * f32(both & 15u), half(block + 82u) * f32(both >> 4u));
+}
+fn quants(block: u32, i: u32) -> vec4f { return twoBits(block + 16u, i); }`,
+  },
+  Q3_K: {
+    block: 256,
+    bytes: 110,
+    width: 16,
+    shifted: false,
+    code: `${TWO_BITS}
+fn steps(block: u32, group: u32) -> vec2f {
+  let low = (byte(block + 96u + (group & 7u)) >> (4u * (group >> 3u))) & 15u;
+  let high = (byte(block + 104u + (group & 3u)) >> (2u * (group >> 2u))) & 3u;
+  return vec2f(half(block + 108u) * (f32(low | (high << 4u)) - 32.0), 0.0);
+}
+fn quants(block: u32, i: u32) -> vec4f {
+  let third = fourBytes((word(block + (i & 31u)) >> (i >> 5u)) & 0x01010101u);
+  return twoBits(block + 32u, i) + 4.0 * third - 4.0;
+}`,
+  },
+  Q4_K: {
+    block: 256,
+    bytes: 144,
+    width: 32,
+    shifted: true,
+    code: `${SIX_BITS}
+${NIBBLES}
+fn steps(block: u32, group: u32) -> vec2f {
+  return vec2f(half(block), half(block + 2u)) * sixBits(block + 4u, group);
+}
+fn quants(block: u32, i: u32) -> vec4f {
+  return fourBytes(nibbles(block + 16u + 32u * (i >> 6u) + (i & 31u), 4u * ((i >> 5u) & 1u)));
+}`,
+  },
+  Q5_K: {
+    block: 256,
+    bytes: 176,
+    width: 32,
+    shifted: true,
+    code: `${SIX_BITS}
+${NIBBLES}
+fn steps(block: u32, group: u32) -> vec2f {
+  return vec2f(half(block), half(block + 2u)) * sixBits(block + 4u, group);
+}
+fn quants(block: u32, i: u32) -> vec4f {
+  let fifth = fourBytes((word(block + 16u + (i & 31u)) >> (i >> 5u)) & 0x01010101u);
+  return fourBytes(nibbles(block + 48u + 32u * (i >> 6u) + (i & 31u), 4u * ((i >> 5u) & 1u))) + 16.0 * fifth;
+}`,
+  },
+  Q6_K: {
+    block: 256,
+    bytes: 210,
+    width: 16,
+    shifted: false,
+    code: `${TWO_BITS}
+${NIBBLES}
+fn steps(block: u32, group: u32) -> vec2f {
+  return vec2f(half(block + 208u) * signedByte(block + 192u + group), 0.0);
+}
+fn quants(block: u32, i: u32) -> vec4f {
+  let low = fourBytes(nibbles(block + 64u * (i >> 7u) + (i & 63u), 4u * ((i >> 6u) & 1u)));
+  return low + 16.0 * twoBits(block + 128u, i) - 32.0;
+}`,
+  },
+  IQ4_NL: {
+    block: 32,
+    bytes: 18,
+    width: 32,
+    shifted: false,
+    code: `${ONE_STEP}
+${NIBBLES}
+const LEVELS = array<f32, 16>(
+  -127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0);
+fn quants(block: u32, i: u32) -> vec4f {
+  let q = (vec4u(nibbles(block + 2u + (i & 15u), 4u * (i >> 4u))) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(15u);
+  return vec4f(LEVELS[q.x], LEVELS[q.y], LEVELS[q.z], LEVELS[q.w]);
+}`,
+  },
+};

@@ -1,0 +1,230 @@
+import type { ShaderFormat } from './formats.ts';
+import { READ_BYTES } from './formats.ts';
+
+/** Most tokens of one pass of `multiplyVectors`. */
+export const MOST_VECTORS = 8;
+
+/** Rows and tokens that a workgroup of `multiplyTiles` computes. */
+export const TILE = { rows: 64, tokens: 32, depth: 32 } as const;
+
+/** Lanes of a workgroup of `multiplyVectors`. */
+const LANES = 64;
+
+/** Rows that a workgroup of `multiplyVectors` computes at once: fewer with more tokens, as each needs registers. */
+export function rowsTogether(tokens: number): number {
+  return tokens <= 2 ? 4 : 2;
+}
+
+/** Bindings and parameters of a product y = x·Wᵀ. Offsets into `v` in values. */
+const HEADER = `
+struct Params {
+  x: u32, y: u32,
+  // Of the whole matrix, whose rows from rowFrom on are in w.
+  columns: u32, rows: u32,
+  rowFrom: u32, rowCount: u32,
+  rowBytes: u32, tokens: u32,
+  bias: u32, hasBias: u32,
+  accumulate: u32,
+}
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<u32>;
+${READ_BYTES}
+fn finish(token: u32, row: u32, sum: f32) {
+  let to = p.y + token * p.rows + p.rowFrom + row;
+  var result = sum;
+  if (p.hasBias != 0u) { result += v[p.bias + p.rowFrom + row]; }
+  if (p.accumulate != 0u) { result += v[to]; }
+  v[to] = result;
+}
+fn activations(token: u32, column: u32) -> vec4f {
+  let at = p.x + token * p.columns + column;
+  if (column + 4u <= p.columns) { return vec4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
+  // The last values of a row that isn't a whole number of groups.
+  var rest = vec4f(0.0);
+  for (var i = 0u; column + i < p.columns; i++) { rest[i] = v[at + i]; }
+  return rest;
+}
+`;
+
+/**
+ * y = x·Wᵀ for up to `tokens` tokens, limited by reading weights: every lane of a workgroup takes groups of some rows,
+ * decodes each value once for all tokens, and the lanes' sums are added at the end.
+ * @param subgroups whether lanes may be added by subgroup operations
+ */
+export function multiplyVectors(
+  { block, bytes, width, shifted, code }: ShaderFormat,
+  tokens: number,
+  subgroups: boolean,
+): string {
+  const rows = rowsTogether(tokens);
+  const each = (count: number, text: (index: number) => string): string =>
+    Array.from({ length: count }, (_, i) => text(i)).join('\n');
+  const sums = rows * tokens;
+  const sum = (row: number, token: number): number => row * tokens + token;
+  return `${subgroups ? 'enable subgroups;' : ''}
+${HEADER}
+${code}
+var<workgroup> partial: array<f32, ${LANES * sums}>;
+@compute @workgroup_size(${LANES})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) workgroups: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+  ${subgroups ? '@builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) inSubgroup: u32,' : ''}
+) {
+  let firstRow = (workgroup.y * workgroups.x + workgroup.x) * ${rows}u;
+  let groups = (p.columns + ${width - 1}u) / ${width}u;
+  ${each(sums, (i) => `var sum${i} = 0.0;`)}
+  ${each(rows, (row) => `let row${row} = min(firstRow + ${row}u, p.rowCount - 1u) * p.rowBytes;`)}
+  for (var group = lane; group < groups; group += ${LANES}u) {
+    let blockBytes = (group / ${block / width}u) * ${bytes}u;
+    let inBlock = group % ${block / width}u;
+    ${each(sums, (i) => `var dot${i} = 0.0;`)}
+    ${shifted ? each(tokens, (token) => `var total${token} = 0.0;`) : ''}
+    for (var quad = 0u; quad < ${width}u; quad += 4u) {
+      ${each(tokens, (token) => `let x${token} = activations(min(${token}u, p.tokens - 1u), group * ${width}u + quad);`)}
+      ${shifted ? each(tokens, (token) => `total${token} += x${token}.x + x${token}.y + x${token}.z + x${token}.w;`) : ''}
+      ${each(
+        rows,
+        (row) => `{
+        let q = quants(row${row} + blockBytes, inBlock * ${width}u + quad);
+        ${each(tokens, (token) => `dot${sum(row, token)} += dot(q, x${token});`)}
+      }`,
+      )}
+    }
+    ${each(
+      rows,
+      (row) => `{
+      let s = steps(row${row} + blockBytes, inBlock);
+      ${each(tokens, (token) => `sum${sum(row, token)} += s.x * dot${sum(row, token)}${shifted ? ` - s.y * total${token}` : ''};`)}
+    }`,
+    )}
+  }
+  ${subgroups ? addSubgroups(sums, each) : addLanes(sums, each)}
+  if (lane < ${sums}u) {
+    let row = firstRow + lane / ${tokens}u;
+    let token = lane % ${tokens}u;
+    if (row < p.rowCount && token < p.tokens) { finish(token, row, partial[lane]); }
+  }
+}`;
+}
+
+type Each = (count: number, text: (index: number) => string) => string;
+
+/** Adds the lanes' sums in workgroup memory, in halves; the results are the first values of `partial`. */
+function addLanes(sums: number, each: Each): string {
+  return `
+  ${each(sums, (i) => `partial[lane * ${sums}u + ${i}u] = sum${i};`)}
+  for (var half = ${LANES / 2}u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      for (var i = 0u; i < ${sums}u; i++) { partial[lane * ${sums}u + i] += partial[(lane + half) * ${sums}u + i]; }
+    }
+  }
+  workgroupBarrier();`;
+}
+
+/** The same by subgroups first; the first lane of each writes its sum. */
+function addSubgroups(sums: number, each: Each): string {
+  return `
+  ${each(sums, (i) => `let added${i} = subgroupAdd(sum${i});`)}
+  let subgroup = lane / size;
+  if (inSubgroup == 0u) {
+    ${each(sums, (i) => `partial[subgroup * ${sums}u + ${i}u] = added${i};`)}
+  }
+  workgroupBarrier();
+  var whole = 0.0;
+  if (lane < ${sums}u) {
+    for (var i = 0u; i < (${LANES}u + size - 1u) / size; i++) { whole += partial[i * ${sums}u + lane]; }
+  }
+  workgroupBarrier();
+  if (lane < ${sums}u) { partial[lane] = whole; }`;
+}
+
+/**
+ * y = x·Wᵀ for many tokens, limited by arithmetic: a workgroup decodes a tile of weights into its memory once for
+ * ${TILE.tokens} tokens; each of 128 lanes accumulates 4 × 4 results.
+ */
+export function multiplyTiles({ block, bytes, width, code }: ShaderFormat): string {
+  const { rows, tokens, depth } = TILE;
+  return `${HEADER}
+${code}
+// Single values, since lanes that write components of the same vector would race.
+var<workgroup> weights: array<f32, ${rows * depth}>;
+var<workgroup> inputs: array<f32, ${tokens * depth}>;
+fn weightsAt(at: u32) -> vec4f { return vec4f(weights[at], weights[at + 1u], weights[at + 2u], weights[at + 3u]); }
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let firstRow = workgroup.x * ${rows}u;
+  let firstToken = workgroup.y * ${tokens}u;
+  let rowQuad = lane % ${rows / 4}u;
+  let tokenQuad = lane / ${rows / 4}u;
+  var sums: array<vec4f, 4>;
+  for (var column = 0u; column < p.columns; column += ${depth}u) {
+    for (var i = lane; i < ${(rows * depth) / 4}u; i += 128u) {
+      let row = i / ${depth / 4}u;
+      let quad = 4u * (i % ${depth / 4}u);
+      let group = (column + quad) / ${width}u;
+      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
+      let s = steps(at, group % ${block / width}u);
+      let value = s.x * quants(at, (column + quad) % ${block}u) - s.y;
+      weights[(quad + 0u) * ${rows}u + row] = value.x;
+      weights[(quad + 1u) * ${rows}u + row] = value.y;
+      weights[(quad + 2u) * ${rows}u + row] = value.z;
+      weights[(quad + 3u) * ${rows}u + row] = value.w;
+    }
+    for (var i = lane; i < ${(tokens * depth) / 4}u; i += 128u) {
+      let token = i / ${depth / 4}u;
+      let quad = 4u * (i % ${depth / 4}u);
+      var value = vec4f(0.0);
+      if (column + quad < p.columns) { value = activations(min(firstToken + token, p.tokens - 1u), column + quad); }
+      inputs[(quad + 0u) * ${tokens}u + token] = value.x;
+      inputs[(quad + 1u) * ${tokens}u + token] = value.y;
+      inputs[(quad + 2u) * ${tokens}u + token] = value.z;
+      inputs[(quad + 3u) * ${tokens}u + token] = value.w;
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < ${depth}u; k++) {
+      let a = weightsAt(k * ${rows}u + 4u * rowQuad);
+      let at = k * ${tokens}u + 4u * tokenQuad;
+      sums[0] += a * inputs[at];
+      sums[1] += a * inputs[at + 1u];
+      sums[2] += a * inputs[at + 2u];
+      sums[3] += a * inputs[at + 3u];
+    }
+    workgroupBarrier();
+  }
+  for (var t = 0u; t < 4u; t++) {
+    for (var r = 0u; r < 4u; r++) {
+      let token = firstToken + 4u * tokenQuad + t;
+      let row = firstRow + 4u * rowQuad + r;
+      if (token < p.tokens && row < p.rowCount) { finish(token, row, sums[t][r]); }
+    }
+  }
+}`;
+}
+
+/** Rows of a matrix, decoded: one workgroup for each token. Token numbers are values of `v`: exact below 2²⁴. */
+export function embed({ block, bytes, width, code }: ShaderFormat): string {
+  return `
+struct Params { tokens: u32, y: u32, columns: u32, rowBytes: u32, rowFrom: u32, rowCount: u32 }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+@group(0) @binding(2) var<storage, read> w: array<u32>;
+${READ_BYTES}
+${code}
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let row = u32(v[p.tokens + workgroup.x]) - p.rowFrom;
+  // Another part of the table has the row; a token below rowFrom wraps around.
+  if (row >= p.rowCount) { return; }
+  for (var column = 4u * lane; column < p.columns; column += 256u) {
+    let group = column / ${width}u;
+    let at = row * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
+    let s = steps(at, group % ${block / width}u);
+    let value = s.x * quants(at, column % ${block}u) - s.y;
+    for (var i = 0u; i < min(4u, p.columns - column); i++) { v[p.y + workgroup.x * p.columns + column + i] = value[i]; }
+  }
+}`;
+}

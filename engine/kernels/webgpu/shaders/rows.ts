@@ -1,0 +1,115 @@
+/** Bindings of a shader that works on vectors alone. Offsets into `v` in values. */
+function header(params: string): string {
+  return `
+struct Params { ${params} }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<f32>;
+`;
+}
+
+/** Lanes of the shaders that reduce a row. */
+const LANES = 256;
+
+/** WGSL: adds, or takes the largest of, one value of each lane; the same result for all lanes. */
+function reduction(name: string, combined: string): string {
+  return `
+fn ${name}(value: f32, lane: u32) -> f32 {
+  workgroupBarrier();
+  shared_[lane] = value;
+  for (var half = ${LANES / 2}u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      let a = shared_[lane];
+      let b = shared_[lane + half];
+      shared_[lane] = ${combined};
+    }
+  }
+  workgroupBarrier();
+  return shared_[0];
+}`;
+}
+
+/** Values that element-wise shaders compute in a workgroup. */
+export const ELEMENTS = 256;
+
+const ELEMENT = `
+fn element(workgroup: vec3u, workgroups: vec3u, lane: u32) -> u32 {
+  return (workgroup.y * workgroups.x + workgroup.x) * ${ELEMENTS}u + lane;
+}
+`;
+
+const ELEMENT_MAIN = `
+@compute @workgroup_size(${ELEMENTS})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) workgroups: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let i = element(workgroup, workgroups, lane);
+  if (i >= p.count) { return; }
+`;
+
+/** One workgroup for each row. */
+export const RMS_NORM = `${header('x: u32, y: u32, weight: u32, width: u32, epsilon: f32')}
+var<workgroup> shared_: array<f32, ${LANES}>;
+${reduction('sumOfLanes', 'a + b')}
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let row = workgroup.x * p.width;
+  var squares = 0.0;
+  for (var i = lane; i < p.width; i += ${LANES}u) { squares += v[p.x + row + i] * v[p.x + row + i]; }
+  let scale = 1.0 / sqrt(sumOfLanes(squares, lane) / f32(p.width) + p.epsilon);
+  for (var i = lane; i < p.width; i += ${LANES}u) { v[p.y + row + i] = v[p.x + row + i] * scale * v[p.weight + i]; }
+}`;
+
+/** One workgroup for each row. */
+export const SOFTMAX = `${header('x: u32, y: u32, width: u32')}
+var<workgroup> shared_: array<f32, ${LANES}>;
+${reduction('sumOfLanes', 'a + b')}
+${reduction('largestOfLanes', 'max(a, b)')}
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let row = workgroup.x * p.width;
+  var most = v[p.x + row];
+  for (var i = lane; i < p.width; i += ${LANES}u) { most = max(most, v[p.x + row + i]); }
+  let largest = largestOfLanes(most, lane);
+  var own = 0.0;
+  for (var i = lane; i < p.width; i += ${LANES}u) { own += exp(v[p.x + row + i] - largest); }
+  let total = sumOfLanes(own, lane);
+  for (var i = lane; i < p.width; i += ${LANES}u) { v[p.y + row + i] = exp(v[p.x + row + i] - largest) / total; }
+}`;
+
+/** One lane for each pair of values. */
+export const ROPE = `${header('x: u32, angles: u32, heads: u32, headSize: u32, dimensions: u32, halves: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  let pairs = p.dimensions / 2u;
+  let head = i / pairs;
+  let pair = i % pairs;
+  let first = p.x + head * p.headSize + select(2u * pair, pair, p.halves != 0u);
+  let second = first + select(1u, pairs, p.halves != 0u);
+  let angle = p.angles + (head / p.heads) * p.dimensions + 2u * pair;
+  let a = v[first];
+  let b = v[second];
+  v[first] = a * v[angle] - b * v[angle + 1u];
+  v[second] = a * v[angle + 1u] + b * v[angle];
+}`;
+
+export const SWIGLU = `${header('gate: u32, up: u32, y: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  let gate = v[p.gate + i];
+  v[p.y + i] = gate / (1.0 + exp(-gate)) * v[p.up + i];
+}`;
+
+export const ADD = `${header('x: u32, y: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  v[p.y + i] += v[p.x + i];
+}`;
+
+export const DIVIDE_ROWS = `${header('divisors: u32, y: u32, width: u32, count: u32')}
+${ELEMENT}
+${ELEMENT_MAIN}
+  v[p.y + i] /= v[p.divisors + i / p.width];
+}`;

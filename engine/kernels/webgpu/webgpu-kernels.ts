@@ -1,0 +1,163 @@
+import type { ByteSource } from '../../gguf/byte-source.ts';
+import { formatBytes } from '../../input/format.ts';
+import { InputError } from '../../input/input-error.ts';
+import { quantizedBytes } from '../../model/quantization.ts';
+import { checkMatrix, checkOperation } from '../checks.ts';
+import type { Kernels } from '../kernels.ts';
+import { type Vector, vectorOver } from '../vector.ts';
+import { type Arena, createArena } from './arena.ts';
+import { type EncodingContext, encode } from './encode.ts';
+import { createProgram } from './program.ts';
+import { headPairs, MOST_HEAD_SIZE } from './shaders/attention.ts';
+import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
+
+export interface WebgpuOptions {
+  readonly device: GPUDevice;
+  /** What the adapter is called, for messages. */
+  readonly adapter: string;
+  /** Opens a file of weights. @throws InputError if it can't be read */
+  openFile(path: string): { readonly source: ByteSource; close(): void };
+}
+
+/** Files whose caches can be evicted are for kernels whose caches are in RAM. */
+const NO_CACHE_FILES = 'KV pages in a file need a CPU';
+
+/**
+ * Kernels on a GPU, by WebGPU: weights are uploaded once in the file's own format and decoded by shaders; sums are in
+ * float32. `run` encodes dispatches, which `read` submits: a token is one submission.
+ */
+export function webgpuKernels({ device, adapter, openFile }: WebgpuOptions): Kernels {
+  const files: { readonly source: ByteSource; close(): void }[] = [];
+  const matrices: UploadedMatrix[] = [];
+  const caches: (GPUBuffer | undefined)[] = [];
+  const places: number[] = [];
+  const staging = new Map<number, GPUBuffer>();
+  let failure: Error | undefined;
+  let pendingChecks: Promise<void> = Promise.resolve();
+
+  device.addEventListener('uncapturederror', ({ error }) => {
+    failure ??= new Error(`${adapter}: ${error.message}`);
+  });
+  device.lost.then(({ reason, message }) => {
+    if (reason !== 'destroyed')
+      failure = new InputError(adapter, `the device was lost (${message}); try again, with fewer layers on it`);
+  });
+
+  let arena: Arena;
+  const program = createProgram(device, () => arena);
+  arena = createArena(device, () => program.submit());
+
+  /** Calls `allocate`; that the device has no memory for it is known later, and thrown by the next `read`. */
+  const allocated = <Result>(what: string, allocate: () => Result): Result => {
+    device.pushErrorScope('out-of-memory');
+    const result = allocate();
+    const check = device.popErrorScope().then((error) => {
+      if (error !== null) failure ??= new InputError(adapter, `has no memory for ${what}; put fewer layers on it`);
+    });
+    pendingChecks = Promise.all([pendingChecks, check]).then(() => {});
+    return result;
+  };
+
+  const upload = (place: number, values: Float32Array): void => {
+    program.submit();
+    device.queue.writeBuffer(arena.buffer, 4 * place, values as Float32Array<ArrayBuffer>);
+  };
+  const room = (): ((values: number) => number) => {
+    let [place, size] = [0, 0];
+    return (values) => {
+      if (values > size) [place, size] = [arena.reserve(values), values];
+      return place;
+    };
+  };
+  const tokensRoom = room();
+  const context: EncodingContext = {
+    subgroups: device.features.has('subgroups'),
+    matrix: (id) => matrices[id] as UploadedMatrix,
+    cache: (id) => caches[id] as GPUBuffer,
+    place: ({ id, offset }) => (places[id] as number) + offset,
+    tokens(tokens) {
+      const place = tokensRoom(tokens.length);
+      upload(place, Float32Array.from(tokens));
+      return place;
+    },
+    scratch: room(),
+  };
+
+  return {
+    name: 'webgpu',
+    instructionSet: 'none',
+    threads: 1,
+    mapFile(path) {
+      const file = openFile(path);
+      return { id: files.push(file) - 1, path, size: file.source.size };
+    },
+    pages: () => undefined,
+    matrix(matrix) {
+      const bytes = checkMatrix(matrix);
+      const { source, offset = 0, type, rows, columns } = matrix;
+      const read = (from: number, to: number): Uint8Array =>
+        source instanceof Uint8Array
+          ? source.subarray(offset + from, offset + to)
+          : (files[source.id] as (typeof files)[number]).source.read(offset + from, to - from);
+      const what = `a matrix of ${formatBytes(bytes)}`;
+      const uploaded = allocated(what, () => uploadMatrix(device, matrix, quantizedBytes(columns, type), read));
+      return { id: matrices.push(uploaded) - 1, type, rows, columns };
+    },
+    vector(contents) {
+      const values = typeof contents === 'number' ? new Float32Array(contents) : Float32Array.from(contents);
+      const place = arena.reserve(values.length);
+      if (typeof contents !== 'number') upload(place, values);
+      return vectorOver(places.push(place) - 1, values);
+    },
+    cache(shape) {
+      const { type, kvHeads, capacity, headSize } = shape;
+      if (headSize > MOST_HEAD_SIZE) {
+        throw new RangeError(`heads of ${headSize} values; at most ${MOST_HEAD_SIZE} on a GPU`);
+      }
+      const pairs = 2 * kvHeads * capacity * headPairs(headSize);
+      const size = pairs * (type === 'F16' ? 4 : 8);
+      const usage = GPUBufferUsage.STORAGE;
+      const what = `a layer's KV cache for ${capacity} tokens`;
+      const buffer = allocated(what, () => device.createBuffer({ label: 'KV cache', size, usage }));
+      return { ...shape, id: caches.push(buffer) - 1 };
+    },
+    cacheFile(folder) {
+      throw new InputError(folder, NO_CACHE_FILES);
+    },
+    freeCache({ id }) {
+      program.submit();
+      caches[id]?.destroy();
+      caches[id] = undefined;
+    },
+    run(operations) {
+      for (const operation of operations) checkOperation(operation);
+      for (const operation of operations) for (const dispatch of encode(context, operation)) program.add(dispatch);
+    },
+    write(vector) {
+      upload(context.place(vector), vector.values);
+    },
+    async read(vector: Vector) {
+      const bytes = vector.values.byteLength;
+      let buffer = staging.get(bytes);
+      if (buffer === undefined) {
+        buffer = device.createBuffer({ size: bytes, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+        staging.set(bytes, buffer);
+      }
+      program.copy(arena.buffer, 4 * context.place(vector), buffer, bytes);
+      program.submit();
+      try {
+        await buffer.mapAsync(GPUMapMode.READ);
+        vector.values.set(new Float32Array(buffer.getMappedRange()));
+        buffer.unmap();
+      } catch (error) {
+        throw failure ?? error;
+      }
+      await pendingChecks;
+      if (failure !== undefined) throw failure;
+    },
+    close() {
+      for (const file of files.splice(0)) file.close();
+      device.destroy();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { MatrixSource } from '../matrix.ts';
+import { SHADER_FORMATS } from './shaders/formats.ts';
+
+/** Rows of a matrix in a buffer of their own: a buffer that shaders read is limited in size. */
+export interface MatrixPart {
+  readonly buffer: GPUBuffer;
+  readonly rowFrom: number;
+  readonly rowCount: number;
+}
+
+export interface UploadedMatrix {
+  /** Bytes of a row on the GPU. */
+  readonly rowBytes: number;
+  readonly parts: readonly MatrixPart[];
+}
+
+/** Bytes that are read from the file and sent at a time. */
+const PIECE = 16 * 2 ** 20;
+
+/**
+ * Uploads a matrix in its own format. Rows of unquantized weights are padded with zeros to whole blocks of the shaders.
+ * @param read bytes `from` up to `to` of the matrix's data
+ */
+export function uploadMatrix(
+  device: GPUDevice,
+  { type, rows, columns }: Omit<MatrixSource, 'source' | 'offset'>,
+  fileRowBytes: number,
+  read: (from: number, to: number) => Uint8Array,
+): UploadedMatrix {
+  const { block, bytes } = SHADER_FORMATS[type];
+  const rowBytes = Math.ceil(columns / block) * bytes;
+  const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
+  // Shaders read whole words, up to one past the last byte.
+  const most = Math.floor((Math.min(maxStorageBufferBindingSize, maxBufferSize) - 8) / rowBytes);
+  const parts: MatrixPart[] = [];
+  for (let rowFrom = 0; rowFrom < rows; rowFrom += most) {
+    const rowCount = Math.min(most, rows - rowFrom);
+    const size = 4 * Math.ceil((rowCount * rowBytes) / 4) + 4;
+    const buffer = device.createBuffer({ label: type, size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
+    const rowsAtOnce = piecedRows(rowBytes);
+    for (let row = 0; row < rowCount; row += rowsAtOnce) {
+      const count = Math.min(rowsAtOnce, rowCount - row);
+      const from = (rowFrom + row) * fileRowBytes;
+      const data = padded(read(from, from + count * fileRowBytes), { count, fileRowBytes, rowBytes });
+      device.queue.writeBuffer(buffer, row * rowBytes, data);
+    }
+    parts.push({ buffer, rowFrom, rowCount });
+  }
+  // Lets the device free the memory through which the data went.
+  device.queue.submit([]);
+  return { rowBytes, parts };
+}
+
+/** Rows of a piece: a multiple of four, so that every piece begins at a whole word. */
+function piecedRows(rowBytes: number): number {
+  return 4 * Math.max(1, Math.floor(PIECE / rowBytes / 4));
+}
+
+/** Rows as they lie on the GPU, in a whole number of words. */
+function padded(
+  data: Uint8Array,
+  {
+    count,
+    fileRowBytes,
+    rowBytes,
+  }: { readonly count: number; readonly fileRowBytes: number; readonly rowBytes: number },
+): Uint8Array<ArrayBuffer> {
+  const result = new Uint8Array(4 * Math.ceil((count * rowBytes) / 4));
+  if (fileRowBytes === rowBytes) result.set(data);
+  else {
+    for (let row = 0; row < count; row++) {
+      result.set(data.subarray(row * fileRowBytes, (row + 1) * fileRowBytes), row * rowBytes);
+    }
+  }
+  return result;
+}

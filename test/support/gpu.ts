@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import { testIf } from './needs.ts';
+
+/** SwiftShader, a GPU in software, as Debian's chromium brings it. */
+const SWIFTSHADER = '/usr/lib/chromium/vk_swiftshader_icd.json';
+
+/** What a process needs in its environment to find a GPU: where there is none, the one in software. */
+export const GPU_ENVIRONMENT: Readonly<Record<string, string>> =
+  process.env.VK_DRIVER_FILES === undefined && !existsSync('/dev/nvidia0') && existsSync(SWIFTSHADER)
+    ? { VK_DRIVER_FILES: SWIFTSHADER }
+    : {};
+
+Object.assign(process.env, GPU_ENVIRONMENT);
+
+const opened = await openGpuKernels().catch((error: Error) => error.message);
+/** The GPU's kernels, and the same without the features that not every adapter has; empty without a GPU. */
+export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Kernels }[] =
+  typeof opened === 'string'
+    ? []
+    : [
+        { name: opened.adapter, kernels: opened.kernels },
+        { name: `${opened.adapter} without subgroups`, kernels: (await openGpuKernels(['subgroups'])).kernels },
+      ];
+
+/** A test that needs a GPU: skipped, with the reason, where there is none, not even in software. */
+export function testGpu(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
+  testIf(typeof opened !== 'string', String(opened), name, () => body(GPU_KERNELS[0]?.kernels as Kernels));
+}
