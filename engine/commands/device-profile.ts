@@ -12,6 +12,8 @@ export interface DeviceProfileOptions {
   readonly model: string;
   readonly threads: number;
   readonly log: (line: string) => void;
+  /** Ends a measurement that is under way. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -42,14 +44,16 @@ function readProfile(path: string): string {
   return JSON.stringify(JSON.parse(text).devices[0]);
 }
 
-async function measure({ model, threads, log }: DeviceProfileOptions): Promise<string> {
+async function measure({ model, threads, log, signal }: DeviceProfileOptions): Promise<string> {
   log('measuring this device');
   const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
   const out = join(folder, 'profile.json');
+  const disk = join(dirname(model), `hearth-profile.${process.pid}.tmp`);
   try {
-    const disk = join(dirname(model), `hearth-profile.${process.pid}.tmp`);
     const options = ['profile', '--quick', '--out', out, '--disk-file', disk, '--threads', String(threads)];
-    const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...options]);
+    const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...options], {
+      signal,
+    });
     let problem = '';
     child.stdout.resume();
     child.stderr.on('data', (chunk) => {
@@ -63,5 +67,6 @@ async function measure({ model, threads, log }: DeviceProfileOptions): Promise<s
     return readProfile(out);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    rmSync(disk, { force: true }); // a measurement that was ended leaves it
   }
 }

@@ -49,7 +49,14 @@ async function run(request: RunRequest): Promise<void> {
   const loaded = loadPart(request.model, kernels, MOST_CHUNK_TOKENS);
   if (!loaded.held.outer) throw new InputError(request.model, 'has no embedding and output; the head needs them');
   const { model } = loaded.part;
-  const profile = deviceProfile({ file: request.profile, model: request.model, threads: kernels.threads, log });
+  const ending = new AbortController();
+  const profile = deviceProfile({
+    file: request.profile,
+    model: request.model,
+    threads: kernels.threads,
+    log,
+    signal: ending.signal,
+  });
   const { kvCache, activations, chunk, keys } = request;
   const head = startHead({
     name: file.head,
@@ -79,6 +86,7 @@ async function run(request: RunRequest): Promise<void> {
     }
     await generateAll({ ring, head, request, tokenizer, prompts, context });
   } finally {
+    ending.abort();
     await head.close();
     kernels.close();
   }

@@ -49,6 +49,7 @@ async function run(options: Options): Promise<void> {
     throw new InputError('--head', 'is missing; give the public key of the head to serve, as its keygen printed it');
   const kernels = openKernels(readKernels(options));
   const unwatch = watchLoop(STILL_SECONDS, HANGS);
+  const ending = new AbortController();
   try {
     const memory = readDeviceMemory(options.memory);
     const worker = await startWorker({
@@ -58,7 +59,13 @@ async function run(options: Options): Promise<void> {
       heads: options.head.map((key) => readPublicKey('--head', key)),
       memory,
       memoryLimit: deviceMemoryLimit(options.memory),
-      profile: deviceProfile({ file: options.profile, model: options.model, threads: kernels.threads, log }),
+      profile: deviceProfile({
+        file: options.profile,
+        model: options.model,
+        threads: kernels.threads,
+        log,
+        signal: ending.signal,
+      }),
       linkDelay: readLinkDelay(options.linkDelay),
       log,
     });
@@ -69,6 +76,7 @@ async function run(options: Options): Promise<void> {
     });
     await Promise.race([stopped, worker.lost]).finally(worker.close);
   } finally {
+    ending.abort();
     unwatch();
     kernels.close();
   }

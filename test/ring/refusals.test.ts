@@ -82,6 +82,16 @@ test('a worker that is lost while it is asked for its profile ends the wait', as
   await head.close();
 });
 
+test('nothing is waited for after the head is closed', async () => {
+  const { worker, member } = await workerHere('w', path, { headKeys: undefined, profile: () => new Promise(() => {}) });
+  const { head } = headHere(path, [member]);
+  await head.gather();
+  const asked = messageOf(head.profiles());
+  await head.close();
+  assert.is(await asked, 'head: the ring is closed');
+  await worker.close();
+});
+
 test('a worker whose port is taken, or the next one for other devices, says so and holds nothing', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');

@@ -44,7 +44,10 @@ export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLin
         if (frame.kind !== 'echo') throw new FrameError(`a frame of kind ${frame.kind} where only echoes are allowed`);
         probe.onEcho(frame);
       },
-      onGone: (reason) => onLost(name, reason),
+      onGone(reason) {
+        onLost(name, reason);
+        probe.lost(reason);
+      },
     });
     links.set(name, { connection, probe });
   }
@@ -61,7 +64,10 @@ export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLin
       return measured;
     },
     close() {
-      for (const { connection } of links.values()) connection.close();
+      for (const { connection, probe } of links.values()) {
+        connection.close();
+        probe.lost('the connection is closed');
+      }
     },
   };
 }

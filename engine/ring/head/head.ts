@@ -67,7 +67,8 @@ export interface RingHead {
   close(): Promise<void>;
 }
 
-const GATHER_SECONDS = 5;
+/** A request whose device is missing ends within five seconds, this wait included. */
+const GATHER_SECONDS = 4;
 
 /** An assembly with the head's own share of it. */
 interface Ring {
@@ -233,6 +234,7 @@ export function startHead(options: HeadOptions): RingHead {
     },
     async close() {
       await dissolve();
+      inquiries.close();
       for (const member of members) {
         if (member.welcome !== undefined) member.tell({ kind: 'bye' });
         member.close();

@@ -44,6 +44,8 @@ export interface HeadInquiries {
   collectSpans(): Promise<DeviceSpans[]>;
   /** What `devices` hold now. */
   heldMemory(devices: readonly string[]): Promise<DeviceHeldMemory[]>;
+  /** Ends all waits. */
+  close(): void;
 }
 
 export interface HeadInquiriesOptions {
@@ -67,6 +69,16 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
   let onMemory: (from: string, held: HeldMemory) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
+  const waits = new Set<(error: Error) => void>();
+  /** Waits for an answer until it is late or there are no more inquiries. */
+  const answer = <Value>(seconds: number, promise: Promise<Value>, late: () => Error): Promise<Value> => {
+    let end: (error: Error) => void = () => {};
+    const closed = new Promise<never>((_, reject) => {
+      end = reject;
+      waits.add(end);
+    });
+    return within(seconds, Promise.race([promise, closed]), late).finally(() => waits.delete(end));
+  };
   const probeMember = (device: string): Promise<MeasuredLink> =>
     probeLink(device, memberOf(device).probe, PROBE_BYTES).catch(({ message }: Error) => {
       throw new RingError(device, message);
@@ -90,7 +102,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         });
         memberOf(device).tell({ kind: 'measure', epoch, bytes: PROBE_BYTES });
         const late = () => new RingError(device, `no measurements within ${REPORTING} s`);
-        for (const link of await within(REPORTING, measured, late)) links.push({ from: device, ...link });
+        for (const link of await answer(REPORTING, measured, late)) links.push({ from: device, ...link });
       }
       return links;
     },
@@ -104,7 +116,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         member.tell({ kind: 'profile' });
         const late = () => new RingError(member.name, `no profile within ${PROFILING} s`);
         const memory = member.welcome?.memory ?? 0;
-        return within(PROFILING, told, late).then((facts) => ({ device: member.name, facts, memory }));
+        return answer(PROFILING, told, late).then((facts) => ({ device: member.name, facts, memory }));
       });
       return Promise.all(asked);
     },
@@ -115,7 +127,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         const told = new Promise<HeldMemory>((resolve) => listeners.set(device, resolve));
         memberOf(device).tell({ kind: 'memory' });
         const late = () => new RingError(device, `no memory report within ${REPORTING} s`);
-        return within(REPORTING, told, late).then(({ limit, planned, measured }) => ({
+        return answer(REPORTING, told, late).then(({ limit, planned, measured }) => ({
           device,
           limit,
           planned,
@@ -139,13 +151,16 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
         });
         member.tell({ kind: 'report' });
         const late = () => new RingError(member.name, `no spans within ${REPORTING} s`);
-        await within(REPORTING, complete, late).finally(() => {
+        await answer(REPORTING, complete, late).finally(() => {
           onSpans = () => {};
         });
         const { seconds: offset, error: offsetError } = member.offset;
         found.push({ device: member.name, offset, offsetError, spans });
       }
       return found;
+    },
+    close() {
+      for (const end of waits) end(new RingError(head, 'the ring is closed'));
     },
   };
 }

@@ -80,6 +80,7 @@ export function createMember(options: MemberOptions): Member {
     welcome = undefined;
     problem = reason;
     connection?.close();
+    probe.lost(reason);
     if (!closed) retry = setTimeout(reach, wait);
     if (wasPresent) options.onGone(reason);
   };
@@ -167,6 +168,7 @@ export function createMember(options: MemberOptions): Member {
       clearInterval(tick);
       clearTimeout(retry);
       connection?.close();
+      probe.lost('the connection is closed');
     },
   };
 }

@@ -13,23 +13,26 @@ const ECHO_TIMEOUT = 10;
 
 /** Sends probes over a link and matches echoes to them. @param send sends a probe */
 export function createProbe(send: (frame: ProbeFrame) => Promise<void>) {
-  const waiting = new Map<number, () => void>();
+  const waiting = new Map<number, (error?: Error) => void>();
   let next = 0;
   return {
     onEcho: ({ tag }: ProbeFrame): void => waiting.get(tag)?.(),
+    /** Ends all waits for echoes: the link is lost. */
+    lost(reason: string): void {
+      for (const end of [...waiting.values()]) end(new Error(reason));
+    },
     probe(bytes: number): Promise<void> {
       const tag = next++;
       return new Promise((resolve, reject) => {
-        const late = setTimeout(() => {
-          waiting.delete(tag);
-          reject(new Error(`no echo within ${ECHO_TIMEOUT} s`));
-        }, 1000 * ECHO_TIMEOUT);
-        waiting.set(tag, () => {
+        const end = (error?: Error): void => {
           clearTimeout(late);
           waiting.delete(tag);
-          resolve();
-        });
-        send({ kind: 'probe', tag, payload: new Uint8Array(bytes) }).catch(reject);
+          if (error === undefined) resolve();
+          else reject(error);
+        };
+        const late = setTimeout(() => end(new Error(`no echo within ${ECHO_TIMEOUT} s`)), 1000 * ECHO_TIMEOUT);
+        waiting.set(tag, end);
+        send({ kind: 'probe', tag, payload: new Uint8Array(bytes) }).catch(end);
       });
     },
   };
