@@ -13,7 +13,6 @@ function vendored(): Plugin {
     name: 'vendored-libraries',
     enforce: 'pre',
     resolveId(source) {
-      if (source === 'csv-parse/sync') return this.resolve('csv-parse/browser/esm/sync');
       if (source.endsWith('recommendedLibraries.js')) return join(FOLDER, 'vendor/libraries.ts');
       if (source.endsWith('sampleDatasets.js') || source.startsWith('https://')) return join(FOLDER, 'vendor/none.ts');
       return undefined;

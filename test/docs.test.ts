@@ -10,7 +10,7 @@ const PAGES = [
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
 ];
-const TOP = /^(engine|simulator|experiments|datasets|native|test|docs|bin|notebooks)\//;
+const TOP = /^(engine|simulator|experiments|datasets|native|test|docs|bin|notebooks|library)\//;
 
 for (const page of PAGES) {
   const text = readFileSync(page, 'utf8');

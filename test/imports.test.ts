@@ -113,6 +113,14 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
       'datasets/lab',
     ],
   ],
+  [
+    'library',
+    [
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime', 'engine/text'],
+      ...['simulator', 'datasets'],
+    ],
+  ],
   ['native', []],
   ['experiments', []],
 ];
@@ -129,7 +137,7 @@ const BORROWED: Readonly<Record<string, string>> = {
   'experiments/prefetch-release': 'experiments/ring-timelines',
 };
 
-const files = ['engine', 'simulator', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>
+const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('build/'))
     .map((file) => `${root}/${file}`),

@@ -1,4 +1,5 @@
-import { parse } from 'csv-parse/sync';
+// The build for browsers brings the `Buffer` that they lack.
+import { parse } from 'csv-parse/browser/esm/sync';
 import { InputError, suggestion } from './input-error.ts';
 
 /** One row of a CSV file with known columns. */

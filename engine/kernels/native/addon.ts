@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { formatBytes } from '../../input/format.ts';
@@ -85,7 +86,11 @@ export interface NativeAddon {
   faultPages(path: string, pages: number, seed: number): number;
 }
 
-const FOLDER = join(import.meta.dirname, '../../../native/build');
+/** Beside the sources, or beside dist/, where the compiled library lies one folder deeper. */
+const FOLDER =
+  ['../../../native/build', '../../../../native/build']
+    .map((path) => join(import.meta.dirname, path))
+    .find((path) => existsSync(path)) ?? join(import.meta.dirname, '../../../native/build');
 
 /**
  * The compiled addon. HEARTH_ADDON names another build of it, such as the one with sanitizers.

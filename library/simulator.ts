@@ -1,0 +1,17 @@
+/**
+ * `@hearth-workbench/hearth/simulator`: a plan replayed event by event, and what its trace says. Runs in Node and in
+ * browsers.
+ */
+
+export { type DeviceMetrics, type Metrics, metrics } from '../engine/trace/metrics.ts';
+export { type ChromeTrace, perfettoTrace } from '../engine/trace/perfetto.ts';
+export type { Counter, Lane, Span, TokenInterval, Trace } from '../engine/trace/trace.ts';
+export {
+  SIMULATED_RECLAIMS,
+  type SimulatedReclaim,
+  type SimulationOptions,
+  type SimulationParts,
+  simulatedReclaim,
+} from '../simulator/options.ts';
+export type { SimulatedDevice, SimulationResult } from '../simulator/result.ts';
+export { simulate } from '../simulator/simulate.ts';
