@@ -24,6 +24,12 @@ export const LESSONS: readonly Lesson[] = [
       'Prefetching more than memory holds reads everything twice; short windows cure it, and a pinned prefix reads less.',
   },
   {
+    page: 'who-gets-which-layers',
+    title: 'Who gets which layers',
+    claim:
+      'Halda solves each of its programs exactly, but guesses which devices run short of memory; a wrong guess costs more than the arithmetic gains.',
+  },
+  {
     page: 'a-ring-played',
     title: 'A pipelined ring, played',
     claim: 'Reading that ends before a device’s turn costs nothing; only what comes too late delays the token.',

@@ -52,15 +52,15 @@ export function askLatest<Question, Answer>(start: () => Worker): (question: Que
 }
 
 /** Answers the questions of `askLatest`; called once in a thread. */
-export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer): void {
-  self.onmessage = ({ data: { id, question } }: MessageEvent<Asked<Question>>): void => {
-    self.postMessage(reply(id, () => answer(question)));
+export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
+  self.onmessage = async ({ data: { id, question } }: MessageEvent<Asked<Question>>): Promise<void> => {
+    self.postMessage(await reply(id, () => answer(question)));
   };
 }
 
-function reply<Answer>(id: number, answer: () => Answer): Replied<Answer> {
+async function reply<Answer>(id: number, answer: () => Answer | Promise<Answer>): Promise<Replied<Answer>> {
   try {
-    return { id, answer: answer() };
+    return { id, answer: await answer() };
   } catch (error) {
     return { id, problem: error instanceof Error ? error.message : String(error) };
   }
