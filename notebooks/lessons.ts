@@ -47,6 +47,12 @@ export const LESSONS: readonly Lesson[] = [
       'An NPU is fast for some sizes, orders and shapes only, so that the best is to cut tensors between it and the GPU.',
   },
   {
+    page: 'a-model-in-the-page',
+    title: 'A model in the page',
+    claim:
+      'A pass uses every layer once, in order; how many stay in memory changes what is read, never what is written.',
+  },
+  {
     page: 'three-answers',
     title: 'Three answers',
     claim: 'Where prediction, simulation and measurement part, one has left something out, and that is what counts.',

@@ -18,12 +18,22 @@ const PURE = [
   'datasets/lab',
 ];
 
+/** The forward pass on kernels that need no files, which a lesson runs. */
+const FORWARD_PASS = [
+  'engine/runtime/create-transformer.ts',
+  'engine/runtime/transformer-weights.ts',
+  'engine/kernels/reference/kernels-in-memory.ts',
+];
+
 const { metafile } = await build({
-  entryPoints: PURE.flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => `${folder}/${file}`),
-  ),
+  entryPoints: [
+    ...FORWARD_PASS,
+    ...PURE.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => `${folder}/${file}`),
+    ),
+  ],
   bundle: true,
   write: false,
   outdir: 'unused',

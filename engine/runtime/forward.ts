@@ -26,8 +26,9 @@ export interface ForwardPass {
   readonly tokens: readonly number[];
 }
 
-type OutputPass = Pick<ForwardPass, 'layerSettings' | 'activations' | 'logits'> & {
+type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits'> & {
   readonly weights: Omit<Weights, 'layers'>;
+  readonly activations: Pick<Activations, 'tokens' | 'x' | 'h'>;
 };
 
 /** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */

@@ -6,8 +6,9 @@ import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
-import { allFinite, noNumbers } from './finite-logits.ts';
+import { allFinite } from './finite-logits.ts';
 import { createModelPart, type LayerCaches, type ModelPart } from './model-part.ts';
+import { noNumbers } from './no-numbers.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { readVector, weightsLoader } from './transformer-weights.ts';
 

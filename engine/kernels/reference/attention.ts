@@ -1,4 +1,5 @@
 import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
+import type { KeyValueCache } from '../key-value-cache.ts';
 import type { AttendPagesOperation, AttentionOperation, CachePage, StoreOperation } from '../operation.ts';
 import type { ReferenceMemory } from './memory.ts';
 import { dot } from './multiply.ts';
@@ -18,23 +19,42 @@ export function store(memory: ReferenceMemory, { cache, keys, values, position }
 
 /** Causal attention over a whole context. */
 export function attention(memory: ReferenceMemory, operation: AttentionOperation): void {
-  const { cache, queries, y, heads, position, scale } = operation;
-  const { kvHeads, capacity, headSize } = cache;
-  const from = memory.caches[cache.id] as ReferenceMemory['caches'][number];
-  for (let head = 0; head < queries.values.length / headSize; head++) {
-    const query = queries.values.subarray(head * headSize, (head + 1) * headSize);
-    const length = position + Math.floor(head / heads) + 1;
-    const base = Math.floor(((head % heads) * kvHeads) / heads) * capacity * headSize;
-    const at = (values: Float32Array, p: number): Float32Array =>
-      values.subarray(base + p * headSize, base + (p + 1) * headSize);
-    const scores = Array.from({ length }, (_, p) => scale * dot(query, at(from.keys, p)));
-    const weights = softmax(scores);
+  const { cache, queries, y, heads } = operation;
+  const { headSize } = cache;
+  const { values } = memory.caches[cache.id] as ReferenceMemory['caches'][number];
+  for (let row = 0; row < queries.values.length / headSize; row++) {
+    const base = headBase(cache, row % heads, heads);
+    const weights = attentionWeights(memory, operation, row);
     for (let i = 0; i < headSize; i++) {
       let sum = 0;
-      for (const [p, weight] of weights.entries()) sum += weight * (at(from.values, p)[i] as number);
-      y.values[head * headSize + i] = sum;
+      for (const [p, weight] of weights.entries()) sum += weight * (values[base + p * headSize + i] as number);
+      y.values[row * headSize + i] = sum;
     }
   }
+}
+
+/**
+ * How a head of a token weights the positions that it sees: softmax(scale·q·Kᵀ), from position 0 to the token's own
+ * (Vaswani et al. 2017, Eq. 1). The keys must be in the cache, and the queries as the operation was given them.
+ * @param row token · heads + head, counted over the operation's tokens
+ */
+export function attentionWeights(
+  memory: ReferenceMemory,
+  { cache, queries, heads, position, scale }: AttentionOperation,
+  row: number,
+): Float64Array {
+  const { headSize } = cache;
+  const { keys } = memory.caches[cache.id] as ReferenceMemory['caches'][number];
+  const query = queries.values.subarray(row * headSize, (row + 1) * headSize);
+  const length = position + Math.floor(row / heads) + 1;
+  const base = headBase(cache, row % heads, heads);
+  const keyAt = (p: number): Float32Array => keys.subarray(base + p * headSize, base + (p + 1) * headSize);
+  return softmax(Array.from({ length }, (_, p) => scale * dot(query, keyAt(p))));
+}
+
+/** Where the keys and values of a query head begin in its cache. */
+function headBase({ kvHeads, capacity, headSize }: KeyValueCache, head: number, heads: number): number {
+  return Math.floor((head * kvHeads) / heads) * capacity * headSize;
 }
 
 /** Merges pages of a context into the attention over other pages, one after another. */
@@ -49,13 +69,13 @@ function attendPage(
   { cache, first, count }: CachePage,
   begins: boolean,
 ): void {
-  const { kvHeads, capacity, headSize } = cache;
+  const { headSize } = cache;
   const from = memory.caches[cache.id] as ReferenceMemory['caches'][number];
   for (let head = 0; head < queries.values.length / headSize; head++) {
     const [begin, end] = [head * headSize, (head + 1) * headSize];
     const query = queries.values.subarray(begin, end);
     const length = Math.max(0, Math.min(count, position + Math.floor(head / heads) + 1 - first));
-    const base = Math.floor(((head % heads) * kvHeads) / heads) * capacity * headSize;
+    const base = headBase(cache, head % heads, heads);
     const at = (values: Float32Array, p: number): Float32Array =>
       values.subarray(base + p * headSize, base + (p + 1) * headSize);
     const before = begins

@@ -1,14 +1,11 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { InputError } from '../../input/input-error.ts';
-import { quantizedBytes } from '../../model/quantization.ts';
-import { checkMatrix, checkOperation } from '../checks.ts';
+import { checkMatrix } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
-import type { MappedFile } from '../matrix.ts';
-import { vectorOver } from '../vector.ts';
 import { cacheFile } from './cache-file.ts';
-import { type ReferenceMemory, readBytes } from './memory.ts';
-import { perform } from './perform.ts';
+import { kernelsInMemory } from './kernels-in-memory.ts';
+import type { ReferenceMemory } from './memory.ts';
 
 /**
  * Kernels in plain TypeScript: weights are dequantized by engine/gguf, sums are in float64, and each result is rounded
@@ -18,11 +15,9 @@ export function referenceKernels(): Kernels {
   const files: number[] = [];
   const memory: ReferenceMemory = { matrices: [], caches: [] };
   const cacheFiles: CacheFile[] = [];
-  let vectors = 0;
+  const inMemory = kernelsInMemory(memory);
   return {
-    name: 'reference',
-    instructionSet: 'none',
-    threads: 1,
+    ...inMemory,
     mapFile(path) {
       try {
         const status = statSync(path);
@@ -34,45 +29,35 @@ export function referenceKernels(): Kernels {
         throw new InputError(path, (error as Error).message);
       }
     },
-    pages: () => undefined,
     matrix(matrix) {
-      const bytes = checkMatrix(matrix);
-      const { source, offset = 0, type, rows, columns } = matrix;
-      const data =
-        source instanceof Uint8Array
-          ? source.subarray(offset, offset + bytes)
-          : readBytes(files[(source as MappedFile).id] as number, offset, bytes);
-      const id = memory.matrices.push({ bytes: data, rowBytes: quantizedBytes(columns, type) }) - 1;
-      return { id, type, rows, columns };
-    },
-    vector(contents) {
-      const values = typeof contents === 'number' ? new Float32Array(contents) : Float32Array.from(contents);
-      return vectorOver(vectors++, values);
-    },
-    cache(shape) {
-      const length = shape.kvHeads * shape.capacity * shape.headSize;
-      const id = memory.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
-      return { ...shape, id };
+      const { source, offset = 0 } = matrix;
+      if (source instanceof Uint8Array) return inMemory.matrix(matrix);
+      const bytes = readBytes(files[source.id] as number, offset, checkMatrix(matrix));
+      return inMemory.matrix({ ...matrix, source: bytes, offset: 0 });
     },
     cacheFile(folder) {
       const file = cacheFile(memory, folder);
       cacheFiles.push(file);
       return file;
     },
-    freeCache({ id }) {
-      memory.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
-    },
-    run(operations) {
-      for (const operation of operations) checkOperation(operation);
-      for (const operation of operations) perform(memory, operation);
-    },
-    write() {},
-    read: () => undefined,
     close() {
       for (const file of files.splice(0)) closeSync(file);
       for (const file of cacheFiles.splice(0)) file.close();
-      memory.matrices.length = 0;
-      memory.caches.length = 0;
+      inMemory.close();
     },
   };
+}
+
+/** Node reads at most 2 GiB at a time. */
+const LARGEST_READ = 2 ** 30;
+
+/** Reads a part of an open file. @throws Error if the file ends earlier */
+function readBytes(file: number, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let done = 0; done < length; ) {
+    const read = readSync(file, bytes, done, Math.min(LARGEST_READ, length - done), offset + done);
+    if (read === 0) throw new Error(`the file ends at byte ${offset + done}`);
+    done += read;
+  }
+  return bytes;
 }

@@ -1,0 +1,54 @@
+import { randomStream } from '../../engine/input/random-stream.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+import { openModel, type Seen } from './open-model.ts';
+import type { Way } from './residency.ts';
+
+/** The most bytes of a prompt that the lesson takes, and the tokens that it writes. */
+export const MOST_PROMPT = 48;
+export const WRITTEN = 32;
+
+/** How tokens are drawn. */
+export interface Sampling {
+  readonly temperature: number;
+  /** 0: all tokens. */
+  readonly topK: number;
+  readonly topP: number;
+  readonly seed: number;
+}
+
+/** What the reader sets. */
+export interface Setting extends Sampling {
+  readonly prompt: string;
+  /** Layers that fit in memory. */
+  readonly room: number;
+  readonly way: Way;
+}
+
+/** A text, and what was seen while it was written. */
+export interface Written extends Seen {
+  /** Tokens of the prompt, then those that were written. */
+  readonly tokens: readonly number[];
+  readonly promptTokens: number;
+  readonly layerBytes: number;
+}
+
+/** The tokens of a text, one for each of its UTF-8 bytes: the first MOST_PROMPT; a line feed for an empty text. */
+export function tokensOf(text: string): number[] {
+  const bytes = [...new TextEncoder().encode(text)].slice(0, MOST_PROMPT);
+  return bytes.length === 0 ? [0x0a] : bytes;
+}
+
+/** Continues a prompt: the prompt goes through the layers at once, then each token by itself. */
+export function write(file: Uint8Array, { prompt, room, way, seed, ...sampling }: Setting): Written {
+  const begin = tokensOf(prompt);
+  const { transformer, seen, layerBytes } = openModel({ file, contextLength: begin.length + WRITTEN, room, way });
+  const sampler = createSampler({ ...SAMPLER_DEFAULTS, ...sampling, minP: 0 }, randomStream(seed, 'tokens'));
+  const tokens = [...begin];
+  let logits = transformer.evaluate(begin);
+  while (tokens.length < begin.length + WRITTEN) {
+    const token = sampler(logits, tokens);
+    tokens.push(token);
+    logits = transformer.evaluate([token]);
+  }
+  return { ...seen, tokens, promptTokens: begin.length, layerBytes };
+}
