@@ -41,6 +41,10 @@ export function passes({ passes: list, promptTokens }: Written, width: number): 
 /** Positions before the chosen one that are shown with their characters. */
 const LOOK_BACK = 28;
 
+const LOOKED_AT = '#4f79e6';
+/** Square roots, so that weights of a few per cent can be seen. */
+const WEIGHTS = { type: 'sqrt', domain: [0, 1], range: [0.03, 1] } as const;
+
 /** What every head of a layer attends to from the chosen token: the last positions, each with its character. */
 export function headRows({ tokens, attention }: Written, layer: number, chosen: number, width: number): Element {
   const first = Math.max(0, chosen + 1 - LOOK_BACK);
@@ -62,8 +66,8 @@ export function headRows({ tokens, attention }: Written, layer: number, chosen: 
       tickSize: 0,
     },
     y: { label: null },
-    opacity: { label: 'weight', domain: [0, 1], range: [0.06, 1], legend: true },
-    marks: [Plot.cell(cells, { x: 'position', y: 'head', fill: RESIDENT, fillOpacity: 'weight', inset: 0.5 })],
+    opacity: WEIGHTS,
+    marks: [Plot.cell(cells, { x: 'position', y: 'head', fill: LOOKED_AT, fillOpacity: 'weight', inset: 0.5 })],
   });
 }
 
@@ -85,7 +89,7 @@ export function headPatterns({ attention }: Written, layer: number, chosen: numb
     marginRight: 12,
     x: { label: 'position', labelAnchor: 'center', domain: [0, tokens], ticks: 2 },
     y: { label: 'token', domain: [tokens, 0], ticks: 4 },
-    opacity: { domain: [0, 1], range: [0.06, 1] },
+    opacity: WEIGHTS,
     marks: [
       Plot.rect(cells, {
         fx: 'head',
@@ -93,7 +97,7 @@ export function headPatterns({ attention }: Written, layer: number, chosen: numb
         x2: ({ position }: { position: number }) => position + 1,
         y1: 'token',
         y2: ({ token }: { token: number }) => token + 1,
-        fill: RESIDENT,
+        fill: LOOKED_AT,
         fillOpacity: 'weight',
       }),
       Plot.ruleY([chosen + 0.5], { stroke: READ }),
