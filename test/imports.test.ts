@@ -108,7 +108,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'notebooks',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime', 'engine/text'],
+      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
+      ...['engine/runtime/weights', 'engine/text'],
       ...['simulator', 'simulator/event-loop', 'simulator/page-cache', 'simulator/hardware', 'datasets'],
       'datasets/lab',
     ],
@@ -117,7 +118,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'library',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
-      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime', 'engine/text'],
+      ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
+      ...['engine/runtime/weights', 'engine/text'],
       ...['simulator', 'datasets'],
     ],
   ],
