@@ -41,6 +41,12 @@ export const LESSONS: readonly Lesson[] = [
       'Every layer on the GPU makes a token faster, and the GPU’s memory, which the KV cache shares, decides how many fit.',
   },
   {
+    page: 'a-cache-with-pages',
+    title: 'A cache with pages',
+    claim:
+      'Attention needs one page of the context at a time and three numbers between them, so the KV cache need not fit the GPU.',
+  },
+  {
     page: 'an-npus-temper',
     title: 'An NPU’s temper',
     claim:
