@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
+import { type CataloguePart, parseDevices } from '../engine/hardware/parse-devices.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
 import { parseJson } from '../engine/input/parse-json.ts';
 import { MIXES } from '../engine/model/mix.ts';
@@ -57,6 +58,11 @@ export function loadClusterFile(keyOrPath: string, flag = '--cluster'): LoadedCl
     : readText(keyOrPath, `give the path of a cluster file, or one of ${keys.join(', ')}`);
   const file = known ? `datasets/clusters/${keyOrPath}.json` : keyOrPath;
   return { cluster: parseCluster(text, file), statements: clusterStatements(parseJson(text, file)) };
+}
+
+/** The catalogue of devices and parts on file. @throws InputError */
+export function loadDevices(): CataloguePart[] {
+  return parseDevices(readText(path('devices.csv'), RESTORE), 'datasets/devices.csv');
 }
 
 /** The catalogue of models on file, or a file of the same columns. @throws InputError */

@@ -11,7 +11,15 @@ export interface Statement {
   readonly source: string;
 }
 
-export const STATEMENT_KINDS = ['published', 'specification', 'measured', 'calibrated', 'assumed', 'unstated'] as const;
+export const STATEMENT_KINDS = [
+  'published',
+  'specification',
+  'derived',
+  'measured',
+  'calibrated',
+  'assumed',
+  'unstated',
+] as const;
 export type StatementKind = (typeof STATEMENT_KINDS)[number];
 
 /** Keys whose text isn't a quantity. */

@@ -1,14 +1,18 @@
 import { Command } from 'commander';
-import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
+import { createNamedModel, loadCatalogue, loadCluster, loadDevices } from '../../datasets/load.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
+import type { Cluster } from '../hardware/cluster.ts';
+import { parseCluster } from '../hardware/parse-cluster.ts';
+import { type CataloguePart, MACHINE_KINDS } from '../hardware/parse-devices.ts';
+import { namedPart, partsOf, presetCluster, readPreset } from '../hardware/preset-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import { MIXES } from '../model/mix.ts';
 import type { Model } from '../model/model.ts';
 import { createWorkload } from '../model/workload.ts';
 import { type Answer, answer } from '../planner/answer.ts';
-import { upgrades, withoutDevices } from '../planner/changes.ts';
+import { type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../planner/changes.ts';
 import { commandLines } from '../planner/command-lines.ts';
 import type { Question } from '../planner/question.ts';
 import { readChoice, readCount } from '../terminal/options.ts';
@@ -17,12 +21,16 @@ import { answerLines, type DetailedAnswer, detailText } from './plan-report.ts';
 import { repeated } from './shared-options.ts';
 
 interface Options {
-  readonly cluster: string;
+  readonly cluster?: string;
+  readonly device: readonly string[];
+  readonly link: string;
+  readonly devices?: true;
   readonly model: readonly string[];
   readonly mix: string;
   readonly prompt: string;
   readonly context: string;
   readonly savePlan?: string;
+  readonly saveCluster?: string;
   readonly force?: true;
   readonly json?: true;
 }
@@ -31,7 +39,16 @@ interface Options {
 export function planCommand(): Command {
   return new Command('plan')
     .description('Says which models a cluster can run, how, and how fast: predicted and simulated.')
-    .requiredOption('--cluster <name>', 'a cluster file, from hearth profile or by hand, or one of datasets/clusters')
+    .option('--cluster <name>', 'a cluster file, from hearth profile or by hand, or one of datasets/clusters')
+    .option(
+      '--device <name>',
+      'instead of --cluster: a machine of datasets/devices.csv, such as "Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB"; ' +
+        'a GPU, a disk or RAM such as "64 GiB" may be joined to it; repeated, the first is the head',
+      repeated,
+      [],
+    )
+    .option('--link <name>', 'the network between --device machines', 'Wi-Fi 6')
+    .option('--devices', 'list the machines, parts and networks that --device and --link take')
     .option(
       '--model <name>',
       'more about one model: a GGUF file, or a name of datasets/models.csv such as Llama-3-8B:Q8_0; may be repeated',
@@ -42,19 +59,36 @@ export function planCommand(): Command {
     .option('--prompt <n>', 'tokens of the prompt', '128')
     .option('--context <n>', 'tokens that the KV cache holds', '1024')
     .option('--save-plan <file>', 'writes the plan, for hearth run and experiments; with one --model')
+    .option(
+      '--save-cluster <file>',
+      'writes the cluster of --device and --link as a cluster file, with the sources of its numbers',
+    )
     .addOption(FORCE)
     .option('--json', 'print it as JSON; times in seconds, sizes in bytes')
     .action(run);
 }
 
 function run(options: Options): void {
-  const cluster = loadCluster(options.cluster);
+  const parts = loadDevices();
+  if (options.devices) {
+    process.stdout.write(partsText(parts));
+    return;
+  }
+  const chosen = readCluster(options, parts);
+  const { cluster } = chosen;
+  const key = options.saveCluster ?? chosen.key;
+  const bought = upgradeParts(parts);
   const promptTokens = readCount('--prompt', options.prompt, 1, 1e6);
   const context = Math.max(promptTokens, readCount('--context', options.context, 1, 1e6));
   const workload = createWorkload({ promptTokens, context });
   const models = readModels(options);
+  saveCluster(chosen, options);
   const output = options.savePlan === undefined ? undefined : outputFile(options.savePlan, options);
-  const detailed = models.map(({ model, file }) => detail({ cluster, model, workload }, file, options));
+  const detailed = models.map(({ model, file }) =>
+    options.model.length === 0
+      ? { answered: answer({ cluster, model, workload }, { simulates: true }), without: [], upgrades: [], commands: [] }
+      : detail({ cluster, model, workload }, { file, key, bought }),
+  );
   if (output !== undefined) savePlan(detailed, output);
   if (options.json) process.stdout.write(`${JSON.stringify(detailed.map(jsonOf), null, 2)}\n`);
   else if (options.model.length > 0) process.stdout.write(detailed.map((one) => detailText(cluster, one)).join('\n'));
@@ -85,21 +119,71 @@ function readModels({ model: names, mix }: Options): NamedModel[] {
   return (names.length > 0 ? names : catalogue.map(({ shape }) => shape.name)).map(named);
 }
 
-function detail(question: Question, file: string, { model: asked, cluster: key }: Options): DetailedAnswer {
+interface ChosenCluster {
+  readonly cluster: Cluster;
+  /** How command lines name it. */
+  readonly key: string;
+  /** The cluster file of `--device` and `--link`. */
+  readonly text?: string;
+}
+
+/** The cluster of `--cluster`, or of `--device` and `--link`. */
+function readCluster({ cluster, device, link }: Options, catalogue: readonly CataloguePart[]): ChosenCluster {
+  if (cluster !== undefined && device.length > 0)
+    throw new InputError('--device', 'describes the machines that --cluster has already; use one of them');
+  if (cluster !== undefined) return { cluster: loadCluster(cluster), key: cluster };
+  if (device.length === 0)
+    throw new InputError(
+      '--cluster',
+      'is missing; give a cluster, or name machines with --device (--devices lists them)',
+    );
+  const devices = device.map((text) => readPreset(catalogue, text, '--device'));
+  const network = namedPart(catalogue, { name: link, flag: '--link', kinds: ['link'] });
+  const text = presetCluster(devices, network);
+  return { cluster: parseCluster(text, 'datasets/devices.csv'), key: 'my-devices.json', text };
+}
+
+/** The names of the catalogue, kind by kind. */
+function partsText(catalogue: readonly CataloguePart[]): string {
+  const kinds = [...MACHINE_KINDS, 'gpu', 'disk', 'link'] as const;
+  return kinds
+    .map((kind) => {
+      const names = partsOf(catalogue, kind).map(({ name }) => `  ${name}\n`);
+      return `${kind}\n${names.join('')}`;
+    })
+    .join('');
+}
+
+interface DetailOptions {
+  readonly file: string;
+  /** How command lines name the cluster. */
+  readonly key: string;
+  readonly bought: UpgradeParts;
+}
+
+function detail(question: Question, { file, key, bought }: DetailOptions): DetailedAnswer {
   const answered = answer(question, { simulates: true });
-  if (asked.length === 0) return { answered, without: [], upgrades: [], commands: [] };
   const { cluster, workload } = question;
   const commands =
     answered.status === 'does-not-fit'
       ? []
       : commandLines({ plan: answered.plan, cluster, clusterFile: key, file, context: workload.context });
-  return { answered, without: withoutDevices(question), upgrades: upgrades(question), commands };
+  return { answered, without: withoutDevices(question), upgrades: upgrades(question, bought), commands };
 }
 
 function outputFile(path: string, { model, cluster, force }: Options): OutputFile {
   if (model.length !== 1) throw new InputError('--save-plan', 'writes one plan; name one --model');
-  const inputs = [model[0], cluster];
+  const inputs = [model[0], cluster].filter((one) => one !== undefined);
   return checkOutputFile({ flag: '--save-plan', path, kind: 'a plan', inputs, force: force === true });
+}
+
+function saveCluster({ text }: ChosenCluster, { saveCluster: path, force }: Options): void {
+  if (path === undefined) return;
+  if (text === undefined)
+    throw new InputError('--save-cluster', 'writes the machines of --device; --cluster is a file already');
+  const kind = 'a cluster file';
+  const file = checkOutputFile({ flag: '--save-cluster', path, kind, inputs: [], force: force === true });
+  writeOutputFile(file, `${JSON.stringify(JSON.parse(text), null, 2)}\n`);
 }
 
 function savePlan([one]: readonly DetailedAnswer[], output: OutputFile): void {

@@ -7,7 +7,7 @@ export type Dimension = 'size' | 'rate' | 'time' | 'compute' | 'power';
 
 /** The source of a number, which reports show. */
 export interface Provenance {
-  /** As written: `published: …`, `specification: …`, `measured: …`, `calibrated: …` or `assumed: …`. */
+  /** As written: `published: …`, `specification: …`, `derived: …`, `measured: …`, `calibrated: …` or `assumed: …`. */
   readonly source: string;
   /** Share of a specification's peak that software reaches; 1 if the number is used unchanged. */
   readonly efficiency: number;
@@ -43,7 +43,7 @@ const KINDS: Readonly<Record<Dimension, string>> = {
   power: 'a power',
 };
 
-const SOURCES = ['published', 'specification', 'measured', 'calibrated', 'assumed'] as const;
+const SOURCES = ['published', 'specification', 'derived', 'measured', 'calibrated', 'assumed'] as const;
 
 const { create, createUnitDependencies, unitDependencies } = mathjs;
 const math = create({ unitDependencies, createUnitDependencies } as FactoryFunctionMap);

@@ -81,11 +81,16 @@ function primaLines({ plan, cluster, file, context }: CarriedPlan): CommandLine[
     const next = names[(rank + 1) % names.length];
     const parts = [
       `llama-cli -m ${file} -c ${context} --world ${names.length} --rank ${rank}`,
-      `--master ADDRESS-OF-${names[0]} --next ADDRESS-OF-${next}`,
+      `--master ${addressOf(names[0])} --next ${addressOf(next)}`,
       ...(rank === 0 ? [`-lw "${layers}"`] : []),
       ...(gpu > 0 ? [`-ngl ${gpu}`] : []),
       ...((plan.weights[device]?.prefetch ?? 'none') === 'none' ? [] : ['--prefetch']),
     ];
     return { program: 'prima.cpp', device, line: parts.join(' ') };
   });
+}
+
+/** A word in the place of a device's address. */
+function addressOf(device = ''): string {
+  return `ADDRESS-OF-${device.replace(/[^\w.-]+/g, '-')}`;
 }

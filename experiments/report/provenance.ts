@@ -7,6 +7,7 @@ import type { Section, TableBlock } from './page/page.ts';
 const VERBS: Readonly<Record<StatementKind, string>> = {
   published: 'published by the paper',
   specification: 'from specifications',
+  derived: 'derived by a stated rule',
   measured: 'measured here',
   calibrated: 'calibrated',
   assumed: 'assumed',

@@ -3,8 +3,9 @@ import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { type Answer, answer } from '../../engine/planner/answer.ts';
-import { type Change, upgrades, withoutDevices } from '../../engine/planner/changes.ts';
+import { type Change, upgradeParts, upgrades, withoutDevices } from '../../engine/planner/changes.ts';
 import { type CommandLine, commandLines } from '../../engine/planner/command-lines.ts';
+import { DEVICES } from '../lib/devices.ts';
 
 /** A question to the planner, as plain data. */
 export interface PlannerQuestion {
@@ -29,6 +30,8 @@ export interface PlannerReply {
   readonly commands: readonly CommandLine[];
 }
 
+const BOUGHT = upgradeParts(DEVICES);
+
 /** Answers in a thread of its own, so that the page stays responsive. */
 self.onmessage = ({ data }: MessageEvent<PlannerQuestion>): void => {
   self.postMessage(replyTo(data));
@@ -43,5 +46,12 @@ function replyTo({ id, clusterText, clusterName, model, prompt, context, depth }
   if (depth !== 'detail') return { id, answer: found, unified, without: [], upgrades: [], commands: [] };
   const carried = { cluster, clusterFile: 'cluster.json', file: `${model.name}-${model.mix}.gguf`, context };
   const commands = found.status === 'does-not-fit' ? [] : commandLines({ ...carried, plan: found.plan });
-  return { id, answer: found, unified, without: withoutDevices(question), upgrades: upgrades(question), commands };
+  return {
+    id,
+    answer: found,
+    unified,
+    without: withoutDevices(question),
+    upgrades: upgrades(question, BOUGHT),
+    commands,
+  };
 }

@@ -63,4 +63,25 @@ test('mistakes end in one line', async () => {
   assert.match(messages[0]?.stderr ?? '', /no model is called "Llama-3-7B", did you mean|nearest|Llama-3-8B/);
 });
 
+test('machines of the catalogue make a cluster, which can be saved; unknown ones are refused in a line', async () => {
+  const saved = join(folder, 'mine.json');
+  const devices = ['--device', 'Mac mini M4 16 GB', '--device', 'Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB'];
+  const run = await hearthHere('plan', ...devices, '--link', 'Ethernet 1 Gbit/s', '--save-cluster', saved);
+  assert.is(run.code, 0, run.stderr);
+  assert.match(run.stdout, /^Llama-3-8B Q4_K_M .* Desktop Ryzen 7 7700 32 GB 0\+32$/m);
+  const again = await hearthHere('plan', '--cluster', saved);
+  assert.is(again.stdout, run.stdout);
+  for (const [options, message] of [
+    [['--device', 'Mac mini M9'], /--device: the catalogue has no "Mac mini M9"/],
+    [[...devices, '--link', 'Wi-Fi 9'], /did you mean "Wi-Fi/],
+    [['--cluster', 'prima-home', ...devices], /use one of them/],
+    [[], /--cluster: is missing/],
+  ] as const) {
+    const { code, stderr } = await hearthHere('plan', ...options);
+    assert.is(code, 2);
+    assert.match(stderr, message);
+  }
+  assert.match((await hearthHere('plan', '--devices')).stdout, /^gpu\n {2}GTX 1080 Ti 11 GB$/m);
+});
+
 test.run();

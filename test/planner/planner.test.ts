@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
+import { createNamedModel, loadCatalogue, loadCluster, loadDevices } from '../../datasets/load.ts';
 import { withDevices } from '../../engine/hardware/cluster.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { answer, longestContext, type RunnableAnswer } from '../../engine/planner/answer.ts';
 import { candidates, closedFormSeconds } from '../../engine/planner/candidates.ts';
-import { upgrades, withoutDevices } from '../../engine/planner/changes.ts';
+import { upgradeParts, upgrades, withoutDevices } from '../../engine/planner/changes.ts';
 import type { Question } from '../../engine/planner/question.ts';
 import { optimal } from '../../engine/schedule/exact/optimal.ts';
 
@@ -82,7 +82,7 @@ test('no device is worse than none, and no upgrade makes the prediction slower',
   const question = asked('Llama-3-70B', withDevices(home, ['D3', 'D1', 'D2']));
   const { predictedSeconds } = runnable(question);
   for (const { what, seconds } of withoutDevices(question)) assert.ok(seconds >= predictedSeconds * 0.999, what);
-  const found = upgrades(question);
+  const found = upgrades(question, upgradeParts(loadDevices()));
   for (const { what, seconds } of found) assert.ok(seconds <= predictedSeconds * 1.001, what);
   assert.ok((found[0]?.seconds ?? 0) < 0.8 * predictedSeconds);
   assert.ok(

@@ -1,0 +1,182 @@
+import { InputError, suggestion } from '../input/input-error.ts';
+import type { OperatingSystem } from './device.ts';
+import {
+  type CataloguePart,
+  type DiskPart,
+  type GpuPart,
+  type LinkPart,
+  MACHINE_KINDS,
+  type MachinePart,
+  type Stated,
+} from './parse-devices.ts';
+
+/** A machine of the catalogue, with what was changed about it. */
+export interface PresetDevice {
+  readonly machine: MachinePart;
+  /** GiB of RAM, where they differ from the catalogue's. */
+  readonly memory: number | undefined;
+  readonly gpu: GpuPart | undefined;
+  readonly disk: DiskPart | undefined;
+}
+
+/** The share of a specification that software reaches: the table in datasets/clusters/README.md, which has the reasons. */
+const EFFICIENCY = {
+  cpuBandwidth: { linux: 0.75, macos: 0.7, android: 0.55 },
+  cpuFloats: 0.5,
+  ownGpuBandwidth: 0.75,
+  sharedGpuBandwidth: 0.8,
+  hostLink: 0.8,
+  randomReads: 0.25,
+} as const;
+
+/** Half of the F32 rate; from Ampere on half of it again, since half of the lanes compute with integers too. */
+const GPU_COMPUTE: Readonly<Record<GpuPart['family'], number>> = {
+  pascal: 0.5,
+  turing: 0.5,
+  ampere: 0.25,
+  ada: 0.25,
+  blackwell: 0.25,
+};
+const SHARED_GPU_COMPUTE = 0.5;
+
+/** RAM that is left beside the operating system and a browser, GiB, of all there is. Assumed. */
+const AVAILABLE: Readonly<Record<OperatingSystem, (memory: number) => number>> = {
+  linux: (memory) => memory - Math.max(3, memory / 6),
+  macos: (memory) => 0.7 * memory - 2,
+  android: (memory) => memory / 3,
+};
+/** Cold pages of other apps, and room for them in swap, of a phone (prima.cpp App. A.4, as in datasets/clusters). */
+const PHONE_SWAP = { value: '1 GiB', source: 'assumed: as for the phone of prima.cpp App. A.4' };
+/** What a GPU keeps for itself, GB (HELM: calibrated to five published splits). */
+const GPU_RESERVE = 0.5;
+/** Metal's recommended working set: two thirds of the RAM up to 32 GiB, three quarters above. */
+const metalShare = (memory: number): number => (memory > 32 ? 3 / 4 : 2 / 3);
+
+/**
+ * A cluster file (JSON, as parseCluster reads it) of devices from the catalogue: specifications with their sources, and
+ * the share of them that software reaches. The first device is the head. Devices of the same name are numbered.
+ */
+export function presetCluster(devices: readonly PresetDevice[], link: LinkPart): string {
+  const names = devices.map(({ machine }) => machine.name);
+  const named = devices.map((device, index) => {
+    const { name } = device.machine;
+    const before = names.slice(0, index).filter((other) => other === name).length;
+    return deviceOf(device, before === 0 ? name : `${name} (${before + 1})`);
+  });
+  const links = {
+    default: {
+      latency: { value: `${link.latency.value} ms`, source: link.latency.source },
+      bandwidth: { value: `${link.rate.value} Mbps`, source: link.rate.source },
+    },
+    medium: link.medium,
+  };
+  return JSON.stringify({ name: 'my devices', devices: named, links });
+}
+
+function deviceOf({ machine, memory: own, gpu: added, disk }: PresetDevice, name: string): object {
+  const { os } = machine;
+  const memory = own ?? machine.memory.value;
+  const total = gib(memory, own === undefined ? machine.memory.source : 'specification: as chosen');
+  const available = gib(AVAILABLE[os](memory), 'assumed: what an operating system and a browser leave');
+  const { cpuBandwidth, cpuFloats } = EFFICIENCY;
+  const floats = quantity(machine.compute, 'GFLOPS', cpuFloats);
+  const rate = disk?.rate ?? machine.disk;
+  const gpu = added ?? machine.gpu;
+  return {
+    name,
+    os,
+    memory: { total, available, ...(os === 'android' ? { swappable: PHONE_SWAP, swapFree: PHONE_SWAP } : {}) },
+    cpu: {
+      cores: machine.cores.value,
+      compute: { default: quantity(machine.compute, 'GFLOPS'), F32: floats, F16: floats, BF16: floats },
+      bandwidth: quantity(machine.bandwidth, 'GB/s', cpuBandwidth[os]),
+    },
+    ...(gpu === undefined ? {} : { gpu: gpu.kind === 'gpu' ? ownGpu(gpu) : sharedGpu(gpu, memory) }),
+    disk: { sequential: quantity(rate, 'GB/s'), random: quantity(rate, 'GB/s', EFFICIENCY.randomReads) },
+  };
+}
+
+function ownGpu({ family, memory, compute, bandwidth, hostLink }: GpuPart): object {
+  const available = memory.value - (GPU_RESERVE * 1e9) / 2 ** 30;
+  return {
+    api: 'cuda',
+    memory: {
+      total: gib(memory.value, memory.source),
+      available: gib(available, 'calibrated: 0.5 GB less, as HELM’s published splits imply'),
+    },
+    compute: quantity(compute, 'TFLOPS', GPU_COMPUTE[family]),
+    bandwidth: quantity(bandwidth, 'GB/s', EFFICIENCY.ownGpuBandwidth),
+    hostLink: { latency: '10 us', bandwidth: quantity(hostLink, 'GB/s', EFFICIENCY.hostLink) },
+  };
+}
+
+function sharedGpu({ compute, bandwidth }: Pick<GpuPart, 'compute' | 'bandwidth'>, memory: number): object {
+  const source = 'assumed: Metal’s recommended working set, two thirds of the RAM, three quarters above 32 GiB';
+  return {
+    api: 'metal',
+    memory: { total: gib(memory, source), available: gib(metalShare(memory) * memory, source) },
+    compute: quantity(compute, 'TFLOPS', SHARED_GPU_COMPUTE),
+    bandwidth: quantity(bandwidth, 'GB/s', EFFICIENCY.sharedGpuBandwidth),
+  };
+}
+
+function gib(value: number, source: string): object {
+  return { value: `${Number(value.toFixed(3))} GiB`, source };
+}
+
+function quantity({ value, source }: Stated, unit: string, efficiency = 1): object {
+  return { value: `${value} ${unit}`, ...(efficiency === 1 ? {} : { efficiency }), source };
+}
+
+/** Parts of a kind. */
+export function partsOf<Kind extends CataloguePart['kind']>(
+  catalogue: readonly CataloguePart[],
+  ...kinds: readonly Kind[]
+): Extract<CataloguePart, { readonly kind: Kind }>[] {
+  return catalogue.filter((part): part is Extract<CataloguePart, { readonly kind: Kind }> =>
+    (kinds as readonly string[]).includes(part.kind),
+  );
+}
+
+/** A part of some kinds by its name, upper and lower case alike. @throws InputError that suggests a name */
+export function namedPart<Kind extends CataloguePart['kind']>(
+  catalogue: readonly CataloguePart[],
+  { name, flag, kinds }: { readonly name: string; readonly flag: string; readonly kinds: readonly Kind[] },
+): Extract<CataloguePart, { readonly kind: Kind }> {
+  const parts = partsOf(catalogue, ...kinds);
+  const found = parts.find((part) => part.name.toLowerCase() === name.toLowerCase());
+  if (found !== undefined) return found;
+  const names = parts.map((part) => part.name);
+  throw new InputError(flag, `the catalogue has no "${name}"${suggestion(name, names)}`);
+}
+
+/**
+ * Reads a machine with what is changed about it, joined by ` + `: a machine's name, then a GPU's, a disk's, or an amount
+ * of RAM such as `64 GiB`.
+ * @param flag the option it was named with, for messages
+ * @throws InputError for names that the catalogue lacks, and for a GPU in a phone or a Mac
+ */
+export function readPreset(catalogue: readonly CataloguePart[], text: string, flag: string): PresetDevice {
+  const [first = '', ...rest] = text.split(' + ').map((part) => part.trim());
+  const machine = namedPart(catalogue, { name: first, flag, kinds: MACHINE_KINDS });
+  let device: PresetDevice = { machine, memory: undefined, gpu: undefined, disk: undefined };
+  for (const name of rest) {
+    const memory = /^(\d+(?:\.\d+)?) ?GiB$/i.exec(name)?.[1];
+    if (memory !== undefined) {
+      device = { ...device, memory: Number(memory) };
+      continue;
+    }
+    const part = namedPart(catalogue, { name, flag, kinds: ['gpu', 'disk'] });
+    if (part.kind === 'gpu' && machine.os !== 'linux')
+      throw new InputError(flag, `${machine.name} takes no other GPU; leave out "${name}"`);
+    device = part.kind === 'gpu' ? { ...device, gpu: part } : { ...device, disk: part };
+  }
+  return device;
+}
+
+/** The text that readPreset reads as a device. */
+export function presetText({ machine, memory, gpu, disk }: PresetDevice): string {
+  return [machine.name, gpu?.name, disk?.name, memory === undefined ? undefined : `${memory} GiB`]
+    .filter((part) => part !== undefined)
+    .join(' + ');
+}
