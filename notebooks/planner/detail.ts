@@ -4,7 +4,7 @@ import { formatBytes, formatDeviation, formatSeconds, threeDigits } from '../../
 import { layersText } from '../../engine/plan/plan-text.ts';
 import type { RunnableAnswer } from '../../engine/planner/answer.ts';
 import type { Change } from '../../engine/planner/changes.ts';
-import { figure } from '../lib/figure.ts';
+import { chartWidth, figure } from '../lib/figure.ts';
 import type { PlannerReply } from './worker.ts';
 
 /** All about one model: its plan, the memory of each device as a picture, what changes would do, command lines. */
@@ -56,12 +56,15 @@ function memoryBars({ devices }: RunnableAnswer, unified: readonly string[]): El
       ? [{ memory: `${device} GPU`, what: 'weights', gib: vramBytes / 2 ** 30, limit: vramAvailable / 2 ** 30 }]
       : []),
   ]);
+  const memories = [...new Set(rows.map(({ memory }) => memory))];
   return Plot.plot({
-    width: 680,
-    height: 70 + 30 * new Set(rows.map(({ memory }) => memory)).size,
-    marginLeft: 130,
-    x: { label: 'GiB', grid: true },
-    y: { label: null, domain: [...new Set(rows.map(({ memory }) => memory))] },
+    width: chartWidth(document.documentElement.clientWidth - 32),
+    height: 60 + 44 * memories.length,
+    marginLeft: 8,
+    marginTop: 24,
+    marginBottom: 36,
+    x: { label: 'GiB', labelAnchor: 'center', grid: true },
+    y: { axis: null, domain: memories, paddingInner: 0.55, paddingOuter: 0.1 },
     color: { domain: ['KV cache, buffers, pinned', 'weights'], range: ['#b5651d', '#3b5fc0'], legend: true },
     marks: [
       Plot.barX(
@@ -69,6 +72,7 @@ function memoryBars({ devices }: RunnableAnswer, unified: readonly string[]): El
         Plot.stackX({ x: 'gib', y: 'memory', fill: 'what', order: ['KV cache, buffers, pinned', 'weights'] }),
       ),
       Plot.tickX(rows, { x: 'limit', y: 'memory', strokeWidth: 3 }),
+      Plot.text(memories, { frameAnchor: 'left', y: (memory: string) => memory, text: String, dy: -18 }),
     ],
   });
 }

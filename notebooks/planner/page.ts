@@ -8,26 +8,30 @@ import type { Answer } from '../../engine/planner/answer.ts';
 import { LESSONS } from '../lessons.ts';
 import { CLUSTERS, clusterText, MODELS, model } from '../lib/catalogue.ts';
 import { createAsker } from './ask.ts';
+import { clusterOf, deviceBuilder, problemOf } from './builder.ts';
 import { detail } from './detail.ts';
 import { readDropped } from './files.ts';
-import { MOST_TOKENS, type PlannerState, readState, writeState } from './state.ts';
+import { FIRST_STATE, MOST_TOKENS, type PlannerState, readState, writeState } from './state.ts';
 
 /** The planner page: what a cluster can run, how fast, and what would make it faster. */
 
 const main = document.querySelector('main') as HTMLElement;
 const message = html`<p id="message" role="status"></p>` as HTMLElement;
 const asker = createAsker((problem) => say(problem));
-let state = readState(location.hash);
+let state = checked(readState(location.hash));
 /** Models from files, beside those of the catalogue. */
 let dropped: readonly Model[] = [];
 
 const clusters =
-  html`<select>${['', ...CLUSTERS].map((key) => html`<option value=${key}>${key === '' ? '(a file)' : key}</option>`)}</select>` as HTMLSelectElement;
+  html`<select>${['', ...CLUSTERS].map((key) => html`<option value=${key}>${key === '' ? '(your own)' : key}</option>`)}</select>` as HTMLSelectElement;
 const mixes = html`<select>${MIXES.map((mix) => html`<option>${mix}</option>`)}</select>` as HTMLSelectElement;
 const prompt = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const context = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const file = html`<input type="file" accept=".json,.csv,.gguf" multiple>` as HTMLInputElement;
+const builder = deviceBuilder((chosen) => change({ ...chosen, clusterText: undefined }));
 const rows = html`<tbody></tbody>` as HTMLElement;
+const saved =
+  html`<a download="my-devices.json">These devices as a cluster file, with the source of every number</a>` as HTMLAnchorElement;
 const details = html`<div id="detail"></div>` as HTMLElement;
 
 function say(text: string): void {
@@ -40,14 +44,31 @@ function change(next: Partial<PlannerState>): void {
   show();
 }
 
-/** The text of the cluster; that of a file if one was dropped. */
+/** The text of the cluster: that of a file if one was dropped, of the machines if any are chosen. */
 function currentCluster(): string {
-  return state.clusterText ?? clusterText(state.cluster);
+  if (state.clusterText !== undefined) return state.clusterText;
+  return state.devices.length > 0 ? clusterOf(state) : clusterText(state.cluster);
+}
+
+/** A state from an address, without what this page doesn't have. */
+function checked(found: PlannerState): PlannerState {
+  const problem = found.devices.length > 0 ? problemOf(found) : undefined;
+  if (problem !== undefined) say(problem);
+  const isKnown = found.clusterText !== undefined || CLUSTERS.includes(found.cluster);
+  if (!isKnown) say(`no cluster is called "${found.cluster}"`);
+  return {
+    ...found,
+    ...(problem === undefined ? {} : { devices: [] }),
+    ...(isKnown ? {} : { cluster: FIRST_STATE.cluster }),
+  };
 }
 
 /** Fills the table: at once by closed forms, then with simulated times as they come. */
 async function show(): Promise<void> {
-  clusters.value = state.clusterText === undefined ? state.cluster : '';
+  const isOwn = state.clusterText !== undefined || state.devices.length > 0;
+  clusters.value = isOwn ? '' : state.cluster;
+  builder.show(state);
+  saved.href = `data:application/json,${encodeURIComponent(JSON.stringify(JSON.parse(currentCluster()), null, 2))}`;
   mixes.value = state.mix;
   prompt.value = String(state.prompt);
   context.value = String(state.context);
@@ -112,7 +133,7 @@ async function take(files: readonly File[]): Promise<void> {
     try {
       const found = await readDropped(one, state.mix);
       say(`${one.name} is read`);
-      if (found.kind === 'cluster') change({ clusterText: found.text, cluster: one.name });
+      if (found.kind === 'cluster') change({ clusterText: found.text, cluster: one.name, devices: [] });
       else {
         dropped = [...found.models, ...dropped];
         change({ model: found.models[0]?.name });
@@ -124,7 +145,8 @@ async function take(files: readonly File[]): Promise<void> {
   }
 }
 
-clusters.onchange = () => clusters.value !== '' && change({ cluster: clusters.value, clusterText: undefined });
+clusters.onchange = () =>
+  clusters.value !== '' && change({ cluster: clusters.value, clusterText: undefined, devices: [] });
 mixes.onchange = () => change({ mix: mixes.value as Mix });
 for (const [field, key] of [
   [prompt, 'prompt'],
@@ -138,16 +160,18 @@ document.ondrop = (event) => {
   take(Array.from(event.dataTransfer?.files ?? []));
 };
 addEventListener('hashchange', () => {
-  state = readState(location.hash);
+  state = checked(readState(location.hash));
   show();
 });
 
 const content = html`<h1>What can my machines run?</h1>
-    <p>Pick a cluster, or drop a file on this page: a cluster (from <code>hearth profile</code>), a GGUF model (only its header is read, and nothing leaves this page), or a CSV of models.</p>
+    <p>Put your machines together, pick a cluster, or drop a file on this page: a cluster (from <code>hearth profile</code>), a GGUF model (only its header is read, and nothing leaves this page), or a CSV of models.</p>
+    ${builder.form}
     <form class="controls" onsubmit=${(event: Event) => event.preventDefault()}>
       <label>Cluster ${clusters}</label><label>Quantization ${mixes}</label>
       <label>Prompt (tokens) ${prompt}</label><label>Context (tokens) ${context}</label><label>File ${file}</label>
     </form>
+    <p>${saved}</p>
     ${message}
     <div class="wide" tabindex="0" role="region" aria-label="Models"><table class="models">
       <thead><tr><th>model</th><th>size</th><th>weights</th><th>tokens/s predicted</th><th>simulated</th><th>first token warm</th><th>cold</th><th>longest context</th><th>layers: CPU+GPU</th></tr></thead>

@@ -4,6 +4,10 @@ import { MIXES, type Mix } from '../../engine/model/mix.ts';
 export interface PlannerState {
   /** A key of datasets/clusters; '' if `clusterText` has the cluster. */
   readonly cluster: string;
+  /** Machines of the catalogue of devices, as readPreset reads them, in place of a cluster; none: a cluster is shown. */
+  readonly devices: readonly string[];
+  /** The network between these machines. */
+  readonly link: string;
   /** A cluster file (JSON) that the reader dropped on the page. */
   readonly clusterText: string | undefined;
   readonly mix: Mix;
@@ -15,6 +19,8 @@ export interface PlannerState {
 
 export const FIRST_STATE: PlannerState = {
   cluster: 'home-example',
+  devices: [],
+  link: 'Wi-Fi 6',
   clusterText: undefined,
   mix: 'Q4_K_M',
   prompt: 128,
@@ -25,6 +31,9 @@ export const FIRST_STATE: PlannerState = {
 /** The most tokens that the page's fields take. */
 export const MOST_TOKENS = 131_072;
 
+/** The most machines that an address may name. */
+const MOST_DEVICES = 16;
+
 /** Reads a state from the part of an address after #; what is missing or wrong there is as in FIRST_STATE. */
 export function readState(hash: string): PlannerState {
   const fields = new URLSearchParams(hash.replace(/^#/, ''));
@@ -34,6 +43,8 @@ export function readState(hash: string): PlannerState {
   };
   return {
     cluster: fields.get('cluster') ?? FIRST_STATE.cluster,
+    devices: fields.getAll('device').slice(0, MOST_DEVICES),
+    link: fields.get('link') ?? FIRST_STATE.link,
     clusterText: fields.get('file') ?? undefined,
     mix: MIXES.find((mix) => mix === fields.get('mix')) ?? FIRST_STATE.mix,
     prompt: count('prompt', FIRST_STATE.prompt),
@@ -43,8 +54,11 @@ export function readState(hash: string): PlannerState {
 }
 
 /** The part of an address after # for a state. */
-export function writeState({ cluster, clusterText, mix, prompt, context, model }: PlannerState): string {
+export function writeState(state: PlannerState): string {
+  const { cluster, devices, link, clusterText, mix, prompt, context, model } = state;
   const fields = new URLSearchParams({ cluster, mix, prompt: String(prompt), context: String(context) });
+  for (const device of devices) fields.append('device', device);
+  if (devices.length > 0) fields.set('link', link);
   if (clusterText !== undefined) fields.set('file', JSON.stringify(JSON.parse(clusterText)));
   if (model !== undefined) fields.set('model', model);
   return `#${fields}`;

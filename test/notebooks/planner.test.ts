@@ -27,6 +27,8 @@ test('a state is read back unchanged from its address', () => {
   const state = {
     ...FIRST_STATE,
     cluster: 'mine.json',
+    devices: ['Mac mini M4 16 GB', 'Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB'],
+    link: 'Ethernet 1 Gbit/s',
     clusterText: '{"a":"1 & 2 #"}',
     model: 'Llama-3-8B',
     context: 4096,
@@ -73,6 +75,34 @@ testIf(
     await page.getByLabel('Cluster').selectOption('prima-home');
     assert.match(page.url(), /cluster=prima-home/);
     assert.match(await filled(), /from disk/);
+    assert.equal(await problems(), []);
+    await page.context().close();
+  },
+);
+
+testIf(
+  hasChromium,
+  REASON,
+  'machines of the catalogue are put together, and their address shows the same',
+  async () => {
+    const { page, problems } = await site.open('index');
+    const row = page.locator('tr[data-model="Llama-3-8B"]');
+    const add = async (machine: string, gpu?: string): Promise<void> => {
+      await page.getByLabel('Machine').selectOption(machine);
+      if (gpu !== undefined) await page.getByLabel('Graphics card').selectOption(gpu);
+      await page.getByRole('button', { name: 'Add this machine' }).click();
+    };
+    await add('Raspberry Pi 5 8 GB');
+    await row.filter({ hasText: 'Raspberry Pi 5' }).waitFor({ timeout: COMPUTED });
+    assert.ok(await page.getByLabel('Graphics card').isEnabled());
+    await add('Desktop Ryzen 7 7700 32 GB', 'RTX 4090 24 GB');
+    await row.filter({ hasText: 'Desktop Ryzen 7 7700 32 GB 0+32' }).waitFor({ timeout: COMPUTED });
+    await page.getByLabel('Machine').selectOption('Mac mini M4 16 GB');
+    assert.ok(await page.getByLabel('Graphics card').isDisabled());
+    await page.reload();
+    await row.filter({ hasText: 'Desktop Ryzen 7 7700 32 GB 0+32' }).waitFor({ timeout: COMPUTED });
+    await page.getByRole('button', { name: /^Remove Desktop/ }).click();
+    await row.filter({ hasText: /Raspberry Pi 5 8 GB 32/ }).waitFor({ timeout: COMPUTED });
     assert.equal(await problems(), []);
     await page.context().close();
   },
