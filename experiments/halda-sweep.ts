@@ -67,7 +67,7 @@ await runExperiment({
   json: 'results.json',
   files: ['results.csv', 'timing.csv', 'plans/'],
   examples: `Schedulers:
-${SCHEDULER_NAMES.map((name) => `  ${name.padEnd(16)}${SCHEDULERS[name].description}`).join('\n')}
+${SCHEDULER_NAMES.map((name) => `  ${name.padEnd(18)}${SCHEDULERS[name].description}`).join('\n')}
 
 Example:
   tsx experiments/halda-sweep.ts --cluster prima-home-6 --models Llama-3-70B --schedulers halda,optimal`,

@@ -1,6 +1,7 @@
 import type { Annotation, Data, Shape } from 'plotly.js-dist-min';
 import { formatSeconds } from '../../engine/input/format.ts';
-import { colour, type Figure, INK, type LineSeries, layoutOf, lineChart, PALETTE } from '../report/charts/chart.ts';
+import { type Figure, type LineSeries, layoutOf, lineChart } from '../report/charts/chart.ts';
+import { colour, INK, PALETTE } from '../report/charts/colours.ts';
 import { held, type Judged, shown } from './problem.ts';
 import type { CellMap, Scan } from './scan.ts';
 import { groupsOf } from './search.ts';

@@ -1,7 +1,8 @@
 import { MEMORY_REGIMES, type MemoryRegime } from '../../datasets/random-cluster.ts';
 import { formatPercent } from '../../engine/input/format.ts';
 import type { SchedulerName } from '../../engine/schedule/registry.ts';
-import { barChart, colour, lineChart } from '../report/charts/chart.ts';
+import { barChart, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock, terminalTable } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { type GapRow, type GapSummary, HIT, summariseGap } from './gap.ts';

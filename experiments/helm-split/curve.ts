@@ -1,7 +1,8 @@
 import type { Annotation } from 'plotly.js-dist-min';
 import { formatSeconds } from '../../engine/input/format.ts';
 import type { SplitCandidate } from '../../engine/schedule/helm/cpu-gpu-split.ts';
-import { type BarSeries, barChart, colour, type Figure, INK } from '../report/charts/chart.ts';
+import { type BarSeries, barChart, type Figure } from '../report/charts/chart.ts';
+import { colour, INK } from '../report/charts/colours.ts';
 import type { Configuration } from './configurations.ts';
 
 /** Length of the longest bar, in columns. */

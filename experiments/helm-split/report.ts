@@ -1,6 +1,7 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
 import { formatSeconds } from '../../engine/input/format.ts';
-import { colour, type Figure, INK, type LineSeries, lineChart } from '../report/charts/chart.ts';
+import { type Figure, type LineSeries, lineChart } from '../report/charts/chart.ts';
+import { colour, INK } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import { fileJson, type Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';

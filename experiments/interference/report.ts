@@ -1,4 +1,5 @@
-import { colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { type InterferenceRow, WAYS } from './sweep.ts';

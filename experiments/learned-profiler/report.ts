@@ -1,5 +1,6 @@
 import { LATENCY_MODELS, type LatencyModelKind } from '../../engine/profile/predicted/latency-model.ts';
-import { colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block, Section } from '../report/page/page.ts';

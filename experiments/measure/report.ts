@@ -1,6 +1,7 @@
 import { clusterStatements } from '../../datasets/statements.ts';
 import { formatDeviation, formatSeconds } from '../../engine/input/format.ts';
-import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
+import { type Figure, SYMBOLS } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';

@@ -1,7 +1,8 @@
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import { threeDigits } from '../../engine/input/format.ts';
 import { orderGain } from '../papers/heterollm/order.ts';
-import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { barChart, type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { BandwidthBar } from './bandwidth.ts';

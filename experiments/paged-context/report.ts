@@ -1,5 +1,6 @@
 import { BACKENDS } from '../papers/helm/memory/backends.ts';
-import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { barChart, type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { ContextRow } from './contexts.ts';

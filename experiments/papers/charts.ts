@@ -1,5 +1,6 @@
 import type { Figure, LineSeries, MarkSymbol } from '../report/charts/chart.ts';
-import { colour, SYMBOLS } from '../report/charts/chart.ts';
+import { SYMBOLS } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { scatterChart } from '../report/charts/scatter.ts';
 import type { Answer, Comparison } from './comparison.ts';
 

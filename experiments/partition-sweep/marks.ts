@@ -2,6 +2,7 @@ import type { Data } from 'plotly.js-dist-min';
 import { enumerate, formatSeconds } from '../../engine/input/format.ts';
 import { planShares } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
+import { SURFACE } from '../report/charts/colours.ts';
 import { markOf, type SchedulerMark } from '../report/charts/scheduler-marks.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { type PolicyName, policyOf } from './policies.ts';
@@ -47,7 +48,7 @@ export function marksOf(choices: readonly Choice[]): Mark[] {
 /** A mark with a white rim, which sets it off from what lies below it. */
 export function outlined(trace: Data): Data {
   const marker = 'marker' in trace ? trace.marker : undefined;
-  return { ...trace, marker: { ...marker, line: { color: '#ffffff', width: 1.5 } } } as Data;
+  return { ...trace, marker: { ...marker, line: { color: SURFACE, width: 1.5 } } } as Data;
 }
 
 /** From viridis, to differ from the colours of schedulers; its light end is darkened to be visible on white. */

@@ -1,6 +1,7 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { barChart, colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { barChart, type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Block } from '../report/page/page.ts';

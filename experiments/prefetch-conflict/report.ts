@@ -1,6 +1,7 @@
 import type { Data } from 'plotly.js-dist-min';
 import { enumerate, formatBytes, formatSeconds, threeDigits } from '../../engine/input/format.ts';
-import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
+import { type Figure, layoutOf } from '../report/charts/chart.ts';
+import { PALETTE } from '../report/charts/colours.ts';
 import type { Column, Table } from '../report/columns.ts';
 import type { ChartBlock, Page, Section } from '../report/page/page.ts';
 import { residencyGrid } from './residency.ts';

@@ -1,6 +1,7 @@
 import type { Data } from 'plotly.js-dist-min';
 import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
-import { type Figure, layoutOf, PALETTE } from '../report/charts/chart.ts';
+import { type Figure, layoutOf } from '../report/charts/chart.ts';
+import { PALETTE, SURFACE } from '../report/charts/colours.ts';
 import type { SceneResult, Step } from './steps.ts';
 import { stepLabel } from './text.ts';
 
@@ -34,7 +35,7 @@ export function blocksFigure({ steps, loads }: SceneResult): Figure {
       base: cells.map(({ column }) => column),
       x: cells.map(() => BLOCK),
       y: cells.map(({ row }) => row),
-      marker: { color: '#ffffff', line: outline },
+      marker: { color: SURFACE, line: outline },
       customdata: cells.map(({ hover }) => hover),
       hovertemplate: '%{customdata}<extra></extra>',
     },
@@ -95,7 +96,7 @@ function marks(name: string, colour: string, steps: readonly Step[], layers: rea
     name,
     x: points.map(({ column }) => column + BLOCK / 2),
     y: points.map(({ row }) => row),
-    marker: { color: colour, size: 11, line: { color: '#ffffff', width: 1.5 } },
+    marker: { color: colour, size: 11, line: { color: SURFACE, width: 1.5 } },
     hoverinfo: 'skip',
   };
 }

@@ -4,7 +4,8 @@ import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import type { MeasuredCells } from '../lab/experiment.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';
 import type { CellResult } from '../lab/run-cells.ts';
-import { colour, type Figure, type LineSeries, lineChart } from '../report/charts/chart.ts';
+import { type Figure, type LineSeries, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import type { Page } from '../report/page/page.ts';
 
 /** k: every divisor of the eight layers of a device. */

@@ -1,5 +1,6 @@
 import { formatPercent } from '../../engine/input/format.ts';
-import { colour, type Figure, lineChart } from '../report/charts/chart.ts';
+import { type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { bestGain, POLICIES, type Reclaim, type RoundsRow } from './rounds.ts';

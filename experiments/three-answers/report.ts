@@ -3,7 +3,8 @@ import { formatBytes, formatDeviation, formatPercent, formatSeconds } from '../.
 import type { MeasuredCells } from '../lab/experiment.ts';
 import { probesSection, resultBlocks } from '../lab/report.ts';
 import type { CellResult, ComparedCell } from '../lab/run-cells.ts';
-import { colour, type Figure, SYMBOLS } from '../report/charts/chart.ts';
+import { type Figure, SYMBOLS } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
 import { type DiagonalSeries, diagonalChart } from '../report/charts/scatter.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Page } from '../report/page/page.ts';

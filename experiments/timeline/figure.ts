@@ -3,7 +3,8 @@ import { formatBytes, formatSeconds } from '../../engine/input/format.ts';
 import { type DrawnKind, type TimelineBar, timelineBars } from '../../engine/trace/timeline-bars.ts';
 import { type TimelineRow, timelineRows } from '../../engine/trace/timeline-rows.ts';
 import type { Trace } from '../../engine/trace/trace.ts';
-import { type Figure, INK, layoutOf, PALETTE } from '../report/charts/chart.ts';
+import { type Figure, layoutOf } from '../report/charts/chart.ts';
+import { INK, PALETTE, SURFACE } from '../report/charts/colours.ts';
 import { memoryLines } from './memory.ts';
 
 interface KindStyle {
@@ -96,7 +97,7 @@ function barsOf(
     marker: {
       color: colour,
       line: { color: colour, width: 0.8 },
-      ...(hatched && { pattern: { shape: '/', size: 5, solidity: 0.25, fgcolor: colour, bgcolor: '#ffffff' } }),
+      ...(hatched && { pattern: { shape: '/', size: 5, solidity: 0.25, fgcolor: colour, bgcolor: SURFACE } }),
     },
     customdata: bars.map(hoverText),
     hovertemplate: '%{customdata}<extra>%{fullData.name}</extra>',

@@ -1,4 +1,5 @@
-import { colour, lineChart } from '../../report/charts/chart.ts';
+import { lineChart } from '../../report/charts/chart.ts';
+import { colour } from '../../report/charts/colours.ts';
 import { type Column, tableBlock } from '../../report/columns.ts';
 import { median } from '../../report/median.ts';
 import type { Page, Section } from '../../report/page/page.ts';

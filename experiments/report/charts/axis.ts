@@ -1,7 +1,5 @@
 import type { LayoutAxis } from 'plotly.js-dist-min';
-
-const GRID = '#e4e7eb';
-const RULE = '#9aa5b1';
+import { GRID, RULE } from './colours.ts';
 
 export interface Axis {
   /** With the unit: `TPOT (ms)`. */

@@ -2,25 +2,7 @@
 
 import type { Annotation, Data, Layout } from 'plotly.js-dist-min';
 import { type Axis, axisOf } from './axis.ts';
-
-/** Okabe and Ito's colours without yellow, which is too light for lines on white; then others. */
-export const PALETTE = [
-  '#0072B2',
-  '#D55E00',
-  '#009E73',
-  '#CC79A7',
-  '#E69F00',
-  '#56B4E9',
-  '#5B4B8A',
-  '#7F7F7F',
-] as const;
-
-export const INK = '#1f2933';
-
-/** Colour number `index` of the palette; it repeats after eight. */
-export function colour(index: number): string {
-  return PALETTE[index % PALETTE.length] as string;
-}
+import { INK, SURFACE } from './colours.ts';
 
 type Value = number | null;
 
@@ -123,9 +105,9 @@ export function barChart(options: BarChartOptions): Figure {
       y: [...(horizontal ? categories : one.values)],
       marker: {
         color: one.colour,
-        line: { color: '#ffffff', width: 0.5 },
+        line: { color: SURFACE, width: 0.5 },
         ...(one.hatched && {
-          pattern: { shape: '/', size: 6, solidity: 0.35, fgcolor: '#ffffff', bgcolor: one.colour },
+          pattern: { shape: '/', size: 6, solidity: 0.35, fgcolor: SURFACE, bgcolor: one.colour },
         }),
       },
       ...hoverText(one.hover),
@@ -176,10 +158,11 @@ export function layoutOf(
 ): Partial<Layout> {
   return {
     height: height ?? 460,
-    margin: { l: 70, r: 20, t: 20, b: 60 },
+    // The toolbar, which appears above the chart, stands beside nothing.
+    margin: { l: 70, r: 20, t: 36, b: 60 },
     font: { family: 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif', size: 13, color: INK },
-    paper_bgcolor: '#ffffff',
-    plot_bgcolor: '#ffffff',
+    paper_bgcolor: SURFACE,
+    plot_bgcolor: SURFACE,
     hoverlabel: { align: 'left' },
     legend: { traceorder: 'normal', font: { size: 12 } },
     xaxis: axisOf(x, xs),

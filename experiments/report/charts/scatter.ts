@@ -1,7 +1,7 @@
 import type { Data } from 'plotly.js-dist-min';
 import { type Figure, type LineSeries, lineChart } from './chart.ts';
+import { RULE } from './colours.ts';
 
-const GREY = '#9aa5b1';
 const BAND = 'rgba(154, 165, 177, 0.22)';
 
 export interface ScatterChart {
@@ -20,7 +20,7 @@ export interface ScatterChart {
 export function scatterChart({ x, y, band, bandName, range, series, height }: ScatterChart): Figure {
   const line = (name: string, factor: number, width: number, dash: LineSeries['dash'] = 'solid'): LineSeries => ({
     name,
-    colour: GREY,
+    colour: RULE,
     mode: 'lines',
     width,
     dash,

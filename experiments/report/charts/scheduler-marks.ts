@@ -1,4 +1,6 @@
-import { colour, INK, type MarkSymbol } from './chart.ts';
+import type { SchedulerName } from '../../../engine/schedule/registry.ts';
+import type { MarkSymbol } from './chart.ts';
+import { colour, INK } from './colours.ts';
 
 /** The look of a scheduler in charts. */
 export interface SchedulerMark {
@@ -6,12 +8,14 @@ export interface SchedulerMark {
   readonly symbol: MarkSymbol;
 }
 
-/** One look per scheduler in all charts; the published system of a scheduler has its colour, dashed and hollow. */
-const MARKS: Readonly<Record<string, SchedulerMark>> = {
+/** The published system of a scheduler has its colour and mark, dashed and hollow. `hand`: a plan that somebody wrote. */
+const MARKS: Readonly<Record<SchedulerName | 'hand', SchedulerMark>> = {
   halda: { colour: colour(0), symbol: 'circle' },
   'halda-repaired': { colour: colour(5), symbol: 'square' },
+  'halda-program': { colour: colour(0), symbol: 'triangle-down' },
   optimal: { colour: INK, symbol: 'diamond' },
   milp: { colour: colour(7), symbol: 'x' },
+  'ring-aware': { colour: colour(6), symbol: 'circle' },
   'memory-ratio': { colour: colour(1), symbol: 'triangle-up' },
   'compute-ratio': { colour: colour(4), symbol: 'triangle-down' },
   'single-device': { colour: colour(2), symbol: 'star' },
@@ -20,11 +24,14 @@ const MARKS: Readonly<Record<string, SchedulerMark>> = {
   dllama: { colour: colour(6), symbol: 'square' },
   'zero-inference': { colour: colour(3), symbol: 'triangle-up' },
   accelerate: { colour: colour(3), symbol: 'diamond' },
-  'ring-aware': { colour: colour(6), symbol: 'circle' },
+  'tensor-partition': { colour: colour(2), symbol: 'square' },
+  vllm: { colour: colour(4), symbol: 'circle' },
+  'helm-devices': { colour: colour(3), symbol: 'x' },
+  'helm-ring': { colour: colour(3), symbol: 'circle' },
   hand: { colour: colour(6), symbol: 'star' },
 };
 
-/** The look of a scheduler in every chart. */
+/** The look of a scheduler, or of a plan by hand, in every chart. */
 export function markOf(scheduler: string): SchedulerMark {
-  return MARKS[scheduler] ?? { colour: INK, symbol: 'circle' };
+  return MARKS[scheduler as SchedulerName | 'hand'] ?? { colour: INK, symbol: 'circle' };
 }

@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { type Page as BrowserPage, chromium } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { barChart, lineChart } from '../../../../experiments/report/charts/chart.ts';
+import { PALETTE } from '../../../../experiments/report/charts/colours.ts';
 import { type Page, renderPage } from '../../../../experiments/report/page/page.ts';
 import { testIf } from '../../../support/needs.ts';
 
@@ -66,11 +67,11 @@ const REPORT: Page = {
   ],
 };
 
-test('a report without charts has escaped text and no script', () => {
+test('a report without charts has escaped text and no plotting library', () => {
   const page = renderPage({ ...REPORT, sections: REPORT.sections.slice(1) });
   assert.match(page, '<h1>A &lt;b&gt;title&lt;/b&gt;</h1>');
   assert.match(page, '<div class="summary"><p>What it says &amp; why.</p></div>');
-  assert.not.match(page, '<script');
+  assert.not.match(page, 'plotly');
 });
 
 test('a group is named in its first row, and a rule separates groups', () => {
@@ -85,41 +86,183 @@ test('a group is named in its first row, and a rule separates groups', () => {
   );
 });
 
-testIf(
-  existsSync(CHROMIUM),
-  `no ${CHROMIUM}`,
-  'a browser draws every chart, and asks nobody for anything',
-  async () => {
+test('a long text takes the room of the empty cells after it', () => {
+  const long = 'no plan, since none of the devices has room for it at all';
+  const columns = ['model', 'layers', 'k'].map((title) => ({ title }));
+  const table = {
+    kind: 'table' as const,
+    columns,
+    rows: [
+      ['a', long, ''],
+      ['b', '1', ''],
+    ],
+  };
+  const page = renderPage({ ...REPORT, sections: [{ title: 'Table', blocks: [table] }] });
+  assert.match(page, `<tr><td>a</td><td colspan="2">${long}</td></tr>`);
+  assert.match(page, '<tr><td>b</td><td>1</td><td></td></tr>');
+});
+
+test('sections of a report with several have links, and the page weighs less than 1.5 MB', () => {
+  const page = renderPage({ ...REPORT, sections: [...REPORT.sections, { title: 'Last', blocks: [] }] });
+  assert.match(page, '<li><a href="#section-3">Last</a></li>');
+  assert.match(page, '<section id="section-3">\n<h2>Last</h2>');
+  assert.not.match(renderPage(REPORT), '<nav');
+  assert.ok(page.length < 1.0e6);
+});
+
+interface OpenedPage {
+  readonly page: BrowserPage;
+  readonly file: string;
+  readonly events: readonly string[];
+}
+
+/** A test on a report in a browser, as wide and as dark as wanted. */
+function testPage(
+  name: string,
+  report: Page,
+  settings: { readonly width?: number; readonly dark?: boolean },
+  check: (opened: OpenedPage) => Promise<void>,
+): void {
+  testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, name, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'report-'));
     const file = join(folder, 'report.html');
-    writeFileSync(file, renderPage(REPORT));
+    writeFileSync(file, renderPage(report));
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
     try {
-      const page = await browser.newPage();
+      const page = await browser.newPage({
+        viewport: { width: settings.width ?? 1200, height: 900 },
+        colorScheme: settings.dark === true ? 'dark' : 'light',
+      });
       const events: string[] = [];
       page.on('pageerror', (error) => events.push(`error ${error}`));
       page.on('console', (message) => events.push(`console ${message.text()}`));
       page.on('request', (request) => events.push(`request ${request.url()}`));
       await page.goto(`file://${file}`);
-      await page.waitForSelector('figure:last-of-type svg.main-svg');
-      const drawn = (): Promise<string[]> =>
-        page
-          .locator('figure')
-          .evaluateAll((all) =>
-            all.map((one) =>
-              one.querySelector('svg .bars') ? 'bars' : one.querySelector('svg .scatter') ? 'lines' : '',
-            ),
-          );
-      assert.equal(await drawn(), ['lines', 'bars']);
-      await page.locator('select').selectOption('bars');
-      await page.waitForSelector('figure:first-of-type svg .bars');
-      assert.equal(await drawn(), ['bars', 'bars']);
+      await check({ page, file, events });
       assert.equal(events, [`request file://${file}`]);
     } finally {
       await browser.close();
       rmSync(folder, { recursive: true });
     }
-  },
-);
+  });
+}
+
+testPage('a browser draws every chart, and asks nobody for anything', REPORT, {}, async ({ page }) => {
+  await page.waitForSelector('figure:last-of-type svg.main-svg');
+  const drawn = (): Promise<string[]> =>
+    page
+      .locator('figure')
+      .evaluateAll((all) =>
+        all.map((one) => (one.querySelector('svg .bars') ? 'bars' : one.querySelector('svg .scatter') ? 'lines' : '')),
+      );
+  assert.equal(await drawn(), ['lines', 'bars']);
+  await page.locator('select').selectOption('bars');
+  await page.waitForSelector('figure:first-of-type svg .bars');
+  assert.equal(await drawn(), ['bars', 'bars']);
+});
+
+/** Eight lines with long names, so that a legend beside them leaves a phone no room for the chart. */
+const CROWDED: Page = {
+  ...REPORT,
+  sections: [
+    {
+      title: 'Chart',
+      blocks: [
+        {
+          kind: 'chart',
+          title: 'Eight lines',
+          variants: [
+            {
+              label: 'lines',
+              figure: lineChart({
+                x: { title: 'x' },
+                y: { title: 'y' },
+                series: PALETTE.map((colour, index) => ({
+                  name: `a scheduler with a long name, ${index}`,
+                  colour,
+                  x: [1, 2],
+                  y: [index, 1],
+                })),
+              }),
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+testPage('a legend stands below its chart on a narrow screen', CROWDED, { width: 390 }, async ({ page }) => {
+  await page.waitForSelector('figure svg .legend');
+  const [plot, legend] = [
+    await page.locator('figure svg .plotbg, figure svg .nsewdrag').first().boundingBox(),
+    await page.locator('figure svg .legend').boundingBox(),
+  ];
+  assert.ok((plot?.width ?? 0) > 250, `${plot?.width} pixels for the chart`);
+  assert.ok((legend?.y ?? 0) > (plot?.y ?? 0) + (plot?.height ?? 0));
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+});
+
+testPage('the toolbar stands beside neither legend nor chart', CROWDED, {}, async ({ page }) => {
+  await page.waitForSelector('figure svg .legend');
+  await page.hover('.plot');
+  const [toolbar, legend] = [
+    await page.locator('.modebar-container .modebar').boundingBox(),
+    await page.locator('figure svg .legend').boundingBox(),
+  ];
+  assert.ok((toolbar?.y ?? 0) + (toolbar?.height ?? 0) <= (legend?.y ?? 0));
+});
+
+testPage('a dark system has dark pages and charts', CROWDED, { dark: true }, async ({ page }) => {
+  await page.waitForSelector('figure svg .legend');
+  const colours = await page.evaluate(() => [
+    getComputedStyle(document.querySelector('main') as Element).backgroundColor,
+    getComputedStyle(document.querySelector('figure svg.main-svg') as Element).backgroundColor,
+    getComputedStyle(document.querySelector('figure svg .legendtext') as Element).fill,
+  ]);
+  assert.equal(colours, ['rgb(22, 25, 29)', 'rgb(22, 25, 29)', 'rgb(228, 231, 235)']);
+});
+
+const TIMES: Page = {
+  ...REPORT,
+  sections: [
+    {
+      title: 'Times',
+      blocks: [
+        {
+          kind: 'table',
+          columns: [{ title: 'model' }, { title: 'time', align: 'right' }],
+          rows: [
+            ['a', '1.05 s'],
+            ['a', '640 ms'],
+            ['b', '–'],
+            ['b', '12.5 ms'],
+          ],
+          groups: true,
+        },
+      ],
+    },
+  ],
+};
+
+testPage('a table is sorted by a column, by mouse and by keyboard', TIMES, {}, async ({ page }) => {
+  const rows = async (): Promise<string[]> =>
+    page.locator('tbody tr').evaluateAll((all) =>
+      all.map((row) => {
+        const [group, time] = Array.from((row as HTMLTableRowElement).cells);
+        return `${group?.textContent || group?.dataset.repeats || ''} ${time?.textContent?.replace(/\s/, ' ')}`;
+      }),
+    );
+  const asWritten = ['a 1.05 s', ' 640 ms', 'b –', ' 12.5 ms'];
+  assert.equal(await rows(), asWritten);
+  const title = page.getByRole('columnheader', { name: 'time' });
+  await title.click();
+  assert.equal(await rows(), ['b 12.5 ms', 'a 640 ms', 'a 1.05 s', 'b –']);
+  await title.focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await rows(), ['a 1.05 s', 'a 640 ms', 'b 12.5 ms', 'b –']);
+  await page.keyboard.press('Enter');
+  assert.equal(await rows(), asWritten);
+});
 
 test.run();

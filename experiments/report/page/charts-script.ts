@@ -1,0 +1,70 @@
+import { GRID, INK, PALETTE, RULE, SURFACE } from '../charts/colours.ts';
+
+/** What colours become on a dark page; those of the palette that are too dim become lighter. */
+const DARK: Readonly<Record<string, string>> = {
+  [INK]: '#e4e7eb',
+  [SURFACE]: '#16191d',
+  [GRID]: '#2f353c',
+  [RULE]: '#7b8794',
+  [PALETTE[0]]: '#4aa3df',
+  [PALETTE[6]]: '#a394d8',
+  [PALETTE[7]]: '#a0a0a0',
+};
+
+/**
+ * The program of a page with charts: unpacks the plotting library, draws every figure, redraws it when the reader
+ * chooses another variant or the system turns dark, puts legends below charts on narrow screens, and fits figures to
+ * paper. It reads the figures from JSON elements beside them.
+ */
+export const CHARTS = `
+'use strict';
+(async () => {
+  const packed = Uint8Array.from(atob(document.getElementById('plotly').textContent), (one) => one.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const library = document.createElement('script');
+  library.textContent = await new Response(unpacked).text();
+  document.head.append(library);
+
+  const options = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ['lasso2d', 'select2d'] };
+  const darkColours = ${JSON.stringify(DARK)};
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const narrow = matchMedia('(max-width: 720px)');
+  const print = matchMedia('print');
+  const coloured = (text) => {
+    if (!dark.matches || print.matches) return text;
+    return text.replace(/#[0-9a-fA-F]{6}/g, (colour) => darkColours[colour] ?? colour);
+  };
+  const fitted = ({ data, layout }) => {
+    if (!narrow.matches) return { data, layout };
+    const names = data.filter(({ name, showlegend }) => name !== undefined && showlegend !== false);
+    const legend = { ...layout.legend, orientation: 'h', x: 0, xanchor: 'left', yref: 'container', y: 0, yanchor: 'bottom' };
+    const height = (layout.height ?? 450) + (layout.showlegend === false ? 0 : 20 * Math.ceil(names.length / 2));
+    return { data, layout: { ...layout, height, legend, margin: { ...layout.margin, l: 50, r: 10 } } };
+  };
+  const drawings = Array.from(document.querySelectorAll('figure'), (figure) => {
+    const text = figure.querySelector('script').textContent;
+    const plot = figure.querySelector('.plot');
+    const select = figure.querySelector('select');
+    const draw = () => {
+      const { data, layout } = fitted(JSON.parse(coloured(text))[select ? select.selectedIndex : 0]);
+      return Plotly.react(plot, data, layout, options);
+    };
+    if (select) select.addEventListener('change', draw);
+    draw();
+    return draw;
+  });
+  const drawAll = () => drawings.forEach((draw) => draw());
+  dark.addEventListener('change', drawAll);
+  narrow.addEventListener('change', drawAll);
+
+  const PAPER = 680;
+  const fit = (width) => {
+    drawAll();
+    for (const plot of document.querySelectorAll('.plot')) {
+      Plotly.relayout(plot, width ? { width, autosize: false } : { width: null, autosize: true });
+    }
+  };
+  window.addEventListener('beforeprint', () => fit(PAPER));
+  window.addEventListener('afterprint', () => fit());
+})();
+`;
