@@ -52,11 +52,12 @@ export function tpotChart(rows: readonly SweepRow[], models: readonly string[], 
       hover: own.map((row) => planHover(row)),
     };
   });
+  const series = [...ours, ...publishedSeries(rows, models)];
   return lineChart({
     x: { title: 'model, by bytes of weights', categories: models },
     y: { title: 'TPOT (ms per token, log scale)', scale: 'log' },
-    series: [...ours, ...publishedSeries(rows, models)],
-    height: 520,
+    series,
+    height: Math.max(520, 110 + 20 * series.length), // so high as its legend
   });
 }
 
