@@ -65,9 +65,21 @@ export function loadDevices(): CataloguePart[] {
   return parseDevices(readText(path('devices.csv'), RESTORE), 'datasets/devices.csv');
 }
 
-/** The catalogue of models on file, or a file of the same columns. @throws InputError */
-export function loadCatalogue(file?: string): CatalogueModel[] {
-  if (file === undefined) return parseModels(readText(path('models.csv'), RESTORE), 'datasets/models.csv');
+/**
+ * The catalogue of models on file.
+ * @param own a file of the same columns, whose models come first, and in place of those of the same name
+ * @throws InputError
+ */
+export function loadCatalogue(own?: string): CatalogueModel[] {
+  const all = parseModels(readText(path('models.csv'), RESTORE), 'datasets/models.csv');
+  if (own === undefined) return all;
+  const models = loadModels(own);
+  const names = models.map(({ shape }) => shape.name);
+  return [...models, ...all.filter(({ shape }) => !names.includes(shape.name))];
+}
+
+/** The models of somebody's own file, with the columns of datasets/models.csv. @throws InputError */
+export function loadModels(file: string): CatalogueModel[] {
   return parseModels(readText(file, 'give a CSV with the columns of datasets/models.csv'), file);
 }
 

@@ -29,12 +29,12 @@ await runExperiment({
     ),
     models: option(
       '--models <list>',
-      'models by name, with :mix if wanted; `llama` or `all` (default: llama)',
+      'models by name, with :mix if wanted; `llama` or `all` (default: those of --model-file, else llama)',
       readList,
     ),
     modelFile: text(
       '--model-file <file>',
-      'your own models (CSV, columns as datasets/models.csv; default: all of them)',
+      'your own models, beside those on file (CSV, columns as datasets/models.csv)',
     ),
     schedulers: option(
       '--schedulers <list>',

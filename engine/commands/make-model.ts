@@ -16,6 +16,7 @@ import { readSeed } from './shared-options.ts';
 
 interface Options {
   readonly shape: string;
+  readonly modelFile?: string;
   readonly mix: string;
   readonly seed: string;
   readonly out: string;
@@ -35,7 +36,8 @@ export function makeModelCommand(): Command {
     .description(
       'Writes a GGUF file with random weights: as large and as fast as a real model, but its text is meaningless.',
     )
-    .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv')
+    .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv or --model-file')
+    .option('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)')
     .option('--mix <name>', `quantization mix, or one format for all matrices: ${MADE_MIXES.join(', ')}`, 'Q4_K_M')
     .option('--seed <n>', 'the same seed gives the same file', '1')
     .requiredOption('--out <file>', 'the file to write')
@@ -44,14 +46,14 @@ export function makeModelCommand(): Command {
 }
 
 async function run(options: Options): Promise<void> {
-  const shape = findShape(options.shape);
+  const shape = findShape(options.shape, options.modelFile);
   const mix = readChoice('--mix', options.mix, MADE_MIXES);
   const seed = readSeed(options.seed);
   const file = {
     flag: '--out',
     path: options.out,
     kind: 'a GGUF file',
-    inputs: [],
+    inputs: [options.modelFile],
     force: options.force === true,
   } as const;
   checkOutputFile(file);
@@ -76,8 +78,8 @@ async function run(options: Options): Promise<void> {
   process.stderr.write(`${summary}\n`);
 }
 
-function findShape(name: string): Shape {
-  const shapes = [TINY_SHAPE, ...loadCatalogue().map((model) => model.shape)];
+function findShape(name: string, modelFile: string | undefined): Shape {
+  const shapes = [TINY_SHAPE, ...loadCatalogue(modelFile).map((model) => model.shape)];
   const wanted = ALIASES[name] ?? name;
   const found = shapes.find((shape) => shape.name === wanted);
   if (found !== undefined) return found;

@@ -1,4 +1,4 @@
-import { createNamedModel, loadCatalogue, loadClusterFile, loadPlan } from '../../datasets/load.ts';
+import { createNamedModel, loadCatalogue, loadClusterFile, loadModels, loadPlan } from '../../datasets/load.ts';
 import type { Statement } from '../../datasets/statements.ts';
 import { believedCluster, findTestbed, type Testbed, trueCluster } from '../../datasets/testbeds.ts';
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
@@ -102,13 +102,14 @@ function checkBelief(belief: Cluster, truth: Cluster): void {
 
 function sweptModels(catalogue: readonly CatalogueModel[], { models, modelFile }: SweepOptions): SweptModel[] {
   const all = catalogue.map(({ shape }) => shape.name);
-  const wanted = models ?? [modelFile === undefined ? 'llama' : 'all'];
+  const own = modelFile === undefined ? [] : loadModels(modelFile).map(({ shape }) => shape.name);
+  const wanted = models ?? (modelFile === undefined ? ['llama'] : own);
   const groups: Readonly<Record<string, readonly string[]>> = { all, llama: LLAMA };
   const labels = [...new Set(wanted.flatMap((name) => groups[name] ?? [name]))];
   return labels.map((label) => {
     const model = createNamedModel(catalogue, label);
     const { defaultMix } = catalogue.find(({ shape }) => shape.name === model.name) as CatalogueModel;
-    return { label, model, asPublished: modelFile === undefined && model.mix === defaultMix };
+    return { label, model, asPublished: !own.includes(model.name) && model.mix === defaultMix };
   });
 }
 

@@ -9,6 +9,7 @@ import {
   loadCatalogue,
   loadCluster,
   loadClusterFile,
+  loadModels,
   loadPlan,
   loadPublished,
 } from '../../datasets/load.ts';
@@ -113,15 +114,23 @@ test('a model has the catalogue’s mix unless another one is given', () => {
   );
 });
 
-test('a user’s file of models replaces the catalogue', () => {
+test('a user’s models come before those on file, and in place of one of the same name', () => {
   const header = 'name,architecture,layers,hidden_size,ffn_size,heads,kv_heads,head_size,vocabulary_size';
   const path = file(
     'mine.csv',
-    `${header},tied_embeddings,qkv_bias,default_mix,provenance\nMine,llama,2,64,128,4,2,16,1000,false,false,F16,assumed: a toy\n`,
+    `${header},tied_embeddings,qkv_bias,default_mix,provenance\n${['Mine', 'Llama-3-8B'].map((name) => `${name},llama,2,64,128,4,2,16,1000,false,false,F16,assumed: a toy\n`).join('')}`,
+  );
+  const onFile = loadCatalogue().map(({ shape }) => shape.name);
+  assert.equal(
+    loadCatalogue(path).map(({ shape }) => shape.name),
+    ['Mine', 'Llama-3-8B', ...onFile.filter((name) => name !== 'Llama-3-8B')],
   );
   assert.equal(
-    loadCatalogue(path).map(({ shape }) => [shape.name, shape.layers]),
-    [['Mine', 2]],
+    loadModels(path).map(({ shape }) => [shape.name, shape.layers]),
+    [
+      ['Mine', 2],
+      ['Llama-3-8B', 2],
+    ],
   );
   const bad = file(
     'bad.csv',
