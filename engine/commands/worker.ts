@@ -8,6 +8,7 @@ import { startWorker } from '../ring/device/worker.ts';
 import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { deviceProfile } from './device-profile.ts';
+import { npxEnded } from './npx-parent.ts';
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, readKernels, repeated } from './shared-options.ts';
 
@@ -74,7 +75,7 @@ async function run(options: Options): Promise<void> {
       process.once('SIGINT', resolve); // a second signal ends the process at once
       process.once('SIGTERM', resolve);
     });
-    await Promise.race([stopped, worker.lost]).finally(worker.close);
+    await Promise.race([stopped, npxEnded(), worker.lost]).finally(worker.close);
   } finally {
     ending.abort();
     unwatch();
