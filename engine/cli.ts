@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { chatCommand } from './commands/chat.ts';
 import { generateCommand } from './commands/generate.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { keygenCommand } from './commands/keygen.ts';
@@ -24,6 +25,7 @@ const COMMANDS = [
   logitsCommand,
   tokenizeCommand,
   generateCommand,
+  chatCommand,
 ];
 const RING_COMMANDS = [keygenCommand, splitCommand, workerCommand, runCommand];
 

@@ -5,10 +5,20 @@ import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
-import { readCount, readNumber } from '../terminal/options.ts';
-import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { readCount } from '../terminal/options.ts';
+import type { SamplerOptions } from '../text/sampling/sampler.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
-import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
+import {
+  OPTIONS,
+  optional,
+  readKernels,
+  readKvCache,
+  readPromptText,
+  readSampling,
+  readSeed,
+  repeated,
+  type SamplingTexts,
+} from './shared-options.ts';
 
 /** The parsed options of `hearth generate`. */
 export interface GenerateRequest {
@@ -41,17 +51,12 @@ export const DEFAULT_TOKENS = 128;
 const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** The options as commander passes them. */
-interface Options {
+interface Options extends SamplingTexts {
   readonly model: string;
   readonly prompt: string;
   readonly chat?: true;
   readonly system?: string;
   readonly tokens?: string;
-  readonly temperature: string;
-  readonly topK: string;
-  readonly topP: string;
-  readonly minP: string;
-  readonly repeatPenalty: string;
   readonly seed: string;
   readonly stop: readonly string[];
   readonly kernels: string;
@@ -69,26 +74,21 @@ interface Options {
 }
 
 export function createGenerateCommand(run: (request: GenerateRequest) => Promise<void>): Command {
-  const { topK, topP, minP, repeatPenalty } = SAMPLER_DEFAULTS;
   return new Command('generate')
     .description('Continues a text, or answers a message with --chat; writes the text as it is generated.')
     .addOption(OPTIONS.model)
-    .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer')
+    .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer; -: standard input')
     .option('--chat', "take the prompt as a user's message, in the model's chat template")
-    .option('--system <text>', 'with --chat: the system message')
+    .addOption(OPTIONS.system)
     .option(
       '--tokens <n>',
       `the most tokens to generate (default: ${DEFAULT_TOKENS}, or as many as the context has room for)`,
     )
     .addOption(OPTIONS.temperature)
-    .option('--top-k <n>', 'draw from the n most likely tokens; 0: from all', String(topK))
-    .option('--top-p <x>', 'draw from the fewest tokens whose probabilities add up to this; 1: from all', String(topP))
-    .option(
-      '--min-p <x>',
-      "draw from tokens with at least this fraction of the most likely one's probability",
-      String(minP),
-    )
-    .option('--repeat-penalty <x>', 'divides the logits of the last 64 tokens; 1: none', String(repeatPenalty))
+    .addOption(OPTIONS.topK)
+    .addOption(OPTIONS.topP)
+    .addOption(OPTIONS.minP)
+    .addOption(OPTIONS.repeatPenalty)
     .addOption(OPTIONS.seed)
     .option('--stop <text>', 'stop before this text; may be repeated', repeated, [])
     .addOption(OPTIONS.threads)
@@ -112,19 +112,13 @@ function readOptions(options: Options): GenerateRequest {
   if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
   return {
     model,
-    prompt,
+    prompt: readPromptText(prompt),
     chat,
     system,
     json,
     stops: stop,
     tokens: optional(options.tokens, (text) => readCount('--tokens', text)),
-    sampling: {
-      temperature: readNumber('--temperature', options.temperature, 0, 100),
-      topK: readCount('--top-k', options.topK, 0),
-      topP: readNumber('--top-p', options.topP, 0, 1),
-      minP: readNumber('--min-p', options.minP, 0, 1),
-      repeatPenalty: readNumber('--repeat-penalty', options.repeatPenalty, 0.01, 100),
-    },
+    sampling: readSampling(options),
     seed: readSeed(options.seed),
     kernels: readKernels(options),
     gpuLayers: readGpuLayers(options),

@@ -14,11 +14,10 @@ import { recordTokens } from '../runtime/record-tokens.ts';
 import { loadSplitTransformer } from '../runtime/split-transformer.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
-import { chatPrompt } from '../text/chat-prompt.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
+import { promptTokens } from '../text/prompt-tokens.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
-import { startTemplateProcess } from '../text/template-process.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
@@ -30,7 +29,10 @@ export function generateCommand(): Command {
 }
 
 async function run(request: GenerateRequest): Promise<void> {
-  const { gguf, tokenizer, prompt } = await readPrompt(request);
+  const { chat, system } = request;
+  const gguf = withFile(request.model, readGguf);
+  const tokenizer = loadTokenizer(gguf);
+  const prompt = await promptTokens(gguf, tokenizer, { text: request.prompt, chat, system });
   const kernels = openKernels(request.kernels);
   try {
     const generated = await interruptible((signal) =>
@@ -42,30 +44,6 @@ async function run(request: GenerateRequest): Promise<void> {
     setExitCode([generated]);
   } finally {
     kernels.close();
-  }
-}
-
-interface Prompt {
-  readonly gguf: Gguf;
-  readonly tokenizer: Tokenizer;
-  readonly prompt: readonly number[];
-}
-
-async function readPrompt({ model, prompt, chat, system }: GenerateRequest): Promise<Prompt> {
-  const process = chat ? startTemplateProcess() : undefined; // starts while the vocabulary is read
-  try {
-    const gguf = withFile(model, readGguf);
-    const tokenizer = loadTokenizer(gguf);
-    const user = { role: 'user', content: prompt } as const;
-    const messages = system === undefined ? [user] : [{ role: 'system', content: system } as const, user];
-    const tokens =
-      process === undefined
-        ? tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true })
-        : await chatPrompt({ gguf, tokenizer, process, messages });
-    if (tokens.length === 0) throw new InputError('--prompt', 'is empty; this model needs at least one token');
-    return { gguf, tokenizer, prompt: tokens };
-  } finally {
-    process?.close();
   }
 }
 

@@ -11,7 +11,7 @@ import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
-import { OPTIONS, optional, readKernels, readKvCache, readSeed, repeated } from './shared-options.ts';
+import { OPTIONS, optional, readKernels, readKvCache, readPromptText, readSeed, repeated } from './shared-options.ts';
 
 /** The parsed options of `hearth run`. */
 export interface RunRequest {
@@ -25,6 +25,8 @@ export interface RunRequest {
   readonly saveCluster: OutputFile | undefined;
   readonly keys: KeyPair | undefined;
   readonly prompts: readonly string[];
+  readonly chat: boolean;
+  readonly system: string | undefined;
   readonly plan: string | undefined;
   /** `undefined`: none is given. */
   readonly scheduler: SchedulerName | undefined;
@@ -61,6 +63,8 @@ interface Options {
   readonly keys?: string;
   readonly plain?: true;
   readonly prompt: readonly string[];
+  readonly chat?: true;
+  readonly system?: string;
   readonly plan?: string;
   readonly scheduler?: string;
   readonly savePlan?: string;
@@ -99,7 +103,13 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
       'profile of this device, from hearth profile, for plans if --cluster has no hardware facts',
     )
     .option('--save-cluster <file>', 'writes the devices and links as measured, for --cluster and experiments')
-    .requiredOption('--prompt <text>', 'the text to continue; several go through the ring together', repeated)
+    .requiredOption(
+      '--prompt <text>',
+      'the text to continue or, with --chat, to answer; -: standard input; several go through the ring together',
+      repeated,
+    )
+    .option('--chat', "take the prompts as users' messages, in the model's chat template")
+    .addOption(OPTIONS.system)
     .option('--keys <file>', 'keys of this device, from hearth keygen')
     .option('--plain', 'links without encryption')
     .option('--plan <file>', 'a plan: which layers run where')
@@ -146,6 +156,10 @@ function readOptions(options: Options): RunRequest {
     checkOutputFile({ flag, path, kind, inputs, force: options.force === true });
   if ((cluster === undefined) === (workers.length === 0))
     throw new InputError('--cluster', 'or --worker is needed, but not both: a file of the devices, or their addresses');
+  if (options.system !== undefined && options.chat !== true)
+    throw new InputError('--system', 'is used only with --chat; add it');
+  if (prompt.filter((text) => text === '-').length > 1)
+    throw new InputError('--prompt', 'is - twice; standard input can be read once');
   return {
     model,
     cluster,
@@ -153,7 +167,9 @@ function readOptions(options: Options): RunRequest {
     profile,
     saveCluster: optional(options.saveCluster, output('--save-cluster', 'a cluster file')),
     keys: readLinkKeys(options),
-    prompts: prompt,
+    prompts: prompt.map(readPromptText),
+    chat: options.chat === true,
+    system: options.system,
     plan,
     scheduler: optional(scheduler, (name) => readChoice('--scheduler', name, SCHEDULER_NAMES)),
     savePlan: optional(options.savePlan, output('--save-plan', 'a plan')),

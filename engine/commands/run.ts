@@ -21,6 +21,7 @@ import { allFinite } from '../runtime/finite-logits.ts';
 import { noNumbers } from '../runtime/no-numbers.ts';
 import { generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
+import { promptTokens } from '../text/prompt-tokens.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { TokenInterval } from '../trace/trace.ts';
@@ -41,10 +42,12 @@ export function runCommand(): Command {
 
 async function run(request: RunRequest): Promise<void> {
   const file = readRing(request);
-  const tokenizer = loadTokenizer(withFile(request.model, readGguf));
-  const prompts = request.prompts.map((text) => tokenizer.encode(text, { addSpecial: true, parseSpecial: true }));
-  if (prompts.some((tokens) => tokens.length === 0))
-    throw new InputError('--prompt', 'is empty; this model needs at least one token');
+  const gguf = withFile(request.model, readGguf);
+  const tokenizer = loadTokenizer(gguf);
+  const { chat, system } = request;
+  const prompts = await Promise.all(
+    request.prompts.map((text) => promptTokens(gguf, tokenizer, { text, chat, system })),
+  );
   const context = request.context ?? Math.max(...prompts.map((tokens) => tokens.length)) + request.tokens;
   const kernels = openKernels(request.kernels);
   const loaded = loadPart(request.model, kernels, MOST_CHUNK_TOKENS);

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
+import { formatBytes } from '../input/format.ts';
+import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
-import { readChoice, readCount } from '../terminal/options.ts';
-import { SAMPLER_DEFAULTS } from '../text/sampling/sampler.ts';
+import { readChoice, readCount, readNumber } from '../terminal/options.ts';
+import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 
 /** Options of several commands: each is described here once and read by a function below. */
 export const OPTIONS = {
@@ -21,6 +24,21 @@ export const OPTIONS = {
   temperature: new Option('--temperature <x>', '0: always the most likely token').default(
     String(SAMPLER_DEFAULTS.temperature),
   ),
+  topK: new Option('--top-k <n>', 'draw from the n most likely tokens; 0: from all').default(
+    String(SAMPLER_DEFAULTS.topK),
+  ),
+  topP: new Option(
+    '--top-p <x>',
+    'draw from the fewest tokens whose probabilities add up to this; 1: from all',
+  ).default(String(SAMPLER_DEFAULTS.topP)),
+  minP: new Option(
+    '--min-p <x>',
+    "draw from tokens with at least this fraction of the most likely one's probability",
+  ).default(String(SAMPLER_DEFAULTS.minP)),
+  repeatPenalty: new Option('--repeat-penalty <x>', 'divides the logits of the last 64 tokens; 1: none').default(
+    String(SAMPLER_DEFAULTS.repeatPenalty),
+  ),
+  system: new Option('--system <text>', 'with --chat: the system message'),
   seed: new Option('--seed <n>', 'the same seed gives the same text').default('1'),
 } as const;
 
@@ -43,6 +61,50 @@ export function readKvCache(text: string): 'F16' | 'F32' {
 /** Reads `--seed`. @throws InputError */
 export function readSeed(text: string): number {
   return readCount('--seed', text, 0, 2 ** 32 - 1);
+}
+
+/** The options of drawing tokens, as commander passes them. */
+export interface SamplingTexts {
+  readonly temperature: string;
+  readonly topK: string;
+  readonly topP: string;
+  readonly minP: string;
+  readonly repeatPenalty: string;
+}
+
+/** Reads the options of drawing tokens. @throws InputError */
+export function readSampling({ temperature, topK, topP, minP, repeatPenalty }: SamplingTexts): SamplerOptions {
+  return {
+    temperature: readNumber('--temperature', temperature, 0, 100),
+    topK: readCount('--top-k', topK, 0),
+    topP: readNumber('--top-p', topP, 0, 1),
+    minP: readNumber('--min-p', minP, 0, 1),
+    repeatPenalty: readNumber('--repeat-penalty', repeatPenalty, 0.01, 100),
+  };
+}
+
+/** Bytes of a prompt from standard input: a hundred times the longest context. */
+const MOST_PROMPT_BYTES = 2 ** 26;
+
+/**
+ * Reads `--prompt`: the text itself or, for `-`, standard input without the line break at its end.
+ * @throws InputError for a standard input that can't be read, is longer than MOST_PROMPT_BYTES, or is no UTF-8
+ */
+export function readPromptText(text: string): string {
+  if (text !== '-') return text;
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(process.stdin.fd);
+  } catch (error) {
+    throw new InputError('--prompt -', `standard input can't be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  if (bytes.length > MOST_PROMPT_BYTES)
+    throw new InputError('--prompt -', `standard input has more than ${formatBytes(MOST_PROMPT_BYTES)}`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, '');
+  } catch {
+    throw new InputError('--prompt -', 'standard input is not UTF-8 text');
+  }
 }
 
 /** Reads an option that may be missing. */

@@ -33,7 +33,7 @@ test('by default links are encrypted, activations are exact and weights follow t
     ...{ seed: 1, context: undefined, kvCache: 'F16', activations: 'F32', chunk: 128, linkDelay: 0 },
     kernels: { implementation: 'auto' },
     requested: { prefetch: undefined, release: undefined },
-    ...{ maxPressure: undefined, trace: undefined, json: false },
+    ...{ maxPressure: undefined, trace: undefined, json: false, chat: false, system: undefined },
   });
 });
 
@@ -48,7 +48,7 @@ test('every option reaches the request', async () => {
       ...['--tokens', '9', '--temperature', '0', '--seed', '3', '--context', '64', '--kv', 'F32', '--chunk', '16'],
       ...['--activations', 'F16', '--memory', '64GiB', '--link-delay', '5 ms', '--prefetch', 'willneed-whole'],
       ...['--release', 'drop', '--threads', '4', '--kernels', 'native', '--trace', 'run.json', '--json'],
-      ...['--max-pressure', '0.06'],
+      ...['--max-pressure', '0.06', '--chat', '--system', 'Be brief.'],
     )) as RunRequest;
     const { memory, memoryLimit, ...others } = request;
     const inputs = ['m.gguf', undefined, 'p.json', 'plan.json', file];
@@ -65,7 +65,7 @@ test('every option reaches the request', async () => {
       requested: { prefetch: 'willneed-whole', release: 'drop' },
       kernels: { implementation: 'native', threads: 4 },
       trace: output('--trace', 'run.json', 'a trace'),
-      json: true,
+      ...{ json: true, chat: true, system: 'Be brief.' },
     });
   } finally {
     rmSync(folder, { recursive: true });
@@ -94,6 +94,12 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     'a limit to memory pressure for a scheduler without one',
     [...RING, '--scheduler', 'optimal', '--max-pressure', '0.06'],
     '--max-pressure: is a limit that only ring-aware keeps to; add --scheduler ring-aware',
+  ],
+  ['a system message without --chat', [...RING, '--system', 'x'], '--system: is used only with --chat; add it'],
+  [
+    'standard input twice',
+    [...RING, '--prompt', '-', '--prompt', '-'],
+    '--prompt: is - twice; standard input can be read once',
   ],
   ['a chunk that is too large', [...RING, '--chunk', '129'], '--chunk: "129" is not a whole number between 8 and 128'],
 ];

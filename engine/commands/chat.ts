@@ -1,0 +1,114 @@
+import { createInterface } from 'node:readline/promises';
+import { Command } from 'commander';
+import { withFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { InputError } from '../input/input-error.ts';
+import { parseQuantity } from '../input/quantity.ts';
+import { randomStream } from '../input/random-stream.ts';
+import { openKernels } from '../kernels/open-kernels.ts';
+import { loadTransformer } from '../runtime/load-transformer.ts';
+import { readCount } from '../terminal/options.ts';
+import { type Conversation, createConversation } from '../text/conversation.ts';
+import { loadTokenizer } from '../text/load-tokenizer.ts';
+import { createSampler } from '../text/sampling/sampler.ts';
+import { DEFAULT_TOKENS } from './generate-options.ts';
+import {
+  OPTIONS,
+  optional,
+  readKernels,
+  readKvCache,
+  readSampling,
+  readSeed,
+  type SamplingTexts,
+} from './shared-options.ts';
+import { interruptible, writeText, writeTimings } from './text-output.ts';
+
+interface Options extends SamplingTexts {
+  readonly model: string;
+  readonly system?: string;
+  readonly tokens: string;
+  readonly seed: string;
+  readonly kernels: string;
+  readonly threads?: string;
+  readonly context?: string;
+  readonly kv: string;
+  readonly memory?: string;
+}
+
+/** Tokens of the KV cache unless given or the model was trained for fewer: 0.5 GiB for an 8B. */
+const CONTEXT = 4096;
+
+const HELP = 'a line is a message; /new begins anew, /exit or Ctrl-D ends, Ctrl-C stops an answer';
+
+/** `hearth chat`: a conversation on this machine. Answers go to stdout, everything else to stderr. */
+export function chatCommand(): Command {
+  return new Command('chat')
+    .description(`A conversation with a model in its own chat template: ${HELP}.`)
+    .addOption(OPTIONS.model)
+    .option('--system <text>', 'the system message')
+    .option('--tokens <n>', 'the most tokens of an answer', String(4 * DEFAULT_TOKENS))
+    .addOption(OPTIONS.temperature)
+    .addOption(OPTIONS.topK)
+    .addOption(OPTIONS.topP)
+    .addOption(OPTIONS.minP)
+    .addOption(OPTIONS.repeatPenalty)
+    .addOption(OPTIONS.seed)
+    .addOption(OPTIONS.threads)
+    .addOption(OPTIONS.kernels)
+    .option('--context <n>', `tokens of the conversation (default: ${CONTEXT}, or fewer if the model was trained so)`)
+    .addOption(OPTIONS.kvCache)
+    .addOption(OPTIONS.memory)
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const tokens = readCount('--tokens', options.tokens);
+  const sampler = createSampler(readSampling(options), randomStream(readSeed(options.seed), 'sampler'));
+  const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
+  const gguf = withFile(options.model, readGguf);
+  const tokenizer = loadTokenizer(gguf);
+  const trained = transformerSettings(gguf, modelFromGguf(gguf)).contextLength;
+  const context = optional(options.context, (text) => readCount('--context', text)) ?? Math.min(CONTEXT, trained);
+  const kernels = openKernels(readKernels(options));
+  try {
+    const model = loadTransformer(options.model, { kernels, context, kvCache: readKvCache(options.kv), memory });
+    const conversation = createConversation({ gguf, tokenizer, model, system: options.system });
+    await converse(conversation, async (text) => {
+      const generated = await interruptible((signal) =>
+        conversation.say(text, { tokens, sampler, signal, onText: writeText }),
+      );
+      if (!generated.text.endsWith('\n')) process.stdout.write('\n');
+      writeTimings(generated.promptTokens, generated);
+    });
+  } finally {
+    kernels.close();
+  }
+}
+
+/** Reads messages until the input ends. A message that can't be answered is named, and the conversation goes on. */
+async function converse(conversation: Conversation, answer: (text: string) => Promise<void>): Promise<void> {
+  const isTerminal = process.stdin.isTTY === true;
+  if (isTerminal) process.stderr.write(`${HELP}\n`);
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: isTerminal, prompt: '> ' });
+  lines.on('SIGINT', () => lines.close());
+  if (isTerminal) lines.prompt();
+  for await (const line of lines) {
+    const text = line.trim();
+    if (text === '/exit') break;
+    if (text === '/new') conversation.forget();
+    else if (text !== '') await answered(answer, text, isTerminal);
+    if (isTerminal) lines.prompt();
+  }
+  lines.close();
+}
+
+async function answered(answer: (text: string) => Promise<void>, text: string, goesOn: boolean): Promise<void> {
+  try {
+    await answer(text);
+  } catch (error) {
+    if (!goesOn || !(error instanceof InputError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Gguf } from '../gguf/gguf.ts';
+import { InputError } from '../input/input-error.ts';
+import { chatPrompt, type Message } from './chat-prompt.ts';
+import { type Generated, type GenerateOptions, generate, type LanguageModel } from './generate.ts';
+import { startTemplateProcess } from './template-process.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+/** A model whose context can be taken back to an earlier token. */
+export interface RewindableModel extends LanguageModel {
+  /** Tokens in the KV cache. */
+  readonly position: number;
+  rewind(position: number): void;
+}
+
+export interface ConversationParts {
+  readonly gguf: Gguf;
+  readonly tokenizer: Tokenizer;
+  readonly model: RewindableModel;
+  readonly system: string | undefined;
+}
+
+export interface Answer extends Generated {
+  /** Tokens of the conversation that had to be evaluated for it. */
+  readonly promptTokens: number;
+}
+
+/** A conversation with a model, turn by turn. */
+export interface Conversation {
+  /**
+   * Answers a message. Only tokens are evaluated that the KV cache doesn't have from earlier turns.
+   * @throws InputError if the conversation doesn't fit into the context, or the template refuses it; the message is then
+   * forgotten
+   */
+  say(text: string, options: Pick<GenerateOptions, 'tokens' | 'sampler' | 'signal' | 'onText'>): Promise<Answer>;
+  /** Forgets all turns. */
+  forget(): void;
+}
+
+/** Begins a conversation in the model's own chat template. */
+export function createConversation({ gguf, tokenizer, model, system }: ConversationParts): Conversation {
+  const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
+  let messages = begin;
+  /** What the KV cache holds. */
+  let cached: readonly number[] = [];
+
+  const tokensOf = async (turns: readonly Message[]): Promise<number[]> => {
+    const process = startTemplateProcess();
+    try {
+      return await chatPrompt({ gguf, tokenizer, process, messages: turns });
+    } finally {
+      process.close();
+    }
+  };
+
+  return {
+    forget() {
+      messages = begin;
+    },
+    async say(text, options) {
+      const turns: readonly Message[] = [...messages, { role: 'user', content: text }];
+      const prompt = await tokensOf(turns);
+      const room = model.contextLength - prompt.length;
+      if (room < 1) {
+        const has = `${prompt.length} tokens, and the context has room for ${model.contextLength}`;
+        throw new InputError('conversation', `it has ${has}; begin a new one, or give a longer --context`);
+      }
+      // One token at least is evaluated, for its logits.
+      const known = Math.min(commonLength(cached, prompt), prompt.length - 1, model.position);
+      model.rewind(known);
+      const generated = await generate({
+        ...options,
+        model,
+        tokenizer,
+        prompt: prompt.slice(known),
+        tokens: Math.min(options.tokens, room),
+      });
+      cached = [...prompt, ...generated.tokens].slice(0, model.position);
+      messages = [...turns, { role: 'assistant', content: generated.text }];
+      return { ...generated, promptTokens: prompt.length - known };
+    },
+  };
+}
+
+/** The number of tokens at the beginning that two lists share. */
+function commonLength(one: readonly number[], other: readonly number[]): number {
+  const different = one.findIndex((token, index) => token !== other[index]);
+  return different < 0 ? one.length : different;
+}
