@@ -1,8 +1,8 @@
-import { env, ready, setBackend, tensor2d, tidy, train } from '@tensorflow/tfjs-core';
-import '@tensorflow/tfjs-backend-cpu';
+import { env, tensor2d, tidy, train } from '@tensorflow/tfjs-core';
 import { initializers, layers, type Sequential, sequential } from '@tensorflow/tfjs-layers';
 import type { PartShape } from '../../cost/chip/part-times.ts';
 import { type LatencyModel, type LatencySample, latencyFeatures } from './latency-model.ts';
+import { useTensorBackend } from './tensor-backend.ts';
 
 export interface NetworkOptions {
   /** Seed of the initial weights. */
@@ -25,8 +25,7 @@ const LEARNING_RATE = 0.01;
 export async function trainNetwork(samples: readonly LatencySample[], options: NetworkOptions): Promise<LatencyModel> {
   const { seed, epochs = 200, progress } = options;
   env().set('PROD', true);
-  await setBackend('cpu');
-  await ready();
+  await useTensorBackend();
   const scales = [0, 1, 2].map((index) => scaleOf(samples.map((sample) => latencyFeatures(sample)[index] as number)));
   const output = scaleOf(samples.map(({ seconds }) => Math.log(seconds)));
   const inputsOf = (shapes: readonly PartShape[]): number[][] =>

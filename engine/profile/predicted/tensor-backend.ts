@@ -1,0 +1,21 @@
+import { createRequire } from 'node:module';
+import { dirname, sep } from 'node:path';
+import { setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
+import { ready, setBackend } from '@tensorflow/tfjs-core';
+
+/** Its installer downloads a library and fails without a network, so that it can't be a dependency. */
+const NATIVE = '@tensorflow/tfjs-node';
+
+/**
+ * Sets the backend that TensorFlow.js trains on: the native one where somebody has installed @tensorflow/tfjs-node, else
+ * WebAssembly.
+ */
+export async function useTensorBackend(): Promise<void> {
+  const native = await import(NATIVE).catch(() => undefined);
+  if (native === undefined) {
+    const module = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
+    setWasmPaths(`${dirname(module)}${sep}`);
+  }
+  await setBackend(native === undefined ? 'wasm' : 'tensorflow');
+  await ready();
+}
