@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
+import { PROGRESS_LINES, shareLog } from './measured-share.ts';
 
 export interface DeviceProfileOptions {
   /** A file from hearth profile; `undefined`: the device is measured when its profile is needed. */
@@ -50,14 +52,25 @@ async function measure({ model, threads, log, signal }: DeviceProfileOptions): P
   const out = join(folder, 'profile.json');
   const disk = join(dirname(model), `hearth-profile.${process.pid}.tmp`);
   try {
-    const options = ['profile', '--quick', '--out', out, '--disk-file', disk, '--threads', String(threads)];
+    const options = [
+      'profile',
+      '--quick',
+      PROGRESS_LINES,
+      '--out',
+      out,
+      '--disk-file',
+      disk,
+      '--threads',
+      String(threads),
+    ];
     const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...options], {
       signal,
     });
     let problem = '';
+    const logged = shareLog(log);
     child.stdout.resume();
-    child.stderr.on('data', (chunk) => {
-      problem = `${problem}${chunk}`.slice(-1000);
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (!logged(line)) problem = `${problem}${line}\n`.slice(-1000);
     });
     const code = await new Promise<number | null>((resolve, reject) => {
       child.on('error', reject);

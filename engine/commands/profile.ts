@@ -8,7 +8,8 @@ import { clusterFile } from '../profile/cluster-file.ts';
 import { THIS_HOST } from '../profile/memory/host.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
-import { createShareProgress } from '../terminal/progress.ts';
+import { createShareProgress, type ShareProgress } from '../terminal/progress.ts';
+import { PROGRESS_LINES, progressLines } from './measured-share.ts';
 import { checkOutputFile, FORCE, writeOutputFile } from './output-file.ts';
 import { readSeed, readThreads } from './shared-options.ts';
 
@@ -21,6 +22,7 @@ interface Options {
   readonly quick?: true;
   readonly force?: true;
   readonly json?: true;
+  readonly progressLines?: true;
 }
 
 /** `hearth profile`: measures this machine and writes it as a cluster of one device. */
@@ -38,6 +40,7 @@ export function profileCommand(): Command {
     .option('--seed <n>', 'seed of the weights that are multiplied', '1')
     .option('--quick', 'measure everything once: a third of the time, less exact')
     .option('--json', 'print all measurements as JSON')
+    .option(PROGRESS_LINES, 'progress as lines of JSON on stderr, for programs')
     .action(run);
 }
 
@@ -56,7 +59,7 @@ async function run(options: Options): Promise<void> {
   checkOutputFile(out);
   // A path that can't be written is reported before the measurements, which take a minute.
   checkFolder(options.out);
-  const progress = createShareProgress();
+  const progress: ShareProgress = options.progressLines ? progressLines() : createShareProgress();
   let profile: MachineProfile;
   try {
     const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);

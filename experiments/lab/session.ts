@@ -13,7 +13,7 @@ import { removeDeadLabs } from './dead-labs.ts';
 import { probeLab } from './facts.ts';
 import { findLabGround } from './ground.ts';
 import { type Lab, openLab } from './lab.ts';
-import { labModel } from './model.ts';
+import { keptModels, labModel } from './model.ts';
 import { measureDiskRate, probeCpu } from './probes.ts';
 import { REAL_FILES, runProgram } from './system.ts';
 
@@ -51,7 +51,8 @@ export function logStep(line: string): void {
 }
 
 /**
- * Opens a lab, runs `work`, and closes the lab however `work` ends.
+ * Opens a lab, runs `work`, and closes the lab however `work` ends. Then logs which models are kept, and how to remove
+ * them.
  * @throws InputError that says what this machine lacks for a lab
  */
 export async function onLab<Result>(
@@ -63,6 +64,8 @@ export async function onLab<Result>(
     return await work(session);
   } finally {
     session.close();
+    const kept = keptModels(parts.models);
+    if (kept !== undefined) logStep(kept);
   }
 }
 
