@@ -21,8 +21,8 @@ export interface CarriedPlan {
 }
 
 /**
- * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU; llama.cpp's where one device
- * has all layers; prima.cpp's where every round of a ring has the same windows, in ring order. Programs that can't place
+ * The command lines by which programs carry a plan out: Hearth's where no layer is on a GPU, or one device has all layers
+ * with the last on its GPU; llama.cpp's where one device has all layers; prima.cpp's where every round of a ring has the same windows, in ring order. Programs that can't place
  * layers as planned are omitted. Other programs than Hearth pin no weights and prefetch in their own way.
  */
 export function commandLines(carried: CarriedPlan): CommandLine[] {
@@ -40,13 +40,28 @@ export function commandLines(carried: CarriedPlan): CommandLine[] {
   }
 }
 
-/** `hearth run` computes on CPUs, and takes the plan from a file (`hearth plan --save-plan`). */
+/**
+ * `hearth generate` computes on one CPU, or on it and then on a GPU that also has the output and the KV cache of its
+ * layers; `hearth run` computes on CPUs, and takes the plan from a file (`hearth plan --save-plan`).
+ */
 function hearthLines({ plan, clusterFile, file, context }: CarriedPlan): CommandLine[] {
-  if ([...plan.stages, plan.output].some(({ processor }) => processor === 'gpu')) return [];
   const device = plan.embedding.device;
+  const generate = `hearth generate --model ${file} --context ${context}`;
+  const onGpu = [plan.embedding, ...plan.stages, plan.output].filter(({ processor }) => processor === 'gpu');
+  if (onGpu.length > 0) {
+    const last = plan.stages.at(-1);
+    const isCarried =
+      plan.kind === 'split' &&
+      plan.kvCache === 'with-layers' &&
+      last?.processor === 'gpu' &&
+      plan.output.processor === 'gpu' &&
+      onGpu.length === 2;
+    if (!isCarried) return [];
+    return [{ program: 'hearth', device, line: `${generate} --gpu-layers ${last.to - last.from} --prompt TEXT` }];
+  }
   const line =
     plan.kind === 'split'
-      ? `hearth generate --model ${file} --context ${context} --prompt TEXT`
+      ? `${generate} --prompt TEXT`
       : `hearth run --model ${file} --cluster ${clusterFile} --plan plan.json --context ${context} --prompt TEXT`;
   return [{ program: 'hearth', device, line }];
 }

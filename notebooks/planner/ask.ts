@@ -2,37 +2,49 @@ import type { PlannerQuestion, PlannerReply } from './worker.ts';
 
 type Asked = Omit<PlannerQuestion, 'id'>;
 
-/** Asks the planner's thread. A new round of questions drops those of the last one that are not answered yet. */
+/** Asks the planner's threads. A new round of questions drops those of the last one that are not answered yet. */
 export interface Asker {
   begin(): void;
   ask(question: Asked): Promise<PlannerReply>;
 }
 
+/** A thread, and what it has been asked. */
+interface Thread {
+  readonly worker: Worker;
+  readonly waiting: Map<number, (reply: PlannerReply) => void>;
+}
+
+/** More threads than this take longer to load than they save. */
+const MOST_THREADS = 4;
+
 export function createAsker(onProblem: (message: string) => void): Asker {
-  let waiting = new Map<number, (reply: PlannerReply) => void>();
   let next = 0;
-  const start = (): Worker => {
-    const made = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
-    made.onmessage = ({ data }: MessageEvent<PlannerReply>) => {
+  const start = (): Thread => {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    const waiting: Thread['waiting'] = new Map();
+    worker.onmessage = ({ data }: MessageEvent<PlannerReply>) => {
       waiting.get(data.id)?.(data);
       waiting.delete(data.id);
     };
-    made.onerror = ({ message }) => onProblem(message);
-    return made;
+    worker.onerror = ({ message }) => onProblem(message);
+    return { worker, waiting };
   };
-  let worker = start();
+  const count = Math.max(1, Math.min(MOST_THREADS, navigator.hardwareConcurrency - 1));
+  let threads = Array.from({ length: count }, start);
   return {
     begin() {
-      if (waiting.size === 0) return;
-      worker.terminate();
-      waiting = new Map();
-      worker = start();
+      threads = threads.map((thread) => {
+        if (thread.waiting.size === 0) return thread;
+        thread.worker.terminate();
+        return start();
+      });
     },
     ask(question) {
       const id = next++;
+      const free = threads.reduce((least, one) => (one.waiting.size < least.waiting.size ? one : least));
       return new Promise((resolve) => {
-        waiting.set(id, resolve);
-        worker.postMessage({ ...question, id });
+        free.waiting.set(id, resolve);
+        free.worker.postMessage({ ...question, id });
       });
     },
   };

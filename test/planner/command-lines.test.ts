@@ -24,7 +24,22 @@ const alone: PlanParts = {
 
 test('llama.cpp counts the output layer as a layer of the GPU', () => {
   const lines = commandLines({ ...settings, plan: createPlan(alone) });
-  assert.equal(lines, [{ program: 'llama.cpp', device: 'D3', line: 'llama-server -m m.gguf -c 512 -ngl 21' }]);
+  assert.equal(lines, [
+    {
+      program: 'hearth',
+      device: 'D3',
+      line: 'hearth generate --model m.gguf --context 512 --gpu-layers 20 --prompt TEXT',
+    },
+    { program: 'llama.cpp', device: 'D3', line: 'llama-server -m m.gguf -c 512 -ngl 21' },
+  ]);
+});
+
+test('hearth generate has the output and the KV cache of its GPU layers on the GPU, so that others have no line of it', () => {
+  for (const other of [{ output: cpu }, { kvCache: 'host' as const }, { embedding: gpu }])
+    assert.equal(
+      commandLines({ ...settings, plan: createPlan({ ...alone, ...other }) }).map(({ program }) => program),
+      ['llama.cpp'],
+    );
 });
 
 test('llama.cpp has its GPU layers last, so that others have no command line', () => {
