@@ -81,6 +81,7 @@ export function deviceBuilder(onChange: (chosen: ChosenDevices) => void): Device
     show(next) {
       chosen = next;
       links.value = next.link;
+      links.disabled = next.devices.length === 0;
       const without = (index: number) => next.devices.filter((_, other) => other !== index);
       list.replaceChildren(
         ...next.devices.map((text, index) => {

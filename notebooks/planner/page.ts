@@ -28,7 +28,11 @@ const mixes = html`<select>${MIXES.map((mix) => html`<option>${mix}</option>`)}<
 const prompt = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const context = html`<input type="number" min="1" max=${MOST_TOKENS}>` as HTMLInputElement;
 const file = html`<input type="file" accept=".json,.csv,.gguf" multiple>` as HTMLInputElement;
-const builder = deviceBuilder((chosen) => change({ ...chosen, clusterText: undefined }));
+const builder = deviceBuilder((chosen) => {
+  // Where no machine is left, the page shows a cluster of the catalogue again.
+  const cluster = CLUSTERS.includes(state.cluster) ? state.cluster : FIRST_STATE.cluster;
+  change({ ...chosen, cluster, clusterText: undefined });
+});
 const rows = html`<tbody></tbody>` as HTMLElement;
 const saved =
   html`<a download="my-devices.json">These devices as a cluster file, with the source of every number</a>` as HTMLAnchorElement;

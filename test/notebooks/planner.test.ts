@@ -127,6 +127,10 @@ testIf(
       .setInputFiles({ name: 'my.json', mimeType: 'application/json', buffer: cluster });
     await page.locator('#message', { hasText: 'my.json is read' }).waitFor();
     assert.match(page.url(), /file=/);
+    await page.getByRole('button', { name: 'Add this machine' }).click();
+    assert.match(page.url(), /device=MacBook/);
+    await page.getByRole('button', { name: /^Remove MacBook/ }).click();
+    assert.match(page.url(), /cluster=home-example/);
     await page
       .getByLabel('File', { exact: true })
       .setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{"devices":[]}') });
