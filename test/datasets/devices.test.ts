@@ -92,6 +92,35 @@ test('a GPU has the shares of its specification that the notes on testbeds state
   assert.is(Math.round((device?.gpu?.flops.Q4_K ?? 0) / 1e9), 3185); // a quarter of 12.74 TFLOPS
 });
 
+/**
+ * Tokens per second that others measured with llama.cpp, of models and formats that the catalogue has. Nothing in the
+ * catalogue was fitted to them.
+ */
+const MEASURED = [
+  // github.com/ggml-org/llama.cpp/pull/4766, tg128, master
+  { device: 'Desktop Ryzen 7 7700 32 GB + RTX 3090 24 GB', model: 'Llama-2-7B:F16', measured: 48.52 },
+  // github.com/brand-o/normiebench/issues/40, tg128 of Llama 3.1
+  { device: 'MacBook Pro M1 Max 64 GB', model: 'Llama-3-8B:Q4_K_M', measured: 46.2 },
+  // github.com/CambrianTech/continuum/pull/1627
+  { device: 'Desktop Ryzen 7 7700 32 GB + RTX 5090 32 GB', model: 'Qwen3-8B:Q4_K_M', measured: 221.7 },
+  // github.com/geerlingguy/ai-benchmarks/issues/43, tg128, Vulkan
+  { device: 'Desktop Ryzen 7 7700 32 GB + RTX 4090 24 GB', model: 'TinyLlama-1.1B:Q4_K_M', measured: 762.37 },
+] as const;
+
+test('predictions for presets lie between 0 and a quarter above what others measured', () => {
+  const models = loadCatalogue();
+  const errors = MEASURED.map(({ device, model: name, measured }) => {
+    const model = createNamedModel(models, name);
+    const workload = createWorkload({ context: 128, promptTokens: 16 });
+    const found = answer({ cluster: clusterOf(device), model, workload }, { simulates: false });
+    return found.status === 'does-not-fit' ? Number.NaN : 1 / found.predictedSeconds / measured - 1;
+  });
+  assert.equal(
+    errors.map((error) => Math.round(100 * error)),
+    [0, 23, 6, 23],
+  );
+});
+
 test('a preset is a machine, with a GPU, a disk or RAM joined to it, and is written as it is read', () => {
   const text = 'Desktop Ryzen 7 7700 32 GB + RTX 4090 24 GB + Samsung 870 EVO (SATA) + 64 GiB';
   assert.is(presetText(readPreset(catalogue, text, '--device')), text);
