@@ -52,6 +52,7 @@ export function siteSettings(out: string): InlineConfig {
     configFile: false,
     root: FOLDER,
     base: './',
+    assetsInclude: ['**/*.gguf'],
     plugins: [vendored(), lessons()],
     worker: { plugins: () => [vendored()] },
     server: { host: HOST, fs: { allow: [join(FOLDER, '..')] } },

@@ -34,6 +34,8 @@ export interface OpenedModel {
   readonly seen: Seen;
   /** Bytes of a layer in the file. */
   readonly layerBytes: number;
+  /** What the file says about itself. */
+  readonly description: string;
 }
 
 export interface ToOpen {
@@ -107,7 +109,19 @@ export function openModel({ file, contextLength, room, way }: ToOpen): OpenedMod
     hooks: [streaming],
   });
   const layerBytes = layout.ranges(0).reduce((sum, { from, to }) => sum + to - from, 0);
-  return { transformer, seen, layerBytes };
+  const description = gguf.fields.optionalText('general.description') ?? '';
+  return { transformer, seen, layerBytes, description };
+}
+
+/** Bits that the model needs for each token after the first: −log₂ of the probability that it gave it. */
+export function bitsPerByte({ logits }: Pick<Seen, 'logits'>, tokens: readonly number[]): number {
+  const bits = tokens.slice(1).map((token, before) => {
+    const row = logits.at(-1)?.[before] as Float32Array;
+    const largest = row.reduce((most, logit) => Math.max(most, logit), Number.NEGATIVE_INFINITY);
+    const total = row.reduce((sum, logit) => sum + Math.exp(logit - largest), 0);
+    return (Math.log(total) + largest - (row[token] as number)) / Math.LN2;
+  });
+  return bits.reduce((sum, one) => sum + one, 0) / bits.length;
 }
 
 interface Watched {

@@ -3,7 +3,9 @@ import { quantize } from '../../engine/gguf/formats/formats.ts';
 import { madeModel } from '../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
 import { SMALLEST_VOCABULARY } from '../../engine/gguf/make/tokenizer.ts';
+import type { NamedTensor } from '../../engine/gguf/tensor-names.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
+import type { Quantization } from '../../engine/model/quantization.ts';
 
 /** A llama of a third of a million weights, whose tokens are bytes: a page runs it in milliseconds. */
 export const TOY_SHAPE: Shape = {
@@ -20,13 +22,26 @@ export const TOY_SHAPE: Shape = {
   qkvBias: false,
 };
 
-/** A GGUF file of the toy's shape in Q8_0, with random weights. */
-export function randomToy(seed: number): Uint8Array {
-  const { metadata, tensors } = madeModel(TOY_SHAPE, 'Q8_0');
-  const weights = randomWeights(TOY_SHAPE, seed);
-  const parts = [encodeHeader(metadata, tensors)];
+/** What a file of the toy's architecture has in it. */
+export interface ToyFile {
+  readonly shape: Shape;
+  readonly type: Quantization;
+  readonly description: string;
+  readonly weights: (tensor: NamedTensor) => Float32Array;
+}
+
+/** A GGUF file with a byte-level tokenizer, in memory. */
+export function encodeToy({ shape, type, description, weights }: ToyFile): Uint8Array {
+  const { metadata, tensors } = madeModel(shape, type);
+  const described = new Map([
+    ...metadata,
+    ['general.description', { type: 'string', value: description }] as const,
+    // The model is trained on text alone.
+    ['tokenizer.ggml.add_bos_token', { type: 'bool', value: false }] as const,
+  ]);
+  const parts = [encodeHeader(described, tensors)];
   for (const tensor of tensors) {
-    const bytes = quantize(tensor.type, weights({ tensor, from: 0, count: tensor.rows * tensor.columns }));
+    const bytes = quantize(tensor.type, weights(tensor));
     parts.push(bytes, new Uint8Array(paddingAfter(bytes.length)));
   }
   const file = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -36,4 +51,11 @@ export function randomToy(seed: number): Uint8Array {
     at += part.length;
   }
   return file;
+}
+
+/** A toy in Q8_0 with random weights. */
+export function randomToy(seed: number): Uint8Array {
+  const draw = randomWeights(TOY_SHAPE, seed);
+  const weights = (tensor: NamedTensor) => draw({ tensor, from: 0, count: tensor.rows * tensor.columns });
+  return encodeToy({ shape: TOY_SHAPE, type: 'Q8_0', description: 'random weights', weights });
 }

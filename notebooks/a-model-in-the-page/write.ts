@@ -1,11 +1,11 @@
 import { randomStream } from '../../engine/input/random-stream.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
-import { openModel, type Seen } from './open-model.ts';
+import { bitsPerByte, openModel, type Seen } from './open-model.ts';
 import type { Way } from './residency.ts';
 
 /** The most bytes of a prompt that the lesson takes, and the tokens that it writes. */
-export const MOST_PROMPT = 48;
-export const WRITTEN = 32;
+export const MOST_PROMPT = 40;
+export const WRITTEN = 40;
 
 /** How tokens are drawn. */
 export interface Sampling {
@@ -18,6 +18,8 @@ export interface Sampling {
 
 /** What the reader sets. */
 export interface Setting extends Sampling {
+  /** Which of the lesson's models writes. */
+  readonly weights: 'trained' | 'random';
   readonly prompt: string;
   /** Layers that fit in memory. */
   readonly room: number;
@@ -30,6 +32,10 @@ export interface Written extends Seen {
   readonly tokens: readonly number[];
   readonly promptTokens: number;
   readonly layerBytes: number;
+  /** What the model's file says about itself. */
+  readonly description: string;
+  /** Bits a byte that the prompt costs the model. */
+  readonly promptBits: number;
 }
 
 /** The tokens of a text, one for each of its UTF-8 bytes: the first MOST_PROMPT; a line feed for an empty text. */
@@ -39,9 +45,11 @@ export function tokensOf(text: string): number[] {
 }
 
 /** Continues a prompt: the prompt goes through the layers at once, then each token by itself. */
-export function write(file: Uint8Array, { prompt, room, way, seed, ...sampling }: Setting): Written {
+export function write(file: Uint8Array, setting: Omit<Setting, 'weights'>): Written {
+  const { prompt, room, way, seed, ...sampling } = setting;
   const begin = tokensOf(prompt);
-  const { transformer, seen, layerBytes } = openModel({ file, contextLength: begin.length + WRITTEN, room, way });
+  const contextLength = begin.length + WRITTEN;
+  const { transformer, seen, layerBytes, description } = openModel({ file, contextLength, room, way });
   const sampler = createSampler({ ...SAMPLER_DEFAULTS, ...sampling, minP: 0 }, randomStream(seed, 'tokens'));
   const tokens = [...begin];
   let logits = transformer.evaluate(begin);
@@ -50,5 +58,6 @@ export function write(file: Uint8Array, { prompt, room, way, seed, ...sampling }
     tokens.push(token);
     logits = transformer.evaluate([token]);
   }
-  return { ...seen, tokens, promptTokens: begin.length, layerBytes };
+  const promptBits = bitsPerByte(seen, begin);
+  return { ...seen, tokens, promptTokens: begin.length, layerBytes, description, promptBits };
 }

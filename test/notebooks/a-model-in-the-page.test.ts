@@ -9,7 +9,7 @@ import { type Setting, tokensOf, WRITTEN, write } from '../../notebooks/a-model-
 
 const LRU: Way = 'least recently used goes first';
 const PINNED: Way = 'a pinned prefix stays';
-const SETTING: Setting = {
+const SETTING: Omit<Setting, 'weights'> = {
   prompt: 'abc',
   room: TOY_SHAPE.layers,
   way: LRU,
