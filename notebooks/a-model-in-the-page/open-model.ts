@@ -32,8 +32,6 @@ export interface Seen {
 export interface OpenedModel {
   readonly transformer: Transformer;
   readonly seen: Seen;
-  /** Bytes of a layer in the file. */
-  readonly layerBytes: number;
   /** What the file says about itself. */
   readonly description: string;
 }
@@ -108,9 +106,8 @@ export function openModel({ file, contextLength, room, way }: ToOpen): OpenedMod
     kvCache: 'F32',
     hooks: [streaming],
   });
-  const layerBytes = layout.ranges(0).reduce((sum, { from, to }) => sum + to - from, 0);
   const description = gguf.fields.optionalText('general.description') ?? '';
-  return { transformer, seen, layerBytes, description };
+  return { transformer, seen, description };
 }
 
 /** Bits that the model needs for each token after the first: −log₂ of the probability that it gave it. */

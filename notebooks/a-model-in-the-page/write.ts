@@ -5,7 +5,7 @@ import type { Way } from './residency.ts';
 
 /** The most bytes of a prompt that the lesson takes, and the tokens that it writes. */
 export const MOST_PROMPT = 40;
-export const WRITTEN = 40;
+export const WRITTEN = 32;
 
 /** How tokens are drawn. */
 export interface Sampling {
@@ -31,7 +31,6 @@ export interface Written extends Seen {
   /** Tokens of the prompt, then those that were written. */
   readonly tokens: readonly number[];
   readonly promptTokens: number;
-  readonly layerBytes: number;
   /** What the model's file says about itself. */
   readonly description: string;
   /** Bits a byte that the prompt costs the model. */
@@ -49,7 +48,7 @@ export function write(file: Uint8Array, setting: Omit<Setting, 'weights'>): Writ
   const { prompt, room, way, seed, ...sampling } = setting;
   const begin = tokensOf(prompt);
   const contextLength = begin.length + WRITTEN;
-  const { transformer, seen, layerBytes, description } = openModel({ file, contextLength, room, way });
+  const { transformer, seen, description } = openModel({ file, contextLength, room, way });
   const sampler = createSampler({ ...SAMPLER_DEFAULTS, ...sampling, minP: 0 }, randomStream(seed, 'tokens'));
   const tokens = [...begin];
   let logits = transformer.evaluate(begin);
@@ -59,5 +58,5 @@ export function write(file: Uint8Array, setting: Omit<Setting, 'weights'>): Writ
     logits = transformer.evaluate([token]);
   }
   const promptBits = bitsPerByte(seen, begin);
-  return { ...seen, tokens, promptTokens: begin.length, layerBytes, description, promptBits };
+  return { ...seen, tokens, promptTokens: begin.length, description, promptBits };
 }
