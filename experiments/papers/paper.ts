@@ -1,5 +1,6 @@
 import type { LoadedCluster } from '../../datasets/load.ts';
 import type { Page } from '../report/page/page.ts';
+import type { Aim } from './aims.ts';
 import type { Comparison, Conflict } from './comparison.ts';
 import type { SummaryRow } from './summary.ts';
 
@@ -8,6 +9,8 @@ export interface Reproduced {
   /** Every cell that is modelled, under every policy. */
   readonly comparisons: readonly Comparison[];
   readonly summary: readonly SummaryRow[];
+  /** What the models are aimed at over many cells. */
+  readonly aims: readonly Aim[];
   /** Statements of the paper that exclude each other, with the arithmetic. */
   readonly conflicts: readonly Conflict[];
   /** Remarks on the paper's tables: what they leave open, and what follows from them. */

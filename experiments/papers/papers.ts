@@ -4,6 +4,7 @@ import { LEFT_OUT_STEPS, primaLeftOut } from '../consistency/prima-left-out.ts';
 import { tableBlock, terminalTable } from '../report/columns.ts';
 import type { Frame, Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
+import { aimsMarkdown } from './aims.ts';
 import { tablesMarkdown } from './by-table.ts';
 import type { Comparison, PaperName } from './comparison.ts';
 import { contradictionsMarkdown } from './contradicted.ts';
@@ -117,6 +118,7 @@ export function allResults(papers: Readonly<Record<PaperName, Reproduced>>, left
       'coverage.csv': coverageCsv(covered),
       'summary.md': summaryMarkdown(summary),
       ...Object.assign({}, ...NAMES.map((name) => papers[name].files)),
+      'aims.md': aimsMarkdown(NAMES.flatMap((name) => papers[name].aims)),
       'left-out.md': leftOutMarkdown(leftOut),
       'contradictions.md': contradictionsMarkdown(papers),
       'groups.md': groupsMarkdown(comparisons, blind),

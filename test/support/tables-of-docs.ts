@@ -3,6 +3,7 @@ export const TABLES = [
   { file: 'README.md', marker: 'errors by table', from: 'tables.md' },
   { file: 'README.md', marker: 'groups', from: 'groups.md' },
   { file: 'docs/reproduction.md', marker: 'groups', from: 'groups.md' },
+  { file: 'docs/reproduction.md', marker: 'aims', from: 'aims.md' },
   { file: 'docs/reproduction.md', marker: 'summary', from: 'summary.md' },
   { file: 'docs/reproduction.md', marker: 'schedulers', from: 'schedulers.md' },
   { file: 'docs/reproduction.md', marker: 'left out', from: 'left-out.md' },

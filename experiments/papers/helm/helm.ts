@@ -14,6 +14,7 @@ import { blindCells } from '../groups.ts';
 import type { Reproduced } from '../paper.ts';
 import { cellJson, cellsCsv } from '../record.ts';
 import { type SummaryRow, summaryTable } from '../summary.ts';
+import { helmAims } from './aims.ts';
 import type { HelmCase } from './answer.ts';
 import { calibrate, fittedCell } from './calibrate.ts';
 import { helmConflicts } from './conflicts.ts';
@@ -128,6 +129,7 @@ export function helmReproduced(result: HelmReproduction): Reproduced {
   return {
     comparisons: all,
     summary,
+    aims: helmAims(result),
     conflicts,
     remarks: [],
     page: helmPage(result),

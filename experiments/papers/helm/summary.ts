@@ -1,5 +1,5 @@
 import { median } from '../../report/median.ts';
-import { accuracyOf } from '../accuracy.ts';
+import { type Accuracy, accuracyOf } from '../accuracy.ts';
 import { type Answer, type Comparison, isTest, outcomeAgrees } from '../comparison.ts';
 import { agreementRow, type SummaryRow, summaryRow } from '../summary.ts';
 import { layersOnCpu } from './answer.ts';
@@ -166,12 +166,19 @@ export function configurationErrors(comparisons: readonly HelmComparison[], answ
   });
 }
 
-/** The median error of HELM's decoding over configurations; its target is of the median. */
-function decodingRow(comparisons: readonly HelmComparison[]): SummaryRow {
-  const accuracies = {
+/** Errors of HELM's decoding by configuration, by both answers. */
+export function decodingAccuracies(
+  comparisons: readonly HelmComparison[],
+): Readonly<Record<Answer, Accuracy | undefined>> {
+  return {
     predicted: accuracyOf(configurationErrors(comparisons, 'predicted')),
     simulated: accuracyOf(configurationErrors(comparisons, 'simulated')),
   };
+}
+
+/** The median error of HELM's decoding over configurations; its target is of the median. */
+function decodingRow(comparisons: readonly HelmComparison[]): SummaryRow {
+  const accuracies = decodingAccuracies(comparisons);
   const { predicted } = accuracies;
   return {
     paper: 'helm',

@@ -11,6 +11,7 @@ import { type Column, tableCsv, tableJson, terminalTable } from '../../report/co
 import { type Conflict, cellAt, compare, inPoints, type Rule, useOf } from '../comparison.ts';
 import type { Reproduced } from '../paper.ts';
 import { type SummaryRow, summaryRow } from '../summary.ts';
+import { heterollmAims } from './aims.ts';
 import { heterollmConflicts } from './conflicts.ts';
 import { createEngines, type Engines } from './engines.ts';
 import { DISPLAY_RATE } from './game.ts';
@@ -103,6 +104,7 @@ export function heterollmReproduced(result: HeterollmReproduction): Reproduced {
   return {
     comparisons,
     summary: heterollmSummary(comparisons),
+    aims: heterollmAims(comparisons),
     conflicts,
     remarks: [],
     page: heterollmPage(comparisons, conflicts),

@@ -14,6 +14,7 @@ import { loadIntegerSolver } from '../../../engine/schedule/integer-solver.ts';
 import { compare } from '../comparison.ts';
 import { blindCells } from '../groups.ts';
 import type { Reproduced } from '../paper.ts';
+import { primaAims } from './aims.ts';
 import { contradictionsOf } from './contradictions.ts';
 import type { PaperFigure, PrimaFigureComparison } from './figures/figure.ts';
 import { figureComparisons, figureSummary } from './figures/figures.ts';
@@ -102,6 +103,7 @@ export function primaReproduced(result: PrimaReproduction, seed: number): Reprod
   return {
     comparisons: [...comparisons.filter(({ detail }) => detail.policy !== undefined), ...figures],
     summary: [...primaSummary(summaries, comparisons), ...figureSummary(figures)],
+    aims: primaAims(comparisons, figures),
     conflicts: [],
     remarks: [
       ...tables.map((table) => ({ title: `${tableName(table)}: ${table.title}`, texts: table.notes })),

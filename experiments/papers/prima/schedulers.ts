@@ -6,7 +6,7 @@ import type { PrimaComparison } from './rules.ts';
 import { tableName } from './tables.ts';
 
 /** The aim for the seen and blind cells of a table, under one model per machine. */
-const AIM = { median: 0.12, worst: 0.3 } as const;
+export const AIM = { median: 0.12, worst: 0.3 } as const;
 /** The tables that the aim is about: Tables 4 and 8, and the blind cells. */
 const AIMED: readonly string[] = ['4', '8', 'v1-3', 'v1-6'];
 

@@ -40,6 +40,23 @@ export function heterollmSpecification(heterollm: Reproduced): void {
     near(median(sizes), 0.122, 0.001);
   });
 
+  test('strategies come out in the printed order, but for Padding at 525 tokens and beside a game', () => {
+    const found = heterollm.aims.map((aim) => [aim.subject, aim.found, aim.isKept]);
+    assert.equal(found, [
+      [
+        'strategies, pair by pair',
+        '16 of 18; Padding is not faster than Online-prepare (§5.2.2); Hetero-tensor with game is not faster than Hetero-layer without game (§5.5)',
+        false,
+      ],
+      [
+        'pairs with another program',
+        '22 of 25; MNN is not faster than MLC (§5.1); MNN-OpenCL is not faster than MLC (§5.2.1); MNN-OpenCL is not faster than MLC (§5.2.1)',
+        false,
+      ],
+      ['all figures that nothing is fitted to, gains and shares apart', '12.2 %', false],
+    ]);
+  });
+
   test('fourteen figures are fitted to; nothing is to the others', () => {
     assert.is(cells.filter(({ isFitted }) => isFitted).length, 14);
     assert.is(cells.length, 67);
