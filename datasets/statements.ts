@@ -48,10 +48,23 @@ export function clusterStatements(root: unknown): Statement[] {
   if (!isObject(root)) return found;
   const { devices, ...rest } = root;
   for (const device of Array.isArray(devices) ? devices : []) {
-    if (isObject(device)) visitEntries(device, `${String(device.name)} `);
+    if (!isObject(device)) continue;
+    visitEntries(device, `${String(device.name)} `);
+    if (device.os === 'windows') found.push(windowsStatement(String(device.name)));
   }
   visitEntries(rest, '');
   return found;
+}
+
+/** The one statement about an operating system that is no published equation: see deviceKind. */
+function windowsStatement(device: string): Statement {
+  return {
+    place: `${device} os`,
+    value: 'windows',
+    efficiency: 1,
+    kind: 'assumed',
+    source: 'reclaims mapped weights and reads ahead as Linux does',
+  };
 }
 
 function statement(quantity: Record<string, unknown>, place: string): Statement {

@@ -1,6 +1,6 @@
 import type { Quantization } from '../model/quantization.ts';
 
-export const OPERATING_SYSTEMS = ['macos', 'linux', 'android'] as const;
+export const OPERATING_SYSTEMS = ['macos', 'linux', 'android', 'windows'] as const;
 export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
 
 export const GPU_APIS = ['cuda', 'metal', 'opencl'] as const;
@@ -184,9 +184,17 @@ export type ProcessorKind = 'cpu' | 'gpu';
  */
 export type DeviceKind = 'macos' | 'macos-metal' | 'linux' | 'android';
 
-export function deviceKind(device: Device): DeviceKind {
-  if (device.os !== 'macos') return device.os;
-  return device.gpu?.api === 'metal' ? 'macos-metal' : 'macos';
+/** Windows counts as Linux. Assumed: none of the papers describes or measures how it reclaims mapped weights. */
+export function deviceKind({ os, gpu }: Device): DeviceKind {
+  switch (os) {
+    case 'macos':
+      return gpu?.api === 'metal' ? 'macos-metal' : 'macos';
+    case 'windows':
+      return 'linux';
+    case 'linux':
+    case 'android':
+      return os;
+  }
 }
 
 /**

@@ -70,8 +70,8 @@ function readDevice(fields: Fields): Device {
   if (device.gpu?.api === 'metal' && device.os !== 'macos') {
     throw new InputError(fields.place('gpu.api'), `metal needs os "macos", not "${device.os}"`);
   }
-  if (device.gpu?.api === 'cuda' && device.os !== 'linux') {
-    throw new InputError(fields.place('gpu.api'), `cuda needs os "linux", not "${device.os}"`);
+  if (device.gpu?.api === 'cuda' && device.os !== 'linux' && device.os !== 'windows') {
+    throw new InputError(fields.place('gpu.api'), `cuda needs os "linux" or "windows", not "${device.os}"`);
   }
   // Read by engine/ring/head/ring-file.ts; accepted here so that one file serves planning and running.
   for (const key of ['address', 'publicKey']) fields.optionalText(key);

@@ -46,13 +46,17 @@ export interface LinkPart {
   readonly medium: Medium;
 }
 
+/** Systems that machines of the catalogue have. */
+const SYSTEMS = ['macos', 'linux', 'android'] as const satisfies readonly OperatingSystem[];
+export type CatalogueSystem = (typeof SYSTEMS)[number];
+
 export const MACHINE_KINDS = ['laptop', 'desktop', 'phone'] as const;
 
 /** A machine as it is sold. */
 export interface MachinePart {
   readonly kind: (typeof MACHINE_KINDS)[number];
   readonly name: string;
-  readonly os: OperatingSystem;
+  readonly os: CatalogueSystem;
   /** GiB of RAM. */
   readonly memory: Stated;
   readonly cores: Stated;
@@ -137,7 +141,7 @@ function readMachine(
   { kind, name }: Pick<MachinePart, 'kind' | 'name'>,
   family: GpuFamily | undefined,
 ): MachinePart {
-  const os = row.oneOf('os', ['macos', 'linux', 'android']);
+  const os = row.oneOf('os', SYSTEMS);
   const machine = (
     numbers: Readonly<Record<(typeof MACHINE)[number], Stated>>,
     gpu: MachinePart['gpu'],

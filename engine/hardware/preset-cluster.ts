@@ -1,7 +1,7 @@
 import { InputError, suggestion } from '../input/input-error.ts';
-import type { OperatingSystem } from './device.ts';
 import {
   type CataloguePart,
+  type CatalogueSystem,
   type DiskPart,
   type GpuPart,
   type LinkPart,
@@ -40,7 +40,7 @@ const GPU_COMPUTE: Readonly<Record<GpuPart['family'], number>> = {
 const SHARED_GPU_COMPUTE = 0.5;
 
 /** RAM that is left beside the operating system and a browser, GiB, of all there is. Assumed. */
-const AVAILABLE: Readonly<Record<OperatingSystem, (memory: number) => number>> = {
+const AVAILABLE: Readonly<Record<CatalogueSystem, (memory: number) => number>> = {
   linux: (memory) => memory - Math.max(3, memory / 6),
   macos: (memory) => 0.7 * memory - 2,
   android: (memory) => memory / 3,

@@ -91,7 +91,7 @@ function bestSeconds({ model, workload }: Question, cluster: Cluster): number {
 
 /** What can be bought for a device. Memory is soldered in phones and Apple's machines, and so are their disks. */
 function deviceUpgrades(device: Device, parts: UpgradeParts): { readonly what: string; readonly device: Device }[] {
-  if (device.os !== 'linux') return [];
+  if (device.os !== 'linux' && device.os !== 'windows') return [];
   const { memory, disk, gpu } = device;
   const more = { ...memory, total: 2 * memory.total, available: memory.available + memory.total };
   const found: { what: string; device: Device }[] = [

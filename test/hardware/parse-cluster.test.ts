@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deviceKind, transferSeconds } from '../../engine/hardware/device.ts';
+import { clusterStatements } from '../../datasets/statements.ts';
+import { deviceKind, reloadRate, transferSeconds } from '../../engine/hardware/device.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 
 const EXAMPLE = `{
@@ -73,6 +74,27 @@ test('the head comes first in the ring, and kinds follow from operating system a
   assert.equal(devices.map(deviceKind), ['linux', 'macos-metal']);
 });
 
+test('a device with Windows, which may have CUDA, counts as one with Linux, and a report states that as assumed', () => {
+  const text = EXAMPLE.replace(
+    '"os": "linux",',
+    `"os": "windows",
+     "gpu": { "api": "cuda", "memory": { "total": "8 GiB", "available": "7 GiB" }, "compute": "9 TFLOPS", "bandwidth": "400 GB/s" },`,
+  );
+  const [pc] = parseCluster(text, 'x.json').devices;
+  assert.is(pc?.os, 'windows');
+  assert.equal(pc && [deviceKind(pc), reloadRate(pc)], ['linux', 3e9]);
+  const stated = clusterStatements(JSON.parse(text)).filter(({ place }) => place.endsWith(' os'));
+  assert.equal(stated, [
+    {
+      place: 'pc os',
+      value: 'windows',
+      efficiency: 1,
+      kind: 'assumed',
+      source: 'reclaims mapped weights and reads ahead as Linux does',
+    },
+  ]);
+});
+
 test('an efficiency multiplies the value and is recorded in the provenance', () => {
   const { devices, provenance } = parseCluster(EXAMPLE, 'x.json');
   assert.is(devices[1]?.cpu.bandwidth, 34e9);
@@ -118,7 +140,7 @@ const MISTAKES: readonly [string, string, string, string][] = [
     'Metal on Linux',
     '"api": "metal"',
     '"api": "cuda"',
-    'x.json: devices[0].gpu.api: cuda needs os "linux", not "macos"',
+    'x.json: devices[0].gpu.api: cuda needs os "linux" or "windows", not "macos"',
   ],
   [
     'random faster than sequential',

@@ -11,7 +11,12 @@ export interface MemoryFacts {
   readonly rule: string;
 }
 
-const SYSTEMS: Readonly<Record<string, OperatingSystem>> = { linux: 'linux', android: 'android', darwin: 'macos' };
+/** Systems whose memory can be read, by Node.js's names of platforms. */
+const SYSTEMS: Readonly<Record<string, Exclude<OperatingSystem, 'windows'>>> = {
+  linux: 'linux',
+  android: 'android',
+  darwin: 'macos',
+};
 
 /**
  * Memory that a model may use beside other programs, as the operating system reports it. On Linux and Android that is
