@@ -73,6 +73,8 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
     served: served.get(ring.worker(watched)) ?? 0,
     random,
   });
+  // A head can't lose what it has never met: a worker that is back before the head has found it.
+  const loses = kind.loses && (fault !== 'restart' || greeted(ring, served, [victim as WorkerName]) !== undefined);
   if (phase === 'replan') {
     const first = WORKERS.find((name) => name !== watched && name !== victim) as WorkerName;
     await strike(FAULTS.kill, first);
@@ -99,15 +101,15 @@ export async function runEpisode({ ring, random, fault, expected, watched }: Epi
     await request.ended;
   }
   const end = endOf(request, ended, expected, kind);
-  const struckAt = Math.max(injectedAt, greetedAt(ring, served) ?? 0);
+  const struckAt = Math.max(injectedAt, greeted(ring, served, WORKERS) ?? 0);
   const named = saysAfter(request, injectedAt, aboutDevice(victim));
   const naming = wasOver || named === undefined ? undefined : Math.max(0, named - struckAt);
   const text = request.output.find(({ at }) => at > (named ?? struckAt));
   const goingOn = wasOver || kind.strikes === 'head' ? undefined : (text?.at ?? endedAt) - struckAt;
   if (end.kind === 'wrong') broken.push(end.problem);
-  if (kind.loses && !wasOver && endedAt - struckAt > NAMED_WITHIN && !((naming ?? Infinity) <= NAMED_WITHIN))
+  if (loses && !wasOver && endedAt - struckAt > NAMED_WITHIN && !((naming ?? Infinity) <= NAMED_WITHIN))
     broken.push(naming === undefined ? 'the device was never named' : `named after ${naming.toFixed(1)} s`);
-  else if (kind.loses && end.kind === 'named' && endedAt - struckAt > NAMED_WITHIN)
+  else if (loses && end.kind === 'named' && endedAt - struckAt > NAMED_WITHIN)
     broken.push(`named in time, but ended after ${(endedAt - struckAt).toFixed(1)} s: ${end.reason}`);
   for (const mend of undo) mend();
   await mendRing(ring, spent, broken);
@@ -153,12 +155,16 @@ async function momentOf({ phase, request, worker, served, random }: Moment): Pro
 }
 
 /**
- * When the head was first greeted by a worker. A process of a head takes seconds to start on a busy machine; it can't
+ * When the head was first greeted by one of these workers. A process of a head takes seconds to start on a busy machine; it can't
  * notice earlier what struck a device before.
  * @param served lines that each worker had written before the request
  */
-function greetedAt(ring: ChaosRing, served: ReadonlyMap<TimedProcess, number>): number | undefined {
-  const times = WORKERS.flatMap((name) => {
+function greeted(
+  ring: ChaosRing,
+  served: ReadonlyMap<TimedProcess, number>,
+  workers: readonly WorkerName[],
+): number | undefined {
+  const times = workers.flatMap((name) => {
     const worker = ring.worker(name);
     return worker.lines.slice(served.get(worker) ?? 0).find(({ text }) => text.startsWith('serves '))?.at ?? [];
   });
