@@ -3,7 +3,7 @@
  * and the clusters and models on file. Node only.
  */
 
-export { clusterKeys, createNamedModel, loadCatalogue, loadCluster } from '../datasets/load.ts';
+export { clusterKeys, createNamedModel, loadCatalogue, loadCluster, loadDevices } from '../datasets/load.ts';
 export { withFile } from '../engine/gguf/file-source.ts';
 export { type RandomStream, randomStream } from '../engine/input/random-stream.ts';
 export type { Kernels } from '../engine/kernels/kernels.ts';

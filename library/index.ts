@@ -10,6 +10,8 @@ export { RECLAIM_POLICIES, type ReclaimPolicy } from '../engine/cost/reclaim.ts'
 export { type Cluster, createCluster, withDevices } from '../engine/hardware/cluster.ts';
 export type { Device } from '../engine/hardware/device.ts';
 export { parseCluster } from '../engine/hardware/parse-cluster.ts';
+export { type CataloguePart, parseDevices } from '../engine/hardware/parse-devices.ts';
+export { namedPart, type PresetDevice, presetCluster, readPreset } from '../engine/hardware/preset-cluster.ts';
 export { InputError } from '../engine/input/input-error.ts';
 export type { Shape } from '../engine/model/architecture.ts';
 export { MIXES, type Mix } from '../engine/model/mix.ts';
@@ -21,7 +23,7 @@ export { type Plan, type PlanKind, planShares, type Share, type Stage } from '..
 export { layersText } from '../engine/plan/plan-text.ts';
 export { validatePlan } from '../engine/plan/validate-plan.ts';
 export { type Answer, answer, type RunnableAnswer, type UnrunnableAnswer } from '../engine/planner/answer.ts';
-export { type Change, upgrades, withoutDevices } from '../engine/planner/changes.ts';
+export { type Change, type UpgradeParts, upgradeParts, upgrades, withoutDevices } from '../engine/planner/changes.ts';
 export { type CarriedPlan, type CommandLine, commandLines } from '../engine/planner/command-lines.ts';
 export type { Question } from '../engine/planner/question.ts';
 export type { SimulatedTimes } from '../engine/planner/simulated-times.ts';

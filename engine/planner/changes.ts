@@ -64,8 +64,11 @@ export function withoutDevices(question: Question): Change[] {
   }));
 }
 
-/** The predicted TPOT after each single upgrade of memory, disk, GPU or links, the largest gain first. */
-export function upgrades(question: Question, parts: UpgradeParts): Change[] {
+/**
+ * The predicted TPOT after each single upgrade of memory, disk, GPU or links, the largest gain first.
+ * @param parts what disks, GPUs and links can be bought; without them, memory is all that is upgraded
+ */
+export function upgrades(question: Question, parts?: UpgradeParts): Change[] {
   const { cluster } = question;
   const changed = cluster.devices.flatMap((device) =>
     deviceUpgrades(device, parts).map(({ what, device: better }) => ({
@@ -73,9 +76,11 @@ export function upgrades(question: Question, parts: UpgradeParts): Change[] {
       cluster: createCluster({ ...cluster, devices: cluster.devices.map((one) => (one === device ? better : one)) }),
     })),
   );
-  const slow = [cluster.links.default, ...cluster.links.pairs.values()].some(
-    ({ bandwidth }) => bandwidth < parts.link.link.bandwidth,
-  );
+  const slow =
+    parts !== undefined &&
+    [cluster.links.default, ...cluster.links.pairs.values()].some(
+      ({ bandwidth }) => bandwidth < parts.link.link.bandwidth,
+    );
   if (cluster.devices.length > 1 && slow) {
     const links = { default: parts.link.link, pairs: new Map() };
     changed.push({ what: `all links: ${parts.link.name}`, cluster: createCluster({ ...cluster, links }) });
@@ -90,13 +95,17 @@ function bestSeconds({ model, workload }: Question, cluster: Cluster): number {
 }
 
 /** What can be bought for a device. Memory is soldered in phones and Apple's machines, and so are their disks. */
-function deviceUpgrades(device: Device, parts: UpgradeParts): { readonly what: string; readonly device: Device }[] {
+function deviceUpgrades(
+  device: Device,
+  parts: UpgradeParts | undefined,
+): { readonly what: string; readonly device: Device }[] {
   if (device.os !== 'linux' && device.os !== 'windows') return [];
   const { memory, disk, gpu } = device;
   const more = { ...memory, total: 2 * memory.total, available: memory.available + memory.total };
   const found: { what: string; device: Device }[] = [
     { what: `memory ${gib(memory.total)} → ${gib(more.total)} GiB`, device: { ...device, memory: more } },
   ];
+  if (parts === undefined) return found;
   if (disk.sequential < parts.disk.disk.sequential)
     found.push({
       what: `${parts.disk.name}, now ${gb(disk.sequential)}`,
