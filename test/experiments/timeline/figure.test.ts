@@ -101,9 +101,11 @@ test('a figure of 200,000 spans has a few thousand bars', () => {
   const spans = Array.from({ length: 200_000 }, (_, index) =>
     span('pc', index % 2 === 0 ? 'cpu' : 'disk', index % 2 === 0 ? 'layer' : 'prefetch', index, index + 0.9, 8),
   );
-  const start = performance.now();
+  const start = process.cpuUsage();
   const figure = timelineFigure({ ...TRACE, spans }, 200_000);
-  assert.ok(performance.now() - start < 5000);
+  // Processor time, in µs: other processes may take the clock's.
+  const { user, system } = process.cpuUsage(start);
+  assert.ok(user + system < 5e6);
   assert.ok(JSON.stringify(figure).length < 1e6);
 });
 
