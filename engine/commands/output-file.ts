@@ -1,5 +1,16 @@
-import { closeSync, openSync, readSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { Option } from 'commander';
 import { InputError } from '../input/input-error.ts';
 
@@ -55,6 +66,39 @@ export function checkOutputFile(file: OutputFile): OutputFile {
     throw new InputError(place, `exists and is not ${kind}, so it is not replaced; give another path`);
   if (!force) throw new InputError(place, `exists; give another path, or --force to replace ${kind}`);
   return file;
+}
+
+/**
+ * Checks that no output of a command replaces another one. Devices and pipes may be given twice.
+ * @param files files that `checkOutputFile` allowed
+ * @throws InputError naming both options
+ */
+export function checkDifferentFiles(files: readonly (OutputFile | undefined)[]): void {
+  const flags = new Map<string, string>();
+  for (const { flag, path } of files.filter((one) => one !== undefined)) {
+    if (statusOf(path)?.isFile() === false) continue;
+    const place = join(realpathSync(dirname(path)), basename(path));
+    const other = flags.get(place);
+    if (other !== undefined) throw new InputError(`${flag} ${path}`, `is also the file of ${other}; give another path`);
+    flags.set(place, flag);
+  }
+}
+
+/**
+ * Makes the folder for a command's files, and those above it, unless they exist.
+ * @throws InputError where a file has its name, or it can't be made
+ */
+export function makeOutputFolder(flag: string, path: string): void {
+  const found = statusOf(path);
+  if (found?.isDirectory()) return;
+  if (found !== undefined) throw new InputError(`${flag} ${path}`, 'is a file; give the path of a folder');
+  // One folder at a time: Node's own recursion never ends in /proc.
+  if (dirname(path) !== path) makeOutputFolder(flag, dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    throw new InputError(`${flag} ${path}`, `can't be made (${(error as Error).message}); give another folder`);
+  }
 }
 
 /** The status of a file; `undefined` where there is none, or none that can be reached. */

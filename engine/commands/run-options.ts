@@ -9,7 +9,7 @@ import type { KeyPair } from '../ring/wire/keys.ts';
 import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
-import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
+import { checkDifferentFiles, checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readPromptText, readSeed, repeated } from './shared-options.ts';
 
@@ -158,6 +158,10 @@ function readOptions(options: Options): RunRequest {
     throw new InputError('--cluster', 'or --worker is needed, but not both: a file of the devices, or their addresses');
   if (options.system !== undefined && options.chat !== true)
     throw new InputError('--system', 'is used only with --chat; add it');
+  const saveCluster = optional(options.saveCluster, output('--save-cluster', 'a cluster file'));
+  const savePlan = optional(options.savePlan, output('--save-plan', 'a plan'));
+  const trace = optional(options.trace, output('--trace', 'a trace'));
+  checkDifferentFiles([saveCluster, savePlan, trace]);
   if (prompt.filter((text) => text === '-').length > 1)
     throw new InputError('--prompt', 'is - twice; standard input can be read once');
   return {
@@ -165,14 +169,14 @@ function readOptions(options: Options): RunRequest {
     cluster,
     workers,
     profile,
-    saveCluster: optional(options.saveCluster, output('--save-cluster', 'a cluster file')),
+    saveCluster,
     keys: readLinkKeys(options),
     prompts: prompt.map(readPromptText),
     chat: options.chat === true,
     system: options.system,
     plan,
     scheduler: optional(scheduler, (name) => readChoice('--scheduler', name, SCHEDULER_NAMES)),
-    savePlan: optional(options.savePlan, output('--save-plan', 'a plan')),
+    savePlan,
     tokens: readCount('--tokens', options.tokens),
     sampling: { ...SAMPLER_DEFAULTS, temperature: readNumber('--temperature', options.temperature, 0, 100) },
     seed: readSeed(options.seed),
@@ -189,7 +193,7 @@ function readOptions(options: Options): RunRequest {
       prefetch: optional(options.prefetch, (how) => readChoice('--prefetch', how, PREFETCHES)),
       release: optional(options.release, (how) => readChoice('--release', how, RELEASES)),
     },
-    trace: optional(options.trace, output('--trace', 'a trace')),
+    trace,
     json,
   };
 }

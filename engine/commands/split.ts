@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { parsePlan } from '../plan/parse-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { splitModel } from '../ring/device/split-model.ts';
-import { checkOutputFile, FORCE } from './output-file.ts';
+import { checkOutputFile, FORCE, makeOutputFolder } from './output-file.ts';
 import { OPTIONS } from './shared-options.ts';
 
 interface Options {
@@ -28,7 +28,7 @@ export function splitCommand(): Command {
 
 async function run({ model, plan, out, force }: Options): Promise<void> {
   const read = readPlan(plan);
-  mkdirSync(out, { recursive: true });
+  makeOutputFolder('--out', out);
   const allow = (path: string): void => {
     checkOutputFile({ flag: '--out', path, kind: 'a GGUF file', inputs: [model, plan], force: force === true });
   };

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { checkOutputFile, type OutputFile, writeOutputFile } from '../../engine/commands/output-file.ts';
+import {
+  checkDifferentFiles,
+  checkOutputFile,
+  makeOutputFolder,
+  type OutputFile,
+  writeOutputFile,
+} from '../../engine/commands/output-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { hearthHere } from '../support/run-script.ts';
@@ -62,6 +68,31 @@ test('a file that the command reads is never replaced, whatever its name', () =>
     );
 });
 
+test('two outputs of a command are two files, however their paths are written', () => {
+  symlinkSync(folder, join(folder, 'here'));
+  const output = (flag: string, path: string): OutputFile => ({ flag, path, kind: 'a plan', inputs: [], force: false });
+  const [plan, same] = [join(folder, 'both.json'), join(folder, 'here/both.json')];
+  const other = output('--trace', join(folder, 'other.json'));
+  checkDifferentFiles([output('--save-plan', plan), undefined, other]);
+  checkDifferentFiles([output('--save-plan', '/dev/null'), output('--trace', '/dev/null')]);
+  for (const path of [plan, same])
+    assert.throws(
+      () => checkDifferentFiles([output('--save-plan', plan), other, output('--trace', path)]),
+      `--trace ${path}: is also the file of --save-plan; give another path`,
+    );
+});
+
+test('the folder of an output is made, or the reason why it can not be', () => {
+  const deep = join(folder, 'one/two');
+  for (let time = 0; time < 2; time++) makeOutputFolder('--out', deep);
+  assert.equal(readdirSync(join(folder, 'one')), ['two']);
+  const text = file('text', 'mine');
+  const isFile = /is a file; give the path of a folder/;
+  for (const path of [text, join(text, 'x'), '/dev/full', '/dev/null/x'])
+    assert.throws(() => makeOutputFolder('--out', path), isFile);
+  assert.throws(() => makeOutputFolder('--out', '/proc/x/y'), /--out .proc.x: can't be made/);
+});
+
 test('a file that can not be written leaves what was there, and nothing else', () => {
   const own = mkdtempSync(join(folder, 'own-'));
   const path = join(own, 'x'.repeat(250)); // with its temporary suffix the name is too long
@@ -77,6 +108,7 @@ test('no command replaces its model, or a file of another kind', async () => {
   const before = readFileSync(model);
   const own = mkdtempSync(join(folder, 'parts-'));
   const plan = file('plan.json', JSON.stringify(PLAN));
+  const twice = ['--save-plan', join(own, 'x'), '--trace', join(own, 'x')];
   const isRead = 'is a file that this command reads';
   const cases: readonly [readonly string[], string][] = [
     [['generate', '--model', model, '--prompt', 'a', '--trace', model, '--force'], isRead],
@@ -85,6 +117,7 @@ test('no command replaces its model, or a file of another kind', async () => {
       isRead,
     ],
     [['split', '--model', model, '--plan', plan, '--out', folder, '--force'], isRead],
+    [['run', '--plain', '--worker', 'tcp://a:1', '--model', model, '--prompt', 'a', ...twice], 'is also the file of'],
     [['make-model', '--shape', 'tiny', '--out', model], 'exists; give another path, or --force'],
     [['make-model', '--shape', 'tiny', '--out', plan, '--force'], 'exists and is not a GGUF file'],
     [['profile', '--out', model, '--force'], 'exists and is not a cluster file'],
