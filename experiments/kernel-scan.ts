@@ -1,17 +1,17 @@
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type RecordedScan, SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
 import { formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
 import { pagesOf } from '../engine/runtime/weights/mapped-weights.ts';
-import { kernelScan } from './kernel-scan/scan.ts';
+import { kernelScan, SCAN_WAYS } from './kernel-scan/scan.ts';
 import { findControllers } from './lab/cgroups/controllers.ts';
 import { REAL_FILES } from './lab/system.ts';
 import { type Column, terminalTable } from './report/columns.ts';
 import { toCsv } from './report/csv.ts';
 import { runExperiment } from './report/experiment.ts';
-import { count } from './report/options.ts';
+import { choice, count } from './report/options.ts';
 
 /** Memory for the file, as shares of it; the process frees a few per cent of its own, so that somewhat more fits. */
 const LIMITS = [0.2, 0.45, 0.7, 0.85, 0.92, 1.05];
@@ -22,11 +22,12 @@ await runExperiment({
     'What Linux keeps of a mapped file that is scanned again and again with too little memory, page by page (mincore).',
   options: {
     tokens: count('--tokens <n>', 'scans of the file', { default: 4, most: 100 }),
+    by: choice('--by <way>', 'how a range is used', SCAN_WAYS, 'populate'),
     extent: count('--extent <MiB>', 'size of one of the 96 extents of the file', { default: 8, most: 64 }),
   },
   json: 'kernel-scan.json',
   files: ['kernel-scan.csv'],
-  async run({ tokens, extent, out }, { progress }) {
+  async run({ tokens, extent, by, out }, { progress }) {
     const { memory } = findControllers(REAL_FILES).found;
     if (memory === undefined || process.getuid?.() !== 0)
       throw new InputError('kernel-scan', 'needs Linux, root, and a control group for memory');
@@ -42,7 +43,7 @@ await runExperiment({
       const pages = pagesOf(kernels, kernels.mapFile(file));
       for (const limit of LIMITS) {
         bar.step(formatPercent(limit));
-        scans.push(await kernelScan({ controllers, file, extentBytes, pages }, limit, tokens));
+        scans.push(await kernelScan({ controllers, file, extentBytes, pages, by }, limit, tokens));
       }
       pages.close();
     } finally {
@@ -50,10 +51,10 @@ await runExperiment({
       rmSync(file, { force: true });
     }
     return {
-      subtitle: `${SCAN_EXTENTS} extents of ${extent} MiB, ${tokens} scans`,
+      subtitle: `${SCAN_EXTENTS} extents of ${extent} MiB, ${tokens} scans by ${by}`,
       findings: [`Linux reads ${scans.map(readText).join('; ')}.`],
       text: [terminalTable({ columns: columnsOf(tokens), rows: scans })],
-      data: { settings: { tokens, extent }, scans: scans.map(({ limit, room, read }) => ({ limit, room, read })) },
+      data: { settings: { tokens, extent, by }, scans: scans.map(({ limit, room, read }) => ({ limit, room, read })) },
       files: { 'kernel-scan.csv': toCsv(SCAN_COLUMNS, scans.flatMap(rowsOf)) },
     };
   },
@@ -63,6 +64,8 @@ function writeFile(path: string, extentBytes: number): void {
   const file = openSync(path, 'wx', 0o600);
   try {
     for (let extent = 0; extent < SCAN_EXTENTS; extent++) writeSync(file, new Uint8Array(extentBytes).fill(1 + extent));
+    // Pages that are not yet on the disk can't be dropped before the first scan.
+    fsyncSync(file);
   } finally {
     closeSync(file);
   }

@@ -14,7 +14,12 @@ export interface ScanGround {
   readonly file: string;
   readonly extentBytes: number;
   readonly pages: FilePages;
+  readonly by: ScanWay;
 }
+
+/** How a range is used: MADV_POPULATE_READ reads and maps it, or a product takes page faults. */
+export const SCAN_WAYS = ['populate', 'fault'] as const;
+export type ScanWay = (typeof SCAN_WAYS)[number];
 
 /**
  * Scans a file token after token in a memory control group that has room for a share of it, and looks at the page cache
@@ -22,13 +27,13 @@ export interface ScanGround {
  * @param room memory for the file beside the process's own and its page tables, as a share of the file
  */
 export async function kernelScan(ground: ScanGround, room: number, tokens: number): Promise<RecordedScan> {
-  const { controllers, file, extentBytes, pages } = ground;
+  const { controllers, file, extentBytes, pages, by } = ground;
   const size = SCAN_EXTENTS * extentBytes;
   pages.start('drop', { from: 0, to: size }).wait();
   const folder = join(controllers.memory.root, `hearth-kernel-scan-${process.pid}`);
   REAL_FILES.makeFolder(folder);
   try {
-    const child = fork(join(import.meta.dirname, 'child.ts'), [file], { execArgv: ['--import', 'tsx'] });
+    const child = fork(join(import.meta.dirname, 'child.ts'), [file, by], { execArgv: ['--import', 'tsx'] });
     try {
       await messageOf(child);
       REAL_FILES.write(join(folder, 'cgroup.procs'), String(child.pid));

@@ -10,6 +10,7 @@ for (const [script, options, expected] of [
   ['versus-prima', ['--disk', 'fast'], /^--disk: /],
   ['rounds-measured', ['--memory', '9'], /^--memory: "9" is not a number between 0.1 and 2\n$/],
   ['kernel-scan', ['--tokens', '0'], /^--tokens: "0" is not a whole number between 1 and 100\n$/],
+  ['kernel-scan', ['--by', 'walk'], /^--by: .*"walk".*populate, fault/],
   ['prefetch-conflict', ['--seed', '-1'], /^--seed: "-1" is not a whole number/],
 ] as const) {
   test(`${script} ${options.join(' ')} ends in one line and exit code 2, before a lab is set up`, async () => {
