@@ -5,7 +5,7 @@ import { parseCluster } from '../engine/hardware/parse-cluster.ts';
 import { type CataloguePart, parseDevices } from '../engine/hardware/parse-devices.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
 import { parseJson } from '../engine/input/parse-json.ts';
-import { MIXES } from '../engine/model/mix.ts';
+import { MIXES, type Mix } from '../engine/model/mix.ts';
 import { createModel, type Model } from '../engine/model/model.ts';
 import { type CatalogueModel, parseModels } from '../engine/model/parse-models.ts';
 import { createW4a16Model } from '../engine/model/w4a16.ts';
@@ -98,6 +98,19 @@ export function createNamedModel(catalogue: readonly CatalogueModel[], name: str
     throw new InputError(flag, `${base}: no mix is called "${given}"${suggestion(given, MIXES)}`);
   }
   return createModel(found.shape, mix);
+}
+
+/** The format of the checkpoints that HELM runs. Published: HELM 4.1.1, two bytes a weight. */
+export const HELM_MIX: Mix = 'BF16';
+
+/** The format in which the papers ran a model of the catalogue: Qwen3 is HELM's, the others are in their default. */
+export function publishedMix({ shape, defaultMix }: CatalogueModel): Mix {
+  return shape.architecture === 'qwen3' ? HELM_MIX : defaultMix;
+}
+
+/** As createNamedModel, but in HELM_MIX where the name has no mix. */
+export function createHelmModel(catalogue: readonly CatalogueModel[], name: string, flag?: string): Model {
+  return createNamedModel(catalogue, name.includes(':') ? name : `${name}:${HELM_MIX}`, flag);
 }
 
 /**

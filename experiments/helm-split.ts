@@ -1,4 +1,4 @@
-import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
+import { createHelmModel, HELM_MIX, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
 import { createWorkload } from '../engine/model/workload.ts';
 import {
   CONFIGURATION_COLUMNS,
@@ -30,7 +30,11 @@ await runExperiment({
       'clusters whose head is split: keys of datasets/clusters, or files',
       'helm-4060,helm-3090,helm-l40s',
     ),
-    models: list('--models <list>', 'models by name, with :mix if wanted', 'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B'),
+    models: list(
+      '--models <list>',
+      `models by name, with :mix if not ${HELM_MIX}`,
+      'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B',
+    ),
     context: count(
       '--context <tokens>',
       'tokens in the KV cache; 192 is the middle of 128 tokens after a prompt of 128',
@@ -75,9 +79,8 @@ function search(machines: readonly string[], models: readonly string[], context:
   const workload = createWorkload({ context });
   const loaded = machines.map((machine) => loadClusterFile(machine, '--machines'));
   const asked = models.map((label) => {
-    const model = createNamedModel(catalogue, label);
-    const usual = catalogue.find(({ shape }) => shape.name === model.name)?.defaultMix;
-    return { label, model, cells: model.mix === usual ? published : [] };
+    const model = createHelmModel(catalogue, label);
+    return { label, model, cells: model.mix === HELM_MIX ? published : [] };
   });
   const configurations = loaded.flatMap(({ cluster }) =>
     asked.map(({ label, model, cells }) => configuration({ cluster, model, label, workload, cells })),

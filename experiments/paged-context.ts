@@ -1,4 +1,4 @@
-import { createNamedModel, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
+import { createHelmModel, HELM_MIX, loadCatalogue, loadClusterFile, loadPublished } from '../datasets/load.ts';
 import { contextRows } from './paged-context/contexts.ts';
 import { contextFindings } from './paged-context/findings.ts';
 import { CONTEXT_COLUMNS, eachTime, pagedContextPage, TIME_COLUMNS } from './paged-context/report.ts';
@@ -17,7 +17,11 @@ await runExperiment({
       'clusters: the ring of HELMs uses all devices, every other backend the head',
       'helm-4060,helm-3090,helm-l40s',
     ),
-    models: list('--models <list>', 'models by name, with :mix if wanted', 'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B'),
+    models: list(
+      '--models <list>',
+      `models by name, with :mix if not ${HELM_MIX}`,
+      'Qwen3-4B,Qwen3-8B,Qwen3-14B,Qwen3-32B',
+    ),
     prompt: count('--prompt <n>', 'tokens of the prompt', { default: 128, most: 1_000_000 }),
     most: count('--most <n>', "output tokens at the models' own limit", { default: 32_768, most: 1_000_000 }),
   },
@@ -27,7 +31,7 @@ await runExperiment({
     const catalogue = loadCatalogue();
     const cells = loadPublished();
     const clusters = machines.map((name) => loadClusterFile(name, '--machines'));
-    const named = models.map((name) => createNamedModel(catalogue, name));
+    const named = models.map((name) => createHelmModel(catalogue, name));
     const contexts: number[] = [];
     for (let context = 128; context <= most; context *= 2) contexts.push(context);
     const { step } = progress(

@@ -1,4 +1,11 @@
-import { createNamedModel, loadCatalogue, loadClusterFile, loadModels, loadPlan } from '../../datasets/load.ts';
+import {
+  createNamedModel,
+  loadCatalogue,
+  loadClusterFile,
+  loadModels,
+  loadPlan,
+  publishedMix,
+} from '../../datasets/load.ts';
 import type { Statement } from '../../datasets/statements.ts';
 import { believedCluster, findTestbed, type Testbed, trueCluster } from '../../datasets/testbeds.ts';
 import { type Cluster, withDevices } from '../../engine/hardware/cluster.ts';
@@ -108,8 +115,8 @@ function sweptModels(catalogue: readonly CatalogueModel[], { models, modelFile }
   const labels = [...new Set(wanted.flatMap((name) => groups[name] ?? [name]))];
   return labels.map((label) => {
     const model = createNamedModel(catalogue, label);
-    const { defaultMix } = catalogue.find(({ shape }) => shape.name === model.name) as CatalogueModel;
-    return { label, model, asPublished: !own.includes(model.name) && model.mix === defaultMix };
+    const row = catalogue.find(({ shape }) => shape.name === model.name) as CatalogueModel;
+    return { label, model, asPublished: !own.includes(model.name) && model.mix === publishedMix(row) };
   });
 }
 

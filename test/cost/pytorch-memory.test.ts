@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
+import { createHelmModel, loadCatalogue } from '../../datasets/load.ts';
 import {
   activationPeakBytes,
   cacheTensorBytes,
@@ -11,7 +11,7 @@ import {
 } from '../../engine/cost/pytorch-memory.ts';
 
 const MIB = 2 ** 20;
-const model = createNamedModel(loadCatalogue(), 'Qwen3-8B');
+const model = createHelmModel(loadCatalogue(), 'Qwen3-8B');
 
 test('requests are rounded to 512 bytes; segments have 2 MiB, 20 MiB, or their own size', () => {
   assert.equal([1, 512, 513].map(roundedBytes), [512, 512, 1024]);

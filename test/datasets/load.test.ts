@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
   clusterKeys,
+  createHelmModel,
   createNamedModel,
   loadCatalogue,
   loadCluster,
@@ -155,6 +156,14 @@ test('the published cells hold prima.cpp Table 4', () => {
   assert.is(table.length, 70);
   assert.is(cell?.value, 674);
   assert.is(cell?.use, 'held-out');
+});
+
+test('no model of the catalogue is unquantized unless asked for, and HELM’s are in the thesis’s BF16', () => {
+  const catalogue = loadCatalogue();
+  for (const { shape, defaultMix } of catalogue) assert.match(defaultMix, /^Q4_K_[MS]$/, shape.name);
+  assert.is(createNamedModel(catalogue, 'Qwen3-8B').mix, 'Q4_K_M');
+  assert.is(createHelmModel(catalogue, 'Qwen3-8B').mix, 'BF16');
+  assert.is(createHelmModel(catalogue, 'Qwen3-8B:Q8_0').mix, 'Q8_0');
 });
 
 test.run();

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue } from '../../datasets/load.ts';
 import { EXAMPLE, pagesOf, stream, tokenBytes, unusedBytes } from '../../notebooks/a-cache-with-pages/pages.ts';
 
-const model = createNamedModel(loadCatalogue(), 'Qwen3-8B', 'BF16');
+const model = createNamedModel(loadCatalogue(), 'Qwen3-8B:BF16');
 const GIB = 2 ** 30;
 
 test('pages of one token go through the states of HELM Table 4.2', () => {

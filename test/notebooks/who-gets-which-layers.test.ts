@@ -12,7 +12,7 @@ import { testIf } from '../support/needs.ts';
 import { CHROMIUM, type OpenSite, openSite } from '../support/open-site.ts';
 
 const home = loadCluster('prima-home');
-const model = createNamedModel(loadCatalogue(), 'Llama-1-30B', 'Q4_K_M');
+const model = createNamedModel(loadCatalogue(), 'Llama-1-30B:Q4_K_M');
 const solver = await loadIntegerSolver();
 test.after(() => solver.dispose());
 

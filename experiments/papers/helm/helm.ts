@@ -1,5 +1,5 @@
 import {
-  createNamedModel,
+  createHelmModel,
   type LoadedCluster,
   loadCatalogue,
   loadClusterFile,
@@ -92,7 +92,7 @@ export function helmInputs(): HelmInputs {
   const catalogue = loadCatalogue();
   const models = new Map<string, Model>();
   const modelOf = (name: string): Model => {
-    const model = models.get(name) ?? createNamedModel(catalogue, name);
+    const model = models.get(name) ?? createHelmModel(catalogue, name);
     models.set(name, model);
     return model;
   };

@@ -76,6 +76,11 @@ test('models may be given as groups, and in a mix that the papers did not run', 
     ['Llama-3-8B', true],
   ]);
   assert.is(models.length, 8);
+  // The catalogue's Qwen3 is in 4 bits; HELM ran it in BF16.
+  assert.equal(
+    inputs({ models: ['Qwen3-8B', 'Qwen3-8B:BF16'] }).models.map(({ asPublished }) => asPublished),
+    [false, true],
+  );
 });
 
 test('a selection of devices is another cluster, for which nothing is published', () => {

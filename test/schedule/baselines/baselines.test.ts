@@ -1,6 +1,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue, loadCluster, loadPublished } from '../../../datasets/load.ts';
+import {
+  createHelmModel,
+  createNamedModel,
+  loadCatalogue,
+  loadCluster,
+  loadPublished,
+} from '../../../datasets/load.ts';
 import { findPublished, publishedSeconds } from '../../../datasets/published.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import type { Device } from '../../../engine/hardware/device.ts';
@@ -180,7 +186,7 @@ test('Accelerate runs where HELM ran it and has no plan where it failed (Table 6
       const [cell] = findPublished(CELLS, { cluster, model, system: 'accelerate', metric: 'throughput' });
       const given = {
         belief: loadCluster(cluster),
-        model: createNamedModel(CATALOGUE, model),
+        model: createHelmModel(CATALOGUE, model),
         workload: createWorkload(),
       };
       const fails = layerStreaming(given, { variant: 'accelerate' }).plan === undefined;

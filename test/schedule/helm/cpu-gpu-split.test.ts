@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
+import { createHelmModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { createModel } from '../../../engine/model/model.ts';
@@ -15,7 +15,7 @@ const workload = createWorkload({ context: 192 });
 
 /** `cpu→gpu` in partition units, as the thesis prints plans, or why there is none. */
 function splitOf(cluster: string, model: string, options?: CpuGpuSplitOptions): string {
-  const problem = { belief: loadCluster(cluster), model: createNamedModel(catalogue, model), workload };
+  const problem = { belief: loadCluster(cluster), model: createHelmModel(catalogue, model), workload };
   const found = cpuGpuSplit(problem, options);
   return found.plan === undefined ? found.reason : `${found.best?.cpuUnits}→${found.best?.gpuUnits}`;
 }

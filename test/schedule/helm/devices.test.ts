@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
+import { createHelmModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { predict } from '../../../engine/cost/predict.ts';
 import { createCluster } from '../../../engine/hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../../engine/hardware/device.ts';
@@ -147,7 +147,7 @@ test('on one device the plan is that of cpuGpuSplit or faster', () => {
     ['helm-3090', 'Qwen3-14B'],
     ['helm-l40s', 'Qwen3-14B'],
   ] as const) {
-    const problem = { belief: loadCluster(machine), model: createNamedModel(catalogue, name), workload };
+    const problem = { belief: loadCluster(machine), model: createHelmModel(catalogue, name), workload };
     const secondsOf = (plan: Plan | undefined): number => {
       assert.ok(plan !== undefined);
       return predict({ ...problem, plan, truth: problem.belief, formulas: 'roofline' }).tokenSeconds;
@@ -165,7 +165,7 @@ test('two laptops run the 14B, which doesn’t fit on one (HELM Table 6.1), each
     devices: [first, { ...first, name: 'other' }],
     links: { default: gigabit, pairs: new Map() },
   });
-  const problem = { belief: cluster, model: createNamedModel(catalogue, 'Qwen3-14B'), workload };
+  const problem = { belief: cluster, model: createHelmModel(catalogue, 'Qwen3-14B'), workload };
   assert.is(cpuGpuSplit(problem).plan, undefined);
   const { plan } = helmDevices(problem);
   assert.ok(plan !== undefined);

@@ -1,10 +1,10 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue } from '../../../datasets/load.ts';
+import { createHelmModel, loadCatalogue } from '../../../datasets/load.ts';
 import { dynamicCacheBytes } from '../../../engine/cost/pytorch-memory.ts';
 import { longestDynamicCache } from '../../../simulator/systems/dynamic-cache.ts';
 
-const model = createNamedModel(loadCatalogue(), 'Qwen3-8B');
+const model = createHelmModel(loadCatalogue(), 'Qwen3-8B');
 const run = { model, layers: 36, promptTokens: 128, batch: 1, most: 40_000 };
 
 test('no prompt fits without room, and decoding ends by itself', () => {

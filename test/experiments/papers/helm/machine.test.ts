@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createNamedModel, loadCatalogue, loadCluster } from '../../../../datasets/load.ts';
+import { createHelmModel, loadCatalogue, loadCluster } from '../../../../datasets/load.ts';
 import { layerSeconds, prefillLayerSeconds, totalLayerSeconds } from '../../../../engine/cost/layer-seconds.ts';
 import type { Device, DiscreteGpu } from '../../../../engine/hardware/device.ts';
 import { createWorkload } from '../../../../engine/model/workload.ts';
@@ -20,7 +20,7 @@ const CONSTANTS: HelmConstants = {
   requestStart: { 'helm-3090': 5e-3 },
 };
 const cluster = loadCluster('helm-3090');
-const model = createNamedModel(loadCatalogue(), 'Qwen3-8B');
+const model = createHelmModel(loadCatalogue(), 'Qwen3-8B');
 const workload = createWorkload({ context: 192 });
 const running: Running = { launch: 'dispatched', phase: 'decode', model, workload, specifiedBandwidth: 936e9 };
 const device = (more: Partial<Running> = {}): Device & { gpu: DiscreteGpu } =>
@@ -41,7 +41,7 @@ test('attention is dispatched for every request and every head, the rest of a bl
   const batch = createWorkload({ context: 192, batch: 5 });
   near(totalLayerSeconds(layerSeconds(model, batch, device({ workload: batch }).gpu)), 2 * 1.2e-3);
   // 40 heads where the 8B has 32.
-  const wide = createNamedModel(loadCatalogue(), 'Qwen3-14B');
+  const wide = createHelmModel(loadCatalogue(), 'Qwen3-14B');
   near(totalLayerSeconds(layerSeconds(wide, workload, device({ model: wide }).gpu)), (1 + 0.25 / 4) * 1.2e-3);
 });
 
