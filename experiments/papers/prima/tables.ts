@@ -89,7 +89,7 @@ export const PRIMA_TABLES: readonly PaperTable[] = [
     notes: [
       'The testbed states disks of 600 MB/s, while its llama.cpp column implies about 1.6 GB/s; CPUs and available RAM are not stated. The numbers are shown, but nothing is claimed.',
       'GPUs: an RTX 4090 reads the 8B in 7 ms, where 20 ms are printed: 0.4 of its rates are taken, whatever limits them. Then the 32B, which lies in the VRAM of two of them, takes 89 ms; by bytes, 20 ms at 8B are 81 ms at 32B, and the printed 55 ms at 32B are 14 ms at 8B. The two exclude each other.',
-      'Speculative decoding isn’t modelled.',
+      'Speculative decoding: the paper states the size of each draft model, but neither how many tokens it drafts nor how many are accepted, so its column has no answer. The TPOTs ask for 1.00 to 1.82 tokens of every verification (20 over 20 ms at 8B, 803 over 442 ms at 70B) if drafts cost nothing and a verification takes as long as a token; any dearer draft asks for more. With an acceptance rate chosen for each cell all would agree, and nothing would be tested.',
     ],
   },
   {
