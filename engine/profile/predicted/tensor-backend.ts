@@ -12,11 +12,11 @@ const NATIVE = '@tensorflow/tfjs-node';
  * 2.4 s, in plain JavaScript 1.3 to 1.6 s (4.22.0, by turns on a noisy Zen 4).
  */
 export async function useTensorBackend(): Promise<void> {
-  const native = await import(NATIVE).catch(() => undefined);
-  if (native === undefined) {
+  const isNative = await import(NATIVE).then(() => setBackend('tensorflow')).catch(() => false);
+  if (!isNative) {
     const module = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
     setWasmPaths(`${dirname(module)}${sep}`);
+    await setBackend('wasm');
   }
-  await setBackend(native === undefined ? 'wasm' : 'tensorflow');
   await ready();
 }
