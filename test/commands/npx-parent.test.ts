@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 
-/** A process that waits for the end of npx, started by a shell that is killed; whether it has ended after two looks. */
-async function endsWith(parent: Readonly<Record<string, string>>): Promise<boolean> {
+/** A process that waits for the end of npx, started by a shell that is killed; whether it ends within `seconds`. */
+async function endsWith(parent: Readonly<Record<string, string>>, seconds: number): Promise<boolean> {
   const waits = `import('./engine/commands/npx-parent.ts').then(async ({ npxEnded }) => {
     console.log(process.pid);
     setTimeout(() => process.exit(), 20_000);
@@ -20,7 +20,7 @@ async function endsWith(parent: Readonly<Record<string, string>>): Promise<boole
   shell.kill('SIGKILL');
   await once(shell, 'exit');
   try {
-    for (let looks = 0; looks < 30; looks++) {
+    for (let looks = 0; looks < 10 * seconds; looks++) {
       if (!isAlive(child)) return true;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -40,11 +40,11 @@ function isAlive(pid: number): boolean {
 }
 
 test('what npx has started ends with it', async () => {
-  assert.is(await endsWith({ npm_command: 'exec' }), true);
+  assert.is(await endsWith({ npm_command: 'exec' }, 15), true);
 });
 
 test('what a shell has started goes on without it', async () => {
-  assert.is(await endsWith({}), false);
+  assert.is(await endsWith({}, 3), false);
 });
 
 test.run();
