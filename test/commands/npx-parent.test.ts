@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 
@@ -16,27 +17,13 @@ async function endsWith(parent: Readonly<Record<string, string>>, seconds: numbe
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [printed] = await once(shell.stdout, 'data');
-  const child = Number(String(printed));
+  // The pipe has an end when the last process that writes to it has ended.
+  const ended = once(shell.stdout.resume(), 'end').then(() => true);
   shell.kill('SIGKILL');
-  await once(shell, 'exit');
-  try {
-    for (let looks = 0; looks < 10 * seconds; looks++) {
-      if (!isAlive(child)) return true;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    return false;
-  } finally {
-    if (isAlive(child)) process.kill(child, 'SIGKILL');
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  const isOver = await Promise.race([ended, sleep(1000 * seconds, false, { ref: false })]);
+  if (!isOver) process.kill(Number(String(printed)), 'SIGKILL');
+  await ended;
+  return isOver;
 }
 
 test('what npx has started ends with it', async () => {
