@@ -1,8 +1,7 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
-import { chatPrompt, type Message } from './chat-prompt.ts';
 import { type Generated, type GenerateOptions, generate, type LanguageModel } from './generate.ts';
-import { startTemplateProcess } from './template-process.ts';
+import { chatTokens, type Message } from './prompt-tokens.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** A model whose context can be taken back to an earlier token. */
@@ -43,22 +42,13 @@ export function createConversation({ gguf, tokenizer, model, system }: Conversat
   /** What the KV cache holds. */
   let cached: readonly number[] = [];
 
-  const tokensOf = async (turns: readonly Message[]): Promise<number[]> => {
-    const process = startTemplateProcess();
-    try {
-      return await chatPrompt({ gguf, tokenizer, process, messages: turns });
-    } finally {
-      process.close();
-    }
-  };
-
   return {
     forget() {
       messages = begin;
     },
     async say(text, options) {
       const turns: readonly Message[] = [...messages, { role: 'user', content: text }];
-      const prompt = await tokensOf(turns);
+      const prompt = await chatTokens(gguf, tokenizer, turns);
       const room = model.contextLength - prompt.length;
       if (room < 1) {
         const has = `${prompt.length} tokens, and the context has room for ${model.contextLength}`;

@@ -1,8 +1,13 @@
 import type { Gguf } from '../gguf/gguf.ts';
+import { quoted } from '../gguf/gguf-error.ts';
 import { InputError } from '../input/input-error.ts';
-import { chatPrompt } from './chat-prompt.ts';
-import { startTemplateProcess } from './template-process.ts';
+import { startTemplateProcess, TemplateError } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
+
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
 
 export interface PromptText {
   /** The text to continue or, in a chat, the user's message. */
@@ -12,25 +17,61 @@ export interface PromptText {
   readonly system: string | undefined;
 }
 
+/** The date that Llama 3.1's template falls back to, so that the same messages always give the same prompt. */
+const DATE = '26 Jul 2024';
+
+const KEY = 'tokenizer.chat_template';
+
 /**
  * The tokens of a prompt: of the text itself or, in a chat, of the conversation in the model's own template.
- * @throws InputError if there are none, and as chatPrompt does
+ * @throws InputError if there are none, and as chatTokens does
  */
-export async function promptTokens(gguf: Gguf, tokenizer: Tokenizer, prompt: PromptText): Promise<number[]> {
-  const tokens = prompt.chat
-    ? await chatTokens(gguf, tokenizer, prompt)
-    : tokenizer.encode(prompt.text, { addSpecial: true, parseSpecial: true });
+export async function promptTokens(
+  gguf: Gguf,
+  tokenizer: Tokenizer,
+  { text, chat, system }: PromptText,
+): Promise<number[]> {
+  const user = { role: 'user', content: text } as const;
+  const messages = system === undefined ? [user] : [{ role: 'system', content: system } as const, user];
+  const tokens = chat
+    ? await chatTokens(gguf, tokenizer, messages)
+    : tokenizer.encode(text, { addSpecial: true, parseSpecial: true });
   if (tokens.length === 0) throw new InputError('--prompt', 'is empty; this model needs at least one token');
   return tokens;
 }
 
-async function chatTokens(gguf: Gguf, tokenizer: Tokenizer, { text, system }: PromptText): Promise<number[]> {
+/**
+ * The tokens of a conversation that awaits an answer: the messages as written by the model's own template (Jinja), and
+ * the beginning of the assistant's turn. The token at the beginning of a text occurs once, whether the template or the
+ * tokenizer adds it.
+ * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
+ *   and if it rejects the messages
+ */
+export async function chatTokens(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): Promise<number[]> {
+  const { fields } = gguf;
+  const source = fields.optionalText(KEY);
+  if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
+  const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
   const process = startTemplateProcess();
-  const user = { role: 'user', content: text } as const;
-  const messages = system === undefined ? [user] : [{ role: 'system', content: system } as const, user];
+  let text: string;
   try {
-    return await chatPrompt({ gguf, tokenizer, process, messages });
+    text = await process.render(source, {
+      messages,
+      add_generation_prompt: true,
+      bos_token: begin,
+      eos_token: end,
+      date_string: DATE,
+    });
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    if (error.kind === 'refused')
+      return fields.fail(KEY, `does not accept this conversation: ${quoted(error.message)}`);
+    return fields.fail(KEY, `exceeds a bound: ${error.message}; leave out --chat and write the turns yourself`);
   } finally {
     process.close();
   }
+  const tokens = tokenizer.encode(text, { parseSpecial: true });
+  if (tokenizer.addsBegin && tokenizer.begin !== undefined && tokens[0] !== tokenizer.begin)
+    tokens.unshift(tokenizer.begin);
+  return tokens;
 }

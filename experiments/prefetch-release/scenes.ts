@@ -1,13 +1,12 @@
+import { evenModel } from '../../datasets/even-model.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
-import { createModel } from '../../engine/model/model.ts';
 import { layerByLayer } from '../../engine/plan/layer-by-layer.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
-import { RING_SHAPE } from '../ring-timelines/rings.ts';
 
 /** Half of its layers run on the observed device, half on the rest of the ring. */
-export const SCENE_MODEL = createModel({ ...RING_SHAPE, name: '12 layers of 128 MiB', layers: 12 }, 'F16');
+export const SCENE_MODEL = evenModel(12);
 
 /** The observed device, and one device with enough memory that stands for all others. */
 export const SEEN = 'device';

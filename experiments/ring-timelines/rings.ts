@@ -1,24 +1,8 @@
+import { evenModel } from '../../datasets/even-model.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
-import type { Shape } from '../../engine/model/architecture.ts';
-import { createModel } from '../../engine/model/model.ts';
 
-/** Layers of 128 MiB in F16, and a vocabulary so small that the output layer takes negligible time. */
-export const RING_SHAPE: Shape = {
-  name: '32 layers of 128 MiB',
-  architecture: 'llama',
-  layers: 32,
-  hiddenSize: 2048,
-  ffnSize: 8192,
-  heads: 16,
-  kvHeads: 16,
-  headSize: 128,
-  vocabularySize: 32,
-  tiedEmbeddings: false,
-  qkvBias: false,
-};
-
-export const RING_MODEL = createModel(RING_SHAPE, 'F16');
+export const RING_MODEL = evenModel(32);
 
 /** The properties in which the devices of Fig. 6 differ. */
 interface RingDevice {

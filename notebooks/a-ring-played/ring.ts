@@ -1,7 +1,7 @@
+import { evenModel } from '../../datasets/even-model.ts';
 import { predictOverlapped } from '../../engine/cost/overlap.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
-import { createModel } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import type { Prefetch } from '../../engine/plan/weights-policy.ts';
@@ -52,23 +52,7 @@ export interface RingPlayed {
   readonly predictedSeconds: number;
 }
 
-/** 32 layers of 128 MiB in F16, and next to no output layer. */
-const MODEL = createModel(
-  {
-    name: '32 layers of 128 MiB',
-    architecture: 'llama',
-    layers: 32,
-    hiddenSize: 2048,
-    ffnSize: 8192,
-    heads: 16,
-    kvHeads: 16,
-    headSize: 128,
-    vocabularySize: 32,
-    tiedEmbeddings: false,
-    qkvBias: false,
-  },
-  'F16',
-);
+const MODEL = evenModel(32);
 const TOKENS = 5;
 const RUNTIME = { cpuBufferBytes: 0, gpuBufferBytes: 0, activationBytes: 4 };
 

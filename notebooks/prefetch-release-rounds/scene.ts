@@ -1,6 +1,6 @@
+import { evenModel } from '../../datasets/even-model.ts';
 import type { Cluster } from '../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
-import { createModel } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { layerByLayer } from '../../engine/plan/layer-by-layer.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
@@ -40,23 +40,7 @@ export interface Setting {
   readonly disk: number;
 }
 
-/** Twelve layers of 128 MiB in F16, and next to no output layer. */
-const MODEL = createModel(
-  {
-    name: '12 layers of 128 MiB',
-    architecture: 'llama',
-    layers: 2 * OWN_LAYERS,
-    hiddenSize: 2048,
-    ffnSize: 8192,
-    heads: 16,
-    kvHeads: 16,
-    headSize: 128,
-    vocabularySize: 32,
-    tiedEmbeddings: false,
-    qkvBias: false,
-  },
-  'F16',
-);
+const MODEL = evenModel(2 * OWN_LAYERS);
 const LAYER_BYTES = MODEL.layer.bytes;
 const WATCHED = 'device';
 const REST = 'rest of the ring';

@@ -43,13 +43,16 @@ fn twoBits(at: u32, i: u32) -> vec4f {
 }
 `;
 
-const SIX_BITS = `
+const SIX_BIT_STEPS = `
 fn sixBits(at: u32, j: u32) -> vec2f {
   if (j < 4u) { return vec2f(f32(byte(at + j) & 63u), f32(byte(at + j + 4u) & 63u)); }
   let low = byte(at + j + 4u);
   return vec2f(
     f32((low & 15u) | ((byte(at + j - 4u) >> 6u) << 4u)),
     f32((low >> 4u) | ((byte(at + j) >> 6u) << 4u)));
+}
+fn steps(block: u32, group: u32) -> vec2f {
+  return vec2f(half(block), half(block + 2u)) * sixBits(block + 4u, group);
 }
 `;
 
@@ -172,11 +175,8 @@ fn quants(block: u32, i: u32) -> vec4f {
     bytes: 144,
     width: 32,
     shifted: true,
-    code: `${SIX_BITS}
+    code: `${SIX_BIT_STEPS}
 ${NIBBLES}
-fn steps(block: u32, group: u32) -> vec2f {
-  return vec2f(half(block), half(block + 2u)) * sixBits(block + 4u, group);
-}
 fn quants(block: u32, i: u32) -> vec4f {
   return fourBytes(nibbles(block + 16u + 32u * (i >> 6u) + (i & 31u), 4u * ((i >> 5u) & 1u)));
 }`,
@@ -186,11 +186,8 @@ fn quants(block: u32, i: u32) -> vec4f {
     bytes: 176,
     width: 32,
     shifted: true,
-    code: `${SIX_BITS}
+    code: `${SIX_BIT_STEPS}
 ${NIBBLES}
-fn steps(block: u32, group: u32) -> vec2f {
-  return vec2f(half(block), half(block + 2u)) * sixBits(block + 4u, group);
-}
 fn quants(block: u32, i: u32) -> vec4f {
   let fifth = fourBytes((word(block + 16u + (i & 31u)) >> (i >> 5u)) & 0x01010101u);
   return fourBytes(nibbles(block + 48u + 32u * (i >> 6u) + (i & 31u), 4u * ((i >> 5u) & 1u))) + 16.0 * fifth;

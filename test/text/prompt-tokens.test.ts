@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withFile } from '../../engine/gguf/file-source.ts';
-import type { Gguf } from '../../engine/gguf/gguf.ts';
 import { tokenizerMetadata } from '../../engine/gguf/make/tokenizer.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
-import { chatPrompt, type Message } from '../../engine/text/chat-prompt.ts';
 import { loadTokenizer } from '../../engine/text/load-tokenizer.ts';
-import { startTemplateProcess } from '../../engine/text/template-process.ts';
-import type { Tokenizer } from '../../engine/text/tokenizer.ts';
+import { chatTokens, type Message } from '../../engine/text/prompt-tokens.ts';
 import { ggufOf } from '../support/gguf-of.ts';
 import { testIf } from '../support/needs.ts';
 import { SHARED } from '../support/shared-folder.ts';
@@ -19,20 +16,11 @@ const [SYSTEM, USER]: readonly [Message, Message] = [
   { role: 'user', content: 'Hi' },
 ];
 
-async function prompted(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): Promise<number[]> {
-  const process = startTemplateProcess();
-  try {
-    return await chatPrompt({ gguf, tokenizer, process, messages });
-  } finally {
-    process.close();
-  }
-}
-
 /** Tokens of a template, as text, with the tokenizer of make-model, which begins texts with a special token. */
 async function spelled(template: string | undefined, messages: readonly Message[] = [SYSTEM, USER]): Promise<string> {
   const gguf = ggufOf(template === undefined ? {} : { 'tokenizer.chat_template': template }, tokenizerMetadata(1024));
   const tokenizer = loadTokenizer(gguf);
-  const tokens = await prompted(gguf, tokenizer, messages);
+  const tokens = await chatTokens(gguf, tokenizer, messages);
   return tokens.map(tokenizer.spell).join('').replaceAll('Ġ', ' ').replaceAll('Ċ', '\n');
 }
 
@@ -58,7 +46,7 @@ test('the token at the beginning appears once, whether template or tokenizer wri
 test('control tokens in the template are encoded as control tokens', async () => {
   assert.is(await spelled('x{{ eos_token }}'), '<|begin_of_text|>x<|end_of_text|>');
   const gguf = ggufOf({ 'tokenizer.chat_template': '<|end_of_text|>' }, tokenizerMetadata(1024));
-  assert.equal(await prompted(gguf, loadTokenizer(gguf), []), [1022, 1023]);
+  assert.equal(await chatTokens(gguf, loadTokenizer(gguf), []), [1022, 1023]);
 });
 
 test('the date of a prompt is always the same', async () => {
@@ -95,7 +83,7 @@ testIf(
   async () => {
     const gguf = withFile(QWEN, readGguf);
     const tokenizer = loadTokenizer(gguf);
-    const text = (await prompted(gguf, tokenizer, [USER])).map(tokenizer.spell).join('');
+    const text = (await chatTokens(gguf, tokenizer, [USER])).map(tokenizer.spell).join('');
     assert.is(
       text,
       '<|im_start|>systemĊYouĠareĠaĠhelpfulĠassistant<|im_end|>Ċ<|im_start|>userĊHi<|im_end|>Ċ<|im_start|>assistantĊ',
