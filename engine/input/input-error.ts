@@ -14,11 +14,23 @@ export class InputError extends Error {
   }
 }
 
-/** The known name closest to `name` by edit distance; `undefined` if none is close enough for a misspelling. */
+/** Letters from which on a name may be the beginning of a longer one. */
+const BEGINNING = 6;
+
+/**
+ * The known name closest to `name` by edit distance, or else the one that begins most like it; `undefined` if none is
+ * close enough for a misspelling.
+ */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const distances = known.map((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()));
-  const best = Math.min(...distances, Number.POSITIVE_INFINITY);
-  return best <= Math.max(2, Math.floor(name.length / 3)) ? known[distances.indexOf(best)] : undefined;
+  const closest = (candidates: readonly string[], most: number): string | undefined => {
+    const distances = candidates.map((candidate) => editDistance(name.toLowerCase(), candidate.toLowerCase()));
+    const best = Math.min(...distances, Number.POSITIVE_INFINITY);
+    return best <= most ? known[distances.indexOf(best)] : undefined;
+  };
+  const found = closest(known, Math.max(2, Math.floor(name.length / 3)));
+  if (found !== undefined || name.length < BEGINNING) return found;
+  const beginnings = known.map((candidate) => candidate.slice(0, name.length));
+  return closest(beginnings, Math.floor(name.length / 4));
 }
 
 /** The end of an "unknown name" message: `; did you mean "x"?`, or the list of allowed names. */

@@ -56,6 +56,9 @@ test('the nearest name within a third of its length is suggested, else all names
   assert.is(nearest('hadla', ['halda', 'optimal']), 'halda');
   assert.is(nearest('xyz', ['halda', 'optimal']), undefined);
   assert.is(suggestion('xyz', ['halda', 'optimal']), '; allowed: halda, optimal');
+  const laptops = ['Mac mini M2 8 GB', 'MacBook Air M1 8 GB', 'MacBook Air M2 16 GB'];
+  assert.is(suggestion('MacBok Air M1', laptops), '; did you mean "MacBook Air M1 8 GB"?');
+  assert.is(suggestion('Chromebook', laptops), `; allowed: ${laptops.join(', ')}`);
 });
 
 test.run();
