@@ -6,6 +6,8 @@ export interface RawConnection {
   /** Resolves to the seconds until the other end closes the connection. */
   readonly closed: Promise<number>;
   close(): void;
+  /** Ends the connection by a TCP reset. */
+  reset(): void;
 }
 
 export function rawConnection(address: string): RawConnection {
@@ -17,6 +19,7 @@ export function rawConnection(address: string): RawConnection {
     write: (bytes) => socket.write(bytes),
     closed: new Promise((resolve) => socket.on('close', () => resolve((performance.now() - start) / 1000))),
     close: () => socket.destroy(),
+    reset: () => socket.resetAndDestroy(),
   };
 }
 
@@ -37,6 +40,12 @@ function property(name: string, value: string): Buffer {
   const size = Buffer.alloc(4);
   size.writeUInt32BE(value.length);
   return Buffer.concat([Buffer.of(name.length), Buffer.from(name), size, Buffer.from(value)]);
+}
+
+/** A whole message of at most 255 bytes: a flag, its length, and its bytes. */
+export function shortMessage(bytes: Uint8Array | string): Buffer {
+  const content = Buffer.from(bytes as string);
+  return Buffer.concat([Buffer.of(0, content.length), content]);
 }
 
 /** The head of a long frame (ZMTP 3.0): a flag, and its length in eight bytes. */

@@ -156,13 +156,14 @@ test(`of more than ${MOST_DEVICES} peers the oldest that are no part of the ring
   await ring.end();
 });
 
-test('an empty message does not hide a peer from the checks', async () => {
+test('an empty message is no announcement: its sender is expelled', async () => {
   const ring = await ringHere();
   const connection = rawConnection(ring.address);
   connection.write(plainHandshake('sly'));
   await sleep(500); // libzmq takes a message only when it has answered the handshake
   connection.write(Buffer.of(0, 0)); // a final frame of length 0
-  await until('the expulsion', SETTLED, () => ring.log.includes('cuts off a peer: it sent an empty message'));
+  const said = 'cuts off a peer: it sent a frame of 0 bytes; its header alone has 48';
+  await until('the expulsion', SETTLED, () => ring.log.includes(said));
   await connection.closed;
   await ring.end();
 });

@@ -4,7 +4,7 @@ import { clock } from './clock.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
-import { HANDSHAKE_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
+import { CLOSING, HANDSHAKE_TIMEOUT, SOCKET_OPTIONS, type Transport } from './transport.ts';
 
 /** A connection to a listener. */
 export interface Connection {
@@ -35,8 +35,6 @@ export interface ConnectionOptions {
 
 /** Milliseconds between attempts to connect. */
 const RECONNECT = 100;
-/** Milliseconds for queued frames to be sent when the connection is closed. */
-const CLOSING = 200;
 
 /** Connects to a listener; retries until it succeeds or is closed. */
 export function connect(options: ConnectionOptions): Connection {

@@ -4,12 +4,10 @@ import { Router } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { isIpv6, MOST_DEVICES } from './address.ts';
 import { clock } from './clock.ts';
-import { createExpulsions } from './expulsion.ts';
 import { decodeFrame, encodeFrame, type Frame, FrameError } from './frame.ts';
 import { createOutbox } from './job-queue.ts';
 import { toZ85 } from './keys.ts';
-import type { Admission } from './transport.ts';
-import { SOCKET_OPTIONS, type Transport } from './transport.ts';
+import { type Admission, CLOSING, SOCKET_OPTIONS, type Transport } from './transport.ts';
 
 /** An address at which peers connect. A peer is known by the random name that it chose for its connection. */
 export interface Listener {
@@ -44,14 +42,15 @@ export interface ListenerOptions {
 }
 
 /**
- * ZMQ_ROUTER_NOTIFY (libzmq's draft interface), with ZMQ_NOTIFY_CONNECT and ZMQ_NOTIFY_DISCONNECT: an empty message
- * announces each peer that has connected, after its authentication, and another one that its connection is closed.
+ * ZMQ_ROUTER_NOTIFY and ZMQ_DISCONNECT_MSG (libzmq's draft interface): an empty message announces each peer that has
+ * connected, after its authentication; a message that nobody else knows, and therefore nobody sends, that it has left.
  */
-const [ROUTER_NOTIFY, NOTIFY_BOTH] = [97, 3];
+const [ROUTER_NOTIFY, NOTIFY_CONNECT, DISCONNECT_MESSAGE] = [97, 1, 111];
 
 class AnnouncingRouter extends Router {
-  announce(): void {
-    this.setInt32Option(ROUTER_NOTIFY, NOTIFY_BOTH);
+  announce(leaving: Buffer): void {
+    this.setInt32Option(ROUTER_NOTIFY, NOTIFY_CONNECT);
+    this.setStringOption(DISCONNECT_MESSAGE, leaving);
   }
 }
 
@@ -63,80 +62,56 @@ const IDLE_SECONDS = 5;
 /** Seconds between checks of idle peers, at most. */
 const CHECK_SECONDS = 1;
 
-/** Seconds that a peer may take to be disconnected before that is tried again. */
-const LEAVING = 1;
+/** Seconds after which a wait for a frame begins anew; connections can be closed in between. */
+const WAIT = 0.5;
 
 /** Milliseconds between attempts to bind the same port again, and the number of attempts. */
 const [REBIND, REBINDS] = [50, 200];
 
-const EMPTY_FRAME = encodeFrame({ kind: 'echo', tag: 0, payload: new Uint8Array(0) });
-
-/** Listens for peers. @throws InputError for an address that can't be bound */
+/**
+ * Listens for peers. Nothing more is heard of an expelled peer, and honest ones then leave. libzmq can't close a single
+ * connection: those that stay are closed, together with all others, when no peer that belongs here is connected.
+ * @throws InputError for an address that can't be bound
+ */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { transport, address, onFrame, onExpelled, idleSeconds = IDLE_SECONDS } = options;
-  const { context, log } = transport;
-  const socket = openRouter(options);
+  const { transport, address, belongs, onFrame, onExpelled, idleSeconds = IDLE_SECONDS } = options;
+  const { log } = transport;
+  const leaving = randomBytes(16);
+  const socket = openRouter(options, leaving);
   const bound = await bind(socket, address);
-  const inside = `inproc://${randomBytes(16).toString('hex')}`;
-  await socket.bind(inside);
   const outbox = createOutbox(transport.delay);
-  const expelled = createExpulsions(context, inside);
   /** When each peer connected, seconds. */
   const connectedAt = new Map<string, number>();
-  /** Peers that have left since the last check. One that is still connected has sent an empty message of its own. */
-  const left = new Set<string>();
-  let lingering = 0;
-  /** Peers that are being disconnected: their further frames, which may be many, cause nothing. */
-  const leaving = new Set<string>();
+  /** Expelled peers that are still connected. */
+  const deaf = new Set<string>();
+  /** Handshakes without an announcement: of peers that chose a name that another has. libzmq never reads from them. */
+  let ignored = 0;
+  socket.events.on('handshake', () => {
+    ignored += 1;
+  });
+  /** Whether there were any at the last check: an announcement may come a moment after its handshake. */
+  let wereIgnored = false;
+  let mustClose = false;
 
   const expel = (peer: string): void => {
-    if (leaving.has(peer)) return;
-    lingering += 1;
-    expelled.add(peer);
-    leaving.add(peer);
-    // After the reason, which may still be queued.
-    outbox(async () => expelled.disconnect(peer)).catch(() => {});
-    setTimeout(() => leaving.delete(peer), 1000 * LEAVING).unref();
-  };
-
-  /** Only a peer that is still connected receives the reason; libzmq refuses to send to others. */
-  const expelConnected = (peer: string, tell: (peer: string) => void): void => {
     connectedAt.delete(peer);
-    outbox(() => socket.send([Buffer.from(peer, 'latin1'), EMPTY_FRAME])).then(
-      () => {
-        tell(peer);
-        expel(peer);
-      },
-      () => {},
-    );
+    deaf.add(peer);
   };
 
-  /** An announcement: the peer has connected or, if it was connected, left. */
-  const announced = (peer: string): void => {
-    if (connectedAt.delete(peer)) {
-      left.add(peer);
-      options.onLeft?.(peer);
-      return;
-    }
+  const connected = (peer: string): void => {
+    ignored -= 1;
     connectedAt.set(peer, clock());
-    const strangers = [...connectedAt.keys()].filter((one) => !options.belongs(one));
-    if (connectedAt.size <= MOST_DEVICES || strangers[0] === undefined) return;
+    if (connectedAt.size <= MOST_DEVICES) return;
+    const stranger = [...connectedAt.keys()].find((one) => !belongs(one));
+    if (stranger === undefined) return;
     log(`more than ${MOST_DEVICES} connections to ${options.domain}: the oldest that is no part of a ring is closed`);
-    expelConnected(strangers[0], (oldest) => options.onCrowded?.(oldest));
+    options.onCrowded?.(stranger);
+    expel(stranger);
   };
 
-  const receive = (peer: string, parts: readonly Buffer[]): void => {
-    const [bytes] = parts;
-    const isAnnouncement = bytes?.length === 0 && parts.length === 1;
-    if (expelled.has(peer)) {
-      if (!isAnnouncement) expel(peer);
-      return;
-    }
-    if (isAnnouncement) {
-      announced(peer);
-      return;
-    }
+  const hear = (peer: string, parts: readonly Buffer[]): void => {
     try {
+      const [bytes] = parts;
       if (bytes === undefined || parts.length !== 1) throw new FrameError(`a frame in ${parts.length} parts`);
       onFrame(peer, decodeFrame(bytes));
     } catch (error) {
@@ -148,23 +123,41 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     }
   };
 
+  const receive = (peer: string, parts: readonly Buffer[]): void => {
+    if (parts[0]?.equals(leaving)) {
+      deaf.delete(peer);
+      if (connectedAt.delete(peer)) options.onLeft?.(peer);
+    } else if (connectedAt.has(peer)) hear(peer, parts);
+    else if (!deaf.has(peer)) connected(peer);
+  };
+
   const check = setInterval(() => {
-    for (const peer of left) expelConnected(peer, () => onExpelled(peer, 'an empty message'));
-    left.clear();
-    for (const [peer, since] of connectedAt)
-      if (clock() - since >= idleSeconds && !options.belongs(peer))
-        expelConnected(peer, () => onExpelled(peer, `nothing within ${idleSeconds} s that identifies it`));
-    if (lingering === 0 || [...connectedAt.keys()].some(options.belongs)) return;
-    // libzmq keeps the connection of an expelled peer that only answers heartbeats: all connections are closed.
-    lingering = 0;
-    connectedAt.clear();
-    rebind(socket, bound).catch((error: Error) => log(`${address} is no longer listened at: ${error.message}`));
+    for (const [peer, since] of [...connectedAt])
+      if (clock() - since >= idleSeconds && !belongs(peer)) {
+        onExpelled(peer, `nothing within ${idleSeconds} s that identifies it`);
+        expel(peer);
+      }
+    const stay = deaf.size > 0 || (wereIgnored && ignored > 0);
+    wereIgnored = ignored > 0;
+    mustClose ||= stay && ![...connectedAt.keys()].some(belongs);
   }, 1000 * Math.min(CHECK_SECONDS, idleSeconds));
+
+  const closeAll = async (): Promise<void> => {
+    await outbox(() => rebind(socket, bound)).catch((error: Error) =>
+      log(`${address} is no longer listened at: ${error.message}`),
+    );
+    const left = [...connectedAt.keys()];
+    connectedAt.clear();
+    deaf.clear();
+    [ignored, mustClose] = [0, false];
+    for (const peer of left) options.onLeft?.(peer);
+  };
 
   const serve = async (): Promise<void> => {
     for (;;) {
-      const [peer, ...parts] = await socket.receive();
-      receive((peer as Buffer).toString('latin1'), parts);
+      const [peer, ...parts] = await socket.receive().catch(nothing);
+      if (peer !== undefined) receive(peer.toString('latin1'), parts);
+      if (mustClose) await closeAll();
     }
   };
   serve().catch((error) => {
@@ -179,26 +172,33 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     },
     close() {
       clearInterval(check);
-      socket.close();
+      outbox(async () => socket.close()).catch(() => {});
+      setTimeout(() => socket.close(), CLOSING).unref();
     },
   };
 }
 
-/** A router that admits peers by `admits`. */
-function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions): AnnouncingRouter {
+/** What is received when a wait for a frame has ended without one. */
+function nothing(error: NodeJS.ErrnoException): Buffer[] {
+  if (error.code !== 'EAGAIN') throw error;
+  return [];
+}
+
+/** A router that admits peers by `admits`. Names that are taken stay with the peers that have them. */
+function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions, leaving: Buffer): Router {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
     ...SOCKET_OPTIONS,
     context,
     ipv6: isIpv6(address),
     mandatory: true,
-    handover: true,
     sendTimeout: 1000 * UNREACHABLE,
+    receiveTimeout: 1000 * WAIT,
     maxMessageSize: mostBytes,
     zapDomain: domain,
     ...(keys === undefined ? {} : { curveServer: true, curveSecretKey: toZ85(keys.secretKey) }),
   });
-  socket.announce();
+  socket.announce(leaving);
   for (const event of ['handshake:error:protocol', 'handshake:error:other'] as const)
     socket.events.on(event, ({ error }) => log(`closed a connection to ${domain}: ${error.message}`));
   transport.admit(domain, admits);
@@ -217,7 +217,10 @@ async function bind(socket: Router, address: string): Promise<string> {
   return socket.lastEndpoint ?? address;
 }
 
-/** Closes all connections and listens at the same port again, which becomes free a moment later. */
+/**
+ * Closes all connections and listens at the same port again, which becomes free a moment later. The binding does so in
+ * another thread: this one may neither send nor receive meanwhile, since libzmq's sockets are not made for two.
+ */
 async function rebind(socket: Router, address: string): Promise<void> {
   await socket.unbind(address);
   for (let attempt = 1; !socket.closed; attempt++) {

@@ -26,19 +26,26 @@ const HEARTBEAT_TIMEOUT = 2.5;
 /** Seconds within which a peer must have taken part in a handshake; libzmq then closes the connection. */
 export const HANDSHAKE_TIMEOUT = HEARTBEAT_TIMEOUT;
 
+/** Milliseconds for queued frames to be sent when a socket is closed. */
+export const CLOSING = 200;
+
 /** Seconds that a send waits for a peer that does not read, and the number of frames that may wait for it. */
 const SEND_TIMEOUT = 10;
 const WAITING_FRAMES = 64;
 
-/** The options of every socket: bounded queues and waits, heartbeats, and a moment to send queued frames on closing. */
+/**
+ * The options of every socket: bounded waits, heartbeats, and a moment to send queued frames on closing. The queue of
+ * received frames has no bound: where it is full, libzmq 4.3.5 stops reading, and aborts the process at the next
+ * heartbeat if the peer has closed its connection meanwhile.
+ */
 export const SOCKET_OPTIONS = {
-  linger: 200,
+  linger: CLOSING,
   heartbeatInterval: 1000 * HEARTBEAT,
   heartbeatTimeout: 1000 * HEARTBEAT_TIMEOUT,
   handshakeInterval: 1000 * HANDSHAKE_TIMEOUT,
   sendTimeout: 1000 * SEND_TIMEOUT,
   sendHighWaterMark: WAITING_FRAMES,
-  receiveHighWaterMark: WAITING_FRAMES,
+  receiveHighWaterMark: 0,
 } as const;
 
 export function createTransport(keys: KeyPair | undefined, writeLine: (line: string) => void, delay = 0): Transport {
