@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type RecordedScan, SCAN_COLUMNS, SCAN_EXTENTS } from '../datasets/lab/kernel-scan.ts';
+import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { formatPercent } from '../engine/input/format.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { openKernels } from '../engine/kernels/open-kernels.ts';
@@ -33,7 +34,7 @@ await runExperiment({
       throw new InputError('kernel-scan', 'needs Linux, root, and a control group for memory');
     const controllers = { memory, disk: memory, cpu: memory };
     const extentBytes = extent * 2 ** 20;
-    mkdirSync(dirname(out), { recursive: true });
+    makeOutputFolder('--out', dirname(out));
     const file = join(dirname(out), `hearth-scan.${process.pid}.tmp`);
     const kernels = openKernels({ implementation: 'native', threads: 1 });
     const bar = progress(LIMITS.length);

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readText } from '../datasets/read-text.ts';
+import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { parseCluster } from '../engine/hardware/parse-cluster.ts';
@@ -95,7 +95,7 @@ async function measured(
     return runCells({ ...parts, progress: progress(stepsOf(parts)) });
   };
   if (asked.profile !== undefined) return run(undefined, undefined);
-  if (diskFile === undefined) mkdirSync(dirname(out), { recursive: true });
+  if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
   const file = diskFile ?? join(dirname(out), `hearth-measure.${process.pid}.tmp`);
   return await withWeightsFile(file, seed, () =>
     run(

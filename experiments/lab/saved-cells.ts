@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LabCell } from '../../datasets/lab/cell.ts';
+import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import type { CellRun } from './cell-run.ts';
 
@@ -24,7 +25,7 @@ export const NOT_SAVED: SavedCells = { find: () => undefined, save: () => {} };
 
 /** One file for every cell and setting, named after both. @param folder made unless it exists */
 export function openSavedCells(folder: string, setting: SavedSetting): SavedCells {
-  mkdirSync(folder, { recursive: true });
+  makeOutputFolder('--saved', folder);
   const fileOf = (cell: LabCell): string => {
     const { model, tokens, seed } = setting;
     const { rounds, windows, policy, memoryShares, diskRates } = cell;

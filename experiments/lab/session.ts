@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { type LabCell, planOf } from '../../datasets/lab/cell.ts';
 import type { LabFacts } from '../../datasets/lab/facts.ts';
 import { LAB_POLICIES } from '../../datasets/lab/policies.ts';
 import { LAB_SHAPES, type LabSize } from '../../datasets/lab/shapes.ts';
+import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
@@ -70,7 +70,7 @@ export async function onLab<Result>(
 }
 
 async function openSession({ cluster, models, size, seed }: SessionParts): Promise<LabSession> {
-  mkdirSync(models, { recursive: true });
+  makeOutputFolder('--models', models);
   // The model, a part of it on every device, and a file that is read to probe the processor.
   const bytes = 2 * createModel(LAB_SHAPES[size], 'F16').bytes + 2 ** 30;
   const ground = findLabGround(REAL_FILES, runProgram, models, bytes);

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadCatalogue } from '../../datasets/load.ts';
+import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { makeGguf } from '../../engine/gguf/make/make-gguf.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
 import type { Mix } from '../../engine/model/mix.ts';
@@ -24,7 +25,7 @@ const MIXES: readonly Mix[] = ['F16', 'Q8_0', 'Q4_K_M'];
 
 /** Models with random weights in two sizes and three mixes, made unless they are in `folder`. @returns their files */
 export async function madeModels(folder: string, seed: number): Promise<string[]> {
-  mkdirSync(folder, { recursive: true });
+  makeOutputFolder('--cache', folder);
   const billion = loadCatalogue().find(({ shape }) => shape.name === 'TinyLlama-1.1B')?.shape as Shape;
   const files: string[] = [];
   for (const shape of [HALF_BILLION, billion]) {

@@ -1,14 +1,6 @@
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  truncateSync,
-} from 'node:fs';
+import { appendFileSync, closeSync, existsSync, openSync, readSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { type CsvValue, toCsv } from '../report/csv.ts';
 import type { Judged } from './judge.ts';
@@ -43,7 +35,7 @@ export interface PointsFileParts {
 
 /** @throws InputError if the file has other settings, or isn't a points file */
 export function openPointsFile({ directory, fingerprint, numbers, restart }: PointsFileParts): PointsFile {
-  mkdirSync(directory, { recursive: true });
+  makeOutputFolder('--out', directory);
   const path = join(directory, 'points.jsonl');
   const found = !restart && existsSync(path) ? survey(path, fingerprint, numbers) : undefined;
   if (found !== undefined) truncateSync(path, found.end);
@@ -166,7 +158,18 @@ const LINES = 1000;
  */
 export function writePointsCsv(path: string, points: Iterable<Point>, space: Space, devices: readonly string[]): void {
   const beside = `${path}.${process.pid}.tmp`;
-  const file = openSync(beside, 'w');
+  try {
+    writeRows(beside, points, space, devices);
+    renameSync(beside, path);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    if (error instanceof InputError) throw error;
+    throw new InputError(path, `can't be written (${(error as Error).message}); points.jsonl has all points`);
+  }
+}
+
+function writeRows(path: string, points: Iterable<Point>, space: Space, devices: readonly string[]): void {
+  const file = openSync(path, 'w');
   const columns = devices.flatMap((name) => [`${name}_window`, `${name}_gpu_layers`]);
   const head: CsvValue[] = ['plan', 'rounds', 'output', 'policy', ...columns, 'tpot_s', 'predicted_s', 'failed'];
   let rows = [head];
@@ -190,5 +193,4 @@ export function writePointsCsv(path: string, points: Iterable<Point>, space: Spa
   }
   if (rows.length > 0) flush();
   closeSync(file);
-  renameSync(beside, path);
 }

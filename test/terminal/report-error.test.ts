@@ -59,4 +59,14 @@ testIf(existsSync('/dev/full'), 'there is no /dev/full', 'output that can not be
   assert.is(run('node bin/hearth.js inspect nowhere 2> /dev/full').status, 2);
 });
 
+testIf(existsSync('/proc/self'), 'there is no /proc', 'a folder that can not be made ends in one line', () => {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', 'experiments/partition-sweep.ts', '--out', '/proc/sweep'],
+    { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8', timeout: 120_000 },
+  );
+  const reason = "ENOENT: no such file or directory, mkdir '/proc/sweep'";
+  assert.equal([status, stderr], [2, `--out /proc/sweep: can't be made (${reason}); give another folder\n`]);
+});
+
 test.run();

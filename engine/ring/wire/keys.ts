@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { curveKeyPair } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { parseJson } from '../../input/parse-json.ts';
@@ -24,6 +24,8 @@ export function writeKeys(path: string): KeyPair {
     writeFileSync(path, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    // As on a full disk: the file was made here, and a part of it is no use.
+    if (code !== 'EEXIST') rmSync(path, { force: true });
     const reasons: Readonly<Record<string, string>> = {
       EEXIST: 'exists already; keys are not overwritten, choose another name',
       ENOENT: 'the folder does not exist; create it first',
