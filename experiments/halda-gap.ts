@@ -9,6 +9,7 @@ import { type GapRow, type GapSettings, gapOf, summariseGap } from './halda-gap/
 import { COLUMNS, gapPage, gapTable, gapText, summarySentences } from './halda-gap/report.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
+import { modelText } from './report/model-text.ts';
 import { choice, choices, count, list, option } from './report/options.ts';
 
 /** Time limit of one integer program, seconds. */
@@ -60,7 +61,7 @@ await runExperiment({
       throw new InputError('--context', `with ${context} tokens nothing fits on any of the clusters; use fewer`);
     }
     return {
-      subtitle: `${planned} random clusters (seeds ${seed} to ${seed + clusters - 1}) of ${devices.least} to ${devices.most} devices, ${settings.models.map(({ name }) => name).join(', ')}, context ${context}, reclaim ${reclaim}`,
+      subtitle: `${planned} random clusters (seeds ${seed} to ${seed + clusters - 1}) of ${devices.least} to ${devices.most} devices, ${settings.models.map(modelText).join('; ')}; context ${context}, reclaim ${reclaim}`,
       findings: summarySentences(summaries),
       data: {
         settings: { ...settings, models: settings.models.map(({ name, mix }) => `${name}:${mix}`) },

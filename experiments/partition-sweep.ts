@@ -18,6 +18,7 @@ import { summarise, summaryData } from './partition-sweep/summary.ts';
 import { fingerprintOf } from './partition-sweep/sweeper.ts';
 import { terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
+import { modelText } from './report/model-text.ts';
 import { choice, choices, count, flag, option, text } from './report/options.ts';
 import { RECLAIMS } from './rounds/rounds.ts';
 
@@ -110,7 +111,7 @@ Example:
     const devices = setting.cluster.devices.map(({ name }) => name);
     writePointsCsv(join(directory, 'points.csv'), readPoints(file.path), sweeper.space, devices);
     return {
-      subtitle: extentText(summary),
+      subtitle: `${modelText(setting.model)}, on ${setting.cluster.name}: ${extentText(summary)}`,
       findings: findingsOf(summary),
       data: summaryData(summary),
       text: [terminalTable(choiceTable(summary)), terminalTable(bestTable(summary, BEST_ROWS)), failuresText(summary)],

@@ -8,6 +8,7 @@ import { replay } from './replay/replay.ts';
 import { devicesTable, finding, pressure, replayPage, summaryTable } from './replay/report.ts';
 import { terminalTable } from './report/columns.ts';
 import { fileJson, runExperiment } from './report/experiment.ts';
+import { modelText } from './report/model-text.ts';
 
 await runExperiment({
   name: 'replay',
@@ -30,7 +31,7 @@ await runExperiment({
     const settings = { cluster: cluster.name, model: `${model.name}:${model.mix}`, reclaim, prompt, tokens };
     return {
       subtitle: [
-        `${model.name} on ${cluster.name}, ${plan.scheduler}'s plan: ${layersText(plan)}; ${plan.rounds} round${plan.rounds === 1 ? '' : 's'}`,
+        `${modelText(model)}, on ${cluster.name}, ${plan.scheduler}'s plan: ${layersText(plan)}; ${plan.rounds} round${plan.rounds === 1 ? '' : 's'}`,
         `reclaim ${reclaim}`,
         `prompt of ${prompt}, ${tokens} tokens`,
         ...(noise > 0 ? [`noise ${noise}`] : []),

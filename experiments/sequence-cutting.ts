@@ -1,6 +1,7 @@
 import { loadCatalogue, loadClusterFile, namedW4a16Model } from '../datasets/load.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
 import { fileJson, runExperiment } from './report/experiment.ts';
+import { modelText } from './report/model-text.ts';
 import { count, text } from './report/options.ts';
 import { cutPrompt } from './sequence-cutting/cuts.ts';
 import { cuttingPage, cuttingSummary, decisionsTable, SWEEP, systemsTable } from './sequence-cutting/report.ts';
@@ -35,7 +36,7 @@ await runExperiment({
     const settings = { length, model: model.name, cluster, seed };
     const plans = prompt.systems.map(({ system, plan }) => [`plans/${system}.json`, fileJson(plan)]);
     return {
-      subtitle: `${model.name} in W4A16 on ${loaded.cluster.name} · HeteroLLM §4.1, §5.2.2`,
+      subtitle: `${modelText(model)}, on ${loaded.cluster.name} · HeteroLLM §4.1, §5.2.2`,
       findings: [cuttingSummary(prompt)],
       data: { experiment: 'sequence-cutting', settings, ...prompt, provenance: loaded.statements },
       text: [

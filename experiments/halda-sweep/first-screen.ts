@@ -1,5 +1,6 @@
-import { formatSeconds, gibibytes } from '../../engine/input/format.ts';
+import { formatSeconds } from '../../engine/input/format.ts';
 import { type Column, terminalTable } from '../report/columns.ts';
+import { modelText, rateColumn } from '../report/model-text.ts';
 import { fastest, modelsOf, type Planned, plannedRows } from './best.ts';
 import type { SweepRow } from './sweep.ts';
 
@@ -23,18 +24,19 @@ export function firstScreen(rows: readonly SweepRow[], width: number): string {
 }
 
 const COLUMNS: readonly Column<BestRow>[] = [
-  { title: 'model\nformat, GiB', value: modelText, wraps: true, label: true },
+  { title: 'model\nformat, GiB', value: shortModelText, wraps: true, label: true },
   { title: 'best\nplan', value: ({ best }) => best?.scheduler ?? 'none runs' },
   { title: 'pre-\ndicted', value: ({ best }) => best?.outcome.breakdown.tokenSeconds, unit: 'seconds' },
   { title: 'simu-\nlated', value: ({ best }) => best?.outcome.simulatedSeconds, unit: 'seconds' },
-  { title: '\ntok/s', value: ({ best }) => best && 1 / best.outcome.simulatedSeconds, unit: 'factor' },
+  rateColumn(({ best }) => best?.outcome.simulatedSeconds, '\ntok/s'),
   { title: 'halda\nsimul.', value: ({ rows }) => haldaText(rows), align: 'right' },
   { title: 'paper:\nprima', value: ({ rows }) => publishedText(rows, 'halda'), align: 'right' },
   { title: 'paper:\nllama', value: ({ rows }) => publishedText(rows, 'single-device'), align: 'right' },
 ];
 
-function modelText({ row: { model } }: BestRow): string {
-  return `${model.model.name} ${model.model.mix}, ${gibibytes(model.model.bytes)}`;
+/** The unit stands in the head, so that 80 columns hold a row. */
+function shortModelText({ row }: BestRow): string {
+  return modelText(row.model.model).replace(/ GiB$/, '');
 }
 
 /** Simulated TPOT of halda's plan, or that it has none. */

@@ -2,6 +2,7 @@ import { formatSeconds } from '../../engine/input/format.ts';
 import type { SplitCandidate } from '../../engine/schedule/helm/cpu-gpu-split.ts';
 import { wrapText } from '../../engine/terminal/table.ts';
 import type { Column } from '../report/columns.ts';
+import { modelText, rateColumn } from '../report/model-text.ts';
 import { agrees, type Configuration, latencyRatio, splitText } from './configurations.ts';
 import type { ExampleRow } from './example.ts';
 import type { PublishedLatency, Remark } from './published.ts';
@@ -9,7 +10,7 @@ import type { PublishedLatency, Remark } from './published.ts';
 /** The table of configurations for readers; errors are those of T_plan + N δ̄. */
 export const CONFIGURATION_COLUMNS: readonly Column<Configuration>[] = [
   { title: 'machine', value: ({ machine }) => machine },
-  { title: 'model', value: ({ label }) => label },
+  { title: 'model', value: ({ model }) => modelText(model), label: true },
   {
     title: 'split',
     value: ({ chosen }) => (chosen === undefined ? 'none' : splitText(chosen.split)),
@@ -22,6 +23,7 @@ export const CONFIGURATION_COLUMNS: readonly Column<Configuration>[] = [
   },
   { title: 'T_plan', value: ({ chosen }) => chosen?.split.tokenSeconds, unit: 'seconds' },
   { title: '+ N δ̄', value: ({ chosen }) => chosen?.correctedSeconds, unit: 'seconds' },
+  rateColumn(({ chosen }) => chosen?.correctedSeconds),
   ...latencyColumns('Table 6.5'),
   ...latencyColumns('Table 6.1'),
   { title: 'noise', value: noiseText, align: 'right' },

@@ -7,6 +7,9 @@ import { type TokenTime, tokenTime } from './token-times.ts';
 export interface ContextRow {
   readonly machine: string;
   readonly model: string;
+  readonly mix: string;
+  /** Weights of the model, bytes. */
+  readonly bytes: number;
   readonly backend: Backend;
   /** Layers on CPU and GPU, and streamed layers; '' if the model can't be loaded. */
   readonly placement: string;
@@ -44,6 +47,8 @@ function contextRow(backend: Backend, task: ContextTask): ContextRow {
   return {
     machine: machine.cluster.name,
     model: machine.model.name,
+    mix: machine.model.mix,
+    bytes: machine.model.bytes,
     backend,
     placement: loaded.plan === undefined || tokens === 0 ? '' : parts.filter((part) => part !== '').join(', '),
     outputTokens: Math.max(0, tokens - promptTokens),

@@ -3,6 +3,7 @@ import { barChart, type Figure, lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
+import { modelText, rateColumn } from '../report/model-text.ts';
 import type { ContextRow } from './contexts.ts';
 import { agrees } from './findings.ts';
 import type { TokenTime } from './token-times.ts';
@@ -15,10 +16,12 @@ const TITLES = {
   'helm-ring': 'HELM on all devices',
 } as const;
 
+const textOf = ({ model, mix, bytes }: ContextRow): string => modelText({ name: model, mix, bytes });
+
 /** The longest context of a backend: the table for readers, and contexts.csv. */
 export const CONTEXT_COLUMNS: readonly Column<ContextRow>[] = [
   { title: 'machine', key: 'machine', value: ({ machine }) => machine, label: true },
-  { title: 'model', key: 'model', value: ({ model }) => model, label: true },
+  { title: 'model', key: 'model', value: ({ model }) => model, text: textOf, label: true },
   {
     title: 'backend',
     key: 'backend',
@@ -67,7 +70,7 @@ export function eachTime(rows: readonly ContextRow[]): TimeRow[] {
 /** A timed token: the table for readers, and times.csv in SI units. */
 export const TIME_COLUMNS: readonly Column<TimeRow>[] = [
   { title: 'machine', key: 'machine', value: ({ row }) => row.machine, label: true },
-  { title: 'model', key: 'model', value: ({ row }) => row.model, label: true },
+  { title: 'model', key: 'model', value: ({ row }) => row.model, text: ({ row }) => textOf(row), label: true },
   {
     title: 'backend',
     key: 'backend',
@@ -83,6 +86,7 @@ export const TIME_COLUMNS: readonly Column<TimeRow>[] = [
     align: 'right',
   },
   { title: 'TPOT', key: 'tpot_s', value: ({ time }) => time.seconds, unit: 'seconds' },
+  rateColumn(({ time }) => time.seconds),
   { title: 'of it waiting for pages', key: 'wait_s', value: ({ time }) => time.waitSeconds, unit: 'seconds' },
   {
     title: 'TPOT if nothing were hidden',

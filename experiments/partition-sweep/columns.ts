@@ -1,6 +1,7 @@
 import { formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
 import type { Column, Table } from '../report/columns.ts';
+import { rateColumn } from '../report/model-text.ts';
 import type { Choice, JudgedChoice } from './choices.ts';
 import { thousands } from './findings.ts';
 import type { Group } from './landscape.ts';
@@ -15,6 +16,7 @@ export function choiceTable({ choices, runnable }: Summary): Table<Choice> {
     columns: [
       { title: 'scheduler', value: ({ scheduler }) => scheduler, label: true },
       { title: 'TPOT,\nsimulated', value: (choice) => judged(choice)?.seconds ?? '–', unit: 'seconds' },
+      rateColumn((choice) => judged(choice)?.seconds),
       { title: 'above\nthe best found', value: (choice) => judged(choice)?.ratio, unit: 'deviation' },
       {
         title: 'faster plans',
@@ -73,6 +75,7 @@ export function bestTable({ best }: Summary, count: number): Table<RankedPlan> {
       { title: 'rank', value: (plan) => best.indexOf(plan) + 1, unit: 'count' },
       { title: 'plan', value: ({ plan }) => plan, unit: 'count' },
       { title: 'TPOT,\nsimulated', value: ({ seconds }) => seconds, unit: 'seconds' },
+      rateColumn(({ seconds }) => seconds),
       { title: 'TPOT,\npredicted', value: ({ predicted }) => predicted, unit: 'seconds' },
       { title: 'k', value: ({ rounds }) => rounds, unit: 'count' },
       { title: 'output', value: ({ output }) => output, label: true },

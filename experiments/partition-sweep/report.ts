@@ -3,6 +3,7 @@ import type { RingCosts } from '../../engine/cost/ring-costs.ts';
 import { threeDigits } from '../../engine/input/format.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
+import { modelText } from '../report/model-text.ts';
 import type { Block, ChartBlock } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
 import { agreementChart, landscapeChart, shareMap, stride } from './charts.ts';
@@ -34,7 +35,7 @@ export function partitionPage(parts: PartitionReportParts): NonNullable<Results[
   const { setting, summary } = parts;
   const marks = marksOf(summary.choices);
   return {
-    title: `Where the schedulers' plans lie: ${setting.model.name} on ${setting.cluster.name}`,
+    title: `Where the schedulers' plans lie: ${modelText(setting.model)}, on ${setting.cluster.name}`,
     subtitle: subtitleOf(parts),
     sections: [
       { title: 'The landscape', blocks: landscapeBlocks(parts, marks) },

@@ -5,6 +5,7 @@ import { chipPartitions } from '../../engine/plan/plan.ts';
 import { layersText } from '../../engine/plan/plan-text.ts';
 import { cutKind, type OperatorCut } from '../../engine/plan/tensor-partition.ts';
 import type { Column, Table } from '../report/columns.ts';
+import { rateColumn } from '../report/model-text.ts';
 import type { Judged, PhonesRow } from './plans.ts';
 import type { SweepPoint } from './sweeps.ts';
 
@@ -34,6 +35,7 @@ export const PLAN_COLUMNS: readonly Column<PhonesRow>[] = [
   { title: 'planner', key: 'planner', value: ({ planner }) => planner, label: true },
   { title: 'with', key: 'with', value: ({ variant }) => variant, label: true },
   ...timeColumns<PhonesRow>(),
+  rateColumn(({ judged }) => judged?.simulated.tpot),
   {
     title: 'layers on CPU + GPU (and NPU)',
     key: 'plan',

@@ -5,6 +5,7 @@ import type { DeviceMetrics } from '../../engine/trace/metrics.ts';
 import type { SimulatedDevice } from '../../simulator/result.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
+import { modelText, rateColumn } from '../report/model-text.ts';
 import { HOW_TO_READ, timelineBlocks } from '../timeline/blocks.ts';
 import type { Replay } from './replay.ts';
 
@@ -21,6 +22,7 @@ interface Answer {
 const ANSWERS: readonly Column<Answer>[] = [
   { title: '', value: ({ name }) => name },
   { title: 'TPOT', value: ({ tokenSeconds }) => tokenSeconds, unit: 'seconds' },
+  rateColumn(({ tokenSeconds }) => tokenSeconds),
   { title: 'p50', value: ({ p50 }) => p50, unit: 'seconds' },
   { title: 'p95', value: ({ p95 }) => p95, unit: 'seconds' },
   { title: 'TTFT', value: ({ firstTokenSeconds }) => firstTokenSeconds, unit: 'seconds' },
@@ -105,7 +107,7 @@ export function replayPage(run: Replay, show: number): NonNullable<Results['page
   const title =
     first === workload.outputTokens - 1 ? 'The last token' : `The last ${workload.outputTokens - first} tokens`;
   return {
-    title: `${run.model.name} on ${run.cluster.name}, event by event`,
+    title: `${modelText(run.model)}, on ${run.cluster.name}, event by event`,
     sections: [
       {
         title: 'Predicted and simulated',

@@ -3,11 +3,14 @@ import { type Figure, lineChart } from '../report/charts/chart.ts';
 import { colour } from '../report/charts/colours.ts';
 import { type Column, type Table, tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
+import { modelText, rateColumn } from '../report/model-text.ts';
 import { bestGain, POLICIES, type Reclaim, type RoundsRow } from './rounds.ts';
 
 /** A simulated ring: a row of rounds.csv. */
 export const COLUMNS: readonly Column<RoundsRow>[] = [
   { key: 'model', value: ({ model }) => model },
+  { key: 'format', value: ({ mix }) => mix },
+  { key: 'weights_bytes', value: ({ bytes }) => bytes },
   { key: 'policy', value: ({ policy }) => policy },
   { key: 'reclaim', value: ({ reclaim }) => reclaim },
   { key: 'rounds', value: ({ rounds }) => rounds },
@@ -19,6 +22,8 @@ export const COLUMNS: readonly Column<RoundsRow>[] = [
 /** The rows of one model and one weights policy: a line of the plot, a row of the table. */
 interface Line {
   readonly model: string;
+  /** With its quantization and size. */
+  readonly text: string;
   readonly policy: string;
   readonly points: readonly RoundsRow[];
 }
@@ -39,9 +44,10 @@ export function roundsTable(rows: readonly RoundsRow[], reclaim: Reclaim): Table
   };
   return {
     columns: [
-      { title: 'model', value: ({ model }) => model, label: true },
+      { title: 'model', value: ({ text }) => text, wraps: true, label: true },
       { title: 'policy', value: ({ policy }) => policy, label: true },
       ...roundsOf(own).map(rounds),
+      rateColumn(({ points }) => leastSeconds(points), 'tok/s\nat best'),
       {
         title: 'read again per token\nat the largest k',
         value: ({ points }) => points.findLast(({ seconds }) => seconds !== undefined)?.readBytes,
@@ -49,14 +55,19 @@ export function roundsTable(rows: readonly RoundsRow[], reclaim: Reclaim): Table
       },
     ],
     rows: modelsOf(own).flatMap((model) =>
-      POLICIES.map(({ name }) => ({
-        model,
-        policy: name,
-        points: own.filter((row) => row.model === model && row.policy === name),
-      })),
+      POLICIES.map(({ name }): Line => {
+        const points = own.filter((row) => row.model === model && row.policy === name);
+        const { mix = '', bytes = 0 } = points[0] ?? {};
+        return { model, text: modelText({ name: model, mix, bytes }), policy: name, points };
+      }),
     ),
     groups: true,
   };
+}
+
+function leastSeconds(points: readonly RoundsRow[]): number | undefined {
+  const times = points.flatMap(({ seconds }) => seconds ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 /** The effect of more rounds under one reclaim policy, by weights policy. */

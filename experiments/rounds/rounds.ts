@@ -36,6 +36,9 @@ export type Reclaim = (typeof RECLAIMS)[number];
 
 export interface RoundsRow {
   readonly model: string;
+  readonly mix: string;
+  /** Weights of the model, bytes. */
+  readonly bytes: number;
   readonly policy: string;
   readonly reclaim: Reclaim;
   readonly rounds: number;
@@ -71,7 +74,7 @@ export function simulateRounds(model: Model, policy: Policy, rounds: number, set
     reclaim: simulatedReclaim(reclaim),
   };
   const result = simulate({ cluster, model, plan, workload, ...options });
-  const common = { model: model.name, policy: policy.name, reclaim, rounds };
+  const common = { model: model.name, mix: model.mix, bytes: model.bytes, policy: policy.name, reclaim, rounds };
   const shortage = result.outOfMemory[0];
   if (shortage !== undefined) return { ...common, seconds: undefined, readBytes: 0, reason: shortage.reason };
   // The prompt and the first token still depend on the initial state of the cache.

@@ -20,6 +20,8 @@ test('rounds divide 80 and 60 layers evenly among four devices', () => {
 test('the best gain is the one computed by hand', () => {
   const row = (rounds: number, seconds: number | undefined): RoundsRow => ({
     model: 'm',
+    mix: 'F16',
+    bytes: 1,
     policy: 'p',
     reclaim: 'os',
     rounds,
@@ -53,7 +55,10 @@ test('a 70B that exceeds the memory gains from rounds only if it prefetches', as
     readFileSync(join(directory, 'report.html'), 'utf8'),
     '<title>What rounds do for a ring that does not fit</title>',
   );
-  assert.match(readFileSync(join(directory, 'rounds.csv'), 'utf8'), 'model,policy,reclaim,rounds,tpot_s');
+  assert.match(
+    readFileSync(join(directory, 'rounds.csv'), 'utf8'),
+    'model,format,weights_bytes,policy,reclaim,rounds,tpot_s',
+  );
 });
 
 testReport(() => join(directory, 'report.html'), 1);

@@ -175,11 +175,23 @@ function configurationCells(one: Configuration): string[] {
 
 test('a configuration fills its row; one without split and publication leaves it empty', () => {
   assert.equal(configurationCells(found([...SPLIT, MEASURED])), [
-    ...['one machine', 'Qwen3-8B', '21→17', '21→17', '206 ms', '211 ms', '250 ms', '−16 %', '', ''],
+    ...[
+      'one machine',
+      'Qwen3-8B BF16, 15.3 GiB',
+      '21→17',
+      '21→17',
+      '206 ms',
+      '211 ms',
+      '4.75',
+      '250 ms',
+      '−16 %',
+      '',
+      '',
+    ],
     ...['±40.0 ms', 'held-out'],
   ]);
   const empty = configurationCells(found([], { gpu: 'none' }));
-  assert.equal(empty, ['one machine', 'Qwen3-8B', 'none', '', '', '', '', '', '', '', '', '']);
+  assert.equal(empty, ['one machine', 'Qwen3-8B BF16, 15.3 GiB', 'none', '', '', '', '', '', '', '', '', '', '']);
 });
 
 test('the curve is drawn to the longest bar, with what is lacking and what is best', () => {

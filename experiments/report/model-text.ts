@@ -1,0 +1,17 @@
+import { gibibytes } from '../../engine/input/format.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Column } from './columns.ts';
+
+/** A model with its quantization and the size of its weights: `Llama-3-8B Q4_K_M, 4.6 GiB`. */
+export function modelText(model: Pick<Model, 'name' | 'mix' | 'bytes'>): string {
+  return `${model.name} ${model.mix}, ${gibibytes(model.bytes)} GiB`;
+}
+
+/** Tokens per second beside a time per token. @param seconds of a token; `undefined` where there is none */
+export function rateColumn<Row>(seconds: (row: Row) => number | undefined, title = 'tok/s'): Column<Row> {
+  const rate = (row: Row): number | undefined => {
+    const time = seconds(row);
+    return time === undefined ? undefined : 1 / time;
+  };
+  return { title, value: rate, unit: 'factor' };
+}
