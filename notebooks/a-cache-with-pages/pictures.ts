@@ -17,7 +17,7 @@ export function stepsTable({ steps }: Streamed, seen: number): HTMLElement {
           ? [m, s, o, o / s].map((value) => html`<td>${digits(value)}</td>`)
           : html`<td colspan="4">not yet seen</td>`
       }</tr>` as HTMLElement;
-  return html`<div class="wide"><table class="now">
+  return html`<div class="wide" tabindex="0" role="region" aria-label="State after each page"><table class="now">
     <caption>State after each page</caption>
     <thead><tr><th>page</th><th>scores</th><th>m</th><th>s</th><th>o</th><th>o/s so far</th></tr></thead>
     <tbody>${steps.map(row)}</tbody></table></div>` as HTMLElement;

@@ -11,7 +11,8 @@ import { createAsker } from './ask.ts';
 import { clusterOf, deviceBuilder, problemOf } from './builder.ts';
 import { detail } from './detail.ts';
 import { readDropped } from './files.ts';
-import { FIRST_STATE, MOST_TOKENS, type PlannerState, readState, writeState } from './state.ts';
+import { decodeModel, encodeModel } from './model-code.ts';
+import { FIRST_STATE, MOST_MODELS, MOST_TOKENS, type PlannerState, readState, writeState } from './state.ts';
 
 /** The planner page: what a cluster can run, how fast, and what would make it faster. */
 
@@ -19,8 +20,10 @@ const main = document.querySelector('main') as HTMLElement;
 const message = html`<p id="message" role="status"></p>` as HTMLElement;
 const asker = createAsker((problem) => say(problem));
 let state = checked(readState(location.hash));
-/** Models from files, beside those of the catalogue. */
-let dropped: readonly Model[] = [];
+/** Models from files by their codes in the address. */
+const decoded = new Map<string, Model>();
+/** How often the page has been filled. */
+let shows = 0;
 
 const clusters =
   html`<select>${['', ...CLUSTERS].map((key) => html`<option value=${key}>${key === '' ? '(your own)' : key}</option>`)}</select>` as HTMLSelectElement;
@@ -67,6 +70,22 @@ function checked(found: PlannerState): PlannerState {
   };
 }
 
+/** The models from files that the address names. */
+async function ownModels(): Promise<Model[]> {
+  const found: Model[] = [];
+  for (const code of state.models) {
+    try {
+      const one = decoded.get(code) ?? (await decodeModel(code));
+      decoded.set(code, one);
+      found.push(one);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      say(error.message);
+    }
+  }
+  return found;
+}
+
 /** Fills the table: at once by closed forms, then with simulated times as they come. */
 async function show(): Promise<void> {
   const isOwn = state.clusterText !== undefined || state.devices.length > 0;
@@ -76,6 +95,10 @@ async function show(): Promise<void> {
   mixes.value = state.mix;
   prompt.value = String(state.prompt);
   context.value = String(state.context);
+  shows += 1;
+  const own = shows;
+  const dropped = await ownModels();
+  if (own !== shows) return; // the state has changed meanwhile
   asker.begin();
   const models = [...dropped, ...MODELS.map((name) => model(name, state.mix))];
   const asked = {
@@ -139,8 +162,10 @@ async function take(files: readonly File[]): Promise<void> {
       say(`${one.name} is read`);
       if (found.kind === 'cluster') change({ clusterText: found.text, cluster: one.name, devices: [] });
       else {
-        dropped = [...found.models, ...dropped];
-        change({ model: found.models[0]?.name });
+        const codes = await Promise.all(found.models.map(encodeModel));
+        const models = [...new Set([...codes, ...state.models])];
+        if (models.length > MOST_MODELS) say(`${one.name}: the page keeps ${MOST_MODELS} models from files`);
+        change({ models: models.slice(0, MOST_MODELS), model: found.models[0]?.name });
       }
     } catch (error) {
       if (!(error instanceof InputError)) throw error;

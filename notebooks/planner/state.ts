@@ -10,6 +10,8 @@ export interface PlannerState {
   readonly link: string;
   /** A cluster file (JSON) that the reader dropped on the page. */
   readonly clusterText: string | undefined;
+  /** Models from files that the reader dropped on the page, as encodeModel writes them. */
+  readonly models: readonly string[];
   readonly mix: Mix;
   readonly prompt: number;
   readonly context: number;
@@ -22,6 +24,7 @@ export const FIRST_STATE: PlannerState = {
   devices: [],
   link: 'Wi-Fi 6',
   clusterText: undefined,
+  models: [],
   mix: 'Q4_K_M',
   prompt: 128,
   context: 1024,
@@ -33,6 +36,9 @@ export const MOST_TOKENS = 131_072;
 
 /** The most machines that an address may name. */
 const MOST_DEVICES = 16;
+
+/** The most models from files that an address may have. */
+export const MOST_MODELS = 32;
 
 /** Reads a state from the part of an address after #; what is missing or wrong there is as in FIRST_STATE. */
 export function readState(hash: string): PlannerState {
@@ -46,6 +52,7 @@ export function readState(hash: string): PlannerState {
     devices: fields.getAll('device').slice(0, MOST_DEVICES),
     link: fields.get('link') ?? FIRST_STATE.link,
     clusterText: fields.get('file') ?? undefined,
+    models: fields.getAll('own').slice(0, MOST_MODELS),
     mix: MIXES.find((mix) => mix === fields.get('mix')) ?? FIRST_STATE.mix,
     prompt: count('prompt', FIRST_STATE.prompt),
     context: count('context', FIRST_STATE.context),
@@ -55,11 +62,12 @@ export function readState(hash: string): PlannerState {
 
 /** The part of an address after # for a state. */
 export function writeState(state: PlannerState): string {
-  const { cluster, devices, link, clusterText, mix, prompt, context, model } = state;
+  const { cluster, devices, link, clusterText, models, mix, prompt, context, model } = state;
   const fields = new URLSearchParams({ cluster, mix, prompt: String(prompt), context: String(context) });
   for (const device of devices) fields.append('device', device);
   if (devices.length > 0) fields.set('link', link);
   if (clusterText !== undefined) fields.set('file', JSON.stringify(JSON.parse(clusterText)));
+  for (const one of models) fields.append('own', one);
   if (model !== undefined) fields.set('model', model);
   return `#${fields}`;
 }

@@ -15,7 +15,7 @@ export function assignmentTable({ devices, assignments }: Assigned): HTMLElement
       ? (html`<tr><th scope="row">${SCHEDULER_LABELS[scheduler]}</th><td colspan=${devices.length + 2}>no plan: ${problem}</td></tr>` as HTMLElement)
       : (html`<tr><th scope="row">${SCHEDULER_LABELS[scheduler]}</th><td>${formatSeconds(tokenSeconds)}</td><td>${rounds}</td>
         ${shares.map((share) => html`<td>${cell(share)}</td>`)}</tr>` as HTMLElement);
-  return html`<div class="wide"><table class="now"><caption>Layers, of them on the GPU in brackets</caption>
+  return html`<div class="wide" tabindex="0" role="region" aria-label="Assignments"><table class="now"><caption>Layers, of them on the GPU in brackets</caption>
     <thead><tr><th></th><th>a token</th><th>k</th>${devices.map((name) => html`<th>${name}</th>`)}</tr></thead>
     <tbody>${assignments.map(row)}</tbody></table></div>` as HTMLElement;
 }
@@ -23,7 +23,7 @@ export function assignmentTable({ devices, assignments }: Assigned): HTMLElement
 /** One pass of Halda's loop by device: what it assumes, and what it finds. */
 export function stepTable({ devices, windows, sets, best }: Step): HTMLElement {
   const meaning = (set: string): string => (set === 'M4' ? 'M4: fits' : `${set}: overloaded`);
-  return html`<div class="wide"><table class="now">
+  return html`<div class="wide" tabindex="0" role="region" aria-label="A pass of Halda’s loop"><table class="now">
     <thead><tr><th></th>${devices.map((name) => html`<th>${name}</th>`)}</tr></thead>
     <tbody>
       <tr><th scope="row">guess from windows of</th>${windows.map((window) => html`<td>${window}</td>`)}</tr>

@@ -7,9 +7,10 @@ import * as assert from 'uvu/assert';
 /** A process that waits for the end of npx, started by a shell that is killed; whether it ends within `seconds`. */
 async function endsWith(parent: Readonly<Record<string, string>>, seconds: number): Promise<boolean> {
   const waits = `import('./engine/commands/npx-parent.ts').then(async ({ npxEnded }) => {
-    console.log(process.pid);
     setTimeout(() => process.exit(), 20_000);
-    await npxEnded();
+    const ended = npxEnded();
+    console.log(process.pid); // only now, since the shell is killed at once
+    await ended;
     process.exit();
   });`;
   const shell = spawn('sh', ['-c', '"$0" --import tsx -e "$1"; true', process.execPath, waits], {

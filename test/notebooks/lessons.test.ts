@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { LESSONS } from '../../notebooks/lessons.ts';
 import { testIf } from '../support/needs.ts';
 import { CHROMIUM, type OpenSite, openSite, seriousFaults } from '../support/open-site.ts';
+import { overlaps } from '../support/overlaps.ts';
 
 const hasChromium = existsSync(CHROMIUM);
 let site: OpenSite;
@@ -14,31 +15,45 @@ test.after(async () => {
   if (hasChromium) await site.close();
 });
 
+testIf(hasChromium, `no ${CHROMIUM}`, 'a label that lies over another one, or over a control, is found', async () => {
+  const { page } = await site.open('what-a-token-costs');
+  await page.locator('.numbers').first().waitFor();
+  await page.evaluate(() => {
+    for (const under of ['h1', 'main input[type=range]']) {
+      const { left, top } = (document.querySelector(under) as Element).getBoundingClientRect();
+      const label = document.createElement('b');
+      label.textContent = 'over it';
+      label.style.cssText = `position: absolute; left: ${left + scrollX}px; top: ${top + scrollY}px`;
+      document.body.append(label);
+    }
+  });
+  const found = (await overlaps(page)).join('; ');
+  assert.match(found, '"What a token costs"');
+  assert.match(found, '"range ');
+  await page.context().close();
+});
+
 for (const { page: name } of LESSONS) {
   testIf(
     hasChromium,
     `no ${CHROMIUM}`,
-    `${name}: opens without errors or foreign requests, light and dark`,
+    `${name}: opens without errors or foreign requests; nothing overflows or overlaps at any width, light and dark`,
     async () => {
-      for (const scheme of ['light', 'dark'] as const) {
-        const { page, problems } = await site.open(name, { scheme });
+      for (const width of [390, 1024, 1600]) {
+        const { page, problems } = await site.open(name, { width });
         await page.locator('.numbers').first().waitFor();
-        assert.equal(await seriousFaults(page), [], scheme);
-        assert.equal(await problems(), [], scheme);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(overflow <= 0, `${width}: ${overflow} pixels too wide`);
+        assert.equal(await overlaps(page), [], `${width}`);
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          assert.equal(await seriousFaults(page), [], `${width}, ${colorScheme}`);
+        }
+        assert.equal(await problems(), [], `${width}`);
         await page.context().close();
       }
     },
   );
-
-  testIf(hasChromium, `no ${CHROMIUM}`, `${name}: nothing overflows at 390, 1024 and 1600 pixels`, async () => {
-    for (const width of [390, 1024, 1600]) {
-      const { page } = await site.open(name, { width });
-      await page.locator('.numbers').first().waitFor();
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(overflow <= 0, `${width}: ${overflow} pixels too wide`);
-      await page.context().close();
-    }
-  });
 
   testIf(hasChromium, `no ${CHROMIUM}`, `${name}: the first slider changes a number within half a second`, async () => {
     const { page, problems } = await site.open(name);

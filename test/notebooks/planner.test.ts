@@ -3,10 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { loadCatalogue } from '../../datasets/load.ts';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import { createModel } from '../../engine/model/model.ts';
+import { decodeModel, encodeModel } from '../../notebooks/planner/model-code.ts';
 import { FIRST_STATE, readState, writeState } from '../../notebooks/planner/state.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
 import { CHROMIUM, type OpenSite, openSite, seriousFaults } from '../support/open-site.ts';
+import { overlaps } from '../support/overlaps.ts';
 
 const hasChromium = existsSync(CHROMIUM);
 const REASON = `no ${CHROMIUM}`;
@@ -30,6 +38,7 @@ test('a state is read back unchanged from its address', () => {
     devices: ['Mac mini M4 16 GB', 'Desktop Ryzen 7 7700 32 GB + RTX 3060 12 GB'],
     link: 'Ethernet 1 Gbit/s',
     clusterText: '{"a":"1 & 2 #"}',
+    models: ['a-_1', 'b'],
     model: 'Llama-3-8B',
     context: 4096,
   };
@@ -37,20 +46,46 @@ test('a state is read back unchanged from its address', () => {
   assert.equal(readState('#mix=Q9&context=-1&prompt=x'), FIRST_STATE);
 });
 
-testIf(hasChromium, REASON, 'the planner opens without errors or foreign requests, and nothing overflows', async () => {
-  for (const [width, scheme] of [
-    [390, 'light'],
-    [1024, 'dark'],
-    [1600, 'light'],
-  ] as const) {
-    const { page, problems } = await site.open('index', { width, scheme });
-    await page.getByRole('row', { name: /^TinyLlama.*desktop/ }).waitFor({ timeout: COMPUTED });
-    assert.equal(await seriousFaults(page), [], `${width}, ${scheme}`);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${width}`);
-    assert.equal(await problems(), []);
-    await page.context().close();
-  }
+test('a model from a file is read back unchanged from its code; other texts are refused', async () => {
+  const read = withFile(await madeFile({ folder, name: 'coded', shape: { architecture: 'qwen3' } }), readGguf);
+  const other = createModel({ ...modelFromGguf(read), name: 'μ & Söhne' }, 'Q8_0');
+  const large = loadCatalogue().find(({ shape }) => shape.name === 'Llama-3-70B');
+  assert.ok(large);
+  const models = [modelFromGguf(read), other, createModel(large.shape, 'Q4_K_M')];
+  const codes = await Promise.all(models.map(encodeModel));
+  assert.equal(await Promise.all(codes.map(decodeModel)), models);
+  assert.match(codes.join(''), /^[\w-]+$/);
+  assert.ok((codes[2] as string).length < 4000, `${codes[2]?.length}`);
+  const [code = ''] = codes;
+  const refused = async (text: string): Promise<boolean> =>
+    decodeModel(text).then(
+      () => false,
+      (error) => error instanceof InputError,
+    );
+  for (const text of ['', '!', 'x', code.slice(0, -9), 'A'.repeat(40_000)])
+    assert.ok(await refused(text), text.slice(0, 20));
 });
+
+testIf(
+  hasChromium,
+  REASON,
+  'the planner opens without errors or foreign requests, and nothing overflows or overlaps',
+  async () => {
+    for (const [width, scheme] of [
+      [390, 'light'],
+      [1024, 'dark'],
+      [1600, 'light'],
+    ] as const) {
+      const { page, problems } = await site.open('index', { width, scheme });
+      await page.getByRole('row', { name: /^TinyLlama.*desktop/ }).waitFor({ timeout: COMPUTED });
+      assert.equal(await seriousFaults(page), [], `${width}, ${scheme}`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${width}`);
+      assert.equal(await overlaps(page), [], `${width}`);
+      assert.equal(await problems(), []);
+      await page.context().close();
+    }
+  },
+);
 
 testIf(
   hasChromium,
@@ -121,6 +156,10 @@ testIf(
       (await page.locator('#detail').textContent()) ?? '',
       /All weights stay in memory.*Without one device/s,
     );
+    const detail = await page.locator('#detail table').first().textContent();
+    await page.reload();
+    await page.locator('#detail h2').waitFor({ timeout: COMPUTED });
+    assert.is(await page.locator('#detail table').first().textContent(), detail);
     const cluster = readFileSync('datasets/clusters/four-small.json');
     await page
       .getByLabel('File', { exact: true })

@@ -41,7 +41,11 @@ async function stranger(address: string, name: string): Promise<RawConnection> {
 
 async function serves(worker: { readonly running: Running; readonly address: string }): Promise<void> {
   const { head } = headHere(path, [{ name: 'w', address: worker.address, publicKey: undefined }]);
-  await head.gather();
+  await head.gather().catch((error: Error) => {
+    throw new Error(
+      `${error.message}; exit code ${worker.running.child.exitCode}: ${worker.running.stderr.slice(-1000)}`,
+    );
+  });
   await head.assemble(equalLayout(['head', 'w'], 2));
   assert.is((await head.request(20).evaluate([4])).length, 260);
   await head.close();

@@ -98,10 +98,10 @@ test('bytes that arrive one by one do not keep a connection open', async () => {
   await ring.end();
 });
 
-test('a peer that only answers heartbeats is cut off while no head is served, with a logged reason', async () => {
+test('a peer that only answers heartbeats is told that it is not heard, with a logged reason', async () => {
   const { worker, member, log } = await workerHere('w', path, { headKeys: undefined, idleSeconds: 1 });
   const transport = createTransport(undefined, () => {});
-  const gone: string[] = [];
+  const heard: string[] = [];
   const connection = connect({
     transport,
     address: member.address,
@@ -109,11 +109,11 @@ test('a peer that only answers heartbeats is cut off while no head is served, wi
     name: 'ab'.repeat(16),
     mostBytes: 2 ** 20,
     onReady() {},
-    onFrame() {},
-    onGone: (reason) => gone.push(reason),
+    onFrame: ({ payload }) => heard.push(Buffer.from(payload).toString()),
+    onGone: (reason) => heard.push(reason),
   });
-  await until('the cut', SETTLED, () => gone.length > 0);
-  assert.equal(gone, ['the connection is cut']);
+  await until('the refusal', SETTLED, () => heard.length > 0);
+  assert.equal(heard, ['{"kind":"refused","reason":"it was sent nothing within 1 s that identifies it"}']);
   assert.equal(log, ['cuts off a peer: it sent nothing within 1 s that identifies it']);
   connection.close();
   const { head } = headHere(path, [member]);

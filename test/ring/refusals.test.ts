@@ -224,7 +224,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
 ];
 
 for (const [what, frame, reason] of HOSTILE) {
-  test(`a peer that sends ${what} is no longer heard, with a logged reason, and is cut off when others have left`, async () => {
+  test(`a peer that sends ${what} is no longer heard, with a logged reason, and others stay connected`, async () => {
     const { worker, member, log } = await workerHere('w', path, { headKeys: undefined });
     const { head } = headHere(path, [member]);
     await head.gather();
@@ -241,8 +241,6 @@ for (const [what, frame, reason] of HOSTILE) {
     assert.is((await head.request(10).evaluate([1, 2, 3])).length, 260);
     assert.equal([heard.length, log.length], [1, words]);
     await head.close();
-    await until('the end', 8, () => heard.length > 1);
-    assert.equal(heard.slice(1), ['the connection is cut']);
     connection.close();
     await worker.close();
   });

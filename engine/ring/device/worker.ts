@@ -123,7 +123,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     const head = served.nameOf(peer);
     log(`cuts off ${head ?? 'a peer'}: it sent ${reason}`);
     if (head !== undefined) served.dismiss('sent an invalid message');
-    control.send(peer, messageFrame({ kind: 'refused', reason: `it was sent ${reason}` })).catch(() => {});
+    refuse(control, peer, reason);
   };
 
   const open: { close(): void }[] = [transport];
@@ -162,7 +162,10 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
     admits: admission(keys, (key) => served.session?.expects(key) ?? false),
     belongs: (peer) => served.session?.receivesFrom(peer) ?? false,
     onFrame: onRingFrame,
-    onExpelled: (_, reason) => log(`cuts off a device of the ring: it sent ${reason}`),
+    onExpelled(peer, reason) {
+      log(`cuts off a device of the ring: it sent ${reason}`);
+      refuse(ring, peer, reason);
+    },
   });
   const checks = setInterval(served.check, 1000 * CHECK_SECONDS);
 
@@ -183,6 +186,11 @@ function admission(keys: KeyPair | undefined, known: (publicKey: string) => bool
     keys === undefined || (publicKey !== undefined && known(publicKey))
       ? undefined
       : `its public key ${publicKey} is not known`;
+}
+
+/** Tells a peer that nothing more is heard of it; an honest one then closes its connection. */
+function refuse(listener: Listener, peer: string, reason: string): void {
+  listener.send(peer, messageFrame({ kind: 'refused', reason: `it was sent ${reason}` })).catch(() => {});
 }
 
 function echo(listener: Listener, peer: string, tag: number): void {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Router } from 'zeromq';
 import { InputError } from '../../input/input-error.ts';
 import { isIpv6, MOST_DEVICES } from './address.ts';
@@ -62,15 +61,11 @@ const IDLE_SECONDS = 5;
 /** Seconds between checks of idle peers, at most. */
 const CHECK_SECONDS = 1;
 
-/** Seconds after which a wait for a frame begins anew; connections can be closed in between. */
-const WAIT = 0.5;
-
-/** Milliseconds between attempts to bind the same port again, and the number of attempts. */
-const [REBIND, REBINDS] = [50, 200];
-
 /**
- * Listens for peers. Nothing more is heard of an expelled peer, and honest ones then leave. libzmq can't close a single
- * connection: those that stay are closed, together with all others, when no peer that belongs here is connected.
+ * Listens for peers. Nothing more is heard of an expelled peer. Honest ones then close their connections, and those of
+ * peers that answer no heartbeats are closed; others stay open, since libzmq 4.3.5 can't close a single connection: the
+ * usual way, by a connection that takes over the peer's name (ZMQ_ROUTER_HANDOVER), aborts the process if the peer
+ * resets its own just then.
  * @throws InputError for an address that can't be bound
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
@@ -84,14 +79,6 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const connectedAt = new Map<string, number>();
   /** Expelled peers that are still connected. */
   const deaf = new Set<string>();
-  /** Handshakes without an announcement: of peers that chose a name that another has. libzmq never reads from them. */
-  let ignored = 0;
-  socket.events.on('handshake', () => {
-    ignored += 1;
-  });
-  /** Whether there were any at the last check: an announcement may come a moment after its handshake. */
-  let wereIgnored = false;
-  let mustClose = false;
 
   const expel = (peer: string): void => {
     connectedAt.delete(peer);
@@ -99,7 +86,6 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 
   const connected = (peer: string): void => {
-    ignored -= 1;
     connectedAt.set(peer, clock());
     if (connectedAt.size <= MOST_DEVICES) return;
     const stranger = [...connectedAt.keys()].find((one) => !belongs(one));
@@ -137,27 +123,12 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
         onExpelled(peer, `nothing within ${idleSeconds} s that identifies it`);
         expel(peer);
       }
-    const stay = deaf.size > 0 || (wereIgnored && ignored > 0);
-    wereIgnored = ignored > 0;
-    mustClose ||= stay && ![...connectedAt.keys()].some(belongs);
   }, 1000 * Math.min(CHECK_SECONDS, idleSeconds));
-
-  const closeAll = async (): Promise<void> => {
-    await outbox(() => rebind(socket, bound)).catch((error: Error) =>
-      log(`${address} is no longer listened at: ${error.message}`),
-    );
-    const left = [...connectedAt.keys()];
-    connectedAt.clear();
-    deaf.clear();
-    [ignored, mustClose] = [0, false];
-    for (const peer of left) options.onLeft?.(peer);
-  };
 
   const serve = async (): Promise<void> => {
     for (;;) {
-      const [peer, ...parts] = await socket.receive().catch(nothing);
-      if (peer !== undefined) receive(peer.toString('latin1'), parts);
-      if (mustClose) await closeAll();
+      const [peer, ...parts] = await socket.receive();
+      receive((peer as Buffer).toString('latin1'), parts);
     }
   };
   serve().catch((error) => {
@@ -178,13 +149,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-/** What is received when a wait for a frame has ended without one. */
-function nothing(error: NodeJS.ErrnoException): Buffer[] {
-  if (error.code !== 'EAGAIN') throw error;
-  return [];
-}
-
-/** A router that admits peers by `admits`. Names that are taken stay with the peers that have them. */
+/** A router that admits peers by `admits`. A name that is taken stays with the peer that has it. */
 function openRouter({ transport, address, domain, mostBytes, admits }: ListenerOptions, leaving: Buffer): Router {
   const { context, keys, log } = transport;
   const socket = new AnnouncingRouter({
@@ -193,7 +158,6 @@ function openRouter({ transport, address, domain, mostBytes, admits }: ListenerO
     ipv6: isIpv6(address),
     mandatory: true,
     sendTimeout: 1000 * UNREACHABLE,
-    receiveTimeout: 1000 * WAIT,
     maxMessageSize: mostBytes,
     zapDomain: domain,
     ...(keys === undefined ? {} : { curveServer: true, curveSecretKey: toZ85(keys.secretKey) }),
@@ -215,20 +179,4 @@ async function bind(socket: Router, address: string): Promise<string> {
     throw new InputError(address, `can't be listened at (${reason}); give an address of this machine and a free port`);
   }
   return socket.lastEndpoint ?? address;
-}
-
-/**
- * Closes all connections and listens at the same port again, which becomes free a moment later. The binding does so in
- * another thread: this one may neither send nor receive meanwhile, since libzmq's sockets are not made for two.
- */
-async function rebind(socket: Router, address: string): Promise<void> {
-  await socket.unbind(address);
-  for (let attempt = 1; !socket.closed; attempt++) {
-    try {
-      return await socket.bind(address);
-    } catch (error) {
-      if (attempt === REBINDS) throw error;
-      await sleep(REBIND);
-    }
-  }
 }
