@@ -1,5 +1,5 @@
 import { type Cluster, createCluster } from '../engine/hardware/cluster.ts';
-import type { Device, DeviceKind, FlopRates, Gpu } from '../engine/hardware/device.ts';
+import { type Device, type DeviceKind, type FlopRates, type Gpu, isDiscrete } from '../engine/hardware/device.ts';
 import { type RandomStream, randomStream } from '../engine/input/random-stream.ts';
 import { QUANTIZATION_NAMES } from '../engine/model/quantization.ts';
 
@@ -110,7 +110,7 @@ function scaleMemory(device: Device, scale: number): Device {
 }
 
 function ownVram(device: Device): number {
-  return device.gpu?.api === 'cuda' ? device.gpu.memory.available : 0;
+  return isDiscrete(device.gpu) ? device.gpu.memory.available : 0;
 }
 
 function flat(rate: number): FlopRates {

@@ -90,7 +90,7 @@ async function measured(
   { progress }: Frame,
 ): Promise<CellsRun> {
   const memory = readMemory(THIS_HOST);
-  const run = (weightsFile: string | undefined, disk: CellsToRun['disk']): CellsRun => {
+  const run = (weightsFile: string | undefined, disk: CellsToRun['disk']): Promise<CellsRun> => {
     const parts = { ...asked, memory, disk, weightsFile };
     return runCells({ ...parts, progress: progress(stepsOf(parts)) });
   };

@@ -13,6 +13,8 @@ export interface DeviceProfileOptions {
   /** The model file, which lies on the disk to measure. */
   readonly model: string;
   readonly threads: number;
+  /** The GPU to measure, as `hearth profile --device` takes it. */
+  readonly gpu: string;
   readonly log: (line: string) => void;
   /** Ends a measurement that is under way. */
   readonly signal: AbortSignal;
@@ -46,7 +48,7 @@ function readProfile(path: string): string {
   return JSON.stringify(JSON.parse(text).devices[0]);
 }
 
-async function measure({ model, threads, log, signal }: DeviceProfileOptions): Promise<string> {
+async function measure({ model, threads, gpu, log, signal }: DeviceProfileOptions): Promise<string> {
   log('measuring this device');
   const folder = mkdtempSync(join(tmpdir(), 'hearth-profile-'));
   const out = join(folder, 'profile.json');
@@ -62,6 +64,8 @@ async function measure({ model, threads, log, signal }: DeviceProfileOptions): P
       disk,
       '--threads',
       String(threads),
+      '--device',
+      gpu,
     ];
     const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...options], {
       signal,

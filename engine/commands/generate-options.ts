@@ -7,6 +7,7 @@ import type { KernelOptions } from '../kernels/open-kernels.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
 import type { SamplerOptions } from '../text/sampling/sampler.ts';
+import { type GpuLayers, readGpuLayers } from './gpu-layers.ts';
 import { checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import {
   OPTIONS,
@@ -33,7 +34,11 @@ export interface GenerateRequest {
   readonly stops: readonly string[];
   readonly kernels: KernelOptions;
   /** Last layers that a GPU computes, with the output; 0: the CPU computes everything. */
-  readonly gpuLayers: number | 'all';
+  readonly gpuLayers: GpuLayers;
+  /** The GPU, by its name or a part of it; `undefined`: the fastest. */
+  readonly device: string | undefined;
+  /** The profile by which `auto` decides; `undefined`: the machine is measured. */
+  readonly profile: string | undefined;
   /** Tokens that the KV cache holds; `undefined`: as many as are needed. */
   readonly context: number | undefined;
   readonly kvCache: 'F16' | 'F32';
@@ -62,6 +67,8 @@ interface Options extends SamplingTexts {
   readonly kernels: string;
   readonly threads?: string;
   readonly gpuLayers?: string;
+  readonly device?: string;
+  readonly profile?: string;
   readonly context?: string;
   readonly kv: string;
   readonly memory?: string;
@@ -93,7 +100,12 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .option('--stop <text>', 'stop before this text; may be repeated', repeated, [])
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
-    .option('--gpu-layers <n>', 'the last n layers, or all, and the output run on a GPU (WebGPU)')
+    .option(
+      '--gpu-layers <n>',
+      'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
+    )
+    .addOption(OPTIONS.device)
+    .option('--profile <file>', 'with --gpu-layers auto: a file of hearth profile (default: the machine is measured)')
     .addOption(OPTIONS.context)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
@@ -121,7 +133,9 @@ function readOptions(options: Options): GenerateRequest {
     sampling: readSampling(options),
     seed: readSeed(options.seed),
     kernels: readKernels(options),
-    gpuLayers: readGpuLayers(options),
+    gpuLayers: readGpuRequest(options),
+    device: options.device,
+    profile: options.profile,
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
@@ -133,13 +147,17 @@ function readOptions(options: Options): GenerateRequest {
 }
 
 /** @throws InputError, also for what only a CPU does */
-function readGpuLayers({ gpuLayers, memory, kvMemory, trace }: Options): number | 'all' {
+function readGpuRequest({ gpuLayers, device, profile, memory, kvMemory, trace }: Options): GpuLayers {
+  if (device !== undefined && gpuLayers === undefined)
+    throw new InputError('--device', 'is used only with --gpu-layers; add it');
+  if (profile !== undefined && gpuLayers !== 'auto')
+    throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
   const alone = { '--memory': memory, '--kv-memory': kvMemory, '--trace': trace };
   for (const [name, value] of Object.entries(alone)) {
     if (value !== undefined) throw new InputError(name, 'works on the CPU alone; leave --gpu-layers out');
   }
-  return gpuLayers === 'all' ? 'all' : readCount('--gpu-layers', gpuLayers, 0);
+  return readGpuLayers(gpuLayers);
 }
 
 function readPaging({ kvMemory, kvPages, kvFolder }: Options): KvPaging | undefined {

@@ -9,9 +9,10 @@ import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
 import { openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import type { Model } from '../model/model.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
 import { recordTokens } from '../runtime/record-tokens.ts';
-import { loadSplitTransformer } from '../runtime/split-transformer.ts';
+import { openSplitModel } from '../runtime/split-transformer.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
 import { type Generated, generate, type LanguageModel, PROMPT_PART } from '../text/generate.ts';
@@ -21,6 +22,7 @@ import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
+import { planAutomatically, planWithLayers } from './gpu-layers.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /** `hearth generate`: text from a model. The text goes to stdout, a line of timings to stderr. */
@@ -64,7 +66,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
   }
   const { tokens, context } = room(prompt.length, request, transformerSettings(gguf, shape).contextLength);
   const progress = promptProgress(prompt.length, shape.layers);
-  const opened = await openModel(kernels, { request, layers: shape.layers, context, prompt, onPart: progress?.onPart });
+  const opened = await openModel(kernels, { request, shape, context, prompt, signal, onPart: progress?.onPart });
   try {
     return await generate({
       model: opened.model,
@@ -93,32 +95,18 @@ interface OpenedModel {
   close(): void;
 }
 
-interface ModelRequest extends Pick<Generation, 'request' | 'prompt'> {
-  readonly layers: number;
+interface ModelRequest extends Pick<Generation, 'request' | 'prompt' | 'signal'> {
+  readonly shape: Model;
   readonly context: number;
   readonly onPart: ((part: PartTime) => void) | undefined;
 }
 
 /** The model on the processors that were asked for. */
 async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedModel> {
-  const { request, layers, context, prompt, onPart } = parts;
+  const { request, context, prompt, onPart } = parts;
   const { model: path, kvCache } = request;
-  if (request.gpuLayers !== 0) {
-    const { kernels: gpu, adapter } = await openGpuKernels();
-    try {
-      const gpuLayers = request.gpuLayers === 'all' ? layers : request.gpuLayers;
-      const split = loadSplitTransformer(path, { cpu: kernels, gpu, gpuLayers, context, kvCache });
-      process.stderr.write(`${gpuLayers} of ${layers} layers on ${adapter}\n`);
-      const close = () => {
-        split.close();
-        gpu.close();
-      };
-      return { model: split, close };
-    } catch (error) {
-      gpu.close();
-      throw error;
-    }
-  }
+  const split = request.gpuLayers === 0 ? undefined : await openSplit(kernels, parts);
+  if (split !== undefined) return split;
   const begin = performance.now() / 1000;
   const recorder = request.trace === undefined ? undefined : createRunRecorder('this machine', begin);
   const loaded = loadTransformer(path, {
@@ -135,6 +123,37 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
     if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
   };
   return { model, close };
+}
+
+/** The model on CPU and GPU; `undefined` if it is best on the CPU alone. */
+async function openSplit(cpu: Kernels, parts: ModelRequest): Promise<OpenedModel | undefined> {
+  const { request, shape, context, prompt, signal } = parts;
+  const { gpuLayers, device, profile, model: file, kvCache } = request;
+  const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device });
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const asked = { model: shape, file, context, promptTokens: prompt.length, profile, signal, log };
+  let close = (): void => gpu.close();
+  try {
+    const plan =
+      gpuLayers === 'auto'
+        ? await planAutomatically({ ...asked, threads: cpu.threads, gpu: device ?? adapter })
+        : planWithLayers(shape, gpuLayers);
+    if (plan === undefined) {
+      close();
+      return undefined;
+    }
+    const opened = openSplitModel(file, { cpu, gpu, context, kvCache });
+    close = () => {
+      opened.close();
+      gpu.close();
+    };
+    const onGpu = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
+    log(`${onGpu} of ${shape.layers} layers on ${adapter}`);
+    return { model: opened.on(plan), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /**

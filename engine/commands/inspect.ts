@@ -3,26 +3,45 @@ import { describeGguf, type GgufDescription } from '../gguf/describe-gguf.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { formatBytes, formatPercent, threeDigits } from '../input/format.ts';
+import { InputError } from '../input/input-error.ts';
+import { listGpus } from '../kernels/webgpu/node-gpu.ts';
+import { NO_GPU } from '../kernels/webgpu/open-device.ts';
 import { formatTable } from '../terminal/table.ts';
-import { OPTIONS } from './shared-options.ts';
 
 interface Options {
-  readonly model: string;
+  readonly model?: string;
+  readonly devices?: true;
   readonly json?: true;
 }
 
 /** `hearth inspect`: shows the contents of a GGUF file, read from its header only. */
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .description('Shows the contents of a GGUF file: architecture, shapes, formats, bytes per layer, tokenizer.')
-    .addOption(OPTIONS.model)
+    .description(
+      'Shows the contents of a GGUF file: architecture, shapes, formats, bytes per layer, tokenizer. Or the GPUs of this machine.',
+    )
+    .option('--model <file>', 'a GGUF file')
+    .option('--devices', 'list the GPUs that --gpu-layers can use')
     .option('--json', 'print it as JSON; sizes in bytes')
     .action(run);
 }
 
-function run({ model, json }: Options): void {
+async function run({ model, devices, json }: Options): Promise<void> {
+  if ((model === undefined) === (devices === undefined))
+    throw new InputError('--model', 'or --devices is needed, but not both: a GGUF file, or this machine’s GPUs');
+  if (model === undefined) return await showDevices(json);
   const description = describeGguf(withFile(model, readGguf));
   process.stdout.write(json ? `${JSON.stringify(description, null, 2)}\n` : describe(description));
+}
+
+async function showDevices(json: true | undefined): Promise<void> {
+  const gpus = await listGpus();
+  const table = formatTable(
+    [{ title: 'GPU' }, { title: 'Interface' }],
+    gpus.map(({ name, backend }) => [name, backend]),
+  );
+  const text = gpus.length === 0 ? `no GPU: ${NO_GPU}\n` : table;
+  process.stdout.write(json ? `${JSON.stringify(gpus, null, 2)}\n` : text);
 }
 
 function describe(description: GgufDescription): string {

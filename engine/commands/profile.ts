@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { formatPercent } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
+import { type GpuKernels, openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { clusterFile } from '../profile/cluster-file.ts';
 import { THIS_HOST } from '../profile/memory/host.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
@@ -17,6 +18,7 @@ interface Options {
   readonly out: string;
   readonly diskFile?: string;
   readonly threads?: string;
+  readonly device?: string;
   readonly name?: string;
   readonly seed: string;
   readonly quick?: true;
@@ -28,7 +30,9 @@ interface Options {
 /** `hearth profile`: measures this machine and writes it as a cluster of one device. */
 export function profileCommand(): Command {
   return new Command('profile')
-    .description('Measures this machine, in less than a minute: processor, memory, disk. Writes a file for --cluster.')
+    .description(
+      'Measures this machine: processor, memory and disk in less than a minute, a GPU in another. Writes a file for --cluster.',
+    )
     .requiredOption('--out <file>', 'the cluster file to write')
     .addOption(FORCE)
     .option(
@@ -36,6 +40,10 @@ export function profileCommand(): Command {
       'a file of 512 MiB on the disk to measure; it is written, read and removed (default: in the folder of --out)',
     )
     .option('--threads <n>', 'threads to measure with (default: one for each processor)')
+    .option(
+      '--device <name>',
+      'the GPU to measure too, by its name or a part of it, as hearth inspect --devices lists them, or none (default: the fastest, unless it is software)',
+    )
     .option('--name <name>', 'name of the device (default: name of the host)')
     .option('--seed <n>', 'seed of the weights that are multiplied', '1')
     .option('--quick', 'measure everything once: a third of the time, less exact')
@@ -67,6 +75,7 @@ async function run(options: Options): Promise<void> {
       name,
       host: THIS_HOST,
       threads,
+      gpu: await openGpu(options.device),
       file,
       seed,
       quick: options.quick === true,
@@ -77,6 +86,16 @@ async function run(options: Options): Promise<void> {
   }
   writeOutputFile(out, clusterFile(profile));
   process.stdout.write(options.json ? asJson(profile) : `${profileTable(profile)}\n${notes(profile)}${options.out}\n`);
+}
+
+/** The GPU to measure. One in software, which is no faster than the CPU, is measured if it is named. */
+async function openGpu(name: string | undefined): Promise<GpuKernels | undefined> {
+  if (name === 'none') return undefined;
+  if (name !== undefined) return await openGpuKernels({ adapter: name });
+  const fastest = await openGpuKernels().catch(() => undefined);
+  if (fastest?.software !== true) return fastest;
+  fastest.kernels.close();
+  return undefined;
 }
 
 /** Writes and removes a file beside `out`, unless that is a device or a pipe. @throws InputError if the folder can't be written to */

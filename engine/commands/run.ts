@@ -58,6 +58,7 @@ async function run(request: RunRequest): Promise<void> {
     file: request.profile,
     model: request.model,
     threads: kernels.threads,
+    gpu: 'none',
     log,
     signal: ending.signal,
   });

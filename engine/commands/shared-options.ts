@@ -19,6 +19,10 @@ export const OPTIONS = {
   ).default('auto'),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
+  device: new Option(
+    '--device <name>',
+    'the GPU, by its name or a part of it, as hearth inspect --devices lists them (default: the fastest)',
+  ),
   context: new Option('--context <n>', 'tokens that the KV cache holds (default: as many as are needed)'),
   kvCache: new Option('--kv <format>', 'format of the KV cache: F16 or F32').default('F16'),
   temperature: new Option('--temperature <x>', '0: always the most likely token').default(

@@ -64,6 +64,7 @@ async function run(options: Options): Promise<void> {
         file: options.profile,
         model: options.model,
         threads: kernels.threads,
+        gpu: 'none',
         log,
         signal: ending.signal,
       }),

@@ -5,6 +5,7 @@ import {
   type DeviceKind,
   deviceKind,
   hasUnifiedGpu,
+  isDiscrete,
   type ProcessorRates,
   reloadRate,
   transferSeconds,
@@ -121,7 +122,7 @@ export function createPrefillCosts(
       gpu: onGpu,
       cpuLayer: totalLayerSeconds(onCpu),
       gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(onGpu),
-      windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+      windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     };
   });
   return {
@@ -164,7 +165,7 @@ export function createVerificationCosts(
       outputOnGpu,
       outputOnCpuTotal: totalLayerSeconds(outputOnCpu),
       outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(outputOnGpu),
-      windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+      windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     };
   });
   return {
@@ -196,7 +197,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
   const swapOut = kind === 'android' ? Math.min(device.memory.swappable, device.memory.swapFree) : 0;
   const message = runtime.activationBytes * model.hiddenSize * workload.batch;
   const copySeconds = (bytes: number): number =>
-    gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, bytes) : Number.POSITIVE_INFINITY;
+    isDiscrete(gpu) ? transferSeconds(gpu.hostLink, bytes) : Number.POSITIVE_INFINITY;
   return {
     name: device.name,
     kind,
@@ -204,7 +205,7 @@ function deviceCosts(device: Device, model: Model, workload: Workload, runtime: 
     gpu: gpuSeconds,
     cpuLayer: totalLayerSeconds(cpu),
     gpuLayer: gpuSeconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(gpuSeconds),
-    windowCopy: gpu?.api === 'cuda' ? 2 * transferSeconds(gpu.hostLink, message) : 0,
+    windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     layerCopy: copySeconds(model.layer.bytes),
     outputCopy: copySeconds(model.output.bytes),
     outputOnCpu,

@@ -1,5 +1,5 @@
 import type { Cluster } from '../hardware/cluster.ts';
-import { transferSeconds } from '../hardware/device.ts';
+import { isDiscrete, transferSeconds } from '../hardware/device.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import { chipPartitions, type FittedPlan, type Plan, type Stage } from '../plan/plan.ts';
@@ -110,7 +110,7 @@ export function createRingPredictor(
   const tokens = phase === 'prefill' ? workload.promptTokens : workload.context;
   const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
     const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
-    if (paging === undefined || plan.kvCache !== 'host' || gpu?.api !== 'cuda' || layers === 0) return undefined;
+    if (paging === undefined || plan.kvCache !== 'host' || !isDiscrete(gpu) || layers === 0) return undefined;
     const tokenBytes = kvBytesPerToken(model) * workload.batch;
     const poolBytes = gpuRoom - gpuWeightBytes(plan, model, name);
     const pages = kvPages({ paging, layers, tokens, tokenBytes, poolBytes });

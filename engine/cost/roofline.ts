@@ -1,4 +1,4 @@
-import type { Cpu, ProcessorRates } from '../hardware/device.ts';
+import type { Cpu, FlopRates, ProcessorRates } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
 import type { TensorRole } from '../model/architecture.ts';
 import type { Model, WeightGroup } from '../model/model.ts';
@@ -8,6 +8,11 @@ import { attentionFlops, kvCacheBytes, multiplySeconds } from './layer-seconds.t
 import type { Runtime } from './runtime.ts';
 
 export interface RooflineOptions {
+  /**
+   * `decode` (the default): seconds of a token. `prefill`: of a prompt, whose tokens go through a block together, each
+   * attending to those before it; the compute ceiling is then P_pre (Table 4.1), and it binds (2.2.1).
+   */
+  readonly phase?: 'decode' | 'prefill';
   /**
    * P_dec, FLOP/s in decoding. The thesis sets it "equal to M", so that "the compute ceiling is never the bottleneck"
    * (4.1.2). The two statements contradict each other: with 45 GFLOP/s and 45 GB/s, compute would limit attention by a
@@ -62,9 +67,19 @@ function partOf(role: TensorRole): keyof ReturnType<typeof blockBytes> {
   return role.startsWith('ffn') ? 'feedForward' : 'attention';
 }
 
-/** W_act = B H d_sz: bytes that cross between CPU and GPU (HELM Eq. 4.4). */
-export function activationBytes(model: Model, { batch }: Workload, { activationBytes: valueBytes }: Runtime): number {
-  return batch * model.hiddenSize * valueBytes;
+/** W_act = B H d_sz: bytes that cross between CPU and GPU (HELM Eq. 4.4); for a prompt, those of all its tokens. */
+export function activationBytes(
+  model: Model,
+  workload: Workload,
+  { activationBytes: valueBytes }: Runtime,
+  phase?: RooflineOptions['phase'],
+): number {
+  return tokensAtOnce(workload, phase) * model.hiddenSize * valueBytes;
+}
+
+/** Tokens that go through a block together: B in decoding, B S in prefill. */
+function tokensAtOnce({ batch, promptTokens }: Workload, phase: RooflineOptions['phase']): number {
+  return phase === 'prefill' ? batch * promptTokens : batch;
 }
 
 /**
@@ -97,7 +112,7 @@ export interface BlockOnProcessor {
 }
 
 /**
- * Seconds of one block for one token of every request: T_proj + T_attn (HELM Eqs. 4.8–4.13). Weights are read once per
+ * Seconds of one block for one token of every request, or for the prompts of all requests: T_proj + T_attn (HELM Eqs. 4.8–4.13). Weights are read once per
  * batch; FLOPs and KV bytes grow with it. The equations omit reading evicted KV pages over PCIe, which the thesis
  * assumes to be hidden behind compute (4.2.3).
  */
@@ -105,12 +120,17 @@ export function blockSeconds(
   { model, workload, processor, blocks }: BlockOnProcessor,
   options: RooflineOptions = {},
 ): BoundSeconds {
-  const { computeEfficiency = 1, memoryEfficiency = 1, queryWidth = 'heads' } = options;
+  const { computeEfficiency = 1, memoryEfficiency = 1, queryWidth = 'heads', phase } = options;
   const widths = projectionFlops(model, workload, queryWidth) / projectionFlops(model, workload, 'heads');
-  const projection = groupSeconds(model.layer, { workload, processor, widths }, options);
-  const bytes = kvCacheBytes(model, workload);
+  const together = { ...workload, batch: tokensAtOnce(workload, phase) };
+  const projection = groupSeconds(model.layer, { workload: together, processor, widths }, options);
+  // A prompt's keys and values are read once; a token of it attends to half of them on average.
+  const { promptTokens } = workload;
+  const read = phase === 'prefill' ? { ...workload, context: promptTokens } : workload;
+  const attended = phase === 'prefill' ? { ...together, context: promptTokens / 2 } : workload;
+  const bytes = kvCacheBytes(model, read);
   const attention = bound(
-    attentionFlops(model, workload) / (processor.flops.F16 * computeEfficiency),
+    attentionFlops(model, attended) / (ceiling(processor, phase).F16 * computeEfficiency),
     bytes / (kvBandwidth(processor, blocks * bytes).rate * memoryEfficiency),
     options,
   );
@@ -121,7 +141,8 @@ export function blockSeconds(
 }
 
 /**
- * Seconds of the output-projection unit: its T_proj (HELM Eq. 4.10). The embedding unit is a lookup and takes no time.
+ * Seconds of the output-projection unit for one token of every request, also in prefill: its T_proj (HELM Eq. 4.10).
+ * The embedding unit is a lookup and takes no time.
  */
 export function headSeconds(
   { model, workload, processor }: Omit<BlockOnProcessor, 'blocks'>,
@@ -136,16 +157,26 @@ function groupSeconds(
   { workload, processor, widths }: { workload: Workload; processor: RooflineProcessor; widths: number },
   options: RooflineOptions,
 ): BoundSeconds {
-  const { computeEfficiency = 1, memoryEfficiency = 1 } = options;
+  const { computeEfficiency = 1, memoryEfficiency = 1, phase } = options;
   return bound(
-    (widths * multiplySeconds(group, workload, processor)) / computeEfficiency,
+    (widths * multiplySeconds(group, workload, { flops: ceiling(processor, phase) })) / computeEfficiency,
     group.bytes / (processor.bandwidth * memoryEfficiency),
     options,
   );
 }
 
-function bound(compute: number, memory: number, { decodeCompute = 'never-binds' }: RooflineOptions): BoundSeconds {
-  return decodeCompute === 'measured' && compute > memory ? { compute, memory: 0 } : { compute: 0, memory };
+/** P_dec or P_pre, by format. */
+function ceiling({ flops, promptFlops }: ProcessorRates, phase: RooflineOptions['phase']): FlopRates {
+  return phase === 'prefill' ? (promptFlops ?? flops) : flops;
+}
+
+function bound(
+  compute: number,
+  memory: number,
+  { decodeCompute = 'never-binds', phase }: RooflineOptions,
+): BoundSeconds {
+  const binds = phase === 'prefill' || decodeCompute === 'measured';
+  return binds && compute > memory ? { compute, memory: 0 } : { compute: 0, memory };
 }
 
 /** @throws InputError unless η_c and η_m lie in (0, 1] */

@@ -1,4 +1,4 @@
-import { type Device, hasUnifiedGpu } from '../hardware/device.ts';
+import { type Device, hasUnifiedGpu, isDiscrete } from '../hardware/device.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -52,7 +52,7 @@ export function splitMemory(
   const gpuBuffers = device.gpu === undefined ? 0 : runtime.gpuBufferBytes;
   const vramAvailable = Math.max(0, (device.gpu?.memory.available ?? 0) - gpuBuffers);
   const pages =
-    paging && load.kvCache === 'host' && device.gpu?.api === 'cuda' && gpuKv > 0
+    paging && load.kvCache === 'host' && isDiscrete(device.gpu) && gpuKv > 0
       ? kvPages({
           paging,
           layers: load.gpuLayers,

@@ -1,5 +1,5 @@
 import { type Cluster, deviceIndex } from '../hardware/cluster.ts';
-import { type Device, type ProcessorKind, transferSeconds } from '../hardware/device.ts';
+import { type Device, isDiscrete, type ProcessorKind, transferSeconds } from '../hardware/device.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
@@ -42,7 +42,7 @@ export interface SplitPredictionOptions extends RooflineOptions {
 }
 
 /**
- * Creates a predictor of TPOT by HELM's roofline formulas (Eqs. 4.7–4.16), for valid plans (validatePlan) on the CPU
+ * Creates a predictor of TPOT, or of TTFT in prefill, by HELM's roofline formulas (Eqs. 4.7–4.16), for valid plans (validatePlan) on the CPU
  * and GPU of one device, in any order. Plans of several devices in one round, which the thesis leaves to future work
  * (7.1), are predicted too: T_plan is then the sum over all processors, copies between memories, and links between
  * devices. Copies over PCIe count with the stage that waits for them. A plan is infeasible if its GPU part exceeds the
@@ -117,7 +117,7 @@ function stageBreakdowns(
   const deviceOf = (name: string): Device => cluster.devices[deviceIndex(cluster, name)] as Device;
   let at: Place = plan.embedding;
   const ways = (to: Place): Pick<Seconds, 'deviceCopy' | 'link'> => {
-    const way = wayBetween(at, to, { cluster, message: activationBytes(model, workload, runtime) });
+    const way = wayBetween(at, to, { cluster, message: activationBytes(model, workload, runtime, options.phase) });
     at = to;
     return way;
   };
@@ -167,7 +167,7 @@ export function wayBetween(
   const [one, other] = [deviceIndex(cluster, from.device), deviceIndex(cluster, to.device)];
   const copyOf = (index: number): number => {
     const gpu = cluster.devices[index]?.gpu;
-    return gpu?.api === 'cuda' ? transferSeconds(gpu.hostLink, message) : 0;
+    return isDiscrete(gpu) ? transferSeconds(gpu.hostLink, message) : 0;
   };
   if (one === other) return { deviceCopy: from.processor === to.processor ? 0 : copyOf(one), link: 0 };
   const out = from.processor === 'gpu' ? copyOf(one) : 0;

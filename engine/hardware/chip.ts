@@ -1,5 +1,5 @@
 import { InputError } from '../input/input-error.ts';
-import type { Device, Npu, NpuArray, Soc, UnifiedGpu } from './device.ts';
+import { type Device, isDiscrete, type Npu, type NpuArray, type Soc, type UnifiedGpu } from './device.ts';
 
 /** A device whose GPU and NPU can share an operator. */
 export interface ChipDevice extends Device {
@@ -18,7 +18,7 @@ export function chipDevice(device: Device): ChipDevice {
     throw new InputError(`device "${name}"`, `has no ${what}; tensors are shared by a chip's GPU and NPU`);
   };
   if (gpu === undefined) return lacks('"gpu"');
-  if (gpu.api === 'cuda') return lacks('GPU that shares the RAM (its api is "cuda")');
+  if (isDiscrete(gpu)) return lacks(`GPU that shares the RAM (its api is "${gpu.api}")`);
   if (npu === undefined) return lacks('"npu"');
   if (soc === undefined) return lacks('"soc" (tiles, graphs, synchronisation: datasets/README.md)');
   if (soc.bandwidth < Math.max(gpu.bandwidth, npu.bandwidth)) {

@@ -3,7 +3,7 @@ import type { Quantization } from '../model/quantization.ts';
 export const OPERATING_SYSTEMS = ['macos', 'linux', 'android', 'windows'] as const;
 export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
 
-export const GPU_APIS = ['cuda', 'metal', 'opencl'] as const;
+export const GPU_APIS = ['cuda', 'webgpu', 'metal', 'opencl'] as const;
 export type GpuApi = (typeof GPU_APIS)[number];
 
 /** FLOP/s by weight format (s_m^{cpu,q}, s_m^{gpu,q}; prima.cpp Eq. 12). */
@@ -45,9 +45,12 @@ interface GpuCommon extends ProcessorRates {
   readonly layerOverhead: number;
 }
 
-/** A GPU with its own memory, connected over PCIe. */
+/**
+ * A GPU with its own memory, connected over PCIe. WebGPU keeps buffers apart from the RAM on every GPU, also where both
+ * are the same chips: what crosses is copied.
+ */
 export interface DiscreteGpu extends GpuCommon {
-  readonly api: 'cuda';
+  readonly api: 'cuda' | 'webgpu';
   readonly memory: { readonly total: number; readonly available: number };
   /** Copies between RAM and VRAM (HELM's ℓ_link, B_link). */
   readonly hostLink: Link;
@@ -212,9 +215,14 @@ export function readsAhead(kind: DeviceKind): boolean {
   return READS_AHEAD[kind];
 }
 
+/** Whether there is a GPU, with memory of its own. */
+export function isDiscrete(gpu: Gpu | undefined): gpu is DiscreteGpu {
+  return gpu?.api === 'cuda' || gpu?.api === 'webgpu';
+}
+
 /** Whether CPU and GPU hold layers in the same memory. */
 export function hasUnifiedGpu(device: Device): device is Device & { gpu: UnifiedGpu } {
-  return device.gpu !== undefined && device.gpu.api !== 'cuda';
+  return device.gpu !== undefined && !isDiscrete(device.gpu);
 }
 
 /** s_m^disk: bytes per second at which reclaimed weights are reloaded (prima.cpp A.3). */

@@ -16,6 +16,7 @@ import {
   type NetworkLink,
   type Npu,
   OPERATING_SYSTEMS,
+  type ProcessorRates,
 } from './device.ts';
 import { readSoc } from './parse-soc.ts';
 
@@ -110,7 +111,7 @@ function readCpu(fields: Fields): Cpu {
 }
 
 /** Rates that `hearth profile` measures and the papers' formulas don't need. */
-function readMeasured(fields: Fields): Partial<Cpu> {
+function readMeasured(fields: Fields): Partial<ProcessorRates> {
   const prompt = fields.isPresent('promptCompute') ? readFlops(fields, 'promptCompute') : undefined;
   const attention = fields.optionalObject('attention');
   const dispatch = fields.optionalQuantity('dispatch', 'time');
@@ -134,6 +135,7 @@ function readGpu(fields: Fields): Gpu {
     flops: readFlops(fields),
     bandwidth: fields.quantity('bandwidth', 'rate'),
     kvCopyLatency: fields.quantity('kvCopy', 'time', KV_COPY.gpu),
+    ...readMeasured(fields),
     layerOverhead: fields.optionalQuantity('layerOverhead', 'time') ?? 0,
     memory: { total: memory.quantity('total', 'size'), available: memory.quantity('available', 'size') },
   };
@@ -142,7 +144,7 @@ function readGpu(fields: Fields): Gpu {
   memory.end();
   const hostLink = fields.optionalObject('hostLink');
   fields.end();
-  if (api !== 'cuda') {
+  if (api === 'metal' || api === 'opencl') {
     if (hostLink !== undefined)
       throw new InputError(fields.place('hostLink'), `a ${api} GPU shares the RAM; remove it`);
     return { ...common, api };

@@ -1,4 +1,5 @@
 import type { Cluster } from '../hardware/cluster.ts';
+import { isDiscrete } from '../hardware/device.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
 import {
@@ -92,7 +93,7 @@ function checkStreaming(
 ): void {
   if (streamed === undefined) return;
   const gpu = devices.find(({ name }) => name === device)?.gpu;
-  if (processor === 'gpu' && gpu?.api === 'cuda') return;
+  if (processor === 'gpu' && isDiscrete(gpu)) return;
   const found = processor === 'cpu' ? 'matrices on a CPU' : `matrices on the ${gpu?.api} GPU of "${device}"`;
   throw new InputError(`${where}.streamed`, `${found} find their weights in RAM; stream to a cuda GPU, or remove it`);
 }

@@ -1,6 +1,8 @@
 import { formatPercent } from '../input/format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
-import { cpuFacts, type Fact } from './cpu-facts.ts';
+import { type GpuMeasures, hostLinkOf } from './gpu-probes.ts';
+import { type Fact, processorFacts } from './processor-facts.ts';
+import type { ProcessorMeasures } from './processor-probes.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import type { Sample } from './sample.ts';
 
@@ -17,24 +19,10 @@ const FORGOTTEN = 0.02;
  * how often it was measured and how the values spread.
  */
 export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
-  const { name, memory, disk, cache, cpu, instructionSet } = profile;
-  const facts = cpuFacts(cpu);
+  const { name, memory, disk, cache, cpu, gpu, instructionSet } = profile;
   const { total, available, swappable, swapFree } = memory.memory;
   const threads = cpu.threads === 1 ? '1 thread' : `${cpu.threads} threads`;
   const from = (sample: Sample, what: string): string => measured(sample, `${what}; ${threads}`);
-  const quantity = ({ value, sample }: Fact, format: (value: number) => string, what: string): Quantity => ({
-    value: format(value),
-    source: from(sample, what),
-  });
-  const byFormat = (rates: ReadonlyMap<string, Fact>, what: string): Record<string, Quantity> => {
-    const { F16, ...others } = Object.fromEntries(
-      QUANTIZATION_NAMES.flatMap((type) => {
-        const fact = rates.get(type);
-        return fact === undefined ? [] : [[type, quantity(fact, flops, what)]];
-      }),
-    );
-    return { default: F16 as Quantity, F16: F16 as Quantity, ...others };
-  };
   const read = (bytes: number): Quantity => ({ value: size(bytes), source: `measured: ${memory.rule}` });
   const held =
     disk.resident > FORGOTTEN
@@ -52,23 +40,15 @@ export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
     },
     cpu: {
       cores: cpu.threads,
-      compute: byFormat(facts.flops, 'products with a vector, beyond reading'),
-      bandwidth: quantity(facts.bandwidth, rate, 'weights in products with a vector, fastest format'),
-      kvCopy: quantity(facts.kvCopyLatency, seconds, 'beyond writing'),
+      ...rates(cpu, threads),
       ...(cache && {
         cache: {
           size: { value: size(cache.bytes), source: 'measured: as the system reports it' },
           bandwidth: { value: rate(cache.rate.median), source: from(cache.rate, 'reading a part of it') },
         },
       }),
-      promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond its first token'),
-      attention: {
-        memory: quantity(facts.attention.memory, rate, 'KV cache from memory'),
-        cache: quantity(facts.attention.cache, rate, 'KV cache from a cache'),
-      },
-      dispatch: quantity(facts.dispatch, seconds, 'a layer with very small matrices'),
-      activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
     },
+    ...(gpu && { gpu: gpuFacts(gpu) }),
     disk: {
       sequential: { value: rate(disk.sequential.median), source: measured(disk.sequential, `sequential${held}`) },
       random: {
@@ -82,6 +62,56 @@ export function clusterFile(profile: Omit<MachineProfile, 'reading'>): string {
     bandwidth: { value: '1 Gbps', source: 'assumed: no peer was measured' },
   };
   return `${JSON.stringify({ name, devices: [device], links: { default: link } }, undefined, 2)}\n`;
+}
+
+/** The rates of a processor. @param who what measured them: `2 threads`, or a GPU's name */
+function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<string, unknown> {
+  const facts = processorFacts(measures, crossing);
+  const quantity = ({ value, sample }: Fact, format: (value: number) => string, what: string): Quantity => ({
+    value: format(value),
+    source: measured(sample, `${what}; ${who}`),
+  });
+  const byFormat = (rates: ReadonlyMap<string, Fact>, what: string): Record<string, Quantity> => {
+    const { F16, ...others } = Object.fromEntries(
+      QUANTIZATION_NAMES.flatMap((type) => {
+        const fact = rates.get(type);
+        return fact === undefined ? [] : [[type, quantity(fact, flops, what)]];
+      }),
+    );
+    return { default: F16 as Quantity, F16: F16 as Quantity, ...others };
+  };
+  return {
+    compute: byFormat(facts.flops, 'products with a vector, beyond reading'),
+    bandwidth: quantity(facts.bandwidth, rate, 'weights in products with a vector, fastest format'),
+    kvCopy: quantity(facts.kvCopyLatency, seconds, 'beyond writing'),
+    promptCompute: byFormat(facts.promptFlops, 'products with a prompt, beyond its first token'),
+    attention: {
+      memory: quantity(facts.attention.memory, rate, 'KV cache from memory'),
+      cache: quantity(facts.attention.cache, rate, 'KV cache from a cache'),
+    },
+    dispatch: quantity(facts.dispatch, seconds, 'a layer with very small matrices'),
+    activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
+  };
+}
+
+function gpuFacts(gpu: GpuMeasures): object {
+  const { latency, bandwidth } = hostLinkOf(gpu);
+  const memory = { value: size(gpu.memory.bytes), source: `measured: ${gpu.memory.rule}` };
+  return {
+    api: 'webgpu',
+    memory: { total: memory, available: memory },
+    ...rates(gpu.processor, gpu.adapter, gpu.crossing.median),
+    hostLink: {
+      latency: {
+        value: seconds(latency),
+        source: measured(gpu.crossing, 'half of a hidden state’s way there and back'),
+      },
+      bandwidth: {
+        value: rate(bandwidth),
+        source: measured(gpu.largeCrossing, 'half of the way of 4 MiB there and back'),
+      },
+    },
+  };
 }
 
 function measured({ spread, repeats }: Sample, what: string): string {

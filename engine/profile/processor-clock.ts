@@ -13,7 +13,7 @@ export interface Timing {
 
 /** Times work of several threads. */
 export interface ProcessorClock {
-  readonly time: (run: () => void) => Timing;
+  readonly time: (run: () => void | Promise<void>) => Promise<Timing>;
 }
 
 const TASKS = '/proc/self/task';
@@ -38,11 +38,12 @@ export function clockFor<T>(open: () => T): { readonly opened: T; readonly clock
   return { opened, clock: { time: (run) => timed(run, threads) } };
 }
 
-function timed(run: () => void, threads: readonly string[]): Timing {
+async function timed(run: () => void | Promise<void>, threads: readonly string[]): Promise<Timing> {
   sleep(SETTLE_MILLISECONDS);
   const before = threads.map(waited);
   const start = performance.now();
-  run();
+  const running = run();
+  if (running !== undefined) await running;
   const end = performance.now();
   const waits = threads.map((id, index) => waitIn(id, before[index] as number, end));
   const wall = (end - start) / 1000;

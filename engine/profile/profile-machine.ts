@@ -1,22 +1,26 @@
 import { InputError } from '../input/input-error.ts';
 import { loadAddon, type NativeAddon } from '../kernels/native/addon.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { lastLevelCacheBytes } from './cache-size.ts';
-import { type CpuMeasures, createCpuProbes } from './cpu-probes.ts';
 import { type DiskMeasures, measureDisk } from './disk.ts';
+import { createGpuProbes, type GpuMeasures } from './gpu-probes.ts';
 import type { Host } from './memory/host.ts';
 import { type MemoryFacts, readMemory } from './memory/read-memory.ts';
 import { readingRate } from './probes/reading.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from './probes/weights-file.ts';
 import { clockFor } from './processor-clock.ts';
+import { createProcessorProbes, type ProcessorMeasures } from './processor-probes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** What `hearth profile` measures. */
 export interface MachineProfile {
   readonly name: string;
   readonly memory: MemoryFacts;
-  readonly cpu: CpuMeasures;
+  readonly cpu: ProcessorMeasures;
+  /** `undefined` where none is measured. */
+  readonly gpu: GpuMeasures | undefined;
   /** Bytes per second of reading RAM without computing, with one thread and with all. */
   readonly reading: { readonly one: Sample; readonly all: Sample };
   /** Last-level cache: its bytes, and bytes per second of reading a part of it; `undefined` without one. */
@@ -30,6 +34,8 @@ export interface ProfileParts {
   readonly name: string;
   readonly host: Host;
   readonly threads: number;
+  /** The GPU to measure; `undefined`: none. It is closed afterwards. */
+  readonly gpu: GpuKernels | undefined;
   /** Path of a temporary file, on the disk that holds the models. */
   readonly file: string;
   readonly seed: number;
@@ -50,8 +56,9 @@ const PROBE_SECONDS = 35;
 const RAM_BYTES = 256 * 2 ** 20;
 const MOST_CACHE_BYTES = 32 * 2 ** 20;
 
-/** Approximate share of the disk in the total time, for the progress bar. */
+/** Approximate share of the disk in the time, and of disk and CPU beside a GPU, for the progress bar. */
 const DISK_SHARE = 0.2;
+const CPU_SHARE = 0.5;
 
 /**
  * Measures this machine with the kernels that run models.
@@ -59,23 +66,27 @@ const DISK_SHARE = 0.2;
  * supported
  */
 export async function profileMachine(parts: ProfileParts): Promise<MachineProfile> {
-  const { file, seed, host, onProgress } = parts;
+  const { file, seed, host, gpu } = parts;
+  const share = gpu === undefined ? 1 : CPU_SHARE;
+  const onProgress = (label: string, done: number): void => parts.onProgress(label, share * done);
   const addon = loadAddon();
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const memory = readMemory(host);
   onProgress('a file to read', 0);
-  return await withWeightsFile(file, seed, () => {
+  return await withWeightsFile(file, seed, async () => {
     const disk = measureDisk(addon, file, WEIGHTS_FILE_BYTES, (count) =>
       onProgress(`disk, ${count}`, DISK_SHARE * (0.5 + count / 10)),
     );
-    return { name: parts.name, memory, disk, ...measureProcessor(addon, parts) };
+    const processor = await measureProcessor(addon, { ...parts, onProgress });
+    const onGpu = gpu && (await measureGpu(gpu, memory.memory.available, parts));
+    return { name: parts.name, memory, disk, ...processor, gpu: onGpu };
   });
 }
 
 type ProcessorProfile = Pick<MachineProfile, 'cpu' | 'reading' | 'cache' | 'instructionSet'>;
 
-function measureProcessor(addon: NativeAddon, parts: ProfileParts): ProcessorProfile {
+async function measureProcessor(addon: NativeAddon, parts: ProfileParts): Promise<ProcessorProfile> {
   const { file, threads, host, onProgress, quick = false } = parts;
   const most = quick ? 1 : MOST_ROUNDS;
   const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
@@ -83,7 +94,8 @@ function measureProcessor(addon: NativeAddon, parts: ProfileParts): ProcessorPro
   const [one, all] = [readingRate(addon, 1, RAM_BYTES), readingRate(addon, threads, RAM_BYTES)];
   const cache = cacheBytes && readingRate(addon, threads, Math.min(cacheBytes / 2, MOST_CACHE_BYTES));
   try {
-    const probes = createCpuProbes({ kernels, clock, weights: kernels.mapFile(file) }, QUANTIZATION_NAMES);
+    const weights = kernels.mapFile(file);
+    const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, QUANTIZATION_NAMES);
     const values = { one: [] as number[], all: [] as number[], cache: [] as number[] };
     const steps = probes.labels.length * (most + 1);
     const start = performance.now();
@@ -91,10 +103,10 @@ function measureProcessor(addon: NativeAddon, parts: ProfileParts): ProcessorPro
     for (let round = 0; round <= most; round++) {
       if (round > LEAST_ROUNDS && (performance.now() - start) / 1000 > PROBE_SECONDS) break;
       const name = round === 0 ? 'first' : `${round} of ${most}`;
-      probes.round((label) => onProgress(`${name}: ${label}`, DISK_SHARE + ((1 - DISK_SHARE) * step++) / steps));
-      values.one.push(one.measure());
-      values.all.push(all.measure());
-      if (cache) values.cache.push(cache.measure());
+      await probes.round((label) => onProgress(`${name}: ${label}`, DISK_SHARE + ((1 - DISK_SHARE) * step++) / steps));
+      values.one.push(await one.measure());
+      values.all.push(await all.measure());
+      if (cache) values.cache.push(await cache.measure());
     }
     return {
       cpu: probes.measures(),
@@ -105,5 +117,25 @@ function measureProcessor(addon: NativeAddon, parts: ProfileParts): ProcessorPro
   } finally {
     kernels.close();
     for (const rate of [one, all, cache]) if (rate) rate.close();
+  }
+}
+
+async function measureGpu(
+  gpu: GpuKernels,
+  freeRam: number,
+  { file, quick = false, onProgress }: ProfileParts,
+): Promise<GpuMeasures> {
+  try {
+    const probes = await createGpuProbes({ gpu, weightsFile: file, formats: QUANTIZATION_NAMES, freeRam });
+    const rounds = quick ? 1 : LEAST_ROUNDS;
+    const steps = probes.labels.length * (rounds + 1);
+    let step = 0;
+    for (let round = 0; round <= rounds; round++) {
+      const name = round === 0 ? 'GPU, first' : `GPU, ${round} of ${rounds}`;
+      await probes.round((label) => onProgress(`${name}: ${label}`, CPU_SHARE + ((1 - CPU_SHARE) * step++) / steps));
+    }
+    return probes.measures();
+  } finally {
+    gpu.kernels.close();
   }
 }

@@ -4,7 +4,7 @@ import type { Activations } from './activations.ts';
 import type { LayerSettings } from './layer-operations.ts';
 import type { LayerBatches } from './paged-layer.ts';
 import type { PartTime } from './transformer.ts';
-import type { LayerWeights, Weights } from './transformer-weights.ts';
+import type { LayerWeights, OutputWeights, Weights } from './transformer-weights.ts';
 
 /** A part of the model and its operations. */
 export interface PassPart {
@@ -27,7 +27,7 @@ export interface ForwardPass {
 }
 
 type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits'> & {
-  readonly weights: Omit<Weights, 'layers'>;
+  readonly weights: OutputWeights;
   readonly activations: Pick<Activations, 'tokens' | 'x' | 'h'>;
 };
 

@@ -8,7 +8,7 @@ import { createActivations } from './activations.ts';
 import { outputPart } from './forward.ts';
 import { layerOperations } from './layer-operations.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
-import type { LayerWeights, Weights, WeightsLoader } from './transformer-weights.ts';
+import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
 
 /** Keys and values of a request, by layer. */
 export type LayerCaches = Map<number, KeyValueCache>;
@@ -65,11 +65,8 @@ export function createModelPart({
   const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
   const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
   const layers = new Map<number, LayerWeights>();
-  let outer: Omit<Weights, 'layers'> | undefined;
-  const loadOuter = (): Omit<Weights, 'layers'> => {
-    outer ??= weights.outer();
-    return outer;
-  };
+  const embedding = lazily(weights.embedding);
+  const output = lazily(weights.output);
   const logits = lazily(() => kernels.vector(model.vocabularySize));
   /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
@@ -93,7 +90,7 @@ export function createModelPart({
     arrive: (tokens) => kernels.write(activationsOf(tokens).x),
     leave: (tokens) => kernels.read(activationsOf(tokens).x),
     embed(tokens) {
-      kernels.run([{ kind: 'embed', table: loadOuter().embedding, tokens, y: activationsOf(tokens.length).x }]);
+      kernels.run([{ kind: 'embed', table: embedding(), tokens, y: activationsOf(tokens.length).x }]);
     },
     async run(from, to, caches, position, tokens) {
       const activations = activationsOf(tokens);
@@ -120,7 +117,7 @@ export function createModelPart({
       const vector = logits();
       for (const { operations } of outputPart({
         layerSettings,
-        weights: loadOuter(),
+        weights: output(),
         activations: activationsOf(tokens),
         logits: vector,
       }))

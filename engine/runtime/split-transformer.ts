@@ -6,6 +6,7 @@ import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
+import type { SplitPlan } from '../plan/plan.ts';
 import { allFinite } from './finite-logits.ts';
 import { createModelPart, type LayerCaches, type ModelPart } from './model-part.ts';
 import { noNumbers } from './no-numbers.ts';
@@ -16,16 +17,26 @@ import { readVector, weightsLoader } from './transformer-weights.ts';
 const BATCH_TOKENS = 512;
 
 export interface SplitOptions {
-  /** Has the embedding and the first layers. */
   readonly cpu: Kernels;
-  /** Has the last layers and the output. */
   readonly gpu: Kernels;
-  /** Layers of the GPU: 1 up to all. */
-  readonly gpuLayers: number;
   /** Tokens that the KV cache holds. */
   readonly context: number;
   /** Default: F16. */
   readonly kvCache?: KeyValueCacheShape['type'];
+}
+
+/** A model that two processors of one machine can share. */
+export interface SplitModel {
+  readonly model: Model;
+  /**
+   * The model in the static stages of a plan (HELM 4.1.4): each processor's weights, KV caches and operations are made
+   * once, and a token crosses where a stage ends. Keys and values are where their layer is. Plans share the weights that
+   * a processor has already, and the memory for activations: one may run at a time.
+   * @throws InputError for a plan that is for another model, streams weights or has the KV cache of GPU layers in RAM
+   */
+  on(plan: SplitPlan): SplitTransformer;
+  /** Closes the file. The kernels are the caller's. */
+  close(): void;
 }
 
 /** A model whose layers are divided among the processors of one machine. */
@@ -42,12 +53,10 @@ export interface SplitTransformer {
   evaluate(tokens: readonly number[]): Promise<Float32Array>;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
-  /** Closes the file. The kernels are the caller's. */
-  close(): void;
 }
 
 /** Consecutive layers on one processor (HELM 4.1.2). */
-interface Stage {
+interface LoadedStage {
   readonly part: ModelPart;
   readonly from: number;
   readonly to: number;
@@ -55,47 +64,74 @@ interface Stage {
 }
 
 /**
- * Loads a model in two static stages (HELM 4.1): the CPU computes the embedding and the first layers, the GPU the
- * others and the output. A token crosses from one processor to the other once; keys and values are where their layer
- * is.
- * @throws InputError as loadTransformer does, and if the model doesn't have so many layers
+ * Opens a model for two processors; weights are loaded when a plan needs them.
+ * @throws InputError as loadTransformer does
  */
-export function loadSplitTransformer(path: string, options: SplitOptions): SplitTransformer {
-  const { cpu, gpu, gpuLayers, context, kvCache = 'F16' } = options;
+export function openSplitModel(path: string, { cpu, gpu, context, kvCache = 'F16' }: SplitOptions): SplitModel {
   const { source, close } = openFile(path);
-  const gguf = readGguf(source);
-  const model = modelFromGguf(gguf);
-  if (gpuLayers > model.layers) {
+  try {
+    const gguf = readGguf(source);
+    const model = modelFromGguf(gguf);
+    const settings = transformerSettings(gguf, model);
+    const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
+    const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));
+    const mostTokens = Math.min(BATCH_TOKENS, context);
+    const partOn = (kernels: Kernels): ModelPart => {
+      const weights = weightsLoader({ gguf, bytes: source, file: kernels.mapFile(path), kernels }, model);
+      return createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
+    };
+    const parts = { cpu: partOn(cpu), gpu: partOn(gpu) };
+    return {
+      model,
+      on(plan) {
+        checkPlan(plan, model);
+        const stages = plan.stages.map(({ processor, from, to }): LoadedStage => {
+          const part = parts[processor];
+          part.load(from, to);
+          const layers = Array.from({ length: to - from }, (_, index) => from + index);
+          return { part, from, to, caches: part.createCaches(layers, context, kvCache) };
+        });
+        const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
+        return createSplitTransformer({ ...outer, stages, model, path, context, mostTokens });
+      },
+      close,
+    };
+  } catch (error) {
     close();
-    throw new InputError(
-      '--gpu-layers',
-      `${gpuLayers} of a model of ${model.layers} layers; allowed: 0 to ${model.layers}, all`,
-    );
+    throw error;
   }
-  const settings = transformerSettings(gguf, model);
-  const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
-  const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));
-  const mostTokens = Math.min(BATCH_TOKENS, context);
-  const partOn = (kernels: Kernels): ModelPart => {
-    const weights = weightsLoader({ gguf, bytes: source, file: kernels.mapFile(path), kernels }, model);
-    return createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
-  };
-  const boundary = model.layers - gpuLayers;
-  const [first, last] = [partOn(cpu), partOn(gpu)];
-  const stage = (part: ModelPart, from: number, to: number): Stage => {
-    part.load(from, to);
-    const layers = Array.from({ length: to - from }, (_, index) => from + index);
-    return { part, from, to, caches: part.createCaches(layers, context, kvCache) };
-  };
-  const stages = [stage(first, 0, boundary), stage(last, boundary, model.layers)];
+}
+
+/** @throws InputError for what isn't carried out */
+function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): void {
+  const planned = stages.reduce((sum, { from, to }) => sum + to - from, 0);
+  if (planned !== layers) throw new InputError('plan', `has ${planned} layers; ${name} has ${layers}`);
+  const streamed = stages.some((stage) => stage.streamed !== undefined);
+  if (streamed) throw new InputError('plan', 'streams weights to the GPU, which is predicted and simulated only');
+  if (kvCache === 'host' && stages.some(({ processor }) => processor === 'gpu'))
+    throw new InputError('plan: kvCache', 'host keeps the GPU’s KV cache in RAM; allowed: with-layers');
+}
+
+interface SplitParts {
+  readonly embedding: ModelPart;
+  readonly stages: readonly LoadedStage[];
+  readonly output: ModelPart;
+  readonly model: Model;
+  readonly path: string;
+  readonly context: number;
+  readonly mostTokens: number;
+}
+
+function createSplitTransformer(parts: SplitParts): SplitTransformer {
+  const { model, path, context, mostTokens, output } = parts;
   let position = 0;
 
   const step = async (tokens: readonly number[], wanted: boolean): Promise<Float32Array | undefined> => {
-    first.embed(tokens);
-    await runStages(stages, position, tokens.length);
+    parts.embedding.embed(tokens);
+    await runStages(parts, position, tokens.length);
     position += tokens.length;
     if (!wanted) return undefined;
-    const logits = await last.logits(tokens.length);
+    const logits = await output.logits(tokens.length);
     if (!allFinite(logits)) throw noNumbers(path);
     return logits;
   };
@@ -125,19 +161,22 @@ export function loadSplitTransformer(path: string, options: SplitOptions): Split
         throw new RangeError(`rewind to ${to} of ${position} tokens`);
       position = to;
     },
-    close,
   };
 }
 
-/** Runs all stages on the stream of `tokens` tokens, which is in the first stage's memory; it ends in the last's. */
-async function runStages(stages: readonly Stage[], position: number, tokens: number): Promise<void> {
-  for (const [index, { part, from, to, caches }] of stages.entries()) {
-    const before = stages[index - 1]?.part;
-    if (before !== undefined) {
-      await before.leave(tokens);
-      part.stream(tokens).set(before.stream(tokens));
-      part.arrive(tokens);
-    }
+/** Runs all stages on the stream of `tokens` tokens, from the memory of the embedding's processor to the output's. */
+async function runStages({ embedding, stages, output }: SplitParts, position: number, tokens: number): Promise<void> {
+  let at = embedding;
+  const cross = async (to: ModelPart): Promise<void> => {
+    if (to === at) return;
+    await at.leave(tokens);
+    to.stream(tokens).set(at.stream(tokens));
+    to.arrive(tokens);
+    at = to;
+  };
+  for (const { part, from, to, caches } of stages) {
+    await cross(part);
     await part.run(from, to, caches, position, tokens);
   }
+  await cross(output);
 }

@@ -55,17 +55,21 @@ interface Rows {
   readonly count: number;
 }
 
+/** The norm before the output layer, and its matrix. */
+export type OutputWeights = Pick<Weights, 'outputNorm' | 'output'>;
+
 /** Loads parts of a model; parts whose tensors the file lacks must not be requested. */
 export interface WeightsLoader {
   layer(index: number): LayerWeights;
-  /** Embedding, output norm and output matrix. */
-  outer(): Omit<Weights, 'layers'>;
+  embedding(): Matrix;
+  output(): OutputWeights;
 }
 
 /** Loads all weights of a file; modelFromGguf must have accepted it. */
 export function loadWeights(source: WeightsSource, shape: Shape): Weights {
   const loader = weightsLoader(source, shape);
-  return { ...loader.outer(), layers: Array.from({ length: shape.layers }, (_, index) => loader.layer(index)) };
+  const layers = Array.from({ length: shape.layers }, (_, index) => loader.layer(index));
+  return { embedding: loader.embedding(), ...loader.output(), layers };
 }
 
 export function weightsLoader(source: WeightsSource, shape: Shape): WeightsLoader {
@@ -99,16 +103,18 @@ export function weightsLoader(source: WeightsSource, shape: Shape): WeightsLoade
     };
   };
 
+  let embedding: Linear | undefined;
+  const loadEmbedding = (): Linear => {
+    embedding ??= matrix('token_embd.weight');
+    return embedding;
+  };
   return {
     layer,
-    outer() {
-      const embedding = matrix('token_embd.weight');
-      return {
-        embedding: embedding.matrix,
-        outputNorm: vector('output_norm.weight'),
-        output: shape.tiedEmbeddings ? embedding : matrix('output.weight'),
-      };
-    },
+    embedding: () => loadEmbedding().matrix,
+    output: () => ({
+      outputNorm: vector('output_norm.weight'),
+      output: shape.tiedEmbeddings ? loadEmbedding() : matrix('output.weight'),
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
-import type { Device, Gpu } from '../../engine/hardware/device.ts';
+import { type Device, type Gpu, isDiscrete } from '../../engine/hardware/device.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -79,7 +79,7 @@ function changed(cluster: Cluster, change: (device: Device) => Device, devices?:
 function withRam(device: Device, bytes: number): Device {
   const memory = { ...device.memory, available: bytes };
   const { gpu } = device;
-  if (gpu === undefined || gpu.api === 'cuda') return { ...device, memory };
+  if (gpu === undefined || isDiscrete(gpu)) return { ...device, memory };
   const available = Math.max(gpu.memory.available, bytes);
   return { ...device, memory, gpu: { ...gpu, memory: { ...gpu.memory, available } } };
 }

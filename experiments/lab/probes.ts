@@ -6,12 +6,12 @@ import { InputError } from '../../engine/input/input-error.ts';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
-import { createCpuProbes } from '../../engine/profile/cpu-probes.ts';
 import { measureDisk } from '../../engine/profile/disk.ts';
 import { THIS_HOST } from '../../engine/profile/memory/host.ts';
 import { readMemory } from '../../engine/profile/memory/read-memory.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from '../../engine/profile/probes/weights-file.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
+import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
 import type { DeviceGroup } from './cgroups/device-group.ts';
 
 /** Rounds of the processor's probes; the first is not counted. */
@@ -32,16 +32,17 @@ export async function probeCpu(
   if (typeof addon === 'string')
     throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
   const file = join(folder, `probe.${process.pid}.tmp`);
-  const text = await withWeightsFile(file, seed, () => {
+  const text = await withWeightsFile(file, seed, async () => {
     const disk = measureDisk(addon, file, WEIGHTS_FILE_BYTES, () => {});
     const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads: 1 }));
     try {
-      const probes = createCpuProbes({ kernels, clock, weights: kernels.mapFile(file) }, ['F16']);
-      for (let round = 0; round < ROUNDS; round++) probes.round();
+      const weights = kernels.mapFile(file);
+      const probes = createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, ['F16']);
+      for (let round = 0; round < ROUNDS; round++) await probes.round();
       const cpu = probes.measures();
       const { instructionSet } = kernels;
       const memory = readMemory(THIS_HOST);
-      return clusterFile({ name: 'this machine', memory, disk, cache: undefined, cpu, instructionSet });
+      return clusterFile({ name: 'this machine', memory, disk, cache: undefined, cpu, gpu: undefined, instructionSet });
     } finally {
       kernels.close();
     }

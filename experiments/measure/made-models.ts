@@ -25,16 +25,17 @@ const MIXES: readonly Mix[] = ['F16', 'Q8_0', 'Q4_K_M'];
 
 /** Models with random weights in two sizes and three mixes, made unless they are in `folder`. @returns their files */
 export async function madeModels(folder: string, seed: number): Promise<string[]> {
-  makeOutputFolder('--cache', folder);
   const billion = loadCatalogue().find(({ shape }) => shape.name === 'TinyLlama-1.1B')?.shape as Shape;
   const files: string[] = [];
   for (const shape of [HALF_BILLION, billion]) {
-    for (const mix of MIXES) files.push(await make(folder, shape, mix, seed));
+    for (const mix of MIXES) files.push(await madeModel(folder, shape, mix, seed));
   }
   return files;
 }
 
-async function make(folder: string, shape: Shape, mix: Mix, seed: number): Promise<string> {
+/** A model with random weights, made unless it is in `folder`. @returns its file */
+export async function madeModel(folder: string, shape: Shape, mix: Mix, seed: number): Promise<string> {
+  makeOutputFolder('--cache', folder);
   const path = join(folder, `${shape.name}-${mix}-${seed}.gguf`);
   if (existsSync(path)) return path;
   let progress: Progress | undefined;

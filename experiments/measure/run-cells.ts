@@ -41,7 +41,7 @@ export function stepsOf({ threads, models, contexts, repeats }: Omit<CellsToRun,
  * Runs all cells in turn, repeatedly, with a round of probes before each model, so that both see the same state of the
  * machine. The device that is predicted and simulated is made from probes alone; nothing is fitted to a cell.
  */
-export function runCells(parts: CellsToRun): CellsRun {
+export async function runCells(parts: CellsToRun): Promise<CellsRun> {
   const { repeats, contexts, progress } = parts;
   const runners = parts.threads.map((threads) => createRunner({ ...parts, threads }));
   try {
@@ -51,8 +51,8 @@ export function runCells(parts: CellsToRun): CellsRun {
           const { model, threads, promptTokens } = cell;
           const round = repeat === 0 ? 'first run' : `${repeat} of ${repeats}`;
           progress.step(`${round}: ${model.name} ${model.mix}, prompt of ${promptTokens}, threads: ${threads}`);
-          if (index % contexts.length === 0) runner.probes?.round();
-          cell.run();
+          if (index % contexts.length === 0) await runner.probes?.round();
+          await cell.run();
         }
       }
     }
@@ -67,7 +67,7 @@ export function runCells(parts: CellsToRun): CellsRun {
 function profileOf({ probes, threads, instructionSet }: Runner, { profile, memory, disk }: CellsToRun): string {
   if (probes === undefined || disk === undefined) return profile?.text ?? '';
   const name = threads === 1 ? 'this machine, 1 thread' : `this machine, ${threads} threads`;
-  return clusterFile({ name, memory, disk, cache: undefined, cpu: probes.measures(), instructionSet });
+  return clusterFile({ name, memory, disk, cache: undefined, cpu: probes.measures(), gpu: undefined, instructionSet });
 }
 
 function answered({ cells }: Runner, text: string, tokens: number): CellAnswers[] {

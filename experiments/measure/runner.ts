@@ -1,8 +1,8 @@
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
-import { type CpuProbes, createCpuProbes } from '../../engine/profile/cpu-probes.ts';
 import { clockFor, type ProcessorClock, type Timing } from '../../engine/profile/processor-clock.ts';
+import { createProcessorProbes, type ProcessorProbes } from '../../engine/profile/processor-probes.ts';
 import { sampleOf } from '../../engine/profile/sample.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import type { Transformer } from '../../engine/runtime/transformer.ts';
@@ -13,14 +13,14 @@ export interface Runner {
   readonly threads: number;
   readonly instructionSet: string;
   /** There are none without a file of weights for them. */
-  readonly probes: CpuProbes | undefined;
+  readonly probes: ProcessorProbes | undefined;
   readonly cells: readonly RunningCell[];
   close(): void;
 }
 
 export interface RunningCell extends Cell {
   /** Runs the model once: the prompt, and the tokens after it. */
-  readonly run: () => void;
+  readonly run: () => Promise<void>;
   /** All runs but the first, which brought the weights into memory. */
   readonly measured: () => MeasuredCell;
 }
@@ -54,10 +54,11 @@ function openProbes(
   clock: ProcessorClock,
   weightsFile: string,
   loaded: readonly Transformer[],
-): CpuProbes {
+): ProcessorProbes {
   const used = new Set<Quantization>(loaded.flatMap(({ model }) => matrixFormats(model.tensors)));
   // A cluster file states a rate for all other formats: that of F16.
-  return createCpuProbes({ kernels, clock, weights: kernels.mapFile(weightsFile) }, [...used.add('F16')]);
+  const weights = kernels.mapFile(weightsFile);
+  return createProcessorProbes({ kernels, clock, weights, weightBytes: weights.size }, [...used.add('F16')]);
 }
 
 function matrixFormats(tensors: Transformer['model']['tensors']): Quantization[] {
@@ -78,10 +79,14 @@ function runningCell(
     model,
     threads,
     promptTokens,
-    run() {
+    async run() {
       transformer.rewind(0);
-      prefills.push(time(() => transformer.evaluate(prompt)));
-      const decode = time(() => {
+      prefills.push(
+        await time(() => {
+          transformer.evaluate(prompt);
+        }),
+      );
+      const decode = await time(() => {
         for (let index = 0; index < tokens; index++) transformer.evaluate([token(promptTokens + index)]);
       });
       decodes.push({ wall: decode.wall / tokens, own: decode.own / tokens });

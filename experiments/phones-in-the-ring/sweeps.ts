@@ -1,5 +1,5 @@
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
-import type { Device, NetworkLink } from '../../engine/hardware/device.ts';
+import { type Device, isDiscrete, type NetworkLink } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { IntegerSolver } from '../../engine/schedule/integer-solver.ts';
@@ -82,7 +82,7 @@ export function changed(cluster: Cluster, sweep: Sweep, factor: number): Cluster
 
 function changedChip(device: Device, sweep: Exclude<Sweep, 'link speed'>, factor: number): Device {
   const { gpu, npu, soc, memory } = device;
-  if (gpu === undefined || npu === undefined || soc === undefined || gpu.api === 'cuda') return device;
+  if (gpu === undefined || npu === undefined || soc === undefined || isDiscrete(gpu)) return device;
   switch (sweep) {
     case 'NPU speed': {
       const rates = Object.entries(npu.flops).map(([format, rate]) => [format, rate * factor]);

@@ -1,7 +1,7 @@
 import { type KvPages, type KvPaging, kvPages } from '../../engine/cost/kv-pages.ts';
 import { gpuWeightBytes } from '../../engine/cost/memory.ts';
 import type { Runtime } from '../../engine/cost/runtime.ts';
-import { type Device, type Link, transferSeconds } from '../../engine/hardware/device.ts';
+import { type Device, isDiscrete, type Link, transferSeconds } from '../../engine/hardware/device.ts';
 import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
@@ -40,7 +40,7 @@ export interface GpuKvPagesCase {
 export function gpuKvPages(parts: GpuKvPagesCase): GpuKvPages | undefined {
   const { paging, device, model, plan, stages, workload, runtime } = parts;
   const { gpu } = device;
-  if (plan.kvCache !== 'host' || gpu?.api !== 'cuda') return undefined;
+  if (plan.kvCache !== 'host' || !isDiscrete(gpu)) return undefined;
   const layers = stages
     .filter(({ processor }) => processor === 'gpu')
     .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));

@@ -2,7 +2,13 @@ import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import { HOOK_SECONDS, type Runtime } from '../../engine/cost/runtime.ts';
-import { type Device, type Gpu, type ProcessorKind, transferSeconds } from '../../engine/hardware/device.ts';
+import {
+  type Device,
+  type Gpu,
+  isDiscrete,
+  type ProcessorKind,
+  transferSeconds,
+} from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { Plan, Stage } from '../../engine/plan/plan.ts';
@@ -181,7 +187,7 @@ function* weightsOf({ reader }: RingDevice, range: ByteRange | undefined, second
 export function* copyActivations(parts: RingParts, pass: Pass, device: RingDevice): Steps {
   const { cluster, recorder, simulation } = parts;
   const gpu = cluster.devices[device.index]?.gpu;
-  if (gpu?.api !== 'cuda') return;
+  if (!isDiscrete(gpu)) return;
   const bytes = activationBytes(parts, pass);
   const start = simulation.now;
   yield hold(2 * transferSeconds(gpu.hostLink, bytes));

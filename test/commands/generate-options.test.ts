@@ -29,6 +29,8 @@ const DEFAULTS: GenerateRequest = {
   seed: 1,
   kernels: { implementation: 'auto' },
   gpuLayers: 0,
+  device: undefined,
+  profile: undefined,
   context: undefined,
   kvCache: 'F16',
   memory: undefined,
@@ -51,7 +53,7 @@ test('every option reaches the request', async () => {
   assert.equal(await requested(...options), {
     ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
-    ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, gpuLayers: 0, context: 64, kvCache: 'F32' },
+    ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, gpuLayers: 0, device: undefined, profile: undefined, context: 64, kvCache: 'F32' },
     ...{
       memory: 600 * 2 ** 20,
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
@@ -82,6 +84,12 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     'a memory without unit',
     ['--memory', '600'],
     '--memory: "600" has no unit; a size with its unit is needed, such as "4.1 GiB" or "512 MB"',
+  ],
+  ['a GPU without layers', ['--device', 'x'], '--device: is used only with --gpu-layers; add it'],
+  [
+    'a profile for given layers',
+    ['--gpu-layers', '3', '--profile', 'p.json'],
+    '--profile: is used only with --gpu-layers auto; add it',
   ],
   ['zero tokens', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
 ];

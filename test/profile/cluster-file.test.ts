@@ -4,12 +4,12 @@ import { clusterStatements } from '../../datasets/statements.ts';
 import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
-import { cpuFacts } from '../../engine/profile/cpu-facts.ts';
+import { processorFacts } from '../../engine/profile/processor-facts.ts';
 import { MEASURES, PROFILE } from './measures.ts';
 
 const text = clusterFile(PROFILE);
 const [device] = parseCluster(text, 'laptop.json').devices;
-const facts = cpuFacts(MEASURES);
+const facts = processorFacts(MEASURES);
 
 /** Compares four digits, which are written. */
 const close = (value: number | undefined, expected: number): void => {

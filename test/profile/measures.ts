@@ -1,5 +1,6 @@
 import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
-import type { CpuMeasures } from '../../engine/profile/cpu-probes.ts';
+import type { GpuMeasures } from '../../engine/profile/gpu-probes.ts';
+import type { ProcessorMeasures } from '../../engine/profile/processor-probes.ts';
 import type { MachineProfile } from '../../engine/profile/profile-machine.ts';
 
 const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
@@ -8,7 +9,7 @@ const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
  * Measurements of a processor that reads weights of every format at 10 GB/s, with an additional time that differs by
  * format.
  */
-export const MEASURES: CpuMeasures = {
+export const MEASURES: ProcessorMeasures = {
   threads: 2,
   vectorProducts: new Map(
     QUANTIZATION_NAMES.map((type, index) => {
@@ -20,7 +21,7 @@ export const MEASURES: CpuMeasures = {
   attentionFromMemory: sample(5e9),
   attentionFromCache: sample(9e9),
   keyValueCopy: sample(3e-6),
-  layerOverhead: sample(20e-6),
+  smallPass: sample(24 * 20e-6),
   activations: sample(4e9),
 };
 
@@ -32,8 +33,18 @@ export const PROFILE: MachineProfile = {
     rule: 'MemAvailable of Linux',
   },
   cpu: MEASURES,
+  gpu: undefined,
   reading: { one: sample(8e9), all: sample(11e9) },
   cache: { bytes: 32 * 2 ** 20, rate: sample(30e9) },
   disk: { sequential: sample(2e9), random: sample(0.05e9), resident: 0 },
   instructionSet: 'avx2',
+};
+
+/** A GPU as quick as the processor, to which a hidden state's 8 KiB take 1 ms there and back, and 4 MiB 5 ms. */
+export const GPU: GpuMeasures = {
+  adapter: 'Test GPU',
+  processor: MEASURES,
+  crossing: sample(1e-3),
+  largeCrossing: sample(5e-3),
+  memory: { bytes: 8 * 2 ** 30, rule: 'as much as could be allocated' },
 };

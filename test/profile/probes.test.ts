@@ -5,10 +5,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadAddon } from '../../engine/kernels/native/addon.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
-import { createCpuProbes } from '../../engine/profile/cpu-probes.ts';
 import { measureDisk } from '../../engine/profile/disk.ts';
 import { withWeightsFile } from '../../engine/profile/probes/weights-file.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
+import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
 import { testIf } from '../support/needs.ts';
 
 const addon = loadAddon();
@@ -28,14 +28,17 @@ testIf(
   native,
   'the addon is not built',
   'two rounds: the first finds out how long probes take, the second counts',
-  () => {
+  async () => {
     const { opened: kernels, clock } = clockFor(() => openKernels({ implementation: 'native', threads: 2 }));
-    const probes = createCpuProbes({ kernels, clock, weights: kernels.mapFile(file) }, ['Q4_K']);
+    const probes = createProcessorProbes(
+      { kernels, clock, weights: kernels.mapFile(file), weightBytes: 16 * MEBIBYTE },
+      ['Q4_K'],
+    );
     const seen: string[] = [];
-    probes.round((label) => seen.push(label));
+    await probes.round((label) => seen.push(label));
     assert.equal(seen, probes.labels);
     assert.throws(() => probes.measures(), /nothing was measured/);
-    probes.round();
+    await probes.round();
     const measures = probes.measures();
     kernels.close();
     assert.is(measures.threads, 2);
@@ -46,7 +49,7 @@ testIf(
     for (const rate of [measures.attentionFromMemory, measures.attentionFromCache, measures.activations]) {
       assert.ok(rate.median > 1e7 && rate.median < 1e13, `${rate.median} bytes per second`);
     }
-    for (const seconds of [measures.keyValueCopy, measures.layerOverhead]) {
+    for (const seconds of [measures.keyValueCopy, measures.smallPass]) {
       assert.ok(seconds.median > 1e-9 && seconds.median < 0.1, `${seconds.median} s`);
     }
   },

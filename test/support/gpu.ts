@@ -21,7 +21,10 @@ export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Ke
     ? []
     : [
         { name: opened.adapter, kernels: opened.kernels },
-        { name: `${opened.adapter} without subgroups`, kernels: (await openGpuKernels(['subgroups'])).kernels },
+        {
+          name: `${opened.adapter} without subgroups`,
+          kernels: (await openGpuKernels({ without: ['subgroups'] })).kernels,
+        },
       ];
 
 /** A test that needs a GPU: skipped, with the reason, where there is none, not even in software. */

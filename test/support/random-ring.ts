@@ -153,7 +153,7 @@ function randomDevice(model: Model, workload: Workload): fc.Arbitrary<Omit<Devic
 }
 
 function withApi(common: Omit<Gpu, 'api' | 'hostLink'>, api: Gpu['api'], hostLink: Link): Gpu {
-  return api === 'cuda' ? { ...common, api, hostLink } : { ...common, api };
+  return api === 'cuda' || api === 'webgpu' ? { ...common, api, hostLink } : { ...common, api };
 }
 
 /** From less than the buffers to more than the model, often exactly the need of some layers and the output layer. */

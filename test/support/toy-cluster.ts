@@ -62,10 +62,11 @@ const GPU_RATES = {
   layerOverhead: 0,
 };
 
-/** A GPU with `available` bytes. CUDA: 100 bytes take 0.1 + 100/1000 s each way. */
+/** A GPU with `available` bytes. CUDA and WebGPU: 100 bytes take 0.1 + 100/1000 s each way. */
 export function toyGpu(api: Gpu['api'], available: number): Gpu {
   const common = { ...GPU_RATES, memory: { total: 1e6, available } };
-  return api === 'cuda' ? { ...common, api, hostLink: { latency: 0.1, bandwidth: 1000 } } : { ...common, api };
+  if (api === 'metal' || api === 'opencl') return { ...common, api };
+  return { ...common, api, hostLink: { latency: 0.1, bandwidth: 1000 } };
 }
 
 /** A Linux PC without a GPU, with a million bytes of RAM and a disk of 100 B/s sequentially and 50 B/s at random. */

@@ -1,35 +1,96 @@
 import { openFile } from '../../gguf/file-source.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../kernels.ts';
-import { openDevice } from './open-device.ts';
+import { allocatableBytes } from './device-memory.ts';
+import { NO_GPU, openDevice } from './open-device.ts';
+import { hasDrivers } from './vulkan-drivers.ts';
 import { webgpuKernels } from './webgpu-kernels.ts';
 
-/** Kernels on a GPU of this machine, and what it is called. */
+/** Kernels on a GPU of this machine, and what it is. */
 export interface GpuKernels {
   readonly kernels: Kernels;
+  /** Its name. */
   readonly adapter: string;
+  /** Whether the CPU computes, by a driver that stands for a GPU. */
+  readonly software: boolean;
+  /** Bytes that can be allocated on it now. */
+  memory(): Promise<number>;
+}
+
+export interface GpuOptions {
+  /** A GPU's name or a part of it, as `listGpus` has it. Default: the fastest. */
+  readonly adapter?: string | undefined;
+  /** WebGPU features to do without, as on an adapter that lacks them. */
+  readonly without?: readonly GPUFeatureName[];
 }
 
 /**
- * Opens this machine's fastest GPU.
- * @param without WebGPU features to do without
- * @throws InputError if there is none
+ * Opens a GPU of this machine.
+ * @throws InputError if there is none, or none of that name
  */
-export async function openGpuKernels(without: readonly GPUFeatureName[] = []): Promise<GpuKernels> {
-  const { device, name } = await openDevice(await nodeGpu(), without);
-  return { kernels: webgpuKernels({ device, adapter: name, openFile }), adapter: name };
+export async function openGpuKernels({ adapter, without = [] }: GpuOptions = {}): Promise<GpuKernels> {
+  const { device, identifier, software } = await openDevice(await dawn(adapter), without);
+  const listed = await listGpus();
+  const { name } = listed.find((gpu) => identifierOf(gpu.name) === identifier) ?? { name: identifier };
+  return {
+    kernels: webgpuKernels({ device, adapter: name, openFile }),
+    adapter: name,
+    software,
+    memory: () => allocatableBytes(device),
+  };
+}
+
+/** A GPU that WebGPU can use, and the interface by which it does. */
+export interface ListedGpu {
+  readonly name: string;
+  /** `vulkan`, `metal` or `d3d12` */
+  readonly backend: string;
+}
+
+/** The GPUs of this machine that WebGPU can use. @throws InputError where the package `webgpu` isn't installed */
+export async function listGpus(): Promise<ListedGpu[]> {
+  if (!hasDrivers()) return [];
+  const { create } = await loadDawn();
+  // WebGPU has no list of adapters; Dawn names them all when it is asked for one that isn't there.
+  const problem = await create(['adapter=a name that no GPU has'])
+    .requestAdapter()
+    .then(() => '', String);
+  return [...problem.matchAll(/backend: '([^']*)', name: '([^']*)'/g)].map(([, backend = '', name = '']) => ({
+    name,
+    backend,
+  }));
+}
+
+/** A name as WebGPU's adapter information has it (GPUAdapterInfo: a normalized identifier string). */
+function identifierOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 }
 
 /** Dawn frees an instance that nothing refers to, even while its devices are in use. */
-let instance: GPU | undefined;
+const instances = new Map<string, GPU>();
 
-/** Dawn, as the optional package `webgpu` brings it. @throws InputError where it isn't installed */
-async function nodeGpu(): Promise<GPU> {
+/** Dawn for all adapters, or for those of this name. @throws InputError if there is none of it */
+async function dawn(adapter: string | undefined): Promise<GPU> {
+  const { create, globals } = await loadDawn();
+  Object.assign(globalThis, globals);
+  const name = adapter ?? '';
+  const known = await listGpus();
+  if (known.length === 0) throw new InputError('GPU', NO_GPU);
+  if (adapter !== undefined && !known.some((gpu) => gpu.name.includes(adapter))) {
+    const names = known.map((gpu) => `"${gpu.name}"`).join(', ');
+    throw new InputError('--device', `no GPU is called "${adapter}"; there is ${names}`);
+  }
+  const instance = instances.get(name) ?? create(adapter === undefined ? [] : [`adapter=${adapter}`]);
+  instances.set(name, instance);
+  return instance;
+}
+
+type Dawn = typeof import('webgpu');
+
+/** Dawn, as the optional package `webgpu` brings it. */
+async function loadDawn(): Promise<Dawn> {
   try {
-    const { create, globals } = await import('webgpu');
-    Object.assign(globalThis, globals);
-    instance ??= create([]);
-    return instance;
+    return await import('webgpu');
   } catch (error) {
     const reason = (error as Error).message.split('\n')[0];
     throw new InputError('GPU', `the package "webgpu" can't be loaded (${reason}); install it: npm install webgpu`);

@@ -3,10 +3,14 @@ import { InputError } from '../../input/input-error.ts';
 /** A GPU and the device that was opened on it. */
 export interface OpenedGpu {
   readonly device: GPUDevice;
-  /** The adapter's name. */
-  readonly name: string;
-  readonly vendor: string;
+  /** The adapter's name as WebGPU gives it: in lower case, with hyphens. */
+  readonly identifier: string;
+  /** Whether the CPU computes, by a driver that stands for a GPU. */
+  readonly software: boolean;
 }
+
+/** What a machine without a GPU is told. */
+export const NO_GPU = 'none was found (no Vulkan, Metal or Direct3D 12 driver); run on the CPU instead';
 
 /** Features that shaders use where an adapter has them. */
 const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'timestamp-query'];
@@ -18,14 +22,12 @@ const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'timestamp-query'
  */
 export async function openDevice(gpu: GPU, without: readonly GPUFeatureName[] = []): Promise<OpenedGpu> {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
-  if (adapter === null) {
-    throw new InputError('GPU', 'none was found (no Vulkan, Metal or Direct3D 12 driver); run on the CPU instead');
-  }
+  if (adapter === null) throw new InputError('GPU', NO_GPU);
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
   const device = await adapter.requestDevice({
     requiredFeatures: USED_FEATURES.filter((feature) => adapter.features.has(feature) && !without.includes(feature)),
     requiredLimits: { maxBufferSize, maxStorageBufferBindingSize },
   });
-  const { description, vendor, architecture, device: model } = adapter.info;
-  return { device, name: description || model || architecture || vendor || 'GPU', vendor };
+  const { description, vendor, architecture, device: identifier, isFallbackAdapter: software } = adapter.info;
+  return { device, identifier: identifier || description || architecture || vendor || 'GPU', software };
 }

@@ -17,7 +17,7 @@ const TOKENS = 128;
  * Measures the bytes per second (F32) of a layer's element-wise operations between products: norms, rotations and
  * gates.
  */
-export function activationRate({ kernels, clock }: Bench): () => number {
+export function activationRate({ kernels, clock }: Bench): () => Promise<number> {
   const { hiddenSize, ffnSize, heads, kvHeads, headSize } = WIDTHS;
   const vector = (width: number) => kernels.vector(new Float32Array(TOKENS * width).fill(0.5));
   const [x, h, gate, up] = [vector(hiddenSize), vector(hiddenSize), vector(ffnSize), vector(ffnSize)];
@@ -36,5 +36,5 @@ export function activationRate({ kernels, clock }: Bench): () => number {
     const operations = Array.from({ length: units }, () => layer).flat();
     return () => kernels.run(operations);
   });
-  return () => (TOKENS * activationValueBytes(WIDTHS)) / perLayer();
+  return async () => (TOKENS * activationValueBytes(WIDTHS)) / (await perLayer());
 }

@@ -19,16 +19,16 @@ const LAYERS = 64;
 const PROMPT_POSITIONS = 256;
 
 /** Measures bytes of KV cache per second in decode: layer after layer, each from memory. */
-export function attentionFromMemory(bench: Bench): () => number {
+export function attentionFromMemory(bench: Bench): () => Promise<number> {
   return attention(bench, POSITIONS, LAYERS);
 }
 
 /** Measures bytes of KV cache per second in prefill: the same layer for each token, from a cache. */
-export function attentionFromCache(bench: Bench): () => number {
+export function attentionFromCache(bench: Bench): () => Promise<number> {
   return attention(bench, PROMPT_POSITIONS, 1);
 }
 
-function attention(bench: Bench, positions: number, layers: number): () => number {
+function attention(bench: Bench, positions: number, layers: number): () => Promise<number> {
   const { kernels } = bench;
   const shape = { type: 'F16', kvHeads: KV_HEADS, capacity: positions, headSize: HEAD_SIZE } as const;
   const caches = Array.from({ length: layers }, () => kernels.cache(shape));
@@ -39,14 +39,14 @@ function attention(bench: Bench, positions: number, layers: number): () => numbe
     const cache = caches[index % layers] as KeyValueCache;
     return { kind: 'attention', cache, queries, y, heads: HEADS, position, scale };
   });
-  return () => (positions * POSITION_BYTES) / perLayer();
+  return async () => (positions * POSITION_BYTES) / (await perLayer());
 }
 
 /** Bytes of one token's keys and values in one layer, which `keyValueCopy` appends. */
 export const COPIED_BYTES = POSITION_BYTES;
 
 /** Measures the seconds to append one token's keys and values to the cache of one layer. */
-export function keyValueCopy(bench: Bench): () => number {
+export function keyValueCopy(bench: Bench): () => Promise<number> {
   const { kernels } = bench;
   const cache = kernels.cache({ type: 'F16', kvHeads: KV_HEADS, capacity: POSITIONS, headSize: HEAD_SIZE });
   const keys = kernels.vector(KV_HEADS * HEAD_SIZE);

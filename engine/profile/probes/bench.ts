@@ -8,8 +8,10 @@ export interface Bench {
   readonly kernels: Kernels;
   /** Times runs of the kernels. */
   readonly clock: ProcessorClock;
-  /** Bytes that serve as weights of any format: mapped like weights, and more than the last-level cache holds. */
+  /** Bytes that serve as weights of any format. */
   readonly weights: MappedFile;
+  /** As many of them as are used: more than the last-level cache holds. */
+  readonly weightBytes: number;
 }
 
 /** Shortest run, in seconds: long compared with the time that threads take to start and finish. */
@@ -23,11 +25,14 @@ const MOST_GROWTH = 8;
  * long enough to be timed.
  * @param prepare returns a function that does `units` units; the preparation isn't timed
  */
-export function secondsPerUnit({ time }: ProcessorClock, prepare: (units: number) => () => void): () => number {
+export function secondsPerUnit(
+  { time }: ProcessorClock,
+  prepare: (units: number) => () => void | Promise<void>,
+): () => Promise<number> {
   let units = 1;
-  return () => {
+  return async () => {
     for (;;) {
-      const { own } = time(prepare(units));
+      const { own } = await time(prepare(units));
       if (own >= LEAST_SECONDS || units === MOST_UNITS) return own / units;
       const growth = Math.min(MOST_GROWTH, (1.2 * LEAST_SECONDS) / own);
       units = Math.min(MOST_UNITS, Math.ceil(units * Math.max(1.5, growth)));
@@ -39,7 +44,10 @@ export function secondsPerUnit({ time }: ProcessorClock, prepare: (units: number
  * Measures the seconds of one operation. @param operation returns operation number `index`, so that runs can alternate
  * between operands
  */
-export function secondsPerOperation({ kernels, clock }: Bench, operation: (index: number) => Operation): () => number {
+export function secondsPerOperation(
+  { kernels, clock }: Pick<Bench, 'kernels' | 'clock'>,
+  operation: (index: number) => Operation,
+): () => Promise<number> {
   let next = 0;
   return secondsPerUnit(clock, (units) => {
     const operations = Array.from({ length: units }, () => operation(next++));

@@ -18,21 +18,21 @@ export const PROMPT_TOKENS = 128;
 const RESULTS = { one: 64, prompt: 4 };
 
 /** Measures the seconds per weight of a product with one token's vector, as in decode: weights come from memory. */
-export function vectorProducts(bench: Bench, type: Quantization): () => number {
+export function vectorProducts(bench: Bench, type: Quantization): () => Promise<number> {
   return products(bench, type, 1);
 }
 
 /** Measures the seconds per weight and token of a product with many tokens, as in prefill. */
-export function matrixProducts(bench: Bench, type: Quantization): () => number {
+export function matrixProducts(bench: Bench, type: Quantization): () => Promise<number> {
   const measure = products(bench, type, PROMPT_TOKENS);
-  return () => measure() / PROMPT_TOKENS;
+  return async () => (await measure()) / PROMPT_TOKENS;
 }
 
-/** The matrices follow one another through the whole file, so that caches have evicted each before it is used again. */
-function products(bench: Bench, type: Quantization, tokens: number): () => number {
-  const { kernels, weights } = bench;
+/** The matrices follow one another through the file, so that caches have evicted each before it is used again. */
+function products(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
+  const { kernels, weights, weightBytes } = bench;
   const bytes = ROWS * quantizedBytes(COLUMNS, type);
-  const matrices = Array.from({ length: Math.floor(weights.size / bytes) }, (_, index) =>
+  const matrices = Array.from({ length: Math.floor(weightBytes / bytes) }, (_, index) =>
     kernels.matrix({ source: weights, offset: index * bytes, type, rows: ROWS, columns: COLUMNS }),
   );
   const x = kernels.vector(new Float32Array(tokens * COLUMNS).fill(0.01));
@@ -47,5 +47,5 @@ function products(bench: Bench, type: Quantization, tokens: number): () => numbe
     // As in a layer, where gate and up, two thirds of the weights, may be rounded to bytes.
     ...(index % 3 > 0 && { rounding: 'byte' as const }),
   }));
-  return () => perMatrix() / (ROWS * COLUMNS);
+  return async () => (await perMatrix()) / (ROWS * COLUMNS);
 }

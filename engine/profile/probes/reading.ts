@@ -10,12 +10,12 @@ export function readingRate(
   addon: NativeAddon,
   threads: number,
   bytes: number,
-): { measure: () => number; close(): void } {
+): { measure: () => Promise<number>; close(): void } {
   const { opened, clock } = clockFor(() => new addon.Engine('auto', threads, false));
   const whole = Math.max(1, Math.floor(bytes / CHUNK_BYTES)) * CHUNK_BYTES;
   const [vector] = opened.vector(whole / Float32Array.BYTES_PER_ELEMENT);
   const perRead = secondsPerUnit(clock, (units) => () => readOften(opened, vector, whole, units));
-  return { measure: () => whole / perRead(), close: () => opened.close() };
+  return { measure: async () => whole / (await perRead()), close: () => opened.close() };
 }
 
 function readOften(engine: NativeEngine, vector: number, bytes: number, times: number): void {

@@ -1,5 +1,5 @@
 import { deviceIndex } from '../../hardware/cluster.ts';
-import type { Device, DiscreteGpu } from '../../hardware/device.ts';
+import { type Device, type DiscreteGpu, isDiscrete } from '../../hardware/device.ts';
 import type { Model } from '../../model/model.ts';
 import { createPlan } from '../../plan/create-plan.ts';
 import type { Plan, Stage } from '../../plan/plan.ts';
@@ -29,7 +29,7 @@ export function layerStreaming(
 ): Scheduled {
   const device = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
   const { gpu } = device;
-  if (gpu?.api !== 'cuda') {
+  if (!isDiscrete(gpu)) {
     const message = `${device.name} has no GPU with memory of its own to stream ${model.name} to; use another device or scheduler`;
     return noPlan('needs-gpu', message);
   }

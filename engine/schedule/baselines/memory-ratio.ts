@@ -1,6 +1,6 @@
 import { gpuLayerRoom } from '../../cost/memory.ts';
 import { createRingCosts } from '../../cost/ring-costs.ts';
-import { type Device, hasUnifiedGpu } from '../../hardware/device.ts';
+import { type Device, hasUnifiedGpu, isDiscrete } from '../../hardware/device.ts';
 import type { Scheduled, SchedulingProblem } from '../scheduler.ts';
 import { proportionalShares, ratioPlan } from './proportional-shares.ts';
 
@@ -32,7 +32,7 @@ export function memoryRatio(problem: SchedulingProblem, { memory = 'available' }
 
 /** Installed memory of a device's accelerator: VRAM, or the RAM that a unified GPU or the CPU works in. */
 export function acceleratorMemory(device: Device): number {
-  return device.gpu?.api === 'cuda' ? device.gpu.memory.total : device.memory.total;
+  return isDiscrete(device.gpu) ? device.gpu.memory.total : device.memory.total;
 }
 
 function freeMemory(device: Device): number {

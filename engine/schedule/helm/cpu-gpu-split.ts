@@ -1,4 +1,5 @@
 import type { Breakdown, Infeasibility } from '../../cost/breakdown.ts';
+import { createRingPredictor } from '../../cost/ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/split.ts';
 import { deviceIndex } from '../../hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
@@ -8,7 +9,14 @@ import type { Plan, Stage } from '../../plan/plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../plan/weights-policy.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
 
-export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime'> {
+export interface CpuGpuSplitOptions extends Omit<SplitPredictionOptions, 'runtime' | 'phase'> {
+  /** What is least in the plan: a token's time (the default), or that of the workload's prompts (Algorithm 1). */
+  readonly objective?: 'decode' | 'prefill';
+  /**
+   * By which formulas: `roofline` (the default), the thesis's, or `sum`, prima.cpp's, which add computing to reading and
+   * are those that the rates of `hearth profile` are measured for.
+   */
+  readonly formulas?: 'roofline' | 'sum';
   /** The device to split; the head unless named. */
   readonly device?: string;
   /** `host`: KV offload on, as in all of the thesis's runs but one ablation; `with-layers`: off. */
@@ -49,19 +57,19 @@ export function partitionUnits(shape: Shape): number {
 }
 
 /**
- * HELM's StrategySelector (Algorithm 1): the least T_plan over every boundary k from 0 to L + 2 that memory allows, the
+ * HELM's StrategySelector (Algorithm 1): the least T_plan, of a token or of a prompt, over every boundary k from 0 to L + 2 that memory allows, the
  * smaller k where two are equal. Algorithm 1 counts its units from 0 to L; the text has L + 2 of them, as here.
  * @throws InputError if the cluster has no such device, or for efficiencies outside (0, 1]
  */
 export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOptions = {}): SplitSearch {
-  const { belief, model, workload, runtime } = problem;
-  const { device: name, kvCache = 'host', ram = 'checked', ...formulas } = options;
+  const { belief, model } = problem;
+  const { device: name, kvCache = 'host', ram = 'checked' } = options;
   const device = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
   if (device.gpu === undefined) {
     const message = `${device.name} has no GPU to split ${model.name} with; use another device or scheduler`;
     return { ...noPlan('needs-gpu', message), curve: [], best: undefined };
   }
-  const predict = createSplitPredictor(belief, model, workload, runtime ? { ...formulas, runtime } : formulas);
+  const predict = predictorOf(problem, options);
   const checksRam = ram === 'checked';
   const curve: SplitCandidate[] = [];
   let best: { readonly candidate: SplitCandidate; readonly plan: Plan } | undefined;
@@ -77,6 +85,21 @@ export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOpti
   if (best !== undefined) return { plan: best.plan, curve, best: best.candidate };
   const message = `no split of ${model.name} fits ${device.name}'s VRAM and RAM; use a smaller model, a shorter context or more memory`;
   return { ...noPlan('fits-nowhere', message), curve, best: undefined };
+}
+
+function predictorOf(
+  { belief, model, workload, runtime }: SchedulingProblem,
+  { objective: phase = 'decode', formulas = 'roofline', ...options }: CpuGpuSplitOptions,
+): (plan: Plan) => Breakdown {
+  const running = runtime === undefined ? {} : { runtime };
+  switch (formulas) {
+    case 'roofline':
+      return createSplitPredictor(belief, model, workload, { ...options, ...running, phase });
+    case 'sum': {
+      const { paging } = options;
+      return createRingPredictor(belief, model, workload, { ...running, phase, ...(paging && { paging }) });
+    }
+  }
 }
 
 /** The plan with the first `cpuUnits` units on the CPU and the others on the GPU. */

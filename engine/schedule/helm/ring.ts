@@ -1,7 +1,7 @@
 import { deviceSeconds } from '../../cost/device-seconds.ts';
 import { type KvPages, type KvPaging, kvPages } from '../../cost/kv-pages.ts';
 import { createRingCosts, type DeviceCosts, type RingCosts } from '../../cost/ring-costs.ts';
-import { type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
+import { isDiscrete, type ProcessorKind, transferSeconds } from '../../hardware/device.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
 import { createPlan } from '../../plan/create-plan.ts';
 import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts';
@@ -108,7 +108,7 @@ function pagesOf(
   output: ProcessorKind | undefined,
 ): (KvPages & { readonly seconds: number }) | undefined {
   const gpu = belief.devices[index]?.gpu;
-  if (paging === undefined || gpu?.api !== 'cuda' || gpuLayers === 0) return undefined;
+  if (paging === undefined || !isDiscrete(gpu) || gpuLayers === 0) return undefined;
   const weights = gpuLayers * model.layer.bytes + (output === 'gpu' ? model.output.bytes : 0);
   const poolBytes = (costs.devices[index] as DeviceCosts).gpuRoom - weights;
   const tokenBytes = kvBytesPerToken(model) * workload.batch;

@@ -1,7 +1,15 @@
 import { layerSeconds, prefillLayerSeconds } from '../../../engine/cost/layer-seconds.ts';
 import { pageableBandwidth } from '../../../engine/cost/layer-streaming.ts';
 import { type Cluster, createCluster } from '../../../engine/hardware/cluster.ts';
-import type { Cpu, Device, DiscreteGpu, Disk, FlopRates, ProcessorRates } from '../../../engine/hardware/device.ts';
+import {
+  type Cpu,
+  type Device,
+  type DiscreteGpu,
+  type Disk,
+  type FlopRates,
+  isDiscrete,
+  type ProcessorRates,
+} from '../../../engine/hardware/device.ts';
 import type { Model } from '../../../engine/model/model.ts';
 import { QUANTIZATION_NAMES } from '../../../engine/model/quantization.ts';
 import type { Workload } from '../../../engine/model/workload.ts';
@@ -47,7 +55,7 @@ export interface Running {
  */
 export function fittedMachine(cluster: Cluster, constants: HelmConstants, running: Running): Cluster {
   const [device] = cluster.devices;
-  if (device?.gpu?.api !== 'cuda') throw new RangeError(`${cluster.name} has no GPU with memory of its own`);
+  if (!isDiscrete(device?.gpu)) throw new RangeError(`${cluster.name} has no GPU with memory of its own`);
   const gpu = fittedGpu(device.gpu, cluster.name, constants, running);
   const cpu = fittedCpu(device.cpu, cluster.name, constants, running);
   const changed: Device = { ...device, cpu, gpu, disk: LOADED };

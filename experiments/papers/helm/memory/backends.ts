@@ -3,7 +3,7 @@ import { predict } from '../../../../engine/cost/predict.ts';
 import { CUDA_CONTEXT_BYTES } from '../../../../engine/cost/pytorch-memory.ts';
 import { ROOFLINE_RUNTIME } from '../../../../engine/cost/roofline.ts';
 import type { Cluster } from '../../../../engine/hardware/cluster.ts';
-import type { Device } from '../../../../engine/hardware/device.ts';
+import { type Device, isDiscrete } from '../../../../engine/hardware/device.ts';
 import type { Model } from '../../../../engine/model/model.ts';
 import { createWorkload, type Workload } from '../../../../engine/model/workload.ts';
 import type { Plan } from '../../../../engine/plan/plan.ts';
@@ -63,7 +63,7 @@ export function load(backend: Backend, { cluster, model }: Machine): Loaded {
   });
   const byPytorch = (scheduled: Scheduled): Loaded => {
     const gpu = cluster.devices[0]?.gpu;
-    if (scheduled.plan === undefined || gpu?.api !== 'cuda') return from(scheduled, () => undefined);
+    if (scheduled.plan === undefined || !isDiscrete(gpu)) return from(scheduled, () => undefined);
     const pytorch = pytorchMemory(gpu, model, scheduled.plan);
     return { ...from(scheduled, (_, { context }) => pytorchLack(pytorch, context)), pytorch };
   };
@@ -98,7 +98,7 @@ export function load(backend: Backend, { cluster, model }: Machine): Loaded {
 /** The cluster as programs of PyTorch find it: all VRAM but what a CUDA context takes is free on the head. */
 export function withFreeVram(cluster: Cluster): Cluster {
   const [head, ...others] = cluster.devices as [Device, ...Device[]];
-  if (head.gpu?.api !== 'cuda') return cluster;
+  if (!isDiscrete(head.gpu)) return cluster;
   const { memory } = head.gpu;
   const gpu = { ...head.gpu, memory: { ...memory, available: memory.total - CUDA_CONTEXT_BYTES } };
   return { ...cluster, devices: [{ ...head, gpu }, ...others] };

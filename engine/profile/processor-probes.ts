@@ -2,12 +2,12 @@ import type { Quantization } from '../model/quantization.ts';
 import { activationRate } from './probes/activations.ts';
 import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
 import type { Bench } from './probes/bench.ts';
-import { layerOverhead } from './probes/layer-overhead.ts';
 import { matrixProducts, vectorProducts } from './probes/products.ts';
+import { smallPass } from './probes/small-pass.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** What the probes measure on `threads` threads. */
-export interface CpuMeasures {
+/** What the probes measure on a processor; on a CPU with `threads` threads. */
+export interface ProcessorMeasures {
   readonly threads: number;
   /** Seconds per weight of a product with one token's vector; weights come from memory. */
   readonly vectorProducts: ReadonlyMap<Quantization, Sample>;
@@ -18,38 +18,38 @@ export interface CpuMeasures {
   readonly attentionFromCache: Sample;
   /** Seconds to append a token's keys and values of one layer. */
   readonly keyValueCopy: Sample;
-  /** Seconds per layer and pass. */
-  readonly layerOverhead: Sample;
+  /** Seconds of a token in a model of SMALL_LAYERS very small layers, until its result is there. */
+  readonly smallPass: Sample;
   /** Bytes per second. */
   readonly activations: Sample;
 }
 
 /** Probes that run in turn, so that changes in the machine's speed affect all of them alike. */
-export interface CpuProbes {
+export interface ProcessorProbes {
   /** Names of the probes, in the order of a round. */
   readonly labels: readonly string[];
   /** Runs each probe once. The first round determines the length of the runs and isn't counted. */
-  readonly round: (onProbe?: (label: string) => void) => void;
+  readonly round: (onProbe?: (label: string) => void) => Promise<void>;
   /** @throws RangeError before the second round */
-  readonly measures: () => CpuMeasures;
+  readonly measures: () => ProcessorMeasures;
 }
 
 interface Probe {
   readonly label: string;
-  readonly measure: () => number;
+  readonly measure: () => Promise<number>;
   readonly values: number[];
 }
 
 /** Creates probes for products with weights of these formats, and for the work between products. */
-export function createCpuProbes(bench: Bench, formats: readonly Quantization[]): CpuProbes {
-  const probe = (label: string, measure: () => number): Probe => ({ label, measure, values: [] });
+export function createProcessorProbes(bench: Bench, formats: readonly Quantization[]): ProcessorProbes {
+  const probe = (label: string, measure: () => Promise<number>): Probe => ({ label, measure, values: [] });
   const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));
   const matrices = formats.map((type) => probe(`${type}, a prompt`, matrixProducts(bench, type)));
   const [fromMemory, fromCache, copy, overhead, activations] = [
     probe('attention from memory', attentionFromMemory(bench)),
     probe('attention from a cache', attentionFromCache(bench)),
     probe('KV copy', keyValueCopy(bench)),
-    probe('overhead of a layer', layerOverhead(bench)),
+    probe('small layers', smallPass(bench)),
     probe('activations', activationRate(bench)),
   ] as const;
   const all = [...vectors, ...matrices, fromMemory, fromCache, copy, overhead, activations];
@@ -58,10 +58,10 @@ export function createCpuProbes(bench: Bench, formats: readonly Quantization[]):
     new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
   return {
     labels: all.map(({ label }) => label),
-    round(onProbe) {
+    async round(onProbe) {
       for (const { label, measure, values } of all) {
         onProbe?.(label);
-        values.push(measure());
+        values.push(await measure());
       }
     },
     measures: () => ({
@@ -71,7 +71,7 @@ export function createCpuProbes(bench: Bench, formats: readonly Quantization[]):
       attentionFromMemory: sample(fromMemory),
       attentionFromCache: sample(fromCache),
       keyValueCopy: sample(copy),
-      layerOverhead: sample(overhead),
+      smallPass: sample(overhead),
       activations: sample(activations),
     }),
   };

@@ -30,11 +30,14 @@ const SETTINGS: TransformerSettings = {
   ropeScaling: 'none',
 };
 
+/** Layers of the pass that `smallPass` measures. */
+export const SMALL_LAYERS = SHAPE.layers;
+
 /**
- * Measures the seconds per layer of a pass that no product accounts for: synchronisation of threads, dispatch, small
- * operations.
+ * Measures the seconds of a token in a model of SMALL_LAYERS layers until its result is there: synchronisation of
+ * threads, dispatch, small operations, for which no product accounts.
  */
-export function layerOverhead(bench: Bench): () => number {
+export function smallPass(bench: Bench): () => Promise<number> {
   const { kernels, weights, clock } = bench;
   const { hiddenSize: hidden, ffnSize: ffn, vocabularySize, headSize } = SHAPE;
   const matrix = (rows: number, columns: number): { matrix: Matrix } => ({
@@ -69,11 +72,13 @@ export function layerOverhead(bench: Bench): () => number {
     kvCache: 'F16',
     hooks: [],
   });
-  const perToken = secondsPerUnit(clock, (tokens) => () => {
+  const last = kernels.vector(1);
+  return secondsPerUnit(clock, (tokens) => async () => {
     for (let token = 0; token < tokens; token++) {
       transformer.rewind(0);
       transformer.evaluate([1]);
+      const reading = kernels.read(last);
+      if (reading !== undefined) await reading;
     }
   });
-  return () => perToken() / SHAPE.layers;
 }

@@ -2,23 +2,23 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
-import { cpuFacts } from '../../engine/profile/cpu-facts.ts';
 import { PROMPT_TOKENS } from '../../engine/profile/probes/products.ts';
+import { processorFacts } from '../../engine/profile/processor-facts.ts';
 import { relativelyNear as near } from '../support/near.ts';
 import { MEASURES } from './measures.ts';
 
 const bytesPerWeight = (type: keyof typeof QUANTIZATIONS) => QUANTIZATIONS[type].bytes / QUANTIZATIONS[type].block;
 
 test('the bandwidth is that of the format that is read fastest', () => {
-  near(cpuFacts(MEASURES).bandwidth.value, 10e9);
+  near(processorFacts(MEASURES).bandwidth.value, 10e9);
 });
 
 test('F16 takes 10 % longer than reading, so its FLOPs take a tenth of the reading: 2 / (0.1 · 2 B / 10 GB/s)', () => {
-  near(cpuFacts(MEASURES).flops.get('F16')?.value ?? 0, 100e9);
+  near(processorFacts(MEASURES).flops.get('F16')?.value ?? 0, 100e9);
 });
 
 test('the latency of appending is its time less that of writing 4 KiB at the bandwidth', () => {
-  near(cpuFacts(MEASURES).kvCopyLatency.value, 3e-6 - 4096 / 10e9);
+  near(processorFacts(MEASURES).kvCopyLatency.value, 3e-6 - 4096 / 10e9);
 });
 
 test('computing and reading add up to the measured time, for a token and for a prompt', () => {
@@ -34,7 +34,7 @@ test('computing and reading add up to the measured time, for a token and for a p
           QUANTIZATION_NAMES.map((type, index) => [type, { median: seconds(type, index), spread: 0, repeats: 1 }]),
         ),
       };
-      const { flops, promptFlops, bandwidth } = cpuFacts(measures);
+      const { flops, promptFlops, bandwidth } = processorFacts(measures);
       for (const [index, type] of QUANTIZATION_NAMES.entries()) {
         const reading = bytesPerWeight(type) / bandwidth.value;
         if (index > 0) near(2 / (flops.get(type)?.value ?? 0) + reading, seconds(type, index));
@@ -47,7 +47,7 @@ test('computing and reading add up to the measured time, for a token and for a p
 });
 
 test('the format that is read fastest has a finite FLOP rate', () => {
-  const { flops, bandwidth } = cpuFacts(MEASURES);
+  const { flops, bandwidth } = processorFacts(MEASURES);
   near(2 / (flops.get('F32')?.value ?? 0), (0.01 * 4) / bandwidth.value);
   assert.ok(Number.isFinite(flops.get('F32')?.value));
 });

@@ -1,11 +1,12 @@
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
-import type { CpuMeasures } from './cpu-probes.ts';
 import { COPIED_BYTES } from './probes/attention.ts';
 import { PROMPT_TOKENS } from './probes/products.ts';
+import { SMALL_LAYERS } from './probes/small-pass.ts';
+import type { ProcessorMeasures } from './processor-probes.ts';
 import type { Sample } from './sample.ts';
 
-/** What the cost model needs to know of a CPU, in SI units, with the sample that each value was measured from. */
-export interface CpuFacts {
+/** What the cost model needs to know of a processor, in SI units, with the sample that each value was measured from. */
+export interface ProcessorFacts {
   readonly flops: ReadonlyMap<Quantization, Fact>;
   readonly promptFlops: ReadonlyMap<Quantization, Fact>;
   readonly bandwidth: Fact;
@@ -32,8 +33,11 @@ const LEAST_SHARE = 0.01;
  * format's FLOP rate follows from the time that its products take in addition to reading at that bandwidth; the sum
  * reproduces the measurement. The first token of a prompt is charged like a single token, and the others share the rest
  * of the prompt's time.
+ *
+ * @param crossing seconds in which a few bytes go to the processor and back, which a pass through small layers contains;
+ * 0 for a CPU
  */
-export function cpuFacts(measures: CpuMeasures): CpuFacts {
+export function processorFacts(measures: ProcessorMeasures, crossing = 0): ProcessorFacts {
   const fastest = [...measures.vectorProducts]
     .map(([type, sample]) => ({ value: bytesPerWeight(type) / sample.median, sample }))
     .reduce((best, one) => (one.value > best.value ? one : best));
@@ -55,7 +59,7 @@ export function cpuFacts(measures: CpuMeasures): CpuFacts {
     bandwidth: fastest,
     kvCopyLatency: { value: Math.max(0, copy.median - COPIED_BYTES / bandwidth), sample: copy },
     attention: { memory: factOf(measures.attentionFromMemory), cache: factOf(measures.attentionFromCache) },
-    dispatch: factOf(measures.layerOverhead),
+    dispatch: { value: Math.max(0, measures.smallPass.median - crossing) / SMALL_LAYERS, sample: measures.smallPass },
     activationBandwidth: factOf(measures.activations),
   };
 }

@@ -1,0 +1,78 @@
+import { createCluster } from '../hardware/cluster.ts';
+import { parseCluster } from '../hardware/parse-cluster.ts';
+import { formatSeconds } from '../input/format.ts';
+import { InputError } from '../input/input-error.ts';
+import type { Model } from '../model/model.ts';
+import { createWorkload } from '../model/workload.ts';
+import type { Plan, SplitPlan } from '../plan/plan.ts';
+import { cpuGpuSplit, partitionUnits, splitPlan } from '../schedule/helm/cpu-gpu-split.ts';
+import { readCount } from '../terminal/options.ts';
+import { deviceProfile } from './device-profile.ts';
+
+/** How many layers a GPU computes: `auto` is the plan of cpu-gpu-split for this machine. */
+export type GpuLayers = number | 'all' | 'auto';
+
+/** Reads `--gpu-layers`. @throws InputError */
+export function readGpuLayers(text: string | undefined): GpuLayers {
+  if (text === undefined) return 0;
+  return text === 'all' || text === 'auto' ? text : readCount('--gpu-layers', text, 0);
+}
+
+/**
+ * The plan with the last layers and the output on the GPU.
+ * @throws InputError if the model doesn't have so many layers
+ */
+export function planWithLayers(model: Model, gpuLayers: number | 'all'): SplitPlan {
+  const { layers } = model;
+  const onGpu = gpuLayers === 'all' ? layers : gpuLayers;
+  if (onGpu > layers)
+    throw new InputError('--gpu-layers', `${onGpu} of a model of ${layers} layers; allowed: 0 to ${layers}, all, auto`);
+  return asSplit(splitPlan('this machine', model, 1 + layers - onGpu, 'with-layers'));
+}
+
+export interface AutoRequest {
+  readonly model: Model;
+  /** The model's file, which lies on the disk to measure. */
+  readonly file: string;
+  readonly context: number;
+  readonly promptTokens: number;
+  readonly threads: number;
+  /** The GPU's name. */
+  readonly gpu: string;
+  /** A file of `hearth profile` with the GPU; `undefined`: both processors are measured. */
+  readonly profile: string | undefined;
+  readonly signal: AbortSignal;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * The plan of cpu-gpu-split for this machine by its profile, with prima.cpp's formulas, for which `hearth profile`
+ * measures rates; `undefined` if it leaves everything on the CPU.
+ * @throws InputError for a profile without GPU, or a model that no split fits
+ */
+export async function planAutomatically(request: AutoRequest): Promise<SplitPlan | undefined> {
+  const { model, context, promptTokens, profile, log } = request;
+  const device = await deviceProfile({ ...request, file: profile, model: request.file })();
+  const text = `{"name": "this machine", "devices": [${device}], "links": {"default": {"latency": "1 ms", "bandwidth": "1 Gbps"}}}`;
+  const belief = createCluster(parseCluster(text, profile ?? 'the profile'));
+  if (belief.devices[0]?.gpu === undefined)
+    throw new InputError(profile ?? 'profile', 'has no GPU; measure it: hearth profile --device <name>');
+  const workload = createWorkload({ context, promptTokens });
+  const { plan, best, curve, ...found } = cpuGpuSplit(
+    { belief, model, workload },
+    { formulas: 'sum', kvCache: 'with-layers' },
+  );
+  if (plan === undefined || best === undefined)
+    throw new InputError('--gpu-layers', 'message' in found ? found.message : 'no split fits');
+  const alone = curve.find(({ gpuUnits }) => gpuUnits === 0)?.tokenSeconds ?? Number.POSITIVE_INFINITY;
+  const compared = `predicted ${formatSeconds(best.tokenSeconds)} per token; on the CPU alone ${formatSeconds(alone)}`;
+  const onCpu = best.cpuUnits === partitionUnits(model);
+  const layers = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
+  log(onCpu ? `auto: no layers on the GPU (${compared})` : `auto: ${layers} layers on the GPU (${compared})`);
+  return onCpu ? undefined : asSplit(plan);
+}
+
+function asSplit(plan: Plan): SplitPlan {
+  if (plan.kind !== 'split') throw new RangeError(`a plan of kind "${plan.kind}"`);
+  return plan;
+}

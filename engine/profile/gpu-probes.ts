@@ -1,0 +1,106 @@
+import type { Link } from '../hardware/device.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { GpuKernels } from '../kernels/webgpu/node-gpu.ts';
+import type { Quantization } from '../model/quantization.ts';
+import { CROSSING_BYTES, crossing, LARGE_CROSSING_BYTES, largeCrossing } from './probes/crossing.ts';
+import type { ProcessorClock } from './processor-clock.ts';
+import { createProcessorProbes, type ProcessorMeasures, type ProcessorProbes } from './processor-probes.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+/** What the probes measure on a GPU. */
+export interface GpuMeasures {
+  /** The GPU's name. */
+  readonly adapter: string;
+  readonly processor: ProcessorMeasures;
+  /** Seconds in which CROSSING_BYTES go to the GPU and back, and LARGE_CROSSING_BYTES. */
+  readonly crossing: Sample;
+  readonly largeCrossing: Sample;
+  readonly memory: GpuMemory;
+}
+
+export interface GpuMemory {
+  readonly bytes: number;
+  /** How it is known. */
+  readonly rule: string;
+}
+
+export interface GpuProbes extends Omit<ProcessorProbes, 'measures'> {
+  readonly measures: () => GpuMeasures;
+}
+
+/** Bytes of weights of each format: more than the caches of today's GPUs hold (H100: 50 MB, RTX 5090: 96 MB). */
+const WEIGHT_BYTES = 128 * 2 ** 20;
+
+export interface GpuProbeOptions {
+  readonly gpu: GpuKernels;
+  /** A file of random weights of at least WEIGHT_BYTES. */
+  readonly weightsFile: string;
+  readonly formats: readonly Quantization[];
+  /** Bytes of RAM that are free: what a GPU in software has. */
+  readonly freeRam: number;
+}
+
+/** Creates probes of a GPU: those of a processor, and of what it costs to cross to it. */
+export async function createGpuProbes({ gpu, weightsFile, formats, freeRam }: GpuProbeOptions): Promise<GpuProbes> {
+  const { kernels, adapter, software } = gpu;
+  const memory = software
+    ? { bytes: freeRam, rule: 'available RAM, which this GPU in software uses' }
+    : { bytes: await gpu.memory(), rule: 'as much as could be allocated' };
+  const bench = { kernels, clock: gpuClock(kernels), weights: kernels.mapFile(weightsFile), weightBytes: WEIGHT_BYTES };
+  const processor = createProcessorProbes(bench, formats);
+  const crossings = [
+    { label: 'crossing to the GPU', ...sampling(crossing(bench)) },
+    { label: 'copying to the GPU', ...sampling(largeCrossing(bench)) },
+  ] as const;
+  return {
+    labels: [...processor.labels, ...crossings.map(({ label }) => label)],
+    async round(onProbe) {
+      await processor.round(onProbe);
+      for (const { label, take } of crossings) {
+        onProbe?.(label);
+        await take();
+      }
+    },
+    measures: () => ({
+      adapter,
+      processor: processor.measures(),
+      crossing: crossings[0].sample(),
+      largeCrossing: crossings[1].sample(),
+      memory,
+    }),
+  };
+}
+
+function sampling(measure: () => Promise<number>) {
+  const values: number[] = [];
+  return {
+    async take(): Promise<void> {
+      values.push(await measure());
+    },
+    sample: (): Sample => sampleOf(values.slice(1)),
+  };
+}
+
+/** Times work until the GPU has done it. */
+function gpuClock(kernels: Kernels): ProcessorClock {
+  const last = kernels.vector(1);
+  return {
+    async time(run) {
+      await kernels.read(last);
+      const start = performance.now();
+      await run();
+      await kernels.read(last);
+      const seconds = (performance.now() - start) / 1000;
+      return { wall: seconds, own: seconds };
+    },
+  };
+}
+
+/** What a crossing costs in one direction. */
+export function hostLinkOf({
+  crossing: few,
+  largeCrossing: many,
+}: Pick<GpuMeasures, 'crossing' | 'largeCrossing'>): Link {
+  const perByte = Math.max(many.median - few.median, many.median / 2) / 2 / (LARGE_CROSSING_BYTES - CROSSING_BYTES);
+  return { latency: Math.max(0, few.median / 2 - CROSSING_BYTES * perByte), bandwidth: 1 / perByte };
+}

@@ -1,0 +1,170 @@
+import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { type GpuKernels, openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Quantization } from '../../engine/model/quantization.ts';
+import { clusterFile } from '../../engine/profile/cluster-file.ts';
+import type { DiskMeasures } from '../../engine/profile/disk.ts';
+import { createGpuProbes } from '../../engine/profile/gpu-probes.ts';
+import { THIS_HOST } from '../../engine/profile/memory/host.ts';
+import { readMemory } from '../../engine/profile/memory/read-memory.ts';
+import { clockFor } from '../../engine/profile/processor-clock.ts';
+import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
+import { sampleOf } from '../../engine/profile/sample.ts';
+import { openSplitModel, type SplitTransformer } from '../../engine/runtime/split-transformer.ts';
+import type { Progress } from '../../engine/terminal/progress.ts';
+import { allSplits, answersBy, DEVICE, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
+
+export interface SplitsToRun {
+  readonly file: string;
+  /** The GPU's name; `undefined`: the fastest. */
+  readonly device: string | undefined;
+  readonly threads: number;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  /** Runs of each split that count; one more comes before them. */
+  readonly repeats: number;
+  /** Random weights for the probes, or a profile in their place. */
+  readonly calibration: { readonly weightsFile: string; readonly disk: DiskMeasures } | { readonly profile: string };
+  readonly progress: (steps: number) => Progress;
+}
+
+export interface SplitsRun {
+  readonly model: Model;
+  readonly gpu: string;
+  readonly splits: readonly SplitAnswers[];
+  readonly ablations: readonly Ablation[];
+  /** The cluster file by which splits were predicted and simulated. */
+  readonly profile: string;
+}
+
+/** A change to how one split runs, and what it takes then. */
+export interface Ablation {
+  readonly name: string;
+  readonly cpuUnits: number;
+  readonly measured: MeasuredSplit;
+}
+
+/**
+ * Runs all splits in turn, repeatedly, with a round of probes of both processors before each turn, so that both see the
+ * same state of the machine. The machine that is predicted and simulated is made from probes alone.
+ */
+export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
+  const { file, threads, promptTokens, outputTokens, repeats } = parts;
+  const { opened: cpu, clock } = clockFor(() => openKernels({ implementation: 'native', threads }));
+  const scalar = openKernels({ implementation: 'native', threads, instructionSet: 'scalar' });
+  const single = threads === 1 ? undefined : openKernels({ implementation: 'native', threads: 1 });
+  const gpu = await openGpuKernels({ adapter: parts.device });
+  const context = promptTokens + outputTokens;
+  const open = (kernels: Kernels) => openSplitModel(file, { cpu: kernels, gpu: gpu.kernels, context });
+  const opened = [open(cpu), open(scalar), ...(single === undefined ? [] : [open(single)])] as const;
+  try {
+    const [{ model, on }, withScalar, withOne] = opened;
+    const splits = allSplits(model).map((split) => ({ ...split, run: runner(on(split.plan), model, parts) }));
+    const half = splits[Math.floor(splits.length / 2)] as Split;
+    const variant = (name: string, other: typeof withScalar) => ({
+      name,
+      run: runner(other.on(half.plan), model, parts),
+    });
+    const variants = [
+      variant('scalar CPU kernels', withScalar),
+      ...(withOne === undefined ? [] : [variant('one thread', withOne)]),
+    ];
+    const probes =
+      'profile' in parts.calibration ? undefined : await openProbes({ cpu, clock, gpu, model, ...parts.calibration });
+    const bar = parts.progress((repeats + 1) * (splits.length + variants.length));
+    for (let repeat = 0; repeat <= repeats; repeat++) {
+      await probes?.round();
+      for (const { cpuUnits, run } of splits) {
+        bar.step(`${repeat === 0 ? 'first run' : `${repeat} of ${repeats}`}: k = ${cpuUnits}`);
+        await run.once();
+      }
+      for (const { name, run } of variants) {
+        bar.step(name);
+        await run.once();
+      }
+    }
+    const profile = 'profile' in parts.calibration ? parts.calibration.profile : (probes?.profile() ?? '');
+    const answers = answersBy(parseCluster(profile, 'profile'), { model, promptTokens, outputTokens });
+    return {
+      model,
+      gpu: gpu.adapter,
+      splits: splits.map(({ run, ...split }) => ({ ...split, ...answers(split), measured: run.measured() })),
+      ablations: variants.map(({ name, run }) => ({ name, cpuUnits: half.cpuUnits, measured: run.measured() })),
+      profile,
+    };
+  } finally {
+    for (const one of opened) one.close();
+    for (const kernels of [cpu, scalar, single, gpu.kernels]) kernels?.close();
+  }
+}
+
+/** Runs one split: the prompt, and the tokens after it. */
+function runner(
+  transformer: SplitTransformer,
+  model: Model,
+  { promptTokens, outputTokens }: Pick<SplitsToRun, 'promptTokens' | 'outputTokens'>,
+) {
+  const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
+  const prompt = Array.from({ length: promptTokens }, (_, index) => token(index));
+  const prefills: number[] = [];
+  const decodes: number[][] = [];
+  return {
+    async once(): Promise<void> {
+      transformer.rewind(0);
+      prefills.push(await secondsOf(() => transformer.evaluate(prompt)));
+      const tokens: number[] = [];
+      for (let index = 0; index < outputTokens; index++)
+        tokens.push(await secondsOf(() => transformer.evaluate([token(promptTokens + index)])));
+      decodes.push(tokens);
+    },
+    measured(): MeasuredSplit {
+      const counted = decodes.slice(1);
+      const means = counted.map((tokens) => tokens.reduce((sum, one) => sum + one, 0) / tokens.length);
+      return { ttft: sampleOf(prefills.slice(1)), tpot: sampleOf(means), tokens: counted.flat() };
+    },
+  };
+}
+
+async function secondsOf(run: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await run();
+  return (performance.now() - start) / 1000;
+}
+
+interface Probed {
+  readonly cpu: Kernels;
+  readonly clock: ReturnType<typeof clockFor>['clock'];
+  readonly gpu: GpuKernels;
+  readonly model: Model;
+  readonly weightsFile: string;
+  readonly disk: DiskMeasures;
+}
+
+/** The probes of `hearth profile` for both processors, in the formats that the model has. */
+async function openProbes({ cpu, clock, gpu, model, weightsFile, disk }: Probed) {
+  const used = model.tensors.filter(({ rows }) => rows > 1).map(({ quantization }) => quantization);
+  // A cluster file states a rate for all other formats: that of F16.
+  const formats = [...new Set<Quantization>([...used, 'F16'])];
+  const weights = cpu.mapFile(weightsFile);
+  const memory = readMemory(THIS_HOST);
+  const onCpu = createProcessorProbes({ kernels: cpu, clock, weights, weightBytes: weights.size }, formats);
+  const onGpu = await createGpuProbes({ gpu, weightsFile, formats, freeRam: memory.memory.available });
+  return {
+    async round(): Promise<void> {
+      await onCpu.round();
+      await onGpu.round();
+    },
+    profile: (): string =>
+      clusterFile({
+        name: DEVICE,
+        memory,
+        disk,
+        cache: undefined,
+        cpu: onCpu.measures(),
+        gpu: onGpu.measures(),
+        instructionSet: cpu.instructionSet,
+      }),
+  };
+}

@@ -1,0 +1,110 @@
+import { predict } from '../../engine/cost/predict.ts';
+import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import type { Device } from '../../engine/hardware/device.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import type { SplitPlan } from '../../engine/plan/plan.ts';
+import type { Sample } from '../../engine/profile/sample.ts';
+import { cpuGpuSplit, partitionUnits, splitPlan } from '../../engine/schedule/helm/cpu-gpu-split.ts';
+import { metrics } from '../../engine/trace/metrics.ts';
+import { simulate } from '../../simulator/simulate.ts';
+
+/** Seconds to the first token of a warm model, and per token after it. */
+export interface Times {
+  readonly ttft: number;
+  readonly tpot: number;
+}
+export const PHASES = ['tpot', 'ttft'] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** A boundary k: the first k partition units on the CPU, the others on the GPU (HELM 4.1.1). */
+export interface Split {
+  readonly cpuUnits: number;
+  readonly plan: SplitPlan;
+}
+
+/** What one split took. */
+export interface MeasuredSplit {
+  readonly ttft: Sample;
+  readonly tpot: Sample;
+  /** Seconds of every decoded token that counts. */
+  readonly tokens: readonly number[];
+}
+
+/** A split with its three answers. */
+export interface SplitAnswers extends Split {
+  readonly predicted: Times;
+  readonly simulated: Times;
+  readonly measured: MeasuredSplit;
+  /** Whether HELM's search chooses it for decoding, or for prompts. */
+  readonly chosen: Readonly<Record<Phase, boolean>>;
+}
+
+export const ANSWERS = ['predicted', 'simulated'] as const;
+export type Answer = (typeof ANSWERS)[number];
+
+/** Relative deviation of an answer from the measured median: 0.05 is 5 % too slow. */
+export function deviation(split: SplitAnswers, answer: Answer, phase: Phase): number {
+  return split[answer][phase] / split.measured[phase].median - 1;
+}
+
+/** Every k from 0, all on the GPU, to L + 2, all on the CPU. */
+export function allSplits(model: Model): Split[] {
+  return Array.from({ length: partitionUnits(model) + 1 }, (_, cpuUnits) => {
+    const plan = splitPlan(DEVICE, model, cpuUnits, 'with-layers');
+    if (plan.kind !== 'split') throw new RangeError(`a plan of kind "${plan.kind}"`);
+    return { cpuUnits, plan };
+  });
+}
+
+/** The name of this machine in plans and cluster files. */
+export const DEVICE = 'this machine';
+
+/** Bytes per second of a disk that takes no time: measured models are in memory before they run. */
+const NO_DISK = 1e14;
+
+/** Predicts, simulates and chooses splits on a machine that is known by a profile alone. */
+export function answersBy(
+  profile: Cluster,
+  {
+    model,
+    promptTokens,
+    outputTokens,
+  }: { readonly model: Model; readonly promptTokens: number; readonly outputTokens: number },
+) {
+  const warm = profile.devices.map((device) => ({
+    ...device,
+    name: DEVICE,
+    disk: { sequential: NO_DISK, random: NO_DISK },
+  }));
+  const machine = withDevices(profile, warm);
+  // The mean over the tokens that are decoded.
+  const context = promptTokens + Math.round((outputTokens - 1) / 2);
+  const workload = createWorkload({ promptTokens, outputTokens, context });
+  const chosenFor = (objective: 'decode' | 'prefill'): number | undefined =>
+    cpuGpuSplit({ belief: machine, model, workload }, { objective, formulas: 'sum', kvCache: 'with-layers' }).best
+      ?.cpuUnits;
+  const chosen = { tpot: chosenFor('decode'), ttft: chosenFor('prefill') };
+  return ({ plan, cpuUnits }: Split): Pick<SplitAnswers, 'predicted' | 'simulated' | 'chosen'> => {
+    // Nothing crosses to a GPU that a plan doesn't use, which prima.cpp's formulas count for every window (Eq. 13).
+    const alone = cpuUnits === partitionUnits(model);
+    const truth = alone
+      ? withDevices(
+          machine,
+          warm.map((device) => ({ ...device, gpu: undefined })),
+        )
+      : machine;
+    const parts = { plan, truth, model, workload };
+    const { trace } = simulate({ cluster: truth, model, plan, workload, record: 'tokens' });
+    const { firstTokenSeconds = Number.NaN, tokenSeconds = Number.NaN } = metrics(trace);
+    return {
+      predicted: { ttft: predict({ ...parts, phase: 'prefill' }).tokenSeconds, tpot: predict(parts).tokenSeconds },
+      simulated: { ttft: firstTokenSeconds, tpot: tokenSeconds },
+      chosen: { tpot: cpuUnits === chosen.tpot, ttft: cpuUnits === chosen.ttft },
+    };
+  };
+}
+
+function withDevices(cluster: Cluster, devices: readonly Device[]): Cluster {
+  return createCluster({ ...cluster, devices });
+}
