@@ -21,13 +21,19 @@ export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Ke
     ? []
     : [
         { name: opened.adapter, kernels: opened.kernels },
-        {
-          name: `${opened.adapter} without subgroups`,
-          kernels: (await openGpuKernels({ without: ['subgroups'] })).kernels,
-        },
+        { name: 'subgroups of any size', kernels: (await openGpuKernels({ lanes: 'subgroups' })).kernels },
+        { name: 'without subgroups', kernels: (await openGpuKernels({ without: ['subgroups'] })).kernels },
       ];
 
 /** A test that needs a GPU: skipped, with the reason, where there is none, not even in software. */
 export function testGpu(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
   testIf(typeof opened !== 'string', String(opened), name, () => body(GPU_KERNELS[0]?.kernels as Kernels));
+}
+
+/** The same for every way in which lanes work together, as adapters differ in it. */
+export function testGpuVariants(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
+  testGpu(name, body);
+  for (const { name: variant, kernels } of GPU_KERNELS.slice(1)) {
+    testIf(true, '', `${name}, ${variant}`, () => body(kernels));
+  }
 }

@@ -11,14 +11,15 @@ import type { Vector } from '../vector.ts';
 import type { Dispatch, Kernel } from './program.ts';
 import { attendChunks, headPairs, mergeChunks, store } from './shaders/attention.ts';
 import { SHADER_FORMATS } from './shaders/formats.ts';
-import { embed, MOST_VECTORS, multiplyTiles, multiplyVectors, rowsTogether, TILE } from './shaders/multiply.ts';
-import { ADD, DIVIDE_ROWS, ELEMENTS, RMS_NORM, ROPE, SOFTMAX, SWIGLU } from './shaders/rows.ts';
+import { LANES, type LanesTogether } from './shaders/lanes.ts';
+import { embed, MOST_VECTORS, multiplyTiles, multiplyVectors, rowsOfWorkgroup, TILE } from './shaders/multiply.ts';
+import { ADD, DIVIDE_ROWS, ELEMENTS, ROPE, rmsNorm, SWIGLU, softmax } from './shaders/rows.ts';
 import type { UploadedMatrix } from './weights-buffers.ts';
 
 /** What dispatches refer to. */
 export interface EncodingContext {
-  /** Whether the device has subgroup operations. */
-  readonly subgroups: boolean;
+  /** How the device's lanes work together. */
+  readonly lanes: LanesTogether;
   matrix(id: number): UploadedMatrix;
   cache(id: number): GPUBuffer;
   /** Where a vector's values begin in the arena. */
@@ -46,7 +47,8 @@ export function encode(context: EncodingContext, operation: Operation): Dispatch
       const { x, y, weight, epsilon } = operation;
       const width = weight.values.length;
       const numbers = [place(x), place(y), place(weight), width];
-      return [{ kernel: PLAIN.rmsNorm, numbers, floats: [epsilon], workgroups: [x.values.length / width] }];
+      const kernel = kernelOf(`rms-norm, ${JSON.stringify(context.lanes)}`, () => rmsNorm(context.lanes));
+      return [{ kernel, numbers, floats: [epsilon], workgroups: [x.values.length / width] }];
     }
     case 'multiply':
       return encodeMultiply(context, operation);
@@ -84,7 +86,8 @@ export function encode(context: EncodingContext, operation: Operation): Dispatch
     }
     case 'softmax': {
       const { x, y, width } = operation;
-      return [{ kernel: PLAIN.softmax, numbers: [place(x), place(y), width], workgroups: [x.values.length / width] }];
+      const kernel = kernelOf(`softmax, ${JSON.stringify(context.lanes)}`, () => softmax(context.lanes));
+      return [{ kernel, numbers: [place(x), place(y), width], workgroups: [x.values.length / width] }];
     }
     case 'add': {
       const { x, y } = operation;
@@ -95,10 +98,8 @@ export function encode(context: EncodingContext, operation: Operation): Dispatch
 }
 
 const PLAIN = {
-  rmsNorm: { name: 'rms-norm', code: RMS_NORM },
   rope: { name: 'rope', code: ROPE },
   swiglu: { name: 'swiglu', code: SWIGLU },
-  softmax: { name: 'softmax', code: SOFTMAX },
   add: { name: 'add', code: ADD },
   divideRows: { name: 'divide-rows', code: DIVIDE_ROWS },
 } satisfies Record<string, Kernel>;
@@ -106,8 +107,8 @@ const PLAIN = {
 const kernels = new Map<string, Kernel>();
 
 /** The kernel of this name, whose shader is written when it is used first. */
-function kernelOf(name: string, code: () => string, extra: NonNullable<Kernel['extra']>): Kernel {
-  const found = kernels.get(name) ?? { name, code: code(), extra };
+function kernelOf(name: string, code: () => string, extra?: NonNullable<Kernel['extra']>): Kernel {
+  const found = kernels.get(name) ?? { name, code: code(), ...(extra && { extra }) };
   kernels.set(name, found);
   return found;
 }
@@ -141,7 +142,7 @@ function encodeMultiply(context: EncodingContext, operation: MultiplyOperation):
       ...[context.place(x), context.place(y), matrix.columns, matrix.rows, rowFrom, rowCount, rowBytes, tokens],
       ...[bias === undefined ? 0 : context.place(bias), bias === undefined ? 0 : 1, accumulate === true ? 1 : 0],
     ];
-    return { ...multiplyKernel(matrix, tokens, rowCount, context.subgroups), numbers, extra: buffer };
+    return { ...multiplyKernel(matrix, tokens, rowCount, context.lanes), numbers, extra: buffer };
   });
 }
 
@@ -150,7 +151,7 @@ function multiplyKernel(
   { type }: Matrix,
   tokens: number,
   rows: number,
-  subgroups: boolean,
+  lanes: LanesTogether,
 ): Pick<Dispatch, 'kernel' | 'workgroups'> {
   const format = SHADER_FORMATS[type as Quantization];
   if (tokens > MOST_VECTORS) {
@@ -158,9 +159,9 @@ function multiplyKernel(
     return { kernel, workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)] };
   }
   const together = 2 ** Math.ceil(Math.log2(tokens));
-  const name = `multiply ${type}, ${together} tokens${subgroups ? ', subgroups' : ''}`;
-  const kernel = kernelOf(name, () => multiplyVectors(format, together, subgroups), 'read-only-storage');
-  return { kernel, workgroups: inTwo(Math.ceil(rows / rowsTogether(together))) };
+  const name = `multiply ${type}, ${together} tokens, ${JSON.stringify(lanes)}`;
+  const kernel = kernelOf(name, () => multiplyVectors(format, together, lanes), 'read-only-storage');
+  return { kernel, workgroups: inTwo(Math.ceil(rows / rowsOfWorkgroup(together, lanes))) };
 }
 
 interface ChunkedAttention {
@@ -187,7 +188,10 @@ function encodeChunks(
   const chunkLength = CHUNK_STEP * Math.ceil(steps / Math.max(1, Math.min(steps, Math.floor(BUSY_WORKGROUPS / rows))));
   const chunks = Math.max(1, Math.ceil(used / chunkLength));
   const partial = context.scratch(rows * chunks * (headSize + 2));
-  const kernel = kernelOf(`attend ${type}, ${headSize}`, () => attendChunks(type, headSize), 'read-only-storage');
+  const { lanes } = context;
+  const name = `attend ${type}, ${headSize}, ${JSON.stringify(lanes)}`;
+  const kernel = kernelOf(name, () => attendChunks(type, headSize, lanes), 'read-only-storage');
+  const together = typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1;
   const numbers = [
     ...[context.place(queries), partial, heads, kvHeads, capacity, headSize, headPairs(headSize)],
     ...[position, used, chunks, chunkLength],
@@ -197,7 +201,7 @@ function encodeChunks(
     numbers,
     floats: [scale],
     extra: context.cache(cache.id),
-    workgroups: [heads, tokens, chunks],
+    workgroups: [heads, tokens, Math.ceil(chunks / together)],
   };
   return { dispatch, partial, chunks, rows };
 }

@@ -3,6 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../kernels.ts';
 import { allocatableBytes } from './device-memory.ts';
 import { NO_GPU, openDevice } from './open-device.ts';
+import type { LanesTogether } from './shaders/lanes.ts';
 import { hasDrivers } from './vulkan-drivers.ts';
 import { webgpuKernels } from './webgpu-kernels.ts';
 
@@ -22,18 +23,20 @@ export interface GpuOptions {
   readonly adapter?: string | undefined;
   /** WebGPU features to do without, as on an adapter that lacks them. */
   readonly without?: readonly GPUFeatureName[];
+  /** How lanes work together; default: as the device can best. */
+  readonly lanes?: LanesTogether;
 }
 
 /**
  * Opens a GPU of this machine.
  * @throws InputError if there is none, or none of that name
  */
-export async function openGpuKernels({ adapter, without = [] }: GpuOptions = {}): Promise<GpuKernels> {
+export async function openGpuKernels({ adapter, without = [], lanes }: GpuOptions = {}): Promise<GpuKernels> {
   const { device, identifier, software } = await openDevice(await dawn(adapter), without);
   const listed = await listGpus();
   const { name } = listed.find((gpu) => identifierOf(gpu.name) === identifier) ?? { name: identifier };
   return {
-    kernels: webgpuKernels({ device, adapter: name, openFile }),
+    kernels: webgpuKernels({ device, adapter: name, openFile, lanes }),
     adapter: name,
     software,
     memory: () => allocatableBytes(device),

@@ -9,6 +9,7 @@ import { type Arena, createArena } from './arena.ts';
 import { type EncodingContext, encode } from './encode.ts';
 import { createProgram } from './program.ts';
 import { headPairs, MOST_HEAD_SIZE } from './shaders/attention.ts';
+import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import { type UploadedMatrix, uploadMatrix } from './weights-buffers.ts';
 
 export interface WebgpuOptions {
@@ -17,6 +18,16 @@ export interface WebgpuOptions {
   readonly adapter: string;
   /** Opens a file of weights. @throws InputError if it can't be read */
   openFile(path: string): { readonly source: ByteSource; close(): void };
+  /** How lanes work together; default: as the device can best. */
+  readonly lanes?: LanesTogether | undefined;
+}
+
+/** Subgroups by themselves where all have one size, of which a workgroup is a multiple. */
+function lanesOf({ features, adapterInfo }: GPUDevice): LanesTogether {
+  if (!features.has('subgroups')) return 'workgroup';
+  const { subgroupMinSize = 0, subgroupMaxSize = 0 } = adapterInfo;
+  const known = subgroupMinSize === subgroupMaxSize && subgroupMaxSize > 1 && subgroupMaxSize < LANES;
+  return known ? { subgroupSize: subgroupMaxSize } : 'subgroups';
 }
 
 /** Files whose caches can be evicted are for kernels whose caches are in RAM. */
@@ -26,7 +37,7 @@ const NO_CACHE_FILES = 'KV pages in a file need a CPU';
  * Kernels on a GPU, by WebGPU: weights are uploaded once in the file's own format and decoded by shaders; sums are in
  * float32. `run` encodes dispatches, which `read` submits: a token is one submission.
  */
-export function webgpuKernels({ device, adapter, openFile }: WebgpuOptions): Kernels {
+export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(device) }: WebgpuOptions): Kernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
   const matrices: UploadedMatrix[] = [];
   const caches: (GPUBuffer | undefined)[] = [];
@@ -71,7 +82,7 @@ export function webgpuKernels({ device, adapter, openFile }: WebgpuOptions): Ker
   };
   const tokensRoom = room();
   const context: EncodingContext = {
-    subgroups: device.features.has('subgroups'),
+    lanes,
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
     place: ({ id, offset }) => (places[id] as number) + offset,

@@ -4,7 +4,7 @@ import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import type { CachePage, Operation } from '../../../engine/kernels/operation.ts';
 import type { Vector } from '../../../engine/kernels/vector.ts';
-import { testGpu } from '../../support/gpu.ts';
+import { testGpu, testGpuVariants } from '../../support/gpu.ts';
 import { type AttentionCase, attentionVectors } from '../attention-case.ts';
 import { randomFrom, randomValues } from '../random-from.ts';
 
@@ -24,7 +24,7 @@ async function same(
   assert.ok(error <= tolerance * size, `${what}: ${error} of ${size}`);
 }
 
-testGpu('operations on vectors agree with the reference, in place as well', async (kernels) => {
+testGpuVariants('operations on vectors agree with the reference, in place as well', async (kernels) => {
   for (const width of [1, 45, 700]) {
     const rows = 3;
     const values = (seed: number): number[] => randomValues(randomFrom(seed), rows * width, 3);
@@ -82,7 +82,7 @@ const CASES: readonly AttentionCase[] = [
 
 for (const one of CASES) {
   const { kvHeads, headSize, type, tokens, before } = one;
-  testGpu(
+  testGpuVariants(
     `attention of ${tokens} tokens to ${before} before them, heads of ${headSize} in ${type}`,
     async (kernels) => {
       await same(

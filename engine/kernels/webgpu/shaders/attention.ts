@@ -1,9 +1,9 @@
 import type { KeyValueCacheShape } from '../../key-value-cache.ts';
+import { enabling, LANES, type LanesTogether } from './lanes.ts';
 
-/** Most values of a head: every lane of a workgroup keeps 1/64 of the head's sums. */
+/** Most values of a head: every lane of a workgroup, or of a subgroup, keeps a part of the head's sums. */
 export const MOST_HEAD_SIZE = 512;
 
-const LANES = 64;
 const TYPES = {
   /** Two values in a word of the cache. */
   F16: { read: 'unpack2x16float(cache[pair])', write: 'cache[pair] = pack2x16float(values);' },
@@ -54,12 +54,12 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 
 /**
  * Attention of one token's head over one chunk of positions: m, s and o of HELM Eqs. 4.18–4.20 go to
- * `partial` in `v`, [tokens][heads][chunks][m, s, o₀ …]. A workgroup goes through its chunk ${LANES} positions at a
- * time: each lane computes a score, then each sums up some values of the head.
+ * `partial` in `v`, [tokens][heads][chunks][m, s, o₀ …]. A workgroup, or each subgroup where their size is known, goes
+ * through its chunk as many positions at a time as it has lanes: each lane computes a score, then each sums up some
+ * values of the head.
  */
-export function attendChunks(type: KeyValueCacheShape['type'], headSize: number): string {
-  const own = Math.ceil(headSize / LANES);
-  return `
+export function attendChunks(type: KeyValueCacheShape['type'], headSize: number, lanes: LanesTogether): string {
+  return `${typeof lanes === 'object' ? `${enabling(lanes)}\ndiagnostic(off, subgroup_uniformity);` : ''}
 struct Params {
   queries: u32, partial: u32, heads: u32, kvHeads: u32, capacity: u32, headSize: u32, pairs: u32,
   // Position of the first token less that of the cache's first position; positions used of the cache.
@@ -70,10 +70,77 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> v: array<f32>;
 ${CACHE('read')}
 fn pairValues(pair: u32) -> vec2f { return ${TYPES[type].read}; }
+const LOWEST = -3.4e38;
+${typeof lanes === 'object' ? attendBySubgroup(headSize, lanes.subgroupSize) : attendByWorkgroup(headSize)}`;
+}
+
+/** Control flow depends on the chunk, which is the same for all lanes of a subgroup. */
+function attendBySubgroup(headSize: number, size: number): string {
+  const own = Math.ceil(headPairs(headSize) / size);
+  return `
+@compute @workgroup_size(${LANES})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+  @builtin(subgroup_invocation_id) inSubgroup: u32,
+) {
+  let head = workgroup.x;
+  let row = workgroup.y * p.heads + head;
+  let chunk = workgroup.z * ${LANES / size}u + lane / ${size}u;
+  if (chunk >= p.chunks) { return; }
+  let kvHead = head * p.kvHeads / p.heads;
+  let query = p.queries + row * p.headSize;
+  let length = u32(clamp(p.position + i32(workgroup.y) + 1, 0, p.used));
+  let begin = min(chunk * p.chunkLength, length);
+  let end = min(begin + p.chunkLength, length);
+  var m = LOWEST;
+  var s = 0.0;
+  var o: array<vec2f, ${own}>;
+  for (var tile = begin; tile < end; tile += ${size}u) {
+    var score = LOWEST;
+    if (tile + inSubgroup < end) {
+      let key = pairAt(0u, kvHead, tile + inSubgroup);
+      var sum = 0.0;
+      for (var i = 0u; i < p.headSize / 2u; i++) {
+        sum += dot(pairValues(key + i), vec2f(v[query + 2u * i], v[query + 2u * i + 1u]));
+      }
+      ${headSize % 2 === 1 ? `sum += pairValues(key + ${headSize >> 1}u).x * v[query + ${headSize - 1}u];` : ''}
+      score = p.scale * sum;
+    }
+    let largest = max(m, subgroupMax(score));
+    let weight = select(0.0, exp(score - largest), tile + inSubgroup < end);
+    let rescale = exp(m - largest);
+    s = s * rescale + subgroupAdd(weight);
+    m = largest;
+    for (var n = 0u; n < ${own}u; n++) { o[n] *= rescale; }
+    for (var j = 0u; j < min(${size}u, end - tile); j++) {
+      let weightOfPosition = subgroupShuffle(weight, j);
+      let values = pairAt(1u, kvHead, tile + j);
+      for (var n = 0u; n < ${own}u; n++) {
+        let pair = min(inSubgroup + n * ${size}u, p.pairs - 1u);
+        o[n] += weightOfPosition * pairValues(values + pair);
+      }
+    }
+  }
+  let to = p.partial + (row * p.chunks + chunk) * (p.headSize + 2u);
+  if (inSubgroup == 0u) {
+    v[to] = m;
+    v[to + 1u] = s;
+  }
+  for (var n = 0u; n < ${own}u; n++) {
+    let i = 2u * (inSubgroup + n * ${size}u);
+    if (i < p.headSize) { v[to + 2u + i] = o[n].x; }
+    if (i + 1u < p.headSize) { v[to + 3u + i] = o[n].y; }
+  }
+}`;
+}
+
+function attendByWorkgroup(headSize: number): string {
+  const own = Math.ceil(headSize / LANES);
+  return `
 var<workgroup> query: array<f32, ${headSize + 1}>;
 var<workgroup> scores: array<f32, ${LANES}>;
 var<workgroup> shared_: array<f32, ${LANES}>;
-const LOWEST = -3.4e38;
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
   let head = workgroup.x;

@@ -1,5 +1,6 @@
 import type { ShaderFormat } from './formats.ts';
 import { READ_BYTES } from './formats.ts';
+import { enabling, LANES, type LanesTogether } from './lanes.ts';
 
 /** Most tokens of one pass of `multiplyVectors`. */
 export const MOST_VECTORS = 8;
@@ -7,12 +8,14 @@ export const MOST_VECTORS = 8;
 /** Rows and tokens that a workgroup of `multiplyTiles` computes. */
 export const TILE = { rows: 64, tokens: 32, depth: 32 } as const;
 
-/** Lanes of a workgroup of `multiplyVectors`. */
-const LANES = 64;
-
-/** Rows that a workgroup of `multiplyVectors` computes at once: fewer with more tokens, as each needs registers. */
-export function rowsTogether(tokens: number): number {
+/** Rows that lanes compute together: fewer with more tokens, as each needs registers. */
+function rowsTogether(tokens: number): number {
   return tokens <= 2 ? 4 : 2;
+}
+
+/** Rows that a workgroup of `multiplyVectors` computes. */
+export function rowsOfWorkgroup(tokens: number, lanes: LanesTogether): number {
+  return rowsTogether(tokens) * (typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1);
 }
 
 /** Bindings and parameters of a product y = x·Wᵀ. Offsets into `v` in values. */
@@ -48,24 +51,25 @@ fn activations(token: u32, column: u32) -> vec4f {
 `;
 
 /**
- * y = x·Wᵀ for up to `tokens` tokens, limited by reading weights: every lane of a workgroup takes groups of some rows,
- * decodes each value once for all tokens, and the lanes' sums are added at the end.
- * @param subgroups whether lanes may be added by subgroup operations
+ * y = x·Wᵀ for up to `tokens` tokens, limited by reading weights: every lane takes groups of some rows, decodes each
+ * value once for all tokens, and the lanes' sums are added at the end.
  */
 export function multiplyVectors(
   { block, bytes, width, shifted, code }: ShaderFormat,
   tokens: number,
-  subgroups: boolean,
+  lanes: LanesTogether,
 ): string {
   const rows = rowsTogether(tokens);
+  const size = typeof lanes === 'object' ? lanes.subgroupSize : LANES;
+  const subgroups = lanes !== 'workgroup';
   const each = (count: number, text: (index: number) => string): string =>
     Array.from({ length: count }, (_, i) => text(i)).join('\n');
   const sums = rows * tokens;
   const sum = (row: number, token: number): number => row * tokens + token;
-  return `${subgroups ? 'enable subgroups;' : ''}
+  return `${enabling(lanes)}
 ${HEADER}
 ${code}
-var<workgroup> partial: array<f32, ${LANES * sums}>;
+${size === LANES ? `var<workgroup> partial: array<f32, ${LANES * sums}>;` : ''}
 @compute @workgroup_size(${LANES})
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
@@ -73,11 +77,12 @@ fn main(
   @builtin(local_invocation_index) lane: u32,
   ${subgroups ? '@builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) inSubgroup: u32,' : ''}
 ) {
-  let firstRow = (workgroup.y * workgroups.x + workgroup.x) * ${rows}u;
+  let first = lane % ${size}u;
+  let firstRow = ((workgroup.y * workgroups.x + workgroup.x) * ${LANES / size}u + lane / ${size}u) * ${rows}u;
   let groups = (p.columns + ${width - 1}u) / ${width}u;
   ${each(sums, (i) => `var sum${i} = 0.0;`)}
   ${each(rows, (row) => `let row${row} = min(firstRow + ${row}u, p.rowCount - 1u) * p.rowBytes;`)}
-  for (var group = lane; group < groups; group += ${LANES}u) {
+  for (var group = first; group < groups; group += ${size}u) {
     let blockBytes = (group / ${block / width}u) * ${bytes}u;
     let inBlock = group % ${block / width}u;
     ${each(sums, (i) => `var dot${i} = 0.0;`)}
@@ -101,16 +106,39 @@ fn main(
     }`,
     )}
   }
-  ${subgroups ? addSubgroups(sums, each) : addLanes(sums, each)}
-  if (lane < ${sums}u) {
-    let row = firstRow + lane / ${tokens}u;
-    let token = lane % ${tokens}u;
-    if (row < p.rowCount && token < p.tokens) { finish(token, row, partial[lane]); }
-  }
+  ${typeof lanes === 'object' ? finishSubgroup({ rows, tokens, size }, each) : finishWorkgroup({ sums, tokens, subgroups }, each)}
 }`;
 }
 
 type Each = (count: number, text: (index: number) => string) => string;
+
+/** Adds the lanes of each subgroup; its lanes write the sums in turn. */
+function finishSubgroup(
+  { rows, tokens, size }: { readonly rows: number; readonly tokens: number; readonly size: number },
+  each: Each,
+): string {
+  return each(rows * tokens, (i) => {
+    const [row, token] = [Math.floor(i / tokens), i % tokens];
+    return `
+  let added${i} = subgroupAdd(sum${i});
+  if (inSubgroup == ${i % size}u && firstRow + ${row}u < p.rowCount && ${token}u < p.tokens) {
+    finish(${token}u, firstRow + ${row}u, added${i});
+  }`;
+  });
+}
+
+/** Adds the lanes of a workgroup; its first lanes write the sums. */
+function finishWorkgroup(
+  { sums, tokens, subgroups }: { readonly sums: number; readonly tokens: number; readonly subgroups: boolean },
+  each: Each,
+): string {
+  return `${subgroups ? addSubgroups(sums, each) : addLanes(sums, each)}
+  if (lane < ${sums}u) {
+    let row = firstRow + lane / ${tokens}u;
+    let token = lane % ${tokens}u;
+    if (row < p.rowCount && token < p.tokens) { finish(token, row, partial[lane]); }
+  }`;
+}
 
 /** Adds the lanes' sums in workgroup memory, in halves; the results are the first values of `partial`. */
 function addLanes(sums: number, each: Each): string {

@@ -1,3 +1,5 @@
+import { enabling, type LanesTogether, reduction, sizeParameter } from './lanes.ts';
+
 /** Bindings of a shader that works on vectors alone. Offsets into `v` in values. */
 function header(params: string): string {
   return `
@@ -7,26 +9,20 @@ struct Params { ${params} }
 `;
 }
 
-/** Lanes of the shaders that reduce a row. */
-const LANES = 256;
+/** Lanes of the shaders that reduce a row; narrow subgroups, as of GPUs in software, do it faster without waiting. */
+function rowLanes(lanes: LanesTogether): number {
+  return typeof lanes === 'object' && lanes.subgroupSize < 16 ? lanes.subgroupSize : 256;
+}
 
-/** WGSL: adds, or takes the largest of, one value of each lane; the same result for all lanes. */
-function reduction(name: string, combined: string): string {
-  return `
-fn ${name}(value: f32, lane: u32) -> f32 {
-  workgroupBarrier();
-  shared_[lane] = value;
-  for (var half = ${LANES / 2}u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (lane < half) {
-      let a = shared_[lane];
-      let b = shared_[lane + half];
-      shared_[lane] = ${combined};
-    }
-  }
-  workgroupBarrier();
-  return shared_[0];
-}`;
+/** The beginning of a shader with a workgroup for each row. */
+function rowMain(lanes: LanesTogether): string {
+  return `@compute @workgroup_size(${rowLanes(lanes)})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+  ${sizeParameter(lanes)}
+) {
+  ${lanes === 'workgroup' ? 'let size = 1u;' : ''}`;
 }
 
 /** Values that element-wise shaders compute in a workgroup. */
@@ -50,34 +46,38 @@ fn main(
 `;
 
 /** One workgroup for each row. */
-export const RMS_NORM = `${header('x: u32, y: u32, weight: u32, width: u32, epsilon: f32')}
-var<workgroup> shared_: array<f32, ${LANES}>;
-${reduction('sumOfLanes', 'a + b')}
-@compute @workgroup_size(${LANES})
-fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+export function rmsNorm(lanes: LanesTogether): string {
+  const count = rowLanes(lanes);
+  return `${enabling(lanes)}
+${header('x: u32, y: u32, weight: u32, width: u32, epsilon: f32')}
+${reduction('sumOfLanes', { combines: 'sum', count, lanes })}
+${rowMain(lanes)}
   let row = workgroup.x * p.width;
   var squares = 0.0;
-  for (var i = lane; i < p.width; i += ${LANES}u) { squares += v[p.x + row + i] * v[p.x + row + i]; }
-  let scale = 1.0 / sqrt(sumOfLanes(squares, lane) / f32(p.width) + p.epsilon);
-  for (var i = lane; i < p.width; i += ${LANES}u) { v[p.y + row + i] = v[p.x + row + i] * scale * v[p.weight + i]; }
+  for (var i = lane; i < p.width; i += ${count}u) { squares += v[p.x + row + i] * v[p.x + row + i]; }
+  let scale = 1.0 / sqrt(sumOfLanes(squares, lane, size) / f32(p.width) + p.epsilon);
+  for (var i = lane; i < p.width; i += ${count}u) { v[p.y + row + i] = v[p.x + row + i] * scale * v[p.weight + i]; }
 }`;
+}
 
 /** One workgroup for each row. */
-export const SOFTMAX = `${header('x: u32, y: u32, width: u32')}
-var<workgroup> shared_: array<f32, ${LANES}>;
-${reduction('sumOfLanes', 'a + b')}
-${reduction('largestOfLanes', 'max(a, b)')}
-@compute @workgroup_size(${LANES})
-fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+export function softmax(lanes: LanesTogether): string {
+  const count = rowLanes(lanes);
+  return `${enabling(lanes)}
+${header('x: u32, y: u32, width: u32')}
+${reduction('sumOfLanes', { combines: 'sum', count, lanes })}
+${reduction('largestOfLanes', { combines: 'largest', count, lanes })}
+${rowMain(lanes)}
   let row = workgroup.x * p.width;
   var most = v[p.x + row];
-  for (var i = lane; i < p.width; i += ${LANES}u) { most = max(most, v[p.x + row + i]); }
-  let largest = largestOfLanes(most, lane);
+  for (var i = lane; i < p.width; i += ${count}u) { most = max(most, v[p.x + row + i]); }
+  let largest = largestOfLanes(most, lane, size);
   var own = 0.0;
-  for (var i = lane; i < p.width; i += ${LANES}u) { own += exp(v[p.x + row + i] - largest); }
-  let total = sumOfLanes(own, lane);
-  for (var i = lane; i < p.width; i += ${LANES}u) { v[p.y + row + i] = exp(v[p.x + row + i] - largest) / total; }
+  for (var i = lane; i < p.width; i += ${count}u) { own += exp(v[p.x + row + i] - largest); }
+  let total = sumOfLanes(own, lane, size);
+  for (var i = lane; i < p.width; i += ${count}u) { v[p.y + row + i] = exp(v[p.x + row + i] - largest) / total; }
 }`;
+}
 
 /** One lane for each pair of values. */
 export const ROPE = `${header('x: u32, angles: u32, heads: u32, headSize: u32, dimensions: u32, halves: u32, count: u32')}
