@@ -137,6 +137,8 @@ const BORROWED: Readonly<Record<string, string>> = {
   'experiments/papers': 'experiments/consistency',
   'experiments/partition-sweep': 'experiments/rounds',
   'experiments/prefetch-release': 'experiments/ring-timelines',
+  // Models with random weights, made unless they are there.
+  'experiments/split-measured': 'experiments/measure',
 };
 
 const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>

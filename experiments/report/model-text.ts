@@ -1,10 +1,11 @@
-import { gibibytes } from '../../engine/input/format.ts';
+import { formatBytes, gibibytes } from '../../engine/input/format.ts';
 import type { Model } from '../../engine/model/model.ts';
 import type { Column } from './columns.ts';
 
-/** A model with its quantization and the size of its weights: `Llama-3-8B Q4_K_M, 4.6 GiB`. */
+/** A model with its quantization and the size of its weights: `Llama-3-8B Q4_K_M, 4.6 GiB`; a tiny one's in MiB. */
 export function modelText(model: Pick<Model, 'name' | 'mix' | 'bytes'>): string {
-  return `${model.name} ${model.mix}, ${gibibytes(model.bytes)} GiB`;
+  const size = model.bytes < 2 ** 27 ? formatBytes(model.bytes) : `${gibibytes(model.bytes)} GiB`;
+  return `${model.name} ${model.mix}, ${size}`;
 }
 
 /** Tokens per second beside a time per token. @param seconds of a token; `undefined` where there is none */

@@ -53,7 +53,15 @@ test('every option reaches the request', async () => {
   assert.equal(await requested(...options), {
     ...{ model: 'm.gguf', prompt: 'Hi', chat: true, system: 'Be brief.', json: true, stops: ['a', 'b c'], tokens: 9 },
     sampling: { temperature: 0, topK: 0, topP: 1, minP: 0.1, repeatPenalty: 1.1 },
-    ...{ seed: 3, kernels: { implementation: 'native', threads: 4 }, gpuLayers: 0, device: undefined, profile: undefined, context: 64, kvCache: 'F32' },
+    ...{
+      seed: 3,
+      kernels: { implementation: 'native', threads: 4 },
+      gpuLayers: 0,
+      device: undefined,
+      profile: undefined,
+      context: 64,
+      kvCache: 'F32',
+    },
     ...{
       memory: 600 * 2 ** 20,
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },

@@ -5,7 +5,7 @@ import { parseCluster } from '../../engine/hardware/parse-cluster.ts';
 import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
 import { clusterFile } from '../../engine/profile/cluster-file.ts';
 import { processorFacts } from '../../engine/profile/processor-facts.ts';
-import { MEASURES, PROFILE } from './measures.ts';
+import { GPU, MEASURES, PROFILE } from './measures.ts';
 
 const text = clusterFile(PROFILE);
 const [device] = parseCluster(text, 'laptop.json').devices;
@@ -50,6 +50,22 @@ test('the disk’s rates say if the file stayed in memory', () => {
   const sources = clusterStatements(JSON.parse(kept)).filter(({ place }) => / disk/.test(place));
   assert.is(sources.length, 2);
   for (const { source } of sources) assert.match(source, /50.% of the file stayed in memory/);
+});
+
+test('a GPU is written with what a crossing costs, which a pass through small layers contains', () => {
+  const processor = { ...MEASURES, smallPass: { median: 1e-3 + 24 * 30e-6, spread: 0.02, repeats: 7 } };
+  const written = clusterFile({ ...PROFILE, gpu: { ...GPU, processor } });
+  const gpu = parseCluster(written, 'laptop.json').devices[0]?.gpu;
+  if (gpu?.api !== 'webgpu') return assert.unreachable(gpu?.api);
+  assert.is(gpu.memory.available, 8 * 2 ** 30);
+  close(gpu.flops.Q4_K, facts.flops.get('Q4_K')?.value ?? 0);
+  close(gpu.promptFlops?.Q4_K, facts.promptFlops.get('Q4_K')?.value ?? 0);
+  close(gpu.attention?.memory, 5e9);
+  close(gpu.dispatch, 30e-6);
+  // 4 MiB less 8 KiB take 2 ms longer in one direction; 8 KiB themselves 3.9 us of 0.5 ms.
+  const perByte = 2e-3 / (4 * 2 ** 20 - 8192);
+  close(gpu.hostLink.bandwidth, 1 / perByte);
+  close(gpu.hostLink.latency, 0.5e-3 - 8192 * perByte);
 });
 
 test.run();

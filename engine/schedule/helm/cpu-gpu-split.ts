@@ -89,14 +89,22 @@ export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOpti
 
 function predictorOf(
   { belief, model, workload, runtime }: SchedulingProblem,
-  { objective: phase = 'decode', formulas = 'roofline', ...options }: CpuGpuSplitOptions,
+  options: CpuGpuSplitOptions,
 ): (plan: Plan) => Breakdown {
+  const {
+    objective: phase = 'decode',
+    formulas = 'roofline',
+    device: _device,
+    kvCache: _kv,
+    ram: _ram,
+    ...rest
+  } = options;
   const running = runtime === undefined ? {} : { runtime };
   switch (formulas) {
     case 'roofline':
-      return createSplitPredictor(belief, model, workload, { ...options, ...running, phase });
+      return createSplitPredictor(belief, model, workload, { ...rest, ...running, phase });
     case 'sum': {
-      const { paging } = options;
+      const { paging } = rest;
       return createRingPredictor(belief, model, workload, { ...running, phase, ...(paging && { paging }) });
     }
   }

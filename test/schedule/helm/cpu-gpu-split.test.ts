@@ -3,11 +3,15 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createHelmModel, loadCatalogue, loadCluster } from '../../../datasets/load.ts';
 import { predict } from '../../../engine/cost/predict.ts';
+import { createCluster } from '../../../engine/hardware/cluster.ts';
+import type { Device, FlopRates } from '../../../engine/hardware/device.ts';
 import { InputError } from '../../../engine/input/input-error.ts';
 import { createModel } from '../../../engine/model/model.ts';
+import { QUANTIZATION_NAMES } from '../../../engine/model/quantization.ts';
 import { createWorkload } from '../../../engine/model/workload.ts';
 import { parsePlan } from '../../../engine/plan/parse-plan.ts';
 import { type CpuGpuSplitOptions, cpuGpuSplit, splitPlan } from '../../../engine/schedule/helm/cpu-gpu-split.ts';
+import { relativelyNear as near } from '../../support/near.ts';
 import { type Machine, oneMachine, QWEN3_8B } from '../../support/one-machine.ts';
 
 const catalogue = loadCatalogue();
@@ -24,6 +28,8 @@ function split(machine: Machine, options: CpuGpuSplitOptions = {}, context = 0) 
   const model = createModel(QWEN3_8B, 'BF16');
   return cpuGpuSplit({ belief: oneMachine(machine), model, workload: createWorkload({ context }) }, options);
 }
+
+const quantizations = (rate: number) => Object.fromEntries(QUANTIZATION_NAMES.map((name) => [name, rate])) as FlopRates;
 
 /** CPU layers, and the places of embedding and output. */
 function shape(found: ReturnType<typeof split>): string {
@@ -88,6 +94,42 @@ test('without KV offload a long context moves blocks to the CPU', () => {
   const offloaded = split({}, {}, 4096);
   assert.is(shape(offloaded), 'cpu | cpu 20, gpu 16 | gpu');
   assert.is(offloaded.plan?.kvCache, 'host');
+});
+
+test('with the objective prefill the compute ceiling binds, which moves blocks to the processor that calculates faster', () => {
+  // The CPU reads faster than the GPU, and both calculate alike: a token is best on the CPU alone.
+  const machine = { cpuBandwidth: 300e9, vram: 40e9, ram: 64 * 2 ** 30 };
+  assert.is(split(machine).best?.gpuUnits, 0);
+  const belief = oneMachine(machine);
+  const [device] = belief.devices;
+  const gpu = device?.gpu && { ...device.gpu, promptFlops: quantizations(1e14) };
+  const faster = createCluster({ ...belief, devices: [{ ...(device as Device), gpu }] });
+  const model = createModel(QWEN3_8B, 'BF16');
+  const given = { belief: faster, model, workload: createWorkload({ promptTokens: 512, context: 512 }) };
+  assert.is(cpuGpuSplit(given, { objective: 'prefill' }).best?.cpuUnits, 0);
+  assert.is(cpuGpuSplit(given).best?.gpuUnits, 0);
+});
+
+test('a prompt on the GPU takes max(F/P_pre, W/M) for every block, and the output layer once', () => {
+  const model = createModel(QWEN3_8B, 'BF16');
+  const workload = createWorkload({ promptTokens: 128 });
+  const given = { belief: oneMachine({ vram: 40e9, flops: 1e12 }), model, workload };
+  const whole = cpuGpuSplit(given, { objective: 'prefill', kvCache: 'with-layers' }).curve[0];
+  // 2·H·(2·h d + 2·h_kv d + 3·F) FLOPs a token and block; 4·h·d·64 for attending to half the prompt.
+  const projections = 2 * 4096 * (2 * 32 * 128 + 2 * 8 * 128 + 3 * 12288) * 128;
+  const attention = 4 * 32 * 128 * 64 * 128;
+  const output = ((151936 * 4096 + 4096) * 2) / 218e9; // with its norm
+  near(whole?.gpuSeconds ?? 0, (36 * (projections + attention)) / 1e12 + output);
+});
+
+test('by sums, the time of the chosen split is that of prima.cpp’s formulas', () => {
+  const model = createModel(QWEN3_8B, 'BF16');
+  const given = { belief: oneMachine(), model, workload: createWorkload({ context: 192, promptTokens: 64 }) };
+  for (const phase of ['decode', 'prefill'] as const) {
+    const { plan, best } = cpuGpuSplit(given, { objective: phase, formulas: 'sum' });
+    if (plan === undefined) return assert.unreachable();
+    near(best?.tokenSeconds ?? 0, predict({ plan, truth: given.belief, ...given, phase }).tokenSeconds);
+  }
 });
 
 test('the curve has every k, with the parts of T_plan and no copy at both ends', () => {

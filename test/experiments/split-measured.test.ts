@@ -1,0 +1,62 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { clusterFile } from '../../engine/profile/cluster-file.ts';
+import { GPU, PROFILE } from '../profile/measures.ts';
+import { goldenModel } from '../support/golden-models.ts';
+import { testGpu } from '../support/gpu.ts';
+import { runHere } from '../support/run-script.ts';
+
+const SCRIPT = 'experiments/split-measured.ts';
+const SMALL = [
+  '--model',
+  goldenModel('llama-Q8_0'),
+  '--prompt',
+  '4',
+  '--tokens',
+  '2',
+  '--repeats',
+  '2',
+  '--threads',
+  '2',
+];
+
+let folder = '';
+test.before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-split-'));
+  writeFileSync(join(folder, 'laptop.json'), clusterFile(PROFILE));
+  writeFileSync(join(folder, 'with-gpu.json'), clusterFile({ ...PROFILE, gpu: GPU }));
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+testGpu('every split of a model has three answers, and one of them is chosen for each phase', async () => {
+  const out = join(folder, 'results');
+  const profile = join(folder, 'with-gpu.json');
+  const { code, stdout, stderr } = await runHere(SCRIPT, ...SMALL, '--profile', profile, '--json', '--out', out);
+  assert.is(code, 0, stderr);
+  const { splits, ablations } = JSON.parse(stdout);
+  assert.equal(
+    splits.map(({ cpuUnits }: { cpuUnits: number }) => cpuUnits),
+    [0, 1, 2, 3, 4],
+  );
+  for (const { predicted, simulated, measured } of splits) {
+    // The simulation reads the mapped weights once, from a disk that takes next to no time.
+    assert.ok(Math.abs(simulated.tpot / predicted.tpot - 1) < 0.01, `${simulated.tpot} ${predicted.tpot}`);
+    assert.ok(measured.tpot.median > 0 && measured.tokens.length === 4);
+  }
+  for (const phase of ['tpot', 'ttft'])
+    assert.is(splits.filter(({ chosen }: { chosen: Record<string, boolean> }) => chosen[phase]).length, 1);
+  assert.ok(ablations.length >= 1);
+  assert.is(readFileSync(join(out, 'profile.json'), 'utf8'), clusterFile({ ...PROFILE, gpu: GPU }));
+  for (const file of ['report.html', 'splits.csv']) assert.ok(existsSync(join(out, file)), file);
+});
+
+test('a profile without a GPU is refused before anything runs', async () => {
+  const { code, stderr } = await runHere(SCRIPT, ...SMALL, '--profile', join(folder, 'laptop.json'), '--out', folder);
+  assert.is(code, 2);
+  assert.match(stderr, /^--profile: .*laptop\.json has no GPU; measure it: hearth profile --device <name>\n$/);
+});
+
+test.run();
