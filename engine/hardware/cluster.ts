@@ -73,3 +73,8 @@ export function withDevices(cluster: Cluster, names: readonly string[]): Cluster
   const kept = new Set(names.map((name) => deviceIndex(cluster, name)));
   return createCluster({ ...cluster, devices: cluster.devices.filter((_, index) => kept.has(index)) });
 }
+
+/** The same devices without their GPUs. */
+export function withoutGpus(cluster: Cluster): Cluster {
+  return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
+}

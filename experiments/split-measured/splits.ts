@@ -1,11 +1,10 @@
 import { predict } from '../../engine/cost/predict.ts';
-import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
-import type { Device } from '../../engine/hardware/device.ts';
+import { type Cluster, createCluster, withoutGpus } from '../../engine/hardware/cluster.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { SplitPlan } from '../../engine/plan/plan.ts';
 import type { Sample } from '../../engine/profile/sample.ts';
-import { cpuGpuSplit, partitionUnits, splitPlan } from '../../engine/schedule/helm/cpu-gpu-split.ts';
+import { cpuGpuSplit, partitionUnits, splitPlan, usesGpu } from '../../engine/schedule/helm/cpu-gpu-split.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
 
@@ -77,7 +76,7 @@ export function answersBy(
     name: DEVICE,
     disk: { sequential: NO_DISK, random: NO_DISK },
   }));
-  const machine = withDevices(profile, warm);
+  const machine = createCluster({ ...profile, devices: warm });
   // The mean over the tokens that are decoded.
   const context = promptTokens + Math.round((outputTokens - 1) / 2);
   const workload = createWorkload({ promptTokens, outputTokens, context });
@@ -86,14 +85,8 @@ export function answersBy(
       ?.cpuUnits;
   const chosen = { tpot: chosenFor('decode'), ttft: chosenFor('prefill') };
   return ({ plan, cpuUnits }: Split): Pick<SplitAnswers, 'predicted' | 'simulated' | 'chosen'> => {
-    // Nothing crosses to a GPU that a plan doesn't use, which prima.cpp's formulas count for every window (Eq. 13).
-    const alone = cpuUnits === partitionUnits(model);
-    const truth = alone
-      ? withDevices(
-          machine,
-          warm.map((device) => ({ ...device, gpu: undefined })),
-        )
-      : machine;
+    // As in the search: nothing crosses to a GPU that a plan doesn't use.
+    const truth = usesGpu(plan) ? machine : withoutGpus(machine);
     const parts = { plan, truth, model, workload };
     const { trace } = simulate({ cluster: truth, model, plan, workload, record: 'tokens' });
     const { firstTokenSeconds = Number.NaN, tokenSeconds = Number.NaN } = metrics(trace);
@@ -103,8 +96,4 @@ export function answersBy(
       chosen: { tpot: cpuUnits === chosen.tpot, ttft: cpuUnits === chosen.ttft },
     };
   };
-}
-
-function withDevices(cluster: Cluster, devices: readonly Device[]): Cluster {
-  return createCluster({ ...cluster, devices });
 }

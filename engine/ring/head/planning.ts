@@ -1,4 +1,4 @@
-import { type Cluster, createCluster, withDevices } from '../../hardware/cluster.ts';
+import { type Cluster, withDevices, withoutGpus } from '../../hardware/cluster.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
@@ -54,7 +54,7 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   if (scheduling === undefined)
     throw new InputError('--plan', "is missing; give one, or the devices' facts in the cluster file for a scheduler");
   const { cluster, scheduler, solver } = scheduling;
-  const belief = onCpus(withDevices(cluster, present));
+  const belief = withoutGpus(withDevices(cluster, present));
   const workload = createWorkload({ context: planning.context });
   const pressure = maxPressure === undefined ? {} : { maxPressure };
   const scheduled = SCHEDULERS[scheduler].plan({ belief, model: planning.model, workload, ...pressure }, solver);
@@ -89,11 +89,6 @@ function checkedWindows(plan: Plan, { devices, model, scheduling, plan: given }:
       `the head is ${plan.embedding.device}; in the cluster it is ${devices[0]}`,
     );
   return windows;
-}
-
-/** Removes GPUs, since the ring computes on CPUs. */
-function onCpus(cluster: Cluster): Cluster {
-  return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
 }
 
 /** A weights policy that the user requests for all devices; `undefined`: as planned. */

@@ -1,7 +1,7 @@
 import type { Breakdown, Infeasibility } from '../../cost/breakdown.ts';
 import { createRingPredictor } from '../../cost/ring.ts';
 import { createSplitPredictor, type SplitPredictionOptions } from '../../cost/split.ts';
-import { deviceIndex } from '../../hardware/cluster.ts';
+import { deviceIndex, withoutGpus } from '../../hardware/cluster.ts';
 import type { Device, ProcessorKind } from '../../hardware/device.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { createPlan } from '../../plan/create-plan.ts';
@@ -105,9 +105,18 @@ function predictorOf(
       return createSplitPredictor(belief, model, workload, { ...rest, ...running, phase });
     case 'sum': {
       const { paging } = rest;
-      return createRingPredictor(belief, model, workload, { ...running, phase, ...(paging && { paging }) });
+      // Nothing crosses to a GPU that a plan doesn't use, which the formulas count for every window (Eq. 13).
+      const parts = { ...running, phase, ...(paging && { paging }) };
+      const withGpu = createRingPredictor(belief, model, workload, parts);
+      const alone = createRingPredictor(withoutGpus(belief), model, workload, parts);
+      return (plan) => (usesGpu(plan) ? withGpu(plan) : alone(plan));
     }
   }
+}
+
+/** Whether a plan runs anything on a GPU. */
+export function usesGpu({ embedding, stages, output }: Plan): boolean {
+  return [embedding, ...stages, output].some(({ processor }) => processor === 'gpu');
 }
 
 /** The plan with the first `cpuUnits` units on the CPU and the others on the GPU. */
