@@ -6,11 +6,18 @@ import { formatBytes, formatPercent, threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { listGpus } from '../kernels/webgpu/node-gpu.ts';
 import { NO_GPU } from '../kernels/webgpu/open-device.ts';
+import { modelGraph } from '../runtime/graph.ts';
+import { readCount } from '../terminal/options.ts';
 import { formatTable } from '../terminal/table.ts';
+import { graphDot, graphTable } from './inspect-graph.ts';
 
 interface Options {
   readonly model?: string;
   readonly devices?: true;
+  readonly graph?: true;
+  readonly tokens: string;
+  readonly context: string;
+  readonly dot?: true;
   readonly json?: true;
 }
 
@@ -22,16 +29,34 @@ export function inspectCommand(): Command {
     )
     .option('--model <file>', 'a GGUF file')
     .option('--devices', 'list the GPUs that --gpu-layers can use')
+    .option('--graph', 'show the operators that run, with shapes, FLOPs and bytes, by partition unit (HELM 4.1.1)')
+    .option('--tokens <n>', 'with --graph: tokens that are evaluated together', '1')
+    .option('--context <n>', 'with --graph: positions that the last of them sees', '512')
+    .option('--dot', 'with --graph: for Graphviz')
     .option('--json', 'print it as JSON; sizes in bytes')
     .action(run);
 }
 
-async function run({ model, devices, json }: Options): Promise<void> {
+async function run(options: Options): Promise<void> {
+  const { model, devices, graph, dot, json } = options;
   if ((model === undefined) === (devices === undefined))
     throw new InputError('--model', 'or --devices is needed, but not both: a GGUF file, or this machine’s GPUs');
+  if (dot && !graph) throw new InputError('--dot', 'is used only with --graph; add it');
   if (model === undefined) return await showDevices(json);
+  if (graph) return showGraph(model, options);
   const description = describeGguf(withFile(model, readGguf));
   process.stdout.write(json ? `${JSON.stringify(description, null, 2)}\n` : describe(description));
+}
+
+function showGraph(file: string, { tokens: tokensText, context: contextText, dot, json }: Options): void {
+  const tokens = readCount('--tokens', tokensText, 1, 100_000);
+  const context = readCount('--context', contextText, tokens);
+  const graph = withFile(file, (bytes) => modelGraph(readGguf(bytes), bytes, { tokens, context }));
+  const { model, ...shown } = graph;
+  const text = json
+    ? `${JSON.stringify({ model: model.name, mix: model.mix, ...shown }, null, 2)}\n`
+    : graphTable(graph);
+  process.stdout.write(dot ? graphDot(graph) : text);
 }
 
 async function showDevices(json: true | undefined): Promise<void> {

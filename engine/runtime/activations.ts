@@ -44,7 +44,7 @@ export function activationWidths(
  * @returns a function that gives the part for a number of tokens; the same object for the same number
  */
 export function createActivations(
-  kernels: Kernels,
+  kernels: Pick<Kernels, 'vector'>,
   shape: Shape,
   ropeDimensions: number,
   most: number,

@@ -49,6 +49,9 @@ export interface WeightsSource {
   readonly kernels: Kernels;
 }
 
+/** The same for what makes no use of weights but their shapes. */
+export type NamedWeights = Omit<WeightsSource, 'kernels'> & { readonly kernels: Pick<Kernels, 'matrix' | 'vector'> };
+
 /** A run of a matrix's rows. */
 interface Rows {
   readonly from: number;
@@ -66,13 +69,13 @@ export interface WeightsLoader {
 }
 
 /** Loads all weights of a file; modelFromGguf must have accepted it. */
-export function loadWeights(source: WeightsSource, shape: Shape): Weights {
+export function loadWeights(source: NamedWeights, shape: Shape): Weights {
   const loader = weightsLoader(source, shape);
   const layers = Array.from({ length: shape.layers }, (_, index) => loader.layer(index));
   return { embedding: loader.embedding(), ...loader.output(), layers };
 }
 
-export function weightsLoader(source: WeightsSource, shape: Shape): WeightsLoader {
+export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader {
   const tensors = new Map(source.gguf.tensors.map((tensor) => [tensor.name, tensor]));
   const matrix = (name: string, rows?: Rows): Linear => loadMatrix(source, tensors.get(name) as GgufTensor, rows);
   const vector = (name: string): Vector =>
@@ -125,7 +128,7 @@ export function readVector(bytes: ByteSource, tensor: GgufTensor): Float32Array 
   return values;
 }
 
-function loadMatrix({ kernels, file, place }: WeightsSource, tensor: GgufTensor, rows?: Rows): Linear {
+function loadMatrix({ kernels, file, place }: NamedWeights, tensor: GgufTensor, rows?: Rows): Linear {
   const { shape, type } = tensor;
   const [columns, allRows] = shape as readonly [number, number];
   const { from, count } = rows ?? { from: 0, count: allRows };

@@ -1,0 +1,226 @@
+import type { ByteSource } from '../gguf/byte-source.ts';
+import type { Gguf } from '../gguf/gguf.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { transformerSettings } from '../gguf/transformer-settings.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { Operation } from '../kernels/operation.ts';
+import { type Vector, vectorOver } from '../kernels/vector.ts';
+import { kvBytesPerToken, type Model } from '../model/model.ts';
+import { type Quantization, quantizedBytes } from '../model/quantization.ts';
+import { createActivations } from './activations.ts';
+import { forward } from './forward.ts';
+import { layerOperations } from './layer-operations.ts';
+import { rotaryEmbedding } from './rotary-embedding.ts';
+import { loadWeights, readVector } from './transformer-weights.ts';
+
+/** An operation of the forward pass, and what it costs. */
+export interface GraphNode {
+  /** Its place in the order of execution. */
+  readonly index: number;
+  readonly kind: Operation['kind'];
+  /** The tensor of its weights in the file, and its format; `undefined` for operations without a matrix. */
+  readonly weights: { readonly tensor: string; readonly format: Quantization } | undefined;
+  /** Shape of what it reads and of what it writes, tokens first. */
+  readonly input: readonly number[];
+  readonly output: readonly number[];
+  /** FLOPs of products with weights (2 per weight and token) and of attention (HELM Eqs. 4.9, 4.11); 0 for others. */
+  readonly flops: number;
+  /** Bytes of weights and of KV cache that it reads. */
+  readonly weightBytes: number;
+  readonly cacheBytes: number;
+  /** The operations whose results it reads. */
+  readonly after: readonly number[];
+}
+
+/** A partition unit: what a split can put on one processor (HELM 4.1.1). */
+export interface GraphUnit {
+  /** `embedding`, `layer 0` …, `output` */
+  readonly name: string;
+  readonly nodes: readonly GraphNode[];
+  readonly flops: number;
+  readonly weightBytes: number;
+  readonly cacheBytes: number;
+  /** What crosses to the next unit: the residual stream, F32. The last unit's logits stay where they are computed. */
+  readonly crossing: { readonly shape: readonly number[]; readonly bytes: number } | undefined;
+}
+
+export interface ModelGraph {
+  readonly model: Model;
+  readonly tokens: number;
+  readonly context: number;
+  readonly units: readonly GraphUnit[];
+}
+
+/** Bytes of a value of the residual stream. */
+const STREAM_BYTES = 4;
+
+/**
+ * The operators of a model for `tokens` tokens of which the last is at position `context` − 1: the list that the
+ * forward pass executes, made by the same functions, with the sizes that the cost model counts. Weights aren't read.
+ * @throws InputError as modelFromGguf and rotaryEmbedding do
+ */
+export function modelGraph(
+  gguf: Gguf,
+  bytes: ByteSource,
+  { tokens, context }: { readonly tokens: number; readonly context: number },
+): ModelGraph {
+  const model = modelFromGguf(gguf);
+  const settings = transformerSettings(gguf, model);
+  const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
+  const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
+  const { kernels, tensorOf } = shapesOnly(gguf);
+  const file = { id: 0, path: gguf.file, size: gguf.fileBytes };
+  const weights = loadWeights({ gguf, bytes, file, kernels }, model);
+  const activations = createActivations(kernels, model, rotary.dimensions, tokens)(tokens);
+  const logits = kernels.vector(model.vocabularySize);
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
+  const { kvHeads, headSize } = model;
+  const position = context - tokens;
+  const parts = forward({
+    ...{ layerSettings, weights, activations, logits, tokens: new Array<number>(tokens).fill(0) },
+    layerBatches: (layer, index) => {
+      const cache = { id: index, type: 'F16', kvHeads, capacity: context, headSize } as const;
+      return { operations: layerOperations(layerSettings, layer, cache, activations, position) };
+    },
+  });
+  const node = nodeMaker(model, tensorOf, position);
+  const crossing = { shape: [tokens, model.hiddenSize], bytes: tokens * model.hiddenSize * STREAM_BYTES };
+  const units = parts.map(({ name, operations }): GraphUnit => {
+    const nodes = operations.map(node);
+    const sum = (value: (one: GraphNode) => number): number => nodes.reduce((total, one) => total + value(one), 0);
+    return {
+      name,
+      nodes,
+      flops: sum(({ flops }) => flops),
+      weightBytes: sum(({ weightBytes }) => weightBytes),
+      cacheBytes: sum(({ cacheBytes }) => cacheBytes),
+      crossing: name === 'output' ? undefined : crossing,
+    };
+  });
+  return { model, tokens, context, units };
+}
+
+/** Kernels that know shapes alone, and the tensor of each matrix. */
+function shapesOnly(gguf: Gguf) {
+  const offsets: number[] = [];
+  let vectors = 0;
+  const kernels: Pick<Kernels, 'matrix' | 'vector'> = {
+    matrix: ({ offset = 0, type, rows, columns }) => ({ id: offsets.push(offset) - 1, type, rows, columns }),
+    vector: (contents) =>
+      vectorOver(vectors++, typeof contents === 'number' ? new Float32Array(contents) : Float32Array.from(contents)),
+  };
+  const tensorOf = (matrix: number): string => {
+    const at = offsets[matrix] as number;
+    return gguf.tensors.find(({ offset, bytes }) => offset <= at && at < offset + bytes)?.name ?? '';
+  };
+  return { kernels, tensorOf };
+}
+
+/** Makes nodes in the order of execution, and remembers which of them wrote what. */
+function nodeMaker(model: Model, tensorOf: (matrix: number) => string, position: number) {
+  const writers = new Map<string, number>();
+  let count = 0;
+  return (operation: Operation): GraphNode => {
+    const index = count++;
+    const { reads, writes } = operands(operation);
+    const after = [...new Set(reads.flatMap((key) => writers.get(key) ?? []))];
+    for (const key of writes) writers.set(key, index);
+    return { index, kind: operation.kind, after, ...costsOf(operation, model, tensorOf, position) };
+  };
+}
+
+const vectorKey = ({ id, offset }: Vector): string => `vector ${id} ${offset}`;
+const cacheKey = ({ id }: { readonly id: number }): string => `cache ${id}`;
+
+/** What an operation reads and writes besides weights, by name. */
+function operands(operation: Operation): { readonly reads: readonly string[]; readonly writes: readonly string[] } {
+  const keys = (...vectors: readonly Vector[]): string[] => vectors.map(vectorKey);
+  switch (operation.kind) {
+    case 'embed':
+      return { reads: [], writes: keys(operation.y) };
+    case 'multiply': {
+      const { x, y, accumulate = false } = operation;
+      return { reads: keys(x, ...(accumulate ? [y] : [])), writes: keys(y) };
+    }
+    case 'rope':
+      return { reads: keys(operation.x), writes: keys(operation.x) };
+    case 'store':
+      return { reads: keys(operation.keys, operation.values), writes: [cacheKey(operation.cache)] };
+    case 'attention':
+      return { reads: [...keys(operation.queries), cacheKey(operation.cache)], writes: keys(operation.y) };
+    case 'attend-pages': {
+      const { pages, queries, y, largest, totals } = operation;
+      return {
+        reads: [...keys(queries), ...pages.map(({ cache }) => cacheKey(cache))],
+        writes: keys(y, largest, totals),
+      };
+    }
+    case 'divide-rows':
+      return { reads: keys(operation.divisors, operation.y), writes: keys(operation.y) };
+    case 'swiglu':
+      return { reads: keys(operation.gate, operation.up), writes: keys(operation.y) };
+    case 'add':
+      return { reads: keys(operation.x, operation.y), writes: keys(operation.y) };
+    case 'rms-norm':
+    case 'softmax':
+      return { reads: keys(operation.x), writes: keys(operation.y) };
+  }
+}
+
+type Costs = Pick<GraphNode, 'weights' | 'input' | 'output' | 'flops' | 'weightBytes' | 'cacheBytes'>;
+
+function costsOf(operation: Operation, model: Model, tensorOf: (matrix: number) => string, position: number): Costs {
+  const none = { weights: undefined, flops: 0, weightBytes: 0, cacheBytes: 0 };
+  const { heads, kvHeads, headSize } = model;
+  const elementwise = (x: Vector, width: number): Costs => {
+    const shape = [x.values.length / width, width];
+    return { ...none, input: shape, output: shape };
+  };
+  switch (operation.kind) {
+    case 'embed': {
+      const { table, tokens } = operation;
+      const weights = { tensor: tensorOf(table.id), format: table.type };
+      const weightBytes = tokens.length * quantizedBytes(table.columns, table.type);
+      return { ...none, weights, weightBytes, input: [tokens.length], output: [tokens.length, table.columns] };
+    }
+    case 'multiply': {
+      const { matrix, x } = operation;
+      const { rows, columns, type } = matrix;
+      const tokens = x.values.length / columns;
+      return {
+        ...none,
+        weights: { tensor: tensorOf(matrix.id), format: type },
+        input: [tokens, columns],
+        output: [tokens, rows],
+        flops: 2 * rows * columns * tokens,
+        weightBytes: rows * quantizedBytes(columns, type),
+      };
+    }
+    case 'rope':
+      return elementwise(operation.x, operation.heads * headSize);
+    case 'store': {
+      const costs = elementwise(operation.keys, kvHeads * headSize);
+      return { ...costs, output: [2, ...costs.output] };
+    }
+    case 'attention': {
+      const costs = elementwise(operation.queries, heads * headSize);
+      const tokens = costs.input[0] as number;
+      // Token i sees the positions up to its own.
+      const seen = tokens * position + (tokens * (tokens + 1)) / 2;
+      const cacheBytes = kvBytesPerToken(model) * (position + tokens);
+      return { ...costs, flops: 4 * heads * headSize * seen, cacheBytes };
+    }
+    case 'attend-pages':
+      return elementwise(operation.queries, heads * headSize);
+    case 'divide-rows':
+      return elementwise(operation.y, operation.y.values.length / operation.divisors.values.length);
+    case 'swiglu':
+      return elementwise(operation.y, model.ffnSize);
+    case 'add':
+      return elementwise(operation.y, model.hiddenSize);
+    case 'rms-norm':
+      return elementwise(operation.x, operation.weight.values.length);
+    case 'softmax':
+      return elementwise(operation.x, operation.width);
+  }
+}
