@@ -82,7 +82,7 @@ function sampling(measure: () => Promise<number>) {
 }
 
 /** Times work until the GPU has done it. */
-function gpuClock(kernels: Kernels): ProcessorClock {
+export function gpuClock(kernels: Kernels): ProcessorClock {
   const last = kernels.vector(1);
   return {
     async time(run) {

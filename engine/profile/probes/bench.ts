@@ -1,5 +1,5 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { MappedFile } from '../../kernels/matrix.ts';
+import type { MatrixSource } from '../../kernels/matrix.ts';
 import type { Operation } from '../../kernels/operation.ts';
 import type { ProcessorClock } from '../processor-clock.ts';
 
@@ -9,7 +9,7 @@ export interface Bench {
   /** Times runs of the kernels. */
   readonly clock: ProcessorClock;
   /** Bytes that serve as weights of any format. */
-  readonly weights: MappedFile;
+  readonly weights: MatrixSource['source'];
   /** As many of them as are used: more than the last-level cache holds. */
   readonly weightBytes: number;
 }

@@ -6,15 +6,18 @@ import type { MadeMix } from '../../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
 import { createProgress } from '../../../engine/terminal/progress.ts';
 
-const SHAPE = 'TinyLlama-1.1B';
+/** Models of the catalogue by the names that --shapes takes. */
+export const SHAPES = { '1b': 'TinyLlama-1.1B', '8b': 'Llama-3-8B' } as const;
+export type ShapeName = keyof typeof SHAPES;
+
 const FOLDER = join(tmpdir(), 'hearth-bench');
 
-/** Path of the model that `hearth make-model --shape 1b --seed 1` writes, made once for each mix and kept. */
-export async function benchModel(mix: MadeMix): Promise<string> {
-  const path = join(FOLDER, `1b-${mix}.gguf`);
+/** Path of the model that `hearth make-model --shape NAME --seed 1` writes, made once for each mix and kept. */
+export async function benchModel(mix: MadeMix, name: ShapeName = '1b'): Promise<string> {
+  const path = join(FOLDER, `${name}-${mix}.gguf`);
   if (existsSync(path)) return path;
-  const shape = loadCatalogue().find((model) => model.shape.name === SHAPE)?.shape;
-  if (shape === undefined) throw new Error(`${SHAPE} is not in the catalogue`);
+  const shape = loadCatalogue().find((model) => model.shape.name === SHAPES[name])?.shape;
+  if (shape === undefined) throw new Error(`${SHAPES[name]} is not in the catalogue`);
   process.stderr.write(`making ${path}\n`);
   mkdirSync(FOLDER, { recursive: true });
   let progress: ReturnType<typeof createProgress> | undefined;

@@ -57,7 +57,7 @@ export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): 
  * Weights that a token reads: all but the embedding, of which it reads one row; a tied embedding is read as the output
  * matrix.
  */
-function decodeBytes(model: Model): number {
+export function decodeBytes(model: Model): number {
   return model.bytes - (model.tiedEmbeddings ? 0 : model.embedding.bytes);
 }
 

@@ -23,7 +23,7 @@ export interface Child {
 const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
 /** Starts an engine and loads the model. @throws InputError with the child's message if that fails */
-export async function startChild(engine: 'hearth' | 'llama', task: Task): Promise<Child> {
+export async function startChild(engine: 'hearth' | 'hearth-gpu' | 'llama', task: Task): Promise<Child> {
   const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
     execArgv: ['--import', import.meta.resolve('tsx')],
     env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,

@@ -9,7 +9,7 @@ export interface Contestant {
   /** Continues for `count` tokens: evaluates each and chooses the next one. */
   decode(count: number): Promise<void>;
   /** The current limits of memory and processors for as many threads as the model uses; only Hearth measures them. */
-  limits?(): Limits;
+  limits?(): Limits | Promise<Limits>;
 }
 
 /** The limits of a machine at one moment. */
@@ -47,6 +47,10 @@ export interface Task {
   readonly model: string;
   readonly threads: number;
   readonly context: number;
+  /** Tokens of prompts are below this; default: 31,000, which every model in use has. */
+  readonly vocabulary?: number;
   /** Folder of node-llama-cpp; not used for Hearth. */
   readonly library?: string;
+  /** On a GPU: llama.cpp's build for it, and Hearth's name of it or a part of that; otherwise on the CPU. */
+  readonly gpu?: { readonly build: 'vulkan' | 'cuda'; readonly device: string | undefined };
 }

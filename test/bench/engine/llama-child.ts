@@ -7,7 +7,7 @@ import { serve } from './serve.ts';
 /** The part of node-llama-cpp that is used; the package is found at run time and isn't a dependency. */
 interface LlamaLibrary {
   getLlama(options: {
-    gpu: false;
+    gpu: false | 'vulkan' | 'cuda';
     build: 'never';
     maxThreads: number;
     logLevel: 'debug';
@@ -18,7 +18,8 @@ interface LlamaLibrary {
 interface Llama {
   readonly systemInfo: string;
   readonly llamaCppRelease: { readonly release: string };
-  loadModel(options: { modelPath: string; gpuLayers: 0 }): Promise<{
+  getGpuDeviceNames(): Promise<string[]>;
+  loadModel(options: { modelPath: string; gpuLayers: 0 | 'max' }): Promise<{
     createContext(options: {
       contextSize: number;
       batchSize: number;
@@ -35,13 +36,19 @@ interface Sequence {
 /** The same as Hearth's BATCH_TOKENS. */
 const BATCH_TOKENS = 512;
 
-async function load({ model, threads, context, library = '' }: Task): Promise<Contestant> {
+async function load({ model, threads, context, gpu, library = '' }: Task): Promise<Contestant> {
   const { getLlama } = (await import(pathToFileURL(join(library, 'dist/index.js')).href)) as LlamaLibrary;
   const log: string[] = [];
   const logger = (_level: string, message: string): void => void log.push(message);
-  const llama = await getLlama({ gpu: false, build: 'never', maxThreads: threads, logLevel: 'debug', logger });
-  const loaded = await llama.loadModel({ modelPath: model, gpuLayers: 0 });
-  const described = describe(llama, log.join('\n'));
+  const llama = await getLlama({
+    ...{ gpu: gpu?.build ?? false, build: 'never', maxThreads: threads, logLevel: 'debug', logger },
+  });
+  const names = gpu === undefined ? [] : await llama.getGpuDeviceNames();
+  if (gpu !== undefined && names.length === 0) throw new Error(`its ${gpu.build} build finds no GPU`);
+  const loaded = await llama.loadModel({ modelPath: model, gpuLayers: gpu === undefined ? 0 : 'max' });
+  const { release } = llama.llamaCppRelease;
+  const described =
+    gpu === undefined ? describe(llama, log.join('\n')) : `llama.cpp ${release}, ${gpu.build}: ${names.join(', ')}`;
   const threadCounts = { ideal: threads, min: threads };
   const made = await loaded.createContext({ contextSize: context, batchSize: BATCH_TOKENS, threads: threadCounts });
   const sequence = made.getSequence();

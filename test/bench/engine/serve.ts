@@ -8,9 +8,10 @@ export async function serve(load: (task: Task) => Promise<Contestant>): Promise<
     answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
   try {
     const before = memoryUse();
-    const contestant = await load(JSON.parse(process.argv[2] ?? '{}') as Task);
+    const task = JSON.parse(process.argv[2] ?? '{}') as Task;
+    const contestant = await load(task);
     process.on('message', (request: Request) => {
-      perform(contestant, request).then(answer, fail);
+      perform(contestant, request, task).then(answer, fail);
     });
     process.on('disconnect', () => process.exit());
     answer({ kind: 'ready', description: contestant.description, before });
@@ -19,23 +20,23 @@ export async function serve(load: (task: Task) => Promise<Contestant>): Promise<
   }
 }
 
-async function perform(contestant: Contestant, request: Request): Promise<Answer> {
+async function perform(contestant: Contestant, request: Request, { vocabulary = 31_000 }: Task): Promise<Answer> {
   switch (request.kind) {
     case 'prefill':
-      return { kind: 'turn', turn: await timed(() => contestant.prefill(someTokens(request.tokens))) };
+      return { kind: 'turn', turn: await timed(() => contestant.prefill(someTokens(request.tokens, vocabulary))) };
     case 'decode':
       return { kind: 'turn', turn: await timed(() => contestant.decode(request.tokens)) };
     case 'memory':
       return { kind: 'memory', memory: memoryUse() };
     case 'limits':
       if (contestant.limits === undefined) throw new Error('this contestant knows no limits');
-      return { kind: 'limits', limits: contestant.limits() };
+      return { kind: 'limits', limits: await contestant.limits() };
   }
 }
 
 /** Tokens for both engines; their values don't matter, since the weights are random. */
-function someTokens(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => (7919 * index + 1) % 31_000);
+function someTokens(count: number, vocabulary: number): number[] {
+  return Array.from({ length: count }, (_, index) => (7919 * index + 1) % vocabulary);
 }
 
 async function timed(run: () => Promise<void>): Promise<Turn> {

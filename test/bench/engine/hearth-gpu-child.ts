@@ -1,0 +1,53 @@
+import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
+import { randomStream } from '../../../engine/input/random-stream.ts';
+import { openKernels } from '../../../engine/kernels/open-kernels.ts';
+import { openGpuKernels } from '../../../engine/kernels/webgpu/node-gpu.ts';
+import { QUANTIZATIONS } from '../../../engine/model/quantization.ts';
+import { gpuClock } from '../../../engine/profile/gpu-probes.ts';
+import { vectorProducts } from '../../../engine/profile/probes/products.ts';
+import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
+import type { Contestant, Task } from './contestant.ts';
+import { serve } from './serve.ts';
+
+/** Bytes of weights that the probe reads, more than the caches of today's GPUs hold. */
+const PROBE_BYTES = 128 * 2 ** 20;
+/** Bytes that are reasonable floats, like those of the probes' file. */
+const PROBE_BYTE = 0x2b;
+
+/** All layers and the output on the GPU. */
+async function load({ model, threads, context, gpu }: Task): Promise<Contestant> {
+  const cpu = openKernels({ implementation: 'native', threads });
+  const { kernels, adapter } = await openGpuKernels({ adapter: gpu?.device });
+  const opened = openSplitModel(model, { cpu, gpu: kernels, context });
+  const transformer = opened.on(planWithLayers(opened.model, 'all'));
+  const choose = createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
+  let logits: Float32Array = new Float32Array(0);
+  let probes: (() => Promise<number>)[] | undefined;
+  return {
+    description: `Hearth, WebGPU: ${adapter}`,
+    async prefill(tokens) {
+      transformer.rewind(0);
+      logits = await transformer.evaluate(tokens);
+    },
+    async decode(count) {
+      for (let i = 0; i < count; i++) logits = await transformer.evaluate([choose(logits, [])]);
+    },
+    async limits() {
+      const weights = new Uint8Array(probes === undefined ? PROBE_BYTES : 0).fill(PROBE_BYTE);
+      probes ??= (['F16', 'F32'] as const).map((type) => {
+        const { bytes, block } = QUANTIZATIONS[type];
+        const perWeight = vectorProducts(
+          { kernels, clock: gpuClock(kernels), weights, weightBytes: PROBE_BYTES },
+          type,
+        );
+        return async () => bytes / block / (await perWeight());
+      });
+      const rates: number[] = [];
+      for (const probe of probes) rates.push(await probe());
+      return { readBandwidth: Math.max(...rates), floatPeak: Number.NaN, bytePeak: Number.NaN };
+    },
+  };
+}
+
+await serve(load);
