@@ -25,17 +25,17 @@ await runExperiment({
   name: 'split-measured',
   description: 'Every split of a model between CPU and GPU of this machine: predicted, simulated, measured (HELM 4.1).',
   options: {
-    model: text('--model <file>', 'a GGUF file; a random one of 19 million weights unless given'),
+    model: text('--model <file>', 'a GGUF file; a random one of 63 million weights unless given'),
     cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
     device: text(
       '--device <name>',
       'the GPU, by its name or a part of it (hearth inspect --devices); the fastest unless given',
     ),
     threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
-    prompt: count('--prompt <tokens>', 'tokens of the prompt', { default: 64, most: 100_000 }),
+    prompt: count('--prompt <tokens>', 'tokens of the prompt', { default: 32, most: 100_000 }),
     tokens: count('--tokens <n>', 'tokens decoded after the prompt', { default: 8, most: 1000 }),
     repeats: count('--repeats <n>', 'runs of each split that count; one more comes before them', {
-      default: 5,
+      default: 3,
       most: 1000,
     }),
     profile: option('--profile <file>', 'a file of hearth profile --device, in place of probes', readProfile),

@@ -49,7 +49,10 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   ['engine/gguf', ['engine/input', 'engine/model']],
   ['engine/kernels', ['engine/input', 'engine/model', 'engine/gguf']],
-  ['engine/runtime/kv', ['engine/input', 'engine/cost', 'engine/trace', 'engine/kernels']],
+  [
+    'engine/runtime/kv',
+    ['engine/model', 'engine/plan', 'engine/input', 'engine/cost', 'engine/trace', 'engine/kernels'],
+  ],
   [
     'engine/runtime/weights',
     [...['engine/input', 'engine/model', 'engine/plan', 'engine/trace', 'engine/gguf'], 'engine/kernels'],

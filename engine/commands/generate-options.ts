@@ -4,6 +4,7 @@ import { HELM_PAGING } from '../cost/kv-pages.ts';
 import { InputError } from '../input/input-error.ts';
 import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
+import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import type { KvPaging } from '../runtime/load-transformer.ts';
 import { readCount } from '../terminal/options.ts';
 import type { SamplerOptions } from '../text/sampling/sampler.ts';
@@ -37,6 +38,8 @@ export interface GenerateRequest {
   readonly gpuLayers: GpuLayers;
   /** The GPU, by its name or a part of it; `undefined`: the fastest. */
   readonly device: string | undefined;
+  /** A limit to the GPU's memory, with pages of its KV cache in RAM; `undefined`: all is on the GPU. */
+  readonly gpuPaging: GpuPaging | undefined;
   /** The profile by which `auto` decides; `undefined`: the machine is measured. */
   readonly profile: string | undefined;
   /** Tokens that the KV cache holds; `undefined`: as many as are needed. */
@@ -68,6 +71,7 @@ interface Options extends SamplingTexts {
   readonly threads?: string;
   readonly gpuLayers?: string;
   readonly device?: string;
+  readonly gpuMemory?: string;
   readonly profile?: string;
   readonly context?: string;
   readonly kv: string;
@@ -105,12 +109,16 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
       'the last n layers, or all, and the output run on a GPU (WebGPU); auto: as many as cpu-gpu-split plans for this machine',
     )
     .addOption(OPTIONS.device)
+    .option(
+      '--gpu-memory <size>',
+      "with --gpu-layers: the GPU's memory for weights and KV cache, such as 200MiB; the cache's oldest pages go to RAM",
+    )
     .option('--profile <file>', 'with --gpu-layers auto: a file of hearth profile (default: the machine is measured)')
     .addOption(OPTIONS.context)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .option('--kv-memory <size>', 'memory for the KV cache, such as 200MiB; its oldest pages go to a file')
-    .option('--kv-pages <n>', `with --kv-memory: tokens in a page (default: ${PAGE_TOKENS})`)
+    .option('--kv-pages <n>', `with --kv-memory or --gpu-memory: tokens in a page (default: ${PAGE_TOKENS})`)
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
     .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
     .addOption(FORCE)
@@ -135,6 +143,7 @@ function readOptions(options: Options): GenerateRequest {
     kernels: readKernels(options),
     gpuLayers: readGpuRequest(options),
     device: options.device,
+    gpuPaging: readGpuPaging(options),
     profile: options.profile,
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readKvCache(options.kv),
@@ -147,9 +156,11 @@ function readOptions(options: Options): GenerateRequest {
 }
 
 /** @throws InputError, also for what only a CPU does */
-function readGpuRequest({ gpuLayers, device, profile, memory, kvMemory, trace }: Options): GpuLayers {
+function readGpuRequest({ gpuLayers, device, gpuMemory, profile, memory, kvMemory, trace }: Options): GpuLayers {
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
+  if (gpuMemory !== undefined && gpuLayers === undefined)
+    throw new InputError('--gpu-memory', 'is used only with --gpu-layers; add it');
   if (profile !== undefined && gpuLayers !== 'auto')
     throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
@@ -160,12 +171,24 @@ function readGpuRequest({ gpuLayers, device, profile, memory, kvMemory, trace }:
   return readGpuLayers(gpuLayers);
 }
 
-function readPaging({ kvMemory, kvPages, kvFolder }: Options): KvPaging | undefined {
+function readPaging({ kvMemory, kvPages, kvFolder, gpuMemory }: Options): KvPaging | undefined {
   if (kvMemory !== undefined) {
-    const pageTokens = kvPages === undefined ? PAGE_TOKENS : readCount('--kv-pages', kvPages);
+    const pageTokens = readPageTokens(kvPages);
     return { memory: parseQuantity(kvMemory, 'size', '--kv-memory'), pageTokens, folder: kvFolder ?? tmpdir() };
   }
-  const alone = kvPages !== undefined ? '--kv-pages' : kvFolder !== undefined ? '--kv-folder' : undefined;
+  const pagesAlone = kvPages !== undefined && gpuMemory === undefined;
+  const alone = pagesAlone ? '--kv-pages' : kvFolder !== undefined ? '--kv-folder' : undefined;
   if (alone !== undefined) throw new InputError(alone, 'is used only with --kv-memory; add it');
   return undefined;
+}
+
+function readGpuPaging({ gpuMemory, kvPages }: Options): GpuPaging | undefined {
+  return optional(gpuMemory, (text) => ({
+    gpuMemory: parseQuantity(text, 'size', '--gpu-memory'),
+    pageTokens: readPageTokens(kvPages),
+  }));
+}
+
+function readPageTokens(text: string | undefined): number {
+  return text === undefined ? PAGE_TOKENS : readCount('--kv-pages', text);
 }

@@ -128,21 +128,21 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
 /** The model on CPU and GPU; `undefined` if it is best on the CPU alone. */
 async function openSplit(cpu: Kernels, parts: ModelRequest): Promise<OpenedModel | undefined> {
   const { request, shape, context, prompt, signal } = parts;
-  const { gpuLayers, device, profile, model: file, kvCache } = request;
+  const { gpuLayers, device, gpuPaging: paging, profile, model: file, kvCache } = request;
   const { kernels: gpu, adapter } = await openGpuKernels({ adapter: device });
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
-  const asked = { model: shape, file, context, promptTokens: prompt.length, profile, signal, log };
+  const asked = { model: shape, file, context, promptTokens: prompt.length, paging, profile, signal, log };
   let close = (): void => gpu.close();
   try {
     const plan =
       gpuLayers === 'auto'
         ? await planAutomatically({ ...asked, threads: cpu.threads, gpu: device ?? adapter })
-        : planWithLayers(shape, gpuLayers);
+        : planWithLayers(shape, gpuLayers, paging === undefined ? 'with-layers' : 'host');
     if (plan === undefined) {
       close();
       return undefined;
     }
-    const opened = openSplitModel(file, { cpu, gpu, context, kvCache });
+    const opened = openSplitModel(file, { cpu, gpu, context, kvCache, paging });
     close = () => {
       opened.close();
       gpu.close();

@@ -1,10 +1,14 @@
-import { createCluster } from '../hardware/cluster.ts';
+import { HELM_PAGING } from '../cost/kv-pages.ts';
+import { DEFAULT_RUNTIME } from '../cost/runtime.ts';
+import { type Cluster, createCluster } from '../hardware/cluster.ts';
+import type { Device } from '../hardware/device.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { formatSeconds } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import { createWorkload } from '../model/workload.ts';
 import type { Plan, SplitPlan } from '../plan/plan.ts';
+import type { GpuPaging } from '../runtime/kv/gpu-pages.ts';
 import { cpuGpuSplit, partitionUnits, splitPlan } from '../schedule/helm/cpu-gpu-split.ts';
 import { readCount } from '../terminal/options.ts';
 import { deviceProfile } from './device-profile.ts';
@@ -22,12 +26,16 @@ export function readGpuLayers(text: string | undefined): GpuLayers {
  * The plan with the last layers and the output on the GPU.
  * @throws InputError if the model doesn't have so many layers
  */
-export function planWithLayers(model: Model, gpuLayers: number | 'all'): SplitPlan {
+export function planWithLayers(
+  model: Model,
+  gpuLayers: number | 'all',
+  kvCache: Plan['kvCache'] = 'with-layers',
+): SplitPlan {
   const { layers } = model;
   const onGpu = gpuLayers === 'all' ? layers : gpuLayers;
   if (onGpu > layers)
     throw new InputError('--gpu-layers', `${onGpu} of a model of ${layers} layers; allowed: 0 to ${layers}, all, auto`);
-  return asSplit(splitPlan('this machine', model, 1 + layers - onGpu, 'with-layers'));
+  return asSplit(splitPlan('this machine', model, 1 + layers - onGpu, kvCache));
 }
 
 export interface AutoRequest {
@@ -39,6 +47,8 @@ export interface AutoRequest {
   readonly threads: number;
   /** The GPU's name. */
   readonly gpu: string;
+  /** A limit to the GPU's memory, with pages of its KV cache in RAM. */
+  readonly paging: GpuPaging | undefined;
   /** A file of `hearth profile` with the GPU; `undefined`: both processors are measured. */
   readonly profile: string | undefined;
   readonly signal: AbortSignal;
@@ -51,16 +61,19 @@ export interface AutoRequest {
  * @throws InputError for a profile without GPU, or a model that no split fits
  */
 export async function planAutomatically(request: AutoRequest): Promise<SplitPlan | undefined> {
-  const { model, context, promptTokens, profile, log } = request;
+  const { model, context, promptTokens, paging, profile, log } = request;
   const device = await deviceProfile({ ...request, file: profile, model: request.file })();
   const text = `{"name": "this machine", "devices": [${device}], "links": {"default": {"latency": "1 ms", "bandwidth": "1 Gbps"}}}`;
-  const belief = createCluster(parseCluster(text, profile ?? 'the profile'));
-  if (belief.devices[0]?.gpu === undefined)
+  const measured = parseCluster(text, profile ?? 'the profile');
+  if (measured.devices[0]?.gpu === undefined)
     throw new InputError(profile ?? 'profile', 'has no GPU; measure it: hearth profile --device <name>');
   const workload = createWorkload({ context, promptTokens });
+  const belief = withGpuMemory(measured, paging?.gpuMemory);
   const { plan, best, curve, ...found } = cpuGpuSplit(
     { belief, model, workload },
-    { formulas: 'sum', kvCache: 'with-layers' },
+    paging === undefined
+      ? { formulas: 'sum', kvCache: 'with-layers' }
+      : { formulas: 'sum', kvCache: 'host', paging: { ...HELM_PAGING, pageTokens: paging.pageTokens } },
   );
   if (plan === undefined || best === undefined)
     throw new InputError('--gpu-layers', 'message' in found ? found.message : 'no split fits');
@@ -70,6 +83,18 @@ export async function planAutomatically(request: AutoRequest): Promise<SplitPlan
   const layers = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
   log(onCpu ? `auto: no layers on the GPU (${compared})` : `auto: ${layers} layers on the GPU (${compared})`);
   return onCpu ? undefined : asSplit(plan);
+}
+
+/** The machine with at most this much memory on its GPU; buffers come on top, as where a plan is carried out. */
+function withGpuMemory(cluster: Cluster, gpuMemory: number | undefined): Cluster {
+  if (gpuMemory === undefined) return cluster;
+  const limit = gpuMemory + DEFAULT_RUNTIME.gpuBufferBytes;
+  const devices = cluster.devices.map((device): Device => {
+    const { gpu } = device;
+    if (gpu === undefined) return device;
+    return { ...device, gpu: { ...gpu, memory: { ...gpu.memory, available: Math.min(gpu.memory.available, limit) } } };
+  });
+  return createCluster({ ...cluster, devices });
 }
 
 function asSplit(plan: Plan): SplitPlan {

@@ -31,7 +31,7 @@ export interface Kernels {
   vector(contents: number | ArrayLike<number>): Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
   /**
-   * A file in `folder` for caches of the same shape as this one.
+   * A file in `folder` for caches of the same shape as this one; on a GPU, memory in RAM for them.
    * @throws InputError if it can't be created
    */
   cacheFile(folder: string, shape: KeyValueCache): CacheFile;

@@ -25,8 +25,8 @@ export interface CacheJob {
 }
 
 /**
- * A file to which caches of one shape are written and from which they are read back: the second pool of a paged KV
- * cache. It has no name in its folder and disappears with the process. Native kernels do the jobs on a thread of their
+ * A file, or RAM beside a GPU's memory, to which caches of one shape are written and from which they are read back: the
+ * second pool of a paged KV cache. A file has no name in its folder and disappears with the process. Native kernels do the jobs on a thread of their
  * own, reads before writes, past the page cache where the file system allows it; callers must wait until a place is
  * written before they read it.
  */

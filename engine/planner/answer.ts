@@ -3,7 +3,7 @@ import { predict } from '../cost/predict.ts';
 import type { Model } from '../model/model.ts';
 import type { Plan } from '../plan/plan.ts';
 import { optimal } from '../schedule/exact/optimal.ts';
-import { candidates, closedFormSeconds } from './candidates.ts';
+import { candidates } from './candidates.ts';
 import type { Question } from './question.ts';
 import { type SimulatedTimes, simulatedTimes } from './simulated-times.ts';
 
@@ -81,7 +81,7 @@ function shownSeconds({ predictedSeconds, simulated }: Pick<RunnableAnswer, 'pre
 export function longestContext({ cluster, model, workload }: Question, plan: Plan): number {
   const fits = (context: number): boolean => {
     const longer = { ...workload, context, reservedContext: context };
-    return Number.isFinite(closedFormSeconds({ belief: cluster, model, workload: longer }, plan));
+    return predict({ plan, truth: cluster, model, workload: longer, reclaim: 'lru' }).infeasible.length === 0;
   };
   if (fits(MOST_CONTEXT)) return MOST_CONTEXT;
   let [low, high] = [workload.context, MOST_CONTEXT];

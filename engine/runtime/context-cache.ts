@@ -10,6 +10,8 @@ import type { LayerWeights } from './transformer-weights.ts';
 export interface ContextCache {
   /** Most tokens of the next pass. */
   readonly room: number;
+  /** Pages that are not in memory. */
+  readonly evicted: number;
   /** Called before tokens go through the layers. */
   begin(tokens: number): void;
   batches(layer: LayerWeights, index: number, activations: Activations, position: number): LayerBatches;
@@ -26,6 +28,7 @@ export function wholeCache(
   const caches = Array.from({ length: layers }, () => kernels.cache(shape));
   return {
     room: Number.POSITIVE_INFINITY,
+    evicted: 0,
     begin() {},
     batches: (layer, index, activations, position) => ({
       operations: layerOperations(settings, layer, caches[index] as KeyValueCache, activations, position),
@@ -41,6 +44,9 @@ export function pagedCache(kernels: Kernels, settings: LayerSettings, cache: Pag
   return {
     get room() {
       return cache.room;
+    },
+    get evicted() {
+      return cache.evicted;
     },
     begin: (tokens) => cache.begin(tokens),
     batches(weights, layer, activations, position) {

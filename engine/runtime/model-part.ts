@@ -5,13 +5,22 @@ import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cac
 import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
+import { type ContextCache, pagedCache } from './context-cache.ts';
 import { outputPart } from './forward.ts';
+import { createPagedCache, type PagedCacheOptions } from './kv/paged-cache.ts';
 import { layerOperations } from './layer-operations.ts';
+import type { LayerBatches } from './paged-layer.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
 
 /** Keys and values of a request, by layer. */
 export type LayerCaches = Map<number, KeyValueCache>;
+
+/** Keys and values of consecutive layers in pages. `begin` comes before a pass, `rewind` takes tokens back. */
+export interface PagedLayers {
+  readonly from: number;
+  readonly cache: ContextCache;
+}
 
 /** Some layers of a model, with embedding and output if requested: the part that a device of a ring computes. */
 export interface ModelPart {
@@ -22,6 +31,14 @@ export interface ModelPart {
   /** Loads these layers unless they are loaded already. */
   load(from: number, to: number): void;
   createCaches(layers: readonly number[], capacity: number, type: KeyValueCacheShape['type']): LayerCaches;
+  /**
+   * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
+   * kernels on a GPU (HELM 4.2.2).
+   */
+  createPages(
+    layers: { readonly from: number; readonly to: number },
+    options: Pick<PagedCacheOptions, 'plan' | 'folder'> & { readonly type: KeyValueCacheShape['type'] },
+  ): PagedLayers;
   freeCaches(caches: LayerCaches): void;
   /**
    * The residual stream of `tokens` tokens: [tokens][hidden], the same memory in every call. Kernels with memory of
@@ -36,7 +53,7 @@ export interface ModelPart {
    * Runs layers `from` up to, not including, `to` on the stream of `tokens` tokens, the first at `position`. Other
    * events of the process are handled between slow layers; nothing else may use the stream meanwhile.
    */
-  run(from: number, to: number, caches: LayerCaches, position: number, tokens: number): Promise<void>;
+  run(from: number, to: number, caches: LayerCaches | PagedLayers, position: number, tokens: number): Promise<void>;
   /** The logits of the last of `tokens` tokens: [vocabulary], in memory that the next call overwrites. */
   logits(tokens: number): Promise<Float32Array>;
 }
@@ -82,6 +99,12 @@ export function createModelPart({
       const { kvHeads, headSize } = model;
       return new Map(wanted.map((layer) => [layer, kernels.cache({ type, kvHeads, capacity, headSize })]));
     },
+    createPages({ from, to }, { type, ...options }) {
+      const { kvHeads, headSize } = model;
+      const paged = createPagedCache({ kernels, shape: { type, kvHeads, headSize }, ...options });
+      if (options.plan.layers !== to - from) throw new RangeError(`pages of ${options.plan.layers} layers`);
+      return { from, cache: pagedCache(kernels, layerSettings, paged, mostTokens) };
+    },
     freeCaches(caches) {
       for (const cache of caches.values()) kernels.freeCache(cache);
       caches.clear();
@@ -96,6 +119,13 @@ export function createModelPart({
       const activations = activationsOf(tokens);
       ropeAngles(rotary, position, activations.angles.values);
       kernels.write(activations.angles);
+      if (!(caches instanceof Map)) {
+        for (let layer = from; layer < to; layer++) {
+          const weights = layers.get(layer) as LayerWeights;
+          runBatches(kernels, caches.cache.batches(weights, layer - caches.from, activations, position));
+        }
+        return;
+      }
       const operations = (layer: number) =>
         layerOperations(
           layerSettings,
@@ -126,6 +156,15 @@ export function createModelPart({
       return vector.values;
     },
   };
+}
+
+/** Runs a layer's operations, and those on pages as they are read. */
+function runBatches(kernels: Kernels, { operations, later }: LayerBatches): void {
+  kernels.run(operations);
+  if (later === undefined) return;
+  let batch = later.next();
+  for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);
+  kernels.run(batch.value);
 }
 
 function lazily<Value>(make: () => Value): () => Value {

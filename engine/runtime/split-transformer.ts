@@ -8,7 +8,8 @@ import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import { allFinite } from './finite-logits.ts';
-import { createModelPart, type LayerCaches, type ModelPart } from './model-part.ts';
+import { type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
+import { createModelPart, type LayerCaches, type ModelPart, type PagedLayers } from './model-part.ts';
 import { noNumbers } from './no-numbers.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { readVector, weightsLoader } from './transformer-weights.ts';
@@ -23,6 +24,8 @@ export interface SplitOptions {
   readonly context: number;
   /** Default: F16. */
   readonly kvCache?: KeyValueCacheShape['type'];
+  /** Paging of the GPU's KV cache for plans that keep it in RAM. */
+  readonly paging?: GpuPaging | undefined;
 }
 
 /** A model that two processors of one machine can share. */
@@ -32,7 +35,8 @@ export interface SplitModel {
    * The model in the static stages of a plan (HELM 4.1.4): each processor's weights, KV caches and operations are made
    * once, and a token crosses where a stage ends. Keys and values are where their layer is. Plans share the weights that
    * a processor has already, and the memory for activations: one may run at a time.
-   * @throws InputError for a plan that is for another model, streams weights or has the KV cache of GPU layers in RAM
+   * @throws InputError for a plan that is for another model, streams weights, or leaves too little of the GPU's memory to
+   *   pages
    */
   on(plan: SplitPlan): SplitTransformer;
   /** Closes the file. The kernels are the caller's. */
@@ -60,14 +64,15 @@ interface LoadedStage {
   readonly part: ModelPart;
   readonly from: number;
   readonly to: number;
-  readonly caches: LayerCaches;
+  readonly caches: LayerCaches | PagedLayers;
 }
 
 /**
  * Opens a model for two processors; weights are loaded when a plan needs them.
  * @throws InputError as loadTransformer does
  */
-export function openSplitModel(path: string, { cpu, gpu, context, kvCache = 'F16' }: SplitOptions): SplitModel {
+export function openSplitModel(path: string, options: SplitOptions): SplitModel {
+  const { cpu, gpu, context, kvCache = 'F16', paging } = options;
   const { source, close } = openFile(path);
   try {
     const gguf = readGguf(source);
@@ -87,9 +92,17 @@ export function openSplitModel(path: string, { cpu, gpu, context, kvCache = 'F16
         checkPlan(plan, model);
         const stages = plan.stages.map(({ processor, from, to }): LoadedStage => {
           const part = parts[processor];
+          const pages =
+            processor === 'gpu' && plan.kvCache === 'host'
+              ? gpuPages(plan, model, { context, kvCache, paging })
+              : undefined;
           part.load(from, to);
           const layers = Array.from({ length: to - from }, (_, index) => from + index);
-          return { part, from, to, caches: part.createCaches(layers, context, kvCache) };
+          const caches =
+            pages === undefined
+              ? part.createCaches(layers, context, kvCache)
+              : part.createPages({ from, to }, { plan: pages, folder: '', type: kvCache });
+          return { part, from, to, caches };
         });
         const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
         return createSplitTransformer({ ...outer, stages, model, path, context, mostTokens });
@@ -108,8 +121,8 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
   if (planned !== layers) throw new InputError('plan', `has ${planned} layers; ${name} has ${layers}`);
   const streamed = stages.some((stage) => stage.streamed !== undefined);
   if (streamed) throw new InputError('plan', 'streams weights to the GPU, which is predicted and simulated only');
-  if (kvCache === 'host' && stages.some(({ processor }) => processor === 'gpu'))
-    throw new InputError('plan: kvCache', 'host keeps the GPU’s KV cache in RAM; allowed: with-layers');
+  if (kvCache === 'host' && stages.filter(({ processor }) => processor === 'gpu').length > 1)
+    throw new InputError('plan', 'has several stages on the GPU, whose KV cache is in RAM; allowed: one');
 }
 
 interface SplitParts {
@@ -124,9 +137,18 @@ interface SplitParts {
 
 function createSplitTransformer(parts: SplitParts): SplitTransformer {
   const { model, path, context, mostTokens, output } = parts;
+  const paged = parts.stages.flatMap(({ part, caches }) =>
+    caches instanceof Map ? [] : [{ part, cache: caches.cache }],
+  );
   let position = 0;
 
   const step = async (tokens: readonly number[], wanted: boolean): Promise<Float32Array | undefined> => {
+    for (const { part, cache } of paged) {
+      const { evicted } = cache;
+      cache.begin(tokens.length);
+      // Pages that left the GPU have arrived in RAM when what was submitted after them has ended.
+      if (cache.evicted !== evicted) await part.leave(tokens.length);
+    }
     parts.embedding.embed(tokens);
     await runStages(parts, position, tokens.length);
     position += tokens.length;
@@ -150,15 +172,17 @@ function createSplitTransformer(parts: SplitParts): SplitTransformer {
         throw new InputError('context', `${needed} tokens don't fit into ${context}; ask for a longer context`);
       }
       let logits: Float32Array | undefined;
-      for (let from = 0; from < tokens.length; from += mostTokens) {
-        const end = Math.min(tokens.length, from + mostTokens);
+      for (let from = 0; from < tokens.length; ) {
+        const end = Math.min(tokens.length, from + mostTokens, ...paged.map(({ cache }) => from + cache.room));
         logits = await step(tokens.slice(from, end), end === tokens.length);
+        from = end;
       }
       return logits as Float32Array;
     },
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= position))
         throw new RangeError(`rewind to ${to} of ${position} tokens`);
+      for (const { cache } of paged) cache.rewind(to);
       position = to;
     },
   };

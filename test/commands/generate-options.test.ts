@@ -30,6 +30,7 @@ const DEFAULTS: GenerateRequest = {
   kernels: { implementation: 'auto' },
   gpuLayers: 0,
   device: undefined,
+  gpuPaging: undefined,
   profile: undefined,
   context: undefined,
   kvCache: 'F16',
@@ -57,6 +58,7 @@ test('every option reaches the request', async () => {
       seed: 3,
       kernels: { implementation: 'native', threads: 4 },
       gpuLayers: 0,
+      gpuPaging: undefined,
       device: undefined,
       profile: undefined,
       context: 64,
@@ -93,6 +95,7 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     ['--memory', '600'],
     '--memory: "600" has no unit; a size with its unit is needed, such as "4.1 GiB" or "512 MB"',
   ],
+  ['a GPU’s memory without layers', ['--gpu-memory', '1GiB'], '--gpu-memory: is used only with --gpu-layers; add it'],
   ['a GPU without layers', ['--device', 'x'], '--device: is used only with --gpu-layers; add it'],
   [
     'a profile for given layers',

@@ -28,7 +28,16 @@ async function automatic(gpu: MachineProfile['gpu']) {
   writeFileSync(profile, clusterFile({ ...PROFILE, gpu }));
   const lines: string[] = [];
   const plan = await planAutomatically({
-    ...{ model: MODEL, file: 'm.gguf', context: 512, promptTokens: 16, threads: 2, gpu: 'Test GPU', profile },
+    ...{
+      model: MODEL,
+      file: 'm.gguf',
+      context: 512,
+      promptTokens: 16,
+      threads: 2,
+      gpu: 'Test GPU',
+      paging: undefined,
+      profile,
+    },
     ...{ signal: new AbortController().signal, log: (line: string) => void lines.push(line) },
   });
   const onGpu = plan?.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);

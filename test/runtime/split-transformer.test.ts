@@ -5,12 +5,15 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { kvBytesPerToken } from '../../engine/model/model.ts';
+import type { Plan } from '../../engine/plan/plan.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { GOLDEN_MODELS, goldenModel, readGolden } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
 import { nmse } from './nmse.ts';
 
-const planOf = (path: string, gpuLayers: number) => planWithLayers(modelFromGguf(withFile(path, readGguf)), gpuLayers);
+const planOf = (path: string, gpuLayers: number, kvCache: Plan['kvCache'] = 'with-layers') =>
+  planWithLayers(modelFromGguf(withFile(path, readGguf)), gpuLayers, kvCache);
 
 const cpu = openKernels({ implementation: 'reference' });
 
@@ -51,6 +54,44 @@ testGpu('more layers than the model has, and more tokens than the context, are r
   );
   const error = await model.evaluate([3]).catch(({ message }: Error) => message);
   assert.is(error, "context: 3 tokens don't fit into 2; ask for a longer context");
+});
+
+testGpu(
+  'with all but the newest page of the KV cache in RAM, text and logits are the same, after a rewind too',
+  async (gpu) => {
+    const path = goldenModel('llama-Q8_0');
+    const open = (kvCache: Plan['kvCache']) =>
+      openSplitModel(path, {
+        cpu,
+        gpu,
+        context: 40,
+        kvCache: 'F32',
+        paging: { gpuMemory: undefined, pageTokens: 4 },
+      }).on(planOf(path, 2, kvCache));
+    const [whole, paged] = [open('with-layers'), open('host')];
+    const same = async (tokens: readonly number[], what: string): Promise<void> => {
+      const expected = (await whole.evaluate(tokens)).slice();
+      const found = await paged.evaluate(tokens);
+      assert.ok(nmse(found, expected) < 1e-9, `${what}: ${nmse(found, expected)}`);
+    };
+    await same([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], 'a prompt of four pages');
+    for (let token = 20; token < 30; token++) await same([token], `token ${token}`);
+    for (const model of [whole, paged]) model.rewind(6);
+    await same([31, 32, 33], 'after a rewind into the second page');
+  },
+);
+
+test('a limit to the GPU’s memory that leaves no room says how many layers fit', () => {
+  const gpu = openKernels({ implementation: 'reference' });
+  const path = goldenModel('llama-Q8_0');
+  const model = modelFromGguf(withFile(path, readGguf));
+  const { layer, output } = model;
+  const slice = 4 * kvBytesPerToken(model, 'F16');
+  const open = (gpuMemory: number) =>
+    openSplitModel(path, { cpu, gpu, context: 40, paging: { gpuMemory, pageTokens: 4 } }).on(planOf(path, 2, 'host'));
+  const least = output.bytes + 2 * layer.bytes + (2 + 2) * slice;
+  assert.ok(open(least).contextLength === 40);
+  assert.throws(() => open(least - 1), /^--gpu-memory: .* is too little: 2 layers need .*; 1 layer fits$/);
 });
 
 test.run();

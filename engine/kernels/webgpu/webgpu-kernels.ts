@@ -6,6 +6,7 @@ import { checkMatrix, checkOperation } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
+import { cacheMemory } from './cache-memory.ts';
 import { type EncodingContext, encode } from './encode.ts';
 import { createProgram } from './program.ts';
 import { headPairs, MOST_HEAD_SIZE } from './shaders/attention.ts';
@@ -29,9 +30,6 @@ function lanesOf({ features, adapterInfo }: GPUDevice): LanesTogether {
   const known = subgroupMinSize === subgroupMaxSize && subgroupMaxSize > 1 && subgroupMaxSize < LANES;
   return known ? { subgroupSize: subgroupMaxSize } : 'subgroups';
 }
-
-/** Files whose caches can be evicted are for kernels whose caches are in RAM. */
-const NO_CACHE_FILES = 'KV pages in a file need a CPU';
 
 /**
  * Kernels on a GPU, by WebGPU: weights are uploaded once in the file's own format and decoded by shaders; sums are in
@@ -127,14 +125,23 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
       }
       const pairs = 2 * kvHeads * capacity * headPairs(headSize);
       const size = pairs * (type === 'F16' ? 4 : 8);
-      const usage = GPUBufferUsage.STORAGE;
+      const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
       const what = `a layer's KV cache for ${capacity} tokens`;
       const buffer = allocated(what, () => device.createBuffer({ label: 'KV cache', size, usage }));
       return { ...shape, id: caches.push(buffer) - 1 };
     },
-    cacheFile(folder) {
-      throw new InputError(folder, NO_CACHE_FILES);
-    },
+    cacheFile: () =>
+      cacheMemory({
+        device,
+        program,
+        bufferOf: ({ id }) => caches[id] as GPUBuffer,
+        onPending(arrival) {
+          const arrived = arrival.catch((error: Error) => {
+            failure ??= error;
+          });
+          pendingChecks = Promise.all([pendingChecks, arrived]).then(() => {});
+        },
+      }),
     freeCache({ id }) {
       program.submit();
       caches[id]?.destroy();

@@ -1,0 +1,54 @@
+import { HELM_PAGING } from '../../cost/kv-pages.ts';
+import { gpuWeightBytes } from '../../cost/memory.ts';
+import { formatBytes } from '../../input/format.ts';
+import { InputError } from '../../input/input-error.ts';
+import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import { kvBytesPerToken, type Model } from '../../model/model.ts';
+import { planShares, type Share, type SplitPlan } from '../../plan/plan.ts';
+import { type PagesPlan, planPages } from './plan-pages.ts';
+
+/** HELM's paged KV cache with a pool in GPU memory (4.2.2). */
+export interface GpuPaging {
+  /** Bytes of the GPU for weights and pages; `undefined`: just room for the newest page, so that all others are in RAM. */
+  readonly gpuMemory: number | undefined;
+  readonly pageTokens: number;
+}
+
+const DEFAULT_PAGING: GpuPaging = { gpuMemory: undefined, pageTokens: HELM_PAGING.pageTokens };
+
+export interface GpuPagesCase {
+  /** Tokens that the KV cache holds. */
+  readonly context: number;
+  readonly kvCache: KeyValueCacheShape['type'];
+  readonly paging?: GpuPaging | undefined;
+}
+
+/**
+ * The pages of the layers on the GPU, in what its weights leave of its memory.
+ * @throws InputError if that is less than one page and what passes through
+ */
+export function gpuPages(
+  plan: SplitPlan,
+  model: Model,
+  { context, kvCache, paging = DEFAULT_PAGING }: GpuPagesCase,
+): PagesPlan {
+  const { gpuMemory, pageTokens } = paging;
+  const [{ device, gpuLayers: layers }] = planShares(plan) as [Share];
+  const sliceBytes = pageTokens * kvBytesPerToken(model, kvCache);
+  if (gpuMemory === undefined) {
+    const least = (layers + HELM_PAGING.passingSlices) * sliceBytes;
+    return planPages({ budget: least, pageTokens, contextLength: context, layers, sliceBytes });
+  }
+  const weights = gpuWeightBytes(plan, model, device);
+  const least = (layers + HELM_PAGING.passingSlices) * sliceBytes;
+  if (weights + Math.min(least, Math.ceil(context / pageTokens) * layers * sliceBytes) > gpuMemory) {
+    const page = model.layer.bytes + sliceBytes;
+    const fits = Math.floor(
+      (gpuMemory - (weights - layers * model.layer.bytes) - HELM_PAGING.passingSlices * sliceBytes) / page,
+    );
+    const room = fits < 1 ? 'not one layer fits' : fits === 1 ? '1 layer fits' : `${fits} layers fit`;
+    const needs = `${layers} layers need ${formatBytes(weights)} and a page of KV cache ${formatBytes(least)}`;
+    throw new InputError('--gpu-memory', `${formatBytes(gpuMemory)} is too little: ${needs}; ${room}`);
+  }
+  return planPages({ budget: gpuMemory - weights, pageTokens, contextLength: context, layers, sliceBytes });
+}
