@@ -25,7 +25,7 @@ await runExperiment({
   name: 'split-measured',
   description: 'Every split of a model between CPU and GPU of this machine: predicted, simulated, measured (HELM 4.1).',
   options: {
-    model: text('--model <file>', 'a GGUF file; a random one of 63 million weights unless given'),
+    model: text('--model <file>', 'a GGUF file; a random one of 140 million weights unless given'),
     cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
     device: text(
       '--device <name>',
@@ -33,7 +33,7 @@ await runExperiment({
     ),
     threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
     prompt: count('--prompt <tokens>', 'tokens of the prompt', { default: 32, most: 100_000 }),
-    tokens: count('--tokens <n>', 'tokens decoded after the prompt', { default: 8, most: 1000 }),
+    tokens: count('--tokens <n>', 'tokens decoded after the prompt', { default: 4, most: 1000 }),
     repeats: count('--repeats <n>', 'runs of each split that count; one more comes before them', {
       default: 3,
       most: 1000,

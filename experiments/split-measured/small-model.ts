@@ -1,19 +1,19 @@
 import type { Shape } from '../../engine/model/architecture.ts';
 
 /**
- * Small enough for a GPU in software, with matrices about as wide as the probes', and the proportions of a Llama 3: a
- * feed-forward network of 3.5 times its width.
+ * Three layers of TinyLlama-1.1B, whose matrices are as wide as those of the probes, and a small vocabulary: small enough
+ * for a GPU in software.
  */
 export const SMALL_MODEL: Shape = {
-  name: 'Random-63M',
+  name: 'Random-140M',
   architecture: 'llama',
-  layers: 4,
-  hiddenSize: 1024,
-  ffnSize: 3584,
-  heads: 16,
+  layers: 3,
+  hiddenSize: 2048,
+  ffnSize: 5632,
+  heads: 32,
   kvHeads: 4,
   headSize: 64,
-  vocabularySize: 4096,
+  vocabularySize: 2048,
   tiedEmbeddings: false,
   qkvBias: false,
 };
