@@ -4,7 +4,7 @@ import type { Column } from './columns.ts';
 
 /** A model with its quantization and the size of its weights: `Llama-3-8B Q4_K_M, 4.6 GiB`; a tiny one's in MiB. */
 export function modelText(model: Pick<Model, 'name' | 'mix' | 'bytes'>): string {
-  const size = model.bytes < 2 ** 27 ? formatBytes(model.bytes) : `${gibibytes(model.bytes)} GiB`;
+  const size = model.bytes < 2 ** 28 ? formatBytes(model.bytes) : `${gibibytes(model.bytes)} GiB`;
   return `${model.name} ${model.mix}, ${size}`;
 }
 

@@ -74,7 +74,12 @@ function curve(splits: readonly SplitAnswers[], phase: Phase): Figure {
     y: { title: phase === 'tpot' ? 'TPOT (ms)' : 'TTFT (ms)' },
     series: [
       series('measured', 0, ({ measured }) => measured[phase].median),
-      { ...series('predicted', 1, ({ predicted }) => predicted[phase]), dash: 'dash' },
+      {
+        ...series('predicted', 1, ({ predicted }) => predicted[phase]),
+        dash: 'dash',
+        symbol: 'circle-open',
+        symbolSize: 13,
+      },
       { ...series('simulated', 2, ({ simulated }) => simulated[phase]), dash: 'dot' },
       {
         name: 'k*, chosen by prediction',
