@@ -54,12 +54,17 @@ export interface RingPlanningParts {
  * @throws InputError for a plan that can't be read, and for a device that can't describe itself
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
-  const { request, file, model, context } = parts;
+  const { request, file, model, context, log } = parts;
   const { plan, scheduler, requested, maxPressure } = request;
   const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
   const given = plan === undefined ? undefined : { file: plan, plan: readPlan(plan) };
   const unknown = file.cluster === undefined && named !== undefined;
   const cluster = unknown || request.saveCluster !== undefined ? await measure(parts) : file.cluster;
+  const withGpu = named === undefined ? [] : (cluster?.devices.filter(({ gpu }) => gpu !== undefined) ?? []);
+  if (withGpu.length > 0) {
+    const names = withGpu.map(({ name }) => name).join(', ');
+    log(`plans without the ${withGpu.length === 1 ? 'GPU' : 'GPUs'} of ${names}: a ring computes on CPUs`);
+  }
   const scheduling =
     cluster === undefined || named === undefined
       ? undefined

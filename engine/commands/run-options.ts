@@ -2,11 +2,10 @@ import { Command } from 'commander';
 import { InputError } from '../input/input-error.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { PREFETCHES, RELEASES } from '../plan/weights-policy.ts';
-import type { RequestedWeights } from '../ring/head/planning.ts';
+import { type RequestedWeights, RING_SCHEDULERS, type RingScheduler } from '../ring/head/planning.ts';
 import { FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { ACTIVATION_FORMATS, type ActivationFormat } from '../ring/wire/frame.ts';
 import type { KeyPair } from '../ring/wire/keys.ts';
-import { SCHEDULER_NAMES, type SchedulerName } from '../schedule/registry.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 import { checkDifferentFiles, checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
@@ -29,7 +28,7 @@ export interface RunRequest {
   readonly system: string | undefined;
   readonly plan: string | undefined;
   /** `undefined`: none is given. */
-  readonly scheduler: SchedulerName | undefined;
+  readonly scheduler: RingScheduler | undefined;
   readonly savePlan: OutputFile | undefined;
   readonly tokens: number;
   readonly sampling: SamplerOptions;
@@ -113,7 +112,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .option('--keys <file>', 'keys of this device, from hearth keygen')
     .option('--plain', 'links without encryption')
     .option('--plan <file>', 'a plan: which layers run where')
-    .option('--scheduler <name>', `makes the plan if none is given or a device is lost: ${SCHEDULER_NAMES.join(', ')}`)
+    .option('--scheduler <name>', `makes the plan if none is given or a device is lost: ${RING_SCHEDULERS.join(', ')}`)
     .option('--save-plan <file>', 'writes the plan that is carried out, for hearth split and experiments')
     .option('--tokens <n>', 'the most tokens to generate', '128')
     .addOption(OPTIONS.temperature)
@@ -175,7 +174,7 @@ function readOptions(options: Options): RunRequest {
     chat: options.chat === true,
     system: options.system,
     plan,
-    scheduler: optional(scheduler, (name) => readChoice('--scheduler', name, SCHEDULER_NAMES)),
+    scheduler: optional(scheduler, (name) => readChoice('--scheduler', name, RING_SCHEDULERS)),
     savePlan,
     tokens: readCount('--tokens', options.tokens),
     sampling: { ...SAMPLER_DEFAULTS, temperature: readNumber('--temperature', options.temperature, 0, 100) },

@@ -89,6 +89,11 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     '--keys: is missing; make keys by hearth keygen --out FILE (or use --plain on links you trust)',
   ],
   ['keys and --plain', [...RING, '--keys', 'k'], '--plain: and --keys exclude each other'],
+  [
+    'a scheduler whose plans a ring can’t carry out',
+    [...RING, '--scheduler', 'cpu-gpu-split'],
+    '--scheduler: unknown "cpu-gpu-split"; allowed: halda, halda-repaired, halda-program, optimal, milp, ring-aware, memory-ratio, compute-ratio, single-device, exo, helm-devices, helm-ring',
+  ],
   ['a misspelt scheduler', [...RING, '--scheduler', 'hadla'], '--scheduler: unknown "hadla"; did you mean "halda"?'],
   [
     'a limit to memory pressure for a scheduler without one',

@@ -11,6 +11,23 @@ import type { IntegerSolver } from '../../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
 import type { WeightsReport } from '../wire/message.ts';
 
+/** The schedulers whose plans a ring carries out: whole layers on the CPUs of its devices. */
+export const RING_SCHEDULERS = [
+  'halda',
+  'halda-repaired',
+  'halda-program',
+  'optimal',
+  'milp',
+  'ring-aware',
+  'memory-ratio',
+  'compute-ratio',
+  'single-device',
+  'exo',
+  'helm-devices',
+  'helm-ring',
+] as const satisfies SchedulerName[];
+export type RingScheduler = (typeof RING_SCHEDULERS)[number];
+
 /** The part of a plan that a ring carries out. */
 export interface RingLayout {
   /** In the order in which a token visits them. */
@@ -32,7 +49,7 @@ export interface RingPlanning {
   readonly plan: { readonly file: string; readonly plan: Plan } | undefined;
   /** How plans are made otherwise; `undefined` if hardware facts or a scheduler are missing. */
   readonly scheduling:
-    | { readonly cluster: Cluster; readonly scheduler: SchedulerName; readonly solver: IntegerSolver }
+    | { readonly cluster: Cluster; readonly scheduler: RingScheduler; readonly solver: IntegerSolver }
     | undefined;
 }
 

@@ -1,0 +1,45 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
+import { ringPlanning } from '../../engine/commands/ring-planning.ts';
+import type { RunRequest } from '../../engine/commands/run-options.ts';
+import { withoutGpus } from '../../engine/hardware/cluster.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { ringWindows } from '../../engine/plan/ring-windows.ts';
+import type { RingHead } from '../../engine/ring/head/head.ts';
+import { RING_SCHEDULERS } from '../../engine/ring/head/planning.ts';
+import { loadIntegerSolver } from '../../engine/schedule/integer-solver.ts';
+import { SCHEDULERS } from '../../engine/schedule/registry.ts';
+
+const cluster = loadCluster('home-example');
+const model = createNamedModel(loadCatalogue(), 'Llama-3-8B');
+
+test('every scheduler that hearth run offers plans what a ring carries out', async () => {
+  const solver = await loadIntegerSolver(10);
+  const names = cluster.devices.map((device) => device.name);
+  const problem = { belief: withoutGpus(cluster), model, workload: createWorkload({ context: 512 }) };
+  for (const name of RING_SCHEDULERS) {
+    const { plan } = SCHEDULERS[name].plan(problem, solver);
+    if (plan === undefined) return assert.unreachable(name);
+    assert.is(
+      ringWindows(plan, names).reduce((sum, { from, to }) => sum + to - from, 0),
+      model.layers,
+      name,
+    );
+  }
+});
+
+test('GPUs of a cluster that a ring can’t use are named', async () => {
+  const lines: string[] = [];
+  const { scheduling } = await ringPlanning({
+    request: { scheduler: 'optimal', plan: undefined, requested: {}, saveCluster: undefined } as unknown as RunRequest,
+    file: { head: 'desktop', members: [], cluster },
+    head: {} as RingHead,
+    ...{ model, context: 512, profile: () => Promise.reject(new Error('not needed')) },
+    log: (line) => void lines.push(line),
+  });
+  assert.is(scheduling?.scheduler, 'optimal');
+  assert.equal(lines, ['plans without the GPUs of desktop, macbook: a ring computes on CPUs']);
+});
+
+test.run();
