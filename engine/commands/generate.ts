@@ -149,10 +149,24 @@ async function openSplit(cpu: Kernels, parts: ModelRequest): Promise<OpenedModel
     };
     const onGpu = plan.stages.reduce((sum, { processor, from, to }) => sum + (processor === 'gpu' ? to - from : 0), 0);
     log(`${onGpu} of ${shape.layers} layers on ${adapter}`);
-    return { model: opened.on(plan), close };
+    return {
+      model: await withProgress(onGpu, (step) => opened.on(plan, (layer) => step(`layer ${layer} to the GPU`))),
+      close,
+    };
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+/** Runs something with a progress bar, which is shown on a terminal only. */
+async function withProgress<T>(steps: number, run: (step: (label: string) => void) => Promise<T>): Promise<T> {
+  if (process.stderr.isTTY !== true) return await run(() => {});
+  const progress = createProgress(steps);
+  try {
+    return await run(progress.step);
+  } finally {
+    progress.stop();
   }
 }
 

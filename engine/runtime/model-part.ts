@@ -30,6 +30,8 @@ export interface ModelPart {
   readonly mostTokens: number;
   /** Loads these layers unless they are loaded already. */
   load(from: number, to: number): void;
+  /** Loads the output layer unless it is loaded already; `logits` does so too. */
+  loadOutput(): void;
   createCaches(layers: readonly number[], capacity: number, type: KeyValueCacheShape['type']): LayerCaches;
   /**
    * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
@@ -94,6 +96,10 @@ export function createModelPart({
     mostTokens,
     load(from, to) {
       for (let layer = from; layer < to; layer++) if (!layers.has(layer)) layers.set(layer, weights.layer(layer));
+    },
+    loadOutput() {
+      output();
+      logits();
     },
     createCaches(wanted, capacity, type) {
       const { kvHeads, headSize } = model;

@@ -35,10 +35,11 @@ export interface SplitModel {
    * The model in the static stages of a plan (HELM 4.1.4): each processor's weights, KV caches and operations are made
    * once, and a token crosses where a stage ends. Keys and values are where their layer is. Plans share the weights that
    * a processor has already, and the memory for activations: one may run at a time.
+   * @param onLayer called after each layer that was brought to the GPU
    * @throws InputError for a plan that is for another model, streams weights, or leaves too little of the GPU's memory to
-   *   pages
+   *   pages; if the GPU has no memory for it, with the number of layers that fit
    */
-  on(plan: SplitPlan): SplitTransformer;
+  on(plan: SplitPlan, onLayer?: (layer: number) => void): Promise<SplitTransformer>;
   /** Closes the file. The kernels are the caller's. */
   close(): void;
 }
@@ -88,23 +89,30 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
     const parts = { cpu: partOn(cpu), gpu: partOn(gpu) };
     return {
       model,
-      on(plan) {
+      async on(plan, onLayer) {
         checkPlan(plan, model);
-        const stages = plan.stages.map(({ processor, from, to }): LoadedStage => {
-          const part = parts[processor];
-          const pages =
-            processor === 'gpu' && plan.kvCache === 'host'
-              ? gpuPages(plan, model, { context, kvCache, paging })
-              : undefined;
-          part.load(from, to);
-          const layers = Array.from({ length: to - from }, (_, index) => from + index);
-          const caches =
-            pages === undefined
-              ? part.createCaches(layers, context, kvCache)
-              : part.createPages({ from, to }, { plan: pages, folder: '', type: kvCache });
-          return { part, from, to, caches };
-        });
         const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
+        outer.output.loadOutput();
+        const stages: LoadedStage[] = [];
+        for (const { processor, from, to } of plan.stages) {
+          const part = parts[processor];
+          const inPages = processor === 'gpu' && plan.kvCache === 'host';
+          const caches: LoadedStage['caches'] = inPages
+            ? part.createPages(
+                { from, to },
+                { plan: gpuPages(plan, model, { context, kvCache, paging }), folder: '', type: kvCache },
+              )
+            : new Map();
+          for (let layer = from; layer < to; layer++) {
+            part.load(layer, layer + 1);
+            if (caches instanceof Map)
+              for (const [own, cache] of part.createCaches([layer], context, kvCache)) caches.set(own, cache);
+            if (processor === 'cpu') continue;
+            await settled(gpu, layer - from, to - from);
+            onLayer?.(layer);
+          }
+          stages.push({ part, from, to, caches });
+        }
         return createSplitTransformer({ ...outer, stages, model, path, context, mostTokens });
       },
       close,
@@ -112,6 +120,21 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+/**
+ * Waits until the GPU has what was sent to it, since it says only afterwards that it has no memory for it.
+ * @param loaded layers before the last one
+ * @throws InputError with the number of layers that fit
+ */
+async function settled(gpu: Kernels, loaded: number, wanted: number): Promise<void> {
+  try {
+    await gpu.read(gpu.vector(1));
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const fit = loaded === 0 ? 'not one layer fits' : `${loaded} of ${wanted} layers fit`;
+    throw new InputError(error.where, `${error.problem}; ${fit}`);
   }
 }
 

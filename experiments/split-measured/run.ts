@@ -61,15 +61,16 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
   const opened = [open(cpu), open(scalar), ...(single === undefined ? [] : [open(single)])] as const;
   try {
     const [{ model, on }, withScalar, withOne] = opened;
-    const splits = allSplits(model).map((split) => ({ ...split, run: runner(on(split.plan), model, parts) }));
+    const splits: (Split & { readonly run: ReturnType<typeof runner> })[] = [];
+    for (const split of allSplits(model)) splits.push({ ...split, run: runner(await on(split.plan), model, parts) });
     const half = splits[Math.floor(splits.length / 2)] as Split;
-    const variant = (name: string, other: typeof withScalar) => ({
+    const variant = async (name: string, other: typeof withScalar) => ({
       name,
-      run: runner(other.on(half.plan), model, parts),
+      run: runner(await other.on(half.plan), model, parts),
     });
     const variants = [
-      variant('scalar CPU kernels', withScalar),
-      ...(withOne === undefined ? [] : [variant('one thread', withOne)]),
+      await variant('scalar CPU kernels', withScalar),
+      ...(withOne === undefined ? [] : [await variant('one thread', withOne)]),
     ];
     const probes =
       'profile' in parts.calibration ? undefined : await openProbes({ cpu, clock, gpu, model, ...parts.calibration });

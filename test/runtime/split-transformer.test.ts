@@ -4,6 +4,8 @@ import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { kvBytesPerToken } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
@@ -23,7 +25,7 @@ for (const name of GOLDEN_MODELS) {
     const path = goldenModel(name);
     for (const gpuLayers of [1, 2]) {
       const context = prompt.length + 4;
-      const model = openSplitModel(path, { cpu, gpu, context, kvCache: 'F32' }).on(planOf(path, gpuLayers));
+      const model = await openSplitModel(path, { cpu, gpu, context, kvCache: 'F32' }).on(planOf(path, gpuLayers));
       let logits = await model.evaluate(prompt);
       const expected = ref64.short_logits.at(-1) as Float32Array;
       assert.ok(nmse(logits, expected) < 1e-9, `${gpuLayers} layers: ${nmse(logits, expected)}`);
@@ -37,7 +39,7 @@ for (const name of GOLDEN_MODELS) {
 
 testGpu('after a rewind the same tokens give the same logits', async (gpu) => {
   const path = goldenModel('llama-Q8_0');
-  const model = openSplitModel(path, { cpu, gpu, context: 16 }).on(planOf(path, 1));
+  const model = await openSplitModel(path, { cpu, gpu, context: 16 }).on(planOf(path, 1));
   await model.evaluate([1, 2, 3]);
   const first = (await model.evaluate([4])).slice();
   model.rewind(3);
@@ -47,7 +49,7 @@ testGpu('after a rewind the same tokens give the same logits', async (gpu) => {
 testGpu('more layers than the model has, and more tokens than the context, are refused', async (gpu) => {
   const path = goldenModel('llama-Q8_0');
   assert.throws(() => planOf(path, 3), /--gpu-layers: 3 of a model of 2 layers; allowed: 0 to 2, all, auto/);
-  const model = openSplitModel(path, { cpu, gpu, context: 2 }).on(planOf(path, 1));
+  const model = await openSplitModel(path, { cpu, gpu, context: 2 }).on(planOf(path, 1));
   await model.evaluate([1, 2]).then(
     () => {},
     () => assert.unreachable(),
@@ -68,7 +70,7 @@ testGpu(
         kvCache: 'F32',
         paging: { gpuMemory: undefined, pageTokens: 4 },
       }).on(planOf(path, 2, kvCache));
-    const [whole, paged] = [open('with-layers'), open('host')];
+    const [whole, paged] = [await open('with-layers'), await open('host')];
     const same = async (tokens: readonly number[], what: string): Promise<void> => {
       const expected = (await whole.evaluate(tokens)).slice();
       const found = await paged.evaluate(tokens);
@@ -81,7 +83,7 @@ testGpu(
   },
 );
 
-test('a limit to the GPU’s memory that leaves no room says how many layers fit', () => {
+test('a limit to the GPU’s memory that leaves no room says how many layers fit', async () => {
   const gpu = openKernels({ implementation: 'reference' });
   const path = goldenModel('llama-Q8_0');
   const model = modelFromGguf(withFile(path, readGguf));
@@ -90,8 +92,32 @@ test('a limit to the GPU’s memory that leaves no room says how many layers fit
   const open = (gpuMemory: number) =>
     openSplitModel(path, { cpu, gpu, context: 40, paging: { gpuMemory, pageTokens: 4 } }).on(planOf(path, 2, 'host'));
   const least = output.bytes + 2 * layer.bytes + (2 + 2) * slice;
-  assert.ok(open(least).contextLength === 40);
-  assert.throws(() => open(least - 1), /^--gpu-memory: .* is too little: 2 layers need .*; 1 layer fits$/);
+  assert.is((await open(least)).contextLength, 40);
+  const refused = await open(least - 1).catch(({ message }: Error) => message);
+  assert.match(String(refused), /^--gpu-memory: .* is too little: 2 layers need .*; 1 layer fits$/);
+});
+
+test('a GPU without memory for all layers says how many fit', async () => {
+  const gpu = openKernels({ implementation: 'reference' });
+  const path = goldenModel('llama-Q8_0');
+  let matrices = 0;
+  const full: Kernels = {
+    ...gpu,
+    matrix(source) {
+      matrices++;
+      return gpu.matrix(source);
+    },
+    // The output matrix and those of a layer fit.
+    read: async () => {
+      if (matrices > 1 + 7) throw new InputError('Small GPU', 'has no memory for a matrix of 1 GiB');
+    },
+  };
+  const loaded: number[] = [];
+  const error = await openSplitModel(path, { cpu, gpu: full, context: 16 })
+    .on(planOf(path, 2), (layer) => loaded.push(layer))
+    .catch(({ message }: Error) => message);
+  assert.is(error, 'Small GPU: has no memory for a matrix of 1 GiB; 1 of 2 layers fit');
+  assert.equal(loaded, [0]);
 });
 
 test.run();

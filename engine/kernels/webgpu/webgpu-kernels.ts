@@ -61,7 +61,7 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
     device.pushErrorScope('out-of-memory');
     const result = allocate();
     const check = device.popErrorScope().then((error) => {
-      if (error !== null) failure ??= new InputError(adapter, `has no memory for ${what}; put fewer layers on it`);
+      if (error !== null) failure ??= new InputError(adapter, `has no memory for ${what}`);
     });
     pendingChecks = Promise.all([pendingChecks, check]).then(() => {});
     return result;

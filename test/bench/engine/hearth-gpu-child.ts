@@ -20,7 +20,7 @@ async function load({ model, threads, context, gpu }: Task): Promise<Contestant>
   const cpu = openKernels({ implementation: 'native', threads });
   const { kernels, adapter } = await openGpuKernels({ adapter: gpu?.device });
   const opened = openSplitModel(model, { cpu, gpu: kernels, context });
-  const transformer = opened.on(planWithLayers(opened.model, 'all'));
+  const transformer = await opened.on(planWithLayers(opened.model, 'all'));
   const choose = createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
   let logits: Float32Array = new Float32Array(0);
   let probes: (() => Promise<number>)[] | undefined;
