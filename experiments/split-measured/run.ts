@@ -39,6 +39,9 @@ export interface SplitsRun {
   readonly profile: string;
 }
 
+/** Tokens in a page of the KV cache where it is offloaded: a prompt then has several. */
+const PAGE_TOKENS = 16;
+
 /** A change to how one split runs, and what it takes then. */
 export interface Ablation {
   readonly name: string;
@@ -57,18 +60,24 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
   const single = threads === 1 ? undefined : openKernels({ implementation: 'native', threads: 1 });
   const gpu = await openGpuKernels({ adapter: parts.device });
   const context = promptTokens + outputTokens;
-  const open = (kernels: Kernels) => openSplitModel(file, { cpu: kernels, gpu: gpu.kernels, context });
+  const paging = { gpuMemory: undefined, pageTokens: PAGE_TOKENS };
+  const open = (kernels: Kernels) => openSplitModel(file, { cpu: kernels, gpu: gpu.kernels, context, paging });
   const opened = [open(cpu), open(scalar), ...(single === undefined ? [] : [open(single)])] as const;
   try {
     const [{ model, on }, withScalar, withOne] = opened;
     const splits: (Split & { readonly run: ReturnType<typeof runner> })[] = [];
     for (const split of allSplits(model)) splits.push({ ...split, run: runner(await on(split.plan), model, parts) });
     const half = splits[Math.floor(splits.length / 2)] as Split;
+    const offloaded = { ...half.plan, kvCache: 'host' } as const;
     const variant = async (name: string, other: typeof withScalar) => ({
       name,
       run: runner(await other.on(half.plan), model, parts),
     });
     const variants = [
+      {
+        name: `all but ${PAGE_TOKENS} tokens of the GPU’s KV cache in RAM`,
+        run: runner(await on(offloaded), model, parts),
+      },
       await variant('scalar CPU kernels', withScalar),
       ...(withOne === undefined ? [] : [await variant('one thread', withOne)]),
     ];
