@@ -142,6 +142,7 @@ const BORROWED: Readonly<Record<string, string>> = {
   'experiments/prefetch-release': 'experiments/ring-timelines',
   // Models with random weights, made unless they are there.
   'experiments/split-measured': 'experiments/measure',
+  'experiments/partition-measured': 'experiments/measure',
 };
 
 const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>

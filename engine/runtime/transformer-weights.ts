@@ -5,6 +5,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { MappedFile, Matrix } from '../kernels/matrix.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
+import type { OperatorName } from '../model/operators.ts';
 import { quantizedBytes } from '../model/quantization.ts';
 
 /** y = W·x + b; most have no b. */
@@ -53,7 +54,7 @@ export interface WeightsSource {
 export type NamedWeights = Omit<WeightsSource, 'kernels'> & { readonly kernels: Pick<Kernels, 'matrix' | 'vector'> };
 
 /** A run of a matrix's rows. */
-interface Rows {
+export interface Rows {
   readonly from: number;
   readonly count: number;
 }
@@ -66,6 +67,11 @@ export interface WeightsLoader {
   layer(index: number): LayerWeights;
   embedding(): Matrix;
   output(): OutputWeights;
+  /**
+   * Some rows of an operator, whose products lie one after the other (queries, keys, values; gate and up): a piece for
+   * each product that they are of. @param layer ignored for the output layer
+   */
+  rows(operator: OperatorName, layer: number, rows: Rows): Linear[];
 }
 
 /** Loads all weights of a file; modelFromGguf must have accepted it. */
@@ -106,6 +112,51 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
     };
   };
 
+  const rows = (operator: OperatorName, index: number, { from, count }: Rows): Linear[] => {
+    const pieces: Linear[] = [];
+    let begin = 0;
+    for (const tensor of tensorsOf(operator, index)) {
+      const first = Math.max(from - begin, 0);
+      const end = Math.min(from + count - begin, tensor.rows.count);
+      begin += tensor.rows.count;
+      if (first >= end) continue;
+      const own = matrix(tensor.name, { from: tensor.rows.from + first, count: end - first });
+      const bias = tensor.bias && readVector(source.bytes, tensors.get(tensor.bias) as GgufTensor).subarray(first, end);
+      pieces.push({ ...own, ...(bias && { bias: source.kernels.vector(bias) }) });
+    }
+    return pieces;
+  };
+  /** An operator's products in the order of its rows: the tensor and the rows of it, and the tensor of the bias. */
+  const tensorsOf = (operator: OperatorName, index: number): { name: string; rows: Rows; bias?: string }[] => {
+    const own = (name: string): string => `blk.${index}.${name}.weight`;
+    const whole = (name: string): { name: string; rows: Rows } => ({
+      name,
+      rows: { from: 0, count: (tensors.get(name) as GgufTensor).shape[1] as number },
+    });
+    switch (operator) {
+      case 'qkv': {
+        const fused = tensors.has(own('attn_qkv'));
+        const parts = [
+          ['q', 0, queryRows],
+          ['k', queryRows, keyRows],
+          ['v', queryRows + keyRows, keyRows],
+        ] as const;
+        return parts.map(([letter, from, count]) => ({
+          ...(fused ? { name: own('attn_qkv'), rows: { from, count } } : whole(own(`attn_${letter}`))),
+          ...(shape.qkvBias && { bias: `blk.${index}.attn_${letter}.bias` }),
+        }));
+      }
+      case 'attention-output':
+        return [whole(own('attn_output'))];
+      case 'gate-up':
+        return [whole(own('ffn_gate')), whole(own('ffn_up'))];
+      case 'down':
+        return [whole(own('ffn_down'))];
+      case 'output':
+        return [whole(shape.tiedEmbeddings ? 'token_embd.weight' : 'output.weight')];
+    }
+  };
+
   let embedding: Linear | undefined;
   const loadEmbedding = (): Linear => {
     embedding ??= matrix('token_embd.weight');
@@ -113,6 +164,7 @@ export function weightsLoader(source: NamedWeights, shape: Shape): WeightsLoader
   };
   return {
     layer,
+    rows,
     embedding: () => loadEmbedding().matrix,
     output: () => ({
       outputNorm: vector('output_norm.weight'),

@@ -1,0 +1,174 @@
+import { openFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { InputError } from '../input/input-error.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
+import { ropeAngles } from '../kernels/rope-angles.ts';
+import type { Model } from '../model/model.ts';
+import { LAYER_OPERATORS, type OperatorName } from '../model/operators.ts';
+import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
+import { createActivations } from './activations.ts';
+import { type CutProduct, cutProducts } from './cut-product.ts';
+import { allFinite } from './finite-logits.ts';
+import { outputPart } from './forward.ts';
+import { layerOperations } from './layer-operations.ts';
+import { noNumbers } from './no-numbers.ts';
+import { rotaryEmbedding } from './rotary-embedding.ts';
+import { loadWeights, readVector, weightsLoader } from './transformer-weights.ts';
+
+export interface PartitionOptions {
+  /** Computes on this thread: everything but its counterpart's parts of products. */
+  readonly main: Kernels;
+  /** Stands for the NPU of a plan: computes its parts of products meanwhile. */
+  readonly second: Kernels;
+  readonly partition: TensorPartition;
+  /** Tokens that the KV cache holds. */
+  readonly context: number;
+  /** Default: F16. */
+  readonly kvCache?: KeyValueCacheShape['type'];
+}
+
+/** A model whose products two processors of one machine share. */
+export interface PartitionedTransformer {
+  readonly model: Model;
+  readonly position: number;
+  /**
+   * Evaluates a token, or a prompt as long as the partition is for.
+   * @returns the logits of the last: [vocabulary], in memory that the next call overwrites
+   * @throws InputError for a prompt of another length, or if the tokens don't fit into the context
+   */
+  evaluate(tokens: readonly number[]): Promise<Float32Array>;
+  rewind(position: number): void;
+  /** Closes the file. The kernels are the caller's. */
+  close(): void;
+}
+
+/**
+ * Loads a model whose operators are cut between two processors (HeteroLLM 4.1), which hand over by copies and by waiting
+ * for the second one's queue (naive synchronisation, 3.1). It runs the operations of the forward pass in their order,
+ * products in two parts at the same time.
+ * @throws InputError as loadTransformer does, and for a partition with fast synchronisation, which needs memory that both
+ * processors share
+ */
+export function loadPartitionedTransformer(path: string, options: PartitionOptions): PartitionedTransformer {
+  const { main, second, partition, context, kvCache = 'F16' } = options;
+  if (partition.synchronisation === 'fast')
+    throw new InputError('plan: synchronisation', 'fast needs memory that both processors share; allowed: naive');
+  const { source, close } = openFile(path);
+  try {
+    const gguf = readGguf(source);
+    const model = modelFromGguf(gguf);
+    const settings = transformerSettings(gguf, model);
+    const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
+    const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(source, factors));
+    const sourceOf = (kernels: Kernels) => ({ gguf, bytes: source, file: kernels.mapFile(path), kernels });
+    const onMain = sourceOf(main);
+    const weights = loadWeights(onMain, model);
+    const processors = {
+      main: { kernels: main, weights: weightsLoader(onMain, model) },
+      second: { kernels: second, weights: weightsLoader(sourceOf(second), model) },
+    };
+    const product = {
+      decode: cutProducts(processors, (name) => partition.decode[name]),
+      prefill: cutProducts(processors, (name) => prefillCut(partition, name)),
+    };
+    const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
+    const { kvHeads, headSize, vocabularySize } = model;
+    const caches = weights.layers.map(() => main.cache({ type: kvCache, kvHeads, capacity: context, headSize }));
+    const mostTokens = Math.min(context, Math.max(1, partition.promptTokens));
+    const activationsOf = createActivations(main, model, rotary.dimensions, mostTokens);
+    const logits = main.vector(vocabularySize);
+    let position = 0;
+    return {
+      model,
+      get position() {
+        return position;
+      },
+      async evaluate(tokens) {
+        checkTokens(tokens.length, { partition, position, context });
+        const activations = activationsOf(tokens.length);
+        ropeAngles(rotary, position, activations.angles.values);
+        const cut = tokens.length === 1 ? product.decode : product.prefill;
+        main.run([{ kind: 'embed', table: weights.embedding, tokens, y: activations.x }]);
+        for (const [layer, own] of weights.layers.entries()) {
+          const cache = caches[layer] as KeyValueCache;
+          const operations = layerOperations(layerSettings, own, cache, activations, position);
+          await runCut(operations, { main, cut, layer, names: LAYER_OPERATORS, tokens: tokens.length });
+        }
+        for (const { operations } of outputPart({ layerSettings, weights, activations, logits }))
+          await runCut(operations, { main, cut: product.decode, layer: 0, names: ['output'], tokens: 1 });
+        position += tokens.length;
+        if (!allFinite(logits.values)) throw noNumbers(path);
+        return logits.values;
+      },
+      rewind(to) {
+        if (!(Number.isInteger(to) && to >= 0 && to <= position))
+          throw new RangeError(`rewind to ${to} of ${position} tokens`);
+        position = to;
+      },
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function prefillCut({ prefill, decode }: TensorPartition, name: OperatorName): OperatorCut {
+  return name === 'output' ? decode.output : prefill[name];
+}
+
+function checkTokens(
+  tokens: number,
+  {
+    partition,
+    position,
+    context,
+  }: { readonly partition: TensorPartition; readonly position: number; readonly context: number },
+): void {
+  if (tokens === 0) throw new RangeError('no tokens to evaluate');
+  const { promptTokens } = partition;
+  if (tokens !== 1 && tokens !== promptTokens)
+    throw new InputError('plan: promptTokens', `is ${promptTokens}; the prompt has ${tokens} tokens`);
+  const needed = position + tokens;
+  if (needed > context)
+    throw new InputError('context', `${needed} tokens don't fit into ${context}; ask for a longer context`);
+}
+
+interface CutRun {
+  readonly main: Kernels;
+  readonly cut: CutProduct;
+  readonly layer: number;
+  /** The operators whose products occur, in order. */
+  readonly names: readonly OperatorName[];
+  readonly tokens: number;
+}
+
+/** Runs operations in order; products that read the same vector, one after the other, are an operator. */
+async function runCut(operations: readonly Operation[], { main, cut, layer, names, tokens }: CutRun): Promise<void> {
+  let next = 0;
+  for (let index = 0; index < operations.length; ) {
+    const products = productsFrom(operations, index);
+    if (products.length > 0) {
+      await cut({ name: names[next++] as OperatorName, layer, products }, tokens);
+      index += products.length;
+    } else {
+      const end = operations.findIndex((one, at) => at > index && one.kind === 'multiply');
+      main.run(operations.slice(index, end < 0 ? operations.length : end));
+      index = end < 0 ? operations.length : end;
+    }
+  }
+}
+
+function productsFrom(operations: readonly Operation[], index: number): MultiplyOperation[] {
+  const products: MultiplyOperation[] = [];
+  for (let at = index; at < operations.length; at++) {
+    const one = operations[at] as Operation;
+    if (one.kind !== 'multiply' || (products.length > 0 && one.x !== products[0]?.x)) break;
+    products.push(one);
+  }
+  return products;
+}

@@ -1,0 +1,85 @@
+import { availableParallelism, hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withFile } from '../engine/gguf/file-source.ts';
+import { readGguf } from '../engine/gguf/read-gguf.ts';
+import type { Shape } from '../engine/model/architecture.ts';
+import { readCount, readList } from '../engine/terminal/options.ts';
+import { madeModel } from './measure/made-models.ts';
+import { cellsTable, partitionFindings } from './partition-measured/columns.ts';
+import { partitionPage } from './partition-measured/report.ts';
+import { runPartitions } from './partition-measured/run.ts';
+import { tableCsv, terminalTable } from './report/columns.ts';
+import { runExperiment } from './report/experiment.ts';
+import { modelText } from './report/model-text.ts';
+import { choice, count, option, text } from './report/options.ts';
+
+const CPU_KERNELS = ['native', 'reference'] as const;
+
+/** Small enough for two processors that are both software. */
+const SMALL_MODEL: Shape = {
+  name: 'Random-7M',
+  architecture: 'llama',
+  layers: 2,
+  hiddenSize: 512,
+  ffnSize: 1408,
+  heads: 8,
+  kvHeads: 4,
+  headSize: 64,
+  vocabularySize: 1024,
+  tiedEmbeddings: false,
+  qkvBias: false,
+};
+
+/** HeteroLLM's tensor partition, executed: CPU and GPU of this machine share every product, in each way of the paper. */
+await runExperiment({
+  name: 'partition-measured',
+  description: 'Products shared by CPU and GPU of this machine, by rows, by tokens and both: predicted, measured.',
+  options: {
+    model: text('--model <file>', 'a GGUF file; a random one of 7 million weights unless given'),
+    cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
+    device: text(
+      '--device <name>',
+      'the GPU, by a part of its name (hearth inspect --devices); the fastest unless given',
+    ),
+    kernels: choice(
+      '--kernels <name>',
+      "the CPU's kernels: reference is about as slow as a GPU in software",
+      CPU_KERNELS,
+      'native',
+    ),
+    threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
+    lengths: option(
+      '--lengths <list>',
+      'tokens of prompts',
+      (flag, list) => readList(flag, list).map((item) => readCount(flag, item, 2, 100_000)),
+      { default: '64,135' },
+    ),
+    tokens: count('--tokens <n>', 'tokens decoded after each prompt', { default: 8, most: 1000 }),
+    repeats: count('--repeats <n>', 'runs of each cell that count; one more comes before them', {
+      default: 3,
+      most: 1000,
+    }),
+  },
+  json: 'partition-measured.json',
+  files: ['cells.csv'],
+  seed: { help: 'of the random model' },
+  async run(options, { progress }) {
+    const { device, kernels, threads, lengths, tokens, repeats, seed } = options;
+    const file = options.model ?? (await madeModel(options.cache, SMALL_MODEL, 'Q8_0', seed));
+    withFile(file, readGguf); // a mistake shows before minutes of measuring
+    const cpu = { implementation: kernels, threads };
+    const found = await runPartitions({ file, kernels: cpu, device, lengths, outputTokens: tokens, repeats, progress });
+    const { model, cells } = found;
+    return {
+      subtitle: `${modelText(model)} on ${hostname()}: CPU (${found.cpu}) and ${found.gpu} · ${tokens} tokens decoded · ${repeats} repeats`,
+      findings: partitionFindings(found),
+      data: {
+        settings: { model: model.name, mix: model.mix, cpu: found.cpu, gpu: found.gpu, lengths, tokens, repeats, seed },
+        cells,
+      },
+      text: [terminalTable(cellsTable(found))],
+      page: partitionPage(found),
+      files: { 'cells.csv': tableCsv(cellsTable(found)) },
+    };
+  },
+});
