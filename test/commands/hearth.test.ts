@@ -99,7 +99,12 @@ test('every command has --help', async () => {
 
 const MISTAKES: readonly [string, readonly string[], string | RegExp][] = [
   ['an unknown command', ['inspct'], "unknown command 'inspct' (Did you mean inspect?); see hearth --help\n"],
-  ['a missing option', ['inspect'], "required option '--model <file>' not specified; see hearth inspect --help\n"],
+  ['a missing option', ['tokenize'], "required option '--model <file>' not specified; see hearth tokenize --help\n"],
+  [
+    'neither a model nor --devices',
+    ['inspect'],
+    '--model: or --devices is needed, but not both: a GGUF file, or this machine’s GPUs\n',
+  ],
   [
     'a misspelt option',
     ['inspect', '--model', 'x', '--jsno'],
