@@ -40,7 +40,8 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
   const matrices: UploadedMatrix[] = [];
   const caches: (GPUBuffer | undefined)[] = [];
   const places: number[] = [];
-  const staging = new Map<number, GPUBuffer>();
+  /** Buffers through which results come back, by size: those that no read uses now. */
+  const staging = new Map<number, GPUBuffer[]>();
   let failure: Error | undefined;
   let pendingChecks: Promise<void> = Promise.resolve();
 
@@ -156,17 +157,17 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
     },
     async read(vector: Vector) {
       const bytes = vector.values.byteLength;
-      let buffer = staging.get(bytes);
-      if (buffer === undefined) {
-        buffer = device.createBuffer({ size: bytes, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
-        staging.set(bytes, buffer);
-      }
+      const free = staging.get(bytes) ?? [];
+      staging.set(bytes, free);
+      const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+      const buffer = free.pop() ?? device.createBuffer({ label: 'results', size: bytes, usage });
       program.copy(arena.buffer, 4 * context.place(vector), buffer, bytes);
       program.submit();
       try {
         await buffer.mapAsync(GPUMapMode.READ);
         vector.values.set(new Float32Array(buffer.getMappedRange()));
         buffer.unmap();
+        free.push(buffer);
       } catch (error) {
         throw failure ?? error;
       }

@@ -140,6 +140,24 @@ testGpu('what the host writes to a vector is seen after write, and slices keep t
   assert.equal([...y.values], [15, 26]);
 });
 
+testGpu('several vectors of one size are read at the same time', async (kernels) => {
+  const vectors = [1, 2, 3].map((value) => kernels.vector([value, value]));
+  const ones = kernels.vector([1, 1]);
+  const readings = vectors.map((y) => {
+    kernels.run([{ kind: 'add', x: ones, y }]);
+    return kernels.read(y);
+  });
+  await Promise.all(readings);
+  assert.equal(
+    vectors.map(({ values }) => [...values]),
+    [
+      [2, 2],
+      [3, 3],
+      [4, 4],
+    ],
+  );
+});
+
 testGpu('vectors keep their contents when their memory grows', async (kernels) => {
   const small = kernels.vector([1, 2, 3]);
   const y = kernels.vector([1, 1, 1]);
