@@ -20,6 +20,12 @@ export const STRATEGIES = {
 } as const satisfies Readonly<Record<string, readonly CutKind[]>>;
 export type Strategy = keyof typeof STRATEGIES;
 
+/** Whether a strategy has cuts for a single token, which can't be cut by tokens. */
+export function cutsTokens(strategy: Strategy): boolean {
+  const kinds: readonly CutKind[] = STRATEGIES[strategy];
+  return (['gpu', 'npu', 'row'] as const).some((kind) => kinds.includes(kind));
+}
+
 /** Shares of an operator's rows that the GPU may have. */
 const ROW_SHARES = [0.25, 0.5, 0.75, 1];
 /** Tokens of the graphs that a prompt is cut into. */
@@ -66,7 +72,7 @@ export interface ChosenPartition {
   readonly prefill: number;
 }
 
-/** The best cut of each operator among a strategy's kinds, by the times of parts; undefined where there is none. */
+/** The best cut of each operator among a strategy's kinds, by the times of parts; the CPU alone where there is none. */
 export function partitionBy(
   strategy: Strategy,
   model: Model,

@@ -3,7 +3,7 @@ import { colour } from '../report/charts/colours.ts';
 import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import { cellsTable, whatText } from './columns.ts';
-import { ALL_STRATEGIES, type PartitionCell, type PartitionsRun } from './run.ts';
+import type { PartitionCell, PartitionsRun } from './run.ts';
 
 const HOW =
   'The CPU and the GPU of this machine share products as HeteroLLM’s GPU and NPU do (4.1): the GPU stands for the NPU, and ' +
@@ -41,10 +41,9 @@ export function partitionPage(run: PartitionsRun): NonNullable<Results['page']> 
 }
 
 function bars(cells: readonly PartitionCell[]): Figure {
-  const values = (seconds: (cell: PartitionCell) => number): number[] =>
-    ALL_STRATEGIES.map((strategy) => 1000 * seconds(cells.find((cell) => cell.strategy === strategy) as PartitionCell));
+  const values = (seconds: (cell: PartitionCell) => number): number[] => cells.map((cell) => 1000 * seconds(cell));
   return barChart({
-    categories: ALL_STRATEGIES,
+    categories: cells.map(({ strategy }) => strategy),
     categoryTitle: '',
     value: { title: 'milliseconds' },
     series: [

@@ -9,7 +9,7 @@ import type { Quantization } from '../../engine/model/quantization.ts';
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
-import { partitionBy, STRATEGIES, type Strategy } from './cuts.ts';
+import { cutsTokens, partitionBy, STRATEGIES, type Strategy } from './cuts.ts';
 import { measuredTimes, partsOf } from './part-times.ts';
 
 export interface PartitionsToRun {
@@ -99,8 +99,10 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
             measured,
           };
         };
-        const cell0 = cell('prefill', prefills, alone?.prefills ?? prefills);
-        return tokens === lengths[0] ? [cell('decode', decodes, alone?.decodes ?? decodes), cell0] : [cell0];
+        const ofPrompt = cell('prefill', prefills, alone?.prefills ?? prefills);
+        return tokens === lengths[0] && cutsTokens(strategy)
+          ? [cell('decode', decodes, alone?.decodes ?? decodes), ofPrompt]
+          : [ofPrompt];
       });
     });
     for (const { transformer } of loaded) transformer.close();
