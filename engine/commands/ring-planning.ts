@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { Cluster } from '../hardware/cluster.ts';
+import { type Cluster, withoutGpus } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { RingHead } from '../ring/head/head.ts';
@@ -54,21 +54,17 @@ export interface RingPlanningParts {
  * @throws InputError for a plan that can't be read, and for a device that can't describe itself
  */
 export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanning> {
-  const { request, file, model, context, log } = parts;
+  const { request, file, head, model, context, log } = parts;
   const { plan, scheduler, requested, maxPressure } = request;
   const named = scheduler ?? (plan === undefined ? 'optimal' : undefined);
   const given = plan === undefined ? undefined : { file: plan, plan: readPlan(plan) };
   const unknown = file.cluster === undefined && named !== undefined;
   const cluster = unknown || request.saveCluster !== undefined ? await measure(parts) : file.cluster;
-  const withGpu = named === undefined ? [] : (cluster?.devices.filter(({ gpu }) => gpu !== undefined) ?? []);
-  if (withGpu.length > 0) {
-    const names = withGpu.map(({ name }) => name).join(', ');
-    log(`plans without the ${withGpu.length === 1 ? 'GPU' : 'GPUs'} of ${names}: a ring computes on CPUs`);
-  }
+  const usable = cluster && withUsableGpus(cluster, head.gpus(), named === undefined ? () => {} : log);
   const scheduling =
-    cluster === undefined || named === undefined
+    usable === undefined || named === undefined
       ? undefined
-      : { cluster, scheduler: named, solver: await loadIntegerSolver(SOLVER_SECONDS) };
+      : { cluster: usable, scheduler: named, solver: await loadIntegerSolver(SOLVER_SECONDS) };
   return {
     devices: [file.head, ...file.members.map(({ name }) => name)],
     model,
@@ -78,6 +74,16 @@ export async function ringPlanning(parts: RingPlanningParts): Promise<RingPlanni
     plan: given,
     scheduling,
   };
+}
+
+/** The cluster without the GPUs that its devices don't use here. */
+function withUsableGpus(cluster: Cluster, gpus: ReadonlyMap<string, string>, log: (line: string) => void): Cluster {
+  const absent = cluster.devices.filter(({ name, gpu }) => gpu !== undefined && !gpus.has(name));
+  if (absent.length === 0) return cluster;
+  const names = absent.map(({ name }) => name);
+  const whose = `the ${names.length === 1 ? 'GPU' : 'GPUs'} of ${names.join(', ')}`;
+  log(`plans without ${whose}: no GPU is used there; start it with --device, as hearth inspect --devices names it`);
+  return withoutGpus(cluster, (device) => names.includes(device));
 }
 
 /** The cluster as described by its devices, with links measured by a ring without layers. */

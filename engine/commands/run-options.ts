@@ -39,6 +39,8 @@ export interface RunRequest {
   readonly activations: ActivationFormat;
   readonly chunk: number;
   readonly kernels: KernelOptions;
+  /** The GPU that this device computes on too, or `none`; `undefined`: the fastest, unless it is software. */
+  readonly device: string | undefined;
   /** Bytes for weights and KV caches on this device. */
   readonly memory: number;
   /** Memory of the whole process, or the RAM, bytes. */
@@ -81,6 +83,7 @@ interface Options {
   readonly release?: string;
   readonly threads?: string;
   readonly kernels: string;
+  readonly device?: string;
   readonly trace?: string;
   readonly force?: true;
   readonly json?: true;
@@ -142,6 +145,7 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
     .option('--link-delay <time>', LINK_DELAY_HELP)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.ringDevice)
     .option('--trace <file>', 'write a trace of all devices, for ui.perfetto.dev')
     .addOption(FORCE)
     .option('--json', 'print texts, tokens and times as JSON, one line per prompt')
@@ -184,6 +188,7 @@ function readOptions(options: Options): RunRequest {
     activations: readChoice('--activations', options.activations, ACTIVATION_FORMATS),
     chunk: readCount('--chunk', options.chunk, FEWEST_CHUNK_TOKENS, MOST_CHUNK_TOKENS),
     kernels: readKernels(options),
+    device: options.device,
     memory: readDeviceMemory(options.memory),
     memoryLimit: deviceMemoryLimit(options.memory),
     maxPressure: readMaxPressure(options),

@@ -28,6 +28,7 @@ import type { TokenInterval } from '../trace/trace.ts';
 import { deviceProfile } from './device-profile.ts';
 import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
 import { writeOutputFile } from './output-file.ts';
+import { findRingGpu } from './ring-gpu.ts';
 import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
@@ -49,6 +50,7 @@ async function run(request: RunRequest): Promise<void> {
     request.prompts.map((text) => promptTokens(gguf, tokenizer, { text, chat, system })),
   );
   const context = request.context ?? Math.max(...prompts.map((tokens) => tokens.length)) + request.tokens;
+  const gpu = await findRingGpu(request.device);
   const kernels = openKernels(request.kernels);
   const loaded = loadPart(request.model, kernels, MOST_CHUNK_TOKENS);
   if (!loaded.held.outer) throw new InputError(request.model, 'has no embedding and output; the head needs them');
@@ -58,7 +60,7 @@ async function run(request: RunRequest): Promise<void> {
     file: request.profile,
     model: request.model,
     threads: kernels.threads,
-    gpu: 'none',
+    gpu: gpu?.name ?? 'none',
     log,
     signal: ending.signal,
   });
@@ -66,6 +68,7 @@ async function run(request: RunRequest): Promise<void> {
   const head = startHead({
     name: file.head,
     loaded,
+    gpu,
     keys,
     members: file.members,
     settings: { context, requests: prompts.length, kvCache, activations, chunk, trace: request.trace !== undefined },

@@ -19,6 +19,10 @@ export const OPTIONS = {
   ).default('auto'),
   threads: new Option('--threads <n>', 'threads that compute (default: one for each processor)'),
   memory: new Option('--memory <size>', 'limit of the process, such as 600MiB; weights beyond it are streamed'),
+  ringDevice: new Option(
+    '--device <name>',
+    'the GPU that this device computes on too, by its name or a part of it, or none (default: the fastest, unless it is software)',
+  ),
   device: new Option(
     '--device <name>',
     'the GPU, by its name or a part of it, as hearth inspect --devices lists them (default: the fastest)',

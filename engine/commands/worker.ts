@@ -9,6 +9,7 @@ import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
 import { readPublicKey } from '../ring/wire/keys.ts';
 import { deviceProfile } from './device-profile.ts';
 import { npxEnded } from './npx-parent.ts';
+import { findRingGpu } from './ring-gpu.ts';
 import { deviceMemoryLimit, LINK_DELAY_HELP, readDeviceMemory, readLinkDelay, readLinkKeys } from './ring-options.ts';
 import { OPTIONS, readKernels, repeated } from './shared-options.ts';
 
@@ -23,6 +24,7 @@ interface Options {
   readonly linkDelay?: string;
   readonly threads?: string;
   readonly kernels: string;
+  readonly device?: string;
 }
 
 const HANGS = `nothing has been computed or read for ${STILL_SECONDS} s: cuts its connections, and serves again once it moves`;
@@ -41,6 +43,7 @@ export function workerCommand(): Command {
     .option('--link-delay <time>', LINK_DELAY_HELP)
     .addOption(OPTIONS.threads)
     .addOption(OPTIONS.kernels)
+    .addOption(OPTIONS.ringDevice)
     .action(run);
 }
 
@@ -53,8 +56,10 @@ async function run(options: Options): Promise<void> {
   const ending = new AbortController();
   try {
     const memory = readDeviceMemory(options.memory);
+    const gpu = await findRingGpu(options.device);
     const worker = await startWorker({
       loaded: loadPart(options.model, kernels, MOST_CHUNK_TOKENS),
+      gpu,
       address: options.listen,
       keys,
       heads: options.head.map((key) => readPublicKey('--head', key)),
@@ -64,13 +69,14 @@ async function run(options: Options): Promise<void> {
         file: options.profile,
         model: options.model,
         threads: kernels.threads,
-        gpu: 'none',
+        gpu: gpu?.name ?? 'none',
         log,
         signal: ending.signal,
       }),
       linkDelay: readLinkDelay(options.linkDelay),
       log,
     });
+    if (gpu !== undefined) log(`computes on ${gpu.name} too`);
     log(`listens at ${worker.address}${keys === undefined ? ', without encryption' : ''}`);
     const stopped = new Promise<void>((resolve) => {
       process.once('SIGINT', resolve); // a second signal ends the process at once

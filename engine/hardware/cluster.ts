@@ -74,7 +74,8 @@ export function withDevices(cluster: Cluster, names: readonly string[]): Cluster
   return createCluster({ ...cluster, devices: cluster.devices.filter((_, index) => kept.has(index)) });
 }
 
-/** The same devices without their GPUs. */
-export function withoutGpus(cluster: Cluster): Cluster {
-  return createCluster({ ...cluster, devices: cluster.devices.map((device) => ({ ...device, gpu: undefined })) });
+/** The same devices without their GPUs, or without those of the devices that `concerned` accepts. */
+export function withoutGpus(cluster: Cluster, concerned: (device: string) => boolean = () => true): Cluster {
+  const devices = cluster.devices.map((device) => (concerned(device.name) ? { ...device, gpu: undefined } : device));
+  return createCluster({ ...cluster, devices });
 }

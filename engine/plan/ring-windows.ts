@@ -6,30 +6,45 @@ import { relaysOf, stopsBetween, type Window } from './windows.ts';
  * The windows of a plan in the order in which a token visits them, including relays between them. A relay only forwards
  * activations; its `from` equals `to`.
  * @param ring names of all devices, in ring order
- * @throws InputError for what the ring can't carry out: layers on GPUs, cut or streamed ones, a KV cache elsewhere
+ * @throws InputError for what the ring can't carry out: layers that are cut or streamed, and a KV cache in RAM of
+ *   layers on a GPU
  */
 export function ringWindows(plan: Plan, ring: readonly string[]): Window[] {
   const windows: Window[] = [];
   if (plan.kind === 'tensor-parallel' || plan.kind === 'chip')
     throw new InputError('plan: kind', `is "${plan.kind}"; the ring carries out plans of kind "ring" and "split"`);
+  if (plan.kvCache === 'host' && plan.stages.some(({ processor }) => processor === 'gpu'))
+    throw new InputError(
+      'plan: kvCache',
+      'is "host"; a ring keeps the KV cache of a GPU\'s layers on the GPU: "with-layers"',
+    );
   const relays = relaysOf(plan);
   let at = plan.embedding.device;
-  for (const [index, { device, processor, from, to, streamed }] of plan.stages.entries()) {
+  for (const [index, { device, processor, from, to, streamed, partition }] of plan.stages.entries()) {
     const where = `plan: stages[${index}]`;
-    if (processor !== 'cpu') throw new InputError(where, 'runs on a GPU; the ring computes on CPUs, use "cpu"');
+    if (partition !== undefined) throw new InputError(where, 'is cut between GPU and NPU; the ring runs whole layers');
     if (streamed !== undefined) throw new InputError(where, 'is streamed; the ring runs layers where they lie');
+    const onGpu = processor === 'gpu' ? range(from, to) : [];
     const last = windows.at(-1);
     if (last?.device === device && last.to === from) {
-      windows[windows.length - 1] = { device, from: last.from, to };
+      windows[windows.length - 1] = windowOf(device, last.from, to, [...(last.onGpu ?? []), ...onGpu]);
       continue;
     }
     for (const relay of stopsBetween(ring, relays, at, device).slice(0, -1))
       windows.push({ device: relay, from, to: from });
-    windows.push({ device, from, to });
+    windows.push(windowOf(device, from, to, onGpu));
     at = device;
   }
   const layers = windows.at(-1)?.to ?? 0;
   for (const relay of stopsBetween(ring, relays, at, plan.output.device).slice(0, -1))
     windows.push({ device: relay, from: layers, to: layers });
   return windows;
+}
+
+function windowOf(device: string, from: number, to: number, onGpu: readonly number[]): Window {
+  return onGpu.length === 0 ? { device, from, to } : { device, from, to, onGpu };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
 }

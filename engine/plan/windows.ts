@@ -5,6 +5,8 @@ export interface Window {
   readonly device: string;
   readonly from: number;
   readonly to: number;
+  /** Its layers that run on the device's GPU; missing: none. */
+  readonly onGpu?: readonly number[];
 }
 
 /** A window with its stages: by processor, in order. */

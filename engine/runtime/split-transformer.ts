@@ -8,6 +8,7 @@ import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import { allFinite } from './finite-logits.ts';
+import { loadToGpu } from './gpu-layers.ts';
 import { type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
 import { createModelPart, type LayerCaches, type ModelPart, type PagedLayers } from './model-part.ts';
 import { noNumbers } from './no-numbers.ts';
@@ -103,13 +104,15 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
                 { plan: gpuPages(plan, model, { context, kvCache, paging }), folder: '', type: kvCache },
               )
             : new Map();
-          for (let layer = from; layer < to; layer++) {
-            part.load(layer, layer + 1);
-            if (caches instanceof Map)
-              for (const [own, cache] of part.createCaches([layer], context, kvCache)) caches.set(own, cache);
-            if (processor === 'cpu') continue;
-            await settled(gpu, layer - from, to - from);
-            onLayer?.(layer);
+          const cache = (layer: number): void => {
+            if (!(caches instanceof Map)) return;
+            for (const [own, created] of part.createCaches([layer], context, kvCache)) caches.set(own, created);
+          };
+          const layers = Array.from({ length: to - from }, (_, index) => from + index);
+          if (processor === 'gpu') await loadToGpu({ gpu, part }, layers, { cache, onLayer });
+          else {
+            part.load(from, to);
+            layers.forEach(cache);
           }
           stages.push({ part, from, to, caches });
         }
@@ -120,21 +123,6 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
   } catch (error) {
     close();
     throw error;
-  }
-}
-
-/**
- * Waits until the GPU has what was sent to it, since it says only afterwards that it has no memory for it.
- * @param loaded layers before the last one
- * @throws InputError with the number of layers that fit
- */
-async function settled(gpu: Kernels, loaded: number, wanted: number): Promise<void> {
-  try {
-    await gpu.read(gpu.vector(1));
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const fit = loaded === 0 ? 'not one layer fits' : `${loaded} of ${wanted} layers fit`;
-    throw new InputError(error.where, `${error.problem}; ${fit}`);
   }
 }
 

@@ -15,6 +15,11 @@ export interface SchedulingProblem {
   readonly reclaim?: ReclaimPolicy;
   readonly runtime?: Runtime;
   /**
+   * Where KV caches of GPU layers must lie; HELM's schedulers put them into RAM unless told, the others leave them with
+   * their layers.
+   */
+  readonly kvCache?: Plan['kvCache'];
+  /**
    * Most memory pressure on a device: bytes that can't be reclaimed (KV cache, buffers, pinned weights) over the RAM
    * installed. `ring-aware` keeps to it; by default what is available is the only limit.
    */

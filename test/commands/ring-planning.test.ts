@@ -3,7 +3,6 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/load.ts';
 import { ringPlanning } from '../../engine/commands/ring-planning.ts';
 import type { RunRequest } from '../../engine/commands/run-options.ts';
-import { withoutGpus } from '../../engine/hardware/cluster.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { ringWindows } from '../../engine/plan/ring-windows.ts';
 import type { RingHead } from '../../engine/ring/head/head.ts';
@@ -17,7 +16,8 @@ const model = createNamedModel(loadCatalogue(), 'Llama-3-8B');
 test('every scheduler that hearth run offers plans what a ring carries out', async () => {
   const solver = await loadIntegerSolver(10);
   const names = cluster.devices.map((device) => device.name);
-  const problem = { belief: withoutGpus(cluster), model, workload: createWorkload({ context: 512 }) };
+  const kvCache = 'with-layers';
+  const problem = { belief: cluster, model, workload: createWorkload({ context: 512 }), kvCache } as const;
   for (const name of RING_SCHEDULERS) {
     const { plan } = SCHEDULERS[name].plan(problem, solver);
     if (plan === undefined) return assert.unreachable(name);
@@ -34,12 +34,16 @@ test('GPUs of a cluster that a ring can’t use are named', async () => {
   const { scheduling } = await ringPlanning({
     request: { scheduler: 'optimal', plan: undefined, requested: {}, saveCluster: undefined } as unknown as RunRequest,
     file: { head: 'desktop', members: [], cluster },
-    head: {} as RingHead,
+    head: { gpus: () => new Map([['macbook', 'M1']]) } as unknown as RingHead,
     ...{ model, context: 512, profile: () => Promise.reject(new Error('not needed')) },
     log: (line) => void lines.push(line),
   });
   assert.is(scheduling?.scheduler, 'optimal');
-  assert.equal(lines, ['plans without the GPUs of desktop, macbook: a ring computes on CPUs']);
+  assert.equal(lines, [
+    'plans without the GPU of desktop: no GPU is used there; start it with --device, as hearth inspect --devices names it',
+  ]);
+  const withGpu = scheduling?.cluster.devices.filter(({ gpu }) => gpu !== undefined).map(({ name }) => name);
+  assert.equal(withGpu, ['macbook']);
 });
 
 test.run();

@@ -32,6 +32,7 @@ test('by default links are encrypted, activations are exact and weights follow t
     sampling: { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
     ...{ seed: 1, context: undefined, kvCache: 'F16', activations: 'F32', chunk: 128, linkDelay: 0 },
     kernels: { implementation: 'auto' },
+    device: undefined,
     requested: { prefetch: undefined, release: undefined },
     ...{ maxPressure: undefined, trace: undefined, json: false, chat: false, system: undefined },
   });
@@ -47,7 +48,19 @@ test('every option reaches the request', async () => {
       ...['--save-cluster', 'c.json', '--plan', 'plan.json', '--scheduler', 'ring-aware', '--save-plan', 'out.json'],
       ...['--tokens', '9', '--temperature', '0', '--seed', '3', '--context', '64', '--kv', 'F32', '--chunk', '16'],
       ...['--activations', 'F16', '--memory', '64GiB', '--link-delay', '5 ms', '--prefetch', 'willneed-whole'],
-      ...['--release', 'drop', '--threads', '4', '--kernels', 'native', '--trace', 'run.json', '--json'],
+      ...[
+        '--release',
+        'drop',
+        '--threads',
+        '4',
+        '--kernels',
+        'native',
+        '--trace',
+        'run.json',
+        '--json',
+        '--device',
+        'none',
+      ],
       ...['--max-pressure', '0.06', '--chat', '--system', 'Be brief.'],
     )) as RunRequest;
     const { memory, memoryLimit, ...others } = request;
@@ -64,6 +77,7 @@ test('every option reaches the request', async () => {
       sampling: { temperature: 0, topK: 40, topP: 0.95, minP: 0.05, repeatPenalty: 1 },
       requested: { prefetch: 'willneed-whole', release: 'drop' },
       kernels: { implementation: 'native', threads: 4 },
+      device: 'none',
       trace: output('--trace', 'run.json', 'a trace'),
       ...{ json: true, chat: true, system: 'Be brief.' },
     });
@@ -91,8 +105,8 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
   ['keys and --plain', [...RING, '--keys', 'k'], '--plain: and --keys exclude each other'],
   [
     'a scheduler whose plans a ring can’t carry out',
-    [...RING, '--scheduler', 'cpu-gpu-split'],
-    '--scheduler: unknown "cpu-gpu-split"; allowed: halda, halda-repaired, halda-program, optimal, milp, ring-aware, memory-ratio, compute-ratio, single-device, exo, helm-devices, helm-ring',
+    [...RING, '--scheduler', 'dllama'],
+    '--scheduler: unknown "dllama"; allowed: halda, halda-repaired, halda-program, optimal, milp, ring-aware, memory-ratio, compute-ratio, single-device, cpu-gpu-split, exo, helm-devices, helm-ring',
   ],
   ['a misspelt scheduler', [...RING, '--scheduler', 'hadla'], '--scheduler: unknown "hadla"; did you mean "halda"?'],
   [

@@ -40,6 +40,7 @@ export async function workerHere(
   const loaded = loadOnOneThread(path);
   const worker = await startWorker({
     loaded,
+    gpu: undefined,
     address: 'tcp://127.0.0.1:*',
     keys,
     heads: headKeys === undefined ? [] : [headKeys.publicKey],
@@ -61,6 +62,7 @@ export function headHere(
   const head = startHead({
     name: 'head',
     loaded: loadOnOneThread(path),
+    gpu: undefined,
     keys: undefined,
     members,
     settings: SETTINGS,

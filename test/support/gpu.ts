@@ -25,9 +25,12 @@ export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Ke
         { name: 'without subgroups', kernels: (await openGpuKernels({ without: ['subgroups'] })).kernels },
       ];
 
+/** Why there is no GPU; `undefined` if there is one. */
+export const GPU_MISSING = typeof opened === 'string' ? opened : undefined;
+
 /** A test that needs a GPU: skipped, with the reason, where there is none, not even in software. */
 export function testGpu(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
-  testIf(typeof opened !== 'string', String(opened), name, () => body(GPU_KERNELS[0]?.kernels as Kernels));
+  testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, () => body(GPU_KERNELS[0]?.kernels as Kernels));
 }
 
 /** The same for every way in which lanes work together, as adapters differ in it. */

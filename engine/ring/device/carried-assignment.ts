@@ -2,6 +2,7 @@ import { type ActivationFrame, type Frame, FrameError } from '../wire/frame.ts';
 import { type Assignment, FROM_HEAD, type MeasuredLink, type WeightsReport } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
+import { loadDevicePart, type RingGpu } from './device-part.ts';
 import { createDeviceWeights } from './device-weights.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersOf, missingCacheMemory, plannedBytes, weightsRoom } from './memory.ts';
@@ -37,6 +38,7 @@ export interface CarriedAssignmentOptions {
   readonly assignment: Assignment;
   readonly transport: Transport;
   readonly loaded: LoadedPart;
+  readonly gpu: RingGpu | undefined;
   /** Memory for weights and caches, bytes. */
   readonly memory: number;
   /** The longest frame, bytes. */
@@ -52,15 +54,17 @@ export interface CarriedAssignmentOptions {
   /** Called when they have ended after all. */
   readonly onMoved: () => void;
   readonly record: (span: RingSpan) => void;
+  /** Whether the assignment is still wanted while it is being loaded. */
+  readonly wanted: () => boolean;
 }
 
 /** Loads the layers of an assignment and prepares to run them. @throws Error with a reason if this device can't */
-export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
-  const { assignment, transport, loaded, memory, mostBytes, sendToHead } = options;
+export async function carryOut(options: CarriedAssignmentOptions): Promise<CarriedAssignment> {
+  const { assignment, transport, loaded, gpu, memory, mostBytes, sendToHead, wanted } = options;
   const { epoch, windows, predecessors } = assignment;
   const problem = misfit(assignment, loaded, memory);
   if (problem !== undefined) throw new Error(problem);
-  for (const { from, to } of windows) loaded.part.load(from, to);
+  const device = await loadDevicePart({ loaded, gpu, windows, outer: [], wanted });
   const record = assignment.trace ? options.record : undefined;
   const weights = createDeviceWeights({
     loaded,
@@ -78,7 +82,7 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
   let links: SuccessorLinks | undefined;
   const runner = createWindowRunner({
     ...assignment,
-    part: loaded.part,
+    part: device.part,
     senderOf: (window) => sources.get(window),
     forward: (frame, next) => (next.kind === 'head' ? sendToHead(frame) : links?.send(next.name, frame)),
     onFailed: options.onFailed,
@@ -107,6 +111,7 @@ export function carryOut(options: CarriedAssignmentOptions): CarriedAssignment {
     async end() {
       links?.close();
       await runner.end();
+      device.close();
     },
   };
 }

@@ -8,7 +8,7 @@ import { createWindowWeights } from '../../runtime/weights/window-weights.ts';
 import type { WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
 import type { LoadedPart } from './loaded-part.ts';
-import { layersOf } from './memory.ts';
+import { layersInRam } from './memory.ts';
 import { watchReads } from './still-reads.ts';
 
 /** A window by its index in the plan, or the head's output layer. */
@@ -33,7 +33,7 @@ export interface DeviceWeights {
 export interface DeviceWeightsOptions {
   readonly loaded: LoadedPart;
   /** The device's windows in their order. */
-  readonly windows: readonly Pick<WindowAssignment, 'index' | 'from' | 'to'>[];
+  readonly windows: readonly Pick<WindowAssignment, 'index' | 'from' | 'to' | 'onGpu'>[];
   /** The place of the output layer: on the head by itself, with the head's last window, or on another device. */
   readonly output: 'by-itself' | 'with-last-window' | 'elsewhere';
   readonly requested: WeightsPolicy;
@@ -53,11 +53,11 @@ export interface DeviceWeightsOptions {
 export function createDeviceWeights(options: DeviceWeightsOptions): DeviceWeights | undefined {
   const { loaded, output, requested, room, record, onStill, onMoved = () => {} } = options;
   if (requested.prefetch === 'none' && requested.release === 'none' && record === undefined) return undefined;
-  const own = options.windows.filter(({ from, to }) => to > from);
+  const own = options.windows.filter((window) => layersInRam([window]).length > 0);
   const recorder = record && weightsRecorder(record);
   const weights = loaded.mapWeights(recorder);
   if (weights === undefined) return undefined;
-  const layers = own.map((window): WeightsPart[] => layersOf([window]));
+  const layers = own.map((window): WeightsPart[] => layersInRam([window]));
   const places = new Map<WindowOrOutput, number>(own.map(({ index }, place) => [index, place]));
   const windows = layers.map((parts) => [...parts]);
   if (output === 'with-last-window') windows.at(-1)?.push('output');

@@ -21,6 +21,8 @@ export interface LoadedPart {
   readonly samples: WeightsSamples;
   /** Bytes of activations and logits. */
   readonly activationsBytes: number;
+  /** The same part on other kernels, such as a GPU's. They are the caller's to close. */
+  partOn(kernels: Kernels): ModelPart;
   /** Its weights in the page cache; `undefined` if the kernels hold them in their own memory. */
   mapWeights(recorder: WeightsRecorder | undefined): MappedWeights | undefined;
   close(): void;
@@ -41,10 +43,13 @@ export function loadPart(path: string, kernels: Kernels, mostTokens: number): Lo
   const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
   const rotary = rotaryEmbedding(file.whole, model, settings, factors && readVector(source, factors));
   const mapped = kernels.mapFile(path);
-  const weights = weightsLoader({ gguf, bytes: source, file: mapped, kernels }, model);
-  const part = createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
+  const partOn = (computing: Kernels, file = computing.mapFile(path)): ModelPart => {
+    const weights = weightsLoader({ gguf, bytes: source, file, kernels: computing }, model);
+    return createModelPart({ model, settings, rotary, weights, kernels: computing, mostTokens });
+  };
   return {
-    part,
+    part: partOn(kernels, mapped),
+    partOn,
     held: heldLayers(file),
     identity: file.identity,
     samples: new Map([...file.samples, ...weightsSamples(source, gguf.tensors)]),

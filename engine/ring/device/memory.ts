@@ -2,19 +2,25 @@ import { formatBytes } from '../../input/format.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { kvBytesPerToken } from '../../model/model.ts';
 import { heldBytes } from '../../runtime/weights/process-counters.ts';
-import type { Assignment, HeldMemory, WeightsReport } from '../wire/message.ts';
+import type { Assignment, HeldMemory, WeightsReport, WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 
+type Layers = Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>;
 type Caches = Pick<Assignment, 'windows' | 'context' | 'requests' | 'kvCache'>;
 
 /** The layers of a device's windows, in the order in which a token visits them. */
-export function layersOf(windows: Iterable<{ readonly from: number; readonly to: number }>): number[] {
+export function layersOf(windows: Iterable<Pick<Layers, 'from' | 'to'>>): number[] {
   return [...windows].flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index));
 }
 
-/** Bytes of the KV caches of a device's layers for all requests, once they are full. */
+/** Those whose weights and KV caches are in RAM: the GPU's have a memory of their own. */
+export function layersInRam(windows: Iterable<Layers>): number[] {
+  return [...windows].flatMap((window) => layersOf([window]).filter((layer) => !window.onGpu.includes(layer)));
+}
+
+/** Bytes of the KV caches of a device's layers in RAM for all requests, once they are full. */
 function cacheBytes({ windows, context, requests, kvCache }: Caches, shape: Shape): number {
-  return layersOf(windows).length * context * requests * kvBytesPerToken(shape, kvCache);
+  return layersInRam(windows).length * context * requests * kvBytesPerToken(shape, kvCache);
 }
 
 /** Bytes that a device can't give back under an assignment: full KV caches, activations and pinned weights. */
@@ -44,5 +50,5 @@ export function weightsRoom(assignment: Caches, { part, activationsBytes }: Load
 export function missingCacheMemory(assignment: Caches, shape: Shape, memory: number) {
   const needed = cacheBytes(assignment, shape);
   if (needed <= memory) return undefined;
-  return { layers: layersOf(assignment.windows).length, needs: formatBytes(needed), has: formatBytes(memory) };
+  return { layers: layersInRam(assignment.windows).length, needs: formatBytes(needed), has: formatBytes(memory) };
 }

@@ -1,5 +1,6 @@
 import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
-import type { LayerCaches, ModelPart } from '../../runtime/model-part.ts';
+import type { WindowPart } from '../../runtime/gpu-layers.ts';
+import type { LayerCaches } from '../../runtime/model-part.ts';
 import { type ActivationFrame, FrameError } from '../wire/frame.ts';
 
 /** The KV caches of the requests that a device serves, and how far each of its windows has filled them. */
@@ -14,7 +15,7 @@ export interface RequestCaches {
 }
 
 export interface RequestCachesOptions {
-  readonly part: Pick<ModelPart, 'createCaches' | 'freeCaches'>;
+  readonly part: Pick<WindowPart, 'createCaches' | 'freeCaches'>;
   readonly layers: readonly number[];
   readonly kvCache: KeyValueCacheShape['type'];
   /** The most requests at the same time. */

@@ -2,6 +2,7 @@ import { formatSeconds } from '../../input/format.ts';
 import { clock } from '../wire/clock.ts';
 import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { reasonOf } from '../wire/parse-message.ts';
+import type { RingGpu } from './device-part.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import type { WorkerSession } from './session.ts';
 
@@ -27,6 +28,7 @@ export interface ServedHead {
 
 export interface ServedHeadOptions {
   readonly loaded: LoadedPart;
+  readonly gpu: RingGpu | undefined;
   /** Memory for weights and caches, bytes. */
   readonly memory: number;
   /** The port of the listener for other devices of the ring. */
@@ -107,7 +109,8 @@ export function createServedHead(options: ServedHeadOptions): ServedHead {
       log(`serves ${head}`);
       const { layers } = loaded.held;
       const samples = [...loaded.samples];
-      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, layers, samples }).catch(() => {});
+      const gpu = options.gpu?.name;
+      await tell(peer, { kind: 'welcome', ringPort: ringPort(), memory, gpu, layers, samples }).catch(() => {});
     },
     dismiss,
     left(peer) {

@@ -5,6 +5,7 @@ import { messageFrame, reasonOf } from '../wire/parse-message.ts';
 import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
 import type { Transport } from '../wire/transport.ts';
 import { type CarriedAssignment, carryOut } from './carried-assignment.ts';
+import type { RingGpu } from './device-part.ts';
 import { describeWeights } from './device-weights.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { heldMemory } from './memory.ts';
@@ -28,6 +29,7 @@ export interface WorkerSession {
 export interface WorkerSessionOptions {
   readonly transport: Transport;
   readonly loaded: LoadedPart;
+  readonly gpu: RingGpu | undefined;
   /** Memory for weights and caches, bytes. */
   readonly memory: number;
   /** Memory of the whole process, or the RAM, bytes. */
@@ -53,6 +55,8 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
   const { log, memoryLimit } = options;
   const spans: RingSpan[] = [];
   let current: CarriedAssignment | undefined;
+  /** The assignment that is carried out, or will be when its layers are loaded. */
+  let wanted: number | undefined;
   let measuring = false;
 
   // Errors are ignored here: served-head.ts notices a head that is gone.
@@ -77,15 +81,18 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
   const end = async (): Promise<void> => {
     const old = current;
     current = undefined;
+    wanted = undefined;
     await old?.end();
   };
 
   const prepare = async (assignment: Assignment): Promise<void> => {
     const { epoch } = assignment;
     await end();
-    current = carryOut({
+    wanted = epoch;
+    const carried = await carryOut({
       ...options,
       assignment,
+      wanted: () => wanted === epoch,
       sendToHead: send,
       onLinked: () => tell({ kind: 'linked', epoch }),
       onLost(device, reason) {
@@ -99,7 +106,9 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
         if (spans.length < MOST_SPANS) spans.push(span);
       },
     });
-    const { weights } = current;
+    if (wanted !== epoch) return await carried.end();
+    current = carried;
+    const { weights } = carried;
     if (weights !== undefined) log(describeWeights(weights));
     tell({ kind: 'prepared', epoch, weights });
   };

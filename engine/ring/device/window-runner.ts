@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LayerCaches, ModelPart } from '../../runtime/model-part.ts';
+import type { WindowPart } from '../../runtime/gpu-layers.ts';
+import type { LayerCaches } from '../../runtime/model-part.ts';
 import { clock } from '../wire/clock.ts';
 import {
   type ActivationFrame,
@@ -41,7 +42,7 @@ type Planned = Pick<
 >;
 
 export interface WindowRunnerOptions extends Planned {
-  readonly part: ModelPart;
+  readonly part: WindowPart;
   /** The device that sends a window's input. */
   readonly senderOf: (window: number) => string | undefined;
   /** Sends a result to the next window; its payload is only valid until this returns. */

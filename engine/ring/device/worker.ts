@@ -8,12 +8,15 @@ import type { HeadMessage, WorkerMessage } from '../wire/message.ts';
 import { HEAD_MESSAGE, messageFrame, readMessage } from '../wire/parse-message.ts';
 import type { Admission } from '../wire/transport.ts';
 import { createTransport } from '../wire/transport.ts';
+import type { RingGpu } from './device-part.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { createServedHead } from './served-head.ts';
 import { createWorkerSession } from './session.ts';
 
 export interface WorkerOptions {
   readonly loaded: LoadedPart;
+  /** The GPU that it computes on beside its CPU. */
+  readonly gpu: RingGpu | undefined;
   /**
    * Address for heads, `tcp://host:port`. Other devices of the ring connect to the next port, or to any free one for *.
    */

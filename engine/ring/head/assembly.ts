@@ -35,6 +35,8 @@ export interface Assembly {
 export interface AssemblyOptions {
   readonly head: string;
   readonly windows: readonly Window[];
+  /** Bytes of a layer's weights. */
+  readonly layerBytes: number;
   /** By device, including the head. */
   readonly assigned: ReadonlyMap<string, Assignment>;
   readonly tell: (device: string, message: HeadMessage) => void;
@@ -42,14 +44,18 @@ export interface AssemblyOptions {
   readonly onLost: (device: string) => void;
 }
 
-/** Seconds that devices may take to load their layers. */
+/** Seconds that devices may take to load their layers, besides those that they bring to a GPU. */
 const PREPARING = 60;
+/** Bytes per second at which the slowest disk and GPU take them there. */
+const SLOWEST_UPLOAD = 20e6;
 /** Seconds that devices may take to connect to each other. */
 const LINKING = 10;
 
-export function createAssembly({ head, windows, assigned, tell, onLost }: AssemblyOptions): Assembly {
+export function createAssembly({ head, windows, layerBytes, assigned, tell, onLost }: AssemblyOptions): Assembly {
   const { epoch } = assigned.get(head) as Assignment;
   const devices = [...assigned.keys()].filter((device) => device !== head);
+  const onGpu = windows.reduce((sum, window) => sum + (window.onGpu?.length ?? 0), 0);
+  const uploadSeconds = Math.ceil((onGpu * layerBytes) / SLOWEST_UPLOAD);
   const weights = new Map<string, WeightsReport>();
   const pending = new Map<number, PendingToken>();
   let broken: Error | undefined;
@@ -98,7 +104,7 @@ export function createAssembly({ head, windows, assigned, tell, onLost }: Assemb
     },
     async prepare() {
       try {
-        const prepared = all('prepared', PREPARING);
+        const prepared = all('prepared', PREPARING + uploadSeconds);
         for (const device of devices) tell(device, { kind: 'prepare', assignment: assigned.get(device) as Assignment });
         await prepared;
         const linked = all('linked', LINKING);

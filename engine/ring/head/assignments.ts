@@ -43,9 +43,9 @@ export function assignments(
           weights: weights[device] ?? NO_WEIGHTS_POLICY,
           epoch,
           windowCount: windows.length,
-          windows: own.map(({ index, from, to }): WindowAssignment => {
+          windows: own.map(({ index, from, to, onGpu = [] }): WindowAssignment => {
             const next = deviceAt(index + 1);
-            return { index, from, to, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
+            return { index, from, to, onGpu, next: next === head ? { kind: 'head' } : { kind: 'device', name: next } };
           }),
           // The head has its own connections to all devices.
           successors:

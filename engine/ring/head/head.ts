@@ -1,3 +1,4 @@
+import { loadDevicePart, type RingGpu } from '../device/device-part.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
@@ -27,6 +28,8 @@ export interface HeadOptions {
   /** This device's name in the cluster. */
   readonly name: string;
   readonly loaded: LoadedPart;
+  /** The GPU that this device computes on beside its CPU. */
+  readonly gpu: RingGpu | undefined;
   readonly keys: KeyPair | undefined;
   readonly members: readonly MemberAddress[];
   readonly settings: RingSettings;
@@ -45,6 +48,8 @@ export interface HeadOptions {
 export interface RingHead {
   /** The devices that are connected and usable, the head first, in ring order. */
   present(): string[];
+  /** The GPUs of the devices that are connected and have one to use: names by device. */
+  gpus(): ReadonlyMap<string, string>;
   /** Waits until all members are connected. Rejects with a RingError for the first one that isn't. */
   gather(): Promise<void>;
   /** Assembles the ring; requests under way are lost. Rejects with a DeviceLostError for a device that fails to join. */
@@ -83,6 +88,7 @@ export function startHead(options: HeadOptions): RingHead {
   const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activationBytes(hiddenSize * settings.chunk, 'F32'));
   const spans: RingSpan[] = [];
   let ring: Ring | undefined;
+  let closed = false;
 
   const presence = createPresence({
     head,
@@ -142,15 +148,21 @@ export function startHead(options: HeadOptions): RingHead {
   };
 
   /** Creates an assembly in which only the head's own windows are prepared. */
-  const createRing = (layout: RingLayout): Ring => {
+  const createRing = async (layout: RingLayout): Promise<Ring> => {
     const assigned = assignments(layout, head, addressOf, settings);
     const assignment = assigned.get(head) as Assignment;
     checkMemory(assignment, options);
-    for (const { from, to } of assignment.windows) loaded.part.load(from, to);
-    const { windows } = layout;
+    const { windows, onGpu: outer = [] } = layout;
+    const device = await loadDevicePart({
+      ...{ loaded, gpu: options.gpu, windows: assignment.windows, outer },
+      wanted: () => !closed,
+    }).catch((error: Error) => {
+      throw new RingError(head, error.message);
+    });
     const assembly = createAssembly({
       head,
       windows,
+      layerBytes: loaded.part.model.layer.bytes,
       assigned,
       tell: (device, message) => memberOf(device).tell(message),
       onLost: presence.exclude,
@@ -158,6 +170,8 @@ export function startHead(options: HeadOptions): RingHead {
     const own = createOwnWindows({
       head,
       loaded,
+      device,
+      outer,
       assignment,
       assembly,
       memory: options.memory,
@@ -173,6 +187,13 @@ export function startHead(options: HeadOptions): RingHead {
 
   return {
     present: presence.present,
+    gpus() {
+      const own = options.gpu === undefined ? [] : [[head, options.gpu.name] as const];
+      const others = members.flatMap(({ name, welcome }) =>
+        welcome?.gpu === undefined ? [] : [[name, welcome.gpu] as const],
+      );
+      return new Map([...own, ...others]);
+    },
     returned: presence.returned,
     get whole() {
       return ring !== undefined && ring.assembly.broken === undefined;
@@ -197,7 +218,7 @@ export function startHead(options: HeadOptions): RingHead {
         const problem = members.find(({ name }) => name === absent.device)?.problem;
         throw new DeviceLostError(absent.device, problem ?? 'is no device of the cluster');
       }
-      ring = createRing(layout);
+      ring = await createRing(layout);
       presence.assembled();
       await ring.assembly.prepare();
     },
@@ -233,6 +254,7 @@ export function startHead(options: HeadOptions): RingHead {
       return [{ device: head, ...held }, ...(await inquiries.heldMemory(assembly.devices))];
     },
     async close() {
+      closed = true;
       await dissolve();
       inquiries.close();
       for (const member of members) {

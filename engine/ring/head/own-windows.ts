@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import type { OuterPart } from '../../runtime/gpu-layers.ts';
+import type { DevicePart } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
-import { plannedBytes, weightsRoom } from '../device/memory.ts';
+import { layersInRam, plannedBytes, weightsRoom } from '../device/memory.ts';
 import { createWindowRunner, type WindowRun } from '../device/window-runner.ts';
 import { clock } from '../wire/clock.ts';
 import {
@@ -34,6 +36,10 @@ export interface OwnWindows {
 export interface OwnWindowsOptions {
   readonly head: string;
   readonly loaded: LoadedPart;
+  /** What runs the head's windows; ends with them. */
+  readonly device: DevicePart;
+  /** What the GPU computes besides layers. */
+  readonly outer: readonly OuterPart[];
   /** The head's share of the plan. */
   readonly assignment: Assignment;
   readonly assembly: Assembly;
@@ -47,15 +53,13 @@ export interface OwnWindowsOptions {
 export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   const { head, loaded, assignment, assembly, send, record, onFailed } = options;
   const { activations: format, windows } = assignment;
-  const { part } = loaded;
+  const { part } = options.device;
   const { hiddenSize, layers } = part.model;
   const sources = new Map(assignment.sources.map(({ window, from }) => [window, from]));
   const weights = createDeviceWeights({
     loaded,
     windows,
-    output: windows.some(({ index, from, to }) => index + 1 === assignment.windowCount && to > from)
-      ? 'with-last-window'
-      : 'by-itself',
+    output: outputPlace(options),
     requested: assignment.weights,
     room: weightsRoom(assignment, loaded, options.memory),
     record: assignment.trace ? record : undefined,
@@ -95,7 +99,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     enter: ({ tokens, ...run }) =>
       runner.queue(async () => {
         if (assembly.broken !== undefined) return;
-        part.embed(tokens);
+        await part.embed(tokens);
         const entering = { ...run, tokens: tokens.length };
         const [first] = assembly.windows;
         if (first === undefined || first.device === head) return runner.run(entering);
@@ -124,6 +128,16 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
         .catch(waiting.reject);
     },
     free: runner.free,
-    end: runner.end,
+    async end() {
+      await runner.end();
+      options.device.close();
+    },
   };
+}
+
+/** Where the output layer's weights are among those in RAM. */
+function outputPlace({ assignment, outer }: OwnWindowsOptions): 'elsewhere' | 'with-last-window' | 'by-itself' {
+  if (outer.includes('output')) return 'elsewhere';
+  const last = assignment.windows.find(({ index }) => index + 1 === assignment.windowCount);
+  return last !== undefined && layersInRam([last]).length > 0 ? 'with-last-window' : 'by-itself';
 }

@@ -1,4 +1,4 @@
-import { type Cluster, withDevices, withoutGpus } from '../../hardware/cluster.ts';
+import { type Cluster, withDevices } from '../../hardware/cluster.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { createWorkload } from '../../model/workload.ts';
@@ -7,11 +7,12 @@ import { ringWindows } from '../../plan/ring-windows.ts';
 import { validatePlan } from '../../plan/validate-plan.ts';
 import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { Window } from '../../plan/windows.ts';
+import type { OuterPart } from '../../runtime/gpu-layers.ts';
 import type { IntegerSolver } from '../../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
 import type { WeightsReport } from '../wire/message.ts';
 
-/** The schedulers whose plans a ring carries out: whole layers on the CPUs of its devices. */
+/** The schedulers whose plans a ring carries out: whole layers on the CPUs and GPUs of its devices. */
 export const RING_SCHEDULERS = [
   'halda',
   'halda-repaired',
@@ -22,6 +23,7 @@ export const RING_SCHEDULERS = [
   'memory-ratio',
   'compute-ratio',
   'single-device',
+  'cpu-gpu-split',
   'exo',
   'helm-devices',
   'helm-ring',
@@ -32,6 +34,8 @@ export type RingScheduler = (typeof RING_SCHEDULERS)[number];
 export interface RingLayout {
   /** In the order in which a token visits them. */
   readonly windows: readonly Window[];
+  /** What the head's GPU computes besides layers; missing: nothing. */
+  readonly onGpu?: readonly OuterPart[];
   /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
 }
@@ -71,10 +75,13 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
   if (scheduling === undefined)
     throw new InputError('--plan', "is missing; give one, or the devices' facts in the cluster file for a scheduler");
   const { cluster, scheduler, solver } = scheduling;
-  const belief = withoutGpus(withDevices(cluster, present));
+  const belief = withDevices(cluster, present);
   const workload = createWorkload({ context: planning.context });
   const pressure = maxPressure === undefined ? {} : { maxPressure };
-  const scheduled = SCHEDULERS[scheduler].plan({ belief, model: planning.model, workload, ...pressure }, solver);
+  const scheduled = SCHEDULERS[scheduler].plan(
+    { belief, model: planning.model, workload, kvCache: 'with-layers', ...pressure },
+    solver,
+  );
   // Pinning as much as fits would exceed the limit, so weights that the plan leaves to the system stay there.
   if (scheduled.plan !== undefined) return planWeights(scheduled.plan, requested, maxPressure === undefined);
   const gone = devices.filter((device) => !present.includes(device));
@@ -87,7 +94,9 @@ export function planRing(planning: RingPlanning, present: readonly string[]): Pl
 
 /** The part of a plan that a ring carries out, checked against the model and the devices. @throws InputError */
 export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
-  return { windows: checkedWindows(plan, planning), weights: plan.weights };
+  const windows = checkedWindows(plan, planning);
+  const onGpu = (['embedding', 'output'] as const).filter((part) => plan[part].processor === 'gpu');
+  return { windows, onGpu, weights: plan.weights };
 }
 
 function checkedWindows(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {

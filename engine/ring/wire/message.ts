@@ -13,6 +13,8 @@ export interface WindowAssignment {
   /** Layers `from` up to, not including, `to`; the two are equal on a relay, which only forwards activations. */
   readonly from: number;
   readonly to: number;
+  /** Its layers that run on the device's GPU. */
+  readonly onGpu: readonly number[];
   /** The destination of the result: the device of the next window, or the head. */
   readonly next: { readonly kind: 'device'; readonly name: string } | { readonly kind: 'head' };
 }
@@ -98,6 +100,8 @@ export type WorkerMessage =
       readonly ringPort: number;
       /** Memory for weights and caches, bytes. */
       readonly memory: number;
+      /** The name of the GPU that it computes on beside its CPU, if it has one. */
+      readonly gpu: string | undefined;
       readonly layers: readonly number[];
       /** Samples of its weights (device/part-file.ts), by layer. */
       readonly samples: readonly (readonly [part: string, hash: string])[];

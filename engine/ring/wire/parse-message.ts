@@ -57,6 +57,7 @@ const WINDOW = object<WindowAssignment>({
   index: UINT32,
   from: LAYER,
   to: LAYER,
+  onGpu: list(LAYER, 1000),
   next: variant<WindowAssignment['next']>({
     device: object({ kind: oneOf('device'), name: NAME }),
     head: object({ kind: oneOf('head') }),
@@ -164,6 +165,7 @@ export const WORKER_MESSAGE: Shape<WorkerMessage> = variant<WorkerMessage>({
     kind: oneOf('welcome'),
     ringPort: whole(1, 65_535),
     memory: number(0, LARGEST),
+    gpu: optional(NAME),
     layers: list(LAYER, 1001),
     samples: list(pair(matching(/^(\d{1,4}|outer)$/), matching(/^[0-9a-f]{16}$/)), 1002),
   }),

@@ -63,7 +63,7 @@ export function partitionUnits(shape: Shape): number {
  */
 export function cpuGpuSplit(problem: SchedulingProblem, options: CpuGpuSplitOptions = {}): SplitSearch {
   const { belief, model } = problem;
-  const { device: name, kvCache = 'host', ram = 'checked' } = options;
+  const { device: name, kvCache = problem.kvCache ?? 'host', ram = 'checked' } = options;
   const device = belief.devices[name === undefined ? 0 : deviceIndex(belief, name)] as Device;
   if (device.gpu === undefined) {
     const message = `${device.name} has no GPU to split ${model.name} with; use another device or scheduler`;

@@ -14,7 +14,7 @@ import { noPlan, type Scheduled, type SchedulingProblem } from '../scheduler.ts'
 import { bestChain, splitStages } from './chain.ts';
 
 export interface HelmDevicesOptions extends Omit<SplitPredictionOptions, 'runtime'> {
-  /** Where KV caches lie, as in cpuGpuSplit; `host` unless given. */
+  /** Where KV caches lie, as in cpuGpuSplit; as the problem says, or `host`, unless given. */
   readonly kvCache?: Plan['kvCache'];
 }
 
@@ -39,7 +39,7 @@ const NOWHERE: Division = { gpuLayers: 0, embedding: 'cpu', output: 'cpu', secon
  */
 export function helmDevices(problem: SchedulingProblem, options: HelmDevicesOptions = {}): Scheduled {
   const { belief, model, workload, runtime = ROOFLINE_RUNTIME } = problem;
-  const { kvCache = 'host', ...formulas } = options;
+  const { kvCache = problem.kvCache ?? 'host', ...formulas } = options;
   checkEfficiencies(formulas);
   const message = activationBytes(model, workload, runtime);
   const task: DivisionTask = { cluster: belief, model, workload, runtime, kvCache, formulas, message };

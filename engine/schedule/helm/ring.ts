@@ -28,14 +28,15 @@ const NOWHERE: Division = { gpuLayers: 0, output: undefined, seconds: Number.POS
 
 /**
  * A ring whose devices divide their layers between CPU and GPU by HELM's search, which tries every division. It has one
- * round; KV caches are in RAM, so that VRAM holds weights only, or in pages between RAM and VRAM. Weights in RAM are
- * mapped, and those that exceed it are read from disk for every token (prima.cpp Eqs. 12–19, `overflow`). The plan is
- * the fastest of all such plans, by dynamic programming over devices and layers (bestChain).
+ * round; KV caches are in RAM, unless the problem wants them beside their layers, so that VRAM holds weights only, or in
+ * pages between RAM and VRAM. Weights in RAM are mapped, and those that exceed it are read from disk for every token
+ * (prima.cpp Eqs. 12–19, `overflow`). The plan is the fastest of all such plans, by dynamic programming over devices and
+ * layers (bestChain).
  */
 export function helmRing(problem: SchedulingProblem, { split = 'search', paging }: HelmRingOptions = {}): Scheduled {
-  const { belief, model, workload, runtime } = problem;
+  const { belief, model, workload, runtime, kvCache = 'host' } = problem;
   const costs = createRingCosts(belief, model, workload, runtime);
-  const task: DivisionTask = { problem, costs, split, paging };
+  const task: DivisionTask = { problem, costs, split, paging, kvInRam: kvCache === 'host' };
   const divisions = costs.devices.map((_, index) =>
     Array.from({ length: model.layers + 1 }, (_, layers) => divide(task, index, layers)),
   );
@@ -65,7 +66,7 @@ export function helmRing(problem: SchedulingProblem, { split = 'search', paging 
     embedding: { device: head.name, processor: 'cpu' },
     output: { device: head.name, processor: divisionOf(0, found.layers[0] as number).output ?? 'cpu' },
     weights: {},
-    kvCache: 'host',
+    kvCache,
   });
   return { plan };
 }
@@ -75,11 +76,12 @@ interface DivisionTask {
   readonly costs: RingCosts;
   readonly split: NonNullable<HelmRingOptions['split']>;
   readonly paging: KvPaging | undefined;
+  readonly kvInRam: boolean;
 }
 
 /** The best division of so many layers on the device at `index`, and the head's best processor for the output layer. */
 function divide(task: DivisionTask, index: number, layers: number): Division {
-  const { costs, split } = task;
+  const { costs, split, kvInRam } = task;
   const device = costs.devices[index] as DeviceCosts;
   const hasGpu = device.gpu !== undefined;
   const counts = Array.from({ length: layers + 1 }, (_, count) => count).filter(
@@ -91,7 +93,7 @@ function divide(task: DivisionTask, index: number, layers: number): Division {
     for (const output of outputs) {
       const pages = pagesOf(task, index, gpuLayers, output);
       const cpuLayers = layers - gpuLayers;
-      const load = { cpuLayers, gpuLayers, output, prefetches: false, kvInRam: true, kvPages: pages };
+      const load = { cpuLayers, gpuLayers, output, prefetches: false, kvInRam, kvPages: pages };
       const copies = pages?.seconds ?? 0;
       const seconds = deviceSeconds(costs, device, load, layers > 0 ? 1 : 0, 'overflow') + copies;
       if (seconds < best.seconds) best = { gpuLayers, output, seconds };

@@ -169,6 +169,7 @@ async function converse(input: Uint8Array, loaded: LoadedPart): Promise<string> 
   const session = createWorkerSession({
     transport: {} as Transport,
     loaded,
+    gpu: undefined,
     memory: MEMORY,
     memoryLimit: 2 * MEMORY,
     mostBytes: 2 ** 22,

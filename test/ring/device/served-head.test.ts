@@ -16,6 +16,7 @@ function served(unable?: string) {
   const loaded = { identity: MODEL, held: { layers: [0, 1] }, samples: new Map(), part: { model: { name: 'tiny' } } };
   const heads = createServedHead({
     loaded: loaded as unknown as LoadedPart,
+    gpu: undefined,
     memory: 1000,
     ringPort: () => 7401,
     tell: async (peer, message) => void told.push(`${peer} ${message.kind}`),

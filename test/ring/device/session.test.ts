@@ -13,7 +13,7 @@ import type { Transport } from '../../../engine/ring/wire/transport.ts';
 const ASSIGNMENT: Assignment = {
   epoch: 7,
   windowCount: 1,
-  windows: [{ index: 0, from: 0, to: 2, next: { kind: 'head' } }],
+  windows: [{ index: 0, from: 0, to: 2, onGpu: [], next: { kind: 'head' } }],
   successors: [],
   predecessors: [{ name: 'a', publicKey: 'f'.repeat(64), linkName: '1'.repeat(32) }],
   sources: [{ window: 0, from: 'a' }],
@@ -37,6 +37,7 @@ function session({ profile = async () => '{}', load = () => {} } = {}) {
   const worker = createWorkerSession({
     transport: {} as Transport,
     loaded: loaded as unknown as LoadedPart,
+    gpu: undefined,
     memory: 1e6,
     memoryLimit: 4e6,
     mostBytes: 1000,
@@ -90,7 +91,7 @@ test('the head and the assignment’s devices are known until the session ends',
 
 test('an assignment that the device can’t carry out is answered with the reason', async () => {
   const { worker, told, log } = session();
-  const windows = [{ index: 0, from: 1, to: 3, next: { kind: 'head' } as const }];
+  const windows = [{ index: 0, from: 1, to: 3, onGpu: [], next: { kind: 'head' } as const }];
   worker.onMessage({ kind: 'prepare', assignment: { ...ASSIGNMENT, windows } });
   await turn();
   const reason = 'its file has no layer 2; give it the part that hearth split writes for this plan';

@@ -14,6 +14,7 @@ function assembled() {
   const lost: string[] = [];
   const assembly = createAssembly({
     head: 'h',
+    layerBytes: 1000,
     windows: [
       { device: 'a', from: 0, to: 2 },
       { device: 'b', from: 2, to: 4 },
@@ -73,6 +74,7 @@ test('reported weights are kept, and devices that manage none are omitted', () =
 test('a head without workers is whole immediately', async () => {
   const assembly = createAssembly({
     head: 'h',
+    layerBytes: 1000,
     windows: [{ device: 'h', from: 0, to: 4 }],
     assigned: new Map([['h', { epoch: EPOCH } as Assignment]]),
     tell: () => assert.unreachable(),

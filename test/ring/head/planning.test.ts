@@ -175,10 +175,35 @@ test('windows follow rounds and relays, and plans that the ring can’t carry ou
     { device: 'desktop', from: 0, to: 8 },
   ]);
   const stages: readonly Stage[] = HAND.stages;
-  const onGpu = createPlan({ ...HAND, stages: stages.map((stage) => ({ ...stage, processor: 'gpu' as const })) });
+  const streamed = createPlan({ ...HAND, stages: stages.map((stage) => ({ ...stage, streamed: 'ahead' as const })) });
   assert.is(
-    problem(() => ringWindows(onGpu, NAMES)),
-    'plan: stages[0]: runs on a GPU; the ring computes on CPUs, use "cpu"',
+    problem(() => ringWindows(streamed, NAMES)),
+    'plan: stages[0]: is streamed; the ring runs layers where they lie',
+  );
+});
+
+test('layers on a GPU are part of their device’s window, wherever they are in it', () => {
+  const windows = [
+    { device: 'phone', layers: 3, gpuLayers: 2 },
+    { device: 'desktop', layers: 1, gpuLayers: 0 },
+  ];
+  const plan = ringPlan({ scheduler: 'hand', head: 'laptop', rounds: 2, windows, outputProcessor: 'gpu' });
+  assert.equal(ringWindows(plan, NAMES), [
+    { device: 'phone', from: 0, to: 3, onGpu: [1, 2] },
+    { device: 'desktop', from: 3, to: 4 },
+    { device: 'phone', from: 4, to: 7, onGpu: [5, 6] },
+    { device: 'desktop', from: 7, to: 8 },
+  ]);
+  const stages = [
+    { device: 'laptop', processor: 'gpu', from: 0, to: 3 },
+    { device: 'laptop', processor: 'cpu', from: 3, to: 7 },
+    { device: 'laptop', processor: 'gpu', from: 7, to: 8 },
+  ] as const;
+  const split = createPlan({ ...HAND, rounds: 1, stages });
+  assert.equal(ringWindows(split, NAMES), [{ device: 'laptop', from: 0, to: 8, onGpu: [0, 1, 2, 7] }]);
+  assert.is(
+    problem(() => ringWindows(createPlan({ ...split, kvCache: 'host' }), NAMES)),
+    'plan: kvCache: is "host"; a ring keeps the KV cache of a GPU\'s layers on the GPU: "with-layers"',
   );
 });
 

@@ -1,0 +1,112 @@
+import { InputError } from '../input/input-error.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { KeyValueCache } from '../kernels/key-value-cache.ts';
+import type { LayerCaches, ModelPart } from './model-part.ts';
+
+/** A part of a model whose layers are loaded, and what runs windows of it. */
+export type WindowPart = Pick<ModelPart, 'model' | 'stream' | 'run' | 'logits' | 'createCaches' | 'freeCaches'> & {
+  /** Writes the tokens' rows of the embedding to the stream. */
+  embed(tokens: readonly number[]): void | Promise<void>;
+};
+
+/** Parts outside the layers. */
+export type OuterPart = 'embedding' | 'output';
+
+/** What a GPU computes of a part. */
+export interface GpuLayers {
+  readonly part: ModelPart;
+  readonly layers: ReadonlySet<number>;
+  readonly outer: readonly OuterPart[];
+}
+
+/**
+ * A part of a model of which a GPU computes some layers. The residual stream is that of the CPU: it crosses to the GPU
+ * and back for every run of consecutive layers there.
+ */
+export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuLayers): WindowPart {
+  const cross = (tokens: number): void => {
+    gpu.stream(tokens).set(cpu.stream(tokens));
+    gpu.arrive(tokens);
+  };
+  const back = async (tokens: number): Promise<void> => {
+    await gpu.leave(tokens);
+    cpu.stream(tokens).set(gpu.stream(tokens));
+  };
+  return {
+    model: cpu.model,
+    stream: cpu.stream,
+    createCaches(wanted, capacity, type) {
+      const inRam = cpu.createCaches(
+        wanted.filter((layer) => !layers.has(layer)),
+        capacity,
+        type,
+      );
+      const onGpu = gpu.createCaches(
+        wanted.filter((layer) => layers.has(layer)),
+        capacity,
+        type,
+      );
+      return new Map([...inRam, ...onGpu]);
+    },
+    freeCaches(caches) {
+      const of = (onGpu: boolean): LayerCaches =>
+        new Map<number, KeyValueCache>([...caches].filter(([layer]) => layers.has(layer) === onGpu));
+      cpu.freeCaches(of(false));
+      gpu.freeCaches(of(true));
+      caches.clear();
+    },
+    async embed(tokens) {
+      if (!outer.includes('embedding')) return cpu.embed(tokens);
+      gpu.embed(tokens);
+      await back(tokens.length);
+    },
+    async run(from, to, caches, position, tokens) {
+      for (let at = from; at < to; ) {
+        const onGpu = layers.has(at);
+        let end = at + 1;
+        while (end < to && layers.has(end) === onGpu) end++;
+        if (onGpu) {
+          cross(tokens);
+          await gpu.run(at, end, caches, position, tokens);
+          await back(tokens);
+        } else await cpu.run(at, end, caches, position, tokens);
+        at = end;
+      }
+    },
+    async logits(tokens) {
+      if (!outer.includes('output')) return await cpu.logits(tokens);
+      cross(tokens);
+      return await gpu.logits(tokens);
+    },
+  };
+}
+
+export interface GpuLoading {
+  /** Makes a layer's KV cache, which needs memory too. */
+  readonly cache?: ((layer: number) => void) | undefined;
+  /** Called after each layer; may throw. */
+  readonly onLayer?: ((layer: number) => void) | undefined;
+}
+
+/**
+ * Brings layers to a GPU one by one, and waits for each, since a GPU says only afterwards that it has no memory for it.
+ * @throws InputError if the GPU has no memory for them, with the number of layers that fit
+ */
+export async function loadToGpu(
+  { gpu, part }: { readonly gpu: Kernels; readonly part: ModelPart },
+  layers: readonly number[],
+  { cache = () => {}, onLayer = () => {} }: GpuLoading = {},
+): Promise<void> {
+  for (const [loaded, layer] of layers.entries()) {
+    part.load(layer, layer + 1);
+    cache(layer);
+    try {
+      await gpu.read(gpu.vector(1));
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      const fit = loaded === 0 ? 'not one layer fits' : `${loaded} of ${layers.length} layers fit`;
+      throw new InputError(error.where, `${error.problem}; ${fit}`);
+    }
+    onLayer(layer);
+  }
+}

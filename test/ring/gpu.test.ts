@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
+import type { Window } from '../../engine/plan/windows.ts';
+import type { RingGpu } from '../../engine/ring/device/device-part.ts';
+import type { RingLayout } from '../../engine/ring/head/planning.ts';
+import type { OuterPart } from '../../engine/runtime/gpu-layers.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { nmse } from '../runtime/nmse.ts';
+import { GPU_MISSING } from '../support/gpu.ts';
+import { testIf } from '../support/needs.ts';
+import { headHere, layoutOf, SETTINGS, workerHere } from './ring-in-process.ts';
+
+const LAYERS = 6;
+const PROMPT = [1, 2, 3, 4, 5, 6, 7];
+let [folder, path] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-gpu-'));
+  const shape = { layers: LAYERS, hiddenSize: 64, ffnSize: 96, heads: 4, kvHeads: 2, headSize: 16 };
+  path = await madeFile({ folder, name: 'six', shape });
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+/** The GPU of this machine, and how many of its devices are open. */
+function countedGpu(): { readonly gpu: RingGpu; readonly open: () => number } {
+  let open = 0;
+  const gpu: RingGpu = {
+    name: 'the GPU',
+    async open() {
+      const { kernels } = await openGpuKernels();
+      open++;
+      return {
+        ...kernels,
+        close() {
+          open--;
+          kernels.close();
+        },
+      };
+    },
+  };
+  return { gpu, open: () => open };
+}
+
+/** The logits after a prompt and after two more tokens, in one process. */
+function alone(): Float32Array[] {
+  const kernels = openKernels({ threads: 1 });
+  const one = loadTransformer(path, { kernels, context: SETTINGS.context, kvCache: 'F32', warn: () => {} });
+  const logits = [PROMPT, [8], [9]].map((tokens) => one.evaluate(tokens).slice());
+  kernels.close();
+  return logits;
+}
+
+async function logitsOf(layout: RingLayout, headGpu?: RingGpu, workerGpu?: RingGpu): Promise<Float32Array[]> {
+  const { worker, member } = await workerHere('a', path, { headKeys: undefined, gpu: workerGpu });
+  const { head } = headHere(path, [member], { gpu: headGpu });
+  try {
+    await head.gather();
+    await head.assemble(layout);
+    const request = head.request(64);
+    const logits: Float32Array[] = [];
+    for (const tokens of [PROMPT, [8], [9]]) logits.push((await request.evaluate(tokens)).slice());
+    return logits;
+  } finally {
+    await head.close();
+    await worker.close();
+  }
+}
+
+const layouts: readonly (readonly [name: string, windows: readonly Window[], outer: readonly OuterPart[]])[] = [
+  [
+    'the last layers of every window',
+    [
+      { device: 'head', from: 0, to: 2, onGpu: [1] },
+      { device: 'a', from: 2, to: 6, onGpu: [4, 5] },
+    ],
+    [],
+  ],
+  [
+    'two rounds, whole windows, the embedding and the output',
+    [
+      { device: 'head', from: 0, to: 1 },
+      { device: 'a', from: 1, to: 3, onGpu: [1, 2] },
+      { device: 'head', from: 3, to: 4 },
+      { device: 'a', from: 4, to: 6, onGpu: [5] },
+    ],
+    ['embedding', 'output'],
+  ],
+  ['layers before and after the CPU’s', [{ device: 'a', from: 0, to: 6, onGpu: [0, 3, 5] }], ['output']],
+];
+for (const [name, windows, onGpu] of layouts) {
+  testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', `GPUs compute ${name} as CPUs do`, async () => {
+    const [one, other] = [countedGpu(), countedGpu()];
+    const found = await logitsOf({ ...layoutOf(windows), onGpu }, one.gpu, other.gpu);
+    for (const [index, expected] of alone().entries()) {
+      const error = nmse(found[index] as Float32Array, expected);
+      assert.ok(error < 1e-9, `${index}: ${error}`);
+    }
+    assert.equal([one.open(), other.open()], [0, 0], 'GPUs that are still open');
+  });
+}
+
+test('a device without a GPU refuses layers for one, with the way to give it one', async () => {
+  const layout = layoutOf([{ device: 'a', from: 0, to: 6, onGpu: [5] }]);
+  const error = await logitsOf(layout).then(String, ({ message }: Error) => message);
+  assert.match(error, 'the plan has layers for a GPU, and it uses none; start it with --device');
+});
+
+test('the head knows who has a GPU', async () => {
+  const gpu: RingGpu = { name: 'Some GPU', open: () => Promise.reject(new Error('not needed')) };
+  const { worker, member } = await workerHere('a', path, { headKeys: undefined, gpu });
+  const { head } = headHere(path, [member]);
+  await head.gather();
+  assert.equal([...head.gpus()], [['a', 'Some GPU']]);
+  await head.close();
+  await worker.close();
+});
+
+test.run();
