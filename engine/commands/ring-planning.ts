@@ -4,6 +4,7 @@ import { type Cluster, withoutGpus } from '../hardware/cluster.ts';
 import { parseCluster } from '../hardware/parse-cluster.ts';
 import { InputError } from '../input/input-error.ts';
 import type { RingHead } from '../ring/head/head.ts';
+import { surveyLinks } from '../ring/head/link-survey.ts';
 import { measuredCluster } from '../ring/head/measured-links.ts';
 import type { RingPlanning } from '../ring/head/planning.ts';
 import { parseRing, type RingFile } from '../ring/head/ring-file.ts';
@@ -91,9 +92,10 @@ async function measure({ request, file, head, profile, log }: RingPlanningParts)
   log('asking all devices for their profiles; a device without one measures itself, which takes up to a minute');
   const names = file.members.map(({ name }) => name);
   const [own, members] = await Promise.all([profile(), head.profiles()]);
-  await head.assemble({ windows: names.map((device) => ({ device, from: 0, to: 0 })), weights: {} });
-  const facts = [{ device: file.head, facts: own, memory: request.memory }, ...members];
-  const text = measuredCluster(facts, await head.measure(), file.members);
+  const { order, links, unreachable } = await surveyLinks(head, { own: file.head, workers: names }, log);
+  const inOrder = members.toSorted((a, b) => order.indexOf(a.device) - order.indexOf(b.device));
+  const facts = [{ device: file.head, facts: own, memory: request.memory }, ...inOrder];
+  const text = measuredCluster(facts, links, { addresses: file.members, unreachable });
   if (request.saveCluster !== undefined) writeOutputFile(request.saveCluster, text);
   return parseCluster(text, 'descriptions by the devices');
 }

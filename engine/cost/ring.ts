@@ -106,7 +106,6 @@ export function createRingPredictor(
   };
   const costs = create(runtime);
   const indices = new Map(costs.devices.map((device, index) => [device.name, index]));
-  const ring = [...indices.keys()];
   const tokens = phase === 'prefill' ? workload.promptTokens : workload.context;
   const pagesOf = (plan: Plan, { gpuRoom, name }: DeviceCosts, layers: number): PredictedPages | undefined => {
     const gpu = cluster.devices[indices.get(name) ?? 0]?.gpu;
@@ -119,7 +118,7 @@ export function createRingPredictor(
   return (plan) => {
     const partitions = chipPartitions(plan);
     const own = partitions.size === 0 ? costs : create({ ...runtime, partitions });
-    return predictRing(fitWeights(plan, own), own, { indices, ring, reclaim, pagesOf, phase });
+    return predictRing(fitWeights(plan, own), own, { indices, reclaim, pagesOf, phase });
   };
 }
 
@@ -132,8 +131,6 @@ interface PredictedPages extends KvPages {
 interface PredictionParts {
   /** The index of each device by name. */
   readonly indices: ReadonlyMap<string, number>;
-  /** Device names in ring order. */
-  readonly ring: readonly string[];
   readonly reclaim: ReclaimPolicy;
   readonly phase: 'decode' | 'prefill';
   readonly pagesOf: (plan: Plan, device: DeviceCosts, gpuLayers: number) => PredictedPages | undefined;
@@ -251,10 +248,10 @@ interface RingWalk {
 }
 
 /** Seconds of a message between two devices, over the relays between them. */
-function hopSeconds({ plan, parts: { indices, ring }, costs }: RingWalk, from: string, to: string): number {
+function hopSeconds({ plan, parts: { indices }, costs }: RingWalk, from: string, to: string): number {
   let seconds = 0;
   let at = indices.get(from) as number;
-  for (const stop of stopsBetween(ring, relaysOf(plan), from, to)) {
+  for (const stop of stopsBetween(relaysOf(plan), from, to)) {
     const next = indices.get(stop) as number;
     seconds += costs.hop(at, next);
     at = next;

@@ -23,6 +23,8 @@ export type Medium = (typeof MEDIA)[number];
 export interface Links {
   readonly default: NetworkLink;
   readonly pairs: ReadonlyMap<string, NetworkLink>;
+  /** Pairs of devices that don't reach each other, by pairKey; missing: all do. */
+  readonly unreachable?: ReadonlySet<string>;
   /**
    * `shared`: one message at a time on the whole network, as on Wi-Fi; `switched` (the default): each link by itself.
    */
@@ -56,6 +58,11 @@ export function createCluster({ name, description = '', devices, links, provenan
     return links.pairs.get(pairKey(names[from] ?? '', names[to] ?? '')) ?? links.default;
   };
   return { name, description, devices, link, links, provenance };
+}
+
+/** Whether two devices reach each other directly. */
+export function reaches({ links }: Cluster, a: string, b: string): boolean {
+  return links.unreachable?.has(pairKey(a, b)) !== true;
 }
 
 /** Index of the device called `name`. @throws InputError that suggests a name */

@@ -182,6 +182,7 @@ function readFlops(fields: Fields, key = 'compute'): FlopRates {
 
 function readLinks(fields: Fields, names: readonly string[]): Links {
   const pairs = new Map<string, NetworkLink>();
+  const unreachable = new Set<string>();
   for (const pair of fields.optionalList('pairs') ?? []) {
     const [a, b] = pair.texts('between', 2);
     for (const name of [a, b]) {
@@ -191,11 +192,18 @@ function readLinks(fields: Fields, names: readonly string[]): Links {
     }
     if (a === b) throw new InputError(pair.place('between'), `"${a}" occurs twice; a link joins two devices`);
     const key = pairKey(a ?? '', b ?? '');
-    if (pairs.has(key)) throw new InputError(pair.place('between'), `the link ${a}–${b} occurs twice; remove one`);
-    pairs.set(key, readNetworkLink(pair));
+    if (pairs.has(key) || unreachable.has(key))
+      throw new InputError(pair.place('between'), `the link ${a}–${b} occurs twice; remove one`);
+    if (pair.optionalTruth('reachable') === false) {
+      pair.end();
+      unreachable.add(key);
+    } else pairs.set(key, readNetworkLink(pair));
   }
   const medium = fields.optionalOneOf('medium', MEDIA) ?? 'switched';
-  const links = { default: readNetworkLink(fields.object('default')), pairs, medium };
+  const links = {
+    ...{ default: readNetworkLink(fields.object('default')), pairs, medium },
+    ...(unreachable.size > 0 && { unreachable }),
+  };
   fields.end();
   return links;
 }

@@ -10,6 +10,7 @@ export interface Fields {
   text(key: string): string;
   optionalText(key: string): string | undefined;
   texts(key: string, length: number): string[];
+  optionalTruth(key: string): boolean | undefined;
   optionalTexts(key: string): string[] | undefined;
   /** A whole number from `least` (1 by default) to 4096. */
   count(key: string, least?: number): number;
@@ -77,6 +78,11 @@ export function readFields(
       const value = get(key);
       const fits = Array.isArray(value) && value.length === length && value.every((item) => typeof item === 'string');
       return fits ? value : fail(key, `a list of ${length} texts`);
+    },
+    optionalTruth(key) {
+      const value = get(key);
+      if (value === undefined || typeof value === 'boolean') return value;
+      throw new InputError(fields.place(key), `true or false is needed, not ${JSON.stringify(value)}`);
     },
     optionalTexts(key) {
       const value = get(key);

@@ -1,10 +1,10 @@
 import { InputError } from '../input/input-error.ts';
-import type { ChipStage, Cut, CutStage, Plan, PlanKind, RingPlan, Stage, TensorParallelPlan } from './plan.ts';
+import type { ChipStage, Cut, CutStage, Plan, PlanKind, Relay, RingPlan, Stage, TensorParallelPlan } from './plan.ts';
 
 /** A plan before it is known what kind it is: as a file has it, or a scheduler puts it together. */
 export interface PlanParts extends Omit<Plan, 'kind' | 'stages'> {
   readonly stages: readonly (Stage & { readonly cut?: readonly Cut[] })[];
-  readonly relays?: readonly string[];
+  readonly relays?: readonly Relay[];
   /** `exchange` unless given, where tensors are cut. */
   readonly allReduce?: TensorParallelPlan['allReduce'];
 }

@@ -3,7 +3,7 @@ import { parseJson } from '../input/parse-json.ts';
 import { type Fields, readFields } from '../input/read-fields.ts';
 import { LAYER_OPERATORS, OPERATORS } from '../model/operators.ts';
 import { createPlan, type PlanParts } from './create-plan.ts';
-import { type Cut, type OutputPlace, PLAN_KINDS, type Place, type Plan } from './plan.ts';
+import { type Cut, type OutputPlace, PLAN_KINDS, type Place, type Plan, type Relay } from './plan.ts';
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from './tensor-partition.ts';
 import { PREFETCHES, RELEASES, type WeightsPolicy } from './weights-policy.ts';
 
@@ -18,7 +18,7 @@ export function parsePlan(text: string, file: string): Plan {
   const fields = readFields(parseJson(text, file), file, '', () => {});
   const weights = fields.optionalObject('weights');
   const allReduce = fields.optionalOneOf('allReduce', ['exchange', 'star']);
-  const relays = fields.optionalTexts('relays');
+  const relays = fields.optionalList('relays')?.map(readRelay);
   const kind = fields.optionalOneOf('kind', PLAN_KINDS);
   const parts: PlanParts = {
     scheduler: fields.optionalText('scheduler') ?? 'hand',
@@ -39,6 +39,12 @@ export function parsePlan(text: string, file: string): Plan {
       `is "${kind}"; its stages make it a plan of kind "${plan.kind}": remove it`,
     );
   return plan;
+}
+
+function readRelay(fields: Fields): Relay {
+  const relay = { from: fields.text('from'), to: fields.text('to'), via: fields.optionalTexts('via') ?? [] };
+  fields.end();
+  return relay;
 }
 
 function readPlace(fields: Fields): Place {

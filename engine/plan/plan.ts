@@ -67,13 +67,21 @@ interface PlanBase {
   readonly kvCache: 'with-layers' | 'host';
 }
 
+/** The way from one device to another over others, which hand hidden states on (prima.cpp 3.3). */
+export interface Relay {
+  readonly from: string;
+  readonly to: string;
+  /** In the order in which a token passes them; at least one. */
+  readonly via: readonly string[];
+}
+
 /** Devices in a ring, each of which runs whole layers and sends the hidden state on (prima.cpp). */
 export interface RingPlan extends PlanBase {
   readonly kind: 'ring';
   /** In the order in which a token visits them, over all rounds. */
   readonly stages: readonly Stage[];
-  /** Devices without layers that forward hidden states between their neighbours in the ring (prima.cpp 3.3). */
-  readonly relays?: readonly string[];
+  /** How hidden states get from one device to another that it doesn't reach, by hop; missing: directly. */
+  readonly relays?: readonly Relay[];
 }
 
 /** One device has the whole model, divided between its CPU and GPU (HELM, llama.cpp) or streamed to its GPU. */

@@ -5,11 +5,10 @@ import { relaysOf, stopsBetween, type Window } from './windows.ts';
 /**
  * The windows of a plan in the order in which a token visits them, including relays between them. A relay only forwards
  * activations; its `from` equals `to`.
- * @param ring names of all devices, in ring order
  * @throws InputError for what the ring can't carry out: layers that are cut or streamed, and a KV cache in RAM of
  *   layers on a GPU
  */
-export function ringWindows(plan: Plan, ring: readonly string[]): Window[] {
+export function ringWindows(plan: Plan): Window[] {
   const windows: Window[] = [];
   if (plan.kind === 'tensor-parallel' || plan.kind === 'chip')
     throw new InputError('plan: kind', `is "${plan.kind}"; the ring carries out plans of kind "ring" and "split"`);
@@ -30,13 +29,12 @@ export function ringWindows(plan: Plan, ring: readonly string[]): Window[] {
       windows[windows.length - 1] = windowOf(device, last.from, to, [...(last.onGpu ?? []), ...onGpu]);
       continue;
     }
-    for (const relay of stopsBetween(ring, relays, at, device).slice(0, -1))
-      windows.push({ device: relay, from, to: from });
+    for (const relay of stopsBetween(relays, at, device).slice(0, -1)) windows.push({ device: relay, from, to: from });
     windows.push(windowOf(device, from, to, onGpu));
     at = device;
   }
   const layers = windows.at(-1)?.to ?? 0;
-  for (const relay of stopsBetween(ring, relays, at, plan.output.device).slice(0, -1))
+  for (const relay of stopsBetween(relays, at, plan.output.device).slice(0, -1))
     windows.push({ device: relay, from: layers, to: layers });
   return windows;
 }

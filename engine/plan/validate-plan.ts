@@ -1,4 +1,4 @@
-import type { Cluster } from '../hardware/cluster.ts';
+import { type Cluster, reaches } from '../hardware/cluster.ts';
 import { isDiscrete } from '../hardware/device.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
@@ -12,6 +12,7 @@ import {
   type TensorParallelPlan,
 } from './plan.ts';
 import { validatePartition } from './validate-partition.ts';
+import { hopsOf, relaysOf, stopsBetween } from './windows.ts';
 
 /**
  * Checks a plan against model and cluster: devices and processors exist; every layer runs exactly once, in order;
@@ -84,6 +85,7 @@ export function validatePlan(plan: Plan, cluster: Cluster, model: Shape, where =
       throw new InputError(`${where}: weights`, `names "${device}"${suggestion(device, names)}`);
   }
   if (plan.kind === 'ring') checkRelays(plan, names, `${where}: relays`);
+  checkWays(plan, cluster, where);
 }
 
 function checkStreaming(
@@ -98,12 +100,40 @@ function checkStreaming(
   throw new InputError(`${where}.streamed`, `${found} find their weights in RAM; stream to a cuda GPU, or remove it`);
 }
 
-function checkRelays({ relays = [], stages, embedding }: RingPlan, names: readonly string[], where: string): void {
-  for (const [index, relay] of relays.entries()) {
-    if (!names.includes(relay)) throw new InputError(where, `names "${relay}"${suggestion(relay, names)}`);
-    if (relays.indexOf(relay) !== index) throw new InputError(where, `"${relay}" occurs twice; remove one`);
-    if (relay === embedding.device || stages.some(({ device }) => device === relay)) {
-      throw new InputError(where, `"${relay}" has work of its own; a relay holds no layers and isn't the head`);
+function checkRelays(plan: RingPlan, names: readonly string[], where: string): void {
+  const hops = hopsOf(plan);
+  for (const [index, { from, to, via }] of (plan.relays ?? []).entries()) {
+    const place = `${where}[${index}]`;
+    const unknown = [from, to, ...via].find((name) => !names.includes(name));
+    if (unknown !== undefined) throw new InputError(place, `names "${unknown}"${suggestion(unknown, names)}`);
+    if (!hops.some((hop) => hop[0] === from && hop[1] === to))
+      throw new InputError(place, `no token goes from "${from}" to "${to}" under this plan; remove it`);
+    if (plan.relays?.findIndex((one) => one.from === from && one.to === to) !== index)
+      throw new InputError(place, `the way from "${from}" to "${to}" occurs twice; remove one`);
+    const stops = [from, ...via, to];
+    const twice = stops.find((name, at) => stops.indexOf(name) !== at);
+    if (twice !== undefined) throw new InputError(place, `passes "${twice}" twice; remove one`);
+    if (via.length === 0) throw new InputError(`${place}.via`, 'is empty; name the devices that hand tokens on');
+  }
+}
+
+/** @throws InputError if a token has to go from a device to another that it doesn't reach */
+function checkWays(plan: Plan, cluster: Cluster, where: string): void {
+  if (cluster.links.unreachable === undefined) return;
+  const hops =
+    plan.kind === 'tensor-parallel'
+      ? plan.stages[0].cut.flatMap((one, at) =>
+          plan.stages[0].cut.slice(at + 1).map((other) => [one.device, other.device] as const),
+        )
+      : hopsOf(plan);
+  for (const [from, to] of hops) {
+    let at = from;
+    for (const stop of stopsBetween(relaysOf(plan), from, to)) {
+      if (!reaches(cluster, at, stop)) {
+        const way = `{"from": "${from}", "to": "${to}", "via": ["…"]}`;
+        throw new InputError(`${where}: relays`, `"${at}" and "${stop}" don't reach each other; add ${way}`);
+      }
+      at = stop;
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Plan, Stage } from './plan.ts';
+import type { Plan, Relay, Stage } from './plan.ts';
 
 /** The layers that a device runs in one round: `from` up to, not including, `to`. */
 export interface Window {
@@ -39,19 +39,27 @@ export function stagesByDevice({ stages }: Plan): ReadonlyMap<string, readonly S
 }
 
 /** The relays of a plan; only rings have any. */
-export function relaysOf(plan: Plan): readonly string[] {
+export function relaysOf(plan: Plan): readonly Relay[] {
   return plan.kind === 'ring' ? (plan.relays ?? []) : [];
 }
 
-/**
- * The devices that a token reaches on its way from one device to another: the relays between the two in ring order,
- * then the destination; none if the two are the same.
- * @param ring names of all devices, in ring order
- */
-export function stopsBetween(ring: readonly string[], relays: readonly string[], from: string, to: string): string[] {
+/** The devices that a token reaches on its way from one device to another: relays, then the destination; none if the two are the same. */
+export function stopsBetween(relays: readonly Relay[], from: string, to: string): string[] {
   if (from === to) return [];
-  if (relays.length === 0) return [to];
-  const start = ring.indexOf(from);
-  const onward = [...ring.slice(start + 1), ...ring.slice(0, start)];
-  return [...onward.slice(0, onward.indexOf(to)).filter((device) => relays.includes(device)), to];
+  const relay = relays.find((one) => one.from === from && one.to === to);
+  return [...(relay?.via ?? []), to];
+}
+
+/**
+ * The hops of a token, each once: from the head to the first window, from window to window and to the output layer. A
+ * head without layers forwards the result of every round, so the hops to it and from it are among them.
+ */
+export function hopsOf(plan: Plan): (readonly [from: string, to: string])[] {
+  const visited = windowsOf(plan).map(({ device }) => device);
+  const head = plan.embedding.device;
+  const stops = [head, ...visited, plan.output.device];
+  const ends = visited.length === 0 ? [] : [visited.at(-1) as string, head, visited[0] as string];
+  const hops = [stops, ends].flatMap((way) => way.slice(1).map((to, index) => [way[index] as string, to] as const));
+  const distinct = new Map(hops.filter(([from, to]) => from !== to).map((hop) => [hop.join('\n'), hop]));
+  return [...distinct.values()];
 }

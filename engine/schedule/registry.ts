@@ -18,6 +18,7 @@ import { ringAware } from './ring-aware/ring-aware.ts';
 import type { Scheduled, SchedulingProblem } from './scheduler.ts';
 import { tensorPartition } from './tensor-partition/tensor-partition.ts';
 import { withChips } from './tensor-partition/with-chips.ts';
+import { withRelays } from './with-relays.ts';
 
 /**
  * A scheduler with its default options, as experiments list it. Schedulers that plan a ring by its costs use the best
@@ -50,7 +51,7 @@ export const SCHEDULER_NAMES = [
 ] as const;
 export type SchedulerName = (typeof SCHEDULER_NAMES)[number];
 
-export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
+const ALL: Readonly<Record<SchedulerName, RegisteredScheduler>> = {
   halda: {
     description: 'prima.cpp: Algorithm 1 as written, with device selection',
     plan: (problem, solver) => withChips((given) => halda(given, solver, ALGORITHM_1))(problem),
@@ -127,3 +128,8 @@ export const SCHEDULERS: Readonly<Record<SchedulerName, RegisteredScheduler>> = 
     plan: (problem) => helmRing(problem),
   },
 };
+
+/** Every scheduler by its name; clusters whose devices don't all reach each other get relays (withRelays). */
+export const SCHEDULERS = Object.fromEntries(
+  SCHEDULER_NAMES.map((name) => [name, { ...ALL[name], plan: withRelays(ALL[name].plan) }]),
+) as Readonly<Record<SchedulerName, RegisteredScheduler>>;

@@ -34,7 +34,8 @@ export type NoPlanReason =
   | 'needs-npu'
   | 'one-request-only'
   | 'no-set-assignment'
-  | 'solver-failed';
+  | 'solver-failed'
+  | 'unreachable';
 
 export interface NoPlan {
   readonly plan: undefined;

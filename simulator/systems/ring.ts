@@ -152,13 +152,13 @@ function createDevices(run: DevicesCase): RingDevice[] {
 
 function tracedDevices({ cluster, plan }: SimulationParts): TracedDevice[] {
   const holders = new Set([plan.output.device, ...plan.stages.map(({ device }) => device)]);
-  const relays = new Set(relaysOf(plan));
+  const relays = new Set(relaysOf(plan).flatMap(({ via }) => via));
   const chips = chipPartitions(plan);
   return cluster.devices.flatMap(({ name, gpu }): TracedDevice[] => {
-    if (relays.has(name)) return [{ name, lanes: ['link'] }];
+    if (!holders.has(name)) return relays.has(name) ? [{ name, lanes: ['link'] }] : [];
     const processors: Lane[] = ['cpu', ...(gpu === undefined ? [] : ['gpu' as const])];
     if (chips.has(name)) processors.push('npu');
-    return holders.has(name) ? [{ name, lanes: [...processors, 'disk', 'link'] }] : [];
+    return [{ name, lanes: [...processors, 'disk', 'link'] }];
   });
 }
 
@@ -229,7 +229,7 @@ function* sendActivations(parts: RingParts, pass: Pass, from: RingDevice, to: Ri
   }
   const ring = parts.cluster.devices.map(({ name }) => name);
   let at = from.index;
-  for (const stop of stopsBetween(ring, relaysOf(parts.plan), from.name, to.name)) {
+  for (const stop of stopsBetween(relaysOf(parts.plan), from.name, to.name)) {
     const next = ring.indexOf(stop);
     yield* send(parts, at, next, bytes);
     at = next;

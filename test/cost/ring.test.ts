@@ -47,7 +47,8 @@ test('a relay between two devices costs both of its hops, and none on the return
     { device: 'phone', processor: 'cpu', from: 2, to: 4 },
   ];
   const truth = toyCluster([PC, OLD, PHONE], { 'old-phone': { latency: 6.5, bandwidth: 200 } });
-  const plan = { ...handPlan('pc', 1, stages), relays: ['old'] };
+  const relays = [{ from: 'pc', to: 'phone', via: ['old'] }];
+  const plan = createPlan({ ...handPlan('pc', 1, stages), relays });
   const parts = { truth, model: TOY_MODEL, workload: TOY_WORKLOAD, runtime: TOY_RUNTIME };
   const { seconds, devices } = predict({ plan, ...parts });
   near(seconds.link, 1 + 7 + 1); // to the relay, to the phone, and directly back

@@ -54,14 +54,17 @@ test('the kind of a plan follows from its stages and may be given', () => {
   assert.is(kindOf({ kind: 'ring' }), 'ring');
   assert.is(kindOf({ stages: [onPc] }), 'split');
   assert.is(kindOf({ stages: streamed }), 'split');
-  assert.is(kindOf({ stages: [onPc], relays: ['phone'] }), 'ring');
+  assert.is(kindOf({ stages: [onPc], relays: [{ from: 'pc', to: 'phone', via: ['old'] }] }), 'ring');
   assert.is(kindOf({ stages: cut, allReduce: 'star' }), 'tensor-parallel');
   assert.is(
     kindOf({ kind: 'ring', stages: cut }),
     'my.json: kind: is "ring"; its stages make it a plan of kind "tensor-parallel": remove it',
   );
   assert.match(kindOf({ kind: 'rign' }), /my.json: kind: unknown "rign"; did you mean "ring"/);
-  assert.match(kindOf({ stages: cut, relays: ['phone'] }), /relays: devices that share a cut send to each other/);
+  assert.match(
+    kindOf({ stages: cut, relays: [{ from: 'pc', to: 'phone', via: ['old'] }] }),
+    /relays: devices that share a cut send to each other/,
+  );
 });
 
 test('any plan survives writing and reading', () => {
@@ -97,7 +100,7 @@ test('mistakes are reported with file and place', () => {
     ['"stages": [', '"stages": [ 7,', /^my\.json: stages\[0\]: an object \{ … \} is needed, not 7$/],
     ['"to": 20', '"to": 20, "cut": [{ "device": "pc" }]', /^my\.json: stages\[0\]\.cut\[0\]\.share: is missing/],
     ['"to": 20', '"to": 20, "streamed": "inturn"', /streamed: unknown "inturn"; did you mean "in-turn"\?$/],
-    ['"rounds": 1', '"rounds": 1, "relays": "phone"', /^my\.json: relays: a list of texts is needed, not "phone"$/],
+    ['"rounds": 1', '"rounds": 1, "relays": "phone"', /^my\.json: relays: a list \[ … \] is needed, not "phone"$/],
     ['"rounds": 1,', '"rounds": 1', /^my\.json: line \d+, column \d+: is not valid JSON/],
   ];
   for (const [from, to, message] of cases) assert.match(messageOf(WRITTEN.replace(from, to)), message);

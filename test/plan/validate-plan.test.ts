@@ -1,8 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createCluster, pairKey } from '../../engine/hardware/cluster.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { createPlan, type PlanParts } from '../../engine/plan/create-plan.ts';
-import type { Stage } from '../../engine/plan/plan.ts';
+import type { Relay, Stage } from '../../engine/plan/plan.ts';
 import { validatePlan } from '../../engine/plan/validate-plan.ts';
 import { NO_WEIGHTS_POLICY } from '../../engine/plan/weights-policy.ts';
 import { TOY_MODEL, toyCluster, toyDevice, toyGpu } from '../support/toy-cluster.ts';
@@ -126,14 +127,30 @@ test('layers can only be streamed to GPUs with their own memory', () => {
   assert.is(streamed('mac', 'gpu'), `my.json: stages[0].streamed: matrices on the metal GPU of "mac" ${instead}`);
 });
 
-test('relays must be known, unique and without stages', () => {
-  const relays = (...names: string[]) => messageOf(plan({ stages: [stage('phone', 0, 4)], relays: names }), THREE);
-  assert.is(relays('mac'), 'valid');
-  assert.is(relays('macc'), 'my.json: relays: names "macc"; did you mean "mac"?');
-  assert.is(relays('mac', 'mac'), 'my.json: relays: "mac" occurs twice; remove one');
-  const idle = `has work of its own; a relay holds no layers and isn't the head`;
-  assert.is(relays('phone'), `my.json: relays: "phone" ${idle}`);
-  assert.is(relays('laptop'), `my.json: relays: "laptop" ${idle}`);
+test('relays must be known, stand for a hop of the plan, and pass each device once', () => {
+  const relays = (...list: Relay[]) => messageOf(plan({ stages: [stage('phone', 0, 4)], relays: list }), THREE);
+  const way = { from: 'laptop', to: 'phone', via: ['mac'] };
+  assert.is(relays(way), 'valid');
+  assert.is(relays({ ...way, via: ['macc'] }), 'my.json: relays[0]: names "macc"; did you mean "mac"?');
+  assert.is(relays(way, way), 'my.json: relays[1]: the way from "laptop" to "phone" occurs twice; remove one');
+  assert.is(relays({ ...way, via: ['mac', 'mac'] }), 'my.json: relays[0]: passes "mac" twice; remove one');
+  assert.is(relays({ ...way, via: ['phone'] }), 'my.json: relays[0]: passes "phone" twice; remove one');
+  assert.is(relays({ ...way, via: [] }), 'my.json: relays[0].via: is empty; name the devices that hand tokens on');
+  const elsewhere = 'my.json: relays[0]: no token goes from "mac" to "phone" under this plan; remove it';
+  assert.is(relays({ from: 'mac', to: 'phone', via: ['laptop'] }), elsewhere);
+});
+
+test('a token can’t go from a device to another that it doesn’t reach', () => {
+  const unreachable = new Set([pairKey('laptop', 'phone')]);
+  const apart = createCluster({ ...THREE, links: { ...THREE.links, unreachable } });
+  const over = (...list: Relay[]) => messageOf(plan({ stages: [stage('phone', 0, 4)], relays: list }), apart);
+  const there = { from: 'laptop', to: 'phone', via: ['mac'] };
+  const back = { from: 'phone', to: 'laptop', via: ['mac'] };
+  assert.is(over(there, back), 'valid');
+  assert.is(
+    over(there),
+    `my.json: relays: "phone" and "laptop" don't reach each other; add {"from": "phone", "to": "laptop", "via": ["…"]}`,
+  );
 });
 
 const CUT_CLUSTER = toyCluster([toyDevice('pc', { gpu: toyGpu('cuda', 1e6) }), toyDevice('mac'), toyDevice('phone')]);
@@ -211,7 +228,7 @@ test('options that tensor parallelism doesn’t support are refused', () => {
     `${where}kvCache: is "host"; the KV cache is cut with its layers: use "with-layers"`,
   );
   assert.is(
-    cutMessage(cutPlan({}, { relays: ['mac'] })),
+    cutMessage(cutPlan({}, { relays: [{ from: 'laptop', to: 'phone', via: ['mac'] }] })),
     `${where}relays: devices that share a cut send to each other directly; remove it`,
   );
   assert.is(

@@ -5,7 +5,9 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { ringWindows } from '../../engine/plan/ring-windows.ts';
 import type { Window } from '../../engine/plan/windows.ts';
 import { loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
@@ -93,6 +95,26 @@ test('tokens equal those of one process under any plan, with two requests in fli
     }),
     { seed: 3, numRuns: 12 },
   );
+});
+
+test('the head hands results on between workers that don’t reach each other', async () => {
+  const members = workers.map(({ member }) => member);
+  const { head } = headHere(path, members, { keys: headKeys });
+  await head.gather();
+  const relays = [{ from: 'a', to: 'b', via: ['head', 'c'] }];
+  const sizes = ['head', 'a', 'b'].map((device) => ({ device, layers: 1, gpuLayers: 0 }));
+  const plan = createPlan({ ...ringPlan({ scheduler: 'hand', head: 'head', rounds: 2, windows: sizes }), relays });
+  const ring = recoveringRing(
+    head,
+    () => layoutOf(ringWindows(plan)),
+    () => {},
+  );
+  const model = ringModel(ring, SETTINGS.context);
+  const tokens: number[] = [];
+  for (let next = greedy(await model.evaluate([1, 2, 3])); tokens.push(next) < 4; )
+    next = greedy(await model.evaluate([next]));
+  assert.equal(tokens, alone([1, 2, 3], 4));
+  await head.close();
 });
 
 test('activations in F16 change logits by no more than their rounding', async () => {

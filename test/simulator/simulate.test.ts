@@ -109,10 +109,13 @@ test('relays forward the token in the predicted seconds of their links', () => {
     { 'a-b': { latency: 2, bandwidth: 200 }, 'b-c': { latency: 4, bandwidth: 200 } },
   );
   const windows = ['a', 'c'].map((device) => ({ device, layers: 1, gpuLayers: 0 }));
-  const plan = {
+  const plan = createPlan({
     ...ringPlan({ scheduler: 'hand', head: 'a', rounds: 2, windows, prefetch: 'none' }),
-    relays: ['b', 'd'],
-  };
+    relays: [
+      { from: 'a', to: 'c', via: ['b'] },
+      { from: 'c', to: 'a', via: ['d'] },
+    ],
+  });
   const parts = { plan, model: TOY_MODEL, workload: { ...WORKLOAD, context: 10 }, runtime: TOY_RUNTIME };
   const { tokenSeconds, seconds } = predict({ ...parts, truth: cluster });
   relativelyNear(seconds.link, 2 * (2.5 + 4.5) + 2 * (1 + 1)); // through b, and back through d

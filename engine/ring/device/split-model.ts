@@ -37,7 +37,7 @@ export async function splitModel(
   modelFromGguf(gguf);
   const samples = new Map([...file.samples, ...withFile(path, (source) => weightsSamples(source, gguf.tensors))]);
   const head = plan.embedding.device;
-  const windows = ringWindows(plan, []);
+  const windows = ringWindows(plan);
   const devices = new Set([head, ...windows.map((window) => window.device)]);
   const targetOf = (device: string): string => join(folder, `${device}.gguf`);
   for (const device of devices) {

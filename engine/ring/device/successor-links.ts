@@ -20,11 +20,17 @@ export interface SuccessorLinksOptions {
   readonly mostBytes: number;
   /** Called once, when all successors are connected. */
   readonly onLinked: () => void;
+  /** Called for a successor that can't be reached, or is no more. */
   readonly onLost: (device: string, reason: string) => void;
+  /** Default: REACHING. */
+  readonly reachSeconds?: number;
 }
 
+/** Seconds after which a successor counts as unreachable. */
+const REACHING = 4;
+
 export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLinks {
-  const { transport, successors, mostBytes, onLinked, onLost } = options;
+  const { transport, successors, mostBytes, onLinked, onLost, reachSeconds = REACHING } = options;
   const waiting = new Set(successors.map(({ name }) => name));
   const links = new Map<string, { readonly connection: Connection; readonly probe: ReturnType<typeof createProbe> }>();
   if (waiting.size === 0) onLinked();
@@ -51,6 +57,9 @@ export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLin
     });
     links.set(name, { connection, probe });
   }
+  const late = setTimeout(() => {
+    for (const name of waiting) onLost(name, links.get(name)?.connection.problem ?? '');
+  }, 1000 * reachSeconds);
   return {
     send(device, frame) {
       links
@@ -64,6 +73,7 @@ export function openSuccessorLinks(options: SuccessorLinksOptions): SuccessorLin
       return measured;
     },
     close() {
+      clearTimeout(late);
       for (const { connection, probe } of links.values()) {
         connection.close();
         probe.lost('the connection is closed');

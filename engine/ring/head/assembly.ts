@@ -1,6 +1,6 @@
 import type { Window } from '../../plan/windows.ts';
 import type { Assignment, HeadMessage, WeightsReport, WorkerMessage } from '../wire/message.ts';
-import { DeviceLostError, RingError, within } from './errors.ts';
+import { DeviceLostError, LinkLostError, RingError, within } from './errors.ts';
 import type { PendingToken } from './request.ts';
 
 /** A message that belongs to one assembly of the ring. */
@@ -121,7 +121,7 @@ export function createAssembly({ head, windows, layerBytes, assigned, tell, onLo
       if (message.kind === 'lost') {
         // If the device itself is gone, its connection to the head breaks too; otherwise only the link failed.
         onLost(message.device);
-        return breakUp(new DeviceLostError(message.device, `the link from ${from} to it is gone (${message.reason})`));
+        return breakUp(new LinkLostError(from, message.device, message.reason));
       }
       if (message.kind === 'prepared' && message.weights !== undefined) weights.set(from, message.weights);
       onReply(from, message);

@@ -13,6 +13,17 @@ export class RingError extends InputError {
 /** A device, or the link to it, is lost. The ring may continue without it (lost-worker.ts). */
 export class DeviceLostError extends RingError {}
 
+/** A device doesn't reach another, though the head reaches both. */
+export class LinkLostError extends DeviceLostError {
+  constructor(
+    readonly from: string,
+    device: string,
+    readonly reason: string,
+  ) {
+    super(device, `the link from ${from} to it is gone (${reason})`);
+  }
+}
+
 /** The ring was assembled again while a request was under way. The request is repeated from its tokens. */
 export class RingChangedError extends Error {
   override readonly name = 'RingChangedError';

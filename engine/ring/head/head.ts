@@ -62,6 +62,8 @@ export interface RingHead {
   readonly returned: ReadonlySet<string>;
   /** Opens a request. @param capacity tokens that its KV caches hold */
   request(capacity: number): RingRequest;
+  /** Takes a device in again that another one didn't reach. */
+  readmit(device: string): void;
   /** Measures the links of the current assembly. Rejects with a RingError for a device that doesn't answer, or is lost. */
   measure(): Promise<MeasuredRingLink[]>;
   /** The members' descriptions of themselves. */
@@ -242,6 +244,7 @@ export function startHead(options: HeadOptions): RingHead {
         },
       });
     },
+    readmit: presence.include,
     measure() {
       const { epoch, devices, whileWhole } = (ring as Ring).assembly;
       return whileWhole(inquiries.measure(epoch, devices));

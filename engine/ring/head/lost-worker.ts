@@ -24,6 +24,8 @@ export interface Presence {
   readonly returned: ReadonlySet<string>;
   /** Excludes a device that is connected to the head but not to other devices, until it connects again. */
   exclude(device: string): void;
+  /** Takes an excluded device in again. */
+  include(device: string): void;
   /** Must be called when a device has connected. */
   came(device: string): void;
   /** Must be called when a connection was cut. */
@@ -55,6 +57,7 @@ export function createPresence({ head, members, isAssembled, onLost, log }: Pres
     ],
     returned,
     exclude: (device) => excluded.add(device),
+    include: (device) => excluded.delete(device),
     came(device) {
       if (!isAssembled()) return;
       log(`${device} is back`);

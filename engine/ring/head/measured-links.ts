@@ -5,6 +5,12 @@ import { parseJson } from '../../input/parse-json.ts';
 import type { DeviceFacts, MeasuredRingLink } from './inquiries.ts';
 import type { MemberAddress } from './member.ts';
 
+interface ClusterAddresses {
+  readonly addresses: readonly MemberAddress[];
+  /** Pairs of devices that don't reach each other. */
+  readonly unreachable: readonly (readonly [string, string])[];
+}
+
 /**
  * A cluster file with the devices' own descriptions and the measured links between neighbours. Other pairs of devices are
  * assumed to be as slow as the slowest measured link.
@@ -14,7 +20,7 @@ import type { MemberAddress } from './member.ts';
 export function measuredCluster(
   devices: readonly DeviceFacts[],
   links: readonly MeasuredRingLink[],
-  addresses: readonly MemberAddress[],
+  { addresses, unreachable }: ClusterAddresses,
 ): string {
   const facts = devices.map(({ device, facts, memory }) => {
     const known = Object(parseJson(facts, `profile of ${device}`)) as { readonly memory?: object };
@@ -34,10 +40,13 @@ export function measuredCluster(
       devices: facts,
       links: {
         default: quantities({ latency, bandwidth }, 'assumed: as the slowest that was measured'),
-        pairs: pairsOf(links).map((link) => ({
-          between: [link.from, link.to],
-          ...quantities(link, 'measured: by probes of the ring'),
-        })),
+        pairs: [
+          ...pairsOf(links).map((link) => ({
+            between: [link.from, link.to],
+            ...quantities(link, 'measured: by probes of the ring'),
+          })),
+          ...unreachable.map((between) => ({ between, reachable: false })),
+        ],
       },
     },
     null,

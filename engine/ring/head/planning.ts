@@ -101,7 +101,7 @@ export function layoutOf(plan: Plan, planning: RingPlanning): RingLayout {
 
 function checkedWindows(plan: Plan, { devices, model, scheduling, plan: given }: RingPlanning): Window[] {
   if (scheduling !== undefined) validatePlan(plan, scheduling.cluster, model, given?.file);
-  const windows = ringWindows(plan, devices);
+  const windows = ringWindows(plan);
   let next = 0;
   for (const { from, to } of windows) {
     if (from !== next) throw new InputError(given?.file ?? 'plan', `layer ${next} is followed by layer ${from}`);

@@ -20,7 +20,7 @@ test.after.each(() => {
 });
 
 /** Opens links to listeners, which are named `s0`, `s1` …, and writes down what is reported. */
-function linkTo(listeners: readonly Pick<HeardListener, 'address'>[]): string[] {
+function linkTo(listeners: readonly Pick<HeardListener, 'address'>[], reachSeconds = SOON): string[] {
   const events: string[] = [];
   links = openSuccessorLinks({
     transport: loopback.transport,
@@ -31,6 +31,7 @@ function linkTo(listeners: readonly Pick<HeardListener, 'address'>[]): string[] 
       linkName: LINK_NAMES[index] as string,
     })),
     mostBytes: 2 ** 20,
+    reachSeconds,
     onLinked: () => events.push('linked'),
     onLost: (device, reason) => events.push(`${device}: ${reason}`),
   });
@@ -71,6 +72,13 @@ test('links are ready when every successor is connected, not before', async () =
   await loopback.listen({ address: later.address });
   await until('the second link', SOON, () => events.length > 0);
   assert.equal(events, ['linked']);
+});
+
+test('a successor that isn’t reached in time is named, with the reason', async () => {
+  const [here, nowhere] = [await loopback.listen(), await freeAddress()];
+  const events = linkTo([here, nowhere], 0.3);
+  await until('the report', SOON, () => events.length > 0);
+  assert.equal(events, [`s1: nobody listens at ${nowhere.address}`]);
 });
 
 test('a frame goes to the successor that it is meant for, under the name of that link', async () => {

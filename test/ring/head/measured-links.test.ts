@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { reaches } from '../../../engine/hardware/cluster.ts';
 import { parseCluster } from '../../../engine/hardware/parse-cluster.ts';
 import { measuredCluster } from '../../../engine/ring/head/measured-links.ts';
 import { parseRing } from '../../../engine/ring/head/ring-file.ts';
@@ -21,8 +22,10 @@ const LINKS = [
   { from: 'b', to: 'a', latency: 1e-3, bandwidth: 70e6 },
 ];
 
+const FOUND = { addresses: ADDRESSES, unreachable: [] };
+
 test('devices have their ring names and offered memory, and a link is as slow as its slower direction', () => {
-  const text = measuredCluster(DEVICES, LINKS, ADDRESSES);
+  const text = measuredCluster(DEVICES, LINKS, FOUND);
   const cluster = parseCluster(text, 'measured');
   assert.equal(
     cluster.devices.map(({ name, memory }) => [name, memory.available, memory.total]),
@@ -35,14 +38,20 @@ test('devices have their ring names and offered memory, and a link is as slow as
 });
 
 test('unmeasured pairs are as slow as the slowest measured link', () => {
-  const cluster = parseCluster(measuredCluster(DEVICES, LINKS.slice(0, 1), ADDRESSES), 'measured');
+  const cluster = parseCluster(measuredCluster(DEVICES, LINKS.slice(0, 1), FOUND), 'measured');
   assert.equal([cluster.link(1, 2).latency, cluster.link(1, 2).bandwidth], [1e-3, 100e6]);
+});
+
+test('pairs that don’t reach each other are said to', () => {
+  const text = measuredCluster(DEVICES, LINKS.slice(0, 1), { ...FOUND, unreachable: [['b', 'a']] });
+  const cluster = parseCluster(text, 'measured');
+  assert.equal([reaches(cluster, 'a', 'b'), reaches(cluster, 'h', 'b')], [false, true]);
 });
 
 test('the description of a device is checked like a file', () => {
   const said = (facts: string): string => {
     try {
-      parseCluster(measuredCluster([{ device: 'h', facts, memory: 2 ** 30 }], LINKS, []), 'measured');
+      parseCluster(measuredCluster([{ device: 'h', facts, memory: 2 ** 30 }], LINKS, FOUND), 'measured');
     } catch (error) {
       return (error as Error).message;
     }
