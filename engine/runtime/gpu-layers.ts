@@ -9,14 +9,12 @@ export type WindowPart = Pick<ModelPart, 'model' | 'stream' | 'run' | 'logits' |
   embed(tokens: readonly number[]): void | Promise<void>;
 };
 
-/** Parts outside the layers. */
-export type OuterPart = 'embedding' | 'output';
-
 /** What a GPU computes of a part. */
 export interface GpuLayers {
   readonly part: ModelPart;
   readonly layers: ReadonlySet<number>;
-  readonly outer: readonly OuterPart[];
+  /** Parts outside the layers. */
+  readonly outer: readonly ('embedding' | 'output')[];
 }
 
 /**

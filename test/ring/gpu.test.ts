@@ -8,7 +8,7 @@ import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import type { Window } from '../../engine/plan/windows.ts';
 import type { RingGpu } from '../../engine/ring/device/device-part.ts';
 import type { RingLayout } from '../../engine/ring/head/planning.ts';
-import type { OuterPart } from '../../engine/runtime/gpu-layers.ts';
+import type { GpuLayers } from '../../engine/runtime/gpu-layers.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { nmse } from '../runtime/nmse.ts';
@@ -71,7 +71,7 @@ async function logitsOf(layout: RingLayout, headGpu?: RingGpu, workerGpu?: RingG
   }
 }
 
-const layouts: readonly (readonly [name: string, windows: readonly Window[], outer: readonly OuterPart[]])[] = [
+const layouts: readonly (readonly [name: string, windows: readonly Window[], outer: GpuLayers['outer']])[] = [
   [
     'the last layers of every window',
     [

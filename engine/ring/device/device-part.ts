@@ -1,5 +1,5 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import { loadToGpu, type OuterPart, type WindowPart, withGpuLayers } from '../../runtime/gpu-layers.ts';
+import { type GpuLayers, loadToGpu, type WindowPart, withGpuLayers } from '../../runtime/gpu-layers.ts';
 import type { WindowAssignment } from '../wire/message.ts';
 import type { LoadedPart } from './loaded-part.ts';
 import { layersInRam } from './memory.ts';
@@ -21,7 +21,7 @@ export interface DevicePartOptions {
   readonly gpu: RingGpu | undefined;
   readonly windows: readonly Pick<WindowAssignment, 'from' | 'to' | 'onGpu'>[];
   /** What the GPU computes besides layers; only a head has that. */
-  readonly outer: readonly OuterPart[];
+  readonly outer: GpuLayers['outer'];
   /** Whether it is still wanted: layers take seconds to reach a GPU, and meanwhile the plan may change. */
   readonly wanted: () => boolean;
 }

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { OuterPart } from '../../runtime/gpu-layers.ts';
-import type { DevicePart } from '../device/device-part.ts';
+import type { DevicePart, DevicePartOptions } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { layersInRam, plannedBytes, weightsRoom } from '../device/memory.ts';
@@ -39,7 +38,7 @@ export interface OwnWindowsOptions {
   /** What runs the head's windows; ends with them. */
   readonly device: DevicePart;
   /** What the GPU computes besides layers. */
-  readonly outer: readonly OuterPart[];
+  readonly outer: DevicePartOptions['outer'];
   /** The head's share of the plan. */
   readonly assignment: Assignment;
   readonly assembly: Assembly;

@@ -7,9 +7,9 @@ import { ringWindows } from '../../plan/ring-windows.ts';
 import { validatePlan } from '../../plan/validate-plan.ts';
 import { FIT_POLICY, type Prefetch, type Release, type WeightsPolicy } from '../../plan/weights-policy.ts';
 import type { Window } from '../../plan/windows.ts';
-import type { OuterPart } from '../../runtime/gpu-layers.ts';
 import type { IntegerSolver } from '../../schedule/integer-solver.ts';
 import { SCHEDULERS, type SchedulerName } from '../../schedule/registry.ts';
+import type { DevicePartOptions } from '../device/device-part.ts';
 import type { WeightsReport } from '../wire/message.ts';
 
 /** The schedulers whose plans a ring carries out: whole layers on the CPUs and GPUs of its devices. */
@@ -35,7 +35,7 @@ export interface RingLayout {
   /** In the order in which a token visits them. */
   readonly windows: readonly Window[];
   /** What the head's GPU computes besides layers; missing: nothing. */
-  readonly onGpu?: readonly OuterPart[];
+  readonly onGpu?: DevicePartOptions['outer'];
   /** By device; devices without an entry leave their weights to the operating system. */
   readonly weights: Readonly<Record<string, WeightsPolicy>>;
 }
