@@ -17,13 +17,17 @@ import { outputPart } from './forward.ts';
 import { layerOperations } from './layer-operations.ts';
 import { noNumbers } from './no-numbers.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
+import { kernelsAsSecond, type SecondProcessor } from './second-processor.ts';
 import { loadWeights, readVector, weightsLoader } from './transformer-weights.ts';
 
 export interface PartitionOptions {
   /** Computes on this thread: everything but its counterpart's parts of products. */
   readonly main: Kernels;
-  /** Stands for the NPU of a plan: computes its parts of products meanwhile. */
-  readonly second: Kernels;
+  /**
+   * Stands for the NPU of a plan: computes its parts of products meanwhile. Kernels, such as a GPU's, hand over by copies
+   * and are waited for (naive synchronisation).
+   */
+  readonly second: Kernels | SecondProcessor;
   readonly partition: TensorPartition;
   /** Tokens that the KV cache holds. */
   readonly context: number;
@@ -47,15 +51,14 @@ export interface PartitionedTransformer {
 }
 
 /**
- * Loads a model whose operators are cut between two processors (HeteroLLM 4.1), which hand over by copies and by waiting
- * for the second one's queue (naive synchronisation, 3.1). It runs the operations of the forward pass in their order,
- * products in two parts at the same time.
- * @throws InputError as loadTransformer does, and for a partition with fast synchronisation, which needs memory that both
- * processors share
+ * Loads a model whose operators are cut between two processors (HeteroLLM 4.1), and runs the operations of
+ * the forward pass in their order, products in two parts at the same time.
+ * @throws InputError as loadTransformer does, and for a partition with fast synchronisation with a GPU, which has memory of
+ * its own
  */
 export function loadPartitionedTransformer(path: string, options: PartitionOptions): PartitionedTransformer {
   const { main, second, partition, context, kvCache = 'F16' } = options;
-  if (partition.synchronisation === 'fast')
+  if (partition.synchronisation === 'fast' && !('begin' in second))
     throw new InputError('plan: synchronisation', 'fast needs memory that both processors share; allowed: naive');
   const { source, close } = openFile(path);
   try {
@@ -69,7 +72,7 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
     const weights = loadWeights(onMain, model);
     const processors = {
       main: { kernels: main, weights: weightsLoader(onMain, model) },
-      second: { kernels: second, weights: weightsLoader(sourceOf(second), model) },
+      second: 'begin' in second ? second : kernelsAsSecond(second, weightsLoader(sourceOf(second), model)),
     };
     const product = {
       decode: cutProducts(processors, (name) => partition.decode[name]),
