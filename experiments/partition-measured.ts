@@ -2,9 +2,9 @@ import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
-import type { Shape } from '../engine/model/architecture.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
+import { TWO_LAYERS } from './measure/two-layer-model.ts';
 import { cellsTable, partitionFindings } from './partition-measured/columns.ts';
 import { partitionPage } from './partition-measured/report.ts';
 import { runPartitions } from './partition-measured/run.ts';
@@ -14,21 +14,6 @@ import { modelText } from './report/model-text.ts';
 import { choice, count, option, text } from './report/options.ts';
 
 const CPU_KERNELS = ['native', 'reference'] as const;
-
-/** Small enough for two processors that are both software. */
-const SMALL_MODEL: Shape = {
-  name: 'Random-7M',
-  architecture: 'llama',
-  layers: 2,
-  hiddenSize: 512,
-  ffnSize: 1408,
-  heads: 8,
-  kvHeads: 4,
-  headSize: 64,
-  vocabularySize: 1024,
-  tiedEmbeddings: false,
-  qkvBias: false,
-};
 
 /** HeteroLLM's tensor partition, executed: CPU and GPU of this machine share every product, in each way of the paper. */
 await runExperiment({
@@ -65,7 +50,7 @@ await runExperiment({
   seed: { help: 'of the random model' },
   async run(options, { progress }) {
     const { device, kernels, threads, lengths, tokens, repeats, seed } = options;
-    const file = options.model ?? (await madeModel(options.cache, SMALL_MODEL, 'Q8_0', seed));
+    const file = options.model ?? (await madeModel(options.cache, TWO_LAYERS, 'Q8_0', seed));
     withFile(file, readGguf); // a mistake shows before minutes of measuring
     const cpu = { implementation: kernels, threads };
     const found = await runPartitions({ file, kernels: cpu, device, lengths, outputTokens: tokens, repeats, progress });

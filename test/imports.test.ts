@@ -143,6 +143,7 @@ const BORROWED: Readonly<Record<string, string>> = {
   // Models with random weights, made unless they are there.
   'experiments/split-measured': 'experiments/measure',
   'experiments/partition-measured': 'experiments/measure',
+  'experiments/npu-measured': 'experiments/measure',
 };
 
 const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>

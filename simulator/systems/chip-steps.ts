@@ -1,4 +1,4 @@
-import { gpuTask } from '../../engine/cost/chip/gpu.ts';
+import { kernelTask } from '../../engine/cost/chip/gpu.ts';
 import { type OperatorParts, operatorParts } from '../../engine/cost/chip/operator.ts';
 import { checkPromptLength, cutOf, tokensOf } from '../../engine/cost/chip/phase.ts';
 import type { ChipCase } from '../../engine/cost/chip/predict-chip.ts';
@@ -61,9 +61,8 @@ export function createChip(parts: SimulatedChip): Chip {
 export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context: number): TimedSteps {
   const { model, partition, device } = chip;
   const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
-  const rates = { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth };
   const planned = (step: ChipStep): TimedStep => {
-    if (step.kind === 'kernel') return { name: step.name, gpu: gpuTask(step.work, rates), npu: NO_TASK };
+    if (step.kind === 'kernel') return { name: step.name, gpu: kernelTask(step.work, device.gpu, phase), npu: NO_TASK };
     const { operator } = step;
     const { name } = operator;
     const inPhase = { partition, phase };

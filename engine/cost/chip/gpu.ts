@@ -1,9 +1,12 @@
+import type { ProcessorRates } from '../../hardware/device.ts';
 import type { Task } from './shared-memory.ts';
 
 /** FLOPs and bytes of a kernel. */
 export interface KernelWork {
   readonly flops: number;
   readonly bytes: number;
+  /** Bytes of KV cache that attention processes, over all tokens; missing: it isn't attention. */
+  readonly attended?: number;
 }
 
 /**
@@ -17,4 +20,16 @@ export function gpuTask(
 ): Required<Task> {
   const calculating = flops / rates.flops;
   return { seconds: Math.max(calculating, bytes / rates.bandwidth), bytes, calculating };
+}
+
+/** A kernel between operators: attention takes its measured rate where there is one, and its FLOPs otherwise. */
+export function kernelTask(
+  { attended, ...work }: KernelWork,
+  { flops, bandwidth, attention }: ProcessorRates,
+  phase: 'prefill' | 'decode',
+): Required<Task> {
+  const task = gpuTask(work, { flops: flops.F16, bandwidth });
+  if (attended === undefined || attention === undefined) return task;
+  const calculating = attended / (phase === 'prefill' ? attention.cache : attention.memory);
+  return { ...task, seconds: Math.max(calculating, work.bytes / bandwidth), calculating };
 }

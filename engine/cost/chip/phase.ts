@@ -5,7 +5,7 @@ import { LAYER_OPERATORS, modelOperators, type OperatorName } from '../../model/
 import type { Workload } from '../../model/workload.ts';
 import type { OperatorCut, TensorPartition } from '../../plan/tensor-partition.ts';
 import { activityOfPair, addActivity, type ChipActivity, NO_ACTIVITY } from '../energy.ts';
-import { gpuTask } from './gpu.ts';
+import { kernelTask } from './gpu.ts';
 import { graphSeconds } from './npu.ts';
 import { operatorCost, operatorParts } from './operator.ts';
 import type { PartTimes } from './part-times.ts';
@@ -87,7 +87,7 @@ export function phaseCost(parts: ChipPhase): PhaseCost {
 function stepCost(step: ChipStep, times: number, parts: ChipPhase): StepCost {
   const { device, partition, times: profile } = parts;
   if (step.kind === 'kernel') {
-    const gpu = gpuTask(step.work, { flops: device.gpu.flops.F16, bandwidth: device.gpu.bandwidth });
+    const gpu = kernelTask(step.work, device.gpu, parts.phase);
     const ends = { first: gpu.seconds, second: 0 };
     return {
       name: step.name,

@@ -33,12 +33,13 @@ export function chipSteps(model: Model, tokens: number, context: number): ChipSt
   const queryWidth = heads * headSize;
   const kernel = (name: string, values: number, more: Partial<KernelWork> = {}): ChipStep => {
     const { flops = 0, bytes = 0 } = more;
-    return { kind: 'kernel', name, work: { flops, bytes: VALUE_BYTES * values + bytes } };
+    return { kind: 'kernel', name, work: { ...more, flops, bytes: VALUE_BYTES * values + bytes } };
   };
   const operator = (name: keyof typeof operators): ChipStep => ({ kind: 'operator', operator: operators[name] });
   const attention: KernelWork = {
     flops: attentionFlops(model, { batch: tokens, context: met, promptTokens: tokens, outputTokens: 1 }),
     bytes: kvBytesPerToken(model) * (tokens > 1 ? tokens : context),
+    attended: kvBytesPerToken(model) * tokens * met,
   };
   return {
     layer: [

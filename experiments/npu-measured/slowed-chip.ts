@@ -1,0 +1,65 @@
+import type { ChipDevice } from '../../engine/hardware/chip.ts';
+import type { FlopRates } from '../../engine/hardware/device.ts';
+
+/** What was measured of this machine in the part of a chip. */
+export interface MeasuredChip {
+  /** FLOP per second of the control thread's products of a prompt. */
+  readonly flops: number;
+  /** Bytes per second of weights that it multiplies for a token. */
+  readonly bandwidth: number;
+  /** Bytes of KV cache per second in its attention. */
+  readonly attention: number;
+  /** Seconds of handing a token's graph over and back. */
+  readonly handOver: { readonly fast: number; readonly naive: number };
+  /** Seconds by which a sleep is longer than asked for. */
+  readonly oversleep: number;
+}
+
+/**
+ * A chip slowed until its GPU is as fast as the control thread of this machine: the NPU keeps its advantage in
+ * arithmetic and bandwidth, its tiles, its graphs and their base time. Both threads have the memory for themselves, since
+ * neither comes near its bandwidth.
+ */
+export function slowedChip(chip: ChipDevice, measured: MeasuredChip): ChipDevice {
+  const { flops, bandwidth, attention, handOver, oversleep } = measured;
+  const slower = flops / chip.gpu.flops.F16;
+  const narrower = bandwidth / chip.gpu.bandwidth;
+  const npu = { flops: scaled(chip.npu.flops, slower), bandwidth: chip.npu.bandwidth * narrower };
+  const rates = Object.fromEntries(Object.keys(chip.gpu.flops).map((format) => [format, flops]));
+  return {
+    ...chip,
+    gpu: {
+      ...chip.gpu,
+      flops: rates as unknown as FlopRates,
+      bandwidth,
+      attention: { memory: attention, cache: attention },
+    },
+    npu,
+    soc: {
+      ...chip.soc,
+      bandwidth: bandwidth + npu.bandwidth,
+      npu: {
+        ...chip.soc.npu,
+        dequantise: chip.soc.npu.dequantise * narrower,
+        graphRate: chip.soc.npu.graphRate * slower,
+      },
+      // Kernels of the control thread run when it calls them, and expand weights as they multiply.
+      gpu: { queued: 0, drained: 0, dequantise: Number.MAX_VALUE },
+      synchronisation: {
+        copy: Math.max(0, handOver.naive - handOver.fast) / 2,
+        sleep: Math.max(oversleep, LEAST_SLEEP),
+        poll: 0,
+        notify: handOver.fast,
+      },
+    },
+  };
+}
+
+/** Shorter sleeps aren't worth it. */
+const LEAST_SLEEP = 1e-4;
+
+function scaled(rates: FlopRates, factor: number): FlopRates {
+  return Object.fromEntries(
+    Object.entries(rates).map(([format, rate]) => [format, factor * rate]),
+  ) as unknown as FlopRates;
+}

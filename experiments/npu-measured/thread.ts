@@ -1,0 +1,82 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { graphSeconds } from '../../engine/cost/chip/npu.ts';
+import { npuPart } from '../../engine/cost/chip/operator.ts';
+import { openFile } from '../../engine/gguf/file-source.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import type { ChipDevice } from '../../engine/hardware/chip.ts';
+import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
+import { modelOperators } from '../../engine/model/operators.ts';
+import type { Synchronisation } from '../../engine/plan/tensor-partition.ts';
+import { type Graph, kernelsAsSecond } from '../../engine/runtime/second-processor.ts';
+import { weightsLoader } from '../../engine/runtime/transformer-weights.ts';
+import { type Channel, FINISHED, readGraph, SUBMITTED } from './channel.ts';
+
+/*
+ * The thread that stands for an NPU. It has graphs of fixed shapes, which cost time to make, and takes as long for each
+ * as the stage performance of a cluster file says (HeteroLLM 3.2), if it can compute it in that time.
+ */
+
+/** What the thread is started with. */
+export interface NpuThread {
+  readonly file: string;
+  readonly kernels: KernelOptions;
+  readonly device: ChipDevice;
+  readonly synchronisation: Synchronisation;
+  /** Whether graphs that are missing cost the time that generating them takes. */
+  readonly generates: boolean;
+  readonly channel: Channel;
+}
+
+/** A graph and its results under naive synchronisation: messages are copies. */
+export type GraphMessage = Pick<Graph, 'name' | 'layer' | 'rows' | 'columns' | 'length' | 'x'>;
+export interface ResultMessage {
+  readonly values: Float32Array;
+}
+
+const { file, kernels: options, device, synchronisation, generates, channel } = workerData as NpuThread;
+const { source } = openFile(file);
+const gguf = readGguf(source);
+const model = modelFromGguf(gguf);
+const operators = modelOperators(model);
+const kernels = openKernels(options);
+const processor = kernelsAsSecond(
+  kernels,
+  weightsLoader({ gguf, bytes: source, file: kernels.mapFile(file), kernels }, model),
+);
+const made = new Set<string>();
+/** Milliseconds of polling for the next graph before the thread sleeps. */
+const POLLED = 2;
+
+/** Computes a graph, and waits until as many seconds have passed as an NPU would take. */
+function compute(graph: GraphMessage): Float32Array {
+  const start = performance.now();
+  const operator = operators[graph.name];
+  const { name, rows, length } = graph;
+  let seconds = npuPart({ operator, cut: { npuRows: rows, npuLengths: [length] } }, device).seconds;
+  if (generates && length > 1 && !made.has(`${name} ${length}`)) {
+    made.add(`${name} ${length}`);
+    seconds += graphSeconds(operator, length, device.soc.npu);
+  }
+  const values = processor.begin(graph)() as Float32Array;
+  const end = start + 1000 * seconds;
+  while (performance.now() < end);
+  return values;
+}
+
+if (synchronisation === 'naive') {
+  parentPort?.on('message', (graph: GraphMessage) => {
+    parentPort?.postMessage({ values: compute(graph).slice() } satisfies ResultMessage);
+  });
+  parentPort?.postMessage('ready');
+} else {
+  parentPort?.postMessage('ready');
+  for (let number = 0; ; number++) {
+    const most = performance.now() + POLLED;
+    while (Atomics.load(channel.control, SUBMITTED) <= number)
+      if (performance.now() > most) Atomics.wait(channel.control, SUBMITTED, number);
+    const { y, ...graph } = readGraph(channel, number);
+    y.set(compute(graph));
+    Atomics.store(channel.control, FINISHED, number + 1);
+  }
+}
