@@ -16,6 +16,9 @@ export interface Activations {
   readonly attended: Vector; // [tokens][heads][headSize]
   readonly gate: Vector; // [tokens][ffn]
   readonly up: Vector; // [tokens][ffn]
+  /** Of attention in pages: the largest score that each head has seen, and its sum of e^(score − largest). */
+  readonly largest: Vector; // [tokens][heads]
+  readonly totals: Vector; // [tokens][heads]
   /** Cosines and sines of the rotary embedding. */
   readonly angles: Vector; // [tokens][dimensions/2][cosine, sine]
 }
@@ -34,6 +37,8 @@ export function activationWidths(
     attended: heads * headSize,
     gate: ffnSize,
     up: ffnSize,
+    largest: heads,
+    totals: heads,
     angles: ropeDimensions,
   };
 }
@@ -56,7 +61,7 @@ export function createActivations(
   const widths = activationWidths(shape, ropeDimensions);
   const [x, h, q, k, v] = [buffer(widths.x), buffer(widths.h), buffer(widths.q), buffer(widths.k), buffer(widths.v)];
   const [attended, gate, up] = [buffer(widths.attended), buffer(widths.gate), buffer(widths.up)];
-  const angles = buffer(widths.angles);
+  const [largest, totals, angles] = [buffer(widths.largest), buffer(widths.totals), buffer(widths.angles)];
   const part = (n: number): Activations => ({
     tokens: n,
     x: x(n),
@@ -67,6 +72,8 @@ export function createActivations(
     attended: attended(n),
     gate: gate(n),
     up: up(n),
+    largest: largest(n),
+    totals: totals(n),
     angles: angles(n),
   });
   let last = part(most);

@@ -1,12 +1,10 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import type { Activations } from './activations.ts';
+import type { Shape } from '../model/architecture.ts';
+import { type AttentionInputs, attendPaged, attendWhole, type LayerBatches } from './attention.ts';
 import type { PagedCache } from './kv/paged-cache.ts';
-import { type LayerSettings, layerOperations } from './layer-operations.ts';
-import { type LayerBatches, pagedLayer } from './paged-layer.ts';
-import type { LayerWeights } from './transformer-weights.ts';
 
-/** The keys and values of past tokens, and the attention of a layer to them. */
+/** The keys and values of a sequence's past tokens, and the attention of a layer to them. */
 export interface ContextCache {
   /** Most tokens of the next pass. */
   readonly room: number;
@@ -14,33 +12,46 @@ export interface ContextCache {
   readonly evicted: number;
   /** Called before tokens go through the layers. */
   begin(tokens: number): void;
-  batches(layer: LayerWeights, index: number, activations: Activations, position: number): LayerBatches;
+  /** Stores keys and values of tokens in a layer, and attends to all up to them. */
+  attend(layer: number, inputs: AttentionInputs): LayerBatches;
   rewind(position: number): void;
 }
 
-/** One cache per layer with the length of the context. */
-export function wholeCache(
-  kernels: Kernels,
-  settings: LayerSettings,
-  layers: number,
-  shape: KeyValueCacheShape,
-): ContextCache {
-  const caches = Array.from({ length: layers }, () => kernels.cache(shape));
+/** Keys and values by layer, each with the length of the context. */
+export type LayerCaches = Map<number, KeyValueCache>;
+
+export function wholeCache(caches: ReadonlyMap<number, KeyValueCache>): ContextCache {
   return {
     room: Number.POSITIVE_INFINITY,
     evicted: 0,
     begin() {},
-    batches: (layer, index, activations, position) => ({
-      operations: layerOperations(settings, layer, caches[index] as KeyValueCache, activations, position),
-    }),
+    attend: (layer, inputs) => ({ operations: attendWhole(caches.get(layer) as KeyValueCache, inputs) }),
     rewind() {},
   };
 }
 
-/** A paged cache, whose oldest pages are in a file. @param most most tokens of a pass */
-export function pagedCache(kernels: Kernels, settings: LayerSettings, cache: PagedCache, most: number): ContextCache {
-  const { heads } = settings.shape;
-  const [largest, totals] = [kernels.vector(most * heads), kernels.vector(most * heads)];
+/** Caches of these layers in memory of their own. */
+export function createCaches(
+  kernels: Pick<Kernels, 'cache'>,
+  { kvHeads, headSize }: Pick<Shape, 'kvHeads' | 'headSize'>,
+  layers: readonly number[],
+  { capacity, type }: Pick<KeyValueCacheShape, 'capacity' | 'type'>,
+): LayerCaches {
+  return new Map(layers.map((layer) => [layer, kernels.cache({ type, kvHeads, capacity, headSize })]));
+}
+
+/** All layers of a model for one sequence. */
+export function contextOf(
+  kernels: Pick<Kernels, 'cache'>,
+  shape: Shape,
+  size: Pick<KeyValueCacheShape, 'capacity' | 'type'>,
+): ContextCache {
+  const layers = Array.from({ length: shape.layers }, (_, layer) => layer);
+  return wholeCache(createCaches(kernels, shape, layers, size));
+}
+
+/** Layers from `firstLayer` on in pages, the oldest of which are in a file, or in RAM beside a GPU. */
+export function pagedCache(cache: PagedCache, firstLayer: number): ContextCache {
   return {
     get room() {
       return cache.room;
@@ -49,11 +60,7 @@ export function pagedCache(kernels: Kernels, settings: LayerSettings, cache: Pag
       return cache.evicted;
     },
     begin: (tokens) => cache.begin(tokens),
-    batches(weights, layer, activations, position) {
-      const values = activations.tokens * heads;
-      const seen = { largest: largest.slice(0, values), totals: totals.slice(0, values) };
-      return pagedLayer({ settings, weights, layer, cache, activations, position, ...seen });
-    },
+    attend: (layer, inputs) => attendPaged(cache, layer - firstLayer, inputs),
     rewind: (position) => cache.rewind(position),
   };
 }

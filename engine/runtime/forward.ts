@@ -1,8 +1,8 @@
 import type { Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Activations } from './activations.ts';
+import type { LayerBatches } from './attention.ts';
 import type { LayerSettings } from './layer-operations.ts';
-import type { LayerBatches } from './paged-layer.ts';
 import type { PartTime } from './transformer.ts';
 import type { LayerWeights, OutputWeights, Weights } from './transformer-weights.ts';
 
@@ -21,14 +21,22 @@ export interface ForwardPass {
   readonly layerBatches: (layer: LayerWeights, index: number) => LayerBatches;
   /** Activations of these tokens, with the angles of their positions. */
   readonly activations: Activations;
-  /** [rows][vocabulary]: the logits of as many of the last tokens, from none to all. */
+  /** The tokens whose logits are wanted, in order. */
+  readonly wanted: readonly TokenRange[];
+  /** [wanted tokens][vocabulary] */
   readonly logits: Vector;
   readonly tokens: readonly number[];
 }
 
-type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits'> & {
+/** Tokens of a pass from `first` on. */
+export interface TokenRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits' | 'wanted'> & {
   readonly weights: OutputWeights;
-  readonly activations: Pick<Activations, 'tokens' | 'x' | 'h'>;
+  readonly activations: Pick<Activations, 'x' | 'h'>;
 };
 
 /** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */
@@ -41,17 +49,17 @@ export function forward(pass: ForwardPass): PassPart[] {
   return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass)];
 }
 
-/** The output layer for as many of the last tokens as there are rows of logits; empty without logits. */
-export function outputPart({ layerSettings, weights, activations, logits }: OutputPass): PassPart[] {
-  const { hiddenSize, vocabularySize } = layerSettings.shape;
-  const rows = logits.values.length / vocabularySize;
+/** The output layer for the tokens whose logits are wanted; empty without any. */
+export function outputPart({ layerSettings, weights, activations, logits, wanted }: OutputPass): PassPart[] {
+  const { hiddenSize } = layerSettings.shape;
+  let rows = 0;
+  const norms = wanted.map(({ first, count }): Operation => {
+    const x = activations.x.slice(first * hiddenSize, (first + count) * hiddenSize);
+    const y = activations.h.slice(rows * hiddenSize, (rows + count) * hiddenSize);
+    rows += count;
+    return { kind: 'rms-norm', x, weight: weights.outputNorm, y, epsilon: layerSettings.normEpsilon };
+  });
   if (rows === 0) return [];
-  const lastRows = (vector: Vector): Vector =>
-    vector.slice((activations.tokens - rows) * hiddenSize, activations.tokens * hiddenSize);
-  const [x, h] = [lastRows(activations.x), lastRows(activations.h)]; // [rows][hidden]
-  const operations: Operation[] = [
-    { kind: 'rms-norm', x, weight: weights.outputNorm, y: h, epsilon: layerSettings.normEpsilon },
-    { kind: 'multiply', ...weights.output, x: h, y: logits },
-  ];
-  return [{ name: 'output', operations }];
+  const h = activations.h.slice(0, rows * hiddenSize);
+  return [{ name: 'output', operations: [...norms, { kind: 'multiply', ...weights.output, x: h, y: logits }] }];
 }

@@ -1,7 +1,8 @@
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache } from '../kernels/key-value-cache.ts';
-import type { LayerCaches, ModelPart } from './model-part.ts';
+import type { LayerCaches } from './context-cache.ts';
+import type { ModelPart } from './model-part.ts';
 
 /** A part of a model whose layers are loaded, and what runs windows of it. */
 export type WindowPart = Pick<ModelPart, 'model' | 'stream' | 'run' | 'logits' | 'createCaches' | 'freeCaches'> & {
@@ -58,23 +59,24 @@ export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuL
       gpu.embed(tokens);
       await back(tokens.length);
     },
-    async run(from, to, caches, position, tokens) {
+    async run(from, to, segments) {
+      const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
       for (let at = from; at < to; ) {
         const onGpu = layers.has(at);
         let end = at + 1;
         while (end < to && layers.has(end) === onGpu) end++;
         if (onGpu) {
           cross(tokens);
-          await gpu.run(at, end, caches, position, tokens);
+          await gpu.run(at, end, segments);
           await back(tokens);
-        } else await cpu.run(at, end, caches, position, tokens);
+        } else await cpu.run(at, end, segments);
         at = end;
       }
     },
-    async logits(tokens) {
-      if (!outer.includes('output')) return await cpu.logits(tokens);
+    async logits(tokens, wanted) {
+      if (!outer.includes('output')) return await cpu.logits(tokens, wanted);
       cross(tokens);
-      return await gpu.logits(tokens);
+      return await gpu.logits(tokens, wanted);
     },
   };
 }

@@ -78,6 +78,7 @@ export function modelGraph(
   const position = context - tokens;
   const parts = forward({
     ...{ layerSettings, weights, activations, logits, tokens: new Array<number>(tokens).fill(0) },
+    wanted: [{ first: tokens - 1, count: 1 }],
     layerBatches: (layer, index) => {
       const cache = { id: index, type: 'F16', kvHeads, capacity: context, headSize } as const;
       return { operations: layerOperations(layerSettings, layer, cache, activations, position) };

@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
-import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { type TransformerSettings, transformerSettings } from '../gguf/transformer-settings.ts';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
@@ -11,11 +11,15 @@ import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { budgetedWeights } from './budgeted-weights.ts';
+import { type ContextCache, contextOf, pagedCache } from './context-cache.ts';
 import { createTransformer } from './create-transformer.ts';
-import { createPagedCache, type PagedCache } from './kv/paged-cache.ts';
-import { type PagesPlan, planPages } from './kv/plan-pages.ts';
+import { createPagedCache } from './kv/paged-cache.ts';
+import { type PagesPlan, planPages, poolPlan } from './kv/plan-pages.ts';
+import { createLayerPages } from './layer-pages.ts';
 import { noNumbers } from './no-numbers.ts';
+import { BATCH_TOKENS, createPasses, type Passes } from './passes.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
+import { createSequences, type Sequences } from './sequences.ts';
 import type { PartTime, PassHooks, Transformer } from './transformer.ts';
 import { kvCachesBytes } from './transformer-bytes.ts';
 import { loadWeights, readVector, type WeightsSource } from './transformer-weights.ts';
@@ -64,6 +68,61 @@ const USUAL_CONTEXT = 4096;
  * rotaryEmbedding do; for a context whose cache doesn't fit into memory
  */
 export function loadTransformer(path: string, options: LoadOptions): Transformer {
+  const { kernels, kvCache: type = 'F16', paging, recorder } = options;
+  const pagesOfModel = (model: Model, context: number): PagesPlan | undefined =>
+    paging && pagesOf(paging, model, context, type);
+  const kvBytes = (model: Model, context: number): number =>
+    pagesOfModel(model, context)?.bytes ?? kvCachesBytes(model, context, type);
+  const { model, settings, contextLength, passes } = loadPasses(path, options, kvBytes);
+  const { kvHeads, headSize } = model;
+  const plan = pagesOfModel(model, contextLength);
+  const shape = { type, kvHeads, headSize };
+  const cache =
+    plan === undefined
+      ? contextOf(kernels, model, { capacity: contextLength, type })
+      : pagedCache(createPagedCache({ kernels, plan, shape, folder: paging?.folder ?? '', recorder }), 0);
+  return createTransformer({ model, settings, contextLength, passes, cache });
+}
+
+export interface SequencesLoadOptions extends Omit<LoadOptions, 'paging'> {
+  /** Pages that sequences share, each of `pageTokens` tokens in all layers. */
+  readonly pages: number;
+  readonly pageTokens: number;
+  /** Folder for the files of evicted pages. */
+  readonly folder: string;
+}
+
+/**
+ * Loads a model that evaluates several sequences together.
+ * @throws InputError as loadTransformer does
+ */
+export function loadSequences(path: string, options: SequencesLoadOptions): Sequences {
+  const { kernels, kvCache: type = 'F16', recorder, pages, pageTokens, folder } = options;
+  const planOf = (model: Model): PagesPlan => poolPlan({ model, pages, pageTokens, type, layers: model.layers });
+  const { model, contextLength, passes } = loadPasses(path, options, (loaded) => planOf(loaded).bytes);
+  const plan = planOf(model);
+  const stage = createLayerPages({ kernels, shape: model, type, firstLayer: 0, plan, folder, recorder });
+  return createSequences({
+    ...{ model, contextLength, plan },
+    mostTokens: passes.mostTokens,
+    stages: [stage],
+    run: (work) => passes.run(work.map(({ caches, ...rest }) => ({ ...rest, cache: caches[0] as ContextCache }))),
+  });
+}
+
+interface LoadedPasses {
+  readonly model: Model;
+  readonly settings: TransformerSettings;
+  readonly contextLength: number;
+  readonly passes: Passes;
+}
+
+/** @param kvBytes bytes of memory for keys and values in a model with a context of this length */
+function loadPasses(
+  path: string,
+  options: Omit<LoadOptions, 'paging'>,
+  kvBytesOf: (model: Model, context: number) => number,
+): LoadedPasses {
   const { kernels, kvCache = 'F16', memory, recorder, warn = (line) => process.stderr.write(`${line}\n`) } = options;
   return withFile(path, (bytes) => {
     const gguf = readGguf(bytes);
@@ -72,8 +131,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
     const factors = gguf.tensors.find(({ name }) => name === 'rope_freqs.weight');
     const rotary = rotaryEmbedding(gguf, model, settings, factors && readVector(bytes, factors));
     const contextLength = options.context ?? Math.min(settings.contextLength, USUAL_CONTEXT);
-    const pages = options.paging && pagesOf(options.paging, model, contextLength, kvCache);
-    const kvBytes = pages?.bytes ?? kvCachesBytes(model, contextLength, kvCache);
+    const kvBytes = kvBytesOf(model, contextLength);
     checkContext(contextLength, kvBytes, model.layers * kvBytesPerToken(model, kvCache));
     const trained = settings.contextLength;
     if (contextLength > trained)
@@ -82,14 +140,15 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
       );
     const source = { gguf, bytes, file: kernels.mapFile(path), kernels };
     const parts = { source, model, settings, contextLength, kvBytes };
-    const { weights, hooks } =
+    const { weights, hooks: own } =
       memory === undefined
         ? { weights: loadWeights(source, model), hooks: mappedHooks(source, model, options) }
         : budgetedWeights({ ...parts, budget: memory, recorder });
-    const allHooks = [...(hooks === undefined ? [] : [hooks]), ...listeners(options)];
-    const paged = pages && pagedCache(pages, model, options);
-    const transformer = { model, settings, rotary, weights, kernels, contextLength, kvCache, paged, hooks: allHooks };
-    return createTransformer({ ...transformer, noNumbers: () => noNumbers(path) });
+    const hooks = [...(own === undefined ? [] : [own]), ...listeners(options)];
+    const mostTokens = Math.min(BATCH_TOKENS, contextLength);
+    const common = { model, settings, rotary, weights, kernels, hooks, mostTokens };
+    const passes = createPasses({ ...common, noNumbers: () => noNumbers(path) });
+    return { model, settings, contextLength, passes };
   });
 }
 
@@ -101,18 +160,6 @@ function pagesOf(
 ): PagesPlan {
   const sliceBytes = kvCachesBytes({ ...model, layers: 1 }, pageTokens, kvCache);
   return planPages({ budget, pageTokens, contextLength, layers: model.layers, sliceBytes });
-}
-
-function pagedCache(plan: PagesPlan, model: Model, options: LoadOptions): PagedCache {
-  const { kernels, kvCache = 'F16', paging, recorder } = options;
-  const { kvHeads, headSize } = model;
-  return createPagedCache({
-    kernels,
-    plan,
-    shape: { type: kvCache, kvHeads, headSize },
-    folder: (paging as KvPaging).folder,
-    recorder,
-  });
 }
 
 /** In a single process the next window is read while one is computed. */

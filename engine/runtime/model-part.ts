@@ -1,25 +1,20 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
-import { ropeAngles } from '../kernels/rope-angles.ts';
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
-import { type ContextCache, pagedCache } from './context-cache.ts';
-import { outputPart } from './forward.ts';
-import { createPagedCache, type PagedCacheOptions } from './kv/paged-cache.ts';
-import { layerOperations } from './layer-operations.ts';
-import type { LayerBatches } from './paged-layer.ts';
+import { type ContextCache, createCaches, type LayerCaches, wholeCache } from './context-cache.ts';
+import { outputPart, type TokenRange } from './forward.ts';
+import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
+import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
+import { growingRows, runTogether } from './passes.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
 
-/** Keys and values of a request, by layer. */
-export type LayerCaches = Map<number, KeyValueCache>;
-
-/** Keys and values of consecutive layers in pages. `begin` comes before a pass, `rewind` takes tokens back. */
-export interface PagedLayers {
-  readonly from: number;
-  readonly cache: ContextCache;
+/** Consecutive tokens of one sequence: `begin` of a paged cache comes before the pass. */
+export interface PartSegment extends Omit<Segment, 'cache'> {
+  readonly caches: LayerCaches | ContextCache;
 }
 
 /** Some layers of a model, with embedding and output if requested: the part that a device of a ring computes. */
@@ -37,10 +32,10 @@ export interface ModelPart {
    * Keys and values of layers `from` up to `to` in pages, the oldest of them in a file in `folder`, or in RAM for
    * kernels on a GPU (HELM 4.2.2).
    */
-  createPages(
+  layerPages(
     layers: { readonly from: number; readonly to: number },
-    options: Pick<PagedCacheOptions, 'plan' | 'folder'> & { readonly type: KeyValueCacheShape['type'] },
-  ): PagedLayers;
+    options: Pick<LayerPagesOptions, 'plan' | 'folder' | 'type'>,
+  ): LayerPages;
   freeCaches(caches: LayerCaches): void;
   /**
    * The residual stream of `tokens` tokens: [tokens][hidden], the same memory in every call. Kernels with memory of
@@ -52,12 +47,15 @@ export interface ModelPart {
   /** Writes the tokens' rows of the embedding to the stream. */
   embed(tokens: readonly number[]): void;
   /**
-   * Runs layers `from` up to, not including, `to` on the stream of `tokens` tokens, the first at `position`. Other
-   * events of the process are handled between slow layers; nothing else may use the stream meanwhile.
+   * Runs layers `from` up to, not including, `to` on the stream, which has the tokens of all segments, one after the
+   * other. Other events of the process are handled between slow layers; nothing else may use the stream meanwhile.
    */
-  run(from: number, to: number, caches: LayerCaches | PagedLayers, position: number, tokens: number): Promise<void>;
-  /** The logits of the last of `tokens` tokens: [vocabulary], in memory that the next call overwrites. */
-  logits(tokens: number): Promise<Float32Array>;
+  run(from: number, to: number, segments: readonly PartSegment[]): Promise<void>;
+  /**
+   * The logits of the wanted ones of the tokens in the stream, in order, by default of the last: [wanted][vocabulary], in
+   * memory that the next call overwrites.
+   */
+  logits(tokens: number, wanted?: readonly TokenRange[]): Promise<Float32Array>;
 }
 
 export interface ModelPartOptions {
@@ -86,7 +84,7 @@ export function createModelPart({
   const layers = new Map<number, LayerWeights>();
   const embedding = lazily(weights.embedding);
   const output = lazily(weights.output);
-  const logits = lazily(() => kernels.vector(model.vocabularySize));
+  const logitsOf = lazily(() => growingRows(kernels, model.vocabularySize));
   /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
 
@@ -99,17 +97,12 @@ export function createModelPart({
     },
     loadOutput() {
       output();
-      logits();
+      logitsOf();
     },
-    createCaches(wanted, capacity, type) {
-      const { kvHeads, headSize } = model;
-      return new Map(wanted.map((layer) => [layer, kernels.cache({ type, kvHeads, capacity, headSize })]));
-    },
-    createPages({ from, to }, { type, ...options }) {
-      const { kvHeads, headSize } = model;
-      const paged = createPagedCache({ kernels, shape: { type, kvHeads, headSize }, ...options });
+    createCaches: (wanted, capacity, type) => createCaches(kernels, model, wanted, { capacity, type }),
+    layerPages: ({ from, to }, options) => {
       if (options.plan.layers !== to - from) throw new RangeError(`pages of ${options.plan.layers} layers`);
-      return { from, cache: pagedCache(kernels, layerSettings, paged, mostTokens) };
+      return createLayerPages({ kernels, shape: model, firstLayer: from, ...options });
     },
     freeCaches(caches) {
       for (const cache of caches.values()) kernels.freeCache(cache);
@@ -121,56 +114,43 @@ export function createModelPart({
     embed(tokens) {
       kernels.run([{ kind: 'embed', table: embedding(), tokens, y: activationsOf(tokens.length).x }]);
     },
-    async run(from, to, caches, position, tokens) {
+    async run(from, to, segments) {
+      const tokens = segments.reduce((sum, one) => sum + one.tokens, 0);
       const activations = activationsOf(tokens);
-      ropeAngles(rotary, position, activations.angles.values);
+      const cached = segments.map(({ caches, ...rest }) => ({
+        ...rest,
+        cache: caches instanceof Map ? wholeCache(caches) : caches,
+      }));
+      const own = { activations, segments: passSegments(model, rotary, activations, cached) };
       kernels.write(activations.angles);
-      if (!(caches instanceof Map)) {
-        for (let layer = from; layer < to; layer++) {
-          const weights = layers.get(layer) as LayerWeights;
-          runBatches(kernels, caches.cache.batches(weights, layer - caches.from, activations, position));
-        }
-        return;
-      }
-      const operations = (layer: number) =>
-        layerOperations(
-          layerSettings,
-          layers.get(layer) as LayerWeights,
-          caches.get(layer) as KeyValueCache,
-          activations,
-          position,
-        );
+      const batches = (layer: number) => layerBatches(layerSettings, layers.get(layer) as LayerWeights, layer, own);
       for (let layer = from; layer < to; ) {
         const together = tokens > last.tokens ? 1 : Math.max(1, Math.min(to - layer, Math.floor(TURN / last.seconds)));
         const start = performance.now();
-        kernels.run(Array.from({ length: together }, (_, index) => operations(layer + index)).flat());
+        runTogether(
+          kernels,
+          Array.from({ length: together }, (_, index) => batches(layer + index)),
+        );
         last = { seconds: (performance.now() - start) / 1000 / together, tokens };
         layer += together;
         if (layer < to) await setImmediate();
       }
     },
-    async logits(tokens) {
-      const vector = logits();
+    async logits(tokens, wanted = [{ first: tokens - 1, count: 1 }]) {
+      const vector = logitsOf()(wanted.reduce((sum, { count }) => sum + count, 0));
+      const activations = activationsOf(tokens);
       for (const { operations } of outputPart({
         layerSettings,
         weights: output(),
-        activations: activationsOf(tokens),
+        activations,
         logits: vector,
+        wanted,
       }))
         kernels.run(operations);
       await kernels.read(vector);
       return vector.values;
     },
   };
-}
-
-/** Runs a layer's operations, and those on pages as they are read. */
-function runBatches(kernels: Kernels, { operations, later }: LayerBatches): void {
-  kernels.run(operations);
-  if (later === undefined) return;
-  let batch = later.next();
-  for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);
-  kernels.run(batch.value);
 }
 
 function lazily<Value>(make: () => Value): () => Value {

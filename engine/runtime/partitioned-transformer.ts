@@ -101,7 +101,13 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
           const operations = layerOperations(layerSettings, own, cache, activations, position);
           await runCut(operations, { main, cut, layer, names: LAYER_OPERATORS, tokens: tokens.length });
         }
-        for (const { operations } of outputPart({ layerSettings, weights, activations, logits }))
+        for (const { operations } of outputPart({
+          layerSettings,
+          weights,
+          activations,
+          logits,
+          wanted: [{ first: tokens.length - 1, count: 1 }],
+        }))
           await runCut(operations, { main, cut: product.decode, layer: 0, names: ['output'], tokens: 1 });
         position += tokens.length;
         if (!allFinite(logits.values)) throw noNumbers(path);

@@ -7,16 +7,19 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
+import type { ContextCache, LayerCaches } from './context-cache.ts';
+import { checkRoom } from './create-transformer.ts';
 import { allFinite } from './finite-logits.ts';
 import { loadToGpu } from './gpu-layers.ts';
 import { type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
-import { createModelPart, type LayerCaches, type ModelPart, type PagedLayers } from './model-part.ts';
+import { poolPlan } from './kv/plan-pages.ts';
+import type { LayerPages } from './layer-pages.ts';
+import { createModelPart, type ModelPart } from './model-part.ts';
 import { noNumbers } from './no-numbers.ts';
+import { BATCH_TOKENS, type SequenceTokens, wantedTokens } from './passes.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
+import { createSequences, type Sequences } from './sequences.ts';
 import { readVector, weightsLoader } from './transformer-weights.ts';
-
-/** Tokens that go through the layers at once. */
-const BATCH_TOKENS = 512;
 
 export interface SplitOptions {
   readonly cpu: Kernels;
@@ -41,8 +44,22 @@ export interface SplitModel {
    *   pages; if the GPU has no memory for it, with the number of layers that fit
    */
   on(plan: SplitPlan, onLayer?: (layer: number) => void): Promise<SplitTransformer>;
+  /**
+   * The same for several sequences, which decode together: a pass reads the weights once for all of them. Keys and values
+   * are in pages beside their layers, of which each processor has `pages`.
+   * @throws InputError as `on` does, and for a plan that keeps keys and values in RAM
+   */
+  sequences(plan: SplitPlan, pages: SequencePages, onLayer?: (layer: number) => void): Promise<Sequences>;
   /** Closes the file. The kernels are the caller's. */
   close(): void;
+}
+
+/** The pool of sequences' pages. */
+export interface SequencePages {
+  readonly pages: number;
+  readonly pageTokens: number;
+  /** For the files of evicted pages. */
+  readonly folder: string;
 }
 
 /** A model whose layers are divided among the processors of one machine. */
@@ -62,12 +79,14 @@ export interface SplitTransformer {
 }
 
 /** Consecutive layers on one processor (HELM 4.1.2). */
-interface LoadedStage {
+interface Stage {
   readonly part: ModelPart;
   readonly from: number;
   readonly to: number;
-  readonly caches: LayerCaches | PagedLayers;
 }
+
+/** What a plan's stages keep for a sequence, in their order. */
+type StageCaches = readonly (LayerCaches | ContextCache)[];
 
 /**
  * Opens a model for two processors; weights are loaded when a plan needs them.
@@ -88,35 +107,69 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
       return createModelPart({ model, settings, rotary, weights, kernels, mostTokens });
     };
     const parts = { cpu: partOn(cpu), gpu: partOn(gpu) };
+
+    /** Brings the layers of a stage to its processor. @param cache makes what the layer keeps, which needs memory too */
+    const load = async (
+      { part, from, to }: Stage,
+      cache: (layer: number) => void,
+      onLayer?: (layer: number) => void,
+    ) => {
+      const layers = Array.from({ length: to - from }, (_, index) => from + index);
+      if (part === parts.gpu) return await loadToGpu({ gpu, part }, layers, { cache, onLayer });
+      part.load(from, to);
+      layers.forEach(cache);
+    };
+    const stagesOf = (plan: SplitPlan): Stage[] =>
+      plan.stages.map(({ processor, from, to }) => ({ part: parts[processor], from, to }));
+    const passesOf = (plan: SplitPlan, stages: readonly Stage[]): SplitPasses => {
+      const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
+      outer.output.loadOutput();
+      return createPasses({ ...outer, stages, path });
+    };
     return {
       model,
       async on(plan, onLayer) {
         checkPlan(plan, model);
-        const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
-        outer.output.loadOutput();
-        const stages: LoadedStage[] = [];
-        for (const { processor, from, to } of plan.stages) {
-          const part = parts[processor];
-          const inPages = processor === 'gpu' && plan.kvCache === 'host';
-          const caches: LoadedStage['caches'] = inPages
-            ? part.createPages(
-                { from, to },
-                { plan: gpuPages(plan, model, { context, kvCache, paging }), folder: '', type: kvCache },
-              )
-            : new Map();
-          const cache = (layer: number): void => {
-            if (!(caches instanceof Map)) return;
-            for (const [own, created] of part.createCaches([layer], context, kvCache)) caches.set(own, created);
-          };
-          const layers = Array.from({ length: to - from }, (_, index) => from + index);
-          if (processor === 'gpu') await loadToGpu({ gpu, part }, layers, { cache, onLayer });
-          else {
-            part.load(from, to);
-            layers.forEach(cache);
+        const stages = stagesOf(plan);
+        const run = passesOf(plan, stages);
+        const caches: (LayerCaches | ContextCache)[] = [];
+        for (const stage of stages) {
+          const { part, from, to } = stage;
+          if (part === parts.gpu && plan.kvCache === 'host') {
+            const pages = gpuPages(plan, model, { context, kvCache, paging });
+            await load(stage, () => {}, onLayer);
+            caches.push(part.layerPages({ from, to }, { plan: pages, folder: '', type: kvCache }).open().cache);
+            continue;
           }
-          stages.push({ part, from, to, caches });
+          const own: LayerCaches = new Map();
+          const cache = (layer: number): void => {
+            for (const [of, created] of part.createCaches([layer], context, kvCache)) own.set(of, created);
+          };
+          await load(stage, cache, onLayer);
+          caches.push(own);
         }
-        return createSplitTransformer({ ...outer, stages, model, path, context, mostTokens });
+        return createSplitTransformer({ run, caches, model, context, mostTokens });
+      },
+      async sequences(plan, { pages, pageTokens, folder }, onLayer) {
+        checkPlan(plan, model);
+        if (plan.kvCache === 'host')
+          throw new InputError('plan', 'keeps keys and values in RAM; sequences have them beside their layers');
+        const stages = stagesOf(plan);
+        const run = passesOf(plan, stages);
+        const pools: LayerPages[] = [];
+        for (const stage of stages) {
+          await load(stage, () => {}, onLayer);
+          const own = poolPlan({ model, pages, pageTokens, type: kvCache, layers: stage.to - stage.from });
+          pools.push(stage.part.layerPages(stage, { plan: own, folder, type: kvCache }));
+        }
+        return createSequences({
+          model,
+          contextLength: context,
+          mostTokens,
+          stages: pools,
+          plan: { pageTokens, pages },
+          run,
+        });
       },
       close,
     };
@@ -136,39 +189,69 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
     throw new InputError('plan', 'has several stages on the GPU, whose KV cache is in RAM; allowed: one');
 }
 
-interface SplitParts {
+/** One pass over tokens of sequences; returns the logits that are wanted, in order. */
+type SplitPasses = (
+  work: readonly (Omit<SequenceTokens, 'cache'> & { readonly caches: StageCaches })[],
+) => Promise<Float32Array>;
+
+interface PassesParts {
   readonly embedding: ModelPart;
-  readonly stages: readonly LoadedStage[];
+  readonly stages: readonly Stage[];
   readonly output: ModelPart;
-  readonly model: Model;
   readonly path: string;
+}
+
+function createPasses({ embedding, stages, output, path }: PassesParts): SplitPasses {
+  /** Makes room for the tokens of each sequence. Pages that left a GPU have arrived in RAM when it has ended. */
+  const begin = async (part: ModelPart, cache: LayerCaches | ContextCache, tokens: number): Promise<void> => {
+    if (cache instanceof Map) return;
+    const { evicted } = cache;
+    cache.begin(tokens);
+    if (cache.evicted !== evicted) await part.leave(tokens);
+  };
+  return async (work) => {
+    const all = work.flatMap(({ tokens }) => tokens);
+    for (const { caches, tokens } of work) {
+      for (const [index, { part }] of stages.entries())
+        await begin(part, caches[index] as LayerCaches | ContextCache, tokens.length);
+    }
+    embedding.embed(all);
+    let at = embedding;
+    const cross = async (to: ModelPart): Promise<void> => {
+      if (to === at) return;
+      await at.leave(all.length);
+      to.stream(all.length).set(at.stream(all.length));
+      to.arrive(all.length);
+      at = to;
+    };
+    for (const [index, { part, from, to }] of stages.entries()) {
+      await cross(part);
+      const segments = work.map(({ caches, position, tokens }) => ({
+        caches: caches[index] as LayerCaches | ContextCache,
+        ...{ position, tokens: tokens.length },
+      }));
+      await part.run(from, to, segments);
+    }
+    await cross(output);
+    const wanted = wantedTokens(work);
+    if (wanted.length === 0) return new Float32Array();
+    const logits = await output.logits(all.length, wanted);
+    if (!allFinite(logits)) throw noNumbers(path);
+    return logits;
+  };
+}
+
+interface SplitParts {
+  readonly run: SplitPasses;
+  readonly caches: StageCaches;
+  readonly model: Model;
   readonly context: number;
   readonly mostTokens: number;
 }
 
-function createSplitTransformer(parts: SplitParts): SplitTransformer {
-  const { model, path, context, mostTokens, output } = parts;
-  const paged = parts.stages.flatMap(({ part, caches }) =>
-    caches instanceof Map ? [] : [{ part, cache: caches.cache }],
-  );
+function createSplitTransformer({ run, caches, model, context, mostTokens }: SplitParts): SplitTransformer {
+  const paged = caches.flatMap((cache) => (cache instanceof Map ? [] : [cache]));
   let position = 0;
-
-  const step = async (tokens: readonly number[], wanted: boolean): Promise<Float32Array | undefined> => {
-    for (const { part, cache } of paged) {
-      const { evicted } = cache;
-      cache.begin(tokens.length);
-      // Pages that left the GPU have arrived in RAM when what was submitted after them has ended.
-      if (cache.evicted !== evicted) await part.leave(tokens.length);
-    }
-    parts.embedding.embed(tokens);
-    await runStages(parts, position, tokens.length);
-    position += tokens.length;
-    if (!wanted) return undefined;
-    const logits = await output.logits(tokens.length);
-    if (!allFinite(logits)) throw noNumbers(path);
-    return logits;
-  };
-
   return {
     model,
     contextLength: context,
@@ -177,41 +260,22 @@ function createSplitTransformer(parts: SplitParts): SplitTransformer {
       return position;
     },
     async evaluate(tokens) {
-      if (tokens.length === 0) throw new RangeError('no tokens to evaluate');
-      if (position + tokens.length > context) {
-        const needed = position + tokens.length;
-        throw new InputError('context', `${needed} tokens don't fit into ${context}; ask for a longer context`);
-      }
-      let logits: Float32Array | undefined;
+      checkRoom(position, tokens.length, context);
+      let logits: Float32Array = new Float32Array();
       for (let from = 0; from < tokens.length; ) {
-        const end = Math.min(tokens.length, from + mostTokens, ...paged.map(({ cache }) => from + cache.room));
-        logits = await step(tokens.slice(from, end), end === tokens.length);
+        const end = Math.min(tokens.length, from + mostTokens, ...paged.map(({ room }) => from + room));
+        const part = tokens.slice(from, end);
+        logits = await run([{ caches, position, tokens: part, logits: end === tokens.length ? 'last' : 'none' }]);
+        position += part.length;
         from = end;
       }
-      return logits as Float32Array;
+      return logits;
     },
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= position))
         throw new RangeError(`rewind to ${to} of ${position} tokens`);
-      for (const { cache } of paged) cache.rewind(to);
+      for (const cache of paged) cache.rewind(to);
       position = to;
     },
   };
-}
-
-/** Runs all stages on the stream of `tokens` tokens, from the memory of the embedding's processor to the output's. */
-async function runStages({ embedding, stages, output }: SplitParts, position: number, tokens: number): Promise<void> {
-  let at = embedding;
-  const cross = async (to: ModelPart): Promise<void> => {
-    if (to === at) return;
-    await at.leave(tokens);
-    to.stream(tokens).set(at.stream(tokens));
-    to.arrive(tokens);
-    at = to;
-  };
-  for (const { part, from, to, caches } of stages) {
-    await cross(part);
-    await part.run(from, to, caches, position, tokens);
-  }
-  await cross(output);
 }

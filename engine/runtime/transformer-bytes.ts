@@ -2,7 +2,7 @@ import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
 import { kvBytesPerToken } from '../model/model.ts';
 import { activationWidths } from './activations.ts';
-import { BATCH_TOKENS } from './create-transformer.ts';
+import { BATCH_TOKENS } from './passes.ts';
 
 /** Pieces from this size on are rounded up to huge pages (native/memory/buffer.cpp). */
 const HUGE_PAGE_BYTES = 2 ** 21;

@@ -9,8 +9,10 @@ import { kernelsInMemory } from '../../engine/kernels/reference/kernels-in-memor
 import type { ReferenceMemory } from '../../engine/kernels/reference/memory.ts';
 import type { Vector } from '../../engine/kernels/vector.ts';
 import type { Model } from '../../engine/model/model.ts';
+import { contextOf } from '../../engine/runtime/context-cache.ts';
 import { createTransformer } from '../../engine/runtime/create-transformer.ts';
 import { outputPart } from '../../engine/runtime/forward.ts';
+import { createPasses } from '../../engine/runtime/passes.ts';
 import { rotaryEmbedding } from '../../engine/runtime/rotary-embedding.ts';
 import type { PassHooks, Transformer } from '../../engine/runtime/transformer.ts';
 import { loadWeights } from '../../engine/runtime/transformer-weights.ts';
@@ -95,17 +97,21 @@ export function openModel({ file, contextLength, room, way }: ToOpen): OpenedMod
   const logitsAfter = (x: Vector): Float32Array[] => {
     const tokens = x.values.length / model.hiddenSize;
     const logits = kernels.vector(tokens * model.vocabularySize);
-    const activations = { tokens, x, h: kernels.vector(x.values.length) };
-    for (const { operations } of outputPart({ layerSettings, weights, activations, logits })) kernels.run(operations);
+    const wanted = [{ first: 0, count: tokens }];
+    const activations = { x, h: kernels.vector(x.values.length) };
+    for (const { operations } of outputPart({ layerSettings, weights, activations, logits, wanted }))
+      kernels.run(operations);
     return rowsOf(logits.values, model.vocabularySize);
   };
   const watched = watch({ kernels, memory, model, seen, logitsAfter });
-  const transformer = createTransformer({
-    ...{ model, settings, rotary, weights, contextLength },
+  const passes = createPasses({
+    ...{ model, settings, rotary, weights },
     kernels: watched,
-    kvCache: 'F32',
+    mostTokens: contextLength,
     hooks: [streaming],
   });
+  const cache = contextOf(watched, model, { capacity: contextLength, type: 'F32' });
+  const transformer = createTransformer({ model, settings, contextLength, passes, cache });
   const description = gguf.fields.optionalText('general.description') ?? '';
   return { transformer, seen, description };
 }

@@ -2,7 +2,9 @@ import type { TransformerSettings } from '../../gguf/transformer-settings.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { Shape } from '../../model/architecture.ts';
 import { countModel, modelTensors } from '../../model/model.ts';
+import { contextOf } from '../../runtime/context-cache.ts';
 import { createTransformer } from '../../runtime/create-transformer.ts';
+import { createPasses } from '../../runtime/passes.ts';
 import type { LayerWeights } from '../../runtime/transformer-weights.ts';
 import { type Bench, secondsPerUnit } from './bench.ts';
 
@@ -57,8 +59,10 @@ export function smallPass(bench: Bench): () => Promise<number> {
     down: matrix(hidden, ffn),
   };
   const outer = matrix(vocabularySize, hidden);
-  const transformer = createTransformer({
-    model: countModel(SHAPE, 'F16', modelTensors(SHAPE, 'F16')),
+  const { contextLength } = SETTINGS;
+  const model = countModel(SHAPE, 'F16', modelTensors(SHAPE, 'F16'));
+  const passes = createPasses({
+    model,
     settings: SETTINGS,
     rotary: { dimensions: headSize, base: SETTINGS.ropeBase, factors: Array(headSize / 2).fill(1), pairs: 'adjacent' },
     weights: {
@@ -68,10 +72,11 @@ export function smallPass(bench: Bench): () => Promise<number> {
       output: outer,
     },
     kernels,
-    contextLength: SETTINGS.contextLength,
-    kvCache: 'F16',
+    mostTokens: 1,
     hooks: [],
   });
+  const cache = contextOf(kernels, model, { capacity: contextLength, type: 'F16' });
+  const transformer = createTransformer({ model, settings: SETTINGS, contextLength, passes, cache });
   const last = kernels.vector(1);
   return secondsPerUnit(clock, (tokens) => async () => {
     for (let token = 0; token < tokens; token++) {

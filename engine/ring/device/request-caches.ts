@@ -1,6 +1,6 @@
 import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { LayerCaches } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import type { LayerCaches } from '../../runtime/model-part.ts';
 import { type ActivationFrame, FrameError } from '../wire/frame.ts';
 
 /** The KV caches of the requests that a device serves, and how far each of its windows has filled them. */

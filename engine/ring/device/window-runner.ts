@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { LayerCaches } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import type { LayerCaches } from '../../runtime/model-part.ts';
 import { clock } from '../wire/clock.ts';
 import {
   type ActivationFrame,
@@ -86,7 +86,7 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
       if (ended) return;
     }
     const start = clock();
-    await part.run(from, to, caches, position, tokens);
+    await part.run(from, to, [{ caches, position, tokens }]);
     if (ended) return;
     const end = clock();
     if (to > from) {

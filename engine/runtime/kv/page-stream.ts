@@ -1,6 +1,6 @@
 import type { CacheFile, CacheJob, KeyValueCache } from '../../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
-import type { HeldSlice } from './page-memory.ts';
+import type { HeldSlice } from './page-pool.ts';
 import type { PageState } from './page-table.ts';
 
 export interface PageStreamOptions {

@@ -1,7 +1,7 @@
 import type { Kernels } from '../../kernels/kernels.ts';
 import type { CacheFile, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
-import { createPageMemory, type HeldSlice } from './page-memory.ts';
+import { createPagePool, type HeldSlice, type Page, type PagePool } from './page-pool.ts';
 import { createPageStream, type PageStream } from './page-stream.ts';
 import { createPageTable, type PageState } from './page-table.ts';
 import { createPageWriter, type PageWriter } from './page-writer.ts';
@@ -14,6 +14,23 @@ export interface PagedCacheOptions {
   /** Folder for the file of evicted pages. */
   readonly folder: string;
   readonly recorder?: RunRecorder | undefined;
+  /** Memory that sequences share; default: as much as the plan has, for this one alone. */
+  readonly pool?: PagePool | undefined;
+}
+
+/** Memory for the pages of a plan, in which slices are caches of the kernels. */
+export function slicePool({ kernels, plan, shape, recorder }: Omit<PagedCacheOptions, 'folder' | 'pool'>): PagePool {
+  const { pageTokens, layers, sliceBytes } = plan;
+  return createPagePool({
+    pages: plan.pages,
+    makePage: () => makeSlices(kernels, { ...shape, capacity: pageTokens }, layers),
+    onChange: (pages) =>
+      recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, pages * layers * sliceBytes),
+  });
+}
+
+function makeSlices(kernels: Kernels, shape: KeyValueCacheShape, count: number): KeyValueCache[] {
+  return Array.from({ length: count }, () => kernels.cache(shape));
 }
 
 /**
@@ -23,7 +40,7 @@ export interface PagedCacheOptions {
  */
 export interface PagedCache {
   readonly tokens: number;
-  /** Most tokens of the next pass: a pass fills at most one page. */
+  /** Most tokens of the next pass: it fills pages that need no other to be evicted, or the last one. */
   readonly room: number;
   /** Pages that are only in the file. */
   readonly evicted: number;
@@ -38,29 +55,44 @@ export interface PagedCache {
    */
   passing(layer: number): Iterable<readonly HeldSlice[]>;
   rewind(tokens: number): void;
+  /** Gives all memory back; only `begin` may follow, with the first token. */
+  release(): void;
+}
+
+/** Where evicted pages are, and the memory through which they pass. */
+interface SecondPool {
+  readonly file: CacheFile;
+  readonly caches: readonly KeyValueCache[];
+  readonly writer: PageWriter;
+  readonly stream: PageStream;
 }
 
 /** @throws InputError if the file can't be created or memory isn't granted; during use, if the disk fails */
 export function createPagedCache(options: PagedCacheOptions): PagedCache {
-  const { kernels, plan, shape, folder, recorder } = options;
+  const { kernels, plan, shape, folder, recorder, pool = slicePool(options) } = options;
   const { pageTokens, layers, sliceBytes } = plan;
   const table = createPageTable(pageTokens);
-  const makeSlices = (count: number): KeyValueCache[] =>
-    Array.from({ length: count }, () => kernels.cache({ ...shape, capacity: pageTokens }));
-  const memory = createPageMemory({
-    pages: plan.pages,
-    makePage: () => makeSlices(layers),
-    onChange: (pages) =>
-      recorder?.sample('KV cache in memory (bytes)', performance.now() / 1000, pages * layers * sliceBytes),
-  });
+  /** The pages in memory. */
+  const memory = new Map<number, Page>();
+  const take = (page: number): Page => {
+    const slices = pool.take();
+    memory.set(page, slices);
+    return slices;
+  };
+  const free = (page: number): void => {
+    const slices = memory.get(page);
+    if (slices !== undefined) pool.giveBack(slices);
+    memory.delete(page);
+  };
   const placeOf = (layer: number, page: number): number => page * layers + layer;
-  let opened: { readonly file: CacheFile; readonly writer: PageWriter; readonly stream: PageStream } | undefined;
-  const secondPool = () => {
+  let opened: SecondPool | undefined;
+  const secondPool = (): SecondPool => {
     if (opened !== undefined) return opened;
-    const caches = makeSlices(plan.passingSlices);
+    const caches = makeSlices(kernels, { ...shape, capacity: pageTokens }, plan.passingSlices);
     const file = kernels.cacheFile(folder, caches[0] as KeyValueCache);
     const common = { file, placeOf, sliceBytes, recorder };
-    opened = { file, writer: createPageWriter(common), stream: createPageStream({ ...common, layers, caches }) };
+    const stream = createPageStream({ ...common, layers, caches });
+    opened = { file, caches, writer: createPageWriter(common), stream };
     return opened;
   };
 
@@ -80,17 +112,17 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const startLeaving = (): void => {
     const { writer } = secondPool();
     const page = table.leave();
-    writer.start(page, memory.slicesOf(page));
+    writer.start(page, memory.get(page) as Page);
   };
   const finishLeaving = (writer: PageWriter): void => {
-    memory.free(writer.finish());
+    free(writer.finish());
     table.evict();
   };
   /** Waits for the oldest page to be written if memory is full. */
   const makeRoom = (): void => {
     const asked = performance.now() / 1000;
     let waited = false;
-    while (!memory.hasRoom) {
+    while (pool.free === 0) {
       const { writer } = secondPool();
       if (writer.pages === 0) startLeaving();
       waited ||= !writer.isDone();
@@ -105,7 +137,9 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       return table.tokens;
     },
     get room() {
-      return table.room();
+      const last = table.room();
+      const more = Math.min(pool.free, plan.keptPages - (table.held - table.leaving));
+      return last === pageTokens ? Math.max(1, more) * pageTokens : last + Math.max(0, more) * pageTokens;
     },
     get evicted() {
       return table.evicted;
@@ -114,15 +148,19 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
     begin(tokens) {
       endPass();
       while (opened?.writer.isDone()) finishLeaving(opened.writer);
-      if (table.room() === pageTokens) {
-        makeRoom();
-        memory.take(table.pages);
+      for (let left = tokens; left > 0; ) {
+        const last = table.room();
+        if (last === pageTokens) {
+          makeRoom();
+          take(table.pages);
+        }
+        table.append(Math.min(left, last));
+        left -= Math.min(left, last);
       }
-      table.append(tokens);
       while (table.held - table.leaving > Math.max(1, plan.keptPages)) startLeaving();
     },
     held: (layer) =>
-      pagesOfPass().held.map((state) => ({ ...state, cache: memory.slicesOf(state.page)[layer] as KeyValueCache })),
+      pagesOfPass().held.map((state) => ({ ...state, cache: memory.get(state.page)?.[layer] as KeyValueCache })),
     passing(layer) {
       const { evicted } = pagesOfPass();
       return evicted.length === 0 ? [] : secondPool().stream.pass(layer, evicted);
@@ -131,13 +169,23 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       endPass();
       while (opened !== undefined && opened.writer.pages > 0) finishLeaving(opened.writer);
       const { fetched, pages } = table.rewind(tokens);
-      for (let page = table.pages; page < pages; page++) memory.free(page);
+      for (let page = table.pages; page < pages; page++) free(page);
       opened?.stream.reset();
       if (fetched === undefined) return;
       // No newer pages remain, so there is room.
       const { file } = secondPool();
-      const jobs = memory.take(fetched).map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
+      const jobs = take(fetched).map((cache, layer) => file.read(cache, placeOf(layer, fetched)));
       for (const job of jobs) job.wait();
+    },
+    release() {
+      endPass();
+      while (opened !== undefined && opened.writer.pages > 0) finishLeaving(opened.writer);
+      for (const page of [...memory.keys()]) free(page);
+      table.rewind(0);
+      opened?.stream.reset();
+      opened?.file.close();
+      for (const cache of opened?.caches ?? []) kernels.freeCache(cache);
+      opened = undefined;
     },
   };
 }

@@ -1,6 +1,9 @@
 import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
+import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { Shape } from '../../model/architecture.ts';
+import { kvBytesPerToken } from '../../model/model.ts';
 
 export interface PagesCase {
   /** Memory for keys and values, bytes. */
@@ -25,6 +28,21 @@ export interface PagesPlan {
   readonly sliceBytes: number;
   /** Bytes of pages and slices together. */
   readonly bytes: number;
+}
+
+export interface PoolCase {
+  readonly model: Shape;
+  readonly pages: number;
+  readonly pageTokens: number;
+  readonly type: KeyValueCacheShape['type'];
+  readonly layers: number;
+}
+
+/** A pool of pages for several sequences: none is evicted before another has no memory. */
+export function poolPlan({ model, pages, pageTokens, type, layers }: PoolCase): PagesPlan {
+  const sliceBytes = pageTokens * kvBytesPerToken(model, type);
+  const bytes = pages * layers * sliceBytes;
+  return { pageTokens, layers, pages, keptPages: pages, passingSlices: FEWEST_PASSING, sliceBytes, bytes };
 }
 
 const FEWEST_PASSING = HELM_PAGING.passingSlices;

@@ -25,15 +25,17 @@ test.after(() => {
 const LAYERS = 3;
 
 /** Writes tokens, each with its own value in each layer. */
-function write(kernels: Kernels, cache: PagedCache, pageTokens: number, tokens: readonly number[]): void {
+function write(kernels: Kernels, cache: PagedCache, tokens: readonly number[]): void {
   const position = cache.tokens;
   cache.begin(tokens.length);
   for (let layer = 0; layer < LAYERS; layer++) {
-    const slice = cache.held(layer).at(-1);
-    assert.ok(slice !== undefined);
-    const keys = kernels.vector(tokens.length);
-    const values = kernels.vector(tokens.map((token) => token + layer / 4));
-    kernels.run([{ kind: 'store', cache: slice.cache, keys, values, position: position % pageTokens }]);
+    for (const { cache: slice, from, to } of cache.held(layer)) {
+      const first = Math.max(from, position);
+      if (to <= first) continue;
+      const own = tokens.slice(first - position, to - position);
+      const [keys, values] = [kernels.vector(own.length), kernels.vector(own.map((token) => token + layer / 4))];
+      kernels.run([{ kind: 'store', cache: slice, keys, values, position: first - from }]);
+    }
   }
 }
 
@@ -86,7 +88,7 @@ test('no token is lost or seen twice for any pages, memories, evictions and rewi
               for (let left = one.append; left > 0; ) {
                 const count = Math.min(left, cache.room);
                 const tokens = Array.from({ length: count }, () => next++);
-                write(kernels, cache, pageTokens, tokens);
+                write(kernels, cache, tokens);
                 written.push(...tokens);
                 left -= count;
               }
@@ -107,6 +109,22 @@ test('no token is lost or seen twice for any pages, memories, evictions and rewi
   }
 });
 
+test('tokens fill several pages at once, but none that another must leave for', () => {
+  const [kernels] = kernelsOf;
+  assert.ok(kernels !== undefined);
+  const plan = planPages({ budget: 32, pageTokens: 2, contextLength: 100, layers: LAYERS, sliceBytes: 1 });
+  const cache = createPagedCache({ kernels, plan, shape: { type: 'F32', kvHeads: 1, headSize: 1 }, folder });
+  assert.is(cache.room, 16, 'eight of ten pages are below the watermark');
+  write(kernels, cache, [1, 2, 3]);
+  assert.is(cache.room, 13);
+  write(
+    kernels,
+    cache,
+    Array.from({ length: 13 }, (_, token) => 4 + token),
+  );
+  assert.is(cache.room, 2, 'one page, for which the oldest leaves');
+});
+
 test('pages are evicted from the watermark on, and the second pool is not opened before', () => {
   const [kernels] = kernelsOf;
   assert.ok(kernels !== undefined);
@@ -115,8 +133,8 @@ test('pages are evicted from the watermark on, and the second pool is not opened
   assert.equal([plan.pages, plan.keptPages, plan.passingSlices], [10, 8, 2]);
   const missing = join(folder, 'missing');
   const cache = createPagedCache({ kernels, plan, shape: { type: 'F32', kvHeads: 1, headSize: 1 }, folder: missing });
-  for (let page = 0; page < 8; page++) write(kernels, cache, 2, [1, 2]);
-  assert.throws(() => write(kernels, cache, 2, [1]), /missing/);
+  for (let page = 0; page < 8; page++) write(kernels, cache, [1, 2]);
+  assert.throws(() => write(kernels, cache, [1]), /missing/);
 });
 
 test.run();

@@ -1,0 +1,106 @@
+import type { KeyValueCache } from '../kernels/key-value-cache.ts';
+import type { Operation } from '../kernels/operation.ts';
+import type { Vector } from '../kernels/vector.ts';
+import type { Shape } from '../model/architecture.ts';
+import type { Activations } from './activations.ts';
+import type { HeldSlice } from './kv/page-pool.ts';
+import type { PagedCache } from './kv/paged-cache.ts';
+
+/** What attention reads and writes for consecutive tokens of one sequence. */
+export interface AttentionInputs {
+  readonly shape: Pick<Shape, 'heads' | 'headSize'>;
+  readonly queries: Vector; // [tokens][heads][headSize]
+  readonly keys: Vector; // [tokens][kvHeads][headSize]
+  readonly values: Vector; // [tokens][kvHeads][headSize]
+  readonly attended: Vector; // [tokens][heads][headSize]
+  /** The largest score that each head has seen, and its sum of e^(score − largest). */
+  readonly largest: Vector; // [tokens][heads]
+  readonly totals: Vector; // [tokens][heads]
+  /** Position of the first token in its sequence. */
+  readonly position: number;
+}
+
+/** The inputs for `count` tokens of a pass from its token `first` on. */
+export function attentionInputs(
+  shape: Shape,
+  activations: Activations,
+  { first, count, position }: { readonly first: number; readonly count: number; readonly position: number },
+): AttentionInputs {
+  const { heads, kvHeads, headSize } = shape;
+  const part = (vector: Vector, width: number): Vector => vector.slice(first * width, (first + count) * width);
+  return {
+    shape,
+    queries: part(activations.q, heads * headSize),
+    keys: part(activations.k, kvHeads * headSize),
+    values: part(activations.v, kvHeads * headSize),
+    attended: part(activations.attended, heads * headSize),
+    largest: part(activations.largest, heads),
+    totals: part(activations.totals, heads),
+    position,
+  };
+}
+
+/**
+ * Operations on what is in memory, and the batches that follow. Taking the next batch waits for evicted pages and reuses
+ * the memory of the previous ones, so each must be run first; the last one, which is the iterator's return value, may
+ * be run together with later operations.
+ */
+export interface LayerBatches {
+  readonly operations: readonly Operation[];
+  readonly later?: Iterator<readonly Operation[], readonly Operation[]>;
+}
+
+/** Stores keys and values of the tokens in a cache of the whole context, and attends to it. */
+export function attendWhole(cache: KeyValueCache, inputs: AttentionInputs): Operation[] {
+  const { shape, queries, keys, values, attended: y, position } = inputs;
+  const { heads, headSize } = shape;
+  return [
+    { kind: 'store', cache, keys, values, position },
+    { kind: 'attention', cache, queries, y, heads, position, scale: 1 / Math.sqrt(headSize) },
+  ];
+}
+
+/**
+ * The same for keys and values in pages: the tokens are stored in the newest pages; attention covers the pages in memory,
+ * then evicted ones as they arrive (HELM 4.2.3).
+ */
+export function attendPaged(cache: PagedCache, layer: number, inputs: AttentionInputs): LayerBatches {
+  const held = cache.held(layer);
+  const divide: Operation = { kind: 'divide-rows', divisors: inputs.totals, y: inputs.attended };
+  const first = [...storeInSlices(inputs, held), attendSlices(inputs, held, true)];
+  if (cache.evicted === 0) return { operations: [...first, divide] };
+  return { operations: first, later: evictedBatches(cache, layer, inputs, divide) };
+}
+
+/** Stores the tokens in the newest pages, as many in each as it has of them. */
+function storeInSlices({ keys, values, position }: AttentionInputs, held: readonly HeldSlice[]): Operation[] {
+  return held.flatMap(({ cache, from, to }): Operation[] => {
+    if (to <= position) return [];
+    const width = cache.kvHeads * cache.headSize;
+    const [first, end] = [Math.max(from, position), to];
+    const part = (vector: Vector): Vector => vector.slice((first - position) * width, (end - position) * width);
+    return [{ kind: 'store', cache, keys: part(keys), values: part(values), position: first - from }];
+  });
+}
+
+/** One batch per group of evicted pages, the last one with the division. */
+function* evictedBatches(
+  cache: PagedCache,
+  layer: number,
+  inputs: AttentionInputs,
+  divide: Operation,
+): Generator<readonly Operation[], readonly Operation[]> {
+  for (const slices of cache.passing(layer)) {
+    const attend = attendSlices(inputs, slices, false);
+    if (slices.at(-1)?.page === cache.evicted - 1) return [attend, divide];
+    yield [attend];
+  }
+  return [divide];
+}
+
+function attendSlices(inputs: AttentionInputs, slices: readonly HeldSlice[], begins: boolean): Operation {
+  const { shape, queries, attended: y, largest, totals, position } = inputs;
+  const pages = slices.map(({ cache, from, to }) => ({ cache, first: from, count: to - from }));
+  const state = { queries, y, largest, totals, heads: shape.heads, position, begins };
+  return { kind: 'attend-pages', pages, ...state, scale: 1 / Math.sqrt(shape.headSize) };
+}

@@ -1,0 +1,45 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { Shape } from '../model/architecture.ts';
+import type { RunRecorder } from '../trace/run-recorder.ts';
+import { type ContextCache, pagedCache } from './context-cache.ts';
+import type { PagePool } from './kv/page-pool.ts';
+import { createPagedCache, type PagedCache, slicePool } from './kv/paged-cache.ts';
+import type { PagesPlan } from './kv/plan-pages.ts';
+
+/** Keys and values of consecutive layers in pages, from memory that sequences share. */
+export interface LayerPages {
+  readonly pool: PagePool;
+  /** The pages of one more sequence. */
+  open(): PagedLayers;
+}
+
+/** One sequence's part of them. */
+export interface PagedLayers {
+  readonly pages: PagedCache;
+  readonly cache: ContextCache;
+}
+
+export interface LayerPagesOptions {
+  readonly kernels: Kernels;
+  readonly shape: Pick<Shape, 'kvHeads' | 'headSize'>;
+  readonly type: KeyValueCacheShape['type'];
+  readonly firstLayer: number;
+  readonly plan: PagesPlan;
+  /** For the files of evicted pages. */
+  readonly folder: string;
+  readonly recorder?: RunRecorder | undefined;
+}
+
+export function createLayerPages({ shape, type, firstLayer, ...options }: LayerPagesOptions): LayerPages {
+  const { kvHeads, headSize } = shape;
+  const own = { ...options, shape: { type, kvHeads, headSize } };
+  const pool = slicePool(own);
+  return {
+    pool,
+    open() {
+      const pages = createPagedCache({ ...own, pool });
+      return { pages, cache: pagedCache(pages, firstLayer) };
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { TransformerSettings } from '../gguf/transformer-settings.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import type { Operation } from '../kernels/operation.ts';
+import type { Vector } from '../kernels/vector.ts';
+import type { Model } from '../model/model.ts';
+import { createActivations } from './activations.ts';
+import type { ContextCache } from './context-cache.ts';
+import { allFinite } from './finite-logits.ts';
+import { forward, type PassPart, type TokenRange } from './forward.ts';
+import { layerBatches, passSegments } from './layer-batches.ts';
+import type { RotaryEmbedding } from './rotary-embedding.ts';
+import type { PassHooks, TimeRange } from './transformer.ts';
+import type { Weights } from './transformer-weights.ts';
+
+/** Tokens of one sequence that go through the layers. */
+export interface SequenceTokens {
+  readonly cache: ContextCache;
+  /** Position of the first token in its sequence. */
+  readonly position: number;
+  /** At least one. */
+  readonly tokens: readonly number[];
+  /** The tokens whose logits are wanted. */
+  readonly logits: 'none' | 'last' | 'all';
+}
+
+/** Forward passes of a loaded model, each over tokens of one or several sequences, whose weights are read once. */
+export interface Passes {
+  /** Tokens that one pass may have. */
+  readonly mostTokens: number;
+  /**
+   * @returns the logits that are wanted, in order: [tokens][vocabulary], in memory that the next call overwrites
+   * @throws Error of `noNumbers` if logits are not finite
+   */
+  run(work: readonly SequenceTokens[]): Float32Array;
+}
+
+export interface PassesOptions {
+  readonly model: Model;
+  readonly settings: TransformerSettings;
+  readonly rotary: RotaryEmbedding;
+  readonly weights: Weights;
+  readonly kernels: Kernels;
+  readonly mostTokens: number;
+  /** Called before and after each part of a pass, in order. */
+  readonly hooks: readonly PassHooks[];
+  /** The error if logits are not finite; unless given, they are not checked. */
+  readonly noNumbers?: (() => Error) | undefined;
+}
+
+/** Tokens that go through the layers at once: with more, reading weights no longer dominates (llama.cpp's n_ubatch). */
+export const BATCH_TOKENS = 512;
+
+/** Allocates memory for activations. */
+export function createPasses(options: PassesOptions): Passes {
+  const { model, settings, rotary, weights, kernels, mostTokens, hooks, noNumbers } = options;
+  const { vocabularySize } = model;
+  const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
+  const activationsOf = createActivations(kernels, model, rotary.dimensions, mostTokens);
+  const logitsOf = growingRows(kernels, vocabularySize);
+  const run = passRunner(kernels, hooks);
+  return {
+    mostTokens,
+    run(work) {
+      const tokens = work.flatMap((one) => one.tokens);
+      const activations = activationsOf(tokens.length);
+      const segments = passSegments(
+        model,
+        rotary,
+        activations,
+        work.map(({ cache, position, tokens: { length } }) => ({ cache, position, tokens: length })),
+      );
+      const wanted = wantedTokens(work);
+      const logits = logitsOf(wanted.reduce((sum, { count }) => sum + count, 0));
+      for (const { cache, tokens: own } of work) cache.begin(own.length);
+      const pass = { layerSettings, weights, activations, logits, wanted, tokens };
+      run(
+        forward({
+          ...pass,
+          layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
+        }),
+        tokens.length,
+      );
+      if (noNumbers !== undefined && !allFinite(logits.values)) throw noNumbers();
+      return logits.values;
+    },
+  };
+}
+
+/** The tokens whose logits are wanted, as ranges of the pass. */
+export function wantedTokens(work: readonly Pick<SequenceTokens, 'tokens' | 'logits'>[]): TokenRange[] {
+  const ranges: { first: number; count: number }[] = [];
+  let end = 0;
+  for (const { tokens, logits } of work) {
+    end += tokens.length;
+    const count = logits === 'none' ? 0 : logits === 'last' ? 1 : tokens.length;
+    const last = ranges.at(-1);
+    if (count === 0) continue;
+    if (last !== undefined && last.first + last.count === end - count) last.count += count;
+    else ranges.push({ first: end - count, count });
+  }
+  return ranges;
+}
+
+/** A vector of rows, which grows with the number that is asked for. */
+export function growingRows(kernels: Pick<Kernels, 'vector'>, width: number): (rows: number) => Vector {
+  let room = kernels.vector(width);
+  return (rows) => {
+    if (rows * width > room.values.length) room = kernels.vector(rows * width);
+    return room.slice(0, rows * width);
+  };
+}
+
+type RunPass = (parts: readonly PassPart[], tokens: number) => void;
+
+/** Runs the parts of a forward pass: one by one if there are hooks, otherwise in as few batches as pages allow. */
+function passRunner(kernels: Kernels, hooks: readonly PassHooks[]): RunPass {
+  return hooks.length === 0
+    ? (parts) => runTogether(kernels, parts)
+    : (parts, tokens) => runOneByOne(kernels, hooks, parts, tokens);
+}
+
+/** Runs layers, or other parts, in as few programs as pages allow. */
+export function runTogether(kernels: Kernels, parts: readonly Pick<PassPart, 'operations' | 'later'>[]): void {
+  let together: Operation[] = [];
+  for (const { operations, later } of parts) {
+    together.push(...operations);
+    if (later === undefined) continue;
+    // Computes on pages in memory while evicted ones are read.
+    kernels.run(together);
+    let batch = later.next();
+    for (; batch.done !== true; batch = later.next()) kernels.run(batch.value);
+    together = [...batch.value];
+  }
+  kernels.run(together);
+}
+
+function runOneByOne(kernels: Kernels, hooks: readonly PassHooks[], parts: readonly PassPart[], tokens: number): void {
+  for (const { name, operations, later } of parts) {
+    for (const hook of hooks) hook.before?.(name);
+    const ranges: TimeRange[] = [];
+    const run = (batch: readonly Operation[]): void => {
+      const start = performance.now() / 1000;
+      kernels.run(batch);
+      ranges.push({ start, end: performance.now() / 1000 });
+    };
+    run(operations);
+    if (later !== undefined) {
+      let batch = later.next();
+      for (; batch.done !== true; batch = later.next()) run(batch.value);
+      run(batch.value);
+    }
+    const [{ start }, { end }] = [ranges[0] as TimeRange, ranges.at(-1) as TimeRange];
+    for (const hook of hooks) hook.after?.({ name, tokens, start, end, parts: ranges });
+  }
+}

@@ -1,0 +1,138 @@
+import { InputError } from '../input/input-error.ts';
+import type { Model } from '../model/model.ts';
+import type { ContextCache } from './context-cache.ts';
+import { checkRoom } from './create-transformer.ts';
+import type { PagesPlan } from './kv/plan-pages.ts';
+import type { LayerPages, PagedLayers } from './layer-pages.ts';
+
+/** A text that a model continues, whose keys and values are in pages of a pool that all sequences share. */
+export interface Sequence {
+  /** Tokens evaluated so far. */
+  readonly position: number;
+  /** Most tokens of its next pass. */
+  readonly room: number;
+  /** Pages that it must take for so many more tokens. */
+  pagesFor(tokens: number): number;
+  /** Removes all tokens from `position` on. */
+  rewind(position: number): void;
+  /** Gives its pages back. It must not be used afterwards. */
+  close(): void;
+}
+
+/** Tokens that a sequence adds in a pass, at least one, and the tokens whose logits are wanted. */
+export interface SequenceWork {
+  readonly sequence: Sequence;
+  readonly tokens: readonly number[];
+  readonly logits: 'none' | 'last' | 'all';
+}
+
+/** A model that evaluates tokens of several sequences in one pass, so that weights are read once for all of them. */
+export interface Sequences {
+  readonly model: Model;
+  /** Tokens that a sequence can have. */
+  readonly contextLength: number;
+  /** Tokens that a pass can have. */
+  readonly mostTokens: number;
+  readonly pageTokens: number;
+  /** Pages of the pool, and those that nobody uses. */
+  readonly pages: number;
+  readonly freePages: number;
+  open(): Sequence;
+  /**
+   * One pass. A sequence that is alone in it, and for which the pool is too small, moves its oldest pages to a file.
+   * @returns the logits that are wanted, in order: [tokens][vocabulary], in memory that the next call overwrites
+   * @throws InputError, before anything is evaluated, if tokens don't fit into the context, or not into the free pages;
+   *   RangeError for a sequence that occurs twice or is closed, or more tokens than `mostTokens` or a sequence's `room`
+   */
+  evaluate(work: readonly SequenceWork[]): Promise<Float32Array>;
+}
+
+/** Work of a pass, with a cache for each of the model's stages. */
+export interface StagedWork extends Omit<SequenceWork, 'sequence'> {
+  readonly caches: readonly ContextCache[];
+  readonly position: number;
+}
+
+export interface SequencesOptions {
+  readonly model: Model;
+  readonly contextLength: number;
+  readonly mostTokens: number;
+  /** The pool of each stage, which is a run of layers on one processor; all have as many pages. */
+  readonly stages: readonly LayerPages[];
+  readonly plan: Pick<PagesPlan, 'pageTokens' | 'pages'>;
+  readonly run: (work: readonly StagedWork[]) => Float32Array | Promise<Float32Array>;
+}
+
+interface Opened {
+  readonly layers: readonly PagedLayers[];
+  position: number;
+}
+
+export function createSequences(options: SequencesOptions): Sequences {
+  const { model, contextLength, mostTokens, stages, plan, run } = options;
+  const { pageTokens, pages } = plan;
+  const opened = new Map<Sequence, Opened>();
+  const stateOf = (sequence: Sequence): Opened => {
+    const state = opened.get(sequence);
+    if (state === undefined) throw new RangeError('a closed sequence');
+    return state;
+  };
+  const free = (): number => Math.min(...stages.map(({ pool }) => pool.free));
+
+  const check = (work: readonly SequenceWork[]): void => {
+    if (new Set(work.map(({ sequence }) => sequence)).size < work.length)
+      throw new RangeError('a sequence occurs twice in a pass');
+    for (const { sequence, tokens } of work) {
+      checkRoom(stateOf(sequence).position, tokens.length, contextLength);
+      if (tokens.length > sequence.room)
+        throw new RangeError(`${tokens.length} tokens for a sequence with room for ${sequence.room}`);
+    }
+    const total = work.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    if (total > mostTokens) throw new RangeError(`${total} tokens in a pass of at most ${mostTokens}`);
+    const needed = work.reduce((sum, { sequence, tokens }) => sum + sequence.pagesFor(tokens.length), 0);
+    if (work.length > 1 && needed > free())
+      throw new InputError('KV memory', `${needed} more pages are needed, and ${free()} of ${pages} are free`);
+  };
+
+  return {
+    ...{ model, contextLength, mostTokens, pageTokens, pages },
+    get freePages() {
+      return free();
+    },
+    open() {
+      const state: Opened = { layers: stages.map((stage) => stage.open()), position: 0 };
+      const sequence: Sequence = {
+        get position() {
+          return state.position;
+        },
+        get room() {
+          return Math.min(...state.layers.map(({ cache }) => cache.room));
+        },
+        pagesFor: (tokens) =>
+          Math.ceil((state.position + tokens) / pageTokens) - Math.ceil(state.position / pageTokens),
+        rewind(to) {
+          if (!(Number.isInteger(to) && to >= 0 && to <= state.position))
+            throw new RangeError(`rewind to ${to} of ${state.position} tokens`);
+          for (const { cache } of stateOf(sequence).layers) cache.rewind(to);
+          state.position = to;
+        },
+        close() {
+          for (const { pages: own } of state.layers) own.release();
+          opened.delete(sequence);
+        },
+      };
+      opened.set(sequence, state);
+      return sequence;
+    },
+    async evaluate(work) {
+      check(work);
+      const staged = work.map(({ sequence, tokens, logits }) => {
+        const { layers, position } = stateOf(sequence);
+        return { caches: layers.map(({ cache }) => cache), position, tokens, logits };
+      });
+      const found = await run(staged);
+      for (const { sequence, tokens } of work) stateOf(sequence).position += tokens.length;
+      return found;
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { loadSequences, loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import type { Sequence, Sequences } from '../../engine/runtime/sequences.ts';
+import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { goldenModel } from '../support/golden-models.ts';
+import { testGpu } from '../support/gpu.ts';
+import { madeFile } from './made-file.ts';
+import { nmse } from './nmse.ts';
+
+const kernels = openKernels({ implementation: 'reference' });
+let [folder, tiny] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-'));
+  tiny = await madeFile({ folder, name: 'tiny' });
+});
+test.after(() => {
+  kernels.close();
+  rmSync(folder, { recursive: true });
+});
+
+const VOCABULARY = 260;
+const CONTEXT = 24;
+
+const open = (pages: number): Sequences =>
+  loadSequences(tiny, { kernels, context: CONTEXT, kvCache: 'F32', pages, pageTokens: 4, folder, warn: () => {} });
+
+/** The logits of each of the tokens, evaluated alone. */
+function alone(tokens: readonly number[]): number[][] {
+  const logits = loadTransformer(tiny, { kernels, context: CONTEXT, kvCache: 'F32', warn: () => {} }).evaluateAll(
+    tokens,
+  );
+  return tokens.map((_, token) => [...logits.subarray(token * VOCABULARY, (token + 1) * VOCABULARY)]);
+}
+
+const texts = [0, 1, 2, 3].map((text) => Array.from({ length: CONTEXT }, (_, i) => (37 * i + 61 * text + 5) % 250));
+
+test('sequences that are evaluated together, in any parts, have the logits that each has alone', async () => {
+  const expected = texts.map(alone);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 4, maxLength: 4 }), {
+        minLength: 1,
+        maxLength: 8,
+      }),
+      async (passes) => {
+        const model = open(24);
+        const sequences = texts.map(() => model.open());
+        for (const counts of passes) {
+          const work = sequences.flatMap((sequence, text) => {
+            const count = Math.min(counts[text] as number, CONTEXT - sequence.position);
+            const tokens = (texts[text] as number[]).slice(sequence.position, sequence.position + count);
+            return count === 0 ? [] : [{ sequence, tokens, text, logits: text === 0 ? 'last' : 'all' } as const];
+          });
+          if (work.length === 0) continue;
+          const logits = await model.evaluate(work);
+          let at = 0;
+          for (const { sequence, tokens, text, logits: wanted } of work) {
+            const rows = wanted === 'all' ? tokens.length : 1;
+            for (let position = sequence.position - rows; position < sequence.position; position++) {
+              const row = [...logits.subarray(at, at + VOCABULARY)];
+              assert.ok(nmse(row, expected[text]?.[position] as number[]) < 1e-12, `text ${text}, token ${position}`);
+              at += VOCABULARY;
+            }
+          }
+          assert.is(at, logits.length);
+        }
+        for (const sequence of sequences) sequence.close();
+        assert.is(model.freePages, 24);
+      },
+    ),
+    { seed: 3, numRuns: 12 },
+  );
+});
+
+test('a sequence takes pages as it grows, and gives them back when it is rewound or closed', async () => {
+  const model = open(6);
+  const [one, other] = [model.open(), model.open()];
+  const add = (sequence: Sequence, tokens: number) =>
+    model.evaluate([{ sequence, tokens: new Array<number>(tokens).fill(7), logits: 'none' }]);
+  assert.is(one.pagesFor(9), 3);
+  await add(one, 9);
+  await add(other, 4);
+  assert.equal([model.freePages, one.pagesFor(3), one.pagesFor(4)], [2, 0, 1]);
+  one.rewind(4);
+  assert.is(model.freePages, 4);
+  other.close();
+  assert.is(model.freePages, 5);
+});
+
+test('a pass without pages for all is refused before anything is evaluated; one sequence alone goes on with a file', async () => {
+  const model = open(4);
+  const [one, other] = [model.open(), model.open()];
+  const [text] = texts as [number[]];
+  await model.evaluate([{ sequence: one, tokens: text.slice(0, 12), logits: 'none' }]);
+  const both = [one, other].map((sequence) => ({ sequence, tokens: [1, 2], logits: 'last' }) as const);
+  const refused = await model.evaluate(both).catch(({ message }: Error) => message);
+  assert.is(refused, 'KV memory: 2 more pages are needed, and 1 of 4 are free');
+  assert.equal([one.position, other.position], [12, 0]);
+  let logits: Float32Array = new Float32Array();
+  for (const token of text.slice(12))
+    logits = await model.evaluate([{ sequence: one, tokens: [token], logits: 'last' }]);
+  assert.ok(nmse(logits, alone(text).at(-1) as number[]) < 1e-12);
+});
+
+test('a closed sequence, one that occurs twice, and more tokens than a context has are refused', async () => {
+  const model = open(12);
+  const sequence = model.open();
+  const problem = async (...work: readonly { readonly tokens: number[] }[]): Promise<string> =>
+    await model.evaluate(work.map(({ tokens }) => ({ sequence, tokens, logits: 'last' }) as const)).then(
+      () => 'nothing was thrown',
+      ({ message }: Error) => message,
+    );
+  assert.is(await problem({ tokens: [1] }, { tokens: [2] }), 'a sequence occurs twice in a pass');
+  assert.is(await problem({ tokens: [] }), 'no tokens to evaluate');
+  assert.is(
+    await problem({ tokens: new Array<number>(25).fill(1) }),
+    "context: 25 tokens don't fit into 24; ask for a longer context",
+  );
+  sequence.close();
+  assert.is(await problem({ tokens: [1] }), 'a closed sequence');
+});
+
+testGpu('CPU and GPU decode several sequences together as each alone', async (gpu) => {
+  const path = goldenModel('llama-Q8_0');
+  const plan = planWithLayers(modelFromGguf(withFile(path, readGguf)), 1, 'with-layers');
+  const split = openSplitModel(path, { cpu: kernels, gpu, context: CONTEXT, kvCache: 'F32' });
+  const model = await split.sequences(plan, { pages: 18, pageTokens: 4, folder });
+  const single = await split.on(plan);
+  const prompts = [[1, 2, 3, 4, 5, 6], [9, 8, 7], [11]];
+  const sequences = prompts.map(() => model.open());
+  const expected: number[][] = [];
+  for (const prompt of prompts) {
+    single.rewind(0);
+    await single.evaluate(prompt);
+    expected.push([...(await single.evaluate([20]))]);
+  }
+  await model.evaluate(
+    sequences.map((sequence, index) => ({ sequence, tokens: prompts[index] as number[], logits: 'none' })),
+  );
+  const logits = await model.evaluate(sequences.map((sequence) => ({ sequence, tokens: [20], logits: 'last' })));
+  const { vocabularySize } = model.model;
+  for (const [index, own] of expected.entries()) {
+    const found = logits.subarray(index * vocabularySize, (index + 1) * vocabularySize);
+    assert.ok(nmse(found, own) < 1e-9, `sequence ${index}: ${nmse(found, own)}`);
+  }
+});
+
+test.run();
