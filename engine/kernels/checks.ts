@@ -1,7 +1,10 @@
 import { QUANTIZATIONS, quantizedBytes } from '../model/quantization.ts';
 import type { KeyValueCache } from './key-value-cache.ts';
 import type { MatrixSource } from './matrix.ts';
-import type { Operation } from './operation.ts';
+import { type Operation, TOP_K_HEAD } from './operation.ts';
+
+/** Whole numbers up to this are exact as float32. */
+const MOST_EXACT = 2 ** 24;
 
 /** @returns the matrix's bytes @throws RangeError unless it is whole blocks that lie within its source */
 export function checkMatrix({ source, offset = 0, type, rows, columns }: MatrixSource): number {
@@ -101,6 +104,17 @@ export function checkOperation(operation: Operation): void {
     case 'add':
       equal(kind, 'y', operation.y.values.length, operation.x.values.length);
       return;
+    case 'top-k': {
+      const { x, y, width } = operation;
+      const numbers = whole(kind, 'y', y.values.length, whole(kind, 'x', x.values.length, width));
+      const k = (numbers - TOP_K_HEAD) / 2;
+      if (!(Number.isInteger(k) && k >= 1 && k <= width))
+        throw new RangeError(
+          `${kind}: y has ${numbers} values for a row of ${width}; 1 + 2k are needed, with k from 1 to ${width}`,
+        );
+      if (width > MOST_EXACT) throw new RangeError(`${kind}: rows of ${width} values; at most ${MOST_EXACT}`);
+      return;
+    }
   }
 }
 

@@ -18,7 +18,8 @@ export type Operation =
   | DivideRowsOperation
   | SwigluOperation
   | SoftmaxOperation
-  | AddOperation;
+  | AddOperation
+  | TopKOperation;
 
 /** y[i] = row tokens[i] of the table, dequantized. */
 export interface EmbedOperation {
@@ -159,4 +160,21 @@ export interface AddOperation {
   readonly kind: 'add';
   readonly x: Vector;
   readonly y: Vector;
+}
+
+/** Numbers that top-k gives for a row besides pairs: how many values aren't finite. */
+export const TOP_K_HEAD = 1;
+
+/**
+ * The k largest values of every row, largest first, ties by the lower place; NaN is never among them, infinities are. A
+ * row of y is the number of values that aren't finite, then k pairs of a value's place in its row and the value; a place
+ * of −1 where there are no more. Places are exact, as rows have at most 2²⁴ values.
+ */
+export interface TopKOperation {
+  readonly kind: 'top-k';
+  /** [rows][width] */
+  readonly x: Vector;
+  /** [rows][1 + 2k], with 1 ≤ k ≤ width */
+  readonly y: Vector;
+  readonly width: number;
 }

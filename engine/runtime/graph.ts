@@ -164,6 +164,7 @@ function operands(operation: Operation): { readonly reads: readonly string[]; re
       return { reads: keys(operation.x, operation.y), writes: keys(operation.y) };
     case 'rms-norm':
     case 'softmax':
+    case 'top-k':
       return { reads: keys(operation.x), writes: keys(operation.y) };
   }
 }
@@ -223,5 +224,10 @@ function costsOf(operation: Operation, model: Model, tensorOf: (matrix: number) 
       return elementwise(operation.x, operation.weight.values.length);
     case 'softmax':
       return elementwise(operation.x, operation.width);
+    case 'top-k': {
+      const costs = elementwise(operation.x, operation.width);
+      const rows = costs.input[0] as number;
+      return { ...costs, output: [rows, operation.y.values.length / rows] };
+    }
   }
 }

@@ -2,10 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import { type ContextCache, createCaches, type LayerCaches, wholeCache } from './context-cache.ts';
 import { outputPart, type TokenRange } from './forward.ts';
+import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
 import { growingRows, runTogether } from './passes.ts';
@@ -56,6 +58,8 @@ export interface ModelPart {
    * memory that the next call overwrites.
    */
   logits(tokens: number, wanted?: readonly TokenRange[]): Promise<Float32Array>;
+  /** The `k` largest logits of the last token, chosen where they are computed; from 1 to the vocabulary. */
+  largestLogits(tokens: number, k: number): Promise<LargestLogits>;
 }
 
 export interface ModelPartOptions {
@@ -85,6 +89,14 @@ export function createModelPart({
   const embedding = lazily(weights.embedding);
   const output = lazily(weights.output);
   const logitsOf = lazily(() => growingRows(kernels, model.vocabularySize));
+  const largest = largestLogits(kernels);
+  const runOutput = (tokens: number, wanted: readonly TokenRange[] = [{ first: tokens - 1, count: 1 }]): Vector => {
+    const logits = logitsOf()(wanted.reduce((sum, { count }) => sum + count, 0));
+    const activations = activationsOf(tokens);
+    for (const { operations } of outputPart({ layerSettings, weights: output(), activations, logits, wanted }))
+      kernels.run(operations);
+    return logits;
+  };
   /** Seconds of the last layer, and its number of tokens. */
   let last = { seconds: Number.POSITIVE_INFINITY, tokens: 0 };
 
@@ -136,20 +148,12 @@ export function createModelPart({
         if (layer < to) await setImmediate();
       }
     },
-    async logits(tokens, wanted = [{ first: tokens - 1, count: 1 }]) {
-      const vector = logitsOf()(wanted.reduce((sum, { count }) => sum + count, 0));
-      const activations = activationsOf(tokens);
-      for (const { operations } of outputPart({
-        layerSettings,
-        weights: output(),
-        activations,
-        logits: vector,
-        wanted,
-      }))
-        kernels.run(operations);
+    async logits(tokens, wanted) {
+      const vector = runOutput(tokens, wanted);
       await kernels.read(vector);
       return vector.values;
     },
+    largestLogits: (tokens, k) => largest(runOutput(tokens), k),
   };
 }
 

@@ -9,16 +9,16 @@ import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import type { ContextCache, LayerCaches } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
-import { allFinite } from './finite-logits.ts';
 import { loadToGpu } from './gpu-layers.ts';
 import { type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
 import { poolPlan } from './kv/plan-pages.ts';
+import type { LargestLogits } from './largest-logits.ts';
 import type { LayerPages } from './layer-pages.ts';
 import { createModelPart, type ModelPart } from './model-part.ts';
-import { noNumbers } from './no-numbers.ts';
-import { BATCH_TOKENS, type SequenceTokens, wantedTokens } from './passes.ts';
+import { BATCH_TOKENS } from './passes.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { createSequences, type Sequences } from './sequences.ts';
+import { createSplitPasses, runSequences, type SplitPasses, type Stage, type StageCaches } from './split-passes.ts';
 import { readVector, weightsLoader } from './transformer-weights.ts';
 
 export interface SplitOptions {
@@ -74,19 +74,14 @@ export interface SplitTransformer {
    * @throws InputError if they don't fit into the context, or the GPU is lost or has too little memory
    */
   evaluate(tokens: readonly number[]): Promise<Float32Array>;
+  /**
+   * Like `evaluate`, with only the `k` largest logits, or all if there are fewer: largest first, ties by the lower
+   * token. `undefined` where the output is on the CPU, which has all logits in memory anyway.
+   */
+  readonly candidates: ((tokens: readonly number[], k: number) => Promise<LargestLogits['candidates']>) | undefined;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
 }
-
-/** Consecutive layers on one processor (HELM 4.1.2). */
-interface Stage {
-  readonly part: ModelPart;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** What a plan's stages keep for a sequence, in their order. */
-type StageCaches = readonly (LayerCaches | ContextCache)[];
 
 /**
  * Opens a model for two processors; weights are loaded when a plan needs them.
@@ -124,14 +119,14 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
     const passesOf = (plan: SplitPlan, stages: readonly Stage[]): SplitPasses => {
       const outer = { embedding: parts[plan.embedding.processor], output: parts[plan.output.processor] };
       outer.output.loadOutput();
-      return createPasses({ ...outer, stages, path });
+      return createSplitPasses({ ...outer, chooses: plan.output.processor === 'gpu', stages, path });
     };
     return {
       model,
       async on(plan, onLayer) {
         checkPlan(plan, model);
         const stages = stagesOf(plan);
-        const run = passesOf(plan, stages);
+        const passes = passesOf(plan, stages);
         const caches: (LayerCaches | ContextCache)[] = [];
         for (const stage of stages) {
           const { part, from, to } = stage;
@@ -148,14 +143,14 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
           await load(stage, cache, onLayer);
           caches.push(own);
         }
-        return createSplitTransformer({ run, caches, model, context, mostTokens });
+        return createSplitTransformer({ passes, caches, model, context, mostTokens });
       },
       async sequences(plan, { pages, pageTokens, folder }, onLayer) {
         checkPlan(plan, model);
         if (plan.kvCache === 'host')
           throw new InputError('plan', 'keeps keys and values in RAM; sequences have them beside their layers');
         const stages = stagesOf(plan);
-        const run = passesOf(plan, stages);
+        const passes = passesOf(plan, stages);
         const pools: LayerPages[] = [];
         for (const stage of stages) {
           await load(stage, () => {}, onLayer);
@@ -168,7 +163,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
           mostTokens,
           stages: pools,
           plan: { pageTokens, pages },
-          run,
+          run: (work) => runSequences(passes, work),
         });
       },
       close,
@@ -189,69 +184,29 @@ function checkPlan({ stages, kvCache }: SplitPlan, { layers, name }: Model): voi
     throw new InputError('plan', 'has several stages on the GPU, whose KV cache is in RAM; allowed: one');
 }
 
-/** One pass over tokens of sequences; returns the logits that are wanted, in order. */
-type SplitPasses = (
-  work: readonly (Omit<SequenceTokens, 'cache'> & { readonly caches: StageCaches })[],
-) => Promise<Float32Array>;
-
-interface PassesParts {
-  readonly embedding: ModelPart;
-  readonly stages: readonly Stage[];
-  readonly output: ModelPart;
-  readonly path: string;
-}
-
-function createPasses({ embedding, stages, output, path }: PassesParts): SplitPasses {
-  /** Makes room for the tokens of each sequence. Pages that left a GPU have arrived in RAM when it has ended. */
-  const begin = async (part: ModelPart, cache: LayerCaches | ContextCache, tokens: number): Promise<void> => {
-    if (cache instanceof Map) return;
-    const { evicted } = cache;
-    cache.begin(tokens);
-    if (cache.evicted !== evicted) await part.leave(tokens);
-  };
-  return async (work) => {
-    const all = work.flatMap(({ tokens }) => tokens);
-    for (const { caches, tokens } of work) {
-      for (const [index, { part }] of stages.entries())
-        await begin(part, caches[index] as LayerCaches | ContextCache, tokens.length);
-    }
-    embedding.embed(all);
-    let at = embedding;
-    const cross = async (to: ModelPart): Promise<void> => {
-      if (to === at) return;
-      await at.leave(all.length);
-      to.stream(all.length).set(at.stream(all.length));
-      to.arrive(all.length);
-      at = to;
-    };
-    for (const [index, { part, from, to }] of stages.entries()) {
-      await cross(part);
-      const segments = work.map(({ caches, position, tokens }) => ({
-        caches: caches[index] as LayerCaches | ContextCache,
-        ...{ position, tokens: tokens.length },
-      }));
-      await part.run(from, to, segments);
-    }
-    await cross(output);
-    const wanted = wantedTokens(work);
-    if (wanted.length === 0) return new Float32Array();
-    const logits = await output.logits(all.length, wanted);
-    if (!allFinite(logits)) throw noNumbers(path);
-    return logits;
-  };
-}
-
 interface SplitParts {
-  readonly run: SplitPasses;
+  readonly passes: SplitPasses;
   readonly caches: StageCaches;
   readonly model: Model;
   readonly context: number;
   readonly mostTokens: number;
 }
 
-function createSplitTransformer({ run, caches, model, context, mostTokens }: SplitParts): SplitTransformer {
+function createSplitTransformer({ passes, caches, model, context, mostTokens }: SplitParts): SplitTransformer {
   const paged = caches.flatMap((cache) => (cache instanceof Map ? [] : [cache]));
+  const { largest } = passes;
   let position = 0;
+  /** Evaluates all tokens. @returns how many there were in the last pass */
+  const evaluateAll = async (tokens: readonly number[]): Promise<number> => {
+    checkRoom(position, tokens.length, context);
+    let last = 0;
+    for (let from = 0; from < tokens.length; from += last) {
+      last = Math.min(tokens.length - from, mostTokens, ...paged.map(({ room }) => room));
+      await passes.run([{ caches, position, tokens: tokens.slice(from, from + last) }]);
+      position += last;
+    }
+    return last;
+  };
   return {
     model,
     contextLength: context,
@@ -260,17 +215,10 @@ function createSplitTransformer({ run, caches, model, context, mostTokens }: Spl
       return position;
     },
     async evaluate(tokens) {
-      checkRoom(position, tokens.length, context);
-      let logits: Float32Array = new Float32Array();
-      for (let from = 0; from < tokens.length; ) {
-        const end = Math.min(tokens.length, from + mostTokens, ...paged.map(({ room }) => from + room));
-        const part = tokens.slice(from, end);
-        logits = await run([{ caches, position, tokens: part, logits: end === tokens.length ? 'last' : 'none' }]);
-        position += part.length;
-        from = end;
-      }
-      return logits;
+      const last = await evaluateAll(tokens);
+      return await passes.logits(last, [{ first: last - 1, count: 1 }]);
     },
+    candidates: largest && (async (tokens, k) => await largest(await evaluateAll(tokens), k)),
     rewind(to) {
       if (!(Number.isInteger(to) && to >= 0 && to <= position))
         throw new RangeError(`rewind to ${to} of ${position} tokens`);

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { InputError } from '../input/input-error.ts';
+import type { Candidate } from './sampling/candidates.ts';
 import type { Sampler } from './sampling/sampler.ts';
 import { createStopStrings } from './stop-strings.ts';
 import type { Tokenizer } from './tokenizer.ts';
@@ -8,6 +9,8 @@ import type { Tokenizer } from './tokenizer.ts';
 export interface LanguageModel {
   /** Evaluates these tokens, at least one. Returns the logits after the last: [vocabulary]. */
   evaluate(tokens: readonly number[]): Float32Array | Promise<Float32Array>;
+  /** Evaluates them too, and returns the `k` most likely candidates alone, in order: for models far from the sampler. */
+  readonly candidates?: ((tokens: readonly number[], k: number) => Promise<readonly Candidate[]>) | undefined;
   /** The most tokens of a prompt to evaluate at once; default PROMPT_PART. */
   readonly promptPart?: number;
   /** Tokens that its KV cache can hold. */
@@ -73,14 +76,15 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
   const start = clock();
   let [first, last] = [start, start];
 
-  let logits = await evaluatePrompt(options);
+  const evaluate = evaluation(model, sampler);
+  let choose = await evaluatePrompt(options, evaluate);
   let reason: Generated['reason'] = 'length';
   while (tokens.length < options.tokens) {
-    if (logits === undefined || signal?.aborted) {
+    if (choose === undefined || signal?.aborted) {
       reason = 'interrupt';
       break;
     }
-    const token = sampler(logits, history);
+    const token = choose(history);
     last = clock();
     if (tokens.length === 0) first = last;
     tokens.push(token);
@@ -95,7 +99,7 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
       break;
     }
     if (tokens.length === options.tokens) break;
-    logits = await model.evaluate([token]);
+    choose = await evaluate([token]);
     await setImmediate();
   }
   show(stops.add(stream.finish()));
@@ -115,17 +119,38 @@ function checkRoom(prompt: number, tokens: number, context: number): void {
   throw new InputError('context', `${needed}, but it has room for ${context}; ask for fewer or a longer context`);
 }
 
-/** The logits after the prompt; `undefined` if the signal came first. */
-async function evaluatePrompt({ model, prompt, signal, onPrompt }: GenerateOptions): Promise<Float32Array | undefined> {
+/** Evaluates tokens. @returns what chooses the next one, given all previous tokens */
+type Evaluation = (tokens: readonly number[]) => Promise<(history: readonly number[]) => number>;
+
+/** By candidates if the model offers them and they are all that the sampler needs. */
+function evaluation(model: LanguageModel, sampler: Sampler): Evaluation {
+  const { ofCandidates } = sampler;
+  if (model.candidates === undefined || ofCandidates === undefined)
+    return async (tokens) => {
+      const logits = await model.evaluate(tokens);
+      return (history) => sampler(logits, history);
+    };
+  const { candidates } = model;
+  return async (tokens) => {
+    const found = await candidates(tokens, ofCandidates.k);
+    return () => ofCandidates.choose(found);
+  };
+}
+
+/** What chooses the first token after the prompt; `undefined` if the signal came first. */
+async function evaluatePrompt(
+  { model, prompt, signal, onPrompt }: GenerateOptions,
+  evaluate: Evaluation,
+): Promise<Awaited<ReturnType<Evaluation>> | undefined> {
   const most = model.promptPart ?? PROMPT_PART;
-  let logits: Float32Array | undefined;
+  let choose: Awaited<ReturnType<Evaluation>> | undefined;
   for (let done = 0; done < prompt.length; done += most) {
     if (signal?.aborted) return undefined;
-    logits = await model.evaluate(prompt.slice(done, done + most));
+    choose = await evaluate(prompt.slice(done, done + most));
     onPrompt?.(Math.min(done + most, prompt.length));
     await setImmediate();
   }
-  return logits;
+  return choose;
 }
 
 /** Text from tokens, in whole characters. */

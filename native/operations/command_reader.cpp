@@ -87,6 +87,8 @@ void CommandReader::read(Program& program) {
       return readSoftmax(program);
     case Code::Add:
       return readAdd(program);
+    case Code::TopK:
+      return readTopK(program);
   }
 }
 
@@ -226,6 +228,16 @@ void CommandReader::readAdd(Program& program) {
   const auto y = slice();
   require(y.size() == x.size(), "add: y differs from x in length");
   program.append(AddOperation{x, y});
+}
+
+void CommandReader::readTopK(Program& program) {
+  const auto x = slice();
+  const auto y = slice();
+  const std::size_t width = count();
+  const std::size_t rows = times(x.size(), width, "top k: x isn't whole rows");
+  const std::size_t numbers = times(y.size(), rows, "top k: y isn't whole rows");
+  require(numbers % 2 == 1 && numbers / 2 >= 1 && numbers / 2 <= width, "top k: y doesn't fit the rows");
+  program.append(TopKOperation{x, y, width});
 }
 
 }  // namespace hearth

@@ -37,6 +37,7 @@ class CommandReader {
   void readSwiglu(Program& program);
   void readSoftmax(Program& program);
   void readAdd(Program& program);
+  void readTopK(Program& program);
 
   const Operands& operands_;
   std::span<const double> left_;

@@ -21,7 +21,8 @@ namespace hearth {
   X(Softmax, "softmax", "vector vector count")                                                      \
   X(Add, "add", "vector vector")                                                                    \
   X(AttendPages, "attend-pages", "pages vector vector vector vector count count number flag")       \
-  X(DivideRows, "divide-rows", "vector vector")
+  X(DivideRows, "divide-rows", "vector vector")                                                     \
+  X(TopK, "top-k", "vector vector count")
 
 #define HEARTH_CODE(code, ...) code,
 enum class Code { HEARTH_COMMANDS(HEARTH_CODE) };

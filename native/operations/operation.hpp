@@ -166,8 +166,15 @@ struct AddOperation {
   std::span<float> y;
 };
 
+/** The largest values of every row: y [row][number of non-finite values, then pairs of place and value]. */
+struct TopKOperation {
+  std::span<const float> x;
+  std::span<float> y;
+  std::size_t width;
+};
+
 using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, PackOperation, MatmulOperation,
                                RopeOperation, StoreOperation, AttentionOperation, AttendPagesOperation,
-                               DivideRowsOperation, SwigluOperation, SoftmaxOperation, AddOperation>;
+                               DivideRowsOperation, SwigluOperation, SoftmaxOperation, AddOperation, TopKOperation>;
 
 }  // namespace hearth

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "top_k.hpp"
+
 namespace hearth {
 namespace {
 
@@ -43,6 +45,7 @@ struct Units {
   std::size_t operator()(const SwigluOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
   std::size_t operator()(const SoftmaxOperation& o) const { return o.x.size() / o.width; }
   std::size_t operator()(const AddOperation& o) const { return ceilDivide(o.y.size(), unitElements); }
+  std::size_t operator()(const TopKOperation& o) const { return o.x.size() / o.width; }
 };
 
 struct ScratchBytes {
@@ -234,6 +237,11 @@ struct Perform {
   void operator()(const AddOperation& o) const {
     const std::size_t begin = unit * unitElements;
     table.add(o.x.data() + begin, std::min(unitElements, o.y.size() - begin), o.y.data() + begin);
+  }
+
+  void operator()(const TopKOperation& o) const {
+    const std::size_t numbers = o.y.size() / (o.x.size() / o.width);
+    topK(o.x.subspan(unit * o.width, o.width), o.y.subspan(unit * numbers, numbers));
   }
 };
 

@@ -38,6 +38,7 @@ struct Reads {
   void operator()(const SwigluOperation& o) const { add(o.gate, o.up); }
   void operator()(const SoftmaxOperation& o) const { add(o.x); }
   void operator()(const AddOperation& o) const { add(o.x); }
+  void operator()(const TopKOperation& o) const { add(o.x); }
 
   void add(auto... spans) const { (ranges.push_back(bytesOf(spans)), ...); }
 };

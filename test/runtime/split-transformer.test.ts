@@ -5,11 +5,14 @@ import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { kvBytesPerToken } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
+import { generate, type LanguageModel } from '../../engine/text/generate.ts';
+import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../engine/text/sampling/sampler.ts';
 import { GOLDEN_MODELS, goldenModel, readGolden } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
 import { nmse } from './nmse.ts';
@@ -118,6 +121,69 @@ test('a GPU without memory for all layers says how many fit', async () => {
     .catch(({ message }: Error) => message);
   assert.is(error, 'Small GPU: has no memory for a matrix of 1 GiB; 1 of 2 layers fit');
   assert.equal(loaded, [0]);
+});
+
+testGpu('the same tokens are chosen from candidates of the GPU as from all logits, greedily and drawn', async (gpu) => {
+  const path = goldenModel('llama-Q8_0');
+  const bytes: number[] = [];
+  const counting: Kernels = {
+    ...gpu,
+    read(vector) {
+      bytes.push(vector.values.byteLength);
+      return gpu.read(vector);
+    },
+  };
+  const model = await openSplitModel(path, { cpu, gpu: counting, context: 32 }).on(planOf(path, 1));
+  const { vocabularySize } = model.model;
+  const write = async (of: LanguageModel, options: Partial<SamplerOptions>): Promise<readonly number[]> => {
+    model.rewind(0);
+    const sampler = createSampler({ ...SAMPLER_DEFAULTS, ...options }, randomStream(5, 'sampler'));
+    const tokenizer = { bytesOf: () => new Uint8Array(), stops: new Set<number>() };
+    return (await generate({ model: of, tokenizer, prompt: [1, 2, 3], tokens: 12, sampler })).tokens;
+  };
+  const whole: LanguageModel = { contextLength: 32, evaluate: (tokens) => model.evaluate(tokens) };
+  for (const [options, numbers] of [
+    [{ temperature: 0 }, 1 + 2 * 1],
+    [{ temperature: 1, minP: 0, topP: 1 }, 1 + 2 * 40],
+    [{ repeatPenalty: 1.1 }, vocabularySize],
+  ] as const) {
+    const expected = await write(whole, options);
+    bytes.length = 0;
+    assert.equal(await write(model, options), expected);
+    assert.equal(new Set(bytes), new Set([4 * numbers]), JSON.stringify(options));
+  }
+  assert.equal(await model.candidates?.([4], vocabularySize + 1).then(({ length }) => length), vocabularySize);
+});
+
+testGpu('logits that are no numbers are noticed from candidates too', async (gpu) => {
+  const path = goldenModel('llama-Q8_0');
+  const broken: Kernels = {
+    ...gpu,
+    run(operations) {
+      for (const operation of operations) {
+        gpu.run([operation]);
+        if (operation.kind !== 'multiply' || operation.matrix.rows !== vocabularySize) continue;
+        // The least likely logit, which no one chooses.
+        const last = operation.y.slice(vocabularySize - 1, vocabularySize);
+        last.values[0] = Number.NEGATIVE_INFINITY;
+        gpu.write(last);
+      }
+    },
+  };
+  const model = await openSplitModel(path, { cpu, gpu: broken, context: 8 }).on(planOf(path, 1));
+  const { vocabularySize } = model.model;
+  const refused = await model.candidates?.([1], 1).catch(({ message }: Error) => message);
+  assert.match(String(refused), /the file's weights give no numbers, though those of this file are finite/);
+});
+
+test('a GPU without the output gives no candidates', async () => {
+  const path = goldenModel('llama-Q8_0');
+  const gpu = openKernels({ implementation: 'reference' });
+  const model = await openSplitModel(path, { cpu, gpu, context: 8 }).on({
+    ...planOf(path, 1),
+    output: { device: 'this machine', processor: 'cpu' },
+  });
+  assert.is(model.candidates, undefined);
 });
 
 test.run();

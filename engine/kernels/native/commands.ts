@@ -20,6 +20,7 @@ export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   add: { code: 8, operands: 'vector vector' },
   'attend-pages': { code: 9, operands: 'pages vector vector vector vector count count number flag' },
   'divide-rows': { code: 10, operands: 'vector vector' },
+  'top-k': { code: 11, operands: 'vector vector count' },
 };
 
 /** Commands one after another, in an array that grows and is reused. */
@@ -99,6 +100,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.y);
       return;
     case 'softmax':
+    case 'top-k':
       pushVector(buffer, operation.x);
       pushVector(buffer, operation.y);
       push(buffer, operation.width);

@@ -1,9 +1,11 @@
-import type {
-  DivideRowsOperation,
-  Operation,
-  RmsNormOperation,
-  RopeOperation,
-  SoftmaxOperation,
+import {
+  type DivideRowsOperation,
+  type Operation,
+  type RmsNormOperation,
+  type RopeOperation,
+  type SoftmaxOperation,
+  TOP_K_HEAD,
+  type TopKOperation,
 } from '../operation.ts';
 import { attendPages, attention, softmax, store } from './attention.ts';
 import type { ReferenceMemory } from './memory.ts';
@@ -46,6 +48,9 @@ export function perform(memory: ReferenceMemory, operation: Operation): void {
       return;
     case 'add':
       for (const [i, value] of operation.x.values.entries()) operation.y.values[i]! += value;
+      return;
+    case 'top-k':
+      topK(operation);
   }
 }
 
@@ -84,4 +89,23 @@ function softmaxRows({ x, y, width }: SoftmaxOperation): void {
   for (let row = 0; row < x.values.length; row += width) {
     y.values.set(softmax(x.values.subarray(row, row + width)), row);
   }
+}
+
+function topK({ x, y, width }: TopKOperation): void {
+  const rows = x.values.length / width;
+  const numbers = y.values.length / rows;
+  for (let row = 0; row < rows; row++) {
+    const values = x.values.subarray(row * width, (row + 1) * width);
+    const best = [...values.keys()].filter((place) => !Number.isNaN(values[place]));
+    best.sort((a, b) => compare(values[b] as number, values[a] as number) || a - b);
+    const result = y.values.subarray(row * numbers, (row + 1) * numbers).fill(-1);
+    result[0] = values.filter((value) => !Number.isFinite(value)).length;
+    for (const [i, place] of best.slice(0, (numbers - TOP_K_HEAD) / 2).entries())
+      result.set([place, values[place] as number], TOP_K_HEAD + 2 * i);
+  }
+}
+
+/** By size; two infinities of one sign are equal. */
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a - b;
 }

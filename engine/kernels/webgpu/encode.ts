@@ -1,11 +1,13 @@
 import type { Quantization } from '../../model/quantization.ts';
 import type { Matrix } from '../matrix.ts';
-import type {
-  AttendPagesOperation,
-  AttentionOperation,
-  EmbedOperation,
-  MultiplyOperation,
-  Operation,
+import {
+  type AttendPagesOperation,
+  type AttentionOperation,
+  type EmbedOperation,
+  type MultiplyOperation,
+  type Operation,
+  TOP_K_HEAD,
+  type TopKOperation,
 } from '../operation.ts';
 import type { Vector } from '../vector.ts';
 import type { Dispatch, Kernel } from './program.ts';
@@ -14,6 +16,7 @@ import { SHADER_FORMATS } from './shaders/formats.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import { embed, MOST_VECTORS, multiplyTiles, multiplyVectors, rowsOfWorkgroup, TILE } from './shaders/multiply.ts';
 import { ADD, DIVIDE_ROWS, ELEMENTS, ROPE, rmsNorm, SWIGLU, softmax } from './shaders/rows.ts';
+import { TOP_K_CHUNK, topK } from './shaders/top-k.ts';
 import type { UploadedMatrix } from './weights-buffers.ts';
 
 /** What dispatches refer to. */
@@ -94,6 +97,8 @@ export function encode(context: EncodingContext, operation: Operation): Dispatch
       const numbers = [place(x), place(y), y.values.length];
       return [{ kernel: PLAIN.add, numbers, workgroups: elements(y.values.length) }];
     }
+    case 'top-k':
+      return encodeTopK(context, operation);
   }
 }
 
@@ -227,4 +232,23 @@ function encodePages(context: EncodingContext, operation: AttendPagesOperation):
     const numbers = [partial, ...places, cache.headSize, chunks, begins && index === 0 ? 1 : 0];
     return [dispatch, { kernel: MERGE_PAGES, numbers, workgroups: [rows] }];
   });
+}
+
+/** The largest of each chunk of a row, and then of those. */
+function encodeTopK(context: EncodingContext, { x, y, width }: TopKOperation): Dispatch[] {
+  const { lanes, place } = context;
+  const rows = x.values.length / width;
+  const pairs = y.values.length / rows;
+  const k = (pairs - TOP_K_HEAD) / 2;
+  const chunks = Math.ceil(width / TOP_K_CHUNK);
+  const kernel = (from: 'values' | 'pairs'): Kernel =>
+    kernelOf(`top-k of ${from}, ${JSON.stringify(lanes)}`, () => topK(from, lanes));
+  const partial = chunks === 1 ? place(y) : context.scratch(rows * chunks * pairs);
+  const ofChunks: Dispatch = {
+    kernel: kernel('values'),
+    numbers: [place(x), partial, width, k, chunks],
+    workgroups: [chunks, rows],
+  };
+  if (chunks === 1) return [ofChunks];
+  return [ofChunks, { kernel: kernel('pairs'), numbers: [partial, place(y), width, k, chunks], workgroups: [1, rows] }];
 }

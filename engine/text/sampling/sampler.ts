@@ -1,5 +1,5 @@
 import type { RandomStream } from '../../input/random-stream.ts';
-import { draw, minP, topK, topP } from './candidates.ts';
+import { type Candidate, draw, minP, topK, topP } from './candidates.ts';
 
 export interface SamplerOptions {
   /** 0: always the most likely token; 1: the model's probabilities. */
@@ -24,7 +24,20 @@ export const SAMPLER_DEFAULTS: SamplerOptions = {
 export const RECENT_TOKENS = 64;
 
 /** Chooses the next token from the logits; `history` has all previous tokens, including the prompt. */
-export type Sampler = (logits: Float32Array, history: readonly number[]) => number;
+export interface Sampler {
+  (logits: Float32Array, history: readonly number[]): number;
+  /** How it chooses the same token from the k most likely candidates; `undefined` if it needs all logits. */
+  readonly ofCandidates?: CandidateSampler | undefined;
+}
+
+export interface CandidateSampler {
+  readonly k: number;
+  /** @param candidates as `topK` of all logits gives them */
+  choose(candidates: readonly Candidate[]): number;
+}
+
+/** A GPU looks for one candidate after another; beyond so many, it is asked for all logits. */
+const MOST_CANDIDATES = 128;
 
 /**
  * llama.cpp's default order: repetition penalty, top-k, top-p, min-p, temperature, draw. Top-p and min-p therefore use
@@ -32,15 +45,18 @@ export type Sampler = (logits: Float32Array, history: readonly number[]) => numb
  * @throws RangeError from the sampler if no logit is a number
  */
 export function createSampler(options: SamplerOptions, stream: RandomStream): Sampler {
-  return (logits, history) => {
-    const penalized = penalizeRepeats(logits, history.slice(-RECENT_TOKENS), options.repeatPenalty);
-    const candidates = topK(penalized, options.temperature === 0 ? 1 : options.topK);
+  const k = options.temperature === 0 ? 1 : options.topK;
+  const choose = (candidates: readonly Candidate[]): number => {
     const [first] = candidates;
-    if (first === undefined) throw new RangeError(`none of the model's ${logits.length} logits is a number`);
+    if (first === undefined) throw new RangeError("none of the model's logits is a number");
     if (options.temperature === 0) return first.token;
     const kept = minP(topP(candidates, options.topP), options.minP);
     return draw(kept, options.temperature, stream.next());
   };
+  const sampler = (logits: Float32Array, history: readonly number[]): number =>
+    choose(topK(penalizeRepeats(logits, history.slice(-RECENT_TOKENS), options.repeatPenalty), k));
+  const few = k > 0 && k <= MOST_CANDIDATES && options.repeatPenalty === 1;
+  return Object.assign(sampler, { ofCandidates: few ? { k, choose } : undefined });
 }
 
 /**

@@ -1,12 +1,10 @@
 import { planWithLayers } from '../../../engine/commands/gpu-layers.ts';
-import { randomStream } from '../../../engine/input/random-stream.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../../engine/kernels/webgpu/node-gpu.ts';
 import { QUANTIZATIONS } from '../../../engine/model/quantization.ts';
 import { gpuClock } from '../../../engine/profile/gpu-probes.ts';
 import { vectorProducts } from '../../../engine/profile/probes/products.ts';
 import { openSplitModel } from '../../../engine/runtime/split-transformer.ts';
-import { createSampler, SAMPLER_DEFAULTS } from '../../../engine/text/sampling/sampler.ts';
 import type { Contestant, Task } from './contestant.ts';
 import { serve } from './serve.ts';
 
@@ -21,17 +19,19 @@ async function load({ model, threads, context, gpu }: Task): Promise<Contestant>
   const { kernels, adapter } = await openGpuKernels({ adapter: gpu?.device });
   const opened = openSplitModel(model, { cpu, gpu: kernels, context });
   const transformer = await opened.on(planWithLayers(opened.model, 'all'));
-  const choose = createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
-  let logits: Float32Array = new Float32Array(0);
+  // As `generate` chooses greedily: the GPU gives the most likely token alone.
+  const evaluate = async (tokens: readonly number[]): Promise<number> =>
+    (await transformer.candidates?.(tokens, 1))?.[0]?.token ?? Number.NaN;
+  let next = Number.NaN;
   let probes: (() => Promise<number>)[] | undefined;
   return {
     description: `Hearth, WebGPU: ${adapter}`,
     async prefill(tokens) {
       transformer.rewind(0);
-      logits = await transformer.evaluate(tokens);
+      next = await evaluate(tokens);
     },
     async decode(count) {
-      for (let i = 0; i < count; i++) logits = await transformer.evaluate([choose(logits, [])]);
+      for (let i = 0; i < count; i++) next = await evaluate([next]);
     },
     async limits() {
       const weights = new Uint8Array(probes === undefined ? PROBE_BYTES : 0).fill(PROBE_BYTE);

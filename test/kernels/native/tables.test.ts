@@ -63,6 +63,7 @@ function everyOperation(kernels: Kernels): Operation[] {
     { kind: 'swiglu', gate: x, up: x, y },
     { kind: 'softmax', x, y, width: 2 },
     { kind: 'add', x, y },
+    { kind: 'top-k', x, y: kernels.vector(6), width: 2 },
   ];
 }
 

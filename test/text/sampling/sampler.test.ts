@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomStream } from '../../../engine/input/random-stream.ts';
+import { topK } from '../../../engine/text/sampling/candidates.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../../engine/text/sampling/sampler.ts';
 
 /** No filters: draws from all tokens with the model's probabilities. */
@@ -52,7 +53,26 @@ test('draws are determined by the seed', () => {
 
 test('logits of NaN are refused', () => {
   const sampler = createSampler(PLAIN, randomStream(1, 'test'));
-  assert.throws(() => sampler(Float32Array.of(Number.NaN, Number.NaN), []), /none of the model's 2 logits is a number/);
+  assert.throws(() => sampler(Float32Array.of(Number.NaN, Number.NaN), []), /none of the model's logits is a number/);
+});
+
+test('a sampler that needs only some candidates draws the same from them', () => {
+  for (const options of [{ temperature: 0 }, { topK: 3, temperature: 0.8 }]) {
+    const create = () => createSampler({ ...PLAIN, ...options }, randomStream(3, 'test'));
+    const [whole, { ofCandidates }] = [create(), create()];
+    assert.ok(ofCandidates);
+    const candidates = topK(LOGITS, ofCandidates.k);
+    for (let draw = 0; draw < 50; draw++) assert.is(ofCandidates.choose(candidates), whole(LOGITS, []));
+  }
+});
+
+test('all logits are needed for a penalty, for every candidate, and for many', () => {
+  const ofCandidates = (options: Partial<SamplerOptions>) =>
+    createSampler({ ...SAMPLER_DEFAULTS, ...options }, randomStream(1, 'test')).ofCandidates;
+  assert.is(ofCandidates({})?.k, 40);
+  assert.is(ofCandidates({ temperature: 0, topK: 0 })?.k, 1);
+  for (const options of [{ repeatPenalty: 1.1 }, { topK: 0 }, { topK: 1000 }])
+    assert.is(ofCandidates(options), undefined);
 });
 
 test.run();

@@ -10,12 +10,12 @@ struct Params { ${params} }
 }
 
 /** Lanes of the shaders that reduce a row; narrow subgroups, as of GPUs in software, do it faster without waiting. */
-function rowLanes(lanes: LanesTogether): number {
+export function rowLanes(lanes: LanesTogether): number {
   return typeof lanes === 'object' && lanes.subgroupSize < 16 ? lanes.subgroupSize : 256;
 }
 
 /** The beginning of a shader with a workgroup for each row. */
-function rowMain(lanes: LanesTogether): string {
+export function rowMain(lanes: LanesTogether): string {
   return `@compute @workgroup_size(${rowLanes(lanes)})
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,

@@ -1,0 +1,101 @@
+import type { ContextCache, LayerCaches } from './context-cache.ts';
+import { allFinite } from './finite-logits.ts';
+import type { TokenRange } from './forward.ts';
+import type { LargestLogits } from './largest-logits.ts';
+import type { ModelPart } from './model-part.ts';
+import { noNumbers } from './no-numbers.ts';
+import { wantedTokens } from './passes.ts';
+import type { StagedWork } from './sequences.ts';
+
+/** Consecutive layers on one processor (HELM 4.1.2). */
+export interface Stage {
+  readonly part: ModelPart;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a plan's stages keep for a sequence, in their order. */
+export type StageCaches = readonly (LayerCaches | ContextCache)[];
+
+/** Tokens of a sequence in a pass, and what each stage keeps for it. */
+interface SplitWork {
+  readonly caches: StageCaches;
+  readonly position: number;
+  readonly tokens: readonly number[];
+}
+
+/** Passes through the stages. What the output layer makes of the last pass can be asked for until the next. */
+export interface SplitPasses {
+  run(work: readonly SplitWork[]): Promise<void>;
+  /** @throws InputError if they are not finite, as `largest` does */
+  logits(tokens: number, wanted: readonly TokenRange[]): Promise<Float32Array>;
+  /** The `k` largest logits of the last of `tokens` tokens; `undefined` where the output is on the CPU. */
+  readonly largest: ((tokens: number, k: number) => Promise<LargestLogits['candidates']>) | undefined;
+}
+
+interface PassesParts {
+  readonly embedding: ModelPart;
+  readonly stages: readonly Stage[];
+  readonly output: ModelPart;
+  /** Whether the output's processor chooses the largest logits. */
+  readonly chooses: boolean;
+  readonly path: string;
+}
+
+/** @returns passes through a plan's stages, in their order */
+export function createSplitPasses({ embedding, stages, output, chooses, path }: PassesParts): SplitPasses {
+  /** Makes room for the tokens of each sequence. Pages that left a GPU have arrived in RAM when it has ended. */
+  const begin = async (part: ModelPart, cache: LayerCaches | ContextCache, tokens: number): Promise<void> => {
+    if (cache instanceof Map) return;
+    const { evicted } = cache;
+    cache.begin(tokens);
+    if (cache.evicted !== evicted) await part.leave(tokens);
+  };
+  const largest = async (tokens: number, k: number): Promise<LargestLogits['candidates']> => {
+    const { candidates, finite } = await output.largestLogits(tokens, Math.min(k, output.model.vocabularySize));
+    if (!finite) throw noNumbers(path);
+    return candidates;
+  };
+  return {
+    async run(work) {
+      const all = work.flatMap(({ tokens }) => tokens);
+      for (const { caches, tokens } of work) {
+        for (const [index, { part }] of stages.entries())
+          await begin(part, caches[index] as LayerCaches | ContextCache, tokens.length);
+      }
+      embedding.embed(all);
+      let at = embedding;
+      const cross = async (to: ModelPart): Promise<void> => {
+        if (to === at) return;
+        await at.leave(all.length);
+        to.stream(all.length).set(at.stream(all.length));
+        to.arrive(all.length);
+        at = to;
+      };
+      for (const [index, { part, from, to }] of stages.entries()) {
+        await cross(part);
+        const segments = work.map(({ caches, position, tokens }) => ({
+          caches: caches[index] as LayerCaches | ContextCache,
+          ...{ position, tokens: tokens.length },
+        }));
+        await part.run(from, to, segments);
+      }
+      await cross(output);
+    },
+    async logits(tokens, wanted) {
+      const logits = await output.logits(tokens, wanted);
+      if (!allFinite(logits)) throw noNumbers(path);
+      return logits;
+    },
+    largest: chooses ? largest : undefined,
+  };
+}
+
+/** Runs a pass of sequences. @returns the logits that are wanted, in order */
+export async function runSequences(passes: SplitPasses, work: readonly StagedWork[]): Promise<Float32Array> {
+  await passes.run(work);
+  const wanted = wantedTokens(work);
+  if (wanted.length === 0) return new Float32Array();
+  const tokens = work.reduce((sum, one) => sum + one.tokens.length, 0);
+  return await passes.logits(tokens, wanted);
+}
