@@ -5,7 +5,8 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { formatBytes, formatPercent, threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { listGpus } from '../kernels/webgpu/node-gpu.ts';
-import { NO_GPU } from '../kernels/webgpu/open-device.ts';
+import { noGpu } from '../kernels/webgpu/open-device.ts';
+import { driversMissing } from '../kernels/webgpu/vulkan-drivers.ts';
 import { modelGraph } from '../runtime/graph.ts';
 import { readCount } from '../terminal/options.ts';
 import { formatTable } from '../terminal/table.ts';
@@ -65,7 +66,7 @@ async function showDevices(json: true | undefined): Promise<void> {
     [{ title: 'GPU' }, { title: 'Interface' }],
     gpus.map(({ name, backend }) => [name, backend]),
   );
-  const text = gpus.length === 0 ? `no GPU: ${NO_GPU}\n` : table;
+  const text = gpus.length === 0 ? `${noGpu(driversMissing()).message}\n` : table;
   process.stdout.write(json ? `${JSON.stringify(gpus, null, 2)}\n` : text);
 }
 

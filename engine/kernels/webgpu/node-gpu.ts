@@ -2,9 +2,9 @@ import { openFile } from '../../gguf/file-source.ts';
 import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../kernels.ts';
 import { allocatableBytes } from './device-memory.ts';
-import { NO_GPU, openDevice } from './open-device.ts';
+import { noGpu, openDevice } from './open-device.ts';
 import type { LanesTogether } from './shaders/lanes.ts';
-import { hasDrivers } from './vulkan-drivers.ts';
+import { driversMissing } from './vulkan-drivers.ts';
 import { webgpuKernels } from './webgpu-kernels.ts';
 
 /** Kernels on a GPU of this machine, and what it is. */
@@ -52,7 +52,7 @@ export interface ListedGpu {
 
 /** The GPUs of this machine that WebGPU can use. @throws InputError where the package `webgpu` isn't installed */
 export async function listGpus(): Promise<ListedGpu[]> {
-  if (!hasDrivers()) return [];
+  if (driversMissing() !== undefined) return [];
   const { create } = await loadDawn();
   // WebGPU has no list of adapters; Dawn names them all when it is asked for one that isn't there.
   const problem = await create(['adapter=a name that no GPU has'])
@@ -78,7 +78,7 @@ async function dawn(adapter: string | undefined): Promise<GPU> {
   Object.assign(globalThis, globals);
   const name = adapter ?? '';
   const known = await listGpus();
-  if (known.length === 0) throw new InputError('GPU', NO_GPU);
+  if (known.length === 0) throw noGpu(driversMissing());
   if (adapter !== undefined && !known.some((gpu) => gpu.name.includes(adapter))) {
     const names = known.map((gpu) => `"${gpu.name}"`).join(', ');
     throw new InputError('--device', `no GPU is called "${adapter}"; there is ${names}`);

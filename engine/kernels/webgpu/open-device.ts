@@ -10,7 +10,9 @@ export interface OpenedGpu {
 }
 
 /** What a machine without a GPU is told. */
-export const NO_GPU = 'none was found (no Vulkan, Metal or Direct3D 12 driver); run on the CPU instead';
+export function noGpu(reason = 'no Vulkan, Metal or Direct3D 12 driver that works'): InputError {
+  return new InputError('GPU', `none was found (${reason}); run on the CPU instead`);
+}
 
 /** Features that shaders use where an adapter has them. */
 const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'timestamp-query'];
@@ -18,16 +20,21 @@ const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'timestamp-query'
 /**
  * Opens a device on the machine's fastest GPU with all limits that the adapter has.
  * @param without features to do without, as on an adapter that lacks them
- * @throws InputError if there is no GPU, or none that allows WebGPU
+ * @throws InputError if there is no GPU, or none that allows WebGPU, or its driver fails
  */
 export async function openDevice(gpu: GPU, without: readonly GPUFeatureName[] = []): Promise<OpenedGpu> {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
-  if (adapter === null) throw new InputError('GPU', NO_GPU);
+  if (adapter === null) throw noGpu();
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
-  const device = await adapter.requestDevice({
+  const { description, vendor, architecture, device: named, isFallbackAdapter: software } = adapter.info;
+  const identifier = named || description || architecture || vendor || 'GPU';
+  const opening = adapter.requestDevice({
     requiredFeatures: USED_FEATURES.filter((feature) => adapter.features.has(feature) && !without.includes(feature)),
     requiredLimits: { maxBufferSize, maxStorageBufferBindingSize },
   });
-  const { description, vendor, architecture, device: identifier, isFallbackAdapter: software } = adapter.info;
-  return { device, identifier: identifier || description || architecture || vendor || 'GPU', software };
+  const device = await opening.catch((error: Error) => {
+    const [reason = ''] = error.message.split('\n');
+    throw new InputError(identifier, `the driver gives no device (${reason}); update it, or run on the CPU instead`);
+  });
+  return { device, identifier, software };
 }

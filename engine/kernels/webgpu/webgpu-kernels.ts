@@ -23,6 +23,9 @@ export interface WebgpuOptions {
   readonly lanes?: LanesTogether | undefined;
 }
 
+/** Seconds after a failure within which the loss of the device is reported; an assumption. */
+const LOSS_SECONDS = 1;
+
 /** Subgroups by themselves where all have one size, of which a workgroup is a multiple. */
 function lanesOf({ features, adapterInfo }: GPUDevice): LanesTogether {
   if (!features.has('subgroups')) return 'workgroup';
@@ -48,9 +51,11 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
   device.addEventListener('uncapturederror', ({ error }) => {
     failure ??= new Error(`${adapter}: ${error.message}`);
   });
-  device.lost.then(({ reason, message }) => {
-    if (reason !== 'destroyed')
-      failure = new InputError(adapter, `the device was lost (${message}); try again, with fewer layers on it`);
+  let closed = false;
+  const lost = device.lost.then(({ message }) => {
+    if (closed) return;
+    const reason = message.split('\n')[0];
+    failure = new InputError(adapter, `the device was lost (${reason}); try again, with fewer layers on it`);
   });
 
   let arena: Arena;
@@ -169,12 +174,15 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
         buffer.unmap();
         free.push(buffer);
       } catch (error) {
+        // Of a lost device, buffers fail before the loss is reported.
+        await Promise.race([lost, new Promise((resolve) => setTimeout(resolve, LOSS_SECONDS * 1000))]);
         throw failure ?? error;
       }
       await pendingChecks;
       if (failure !== undefined) throw failure;
     },
     close() {
+      closed = true;
       for (const file of files.splice(0)) file.close();
       device.destroy();
     },
