@@ -117,7 +117,10 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     .addOption(OPTIONS.context)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
-    .option('--kv-memory <size>', 'memory for the KV cache, such as 200MiB; its oldest pages go to a file')
+    .option(
+      '--kv-memory <size>',
+      'RAM for the KV cache, such as 200MiB; its oldest pages go to a file; with --gpu-memory: RAM for pages that leave the GPU',
+    )
     .option('--kv-pages <n>', `with --kv-memory or --gpu-memory: tokens in a page (default: ${PAGE_TOKENS})`)
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
     .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
@@ -164,28 +167,37 @@ function readGpuRequest({ gpuLayers, device, gpuMemory, profile, memory, kvMemor
   if (profile !== undefined && gpuLayers !== 'auto')
     throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
-  const alone = { '--memory': memory, '--kv-memory': kvMemory, '--trace': trace };
+  const onCpu = gpuMemory === undefined ? kvMemory : undefined;
+  const alone = { '--memory': memory, '--kv-memory': onCpu, '--trace': trace };
   for (const [name, value] of Object.entries(alone)) {
-    if (value !== undefined) throw new InputError(name, 'works on the CPU alone; leave --gpu-layers out');
+    if (value !== undefined) {
+      const other = name === '--kv-memory' ? ', or add --gpu-memory' : '';
+      throw new InputError(name, `works on the CPU alone; leave --gpu-layers out${other}`);
+    }
   }
   return readGpuLayers(gpuLayers);
 }
 
 function readPaging({ kvMemory, kvPages, kvFolder, gpuMemory }: Options): KvPaging | undefined {
-  if (kvMemory !== undefined) {
+  if (kvMemory !== undefined && gpuMemory === undefined) {
     const pageTokens = readPageTokens(kvPages);
     return { memory: parseQuantity(kvMemory, 'size', '--kv-memory'), pageTokens, folder: kvFolder ?? tmpdir() };
   }
   const pagesAlone = kvPages !== undefined && gpuMemory === undefined;
-  const alone = pagesAlone ? '--kv-pages' : kvFolder !== undefined ? '--kv-folder' : undefined;
+  const folderAlone = kvFolder !== undefined && kvMemory === undefined;
+  const alone = pagesAlone ? '--kv-pages' : folderAlone ? '--kv-folder' : undefined;
   if (alone !== undefined) throw new InputError(alone, 'is used only with --kv-memory; add it');
   return undefined;
 }
 
-function readGpuPaging({ gpuMemory, kvPages }: Options): GpuPaging | undefined {
+function readGpuPaging({ gpuMemory, kvPages, kvMemory, kvFolder }: Options): GpuPaging | undefined {
   return optional(gpuMemory, (text) => ({
     gpuMemory: parseQuantity(text, 'size', '--gpu-memory'),
     pageTokens: readPageTokens(kvPages),
+    place: {
+      folder: kvFolder ?? tmpdir(),
+      ram: optional(kvMemory, (ram) => parseQuantity(ram, 'size', '--kv-memory')) ?? Number.POSITIVE_INFINITY,
+    },
   }));
 }
 

@@ -1,5 +1,5 @@
 import type { FilePages } from './file-pages.ts';
-import type { CacheFile, KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
+import type { CacheFile, CachePlace, KeyValueCache, KeyValueCacheShape } from './key-value-cache.ts';
 import type { MappedFile, Matrix, MatrixSource } from './matrix.ts';
 import type { Operation } from './operation.ts';
 import type { Vector } from './vector.ts';
@@ -31,10 +31,10 @@ export interface Kernels {
   vector(contents: number | ArrayLike<number>): Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
   /**
-   * A file in `folder` for caches of the same shape as this one; on a GPU, memory in RAM for them.
-   * @throws InputError if it can't be created
+   * A place for caches of the same shape as this one: a file; on a GPU, memory in RAM and then a file.
+   * @throws InputError if the file can't be created
    */
-  cacheFile(folder: string, shape: KeyValueCache): CacheFile;
+  cacheFile(place: CachePlace, shape: KeyValueCache): CacheFile;
   /** Frees a cache before `close` does; it must not be used afterwards. */
   freeCache(cache: KeyValueCache): void;
   /**

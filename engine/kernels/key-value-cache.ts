@@ -25,10 +25,10 @@ export interface CacheJob {
 }
 
 /**
- * A file, or RAM beside a GPU's memory, to which caches of one shape are written and from which they are read back: the
- * second pool of a paged KV cache. A file has no name in its folder and disappears with the process. Native kernels do the jobs on a thread of their
- * own, reads before writes, past the page cache where the file system allows it; callers must wait until a place is
- * written before they read it.
+ * A file, or RAM beside a GPU's memory and then a file, to which caches of one shape are written and from which they are
+ * read back: the second pool of a paged KV cache. A file has no name in its folder and disappears with the process.
+ * Native kernels do the jobs on a thread of their own, reads before writes, past the page cache where the file system
+ * allows it; callers must wait until a place is written before they read it.
  */
 export interface CacheFile {
   /** @param place where the cache goes, counted in caches from the beginning of the file */
@@ -36,4 +36,12 @@ export interface CacheFile {
   read(cache: KeyValueCache, place: number): CacheJob;
   /** Abandons unfinished jobs. */
   close(): void;
+}
+
+/** Where caches are evicted to. */
+export interface CachePlace {
+  /** Folder for the file. */
+  readonly folder: string;
+  /** Bytes of RAM for caches that leave a GPU, beyond which the oldest go to the file. Kernels in RAM don't use it. */
+  readonly ram: number;
 }

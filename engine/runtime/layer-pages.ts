@@ -1,5 +1,5 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { CachePlace, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Shape } from '../model/architecture.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
 import { type ContextCache, pagedCache } from './context-cache.ts';
@@ -26,8 +26,8 @@ export interface LayerPagesOptions {
   readonly type: KeyValueCacheShape['type'];
   readonly firstLayer: number;
   readonly plan: PagesPlan;
-  /** For the files of evicted pages. */
-  readonly folder: string;
+  /** Where evicted pages go. */
+  readonly place: CachePlace;
   readonly recorder?: RunRecorder | undefined;
 }
 

@@ -6,7 +6,7 @@ import { type TransformerSettings, transformerSettings } from '../gguf/transform
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { CachePlace, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import type { FittedPolicy } from '../plan/weights-policy.ts';
 import type { RunRecorder } from '../trace/run-recorder.ts';
@@ -80,7 +80,7 @@ export function loadTransformer(path: string, options: LoadOptions): Transformer
   const cache =
     plan === undefined
       ? contextOf(kernels, model, { capacity: contextLength, type })
-      : pagedCache(createPagedCache({ kernels, plan, shape, folder: paging?.folder ?? '', recorder }), 0);
+      : pagedCache(createPagedCache({ kernels, plan, shape, place: onDisk(paging?.folder ?? ''), recorder }), 0);
   return createTransformer({ model, settings, contextLength, passes, cache });
 }
 
@@ -101,7 +101,7 @@ export function loadSequences(path: string, options: SequencesLoadOptions): Sequ
   const planOf = (model: Model): PagesPlan => poolPlan({ model, pages, pageTokens, type, layers: model.layers });
   const { model, contextLength, passes } = loadPasses(path, options, (loaded) => planOf(loaded).bytes);
   const plan = planOf(model);
-  const stage = createLayerPages({ kernels, shape: model, type, firstLayer: 0, plan, folder, recorder });
+  const stage = createLayerPages({ kernels, shape: model, type, firstLayer: 0, plan, place: onDisk(folder), recorder });
   return createSequences({
     ...{ model, contextLength, plan },
     mostTokens: passes.mostTokens,
@@ -109,6 +109,9 @@ export function loadSequences(path: string, options: SequencesLoadOptions): Sequ
     run: (work) => passes.run(work.map(({ caches, ...rest }) => ({ ...rest, cache: caches[0] as ContextCache }))),
   });
 }
+
+/** Kernels in RAM evict to a file alone. */
+const onDisk = (folder: string): CachePlace => ({ folder, ram: 0 });
 
 interface LoadedPasses {
   readonly model: Model;

@@ -36,7 +36,7 @@ export interface ModelPart {
    */
   layerPages(
     layers: { readonly from: number; readonly to: number },
-    options: Pick<LayerPagesOptions, 'plan' | 'folder' | 'type'>,
+    options: Pick<LayerPagesOptions, 'plan' | 'place' | 'type'>,
   ): LayerPages;
   freeCaches(caches: LayerCaches): void;
   /**

@@ -4,13 +4,13 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { CachePlace, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { Model } from '../model/model.ts';
 import type { SplitPlan } from '../plan/plan.ts';
 import type { ContextCache, LayerCaches } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
 import { loadToGpu } from './gpu-layers.ts';
-import { type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
+import { DEFAULT_PAGING, type GpuPaging, gpuPages } from './kv/gpu-pages.ts';
 import { poolPlan } from './kv/plan-pages.ts';
 import type { LargestLogits } from './largest-logits.ts';
 import type { LayerPages } from './layer-pages.ts';
@@ -58,8 +58,8 @@ export interface SplitModel {
 export interface SequencePages {
   readonly pages: number;
   readonly pageTokens: number;
-  /** For the files of evicted pages. */
-  readonly folder: string;
+  /** Where evicted pages go. */
+  readonly place: CachePlace;
 }
 
 /** A model whose layers are divided among the processors of one machine. */
@@ -133,7 +133,11 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
           if (part === parts.gpu && plan.kvCache === 'host') {
             const pages = gpuPages(plan, model, { context, kvCache, paging });
             await load(stage, () => {}, onLayer);
-            caches.push(part.layerPages({ from, to }, { plan: pages, folder: '', type: kvCache }).open().cache);
+            caches.push(
+              part
+                .layerPages({ from, to }, { plan: pages, place: (paging ?? DEFAULT_PAGING).place, type: kvCache })
+                .open().cache,
+            );
             continue;
           }
           const own: LayerCaches = new Map();
@@ -145,7 +149,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
         }
         return createSplitTransformer({ passes, caches, model, context, mostTokens });
       },
-      async sequences(plan, { pages, pageTokens, folder }, onLayer) {
+      async sequences(plan, { pages, pageTokens, place }, onLayer) {
         checkPlan(plan, model);
         if (plan.kvCache === 'host')
           throw new InputError('plan', 'keeps keys and values in RAM; sequences have them beside their layers');
@@ -155,7 +159,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
         for (const stage of stages) {
           await load(stage, () => {}, onLayer);
           const own = poolPlan({ model, pages, pageTokens, type: kvCache, layers: stage.to - stage.from });
-          pools.push(stage.part.layerPages(stage, { plan: own, folder, type: kvCache }));
+          pools.push(stage.part.layerPages(stage, { plan: own, place, type: kvCache }));
         }
         return createSequences({
           model,

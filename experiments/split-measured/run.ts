@@ -12,6 +12,7 @@ import { readMemory } from '../../engine/profile/memory/read-memory.ts';
 import { clockFor } from '../../engine/profile/processor-clock.ts';
 import { createProcessorProbes } from '../../engine/profile/processor-probes.ts';
 import { sampleOf } from '../../engine/profile/sample.ts';
+import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
 import { openSplitModel, type SplitTransformer } from '../../engine/runtime/split-transformer.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { allSplits, answersBy, DEVICE, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
@@ -60,7 +61,7 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
   const single = threads === 1 ? undefined : openKernels({ implementation: 'native', threads: 1 });
   const gpu = await openGpuKernels({ adapter: parts.device });
   const context = promptTokens + outputTokens;
-  const paging = { gpuMemory: undefined, pageTokens: PAGE_TOKENS };
+  const paging = { ...DEFAULT_PAGING, pageTokens: PAGE_TOKENS };
   const open = (kernels: Kernels) => openSplitModel(file, { cpu: kernels, gpu: gpu.kernels, context, paging });
   const opened = [open(cpu), open(scalar), ...(single === undefined ? [] : [open(single)])] as const;
   try {

@@ -36,7 +36,7 @@ const get = (kernels: Kernels, cache: KeyValueCache): number => {
 
 const opened = (kernels: Kernels, headSize: number): { file: CacheFile; make: () => KeyValueCache } => {
   const make = (): KeyValueCache => kernels.cache({ type: 'F16', kvHeads: 2, capacity: 64, headSize });
-  return { file: kernels.cacheFile(folder, make()), make };
+  return { file: kernels.cacheFile({ folder, ram: 0 }, make()), make };
 };
 
 test('a written cache is read back into any cache, from any place in any order', () => {
@@ -88,7 +88,7 @@ test('the file has no name, and a missing folder is an error', () => {
     assert.equal(readdirSync(folder), []);
     file.close();
     assert.throws(
-      () => kernels.cacheFile(join(folder, 'missing'), make()),
+      () => kernels.cacheFile({ folder: join(folder, 'missing'), ram: 0 }, make()),
       (error: Error) => error.name === 'InputError' && /missing.*(no such file|can be made there)/i.test(error.message),
     );
   }

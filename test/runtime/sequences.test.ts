@@ -134,7 +134,7 @@ testGpu('CPU and GPU decode several sequences together as each alone', async (gp
   const path = goldenModel('llama-Q8_0');
   const plan = planWithLayers(modelFromGguf(withFile(path, readGguf)), 1, 'with-layers');
   const split = openSplitModel(path, { cpu: kernels, gpu, context: CONTEXT, kvCache: 'F32' });
-  const model = await split.sequences(plan, { pages: 18, pageTokens: 4, folder });
+  const model = await split.sequences(plan, { pages: 18, pageTokens: 4, place: { folder, ram: 0 } });
   const single = await split.on(plan);
   const prompts = [[1, 2, 3, 4, 5, 6], [9, 8, 7], [11]];
   const sequences = prompts.map(() => model.open());

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { planWithLayers } from '../../engine/commands/gpu-layers.ts';
@@ -10,6 +11,7 @@ import type { Kernels } from '../../engine/kernels/kernels.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { kvBytesPerToken } from '../../engine/model/model.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
+import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
 import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { generate, type LanguageModel } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../engine/text/sampling/sampler.ts';
@@ -61,30 +63,35 @@ testGpu('more layers than the model has, and more tokens than the context, are r
   assert.is(error, "context: 3 tokens don't fit into 2; ask for a longer context");
 });
 
-testGpu(
-  'with all but the newest page of the KV cache in RAM, text and logits are the same, after a rewind too',
-  async (gpu) => {
-    const path = goldenModel('llama-Q8_0');
-    const open = (kvCache: Plan['kvCache']) =>
-      openSplitModel(path, {
-        cpu,
-        gpu,
-        context: 40,
-        kvCache: 'F32',
-        paging: { gpuMemory: undefined, pageTokens: 4 },
-      }).on(planOf(path, 2, kvCache));
-    const [whole, paged] = [await open('with-layers'), await open('host')];
-    const same = async (tokens: readonly number[], what: string): Promise<void> => {
-      const expected = (await whole.evaluate(tokens)).slice();
-      const found = await paged.evaluate(tokens);
-      assert.ok(nmse(found, expected) < 1e-9, `${what}: ${nmse(found, expected)}`);
-    };
-    await same([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], 'a prompt of four pages');
-    for (let token = 20; token < 30; token++) await same([token], `token ${token}`);
-    for (const model of [whole, paged]) model.rewind(6);
-    await same([31, 32, 33], 'after a rewind into the second page');
-  },
-);
+for (const [where, place] of [
+  ['in RAM', DEFAULT_PAGING.place],
+  ['in RAM and in a file', { folder: tmpdir(), ram: 8192 }],
+  ['in a file', { folder: tmpdir(), ram: 0 }],
+] as const)
+  testGpu(
+    `with all but the newest page of the KV cache ${where}, text and logits are the same, after a rewind too`,
+    async (gpu) => {
+      const path = goldenModel('llama-Q8_0');
+      const open = (kvCache: Plan['kvCache']) =>
+        openSplitModel(path, {
+          cpu,
+          gpu,
+          context: 40,
+          kvCache: 'F32',
+          paging: { ...DEFAULT_PAGING, pageTokens: 4, place },
+        }).on(planOf(path, 2, kvCache));
+      const [whole, paged] = [await open('with-layers'), await open('host')];
+      const same = async (tokens: readonly number[], what: string): Promise<void> => {
+        const expected = (await whole.evaluate(tokens)).slice();
+        const found = await paged.evaluate(tokens);
+        assert.ok(nmse(found, expected) < 1e-9, `${what}: ${nmse(found, expected)}`);
+      };
+      await same([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], 'a prompt of four pages');
+      for (let token = 20; token < 30; token++) await same([token], `token ${token}`);
+      for (const model of [whole, paged]) model.rewind(6);
+      await same([31, 32, 33], 'after a rewind into the second page');
+    },
+  );
 
 test('a limit to the GPU’s memory that leaves no room says how many layers fit', async () => {
   const gpu = openKernels({ implementation: 'reference' });
@@ -93,7 +100,9 @@ test('a limit to the GPU’s memory that leaves no room says how many layers fit
   const { layer, output } = model;
   const slice = 4 * kvBytesPerToken(model, 'F16');
   const open = (gpuMemory: number) =>
-    openSplitModel(path, { cpu, gpu, context: 40, paging: { gpuMemory, pageTokens: 4 } }).on(planOf(path, 2, 'host'));
+    openSplitModel(path, { cpu, gpu, context: 40, paging: { ...DEFAULT_PAGING, gpuMemory, pageTokens: 4 } }).on(
+      planOf(path, 2, 'host'),
+    );
   const least = output.bytes + 2 * layer.bytes + (2 + 2) * slice;
   assert.is((await open(least)).contextLength, 40);
   const refused = await open(least - 1).catch(({ message }: Error) => message);

@@ -65,7 +65,7 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
       const what = `a layer's KV cache for ${capacity} tokens`;
       return { ...shape, id: reserved(what, () => engine.cache(format, kvHeads, capacity, headSize)) };
     },
-    cacheFile(folder, { id }) {
+    cacheFile({ folder }, { id }) {
       const file = cacheFile(folder, () => engine.cacheFile(folder, id));
       cacheFiles.push(file);
       return file;

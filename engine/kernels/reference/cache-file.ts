@@ -1,14 +1,13 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { InputError } from '../../input/input-error.ts';
+import { readSync, writeSync } from 'node:fs';
 import type { CacheFile, CacheJob, KeyValueCache } from '../key-value-cache.ts';
+import { namelessFile } from '../nameless-file.ts';
 import type { ReferenceMemory } from './memory.ts';
 
 type Transfer = (file: number, floats: Float32Array, offset: number, bytes: number, position: number) => number;
 
 /** A cache file whose jobs are done, synchronously, when they are submitted. */
 export function cacheFile(memory: ReferenceMemory, folder: string): CacheFile {
-  const file = openWithoutName(folder);
+  const { descriptor: file, close } = namelessFile(folder);
   const perform = (transfer: Transfer, { id }: KeyValueCache, place: number): CacheJob => {
     const start = performance.now() / 1000;
     const { keys, values } = memory.caches[id] as ReferenceMemory['caches'][number];
@@ -18,24 +17,9 @@ export function cacheFile(memory: ReferenceMemory, folder: string): CacheFile {
     const outcome = { start, end: performance.now() / 1000 };
     return { wait: () => outcome, poll: () => outcome };
   };
-  let open = true;
   return {
     write: (cache, place) => perform(writeSync, cache, place),
     read: (cache, place) => perform(readSync, cache, place),
-    close() {
-      if (open) closeSync(file);
-      open = false;
-    },
+    close,
   };
-}
-
-function openWithoutName(folder: string): number {
-  try {
-    const own = mkdtempSync(join(folder, 'hearth-kv-'));
-    const file = openSync(join(own, 'pages'), 'w+');
-    rmSync(own, { recursive: true });
-    return file;
-  } catch (error) {
-    throw new InputError(folder, (error as Error).message);
-  }
 }

@@ -36,7 +36,7 @@ export function kernelsInMemory(memory: ReferenceMemory): Kernels {
       const id = memory.caches.push({ keys: new Float32Array(length), values: new Float32Array(length) }) - 1;
       return { ...shape, id };
     },
-    cacheFile: noFiles,
+    cacheFile: ({ folder }) => noFiles(folder),
     freeCache({ id }) {
       memory.caches[id] = { keys: new Float32Array(0), values: new Float32Array(0) };
     },

@@ -35,7 +35,7 @@ export function referenceKernels(): Kernels {
       const bytes = readBytes(files[source.id] as number, offset, checkMatrix(matrix));
       return inMemory.matrix({ ...matrix, source: bytes, offset: 0 });
     },
-    cacheFile(folder) {
+    cacheFile({ folder }) {
       const file = cacheFile(memory, folder);
       cacheFiles.push(file);
       return file;

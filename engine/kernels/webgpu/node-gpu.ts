@@ -3,6 +3,7 @@ import { InputError } from '../../input/input-error.ts';
 import type { Kernels } from '../kernels.ts';
 import { allocatableBytes } from './device-memory.ts';
 import { noGpu, openDevice } from './open-device.ts';
+import { scratchFile } from './scratch-file.ts';
 import type { LanesTogether } from './shaders/lanes.ts';
 import { driversMissing } from './vulkan-drivers.ts';
 import { webgpuKernels } from './webgpu-kernels.ts';
@@ -36,7 +37,7 @@ export async function openGpuKernels({ adapter, without = [], lanes }: GpuOption
   const listed = await listGpus();
   const { name } = listed.find((gpu) => identifierOf(gpu.name) === identifier) ?? { name: identifier };
   return {
-    kernels: webgpuKernels({ device, adapter: name, openFile, lanes }),
+    kernels: webgpuKernels({ device, adapter: name, openFile, openScratch: scratchFile, lanes }),
     adapter: name,
     software,
     memory: () => allocatableBytes(device),

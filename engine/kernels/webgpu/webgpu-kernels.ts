@@ -6,7 +6,7 @@ import { checkMatrix, checkOperation } from '../checks.ts';
 import type { Kernels } from '../kernels.ts';
 import { type Vector, vectorOver } from '../vector.ts';
 import { type Arena, createArena } from './arena.ts';
-import { cacheMemory } from './cache-memory.ts';
+import { cacheMemory, type ScratchFile } from './cache-memory.ts';
 import { type EncodingContext, encode } from './encode.ts';
 import { createProgram } from './program.ts';
 import { headPairs, MOST_HEAD_SIZE } from './shaders/attention.ts';
@@ -19,6 +19,8 @@ export interface WebgpuOptions {
   readonly adapter: string;
   /** Opens a file of weights. @throws InputError if it can't be read */
   openFile(path: string): { readonly source: ByteSource; close(): void };
+  /** A file in `folder` for caches of so many bytes. @throws InputError if it can't be created */
+  openScratch(folder: string, bytes: number): ScratchFile;
   /** How lanes work together; default: as the device can best. */
   readonly lanes?: LanesTogether | undefined;
 }
@@ -38,7 +40,13 @@ function lanesOf({ features, adapterInfo }: GPUDevice): LanesTogether {
  * Kernels on a GPU, by WebGPU: weights are uploaded once in the file's own format and decoded by shaders; sums are in
  * float32. `run` encodes dispatches, which `read` submits: a token is one submission.
  */
-export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(device) }: WebgpuOptions): Kernels {
+export function webgpuKernels({
+  device,
+  adapter,
+  openFile,
+  openScratch,
+  lanes = lanesOf(device),
+}: WebgpuOptions): Kernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
   const matrices: UploadedMatrix[] = [];
   const caches: (GPUBuffer | undefined)[] = [];
@@ -136,8 +144,10 @@ export function webgpuKernels({ device, adapter, openFile, lanes = lanesOf(devic
       const buffer = allocated(what, () => device.createBuffer({ label: 'KV cache', size, usage }));
       return { ...shape, id: caches.push(buffer) - 1 };
     },
-    cacheFile: () =>
+    cacheFile: ({ folder, ram }, { id: shape }) =>
       cacheMemory({
+        ram,
+        openScratch: () => openScratch(folder, (caches[shape] as GPUBuffer).size),
         device,
         program,
         bufferOf: ({ id }) => caches[id] as GPUBuffer,

@@ -2,7 +2,7 @@ import { HELM_PAGING } from '../../cost/kv-pages.ts';
 import { gpuWeightBytes } from '../../cost/memory.ts';
 import { formatBytes } from '../../input/format.ts';
 import { InputError } from '../../input/input-error.ts';
-import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { CachePlace, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import { kvBytesPerToken, type Model } from '../../model/model.ts';
 import { planShares, type Share, type SplitPlan } from '../../plan/plan.ts';
 import { type PagesPlan, planPages } from './plan-pages.ts';
@@ -12,9 +12,16 @@ export interface GpuPaging {
   /** Bytes of the GPU for weights and pages; `undefined`: just room for the newest page, so that all others are in RAM. */
   readonly gpuMemory: number | undefined;
   readonly pageTokens: number;
+  /** Where pages go that leave the GPU: RAM first, then a file. */
+  readonly place: CachePlace;
 }
 
-const DEFAULT_PAGING: GpuPaging = { gpuMemory: undefined, pageTokens: HELM_PAGING.pageTokens };
+/** Pages of HELM's size, in as much RAM as they need. */
+export const DEFAULT_PAGING: GpuPaging = {
+  gpuMemory: undefined,
+  pageTokens: HELM_PAGING.pageTokens,
+  place: { folder: '', ram: Number.POSITIVE_INFINITY },
+};
 
 export interface GpuPagesCase {
   /** Tokens that the KV cache holds. */

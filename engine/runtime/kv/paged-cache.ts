@@ -1,5 +1,5 @@
 import type { Kernels } from '../../kernels/kernels.ts';
-import type { CacheFile, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
+import type { CacheFile, CachePlace, KeyValueCache, KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { RunRecorder } from '../../trace/run-recorder.ts';
 import { createPagePool, type HeldSlice, type Page, type PagePool } from './page-pool.ts';
 import { createPageStream, type PageStream } from './page-stream.ts';
@@ -11,15 +11,15 @@ export interface PagedCacheOptions {
   readonly kernels: Kernels;
   readonly plan: PagesPlan;
   readonly shape: Omit<KeyValueCacheShape, 'capacity'>;
-  /** Folder for the file of evicted pages. */
-  readonly folder: string;
+  /** Where evicted pages go. */
+  readonly place: CachePlace;
   readonly recorder?: RunRecorder | undefined;
   /** Memory that sequences share; default: as much as the plan has, for this one alone. */
   readonly pool?: PagePool | undefined;
 }
 
 /** Memory for the pages of a plan, in which slices are caches of the kernels. */
-export function slicePool({ kernels, plan, shape, recorder }: Omit<PagedCacheOptions, 'folder' | 'pool'>): PagePool {
+export function slicePool({ kernels, plan, shape, recorder }: Omit<PagedCacheOptions, 'place' | 'pool'>): PagePool {
   const { pageTokens, layers, sliceBytes } = plan;
   return createPagePool({
     pages: plan.pages,
@@ -69,7 +69,7 @@ interface SecondPool {
 
 /** @throws InputError if the file can't be created or memory isn't granted; during use, if the disk fails */
 export function createPagedCache(options: PagedCacheOptions): PagedCache {
-  const { kernels, plan, shape, folder, recorder, pool = slicePool(options) } = options;
+  const { kernels, plan, shape, place, recorder, pool = slicePool(options) } = options;
   const { pageTokens, layers, sliceBytes } = plan;
   const table = createPageTable(pageTokens);
   /** The pages in memory. */
@@ -89,7 +89,7 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
   const secondPool = (): SecondPool => {
     if (opened !== undefined) return opened;
     const caches = makeSlices(kernels, { ...shape, capacity: pageTokens }, plan.passingSlices);
-    const file = kernels.cacheFile(folder, caches[0] as KeyValueCache);
+    const file = kernels.cacheFile(place, caches[0] as KeyValueCache);
     const common = { file, placeOf, sliceBytes, recorder };
     const stream = createPageStream({ ...common, layers, caches });
     opened = { file, caches, writer: createPageWriter(common), stream };

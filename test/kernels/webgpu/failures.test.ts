@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openFile } from '../../../engine/gguf/file-source.ts';
 import { openDevice } from '../../../engine/kernels/webgpu/open-device.ts';
+import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
 import { vulkanDrivers } from '../../../engine/kernels/webgpu/vulkan-drivers.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
 import { goldenModel } from '../../support/golden-models.ts';
@@ -85,7 +86,7 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a lost device is one line 
   Object.assign(globalThis, globals);
   const gpu = create([]);
   const { device } = await openDevice(gpu);
-  const kernels = webgpuKernels({ device, adapter: 'Test GPU', openFile });
+  const kernels = webgpuKernels({ device, adapter: 'Test GPU', openFile, openScratch: scratchFile });
   const x = kernels.vector([1, 2]);
   kernels.run([{ kind: 'add', x, y: x }]);
   device.destroy();

@@ -76,7 +76,7 @@ test('no token is lost or seen twice for any pages, memories, evictions and rewi
           const sizes = { pageTokens, contextLength: 1000, layers: LAYERS, sliceBytes: 1 };
           const plan = planPages({ ...sizes, budget: slices });
           const shape = { type: 'F32', kvHeads: 1, headSize: 1 } as const;
-          const cache = createPagedCache({ kernels, plan, shape, folder });
+          const cache = createPagedCache({ kernels, plan, shape, place: { folder, ram: 0 } });
           const written: number[] = [];
           let next = 1;
           for (const one of steps) {
@@ -113,7 +113,12 @@ test('tokens fill several pages at once, but none that another must leave for', 
   const [kernels] = kernelsOf;
   assert.ok(kernels !== undefined);
   const plan = planPages({ budget: 32, pageTokens: 2, contextLength: 100, layers: LAYERS, sliceBytes: 1 });
-  const cache = createPagedCache({ kernels, plan, shape: { type: 'F32', kvHeads: 1, headSize: 1 }, folder });
+  const cache = createPagedCache({
+    kernels,
+    plan,
+    shape: { type: 'F32', kvHeads: 1, headSize: 1 },
+    place: { folder, ram: 0 },
+  });
   assert.is(cache.room, 16, 'eight of ten pages are below the watermark');
   write(kernels, cache, [1, 2, 3]);
   assert.is(cache.room, 13);
@@ -132,7 +137,12 @@ test('pages are evicted from the watermark on, and the second pool is not opened
   const plan = planPages({ budget: 32, pageTokens: 2, contextLength: 100, layers: LAYERS, sliceBytes: 1 });
   assert.equal([plan.pages, plan.keptPages, plan.passingSlices], [10, 8, 2]);
   const missing = join(folder, 'missing');
-  const cache = createPagedCache({ kernels, plan, shape: { type: 'F32', kvHeads: 1, headSize: 1 }, folder: missing });
+  const cache = createPagedCache({
+    kernels,
+    plan,
+    shape: { type: 'F32', kvHeads: 1, headSize: 1 },
+    place: { folder: missing, ram: 0 },
+  });
   for (let page = 0; page < 8; page++) write(kernels, cache, [1, 2]);
   assert.throws(() => write(kernels, cache, [1]), /missing/);
 });
