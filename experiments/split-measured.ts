@@ -9,12 +9,13 @@ import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';
 import { measureDisk } from '../engine/profile/disk.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from '../engine/profile/probes/weights-file.ts';
+import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
 import { count, option, text } from './report/options.ts';
-import { splitsTable, splitsText } from './split-measured/columns.ts';
+import { batchTable, splitsTable, splitsText } from './split-measured/columns.ts';
 import { splitFindings } from './split-measured/findings.ts';
 import { splitsPage } from './split-measured/report.ts';
 import { runSplits, type SplitsRun, type SplitsToRun } from './split-measured/run.ts';
@@ -38,17 +39,23 @@ await runExperiment({
       default: 3,
       most: 1000,
     }),
+    batches: option(
+      '--batches <list>',
+      'numbers of requests that decode together under one split',
+      (flag, list) => readList(flag, list).map((item) => readCount(flag, item, 1, 64)),
+      { default: '1,2,4,8' },
+    ),
     profile: option('--profile <file>', 'a file of hearth profile --device, in place of probes', readProfile),
     diskFile: text('--disk-file <file>', 'is made (512 MiB), read and removed; default: beside --out'),
   },
   json: 'split-measured.json',
-  files: ['splits.csv', 'profile.json'],
+  files: ['splits.csv', 'batches.csv', 'profile.json'],
   seed: { help: 'of the random model and of the weights that probes multiply' },
   async run(options, { progress }) {
-    const { device, threads, prompt, tokens, repeats, seed } = options;
+    const { device, threads, prompt, tokens, repeats, batches, seed } = options;
     const file = options.model ?? (await madeModel(options.cache, SMALL_MODEL, 'Q8_0', seed));
     withFile(file, readGguf); // a mistake shows before minutes of probing
-    const asked = { file, device, threads, promptTokens: prompt, outputTokens: tokens, repeats, progress };
+    const asked = { file, device, threads, promptTokens: prompt, outputTokens: tokens, repeats, batches, progress };
     const found = await calibrated(options, asked);
     const { model, gpu, splits, ablations, profile } = found;
     return {
@@ -58,10 +65,15 @@ await runExperiment({
         settings: { model: model.name, mix: model.mix, gpu, threads, prompt, tokens, repeats, seed },
         splits,
         ablations,
+        batches: found.batches,
       },
       text: splitsText(found),
       page: splitsPage(found),
-      files: { 'splits.csv': tableCsv(splitsTable(splits)), 'profile.json': profile },
+      files: {
+        'splits.csv': tableCsv(splitsTable(splits)),
+        'batches.csv': tableCsv(batchTable(found)),
+        'profile.json': profile,
+      },
     };
   },
 });

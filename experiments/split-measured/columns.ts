@@ -1,6 +1,7 @@
 import { formatPercent } from '../../engine/input/format.ts';
 import { type Column, type Table, terminalTable } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
+import type { BatchAnswers } from './batches.ts';
 import { AIMS } from './findings.ts';
 import type { Ablation, SplitsRun } from './run.ts';
 import { ANSWERS, type Answer, deviation, PHASES, type Phase, type SplitAnswers } from './splits.ts';
@@ -90,6 +91,46 @@ export function ablationTable({ splits, ablations }: SplitsRun): Table<Ablation>
   };
 }
 
+/** Requests that decode together under one split. */
+export function batchTable({ batches }: SplitsRun): Table<BatchAnswers> {
+  const alone = batches.find(({ batch }) => batch === 1)?.measured.median;
+  return {
+    columns: [
+      { title: 'Requests', key: 'batch', value: ({ batch }) => batch, unit: 'count' },
+      { title: 'k', key: 'cpu_units', value: ({ cpuUnits }) => cpuUnits, unit: 'count' },
+      { title: 'Step, measured', key: 'measured_s', value: ({ measured }) => measured.median, unit: 'seconds' },
+      {
+        title: 'Spread',
+        key: 'measured_spread',
+        value: ({ measured }) => measured.spread,
+        text: ({ measured }) => `± ${formatPercent(measured.spread)}`,
+        align: 'right',
+      },
+      ...ANSWERS.flatMap((answer): Column<BatchAnswers>[] => {
+        const error = (row: BatchAnswers): number => row[answer] / row.measured.median - 1;
+        return [
+          { title: ANSWER_TITLES[answer], key: `${answer}_s`, value: (row) => row[answer], unit: 'seconds' },
+          {
+            title: 'Error',
+            key: `${answer}_error`,
+            value: (row) => 1 + error(row),
+            unit: 'deviation',
+            tone: (row) => errorTone(error(row), AIMS.median),
+          },
+        ];
+      }),
+      {
+        title: 'Tokens a second,\nbeside one alone',
+        key: 'gain',
+        value: ({ batch, measured }) => alone && (batch * alone) / measured.median,
+        text: ({ batch, measured }) => (alone ? `× ${((batch * alone) / measured.median).toFixed(2)}` : ''),
+        align: 'right',
+      },
+    ],
+    rows: batches,
+  };
+}
+
 /** For a terminal: every split, decode and prefill apart, and the changes to one. */
 export function splitsText(run: SplitsRun): string[] {
   return [
@@ -98,5 +139,6 @@ export function splitsText(run: SplitsRun): string[] {
         `${PHASE_TITLES[phase]}, by k: partition units on the CPU\n${terminalTable(phaseTable(run.splits, phase))}`,
     ),
     `One split, with a change\n${terminalTable(ablationTable(run))}`,
+    `Requests that decode together under one split\n${terminalTable(batchTable(run))}`,
   ];
 }

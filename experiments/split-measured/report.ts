@@ -5,7 +5,7 @@ import { tableBlock } from '../report/columns.ts';
 import type { Results } from '../report/experiment.ts';
 import type { Section } from '../report/page/page.ts';
 import { provenanceSentence, statementsTable } from '../report/provenance.ts';
-import { ablationTable, phaseTable } from './columns.ts';
+import { ablationTable, batchTable, phaseTable } from './columns.ts';
 import type { SplitsRun } from './run.ts';
 import type { Phase, SplitAnswers } from './splits.ts';
 
@@ -31,6 +31,16 @@ export function splitsPage(run: SplitsRun): NonNullable<Results['page']> {
             variants: [{ label: 'all', figure: latencies(run.splits) }],
           },
           tableBlock(ablationTable(run), { title: 'One split, with a change' }),
+        ],
+      },
+      {
+        title: 'Requests that decode together',
+        blocks: [
+          {
+            kind: 'text',
+            text: 'A step gives each request a token and reads every weight once for all of them; attention is by request.',
+          },
+          tableBlock(batchTable(run), { title: 'By number of requests' }),
         ],
       },
       {

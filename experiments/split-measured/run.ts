@@ -15,6 +15,7 @@ import { sampleOf } from '../../engine/profile/sample.ts';
 import { DEFAULT_PAGING } from '../../engine/runtime/kv/gpu-pages.ts';
 import { openSplitModel, type SplitTransformer } from '../../engine/runtime/split-transformer.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
+import { type BatchAnswers, batchRuns } from './batches.ts';
 import { allSplits, answersBy, DEVICE, type MeasuredSplit, type Split, type SplitAnswers } from './splits.ts';
 
 export interface SplitsToRun {
@@ -26,6 +27,8 @@ export interface SplitsToRun {
   readonly outputTokens: number;
   /** Runs of each split that count; one more comes before them. */
   readonly repeats: number;
+  /** Numbers of requests that decode together, under one split. */
+  readonly batches: readonly number[];
   /** Random weights for the probes, or a profile in their place. */
   readonly calibration: { readonly weightsFile: string; readonly disk: DiskMeasures } | { readonly profile: string };
   readonly progress: (steps: number) => Progress;
@@ -36,6 +39,7 @@ export interface SplitsRun {
   readonly gpu: string;
   readonly splits: readonly SplitAnswers[];
   readonly ablations: readonly Ablation[];
+  readonly batches: readonly BatchAnswers[];
   /** The cluster file by which splits were predicted and simulated. */
   readonly profile: string;
 }
@@ -84,7 +88,8 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
     ];
     const probes =
       'profile' in parts.calibration ? undefined : await openProbes({ cpu, clock, gpu, model, ...parts.calibration });
-    const bar = parts.progress((repeats + 1) * (splits.length + variants.length));
+    const together = await batchRuns(opened[0], half, parts.batches, { ...parts, model, pageTokens: PAGE_TOKENS });
+    const bar = parts.progress((repeats + 1) * (splits.length + variants.length + together.length));
     for (let repeat = 0; repeat <= repeats; repeat++) {
       await probes?.round();
       for (const { cpuUnits, run } of splits) {
@@ -95,14 +100,22 @@ export async function runSplits(parts: SplitsToRun): Promise<SplitsRun> {
         bar.step(name);
         await run.once();
       }
+      for (const { batch, once } of together) {
+        bar.step(`${batch} requests together`);
+        await once();
+      }
     }
     const profile = 'profile' in parts.calibration ? parts.calibration.profile : (probes?.profile() ?? '');
     const answers = answersBy(parseCluster(profile, 'profile'), { model, promptTokens, outputTokens });
     return {
       model,
       gpu: gpu.adapter,
-      splits: splits.map(({ run, ...split }) => ({ ...split, ...answers(split), measured: run.measured() })),
+      splits: splits.map(({ run, ...split }) => ({ ...split, ...answers.split(split), measured: run.measured() })),
       ablations: variants.map(({ name, run }) => ({ name, cpuUnits: half.cpuUnits, measured: run.measured() })),
+      batches: together.map(({ batch, measured }) => ({
+        ...{ cpuUnits: half.cpuUnits, batch, measured: measured() },
+        ...answers.batch(half, batch),
+      })),
       profile,
     };
   } finally {

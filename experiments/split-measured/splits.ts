@@ -84,16 +84,26 @@ export function answersBy(
     cpuGpuSplit({ belief: machine, model, workload }, { objective, formulas: 'sum', kvCache: 'with-layers' }).best
       ?.cpuUnits;
   const chosen = { tpot: chosenFor('decode'), ttft: chosenFor('prefill') };
-  return ({ plan, cpuUnits }: Split): Pick<SplitAnswers, 'predicted' | 'simulated' | 'chosen'> => {
+  const timesOf = (plan: SplitPlan, batch: number): Readonly<Record<Answer, Times>> => {
     // As in the search: nothing crosses to a GPU that a plan doesn't use.
     const truth = usesGpu(plan) ? machine : withoutGpus(machine);
-    const parts = { plan, truth, model, workload };
-    const { trace } = simulate({ cluster: truth, model, plan, workload, record: 'tokens' });
+    const parts = { plan, truth, model, workload: { ...workload, batch } };
+    const { trace } = simulate({ ...parts, cluster: truth, record: 'tokens' });
     const { firstTokenSeconds = Number.NaN, tokenSeconds = Number.NaN } = metrics(trace);
     return {
       predicted: { ttft: predict({ ...parts, phase: 'prefill' }).tokenSeconds, tpot: predict(parts).tokenSeconds },
       simulated: { ttft: firstTokenSeconds, tpot: tokenSeconds },
-      chosen: { tpot: cpuUnits === chosen.tpot, ttft: cpuUnits === chosen.ttft },
     };
+  };
+  return {
+    /** Seconds of a step in which so many requests decode together. */
+    batch({ plan }: Split, batch: number): Readonly<Record<Answer, number>> {
+      const { predicted, simulated } = timesOf(plan, batch);
+      return { predicted: predicted.tpot, simulated: simulated.tpot };
+    },
+    split: ({ plan, cpuUnits }: Split): Pick<SplitAnswers, Answer | 'chosen'> => ({
+      ...timesOf(plan, 1),
+      chosen: { tpot: cpuUnits === chosen.tpot, ttft: cpuUnits === chosen.ttft },
+    }),
   };
 }

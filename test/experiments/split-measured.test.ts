@@ -21,6 +21,8 @@ const SMALL = [
   '2',
   '--threads',
   '2',
+  '--batches',
+  '1,3',
 ];
 
 let folder = '';
@@ -36,7 +38,7 @@ testGpu('every split of a model has three answers, and one of them is chosen for
   const profile = join(folder, 'with-gpu.json');
   const { code, stdout, stderr } = await runHere(SCRIPT, ...SMALL, '--profile', profile, '--json', '--out', out);
   assert.is(code, 0, stderr);
-  const { splits, ablations } = JSON.parse(stdout);
+  const { splits, ablations, batches } = JSON.parse(stdout);
   assert.equal(
     splits.map(({ cpuUnits }: { cpuUnits: number }) => cpuUnits),
     [0, 1, 2, 3, 4],
@@ -49,8 +51,18 @@ testGpu('every split of a model has three answers, and one of them is chosen for
   for (const phase of ['tpot', 'ttft'])
     assert.is(splits.filter(({ chosen }: { chosen: Record<string, boolean> }) => chosen[phase]).length, 1);
   assert.ok(ablations.length >= 1);
+  assert.equal(
+    batches.map(({ batch }: { batch: number }) => batch),
+    [1, 3],
+  );
+  for (const { predicted, simulated, measured } of batches) {
+    assert.ok(Math.abs(simulated / predicted - 1) < 0.01, `${simulated} ${predicted}`);
+    assert.ok(measured.median > 0);
+  }
+  const [one, three] = batches;
+  assert.ok(three.predicted > one.predicted, 'attention and arithmetic of three requests take longer');
   assert.is(readFileSync(join(out, 'profile.json'), 'utf8'), clusterFile({ ...PROFILE, gpu: GPU }));
-  for (const file of ['report.html', 'splits.csv']) assert.ok(existsSync(join(out, file)), file);
+  for (const file of ['report.html', 'splits.csv', 'batches.csv']) assert.ok(existsSync(join(out, file)), file);
 });
 
 test('a profile without a GPU is refused before anything runs', async () => {
