@@ -16,7 +16,7 @@ import { openSplitModel } from '../../engine/runtime/split-transformer.ts';
 import { generate, type LanguageModel } from '../../engine/text/generate.ts';
 import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../../engine/text/sampling/sampler.ts';
 import { GOLDEN_MODELS, goldenModel, readGolden } from '../support/golden-models.ts';
-import { testGpu } from '../support/gpu.ts';
+import { testGpu, testPackedGpu } from '../support/gpu.ts';
 import { nmse } from './nmse.ts';
 
 const planOf = (path: string, gpuLayers: number, kvCache: Plan['kvCache'] = 'with-layers') =>
@@ -41,6 +41,16 @@ for (const name of GOLDEN_MODELS) {
     }
   });
 }
+
+testPackedGpu('with gate and up of a prompt rounded to bytes, logits stay within the bound of a CPU’s', async (gpu) => {
+  for (const name of GOLDEN_MODELS) {
+    const { prompt_short: prompt, ref64 } = readGolden(name);
+    const path = goldenModel(name);
+    const model = await openSplitModel(path, { cpu, gpu, context: prompt.length, kvCache: 'F32' }).on(planOf(path, 2));
+    const error = nmse(await model.evaluate(prompt), ref64.short_logits.at(-1) as Float32Array);
+    assert.ok(error < 2e-4, `${name}: ${error}`);
+  }
+});
 
 testGpu('after a rewind the same tokens give the same logits', async (gpu) => {
   const path = goldenModel('llama-Q8_0');

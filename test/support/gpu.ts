@@ -14,15 +14,22 @@ export const GPU_ENVIRONMENT: Readonly<Record<string, string>> =
 
 Object.assign(process.env, GPU_ENVIRONMENT);
 
-const opened = await openGpuKernels().catch((error: Error) => error.message);
+// Without rounding, which tests of exact products and logits don't expect.
+const opened = await openGpuKernels({ packedDot: false }).catch((error: Error) => error.message);
 /** The GPU's kernels, and the same without the features that not every adapter has; empty without a GPU. */
 export const GPU_KERNELS: readonly { readonly name: string; readonly kernels: Kernels }[] =
   typeof opened === 'string'
     ? []
     : [
         { name: opened.adapter, kernels: opened.kernels },
-        { name: 'subgroups of any size', kernels: (await openGpuKernels({ lanes: 'subgroups' })).kernels },
-        { name: 'without subgroups', kernels: (await openGpuKernels({ without: ['subgroups'] })).kernels },
+        {
+          name: 'subgroups of any size',
+          kernels: (await openGpuKernels({ lanes: 'subgroups', packedDot: false })).kernels,
+        },
+        {
+          name: 'without subgroups',
+          kernels: (await openGpuKernels({ without: ['subgroups'], packedDot: false })).kernels,
+        },
       ];
 
 /** Why there is no GPU; `undefined` if there is one. */
@@ -39,4 +46,13 @@ export function testGpuVariants(name: string, body: (kernels: Kernels) => void |
   for (const { name: variant, kernels } of GPU_KERNELS.slice(1)) {
     testIf(true, '', `${name}, ${variant}`, () => body(kernels));
   }
+}
+
+/** A test of products of packed bytes, which software computes only if it is asked to. */
+export function testPackedGpu(name: string, body: (kernels: Kernels) => void | Promise<void>): void {
+  testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', name, async () => {
+    const { kernels } = await openGpuKernels({ packedDot: true });
+    await body(kernels);
+    kernels.close();
+  });
 }

@@ -15,6 +15,13 @@ import { attendChunks, headPairs, mergeChunks, store } from './shaders/attention
 import { SHADER_FORMATS } from './shaders/formats.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
 import { embed, MOST_VECTORS, multiplyTiles, multiplyVectors, rowsOfWorkgroup, TILE } from './shaders/multiply.ts';
+import {
+  multiplyPackedTiles,
+  ROUND_TO_BYTES,
+  ROUNDED_GROUP,
+  ROUNDED_TOGETHER,
+  ROUNDED_WORDS,
+} from './shaders/multiply-packed.ts';
 import { ADD, DIVIDE_ROWS, ELEMENTS, ROPE, rmsNorm, SWIGLU, softmax } from './shaders/rows.ts';
 import { TOP_K_CHUNK, topK } from './shaders/top-k.ts';
 import type { UploadedMatrix } from './weights-buffers.ts';
@@ -23,6 +30,8 @@ import type { UploadedMatrix } from './weights-buffers.ts';
 export interface EncodingContext {
   /** How the device's lanes work together. */
   readonly lanes: LanesTogether;
+  /** Whether shaders may add products of bytes in one instruction. */
+  readonly packedDot: boolean;
   matrix(id: number): UploadedMatrix;
   cache(id: number): GPUBuffer;
   /** Where a vector's values begin in the arena. */
@@ -142,13 +151,53 @@ function encodeMultiply(context: EncodingContext, operation: MultiplyOperation):
   const { matrix, x, y, bias, accumulate } = operation;
   const { rowBytes, parts } = context.matrix(matrix.id);
   const tokens = x.values.length / matrix.columns;
-  return parts.map(({ buffer, rowFrom, rowCount }) => {
+  const rounded =
+    operation.rounding === 'byte' && context.packedDot && isPackable(matrix.type) && tokens > MOST_VECTORS;
+  const rounding = rounded ? encodeRounding(context, x) : undefined;
+  const products = parts.map(({ buffer, rowFrom, rowCount }): Dispatch => {
     const numbers = [
-      ...[context.place(x), context.place(y), matrix.columns, matrix.rows, rowFrom, rowCount, rowBytes, tokens],
+      ...[
+        rounding?.place ?? context.place(x),
+        context.place(y),
+        matrix.columns,
+        matrix.rows,
+        rowFrom,
+        rowCount,
+        rowBytes,
+        tokens,
+      ],
       ...[bias === undefined ? 0 : context.place(bias), bias === undefined ? 0 : 1, accumulate === true ? 1 : 0],
     ];
-    return { ...multiplyKernel(matrix, tokens, rowCount, context.lanes), numbers, extra: buffer };
+    const kernel = rounded
+      ? packedKernel(matrix, tokens, rowCount)
+      : multiplyKernel(matrix, tokens, rowCount, context.lanes);
+    return { ...kernel, numbers, extra: buffer };
   });
+  return rounding === undefined ? products : [rounding.dispatch, ...products];
+}
+
+/** Formats of whole numbers times a step. */
+function isPackable(type: Quantization): boolean {
+  return type !== 'F32' && type !== 'F16' && type !== 'BF16';
+}
+
+const ROUND: Kernel = { name: 'round to bytes', code: ROUND_TO_BYTES };
+
+/** Rounds activations to 8 bits. */
+function encodeRounding(context: EncodingContext, x: Vector): { readonly dispatch: Dispatch; readonly place: number } {
+  const groups = x.values.length / ROUNDED_GROUP;
+  const place = context.scratch(groups * ROUNDED_WORDS);
+  const workgroups = inTwo(Math.ceil(groups / ROUNDED_TOGETHER));
+  return { dispatch: { kernel: ROUND, numbers: [context.place(x), place, groups], workgroups }, place };
+}
+
+/** The kernel for products of bytes, and its workgroups. */
+function packedKernel({ type }: Matrix, tokens: number, rows: number): Pick<Dispatch, 'kernel' | 'workgroups'> {
+  const code = () => multiplyPackedTiles(SHADER_FORMATS[type]);
+  return {
+    kernel: kernelOf(`multiply ${type}, packed tiles`, code, 'read-only-storage'),
+    workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)],
+  };
 }
 
 /** The kernel for a number of tokens, and its workgroups. */

@@ -23,6 +23,8 @@ export interface WebgpuOptions {
   openScratch(folder: string, bytes: number): ScratchFile;
   /** How lanes work together; default: as the device can best. */
   readonly lanes?: LanesTogether | undefined;
+  /** Whether WGSL has dot products of packed bytes. */
+  readonly packedDot: boolean;
 }
 
 /** Seconds after a failure within which the loss of the device is reported; an assumption. */
@@ -45,6 +47,7 @@ export function webgpuKernels({
   adapter,
   openFile,
   openScratch,
+  packedDot,
   lanes = lanesOf(device),
 }: WebgpuOptions): Kernels {
   const files: { readonly source: ByteSource; close(): void }[] = [];
@@ -95,6 +98,7 @@ export function webgpuKernels({
   const tokensRoom = room();
   const context: EncodingContext = {
     lanes,
+    packedDot,
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
     place: ({ id, offset }) => (places[id] as number) + offset,

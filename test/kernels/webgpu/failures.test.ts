@@ -86,7 +86,7 @@ testIf(GPU_MISSING === undefined, GPU_MISSING ?? '', 'a lost device is one line 
   Object.assign(globalThis, globals);
   const gpu = create([]);
   const { device } = await openDevice(gpu);
-  const kernels = webgpuKernels({ device, adapter: 'Test GPU', openFile, openScratch: scratchFile });
+  const kernels = webgpuKernels({ device, adapter: 'Test GPU', openFile, openScratch: scratchFile, packedDot: false });
   const x = kernels.vector([1, 2]);
   kernels.run([{ kind: 'add', x, y: x }]);
   device.destroy();

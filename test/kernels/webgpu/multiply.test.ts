@@ -4,7 +4,8 @@ import { quantize } from '../../../engine/gguf/formats/formats.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from '../../../engine/model/quantization.ts';
-import { GPU_KERNELS, testGpu } from '../../support/gpu.ts';
+import { nmse } from '../../runtime/nmse.ts';
+import { GPU_KERNELS, testGpu, testPackedGpu } from '../../support/gpu.ts';
 import { randomFrom, randomValues } from '../random-from.ts';
 import { wholeNumberActivations, wholeNumberRows } from '../whole-number-rows.ts';
 
@@ -80,6 +81,36 @@ testGpu('an embedding gives the rows of any format', async (kernels) => {
     );
     const error = Math.max(...(found ?? []).map((value, i) => Math.abs(value - (expected?.[i] as number))));
     assert.ok(error < 1e-6, `${type}: ${error}`);
+  }
+});
+
+/** What is allowed of products whose activations have 8 bits: half a step of 127, uniform, over the mean square. */
+const BYTE_NMSE = 3e-5;
+
+testPackedGpu('rounded to bytes, tiles of packed products are near those of the reference', async (packed) => {
+  const plain = GPU_KERNELS[0]?.kernels as Kernels;
+  for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
+    const random = randomFrom(10);
+    // More than one block, tokens and rows that aren't whole tiles, and one token of zeros.
+    const columns = 2 * QUANTIZATIONS[type].block;
+    const source = quantize(type, Float32Array.from(randomValues(random, ROWS * columns)));
+    const values = [...randomValues(random, 34 * columns), ...new Array<number>(columns).fill(0)];
+    const [found, exact, unrounded] = await Promise.all(
+      [packed, reference, plain].map(async (kernels) => {
+        const matrix = kernels.matrix({ source, type, rows: ROWS, columns });
+        const bias = kernels.vector(ROWS);
+        const y = kernels.vector(new Float32Array(ROWS * 35).fill(0.5));
+        const x = kernels.vector(values);
+        kernels.run([{ kind: 'multiply', matrix, x, y, bias, accumulate: true, rounding: 'byte' }]);
+        await kernels.read(y);
+        return y.values;
+      }),
+    );
+    const error = nmse(found as Float32Array, exact as Float32Array);
+    assert.ok(error < BYTE_NMSE, `${type}: ${error}`);
+    assert.ok(error > 1e-8, `${type}: not rounded`);
+    assert.ok(nmse(unrounded as Float32Array, exact as Float32Array) < 1e-10, `${type} without packed products`);
+    assert.equal([...(found ?? [])].slice(-ROWS), new Array<number>(ROWS).fill(0.5), `${type}: zeros`);
   }
 });
 

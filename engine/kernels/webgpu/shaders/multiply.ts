@@ -18,8 +18,8 @@ export function rowsOfWorkgroup(tokens: number, lanes: LanesTogether): number {
   return rowsTogether(tokens) * (typeof lanes === 'object' ? LANES / lanes.subgroupSize : 1);
 }
 
-/** Bindings and parameters of a product y = x·Wᵀ. Offsets into `v` in values. */
-const HEADER = `
+/** Parameters of a product y = x·Wᵀ. Offsets into `v` in values. */
+export const PRODUCT_PARAMS = `
 struct Params {
   x: u32, y: u32,
   // Of the whole matrix, whose rows from rowFrom on are in w.
@@ -28,7 +28,10 @@ struct Params {
   rowBytes: u32, tokens: u32,
   bias: u32, hasBias: u32,
   accumulate: u32,
-}
+}`;
+
+const HEADER = `
+${PRODUCT_PARAMS}
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> v: array<f32>;
 @group(0) @binding(2) var<storage, read> w: array<u32>;

@@ -1,0 +1,131 @@
+import type { ShaderFormat } from './formats.ts';
+import { READ_BYTES } from './formats.ts';
+import { PRODUCT_PARAMS, TILE } from './multiply.ts';
+
+/** Values that share a scale where activations are rounded to 8 bits. */
+export const ROUNDED_GROUP = 32;
+/** Words of a rounded group: four values in each, the scale, and the sums of both halves times the scale. */
+export const ROUNDED_WORDS = ROUNDED_GROUP / 4 + 3;
+/** Groups that a workgroup of `roundToBytes` rounds. */
+export const ROUNDED_TOGETHER = 64;
+
+/** Rounds groups of activations to q·scale with |q| ≤ 127; one lane for each group. */
+export const ROUND_TO_BYTES = `requires packed_4x8_integer_dot_product;
+struct Params { x: u32, y: u32, count: u32 }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<u32>;
+@compute @workgroup_size(${ROUNDED_TOGETHER})
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) workgroups: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let group = (workgroup.y * workgroups.x + workgroup.x) * ${ROUNDED_TOGETHER}u + lane;
+  if (group >= p.count) { return; }
+  let x = p.x + group * ${ROUNDED_GROUP}u;
+  let y = p.y + group * ${ROUNDED_WORDS}u;
+  var largest = 0.0;
+  for (var i = 0u; i < ${ROUNDED_GROUP}u; i++) { largest = max(largest, abs(bitcast<f32>(v[x + i]))); }
+  let scale = largest / 127.0;
+  let inverse = select(0.0, 127.0 / largest, largest > 0.0);
+  var sums = vec2i(0);
+  for (var i = 0u; i < ${ROUNDED_GROUP / 4}u; i++) {
+    let at = x + 4u * i;
+    let q = vec4i(round(inverse * bitcast<vec4f>(vec4u(v[at], v[at + 1u], v[at + 2u], v[at + 3u]))));
+    sums[i / ${ROUNDED_GROUP / 8}u] += q.x + q.y + q.z + q.w;
+    v[y + i] = pack4xI8(q);
+  }
+  v[y + ${ROUNDED_GROUP / 4}u] = bitcast<u32>(scale);
+  v[y + ${ROUNDED_GROUP / 4 + 1}u] = bitcast<u32>(scale * f32(sums.x));
+  v[y + ${ROUNDED_GROUP / 4 + 2}u] = bitcast<u32>(scale * f32(sums.y));
+}`;
+
+/**
+ * y = x·Wᵀ for many tokens, with x from ROUND_TO_BYTES: tiles as in `multiplyTiles`, but of four values in a word, whose
+ * products one instruction adds in whole numbers. Sums of groups are in float32. For quantized formats, whose values are
+ * whole numbers of 8 bits times a step.
+ */
+export function multiplyPackedTiles({ block, bytes, width, shifted, code }: ShaderFormat): string {
+  const { rows, tokens, depth } = TILE;
+  const quads = depth / 4;
+  const parts = depth / width;
+  return `requires packed_4x8_integer_dot_product;
+${PRODUCT_PARAMS}
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> v: array<u32>;
+@group(0) @binding(2) var<storage, read> w: array<u32>;
+${READ_BYTES}
+fn value(at: u32) -> f32 { return bitcast<f32>(v[at]); }
+${code}
+var<workgroup> weights: array<u32, ${rows * quads}>;
+var<workgroup> scales: array<vec2f, ${rows * parts}>;
+var<workgroup> inputs: array<u32, ${tokens * quads}>;
+// Scale and sums of both halves.
+var<workgroup> groups: array<vec3f, ${tokens}>;
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let firstRow = workgroup.x * ${rows}u;
+  let firstToken = workgroup.y * ${tokens}u;
+  let row4 = 4u * (lane % ${rows / 4}u);
+  let token4 = 4u * (lane / ${rows / 4}u);
+  var sums: array<vec4f, 4>;
+  for (var column = 0u; column < p.columns; column += ${depth}u) {
+    for (var i = lane; i < ${rows * quads}u; i += 128u) {
+      let row = i / ${quads}u;
+      let quad = i % ${quads}u;
+      let group = (column + 4u * quad) / ${width}u;
+      let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
+      weights[quad * ${rows}u + row] = pack4xI8(vec4i(quants(at, (column + 4u * quad) % ${block}u)));
+      if (quad % ${width / 4}u == 0u) {
+        scales[(4u * quad / ${width}u) * ${rows}u + row] = steps(at, group % ${block / width}u);
+      }
+    }
+    for (var i = lane; i < ${tokens * quads}u; i += 128u) {
+      let token = i / ${quads}u;
+      let at = p.x + (min(firstToken + token, p.tokens - 1u) * (p.columns / ${ROUNDED_GROUP}u) + column / ${ROUNDED_GROUP}u) * ${ROUNDED_WORDS}u;
+      inputs[(i % ${quads}u) * ${tokens}u + token] = v[at + i % ${quads}u];
+      if (i % ${quads}u == 0u) {
+        groups[token] = vec3f(value(at + ${quads}u), value(at + ${quads + 1}u), value(at + ${quads + 2}u));
+      }
+    }
+    workgroupBarrier();
+    ${Array.from({ length: parts }, (_, part) => {
+      const halves = parts === 1 ? 'group.y + group.z' : part === 0 ? 'group.y' : 'group.z';
+      return `{
+      var dots: array<vec4i, 4>;
+      // On SwiftShader a variable without a value keeps that of the round before.
+      for (var t = 0u; t < 4u; t++) { dots[t] = vec4i(0); }
+      for (var quad = ${(part * width) / 4}u; quad < ${((part + 1) * width) / 4}u; quad++) {
+        let at = quad * ${rows}u + row4;
+        let a = vec4u(weights[at], weights[at + 1u], weights[at + 2u], weights[at + 3u]);
+        for (var t = 0u; t < 4u; t++) {
+          let b = inputs[quad * ${tokens}u + token4 + t];
+          dots[t] += vec4i(dot4I8Packed(a.x, b), dot4I8Packed(a.y, b), dot4I8Packed(a.z, b), dot4I8Packed(a.w, b));
+        }
+      }
+      let at = ${part * rows}u + row4;
+      let step = vec4f(scales[at].x, scales[at + 1u].x, scales[at + 2u].x, scales[at + 3u].x);
+      ${shifted ? 'let shift = vec4f(scales[at].y, scales[at + 1u].y, scales[at + 2u].y, scales[at + 3u].y);' : ''}
+      for (var t = 0u; t < 4u; t++) {
+        let group = groups[token4 + t];
+        sums[t] += group.x * step * vec4f(dots[t])${shifted ? ` - (${halves}) * shift` : ''};
+      }
+    }`;
+    }).join('\n')}
+    workgroupBarrier();
+  }
+  for (var t = 0u; t < 4u; t++) {
+    for (var r = 0u; r < 4u; r++) {
+      let token = firstToken + token4 + t;
+      let row = firstRow + row4 + r;
+      if (token < p.tokens && row < p.rowCount) {
+        let to = p.y + token * p.rows + p.rowFrom + row;
+        var result = sums[t][r];
+        if (p.hasBias != 0u) { result += value(p.bias + p.rowFrom + row); }
+        if (p.accumulate != 0u) { result += value(to); }
+        v[to] = bitcast<u32>(result);
+      }
+    }
+  }
+}`;
+}
