@@ -14,7 +14,15 @@ import type { Dispatch, Kernel } from './program.ts';
 import { attendChunks, headPairs, mergeChunks, store } from './shaders/attention.ts';
 import { SHADER_FORMATS } from './shaders/formats.ts';
 import { LANES, type LanesTogether } from './shaders/lanes.ts';
-import { embed, MOST_VECTORS, multiplyTiles, multiplyVectors, rowsOfWorkgroup, TILE } from './shaders/multiply.ts';
+import {
+  embed,
+  MOST_VECTORS,
+  multiplyTiles,
+  multiplyVectors,
+  rowsOfWorkgroup,
+  TILE,
+  type TileValues,
+} from './shaders/multiply.ts';
 import {
   multiplyPackedTiles,
   ROUND_TO_BYTES,
@@ -32,6 +40,8 @@ export interface EncodingContext {
   readonly lanes: LanesTogether;
   /** Whether shaders may add products of bytes in one instruction. */
   readonly packedDot: boolean;
+  /** What tiles of products are kept in. */
+  readonly tileValues: TileValues;
   matrix(id: number): UploadedMatrix;
   cache(id: number): GPUBuffer;
   /** Where a vector's values begin in the arena. */
@@ -168,9 +178,7 @@ function encodeMultiply(context: EncodingContext, operation: MultiplyOperation):
       ],
       ...[bias === undefined ? 0 : context.place(bias), bias === undefined ? 0 : 1, accumulate === true ? 1 : 0],
     ];
-    const kernel = rounded
-      ? packedKernel(matrix, tokens, rowCount)
-      : multiplyKernel(matrix, tokens, rowCount, context.lanes);
+    const kernel = rounded ? packedKernel(matrix, tokens, rowCount) : multiplyKernel(matrix, tokens, rowCount, context);
     return { ...kernel, numbers, extra: buffer };
   });
   return rounding === undefined ? products : [rounding.dispatch, ...products];
@@ -205,11 +213,15 @@ function multiplyKernel(
   { type }: Matrix,
   tokens: number,
   rows: number,
-  lanes: LanesTogether,
+  { lanes, tileValues }: EncodingContext,
 ): Pick<Dispatch, 'kernel' | 'workgroups'> {
   const format = SHADER_FORMATS[type as Quantization];
   if (tokens > MOST_VECTORS) {
-    const kernel = kernelOf(`multiply ${type}, tiles`, () => multiplyTiles(format), 'read-only-storage');
+    const kernel = kernelOf(
+      `multiply ${type}, tiles of ${tileValues}`,
+      () => multiplyTiles(format, tileValues),
+      'read-only-storage',
+    );
     return { kernel, workgroups: [Math.ceil(rows / TILE.rows), Math.ceil(tokens / TILE.tokens)] };
   }
   const together = 2 ** Math.ceil(Math.log2(tokens));

@@ -23,7 +23,7 @@ const PACKED_DOT = 'packed_4x8_integer_dot_product';
 export type UsedFeature = GPUFeatureName | typeof PACKED_DOT;
 
 /** Features that shaders use where an adapter has them. */
-const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'timestamp-query'];
+const USED_FEATURES: readonly GPUFeatureName[] = ['subgroups', 'shader-f16', 'timestamp-query'];
 
 /**
  * Opens a device on the machine's fastest GPU with all limits that the adapter has.

@@ -99,6 +99,7 @@ export function webgpuKernels({
   const context: EncodingContext = {
     lanes,
     packedDot,
+    tileValues: device.features.has('shader-f16') ? 'f16' : 'f32',
     matrix: (id) => matrices[id] as UploadedMatrix,
     cache: (id) => caches[id] as GPUBuffer,
     place: ({ id, offset }) => (places[id] as number) + offset,

@@ -89,7 +89,8 @@ const BYTE_NMSE = 3e-5;
 
 testPackedGpu('rounded to bytes, tiles of packed products are near those of the reference', async (packed) => {
   const plain = GPU_KERNELS[0]?.kernels as Kernels;
-  for (const type of QUANTIZATION_NAMES.filter((name) => QUANTIZATIONS[name].block > 1)) {
+  // Groups of 32 and 16 values, without and with a shift; features.test.ts compiles the other formats' shaders.
+  for (const type of ['Q8_0', 'Q4_K', 'Q6_K', 'Q2_K'] as const) {
     const random = randomFrom(10);
     // More than one block, tokens and rows that aren't whole tiles, and one token of zeros.
     const columns = 2 * QUANTIZATIONS[type].block;

@@ -173,18 +173,29 @@ function addSubgroups(sums: number, each: Each): string {
   if (lane < ${sums}u) { partial[lane] = whole; }`;
 }
 
+/** The type of values in a workgroup's memory. */
+export type TileValues = 'f16' | 'f32';
+
 /**
  * y = x·Wᵀ for many tokens, limited by arithmetic: a workgroup decodes a tile of weights into its memory once for
- * ${TILE.tokens} tokens; each of 128 lanes accumulates 4 × 4 results.
+ * ${TILE.tokens} tokens; each of 128 lanes accumulates 4 × 4 results. With `f16` that memory
+ * has half the size, and both factors are rounded to 11 bits; sums stay in float32. No device here has f16: its shaders
+ * have been compiled, and the same ones run with f32 in its place, but not executed.
  */
-export function multiplyTiles({ block, bytes, width, code }: ShaderFormat): string {
+export function multiplyTiles({ block, bytes, width, code }: ShaderFormat, values: TileValues): string {
   const { rows, tokens, depth } = TILE;
-  return `${HEADER}
+  return `${values === 'f16' ? 'enable f16;' : ''}
+${HEADER}
 ${code}
+alias Value = ${values};
+// What is beyond the largest number of 16 bits would become infinite.
+fn shortened(x: vec4f) -> vec4f { return ${values === 'f16' ? 'clamp(x, vec4f(-65504.0), vec4f(65504.0))' : 'x'}; }
 // Single values, since lanes that write components of the same vector would race.
-var<workgroup> weights: array<f32, ${rows * depth}>;
-var<workgroup> inputs: array<f32, ${tokens * depth}>;
-fn weightsAt(at: u32) -> vec4f { return vec4f(weights[at], weights[at + 1u], weights[at + 2u], weights[at + 3u]); }
+var<workgroup> weights: array<Value, ${rows * depth}>;
+var<workgroup> inputs: array<Value, ${tokens * depth}>;
+fn weightsAt(at: u32) -> vec4f {
+  return vec4f(vec4<Value>(weights[at], weights[at + 1u], weights[at + 2u], weights[at + 3u]));
+}
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
   let firstRow = workgroup.x * ${rows}u;
@@ -199,30 +210,32 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let group = (column + quad) / ${width}u;
       let at = min(firstRow + row, p.rowCount - 1u) * p.rowBytes + (group / ${block / width}u) * ${bytes}u;
       let s = steps(at, group % ${block / width}u);
-      let value = s.x * quants(at, (column + quad) % ${block}u) - s.y;
-      weights[(quad + 0u) * ${rows}u + row] = value.x;
-      weights[(quad + 1u) * ${rows}u + row] = value.y;
-      weights[(quad + 2u) * ${rows}u + row] = value.z;
-      weights[(quad + 3u) * ${rows}u + row] = value.w;
+      let value = shortened(s.x * quants(at, (column + quad) % ${block}u) - s.y);
+      weights[(quad + 0u) * ${rows}u + row] = Value(value.x);
+      weights[(quad + 1u) * ${rows}u + row] = Value(value.y);
+      weights[(quad + 2u) * ${rows}u + row] = Value(value.z);
+      weights[(quad + 3u) * ${rows}u + row] = Value(value.w);
     }
     for (var i = lane; i < ${(tokens * depth) / 4}u; i += 128u) {
       let token = i / ${depth / 4}u;
       let quad = 4u * (i % ${depth / 4}u);
       var value = vec4f(0.0);
-      if (column + quad < p.columns) { value = activations(min(firstToken + token, p.tokens - 1u), column + quad); }
-      inputs[(quad + 0u) * ${tokens}u + token] = value.x;
-      inputs[(quad + 1u) * ${tokens}u + token] = value.y;
-      inputs[(quad + 2u) * ${tokens}u + token] = value.z;
-      inputs[(quad + 3u) * ${tokens}u + token] = value.w;
+      if (column + quad < p.columns) {
+        value = shortened(activations(min(firstToken + token, p.tokens - 1u), column + quad));
+      }
+      inputs[(quad + 0u) * ${tokens}u + token] = Value(value.x);
+      inputs[(quad + 1u) * ${tokens}u + token] = Value(value.y);
+      inputs[(quad + 2u) * ${tokens}u + token] = Value(value.z);
+      inputs[(quad + 3u) * ${tokens}u + token] = Value(value.w);
     }
     workgroupBarrier();
     for (var k = 0u; k < ${depth}u; k++) {
       let a = weightsAt(k * ${rows}u + 4u * rowQuad);
       let at = k * ${tokens}u + 4u * tokenQuad;
-      sums[0] += a * inputs[at];
-      sums[1] += a * inputs[at + 1u];
-      sums[2] += a * inputs[at + 2u];
-      sums[3] += a * inputs[at + 3u];
+      sums[0] += a * f32(inputs[at]);
+      sums[1] += a * f32(inputs[at + 1u]);
+      sums[2] += a * f32(inputs[at + 2u]);
+      sums[3] += a * f32(inputs[at + 3u]);
     }
     workgroupBarrier();
   }
