@@ -4,6 +4,7 @@ import { openFile } from '../../../engine/gguf/file-source.ts';
 import type { Kernels } from '../../../engine/kernels/kernels.ts';
 import type { Operation } from '../../../engine/kernels/operation.ts';
 import { openDevice, type UsedFeature } from '../../../engine/kernels/webgpu/open-device.ts';
+import { scratchFile } from '../../../engine/kernels/webgpu/scratch-file.ts';
 import { webgpuKernels } from '../../../engine/kernels/webgpu/webgpu-kernels.ts';
 import { QUANTIZATION_NAMES, QUANTIZATIONS, quantizedBytes } from '../../../engine/model/quantization.ts';
 import { testIf } from '../../support/needs.ts';
@@ -28,7 +29,7 @@ async function checked(without: readonly UsedFeature[], operations: (kernels: Ke
     codes.push(descriptor.code);
     return createShaderModule(descriptor);
   };
-  const kernels = webgpuKernels({ device, adapter: 'null', openFile, packedDot });
+  const kernels = webgpuKernels({ device, adapter: 'null', openFile, openScratch: scratchFile, packedDot });
   const last = kernels.vector(1);
   kernels.run(operations(kernels));
   await kernels.read(last);
@@ -101,7 +102,7 @@ for (const feature of FEATURES)
 
 testIf(gpu !== undefined, MISSING, 'a shader that does not compile is noticed', async () => {
   const { device } = await openDevice(gpu as GPU);
-  const kernels = webgpuKernels({ device, adapter: 'null', openFile, packedDot: true });
+  const kernels = webgpuKernels({ device, adapter: 'null', openFile, openScratch: scratchFile, packedDot: true });
   device.createShaderModule({ code: 'enable f16; fn f() -> f32 { return 1h; }' });
   const message = await Promise.resolve(kernels.read(kernels.vector(1))).catch((error: Error) => error.message);
   assert.match(String(message), /^null: .*f16/s);
