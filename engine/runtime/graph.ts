@@ -8,8 +8,9 @@ import { type Vector, vectorOver } from '../kernels/vector.ts';
 import { kvBytesPerToken, type Model } from '../model/model.ts';
 import { type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { createActivations } from './activations.ts';
+import { wholeCache } from './context-cache.ts';
 import { forward } from './forward.ts';
-import { layerOperations } from './layer-operations.ts';
+import { layerBatches, passSegments } from './layer-batches.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { loadWeights, readVector } from './transformer-weights.ts';
 
@@ -76,13 +77,17 @@ export function modelGraph(
   const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
   const { kvHeads, headSize } = model;
   const position = context - tokens;
+  const caches = new Map(
+    Array.from({ length: model.layers }, (_, layer) => [
+      layer,
+      { id: layer, type: 'F16', kvHeads, capacity: context, headSize } as const,
+    ]),
+  );
+  const segments = passSegments(model, rotary, activations, [{ cache: wholeCache(caches), position, tokens }]);
   const parts = forward({
     ...{ layerSettings, weights, activations, logits, tokens: new Array<number>(tokens).fill(0) },
     wanted: [{ first: tokens - 1, count: 1 }],
-    layerBatches: (layer, index) => {
-      const cache = { id: index, type: 'F16', kvHeads, capacity: context, headSize } as const;
-      return { operations: layerOperations(layerSettings, layer, cache, activations, position) };
-    },
+    layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
   });
   const node = nodeMaker(model, tensorOf, position);
   const crossing = { shape: [tokens, model.hiddenSize], bytes: tokens * model.hiddenSize * STREAM_BYTES };
