@@ -5,6 +5,7 @@ import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
 import { chipDevice } from '../engine/hardware/chip.ts';
 import type { Device } from '../engine/hardware/device.ts';
+import type { KernelOptions } from '../engine/kernels/open-kernels.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
 import { TWO_LAYERS } from './measure/two-layer-model.ts';
@@ -16,7 +17,12 @@ import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
 import { choice, count, option, text } from './report/options.ts';
 
-const CPU_KERNELS = ['reference', 'native'] as const;
+/** The GPU's thread must be slower than the NPU's, which has all vector instructions, by as much as a chip's GPU is. */
+const GPU_KERNELS = {
+  scalar: { implementation: 'native', instructionSet: 'scalar', threads: 1 },
+  reference: { implementation: 'reference' },
+} as const satisfies Readonly<Record<string, KernelOptions>>;
+type GpuKernels = keyof typeof GPU_KERNELS;
 
 /** HeteroLLM, executed on two threads: one has the GPU's part of every operator, the other stands for the NPU. */
 await runExperiment({
@@ -31,7 +37,12 @@ await runExperiment({
       'a cluster of datasets/clusters, or a file, whose head is a chip with an NPU; it is slowed until its GPU is as fast as a thread',
       'hetero-8gen3',
     ),
-    kernels: choice('--kernels <name>', "kernels of the GPU's thread; the NPU's are native", CPU_KERNELS, 'reference'),
+    kernels: choice(
+      '--kernels <name>',
+      "kernels of the GPU's thread: scalar are native ones without vector instructions, which the NPU's have",
+      Object.keys(GPU_KERNELS) as GpuKernels[],
+      'scalar',
+    ),
     lengths: option(
       '--lengths <list>',
       'tokens of prompts',
@@ -54,8 +65,15 @@ await runExperiment({
     chipDevice(cluster.devices[0] as Device); // a mistake shows before minutes of measuring
     const file = options.model ?? (await madeModel(options.cache, TWO_LAYERS, 'Q8_0', seed));
     withFile(file, readGguf);
-    const main = { implementation: kernels, threads: 1 };
-    const found = await runNpu({ file, kernels: main, cluster, lengths, outputTokens: tokens, repeats, progress });
+    const found = await runNpu({
+      file,
+      kernels: GPU_KERNELS[kernels],
+      cluster,
+      lengths,
+      outputTokens: tokens,
+      repeats,
+      progress,
+    });
     const { model, measured, cells } = found;
     return {
       subtitle: `${modelText(model)} on ${hostname()}: ${cluster.name}, slowed to a thread with ${kernels} kernels · ${tokens} tokens decoded · ${repeats} repeats`,

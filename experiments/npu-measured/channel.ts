@@ -3,14 +3,17 @@ import type { Graph } from '../../engine/runtime/second-processor.ts';
 
 /** Memory that the control thread and the thread of the NPU share, as the processors of a chip do (HeteroLLM 4.2). */
 export interface Channel {
-  /** Counters (SUBMITTED, FINISHED, SLEEP), then the graphs that were submitted, SLOTS at most. */
+  /** Counters (SUBMITTED, FINISHED, SLEEP, FORGOTTEN), then the graphs that were submitted, SLOTS at most. */
   readonly control: Int32Array;
   readonly x: Float32Array;
   readonly y: Float32Array;
 }
 
-/** Number of graphs that were submitted, that are done, and a place at which nobody wakes a sleeper. */
-export const [SUBMITTED, FINISHED, SLEEP] = [0, 1, 2] as const;
+/**
+ * Number of graphs that were submitted, that are done, a place at which nobody wakes a sleeper, and how often generated
+ * graphs were forgotten.
+ */
+export const [SUBMITTED, FINISHED, SLEEP, FORGOTTEN] = [0, 1, 2, 3] as const;
 const COUNTERS = 4;
 /** Graphs that may be under way. */
 const SLOTS = 64;

@@ -1,13 +1,13 @@
 import { npuPart } from '../../engine/cost/chip/operator.ts';
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import type { Kernels } from '../../engine/kernels/kernels.ts';
-import type { KernelOptions } from '../../engine/kernels/open-kernels.ts';
+import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import { kvBytesPerToken, type Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import { quantizedBytes } from '../../engine/model/quantization.ts';
 import { SYNCHRONISATIONS } from '../../engine/plan/tensor-partition.ts';
 import { median } from '../report/median.ts';
-import type { MeasuredChip } from './slowed-chip.ts';
+import { type MeasuredChip, slowedChip } from './slowed-chip.ts';
 import { openStandIn } from './stand-in.ts';
 
 /** Runs of a probe; the later half counts, when the machine's code is compiled. */
@@ -20,54 +20,99 @@ const PROMPT = 64;
 const WEIGHT_BYTE = 0x2a;
 
 /** The rates of the widest product of a layer, for a prompt and for a token, and of attention. */
-export function probeControlThread(
+function probeControlThread(
   kernels: Kernels,
   model: Model,
-): Pick<MeasuredChip, 'flops' | 'bandwidth' | 'attention'> {
+): () => Pick<MeasuredChip, 'flops' | 'bandwidth' | 'attention'> {
   const { rows, columns } = modelOperators(model)['gate-up'];
   const type = model.tensors.find(({ role }) => role === 'ffn_gate')?.quantization ?? 'Q8_0';
   const bytes = rows * quantizedBytes(columns, type);
   const matrices = Array.from({ length: MATRICES }, () =>
     kernels.matrix({ source: new Uint8Array(bytes).fill(WEIGHT_BYTE), type, rows, columns }),
   );
-  const seconds = (tokens: number): number => {
+  const product = (tokens: number): (() => number) => {
     const x = kernels.vector(new Float32Array(tokens * columns).fill(0.01));
     const y = kernels.vector(tokens * rows);
-    return secondsOf((turn) => {
-      const matrix = matrices[turn % MATRICES] as (typeof matrices)[number];
-      kernels.run([{ kind: 'multiply', matrix, x, y }]);
-    });
+    return () =>
+      secondsOf((turn) => {
+        const matrix = matrices[turn % MATRICES] as (typeof matrices)[number];
+        kernels.run([{ kind: 'multiply', matrix, x, y }]);
+      });
   };
-  return {
-    flops: (2 * rows * columns * PROMPT) / seconds(PROMPT),
-    bandwidth: bytes / seconds(1),
-    attention: probeAttention(kernels, model),
-  };
+  const [ofPrompt, ofToken, attention] = [product(PROMPT), product(1), probeAttention(kernels, model)];
+  return () => ({
+    flops: (2 * rows * columns * PROMPT) / ofPrompt(),
+    bandwidth: bytes / ofToken(),
+    attention: attention(),
+  });
 }
 
 /** Bytes of KV cache per second in attention over as many tokens. */
-function probeAttention(kernels: Kernels, model: Model): number {
+function probeAttention(kernels: Kernels, model: Model): () => number {
   const { heads, kvHeads, headSize } = model;
   const cache = kernels.cache({ type: 'F16', kvHeads, capacity: PROMPT, headSize });
   const queries = kernels.vector(new Float32Array(heads * headSize).fill(0.01));
   const y = kernels.vector(heads * headSize);
   const scale = 1 / Math.sqrt(headSize);
   const position = PROMPT - 1;
-  const seconds = secondsOf(() => kernels.run([{ kind: 'attention', cache, queries, y, heads, position, scale }]));
-  return (PROMPT * kvBytesPerToken(model)) / seconds;
+  const operation = { kind: 'attention', cache, queries, y, heads, position, scale } as const;
+  return () => (PROMPT * kvBytesPerToken(model)) / secondsOf(() => kernels.run([operation]));
 }
 
 /** Seconds by which the thread sleeps longer than asked for. */
-export function probeSleep(): number {
+function probeSleep(): number {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const asked = 1e-3;
   return secondsOf(() => void Atomics.wait(cell, 0, 0, 1000 * asked)) - asked;
 }
 
-const HAND_OVERS = 200;
+const HAND_OVERS = 100;
+
+export interface ProbeParts {
+  readonly file: string;
+  readonly model: Model;
+  readonly chip: ChipDevice;
+  /** Of the control thread, and of the NPU's. */
+  readonly kernels: KernelOptions;
+  readonly npuKernels: KernelOptions;
+}
+
+/** Probes that are measured again and again, in turn with what they are to predict. */
+export interface Probes {
+  measure(): Promise<MeasuredChip>;
+  /** The median of each value over all measurements. */
+  medians(): MeasuredChip;
+  close(): void;
+}
+
+export function createProbes({ file, model, chip, kernels, npuKernels }: ProbeParts): Probes {
+  const opened = openKernels(kernels);
+  const control = probeControlThread(opened, model);
+  const all: MeasuredChip[] = [];
+  return {
+    async measure() {
+      const rates = { ...control(), oversleep: probeSleep() };
+      const free = slowedChip(chip, { ...rates, handOver: { fast: 0, naive: 0 } });
+      const measured = { ...rates, handOver: await probeHandOver({ file, model, kernels: npuKernels }, free) };
+      all.push(measured);
+      return measured;
+    },
+    medians() {
+      const of = (value: (one: MeasuredChip) => number): number => median(all.map(value));
+      return {
+        flops: of(({ flops }) => flops),
+        bandwidth: of(({ bandwidth }) => bandwidth),
+        attention: of(({ attention }) => attention),
+        oversleep: of(({ oversleep }) => oversleep),
+        handOver: { fast: of(({ handOver }) => handOver.fast), naive: of(({ handOver }) => handOver.naive) },
+      };
+    },
+    close: () => opened.close(),
+  };
+}
 
 /** Seconds of a token's graph beyond what the NPU takes for it, in both ways of synchronising. */
-export async function probeHandOver(
+async function probeHandOver(
   parts: { readonly file: string; readonly model: Model; readonly kernels: KernelOptions },
   device: ChipDevice,
 ): Promise<MeasuredChip['handOver']> {

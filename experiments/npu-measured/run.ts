@@ -6,21 +6,20 @@ import { chipDevice } from '../../engine/hardware/chip.ts';
 import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
 import type { Device } from '../../engine/hardware/device.ts';
 import { InputError } from '../../engine/input/input-error.ts';
-import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { KernelOptions } from '../../engine/kernels/open-kernels.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { createWorkload, type Workload } from '../../engine/model/workload.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
 import type { Synchronisation } from '../../engine/plan/tensor-partition.ts';
 import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
-import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
 import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
-import { probeControlThread, probeHandOver, probeSleep } from './probes.ts';
-import { type MeasuredChip, slowedChip } from './slowed-chip.ts';
-import { openStandIn } from './stand-in.ts';
+import { type OpenCell, openCell } from './cell.ts';
+import { createProbes } from './probes.ts';
+import { asMeasured, type MeasuredChip, slowedChip } from './slowed-chip.ts';
 
 export interface NpuRunOptions {
   readonly file: string;
@@ -67,91 +66,58 @@ const RUNS: readonly (readonly [ChipSystemName, Synchronisation])[] = [
   ['hetero-tensor', 'naive'],
 ];
 
-/** Measures this machine in the part of a chip, plans every system, and predicts, simulates and runs each. */
+/**
+ * Measures this machine in the part of a chip, plans every system for that chip, runs all of them in turn, with the
+ * probes before each turn, and predicts and simulates them by the medians of the probes.
+ */
 export async function runNpu(asked: NpuRunOptions): Promise<NpuRun> {
   const { file, lengths, outputTokens, repeats } = asked;
   const model = modelFromGguf(withFile(file, readGguf));
-  const main = openKernels(asked.kernels);
-  const bar = asked.progress(1 + RUNS.length * lengths.length);
+  const chip = chipDevice(asked.cluster.devices[0] as Device);
+  const bar = asked.progress(repeats + 2);
+  const probes = createProbes({ file, model, chip, kernels: asked.kernels, npuKernels: NPU_KERNELS });
+  const cells: OpenCell[] = [];
   try {
-    const chip = chipDevice(asked.cluster.devices[0] as Device);
-    const rates = { ...probeControlThread(main, model), oversleep: probeSleep() };
-    const free = slowedChip(chip, { ...rates, handOver: { fast: 0, naive: 0 } });
-    const measured = { ...rates, handOver: await probeHandOver({ file, model, kernels: NPU_KERNELS }, free) };
-    const device = slowedChip(chip, measured);
-    const cluster = createCluster({ ...asked.cluster, devices: [device] });
     bar.step('the machine');
-    const cells: NpuCell[] = [];
+    const paced = slowedChip(chip, await probes.measure());
+    const planned = createCluster({ ...asked.cluster, devices: [paced] });
+    const open = { file, model, kernels: asked.kernels, npuKernels: NPU_KERNELS, device: paced };
     for (const tokens of lengths) {
       const workload = createWorkload({ promptTokens: tokens, outputTokens, context: tokens + outputTokens });
       for (const [system, synchronisation] of RUNS) {
-        bar.step(`${system}, ${synchronisation}, a prompt of ${tokens}`);
-        const scheduled = tensorPartition({ belief: cluster, model, workload }, { system, synchronisation });
+        const scheduled = tensorPartition({ belief: planned, model, workload }, { system, synchronisation });
         if (scheduled.plan === undefined) throw new InputError(system, 'message' in scheduled ? scheduled.message : '');
-        const plan = scheduled.plan as ChipPlan;
-        const times = await measure({ file, main, model, plan, device, tokens, outputTokens, repeats });
-        const answers = answersOf(plan, cluster, model, workload);
-        const both = (phase: 'prefill' | 'decode'): Answers => ({ ...answers[phase], measured: times[phase] });
-        cells.push({ system, synchronisation, tokens, prefill: both('prefill'), decode: both('decode') });
+        cells.push(await openCell({ ...open, system, workload, plan: scheduled.plan as ChipPlan }));
       }
     }
-    return { model, measured, cells };
+    for (let repeat = 0; repeat <= repeats; repeat++) {
+      bar.step(repeat === 0 ? 'first run of every system' : `run ${repeat} of ${repeats}`);
+      if (repeat > 0) await probes.measure();
+      for (const cell of cells) await cell.run();
+    }
+    const measured = probes.medians();
+    const cluster = createCluster({ ...asked.cluster, devices: [asMeasured(paced, measured)] });
+    return { model, measured, cells: cells.map((cell) => answered(cell, cluster, model)) };
   } finally {
     bar.stop();
-    main.close();
+    for (const cell of cells) await cell.close();
+    probes.close();
   }
 }
 
-function answersOf(plan: ChipPlan, cluster: Cluster, model: Model, workload: Workload) {
+function answered(cell: OpenCell, cluster: Cluster, model: Model): NpuCell {
+  const { system, plan, workload, times } = cell;
   const { promptTokens, outputTokens } = workload;
   const predicted = predictChip(chipCase(plan, cluster, model), promptTokens + outputTokens / 2);
   const { firstTokenSeconds = Number.NaN, tokenSeconds = Number.NaN } = metrics(
     simulate({ cluster, model, plan, workload }).trace,
   );
+  const measured = (phase: keyof typeof times): Sample => sampleOf(times[phase].slice(1));
   return {
-    prefill: { predicted: predicted.prefill.seconds, simulated: firstTokenSeconds },
-    decode: { predicted: predicted.decode.seconds, simulated: tokenSeconds },
+    system,
+    synchronisation: plan.stages[0].partition.synchronisation,
+    tokens: promptTokens,
+    prefill: { predicted: predicted.prefill.seconds, simulated: firstTokenSeconds, measured: measured('prefill') },
+    decode: { predicted: predicted.decode.seconds, simulated: tokenSeconds, measured: measured('decode') },
   };
-}
-
-interface CellToMeasure {
-  readonly file: string;
-  readonly main: ReturnType<typeof openKernels>;
-  readonly model: Model;
-  readonly plan: ChipPlan;
-  readonly device: ReturnType<typeof chipDevice>;
-  readonly tokens: number;
-  readonly outputTokens: number;
-  readonly repeats: number;
-}
-
-async function measure(cell: CellToMeasure): Promise<Readonly<Record<'prefill' | 'decode', Sample>>> {
-  const { file, main, model, plan, device, tokens, outputTokens, repeats } = cell;
-  const { partition } = plan.stages[0];
-  const times = { prefill: [] as number[], decode: [] as number[] };
-  const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
-  const prompt = Array.from({ length: tokens }, (_, index) => token(index));
-  for (let repeat = 0; repeat <= repeats; repeat++) {
-    // A thread of its own for each run: graphs that are generated online are generated in each.
-    const second = await openStandIn({ file, model, device, kernels: NPU_KERNELS, partition });
-    const context = tokens + outputTokens;
-    const transformer = loadPartitionedTransformer(file, { main, second, partition, context });
-    try {
-      times.prefill.push(await secondsOf(() => transformer.evaluate(prompt)));
-      const decoding = async (): Promise<void> => {
-        for (let index = 0; index < outputTokens; index++) await transformer.evaluate([token(tokens + index)]);
-      };
-      times.decode.push((await secondsOf(decoding)) / outputTokens);
-    } finally {
-      transformer.close();
-      await second.close();
-    }
-  }
-  return { prefill: sampleOf(times.prefill.slice(1)), decode: sampleOf(times.decode.slice(1)) };
-}
-
-async function secondsOf(run: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return (performance.now() - start) / 1000;
 }

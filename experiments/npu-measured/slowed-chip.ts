@@ -55,6 +55,12 @@ export function slowedChip(chip: ChipDevice, measured: MeasuredChip): ChipDevice
   };
 }
 
+/** The slowed chip whose GPU and synchronisation are as measured now, while its NPU goes on at the pace it was given. */
+export function asMeasured(paced: ChipDevice, measured: MeasuredChip): ChipDevice {
+  const { gpu, soc } = slowedChip(paced, measured);
+  return { ...paced, gpu, soc: { ...paced.soc, gpu: soc.gpu, synchronisation: soc.synchronisation } };
+}
+
 /** Shorter sleeps aren't worth it. */
 const LEAST_SLEEP = 1e-4;
 

@@ -9,7 +9,7 @@ import type { Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import type { TensorPartition } from '../../engine/plan/tensor-partition.ts';
 import type { Graph, GraphResult, SecondProcessor } from '../../engine/runtime/second-processor.ts';
-import { createChannel, FINISHED, readGraph, SLEEP, SUBMITTED, writeGraph } from './channel.ts';
+import { createChannel, FINISHED, FORGOTTEN, readGraph, SLEEP, SUBMITTED, writeGraph } from './channel.ts';
 import type { GraphMessage, NpuThread, ResultMessage } from './thread.ts';
 
 export interface StandInOptions {
@@ -24,6 +24,8 @@ export interface StandInOptions {
 
 /** A thread that stands for the NPU of a chip. */
 export interface StandIn extends SecondProcessor {
+  /** Forgets the graphs that were generated. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -52,6 +54,9 @@ export async function openStandIn(options: StandInOptions): Promise<StandIn> {
   const begin = synchronisation === 'fast' ? submitFast({ channel, device, model }) : submitNaively(worker);
   return {
     begin,
+    forget() {
+      Atomics.add(channel.control, FORGOTTEN, 1);
+    },
     async close() {
       await worker.terminate();
     },

@@ -10,7 +10,7 @@ import { modelOperators } from '../../engine/model/operators.ts';
 import type { Synchronisation } from '../../engine/plan/tensor-partition.ts';
 import { type Graph, kernelsAsSecond } from '../../engine/runtime/second-processor.ts';
 import { weightsLoader } from '../../engine/runtime/transformer-weights.ts';
-import { type Channel, FINISHED, readGraph, SUBMITTED } from './channel.ts';
+import { type Channel, FINISHED, FORGOTTEN, readGraph, SUBMITTED } from './channel.ts';
 
 /*
  * The thread that stands for an NPU. It has graphs of fixed shapes, which cost time to make, and takes as long for each
@@ -45,6 +45,7 @@ const processor = kernelsAsSecond(
   weightsLoader({ gguf, bytes: source, file: kernels.mapFile(file), kernels }, model),
 );
 const made = new Set<string>();
+let forgotten = 0;
 /** Milliseconds of polling for the next graph before the thread sleeps. */
 const POLLED = 2;
 
@@ -54,6 +55,9 @@ function compute(graph: GraphMessage): Float32Array {
   const operator = operators[graph.name];
   const { name, rows, length } = graph;
   let seconds = npuPart({ operator, cut: { npuRows: rows, npuLengths: [length] } }, device).seconds;
+  const now = Atomics.load(channel.control, FORGOTTEN);
+  if (now !== forgotten) made.clear();
+  forgotten = now;
   if (generates && length > 1 && !made.has(`${name} ${length}`)) {
     made.add(`${name} ${length}`);
     seconds += graphSeconds(operator, length, device.soc.npu);
