@@ -43,6 +43,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
                         InstanceMethod<&EngineObject::mappedMatrix>("mappedMatrix"),
                         InstanceMethod<&EngineObject::matrix>("matrix"),
                         InstanceMethod<&EngineObject::vector>("vector"),
+                        InstanceMethod<&EngineObject::sharedVector>("sharedVector"),
                         InstanceMethod<&EngineObject::cache>("cache"),
                         InstanceMethod<&EngineObject::freeCache>("freeCache"),
                         InstanceMethod<&EngineObject::cacheFile>("cacheFile"), InstanceMethod<&EngineObject::run>("run"),
@@ -118,6 +119,17 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
     return result;
   }
 
+  /** (a Float32Array over a SharedArrayBuffer, which is never moved) → vector */
+  Napi::Value sharedVector(const Napi::CallbackInfo& info) {
+    if (!info[0].IsTypedArray() || info[0].As<Napi::TypedArray>().TypedArrayType() != napi_float32_array) {
+      throw std::invalid_argument("a vector is made over a Float32Array");
+    }
+    auto values = info[0].As<Napi::Float32Array>();
+    const std::size_t number = engine().addVector(std::span<float>(values.Data(), values.ElementLength()));
+    shared_.push_back(Napi::Reference<Napi::Float32Array>::New(values, 1));
+    return toNumber(info, number);
+  }
+
   /** (format, kvHeads, capacity, headSize) → cache */
   Napi::Value cache(const Napi::CallbackInfo& info) {
     return toNumber(info, engine().addCache(typeArgument(info, 0), wholeNumber(info, 1), wholeNumber(info, 2),
@@ -173,6 +185,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
   void close(const Napi::CallbackInfo&) {
     engine_.reset();
     held_.clear();
+    shared_.clear();
   }
 
   Napi::Value instructionSet(const Napi::CallbackInfo& info) {
@@ -181,6 +194,7 @@ class EngineObject : public Napi::ObjectWrap<EngineObject> {
 
   std::shared_ptr<hearth::Engine> engine_;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> held_;
+  std::vector<Napi::Reference<Napi::Float32Array>> shared_;
 };
 
 Napi::Value instructionSets(const Napi::CallbackInfo& info) {

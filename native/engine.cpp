@@ -52,6 +52,11 @@ std::size_t Engine::addVector(std::size_t length) {
   return operands_.vectors.size() - 1;
 }
 
+std::size_t Engine::addVector(std::span<float> memory) {
+  operands_.vectors.push_back(std::make_shared<Buffer>(std::as_writable_bytes(memory)));
+  return operands_.vectors.size() - 1;
+}
+
 std::shared_ptr<Buffer> Engine::vector(std::size_t number) const { return operands_.vectors.at(number); }
 
 std::size_t Engine::addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize) {

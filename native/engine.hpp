@@ -28,6 +28,8 @@ class Engine {
   /** A matrix whose bytes the caller keeps in place while the engine lives. */
   std::size_t addMatrix(std::span<const std::uint8_t> bytes, Type type, std::size_t rows, std::size_t columns);
   std::size_t addVector(std::size_t length);
+  /** A vector over memory that the caller keeps in place while the engine lives. */
+  std::size_t addVector(std::span<float> memory);
   [[nodiscard]] std::shared_ptr<Buffer> vector(std::size_t number) const;
   std::size_t addCache(Type type, std::size_t kvHeads, std::size_t capacity, std::size_t headSize);
   /** A cache's memory, which lives as long as the pointer. */

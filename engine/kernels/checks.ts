@@ -21,6 +21,12 @@ export function checkMatrix({ source, offset = 0, type, rows, columns }: MatrixS
   return bytes;
 }
 
+/** @returns the values @throws RangeError unless they lie in memory that threads share */
+export function sharedValues(values: Float32Array): Float32Array {
+  if (values.buffer instanceof SharedArrayBuffer) return values;
+  throw new RangeError('a shared vector of values that are not in a SharedArrayBuffer');
+}
+
 /** @throws RangeError, naming the operation and the vector, unless every vector has the length that it needs */
 export function checkOperation(operation: Operation): void {
   const { kind } = operation;

@@ -29,6 +29,11 @@ export interface Kernels {
   matrix(source: MatrixSource): Matrix;
   /** A vector of zeros, or of the given values. @throws InputError if there isn't enough memory, as `cache` does */
   vector(contents: number | ArrayLike<number>): Vector;
+  /**
+   * A vector over values that other threads see as well. Missing where the processor has memory of its own.
+   * @throws RangeError if they don't lie in a SharedArrayBuffer
+   */
+  readonly sharedVector?: (values: Float32Array) => Vector;
   cache(shape: KeyValueCacheShape): KeyValueCache;
   /**
    * A place for caches of the same shape as this one: a file; on a GPU, memory in RAM and then a file.

@@ -1,4 +1,3 @@
-import type { Kernels } from '../kernels/kernels.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 
@@ -49,7 +48,7 @@ export function activationWidths(
  * @returns a function that gives the part for a number of tokens; the same object for the same number
  */
 export function createActivations(
-  kernels: Pick<Kernels, 'vector'>,
+  kernels: { readonly vector: (values: number) => Vector },
   shape: Shape,
   ropeDimensions: number,
   most: number,

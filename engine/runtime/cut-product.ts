@@ -33,7 +33,9 @@ interface Piece {
 /**
  * Runs operators in two parts at the same time (HeteroLLM 4.1): the second processor multiplies its rows for the first
  * tokens, in graphs of fixed lengths of which the last may be padded, while the main one has the other rows of those
- * tokens and all rows of the others. The second part's results are merged by this thread.
+ * tokens and all rows of the others. Results that lie in one piece where they belong, as those of whole rows and of a
+ * single token do, are written there, by a second processor that shares this one's memory too; the others are merged by
+ * this thread.
  */
 export function cutProducts({ main, second }: CutProcessors, cutOf: (name: OperatorName) => OperatorCut): CutProduct {
   const { kernels } = main;
@@ -61,20 +63,30 @@ export function cutProducts({ main, second }: CutProcessors, cutOf: (name: Opera
     const rows = products.reduce((sum, { matrix }) => sum + matrix.rows, 0);
     const covered = npuRows === 0 ? 0 : Math.min(tokens, sumOf(npuLengths));
     const results: { readonly values: GraphResult; readonly first: number; readonly count: number }[] = [];
+    const secondPieces = piecesOf(products, 0, npuRows);
     let first = 0;
     for (const length of covered === 0 ? [] : npuLengths) {
       const count = Math.min(length, tokens - first);
       const own = x.values.subarray(first * columns, (first + count) * columns);
-      const values = second.begin({ name, layer, rows: npuRows, columns, length, x: own, ...exactness });
+      const graph = { name, layer, rows: npuRows, columns, length, x: own, ...exactness };
+      const places = count === length ? placesOf(secondPieces, products, { first, count }) : undefined;
+      const at = places?.map(({ values }) => ({ values, accumulate }));
+      const values = second.begin(at === undefined ? graph : { ...graph, places: at });
       results.push({ values, first, count });
       first += length;
     }
     const shared = covered > 0 && npuRows < rows;
-    const temporaries = shared ? vector(covered * (rows - npuRows)) : undefined;
+    const mainPieces = piecesOf(products, npuRows, rows - npuRows);
+    const places = shared ? placesOf(mainPieces, products, { first: 0, count: covered }) : undefined;
+    const temporaries = shared && places === undefined ? vector(covered * (rows - npuRows)) : undefined;
     const operations: Operation[] = [];
-    if (temporaries !== undefined) {
+    if (shared) {
       const linears = restOf(operator, npuRows, rows - npuRows);
-      operations.push(...inTurn(linears, exactness, x.slice(0, covered * columns), temporaries, covered));
+      const input = x.slice(0, covered * columns);
+      if (temporaries !== undefined) operations.push(...inTurn(linears, exactness, input, temporaries, covered));
+      places?.forEach((y, index) => {
+        operations.push({ kind: 'multiply', ...(linears[index] as Linear), ...exactness, accumulate, x: input, y });
+      });
     }
     if (covered < tokens) {
       for (const product of products) {
@@ -85,12 +97,12 @@ export function cutProducts({ main, second }: CutProcessors, cutOf: (name: Opera
     }
     kernels.run(operations);
     if (temporaries !== undefined) {
-      const pieces = piecesOf(products, npuRows, rows - npuRows);
-      merge(pieces, products, { values: temporaries.values, first: 0, count: covered, accumulate });
+      merge(mainPieces, products, { values: temporaries.values, first: 0, count: covered, accumulate });
     }
-    const pieces = piecesOf(products, 0, npuRows);
-    for (const { values, ...tokens } of results)
-      merge(pieces, products, { values: await values(), ...tokens, accumulate });
+    for (const { values, ...tokens } of results) {
+      const found = await values();
+      if (found !== undefined) merge(secondPieces, products, { values: found, ...tokens, accumulate });
+    }
   };
 }
 
@@ -104,6 +116,20 @@ function piecesOf(products: readonly MultiplyOperation[], from: number, count: n
     const end = Math.min(matrix.rows, from + count - begin);
     begin += matrix.rows;
     return end > column ? [{ product, column, count: end - column }] : [];
+  });
+}
+
+/** Where the results of pieces for `count` tokens from `first` on belong; `undefined` if one of them isn't in one run. */
+function placesOf(
+  pieces: readonly Piece[],
+  products: readonly MultiplyOperation[],
+  { first, count: tokens }: { readonly first: number; readonly count: number },
+): readonly Vector[] | undefined {
+  const rowsOf = ({ product }: Piece): number => (products[product] as MultiplyOperation).matrix.rows;
+  if (tokens > 1 && pieces.some((piece) => piece.count < rowsOf(piece))) return undefined;
+  return pieces.map((piece) => {
+    const from = first * rowsOf(piece) + piece.column;
+    return (products[piece.product] as MultiplyOperation).y.slice(from, from + tokens * piece.count);
   });
 }
 

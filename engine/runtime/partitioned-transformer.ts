@@ -7,6 +7,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import { ropeAngles } from '../kernels/rope-angles.ts';
+import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { LAYER_OPERATORS, type OperatorName } from '../model/operators.ts';
 import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
@@ -82,8 +83,9 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
     const { kvHeads, headSize, vocabularySize } = model;
     const caches = weights.layers.map(() => main.cache({ type: kvCache, kvHeads, capacity: context, headSize }));
     const mostTokens = Math.min(context, Math.max(1, partition.promptTokens));
-    const activationsOf = createActivations(main, model, rotary.dimensions, mostTokens);
-    const logits = main.vector(vocabularySize);
+    const vector = sharedWith(processors.second, main);
+    const activationsOf = createActivations({ vector }, model, rotary.dimensions, mostTokens);
+    const logits = vector(vocabularySize);
     let position = 0;
     return {
       model,
@@ -124,6 +126,13 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
     close();
     throw error;
   }
+}
+
+/** Vectors of the main processor, in memory that the second one sees too where there is such. */
+function sharedWith({ reserve }: SecondProcessor, main: Kernels): (values: number) => Vector {
+  const { sharedVector } = main;
+  if (reserve === undefined || sharedVector === undefined) return (values) => main.vector(values);
+  return (values) => sharedVector(reserve(values));
 }
 
 function prefillCut({ prefill, decode }: TensorPartition, name: OperatorName): OperatorCut {

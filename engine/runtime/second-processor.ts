@@ -15,19 +15,42 @@ export interface Graph {
   /** [tokens][columns]; only valid until `begin` returns */
   readonly x: Float32Array;
   readonly rounding?: MultiplyOperation['rounding'];
+  /** Where the results of the operator's products belong, each in turn, if they lie there in one piece: [length][its rows]. */
+  readonly places?: readonly ResultPlace[];
 }
 
-/** Values of a graph, for each of the operator's products in turn: [length][its rows], until the operator's next graph. */
-export type GraphResult = () => Float32Array | Promise<Float32Array>;
+/** Values that a product's results replace, or are added to. */
+export interface ResultPlace {
+  readonly values: Float32Array;
+  readonly accumulate: boolean;
+}
+
+/**
+ * Values of a graph, for each of the operator's products in turn: [length][its rows], until the operator's next graph;
+ * `undefined` if they are in their places.
+ */
+export type GraphResult = () => Float32Array | undefined | Promise<Float32Array>;
 
 /** Computes graphs beside this thread, one after the other: a GPU, or what else stands for an NPU. */
 export interface SecondProcessor {
   /** Begins a graph. Its result may be asked for once, when this thread has nothing else to do. */
   begin(graph: Graph): GraphResult;
+  /** Reserves memory that this thread sees as well, where there is such (fast synchronisation, HeteroLLM 4.2). */
+  readonly reserve?: (values: number) => Float32Array;
 }
 
-/** Kernels that compute beside this thread, as a GPU's do. Results come back by copies (naive synchronisation, 3.1). */
-export function kernelsAsSecond(kernels: Kernels, weights: WeightsLoader): SecondProcessor {
+/**
+ * Kernels as a second processor. A GPU's compute beside this thread, and results come back by copies (naive
+ * synchronisation, HeteroLLM 3.1).
+ * @param shared a vector over memory that the first processor sees as well: x there is read, and results that belong
+ *   there are written, where they are
+ */
+export function kernelsAsSecond(kernels: Kernels, weights: WeightsLoader, shared?: Vector): SecondProcessor {
+  const inShared = (values: Float32Array): Vector | undefined => {
+    if (shared === undefined || values.buffer !== shared.values.buffer) return undefined;
+    const from = (values.byteOffset - shared.values.byteOffset) / values.BYTES_PER_ELEMENT;
+    return shared.slice(from, from + values.length);
+  };
   const loaded = new Map<string, readonly Linear[]>();
   const room = new Map<string, Vector>();
   const vector = (use: string, values: number): Vector => {
@@ -41,23 +64,38 @@ export function kernelsAsSecond(kernels: Kernels, weights: WeightsLoader): Secon
     loaded.set(key, found);
     return found;
   };
+  /** A copy of x with zeros for the tokens that it lacks. */
+  const padded = (x: Float32Array, place: number, values: number): Vector => {
+    const input = vector(`x ${place}`, values);
+    input.values.fill(0, x.length);
+    input.values.set(x);
+    kernels.write(input);
+    return input;
+  };
   /** Graphs under way, each of which needs vectors of its own. */
   let under = 0;
   return {
-    begin({ name, layer, rows, columns, length, x, rounding }) {
+    begin({ name, layer, rows, columns, length, x, rounding, places }) {
+      const exactness = rounding === undefined ? {} : { rounding };
+      const linears = matrices(name, layer, rows);
+      const targets = places?.map(({ values }) => inShared(values));
+      const inPlace = targets?.every((target) => target !== undefined) === true;
       const place = under++;
-      const input = vector(`x ${place}`, length * columns);
-      input.values.fill(0, x.length);
-      input.values.set(x);
-      kernels.write(input);
-      const y = vector(`y ${place}`, length * rows);
+      const input = (x.length === length * columns ? inShared(x) : undefined) ?? padded(x, place, length * columns);
+      const y = inPlace ? undefined : vector(`y ${place}`, length * rows);
       let at = 0;
-      const operations = matrices(name, layer, rows).map((linear): MultiplyOperation => {
+      const operations = linears.map((linear, index): MultiplyOperation => {
         const from = at;
         at += length * linear.matrix.rows;
-        return { kind: 'multiply', ...linear, ...(rounding && { rounding }), x: input, y: y.slice(from, at) };
+        const target = y?.slice(from, at) ?? (targets?.[index] as Vector);
+        const accumulate = inPlace && places?.[index]?.accumulate === true;
+        return { kind: 'multiply', ...linear, ...exactness, accumulate, x: input, y: target };
       });
       kernels.run(operations);
+      if (y === undefined) {
+        under--;
+        return () => undefined;
+      }
       const arriving = kernels.read(y);
       return () => {
         under--;

@@ -5,8 +5,8 @@ import type { Graph } from '../../engine/runtime/second-processor.ts';
 export interface Channel {
   /** Counters (SUBMITTED, FINISHED, SLEEP, FORGOTTEN), then the graphs that were submitted, SLOTS at most. */
   readonly control: Int32Array;
-  readonly x: Float32Array;
-  readonly y: Float32Array;
+  /** Activations of the control thread, and x and results of graphs that can't stay in them. */
+  readonly values: Float32Array;
 }
 
 /**
@@ -17,49 +17,69 @@ export const [SUBMITTED, FINISHED, SLEEP, FORGOTTEN] = [0, 1, 2, 3] as const;
 const COUNTERS = 4;
 /** Graphs that may be under way. */
 const SLOTS = 64;
-const FIELDS = ['operator', 'layer', 'rows', 'columns', 'length', 'tokens', 'xAt', 'yAt'] as const;
+/** Products of an operator: queries, keys and values. */
+const MOST_PRODUCTS = 3;
+const FIELDS = [
+  'operator',
+  'layer',
+  'rows',
+  'columns',
+  'length',
+  'x',
+  'xValues',
+  'accumulate',
+  'merged',
+  'places',
+] as const;
+/** Of each product: where its results begin, and how many values they are. */
+const PLACE = 2;
+const SLOT = FIELDS.length + PLACE * MOST_PRODUCTS;
 
-/** @param values most values of x and of results that are under way together */
-export function createChannel(values: { readonly x: number; readonly y: number }): Channel {
-  const floats = (count: number): Float32Array => new Float32Array(new SharedArrayBuffer(4 * count));
+/** @param values of activations, of graphs that are under way */
+export function createChannel(values: number): Channel {
   return {
-    control: new Int32Array(new SharedArrayBuffer(4 * (COUNTERS + SLOTS * FIELDS.length))),
-    x: floats(values.x),
-    y: floats(values.y),
+    control: new Int32Array(new SharedArrayBuffer(4 * (COUNTERS + SLOTS * SLOT))),
+    values: new Float32Array(new SharedArrayBuffer(4 * values)),
   };
 }
 
-/** A graph as it lies in the channel. */
-export interface SubmittedGraph extends Omit<Graph, 'x'> {
-  readonly x: Float32Array;
-  readonly y: Float32Array;
+/** A graph in the channel, with all values in its memory. */
+export interface SubmittedGraph extends Omit<Graph, 'rounding' | 'places'>, Required<Pick<Graph, 'places'>> {
+  /** Whether results have one place, from which the control thread merges them. */
+  readonly isMerged: boolean;
 }
 
-const slotOf = (number: number): number => COUNTERS + (number % SLOTS) * FIELDS.length;
+const slotOf = (number: number): number => COUNTERS + (number % SLOTS) * SLOT;
 
-/** Writes graph `number`, with x and results at these places, without notifying anybody. */
-export function writeGraph(
-  { control, x }: Channel,
-  number: number,
-  graph: Omit<Graph, 'rounding'>,
-  at: { readonly x: number; readonly y: number },
-): void {
-  const { name, layer, rows, columns, length } = graph;
-  x.set(graph.x, at.x);
-  const tokens = graph.x.length / columns;
-  control.set([OPERATORS.indexOf(name), layer, rows, columns, length, tokens, at.x, at.y], slotOf(number));
+/** Writes graph `number`, without notifying anybody. */
+export function writeGraph({ control }: Channel, number: number, graph: SubmittedGraph): void {
+  const { name, layer, rows, columns, length, x, isMerged, places } = graph;
+  const at = (values: Float32Array): number => values.byteOffset / values.BYTES_PER_ELEMENT;
+  const accumulate = places.some((place) => place.accumulate) ? 1 : 0;
+  const operator = OPERATORS.indexOf(name);
+  const shape = [operator, layer, rows, columns, length, at(x), x.length];
+  const results = [accumulate, isMerged ? 1 : 0, places.length];
+  control.set([...shape, ...results, ...places.flatMap(({ values }) => [at(values), values.length])], slotOf(number));
 }
 
 /** Graph `number`, as it was written. */
-export function readGraph({ control, x, y }: Channel, number: number): SubmittedGraph {
+export function readGraph({ control, values }: Channel, number: number): SubmittedGraph {
   const slot = slotOf(number);
   const field = (name: (typeof FIELDS)[number]): number => control[slot + FIELDS.indexOf(name)] as number;
-  const [rows, columns, length] = [field('rows'), field('columns'), field('length')];
+  const valuesAt = (at: number, count: number): Float32Array => values.subarray(at, at + count);
+  const places = Array.from({ length: field('places') }, (_, index) => {
+    const place = slot + FIELDS.length + PLACE * index;
+    const own = valuesAt(control[place] as number, control[place + 1] as number);
+    return { values: own, accumulate: field('accumulate') === 1 };
+  });
   return {
     name: OPERATORS[field('operator')] as Graph['name'],
     layer: field('layer'),
-    ...{ rows, columns, length },
-    x: x.subarray(field('xAt'), field('xAt') + field('tokens') * columns),
-    y: y.subarray(field('yAt'), field('yAt') + length * rows),
+    rows: field('rows'),
+    columns: field('columns'),
+    length: field('length'),
+    x: valuesAt(field('x'), field('xValues')),
+    isMerged: field('merged') === 1,
+    places,
   };
 }

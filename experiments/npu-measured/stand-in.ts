@@ -8,8 +8,18 @@ import type { KernelOptions } from '../../engine/kernels/open-kernels.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import type { TensorPartition } from '../../engine/plan/tensor-partition.ts';
+import { activationWidths } from '../../engine/runtime/activations.ts';
 import type { Graph, GraphResult, SecondProcessor } from '../../engine/runtime/second-processor.ts';
-import { createChannel, FINISHED, FORGOTTEN, readGraph, SLEEP, SUBMITTED, writeGraph } from './channel.ts';
+import {
+  type Channel,
+  createChannel,
+  FINISHED,
+  FORGOTTEN,
+  readGraph,
+  SLEEP,
+  SUBMITTED,
+  writeGraph,
+} from './channel.ts';
 import type { GraphMessage, NpuThread, ResultMessage } from './thread.ts';
 
 export interface StandInOptions {
@@ -35,13 +45,12 @@ const MOST_SECONDS = 60;
 /** Starts a thread that stands for an NPU, and waits until it has the model. */
 export async function openStandIn(options: StandInOptions): Promise<StandIn> {
   const { file, model, device, kernels, partition } = options;
-  const operators = Object.values(modelOperators(model));
-  const tokens = partition.promptTokens + device.soc.npu.longestGraph;
-  const channel = createChannel({
-    x: tokens * Math.max(...operators.map(({ columns }) => columns)),
-    y: tokens * Math.max(...operators.map(({ rows }) => rows)),
-  });
-  const { synchronisation, graphs } = partition;
+  const { synchronisation, graphs, promptTokens } = partition;
+  const room = {
+    graphs: graphValues(model, promptTokens + device.soc.npu.longestGraph),
+    own: activationValues(model, promptTokens),
+  };
+  const channel = createChannel(room.graphs + room.own);
   const data: NpuThread = { file, kernels, device, synchronisation, generates: graphs === 'online', channel };
   // A thread's first file can't be TypeScript.
   const [tsx, thread] = [import.meta.resolve('tsx/esm/api'), new URL('./thread.ts', import.meta.url).href];
@@ -51,9 +60,19 @@ export async function openStandIn(options: StandInOptions): Promise<StandIn> {
     workerData: data,
   });
   await once(worker, 'message');
-  const begin = synchronisation === 'fast' ? submitFast({ channel, device, model }) : submitNaively(worker);
+  let reserved = room.graphs;
+  const reserve = (values: number): Float32Array => {
+    const from = reserved;
+    reserved += values;
+    if (reserved > channel.values.length) throw new RangeError(`${values} values more than the channel has`);
+    return channel.values.subarray(from, reserved);
+  };
+  const processor: SecondProcessor =
+    synchronisation === 'fast'
+      ? { begin: submitFast({ channel, device, model, room: room.graphs }), reserve }
+      : { begin: submitNaively(worker) };
   return {
-    begin,
+    ...processor,
     forget() {
       Atomics.add(channel.control, FORGOTTEN, 1);
     },
@@ -61,6 +80,18 @@ export async function openStandIn(options: StandInOptions): Promise<StandIn> {
       await worker.terminate();
     },
   };
+}
+
+/** Most values of x and of results of the graphs of an operator. */
+function graphValues(model: Model, tokens: number): number {
+  const operators = Object.values(modelOperators(model));
+  return tokens * Math.max(...operators.map(({ rows, columns }) => rows + columns));
+}
+
+/** Values of the control thread's activations and logits. */
+function activationValues(model: Model, tokens: number): number {
+  const widths = Object.values(activationWidths(model, model.headSize));
+  return tokens * widths.reduce((sum, width) => sum + width, 0) + model.vocabularySize;
 }
 
 /** Naive synchronisation (HeteroLLM 3.1): messages, whose values are copied there and back. */
@@ -74,24 +105,35 @@ function submitNaively(worker: Worker): SecondProcessor['begin'] {
   };
 }
 
+interface FastParts extends Pick<StandInOptions, 'device' | 'model'> {
+  readonly channel: Channel;
+  /** Values at the channel's beginning for what graphs can't leave where it is. */
+  readonly room: number;
+}
+
 /**
- * Fast synchronisation (HeteroLLM 4.2): both threads see the same memory. This one sleeps for whole granules of the time
- * that the graph is expected to take, then polls a counter.
+ * Fast synchronisation (HeteroLLM 4.2): both threads see the same memory, so that x is read, and results in one piece are
+ * written, where they are. This thread sleeps for whole granules of the time that the graph is expected to take, then
+ * polls a counter.
  */
-function submitFast({
-  channel,
-  device,
-  model,
-}: Pick<StandInOptions, 'device' | 'model'> & {
-  readonly channel: ReturnType<typeof createChannel>;
-}): SecondProcessor['begin'] {
-  const { control, x, y } = channel;
+function submitFast({ channel, device, model, room }: FastParts): SecondProcessor['begin'] {
+  const { control, values } = channel;
   const operators = modelOperators(model);
   const { synchronisation } = device.soc;
-  let [submitted, under] = [0, 0];
-  let at = { x: 0, y: 0 };
-  let expectedEnd = 0;
-  const wait = (number: number): Float32Array => {
+  let [submitted, under, used, expectedEnd] = [0, 0, 0, 0];
+  const isShared = (own: Float32Array): boolean => own.buffer === values.buffer;
+  const take = (count: number): Float32Array => {
+    const from = used;
+    used += count;
+    if (used > room) throw new RangeError(`${used} values of graphs under way`);
+    return values.subarray(from, used);
+  };
+  const copied = (x: Float32Array): Float32Array => {
+    const copy = take(x.length);
+    copy.set(x);
+    return copy;
+  };
+  const wait = (number: number): Float32Array | undefined => {
     const predicted = Math.max(0, expectedEnd - performance.now() / 1000);
     const { sleep } = waitForFlag(predicted, predicted, synchronisation);
     // A sleep lasts up to a granule longer than it is asked to.
@@ -100,17 +142,20 @@ function submitFast({
     const most = performance.now() + 1000 * MOST_SECONDS;
     while (Atomics.load(control, FINISHED) <= number)
       if (performance.now() > most) throw new InputError('NPU', `its thread has not finished within ${MOST_SECONDS} s`);
-    const { y: values } = readGraph(channel, number);
-    if (--under === 0) at = { x: 0, y: 0 };
-    return values;
+    const { isMerged, places } = readGraph(channel, number);
+    if (--under === 0) used = 0;
+    return isMerged ? places[0]?.values : undefined;
   };
   return (graph: Graph): GraphResult => {
-    const { name, rows, length } = graph;
+    const { name, rows, length, places = [] } = graph;
     const number = submitted++;
-    const [next, result] = [at.x + graph.x.length, at.y + length * rows];
-    if (next > x.length || result > y.length) throw new RangeError(`${next} and ${result} values under way`);
-    writeGraph(channel, number, graph, at);
-    at = { x: next, y: result };
+    const isMerged = places.length === 0 || !places.every((place) => isShared(place.values));
+    writeGraph(channel, number, {
+      ...graph,
+      x: isShared(graph.x) ? graph.x : copied(graph.x),
+      isMerged,
+      places: isMerged ? [{ values: take(length * rows), accumulate: false }] : places,
+    });
     under++;
     Atomics.store(control, SUBMITTED, submitted);
     Atomics.notify(control, SUBMITTED);

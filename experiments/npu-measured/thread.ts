@@ -29,7 +29,7 @@ export interface NpuThread {
 }
 
 /** A graph and its results under naive synchronisation: messages are copies. */
-export type GraphMessage = Pick<Graph, 'name' | 'layer' | 'rows' | 'columns' | 'length' | 'x'>;
+export type GraphMessage = Omit<Graph, 'rounding' | 'places'>;
 export interface ResultMessage {
   readonly values: Float32Array;
 }
@@ -40,17 +40,18 @@ const gguf = readGguf(source);
 const model = modelFromGguf(gguf);
 const operators = modelOperators(model);
 const kernels = openKernels(options);
-const processor = kernelsAsSecond(
-  kernels,
-  weightsLoader({ gguf, bytes: source, file: kernels.mapFile(file), kernels }, model),
-);
+const weights = weightsLoader({ gguf, bytes: source, file: kernels.mapFile(file), kernels }, model);
+const processor = kernelsAsSecond(kernels, weights, kernels.sharedVector?.(channel.values));
 const made = new Set<string>();
 let forgotten = 0;
 /** Milliseconds of polling for the next graph before the thread sleeps. */
 const POLLED = 2;
 
-/** Computes a graph, and waits until as many seconds have passed as an NPU would take. */
-function compute(graph: GraphMessage): Float32Array {
+/**
+ * Computes a graph, and waits until as many seconds have passed as an NPU would take.
+ * @returns its values, unless they are in their places
+ */
+function compute(graph: GraphMessage & Pick<Graph, 'places'>): Float32Array | undefined {
   const start = performance.now();
   const operator = operators[graph.name];
   const { name, rows, length } = graph;
@@ -62,7 +63,7 @@ function compute(graph: GraphMessage): Float32Array {
     made.add(`${name} ${length}`);
     seconds += graphSeconds(operator, length, device.soc.npu);
   }
-  const values = processor.begin(graph)() as Float32Array;
+  const values = processor.begin(graph)() as Float32Array | undefined;
   const end = start + 1000 * seconds;
   while (performance.now() < end);
   return values;
@@ -70,7 +71,7 @@ function compute(graph: GraphMessage): Float32Array {
 
 if (synchronisation === 'naive') {
   parentPort?.on('message', (graph: GraphMessage) => {
-    parentPort?.postMessage({ values: compute(graph).slice() } satisfies ResultMessage);
+    parentPort?.postMessage({ values: (compute(graph) as Float32Array).slice() } satisfies ResultMessage);
   });
   parentPort?.postMessage('ready');
 } else {
@@ -79,8 +80,9 @@ if (synchronisation === 'naive') {
     const most = performance.now() + POLLED;
     while (Atomics.load(channel.control, SUBMITTED) <= number)
       if (performance.now() > most) Atomics.wait(channel.control, SUBMITTED, number);
-    const { y, ...graph } = readGraph(channel, number);
-    y.set(compute(graph));
+    const { isMerged, places, ...graph } = readGraph(channel, number);
+    const values = compute(isMerged ? graph : { ...graph, places });
+    if (values !== undefined) places[0]?.values.set(values);
     Atomics.store(channel.control, FINISHED, number + 1);
   }
 }

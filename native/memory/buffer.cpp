@@ -39,22 +39,26 @@ std::byte* reserve(std::size_t bytes) {
 
 OutOfMemory::OutOfMemory(std::size_t bytes) : std::runtime_error("out of memory: " + std::to_string(bytes) + " bytes") {}
 
-Buffer::Buffer(std::size_t bytes) : data_(nullptr), size_(bytes), isMapped_(bytes >= hugePage) {
+Buffer::Buffer(std::span<std::byte> borrowed)
+    : data_(borrowed.data()), size_(borrowed.size()), origin_(Origin::borrowed) {}
+
+Buffer::Buffer(std::size_t bytes)
+    : data_(nullptr), size_(bytes), origin_(bytes >= hugePage ? Origin::mapped : Origin::heap) {
   // Rounding or aligning a larger size could overflow.
   if (bytes > SIZE_MAX / 4) throw OutOfMemory(bytes);
-  if (isMapped_) {
+  if (origin_ == Origin::mapped) {
     data_ = reserve(roundUp(bytes, hugePage));
   } else {
     data_ = static_cast<std::byte*>(::operator new(bytes, alignmentOf(bytes), std::nothrow));
   }
   if (data_ == nullptr) throw OutOfMemory(bytes);
-  if (!isMapped_) std::memset(data_, 0, bytes);
+  if (origin_ == Origin::heap) std::memset(data_, 0, bytes);
 }
 
 Buffer::~Buffer() {
-  if (isMapped_) {
+  if (origin_ == Origin::mapped) {
     munmap(data_, roundUp(size_, hugePage));
-  } else {
+  } else if (origin_ == Origin::heap) {
     ::operator delete(data_, alignmentOf(size_));
   }
 }

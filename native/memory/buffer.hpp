@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 
 namespace hearth {
@@ -18,6 +19,8 @@ class Buffer {
  public:
   /** @throws OutOfMemory */
   explicit Buffer(std::size_t bytes);
+  /** Memory that the caller keeps in place and frees. */
+  explicit Buffer(std::span<std::byte> borrowed);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -28,7 +31,7 @@ class Buffer {
  private:
   std::byte* data_;
   std::size_t size_;
-  bool isMapped_;
+  enum class Origin { heap, mapped, borrowed } origin_;
 };
 
 }  // namespace hearth

@@ -17,6 +17,7 @@ export interface NativeEngine {
   mappedMatrix(mapping: number, offset: number, format: number, rows: number, columns: number): number;
   matrix(bytes: Uint8Array, format: number, rows: number, columns: number): number;
   vector(length: number): [vector: number, values: Float32Array];
+  sharedVector(values: Float32Array): number;
   cache(format: number, kvHeads: number, capacity: number, headSize: number): number;
   freeCache(cache: number): void;
   cacheFile(folder: string, cache: number): NativeCacheFile;

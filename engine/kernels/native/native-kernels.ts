@@ -1,6 +1,6 @@
 import { InputError } from '../../input/input-error.ts';
 import { QUANTIZATIONS } from '../../model/quantization.ts';
-import { checkMatrix, checkOperation } from '../checks.ts';
+import { checkMatrix, checkOperation, sharedValues } from '../checks.ts';
 import type { FilePages } from '../file-pages.ts';
 import type { Kernels } from '../kernels.ts';
 import type { CacheFile } from '../key-value-cache.ts';
@@ -59,6 +59,7 @@ export function nativeKernels(addon: NativeAddon, { threads, instructionSet, pin
       if (typeof contents !== 'number') values.set(contents);
       return vectorOver(id, values);
     },
+    sharedVector: (values) => vectorOver(engine.sharedVector(sharedValues(values)), values),
     cache(shape) {
       const { type, kvHeads, capacity, headSize } = shape;
       const format = QUANTIZATIONS[type].ggmlType;
