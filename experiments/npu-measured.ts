@@ -50,10 +50,14 @@ await runExperiment({
       { default: '64,135' },
     ),
     tokens: count('--tokens <n>', 'tokens decoded after each prompt', { default: 16, most: 1000 }),
-    repeats: count('--repeats <n>', 'runs of each cell that count; one more comes before them', {
-      default: 3,
-      most: 1000,
-    }),
+    repeats: count(
+      '--repeats <n>',
+      'runs of each cell, of which the half that other programs disturbed least counts; one more comes before them',
+      {
+        default: 9,
+        most: 1000,
+      },
+    ),
   },
   json: 'npu-measured.json',
   files: ['cells.csv'],

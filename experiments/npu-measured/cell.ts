@@ -3,6 +3,7 @@ import { type KernelOptions, openKernels } from '../../engine/kernels/open-kerne
 import type { Model } from '../../engine/model/model.ts';
 import type { Workload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
+import { type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
 import type { ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import { openStandIn } from './stand-in.ts';
@@ -23,7 +24,7 @@ export interface CellToOpen {
 /** A system that is ready to run a prompt and the tokens after it. */
 export interface OpenCell extends Pick<CellToOpen, 'system' | 'plan' | 'workload'> {
   /** Seconds of the prompt, and of a token, in every run so far. */
-  readonly times: { readonly prefill: readonly number[]; readonly decode: readonly number[] };
+  readonly times: { readonly prefill: readonly TimedRun[]; readonly decode: readonly TimedRun[] };
   /** Runs it once. Graphs that are generated online are generated in each run. */
   run(): Promise<void>;
   close(): Promise<void>;
@@ -42,17 +43,18 @@ export async function openCell(cell: CellToOpen): Promise<OpenCell> {
   const transformer = loadPartitionedTransformer(file, { main, second, partition, context });
   const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
   const prompt = Array.from({ length: promptTokens }, (_, index) => token(index));
-  const times = { prefill: [] as number[], decode: [] as number[] };
+  const times = { prefill: [] as TimedRun[], decode: [] as TimedRun[] };
   return {
     ...{ system, plan, workload, times },
     async run() {
       second.forget();
       transformer.rewind(0);
-      times.prefill.push(await secondsOf(() => transformer.evaluate(prompt)));
+      times.prefill.push(await timedRun(() => transformer.evaluate(prompt)));
       const decoding = async (): Promise<void> => {
         for (let index = 0; index < outputTokens; index++) await transformer.evaluate([token(promptTokens + index)]);
       };
-      times.decode.push((await secondsOf(decoding)) / outputTokens);
+      const { seconds, waited } = await timedRun(decoding);
+      times.decode.push({ seconds: seconds / outputTokens, waited: waited / outputTokens });
     },
     async close() {
       transformer.close();
@@ -60,10 +62,4 @@ export async function openCell(cell: CellToOpen): Promise<OpenCell> {
       await second.close();
     },
   };
-}
-
-async function secondsOf(run: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return (performance.now() - start) / 1000;
 }

@@ -11,7 +11,8 @@ import type { Model } from '../../engine/model/model.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { ChipPlan } from '../../engine/plan/plan.ts';
 import type { Synchronisation } from '../../engine/plan/tensor-partition.ts';
-import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
+import { quietSample } from '../../engine/profile/quiet-runs.ts';
+import type { Sample } from '../../engine/profile/sample.ts';
 import { CHIP_SYSTEM_NAMES, type ChipSystemName } from '../../engine/schedule/tensor-partition/systems.ts';
 import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-partition.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
@@ -96,8 +97,9 @@ export async function runNpu(asked: NpuRunOptions): Promise<NpuRun> {
       for (const cell of cells) await cell.run();
     }
     const measured = probes.medians();
-    const cluster = createCluster({ ...asked.cluster, devices: [asMeasured(paced, measured)] });
-    return { model, measured, cells: cells.map((cell) => answered(cell, cluster, model)) };
+    const clusterOf = (tokens: number): Cluster =>
+      createCluster({ ...asked.cluster, devices: [asMeasured(paced, measured, tokens)] });
+    return { model, measured, cells: cells.map((cell) => answered(cell, clusterOf, model)) };
   } finally {
     bar.stop();
     for (const cell of cells) await cell.close();
@@ -105,19 +107,34 @@ export async function runNpu(asked: NpuRunOptions): Promise<NpuRun> {
   }
 }
 
-function answered(cell: OpenCell, cluster: Cluster, model: Model): NpuCell {
+interface PhaseAnswers {
+  readonly predicted: ReturnType<typeof predictChip>;
+  readonly simulated: ReturnType<typeof metrics>;
+}
+
+/** @param clusterOf the machine, for as many tokens as products have */
+function answered(cell: OpenCell, clusterOf: (tokens: number) => Cluster, model: Model): NpuCell {
   const { system, plan, workload, times } = cell;
   const { promptTokens, outputTokens } = workload;
-  const predicted = predictChip(chipCase(plan, cluster, model), promptTokens + outputTokens / 2);
-  const { firstTokenSeconds = Number.NaN, tokenSeconds = Number.NaN } = metrics(
-    simulate({ cluster, model, plan, workload }).trace,
-  );
-  const measured = (phase: keyof typeof times): Sample => sampleOf(times[phase].slice(1));
+  const [ofPrompt, ofToken] = [promptTokens, 1].map((tokens) => {
+    const cluster = clusterOf(tokens);
+    const predicted = predictChip(chipCase(plan, cluster, model), promptTokens + outputTokens / 2);
+    return { predicted, simulated: metrics(simulate({ cluster, model, plan, workload }).trace) };
+  }) as [PhaseAnswers, PhaseAnswers];
+  const measured = (phase: keyof typeof times): Sample => quietSample(times[phase].slice(1));
   return {
     system,
     synchronisation: plan.stages[0].partition.synchronisation,
     tokens: promptTokens,
-    prefill: { predicted: predicted.prefill.seconds, simulated: firstTokenSeconds, measured: measured('prefill') },
-    decode: { predicted: predicted.decode.seconds, simulated: tokenSeconds, measured: measured('decode') },
+    prefill: {
+      predicted: ofPrompt.predicted.prefill.seconds,
+      simulated: ofPrompt.simulated.firstTokenSeconds ?? Number.NaN,
+      measured: measured('prefill'),
+    },
+    decode: {
+      predicted: ofToken.predicted.decode.seconds,
+      simulated: ofToken.simulated.tokenSeconds ?? Number.NaN,
+      measured: measured('decode'),
+    },
   };
 }

@@ -9,8 +9,11 @@ export interface MeasuredChip {
   readonly bandwidth: number;
   /** Bytes of KV cache per second in its attention. */
   readonly attention: number;
-  /** Seconds of handing a token's graph over and back. */
-  readonly handOver: { readonly fast: number; readonly naive: number };
+  /** Bytes (F32) per second of what lies between operators, attention apart, and seconds per layer besides. */
+  readonly activations: number;
+  readonly dispatch: number;
+  /** Seconds of handing a token's graph over and back; and, where values are copied, of each further token. */
+  readonly handOver: { readonly fast: number; readonly naive: number; readonly naivePerToken: number };
   /** Seconds by which a sleep is longer than asked for. */
   readonly oversleep: number;
 }
@@ -19,9 +22,10 @@ export interface MeasuredChip {
  * A chip slowed until its GPU is as fast as the control thread of this machine: the NPU keeps its advantage in
  * arithmetic and bandwidth, its tiles, its graphs and their base time. Both threads have the memory for themselves, since
  * neither comes near its bandwidth.
+ * @param tokens that products have, which is how much naive synchronisation copies
  */
-export function slowedChip(chip: ChipDevice, measured: MeasuredChip): ChipDevice {
-  const { flops, bandwidth, attention, handOver, oversleep } = measured;
+export function slowedChip(chip: ChipDevice, measured: MeasuredChip, tokens = 1): ChipDevice {
+  const { flops, bandwidth, attention, activations, dispatch, handOver, oversleep } = measured;
   const slower = flops / chip.gpu.flops.F16;
   const narrower = bandwidth / chip.gpu.bandwidth;
   const npu = { flops: scaled(chip.npu.flops, slower), bandwidth: chip.npu.bandwidth * narrower };
@@ -33,6 +37,8 @@ export function slowedChip(chip: ChipDevice, measured: MeasuredChip): ChipDevice
       flops: rates as unknown as FlopRates,
       bandwidth,
       attention: { memory: attention, cache: attention },
+      activationBandwidth: activations,
+      dispatch,
     },
     npu,
     soc: {
@@ -46,7 +52,7 @@ export function slowedChip(chip: ChipDevice, measured: MeasuredChip): ChipDevice
       // Kernels of the control thread run when it calls them, and expand weights as they multiply.
       gpu: { queued: 0, drained: 0, dequantise: Number.MAX_VALUE },
       synchronisation: {
-        copy: Math.max(0, handOver.naive - handOver.fast) / 2,
+        copy: Math.max(0, handOver.naive + (tokens - 1) * handOver.naivePerToken - handOver.fast) / 2,
         sleep: Math.max(oversleep, LEAST_SLEEP),
         poll: 0,
         notify: handOver.fast,
@@ -56,8 +62,8 @@ export function slowedChip(chip: ChipDevice, measured: MeasuredChip): ChipDevice
 }
 
 /** The slowed chip whose GPU and synchronisation are as measured now, while its NPU goes on at the pace it was given. */
-export function asMeasured(paced: ChipDevice, measured: MeasuredChip): ChipDevice {
-  const { gpu, soc } = slowedChip(paced, measured);
+export function asMeasured(paced: ChipDevice, measured: MeasuredChip, tokens: number): ChipDevice {
+  const { gpu, soc } = slowedChip(paced, measured, tokens);
   return { ...paced, gpu, soc: { ...paced.soc, gpu: soc.gpu, synchronisation: soc.synchronisation } };
 }
 

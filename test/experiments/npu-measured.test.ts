@@ -22,7 +22,15 @@ import { runHere } from '../support/run-script.ts';
 
 const SCRIPT = 'experiments/npu-measured.ts';
 const CHIP = chipDevice(loadCluster('hetero-8gen3').devices[0] as Device);
-const MEASURED = { flops: 1e9, bandwidth: 2e8, attention: 1e8, handOver: { fast: 1e-5, naive: 5e-5 }, oversleep: 1e-4 };
+const MEASURED = {
+  flops: 1e9,
+  bandwidth: 2e8,
+  attention: 1e8,
+  activations: 1e9,
+  dispatch: 1e-5,
+  handOver: { fast: 1e-5, naive: 5e-5, naivePerToken: 1e-6 },
+  oversleep: 1e-4,
+};
 
 let folder = '';
 test.before(() => {

@@ -7,6 +7,8 @@ export interface KernelWork {
   readonly bytes: number;
   /** Bytes of KV cache that attention processes, over all tokens; missing: it isn't attention. */
   readonly attended?: number;
+  /** The first kernel of a layer, with which what a layer takes besides its kernels and operators counts. */
+  readonly isFirst?: boolean;
 }
 
 /**
@@ -22,14 +24,25 @@ export function gpuTask(
   return { seconds: Math.max(calculating, bytes / rates.bandwidth), bytes, calculating };
 }
 
-/** A kernel between operators: attention takes its measured rate where there is one, and its FLOPs otherwise. */
+/** Values of activations are FP16 on a chip (HeteroLLM 5.1), and rates of elementwise operations are of F32. */
+const F32_PER_FP16 = 2;
+
+/**
+ * A kernel between operators. Attention takes its measured rate where there is one, and its FLOPs otherwise; other kernels
+ * take the measured rate of elementwise operations, or the memory's. A layer's first carries what was measured of
+ * handing over work and of small operations.
+ */
 export function kernelTask(
-  { attended, ...work }: KernelWork,
-  { flops, bandwidth, attention }: ProcessorRates,
+  { attended, isFirst = false, ...work }: KernelWork,
+  { flops, bandwidth, attention, activationBandwidth, dispatch = 0 }: ProcessorRates,
   phase: 'prefill' | 'decode',
 ): Required<Task> {
   const task = gpuTask(work, { flops: flops.F16, bandwidth });
-  if (attended === undefined || attention === undefined) return task;
+  if (attended === undefined) {
+    const own = activationBandwidth === undefined ? task.seconds : (F32_PER_FP16 * work.bytes) / activationBandwidth;
+    return { ...task, seconds: own + (isFirst ? dispatch : 0) };
+  }
+  if (attention === undefined) return task;
   const calculating = attended / (phase === 'prefill' ? attention.cache : attention.memory);
   return { ...task, seconds: Math.max(calculating, work.bytes / bandwidth), calculating };
 }

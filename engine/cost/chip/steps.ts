@@ -43,7 +43,7 @@ export function chipSteps(model: Model, tokens: number, context: number): ChipSt
   };
   return {
     layer: [
-      kernel('attention norm', 2 * tokens * hiddenSize),
+      kernel('attention norm', 2 * tokens * hiddenSize, { isFirst: true }),
       operator('qkv'),
       kernel('RoPE', 2 * tokens * (queryWidth + 2 * kvHeads * headSize)),
       kernel('attention', 2 * tokens * queryWidth, attention),
