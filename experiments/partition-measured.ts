@@ -1,11 +1,14 @@
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadCluster } from '../datasets/load.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
+import type { KernelOptions } from '../engine/kernels/open-kernels.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
 import { TWO_LAYERS } from './measure/two-layer-model.ts';
-import { cellsTable, partitionFindings } from './partition-measured/columns.ts';
+import { cellsTable, partitionFindings, regretsTable } from './partition-measured/columns.ts';
+import { TIMES } from './partition-measured/modes.ts';
 import { partitionPage } from './partition-measured/report.ts';
 import { runPartitions } from './partition-measured/run.ts';
 import { tableCsv, terminalTable } from './report/columns.ts';
@@ -13,12 +16,19 @@ import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
 import { choice, count, option, text } from './report/options.ts';
 
-const CPU_KERNELS = ['native', 'reference'] as const;
+/** Without vector instructions the CPU is nearer to a GPU in software. */
+const CPU_KERNELS = {
+  native: { implementation: 'native' },
+  scalar: { implementation: 'native', instructionSet: 'scalar' },
+  reference: { implementation: 'reference' },
+} as const satisfies Readonly<Record<string, KernelOptions>>;
+type CpuKernels = keyof typeof CPU_KERNELS;
 
 /** HeteroLLM's tensor partition, executed: CPU and GPU of this machine share every product, in each way of the paper. */
 await runExperiment({
   name: 'partition-measured',
-  description: 'Products shared by CPU and GPU of this machine, by rows, by tokens and both: predicted, measured.',
+  description:
+    'Products shared by CPU and GPU of this machine, by rows, by tokens and both: predicted, simulated, measured.',
   options: {
     model: text('--model <file>', 'a GGUF file; a random one of 7 million weights unless given'),
     cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
@@ -28,8 +38,8 @@ await runExperiment({
     ),
     kernels: choice(
       '--kernels <name>',
-      "the CPU's kernels: reference is about as slow as a GPU in software",
-      CPU_KERNELS,
+      "the CPU's kernels: scalar are native ones without vector instructions, nearer to a GPU in software",
+      Object.keys(CPU_KERNELS) as CpuKernels[],
       'native',
     ),
     threads: count('--threads <n>', 'threads of the CPU', { default: availableParallelism(), most: 1024 }),
@@ -37,7 +47,13 @@ await runExperiment({
       '--lengths <list>',
       'tokens of prompts',
       (flag, list) => readList(flag, list).map((item) => readCount(flag, item, 2, 100_000)),
-      { default: '64,135' },
+      { default: '64,135,256,300,525,600,1024' },
+    ),
+    times: choice(
+      '--times <name>',
+      'where the solver has the times of parts from that it cuts by: real execution, or predictions',
+      TIMES,
+      'real',
     ),
     tokens: count('--tokens <n>', 'tokens decoded after each prompt', { default: 8, most: 1000 }),
     repeats: count('--repeats <n>', 'runs of each cell that count; one more comes before them', {
@@ -46,25 +62,39 @@ await runExperiment({
     }),
   },
   json: 'partition-measured.json',
-  files: ['cells.csv'],
-  seed: { help: 'of the random model' },
+  files: ['cells.csv', 'regrets.csv'],
+  seed: { help: 'of the random model, and of what is learned from' },
   async run(options, { progress }) {
-    const { device, kernels, threads, lengths, tokens, repeats, seed } = options;
+    const { device, kernels, threads, lengths, times, tokens, repeats, seed } = options;
     const file = options.model ?? (await madeModel(options.cache, TWO_LAYERS, 'Q8_0', seed));
     withFile(file, readGguf); // a mistake shows before minutes of measuring
-    const cpu = { implementation: kernels, threads };
-    const found = await runPartitions({ file, kernels: cpu, device, lengths, outputTokens: tokens, repeats, progress });
-    const { model, cells } = found;
+    const cpu = { ...CPU_KERNELS[kernels], threads };
+    const chip = loadCluster('hetero-8gen3');
+    const asked = { file, kernels: cpu, chip, device, lengths, outputTokens: tokens, repeats, times, seed, progress };
+    const found = await runPartitions(asked);
+    const { model, cells, paces, regrets } = found;
     return {
       subtitle: `${modelText(model)} on ${hostname()}: CPU (${found.cpu}) and ${found.gpu} · ${tokens} tokens decoded · ${repeats} repeats`,
       findings: partitionFindings(found),
       data: {
-        settings: { model: model.name, mix: model.mix, cpu: found.cpu, gpu: found.gpu, lengths, tokens, repeats, seed },
+        settings: {
+          model: model.name,
+          mix: model.mix,
+          cpu: found.cpu,
+          gpu: found.gpu,
+          lengths,
+          times,
+          tokens,
+          repeats,
+          seed,
+        },
+        paces,
+        regrets,
         cells,
       },
-      text: [terminalTable(cellsTable(found))],
+      text: [terminalTable(cellsTable(found)), terminalTable(regretsTable(found))],
       page: partitionPage(found),
-      files: { 'cells.csv': tableCsv(cellsTable(found)) },
+      files: { 'cells.csv': tableCsv(cellsTable(found)), 'regrets.csv': tableCsv(regretsTable(found)) },
     };
   },
 });

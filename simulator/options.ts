@@ -1,3 +1,4 @@
+import type { PartTimes } from '../engine/cost/chip/part-times.ts';
 import type { KvPaging } from '../engine/cost/kv-pages.ts';
 import type { Runtime } from '../engine/cost/runtime.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
@@ -35,6 +36,8 @@ export interface SimulationOptions {
   readonly paging?: KvPaging;
   /** Memory that other apps take during the run, by device; each value holds until the next. */
   readonly memoryTaken?: Readonly<Record<string, readonly MemoryTaken[]>>;
+  /** Seconds of products from a profile, for plans of kind `chip`; the chip's closed forms unless given. */
+  readonly times?: PartTimes;
   /** Another program that renders on the GPU of the chip, from the start on; plans of kind `chip` only. */
   readonly frames?: FrameSource;
   /**

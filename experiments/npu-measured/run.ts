@@ -18,9 +18,9 @@ import { tensorPartition } from '../../engine/schedule/tensor-partition/tensor-p
 import type { Progress } from '../../engine/terminal/progress.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { simulate } from '../../simulator/simulate.ts';
+import { asMeasured, type MeasuredChip, slowedChip } from '../measure/slowed-chip.ts';
 import { type OpenCell, openCell } from './cell.ts';
 import { createProbes } from './probes.ts';
-import { asMeasured, type MeasuredChip, slowedChip } from './slowed-chip.ts';
 
 export interface NpuRunOptions {
   readonly file: string;

@@ -2,15 +2,16 @@ import { formatPercent, formatSeconds } from '../../engine/input/format.ts';
 import type { Column, Table } from '../report/columns.ts';
 import { errorTone } from '../report/error-tone.ts';
 import { median } from '../report/median.ts';
-import type { PartitionCell, PartitionsRun } from './run.ts';
+import type { PartitionCell, PartitionsRun, Regret } from './run.ts';
 
-/** Errors that are aimed at, over all cells that nothing was fitted to. */
+/** Errors that are aimed at, over all cells: nothing is fitted to them. */
 export const AIMS = { median: 0.1, worst: 0.25 } as const;
 
-const error = ({ predicted, measured }: PartitionCell): number => predicted / measured.median - 1;
+const ANSWERS = ['predicted', 'simulated'] as const;
+type Answer = (typeof ANSWERS)[number];
+const TITLES = { predicted: 'Predicted', simulated: 'Simulated' } as const;
 
-/** The time of what isn't a product is taken from this strategy. */
-const isFitted = ({ strategy }: PartitionCell): boolean => strategy === 'CPU alone';
+const error = (cell: PartitionCell, answer: Answer): number => cell[answer] / cell.measured.median - 1;
 
 const COLUMNS: readonly Column<PartitionCell>[] = [
   { title: 'What', value: whatText, label: true },
@@ -25,16 +26,30 @@ const COLUMNS: readonly Column<PartitionCell>[] = [
     text: ({ measured }) => `± ${formatPercent(measured.spread)}`,
     align: 'right',
   },
-  { title: 'Predicted', key: 'predicted_s', value: ({ predicted }) => predicted, unit: 'seconds' },
-  {
-    title: 'Error',
-    key: 'predicted_error',
-    value: (cell) => 1 + error(cell),
-    unit: 'deviation',
-    tone: (cell) => errorTone(error(cell), AIMS.median),
-  },
-  { title: '', key: 'use', value: (cell) => (isFitted(cell) ? 'fitted' : '') },
+  ...ANSWERS.flatMap((answer): Column<PartitionCell>[] => [
+    { title: TITLES[answer], key: `${answer}_s`, value: (cell) => cell[answer], unit: 'seconds' },
+    {
+      title: 'Error',
+      key: `${answer}_error`,
+      value: (cell) => 1 + error(cell, answer),
+      unit: 'deviation',
+      tone: (cell) => errorTone(error(cell, answer), AIMS.median),
+    },
+  ]),
 ];
+
+/** What planning by other times than those of real execution costs. */
+export function regretsTable({ regrets }: Pick<PartitionsRun, 'regrets'>): Table<Regret> {
+  return {
+    columns: [
+      { title: 'Prompt', key: 'tokens', value: ({ tokens }) => tokens, unit: 'count' },
+      { title: 'Times', key: 'times', value: ({ mode }) => mode, label: true },
+      { title: 'Prompt takes longer by', key: 'prefill_regret', value: ({ prefill }) => prefill, unit: 'share' },
+      { title: 'Token', key: 'decode_regret', value: ({ decode }) => decode, unit: 'share' },
+    ],
+    rows: regrets,
+  };
+}
 
 export function whatText({ phase, tokens }: PartitionCell): string {
   return phase === 'decode' ? 'a token' : `a prompt of ${tokens}`;
@@ -45,13 +60,20 @@ export function cellsTable({ cells }: PartitionsRun): Table<PartitionCell> {
   return { columns: COLUMNS, rows: [...cells].sort((one, other) => order(one) - order(other)), groups: true };
 }
 
-/** How near predictions by measured parts come, and what the solver's choice costs where it isn't the quickest. */
-export function partitionFindings({ cells }: PartitionsRun): string[] {
-  const blind = cells.filter((cell) => !isFitted(cell));
-  const errors = blind.map((cell) => Math.abs(error(cell)));
-  const accuracy = `Predicted by the times of parts, measured one by one: within ${formatPercent(median(errors))} in the median, ${formatPercent(Math.max(...errors))} at worst over ${blind.length} cells (aims ${formatPercent(AIMS.median)}, ${formatPercent(AIMS.worst)}).`;
+/**
+ * How near answers by measured parts come, what processors take from each other, what the solver's choice costs where it
+ * isn't the quickest, and what choosing by learned times costs.
+ */
+export function partitionFindings({ cells, paces, regrets }: PartitionsRun): string[] {
+  const within = ANSWERS.map((answer) => {
+    const errors = cells.map((cell) => Math.abs(error(cell, answer)));
+    return `${answer} within ${formatPercent(median(errors))} in the median, ${formatPercent(Math.max(...errors))} at worst`;
+  });
+  const accuracy = `By the times of parts, measured one by one, ${cells.length} cells: ${within.join('; ')} (aims ${formatPercent(AIMS.median)}, ${formatPercent(AIMS.worst)}).`;
+  const { prefill, decode } = paces;
+  const beside = `While both compute, the CPU keeps ${formatPercent(prefill.gpu)} of its speed in prompts and ${formatPercent(decode.gpu)} for tokens, the GPU ${formatPercent(prefill.npu)} and ${formatPercent(decode.npu)}.`;
   const groups = [...new Set(cells.map(whatText))].map((what) => cells.filter((cell) => whatText(cell) === what));
-  const regrets = groups.map((group) => {
+  const losses = groups.map((group) => {
     const chosen = group.find(({ strategy }) => strategy === 'chosen by the solver') as PartitionCell;
     const least = group.reduce((best, one) => (one.measured.median < best.measured.median ? one : best));
     const lost = chosen.measured.median / least.measured.median - 1;
@@ -60,5 +82,15 @@ export function partitionFindings({ cells }: PartitionsRun): string[] {
       ? `${took} (the quickest)`
       : `${took} (${formatPercent(lost)} more than ${least.strategy})`;
   });
-  return [accuracy, `The solver's choice takes for ${regrets.join(', ')}.`];
+  const modes = [...new Set(regrets.map(({ mode }) => mode))].filter((mode) => mode !== 'real');
+  const costs = modes.map((mode) => {
+    const own = regrets.filter((regret) => regret.mode === mode);
+    const worst = Math.max(...own.flatMap(({ prefill: ofPrompt, decode: ofToken }) => [ofPrompt, ofToken]));
+    return `${mode} ${formatPercent(worst)}`;
+  });
+  const learned =
+    costs.length === 0
+      ? 'Too few parts were measured to learn from.'
+      : `Choosing by predicted times costs at worst, by measured ones: ${costs.join(', ')}.`;
+  return [accuracy, beside, `The solver's choice takes for ${losses.join(', ')}.`, learned];
 }

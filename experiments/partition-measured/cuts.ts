@@ -1,6 +1,12 @@
 import type { PartTimes } from '../../engine/cost/chip/part-times.ts';
+import { type ChipDevice, chipDevice } from '../../engine/hardware/chip.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { createCluster } from '../../engine/hardware/cluster.ts';
+import type { Device } from '../../engine/hardware/device.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { LAYER_OPERATORS, OPERATORS, type Operator, type OperatorName } from '../../engine/model/operators.ts';
+import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '../../engine/model/operators.ts';
+import { createPlan } from '../../engine/plan/create-plan.ts';
+import type { ChipPlan } from '../../engine/plan/plan.ts';
 import {
   type CutKind,
   cutKind,
@@ -8,6 +14,10 @@ import {
   type OperatorCut,
   type TensorPartition,
 } from '../../engine/plan/tensor-partition.ts';
+import type { ControlRates } from '../../engine/profile/control-thread.ts';
+import { bestCut } from '../../engine/schedule/tensor-partition/best-cut.ts';
+import { coarseCuts, coarseLists, coarseRows } from '../../engine/schedule/tensor-partition/coarse-cuts.ts';
+import { chipOfParts } from '../measure/slowed-chip.ts';
 
 /** Ways of sharing every operator; each takes the best cut of its kinds, operator by operator. */
 export const STRATEGIES = {
@@ -19,6 +29,7 @@ export const STRATEGIES = {
   'chosen by the solver': ['gpu', 'npu', 'row', 'sequence', 'multi-sequence', 'hybrid'],
 } as const satisfies Readonly<Record<string, readonly CutKind[]>>;
 export type Strategy = keyof typeof STRATEGIES;
+export const ALL_STRATEGIES = Object.keys(STRATEGIES) as Strategy[];
 
 /** Whether a strategy has cuts for a single token, which can't be cut by tokens. */
 export function cutsTokens(strategy: Strategy): boolean {
@@ -26,81 +37,59 @@ export function cutsTokens(strategy: Strategy): boolean {
   return (['gpu', 'npu', 'row'] as const).some((kind) => kinds.includes(kind));
 }
 
-/** Shares of an operator's rows that the GPU may have. */
-const ROW_SHARES = [0.25, 0.5, 0.75, 1];
-/** Tokens of the graphs that a prompt is cut into. */
-const GRAPH_TOKENS = 32;
-
-/** Every cut of an operator that is considered: shares of its rows, whole graphs of the prompt. */
-export function candidateCuts({ rows }: Operator, tokens: number): OperatorCut[] {
-  const graphs = tokens === 1 ? [[1]] : graphLists(tokens);
-  const shares = ROW_SHARES.map((share) => Math.max(1, Math.round(share * rows)));
-  return [GPU_ONLY, ...graphs.flatMap((npuLengths) => shares.map((npuRows) => ({ npuRows, npuLengths })))];
+/** This machine as a cluster of one chip: the CPU has its GPU's part, the second processor that of its NPU. */
+export function machineOf(cluster: Cluster, rates: ControlRates): Cluster {
+  return createCluster({ ...cluster, devices: [chipOfParts(chipDevice(cluster.devices[0] as Device), rates)] });
 }
 
-/** The whole prompt, and a half and the most of it in whole graphs. */
-function graphLists(tokens: number): number[][] {
-  const whole = Math.floor(tokens / GRAPH_TOKENS);
-  const counts = [...new Set([Math.ceil(whole / 2), whole])].filter((count) => count >= 1);
-  const lists = counts.map((count) => [count * GRAPH_TOKENS]);
-  const split = whole >= 2 ? [Array.from({ length: whole }, () => GRAPH_TOKENS)] : [];
-  return [[tokens], ...lists.filter(([first]) => first !== tokens), ...split];
+export interface CuttingCase {
+  readonly machine: Cluster;
+  readonly model: Model;
+  readonly promptTokens: number;
+  /** Seconds of parts that cuts are chosen by, of a prompt and of a token. */
+  readonly times: PhaseTimes;
 }
 
-/** Seconds of one operator under a cut: both parts at the same time. */
-export function cutSeconds(operator: Operator, cut: OperatorCut, tokens: number, times: PartTimes): number {
-  const covered =
-    cut.npuRows === 0
-      ? 0
-      : Math.min(
-          tokens,
-          cut.npuLengths.reduce((sum, one) => sum + one, 0),
-        );
-  const second =
-    covered === 0 ? 0 : cut.npuLengths.reduce((sum, one) => sum + times.npu(operator, cut.npuRows, one), 0);
-  const rest = operator.rows - cut.npuRows;
-  const main =
-    (covered > 0 && rest > 0 ? times.gpu(operator, rest, covered) : 0) +
-    (covered < tokens ? times.gpu(operator, operator.rows, tokens - covered) : 0);
-  return Math.max(second, main);
+/** Processors disturb each other in prompts and in decoding differently. */
+export interface PhaseTimes {
+  readonly prefill: PartTimes;
+  readonly decode: PartTimes;
 }
 
-export interface ChosenPartition {
-  readonly partition: TensorPartition;
-  /** Seconds of all products of a token, and of a prompt with its output layer. */
-  readonly decode: number;
-  readonly prefill: number;
-}
-
-/** The best cut of each operator among a strategy's kinds, by the times of parts; the CPU alone where there is none. */
-export function partitionBy(
-  strategy: Strategy,
-  model: Model,
-  operators: Readonly<Record<OperatorName, Operator>>,
-  promptTokens: number,
-  times: PartTimes,
-): ChosenPartition {
+/**
+ * The plan in which HeteroLLM's solver (4.3) cuts every operator, in a strategy's kinds of cuts; the CPU has those that
+ * can't be cut so.
+ */
+export function planOf(strategy: Strategy, { machine, model, promptTokens, times }: CuttingCase): ChipPlan {
+  const device = machine.devices[0] as ChipDevice;
+  const operators = modelOperators(model);
   const kinds: readonly CutKind[] = STRATEGIES[strategy];
   const best = (name: OperatorName, tokens: number): OperatorCut => {
     const operator = operators[name];
-    const all = candidateCuts(operator, tokens);
-    const allowed = all.filter((cut) => kinds.includes(cutKind(cut, operator.rows, tokens)));
-    const seconds = (cut: OperatorCut): number => cutSeconds(operator, cut, tokens, times);
-    return (allowed.length > 0 ? allowed : [GPU_ONLY]).reduce((least, one) =>
-      seconds(one) < seconds(least) ? one : least,
-    );
+    const possible = [GPU_ONLY, ...coarseCuts(operator, tokens)];
+    if (!possible.some((cut) => kinds.includes(cutKind(cut, operator.rows, tokens)))) return GPU_ONLY;
+    return bestCut({
+      ...{ device, operator, tokens, kinds, synchronisation: 'naive' },
+      lists: coarseLists(tokens),
+      rowAlignment: coarseRows(operator),
+      times: tokens === 1 ? times.decode : times.prefill,
+    }).best.cut;
   };
   const of = <Name extends OperatorName>(names: readonly Name[], tokens: number) =>
     Object.fromEntries(names.map((name) => [name, best(name, tokens)])) as Record<Name, OperatorCut>;
-  const [prefill, decode] = [of(LAYER_OPERATORS, promptTokens), of(OPERATORS, 1)];
-  const total = (cuts: Readonly<Partial<Record<OperatorName, OperatorCut>>>, tokens: number): number =>
-    LAYER_OPERATORS.reduce(
-      (sum, name) => sum + model.layers * cutSeconds(operators[name], cuts[name] ?? GPU_ONLY, tokens, times),
-      cutSeconds(operators.output, decode.output, 1, times),
-    );
-  return {
-    partition: { ...{ synchronisation: 'naive', graphs: 'prepared', promptTokens }, prefill, decode },
-    decode: total(decode, 1),
-    prefill: total(prefill, promptTokens),
+  const place = { device: device.name, processor: 'gpu' } as const;
+  const partition: TensorPartition = {
+    ...{ synchronisation: 'naive', graphs: 'online', promptTokens },
+    prefill: of(LAYER_OPERATORS, promptTokens),
+    decode: of(OPERATORS, 1),
   };
+  return createPlan({
+    scheduler: 'hetero-tensor',
+    rounds: 1,
+    stages: [{ ...place, from: 0, to: model.layers, partition }],
+    embedding: place,
+    output: place,
+    weights: {},
+    kvCache: 'with-layers',
+  }) as ChipPlan;
 }

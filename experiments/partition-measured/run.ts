@@ -1,125 +1,159 @@
+import type { PartTimes } from '../../engine/cost/chip/part-times.ts';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import type { Cluster } from '../../engine/hardware/cluster.ts';
+import { InputError } from '../../engine/input/input-error.ts';
 import { type KernelOptions, openKernels } from '../../engine/kernels/open-kernels.ts';
 import { openGpuKernels } from '../../engine/kernels/webgpu/node-gpu.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
-import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { controlThreadProbe } from '../../engine/profile/control-thread.ts';
+import { measurePaces, measureParts } from '../../engine/profile/part-probes.ts';
+import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
+import type { Sample } from '../../engine/profile/sample.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
+import { coarseParts } from '../../engine/schedule/tensor-partition/coarse-cuts.ts';
 import type { Progress } from '../../engine/terminal/progress.ts';
-import { cutsTokens, partitionBy, STRATEGIES, type Strategy } from './cuts.ts';
-import { measuredTimes, partsOf } from './part-times.ts';
+import { answersOf, type Phase, type PhaseAnswers } from './answers.ts';
+import { ALL_STRATEGIES, cutsTokens, machineOf, type PhaseTimes, planOf, type Strategy } from './cuts.ts';
+import { type TimesMode, timesByMode } from './modes.ts';
 
 export interface PartitionsToRun {
   readonly file: string;
   readonly kernels: KernelOptions;
   /** The GPU's name; `undefined`: the fastest. */
   readonly device: string | undefined;
+  /** A chip, of which this machine takes the place. */
+  readonly chip: Cluster;
   /** Lengths of prompts. */
   readonly lengths: readonly number[];
   readonly outputTokens: number;
-  /** Runs of each cell that count; one more comes before them. */
+  /** Runs of each cell; one more comes before them. */
   readonly repeats: number;
+  /** Where the solver has the times from by which strategies are cut. */
+  readonly times: TimesMode;
+  readonly seed: number;
   readonly progress: (steps: number) => Progress;
 }
 
-export const ALL_STRATEGIES = Object.keys(STRATEGIES) as Strategy[];
-
 /** A strategy with a prompt of some length, or decoding. */
-export interface PartitionCell {
+export interface PartitionCell extends PhaseAnswers {
   readonly strategy: Strategy;
-  readonly phase: 'decode' | 'prefill';
+  readonly phase: Phase;
   /** Tokens of the prompt; 1 in decoding. */
   readonly tokens: number;
-  /** Seconds of a token or a prompt: products by the times of their parts, and everything else as measured by itself. */
-  readonly predicted: number;
   readonly measured: Sample;
 }
+
+/** What a mode's choice takes longer, by measured times of parts, than the choice by these; shares. */
+export interface Regret {
+  readonly mode: TimesMode;
+  readonly tokens: number;
+  readonly prefill: number;
+  readonly decode: number;
+}
+
+export type Paces = NonNullable<PartTimes['paces']>;
 
 export interface PartitionsRun {
   readonly model: Model;
   readonly cpu: string;
   readonly gpu: string;
+  readonly paces: Readonly<Record<Phase, Paces>>;
   readonly cells: readonly PartitionCell[];
+  readonly regrets: readonly Regret[];
 }
 
-/** Measures parts, chooses cuts by them, and runs every strategy in turn, repeatedly. */
+/** Tokens of the product with which it is measured what processors take from each other in prompts. */
+const PACE_TOKENS = 64;
+
+/** Measures parts and what processors take from each other, chooses cuts by them, and runs every strategy in turn. */
 export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsRun> {
-  const { file, lengths, outputTokens, repeats } = asked;
+  const { file, lengths, outputTokens, repeats, seed } = asked;
   const model = modelFromGguf(withFile(file, readGguf));
   const operators = modelOperators(model);
   const format = model.tensors.find(({ role }) => role === 'ffn_down')?.quantization as Quantization;
   const main = openKernels(asked.kernels);
   const gpu = await openGpuKernels({ adapter: asked.device });
+  const processors = { main, second: gpu.kernels, format };
   try {
-    const parts = { main, second: gpu.kernels, operators, lengths, format };
-    const runs = ALL_STRATEGIES.length * lengths.length;
-    const bar = asked.progress(partsOf(parts).length + (repeats + 1) * runs);
-    const times = await measuredTimes({ ...parts, onPart: bar.step });
-    const common = { main, second: gpu.kernels, context: Math.max(...lengths) + outputTokens } as const;
-    const loaded = lengths.flatMap((tokens) =>
+    const parts = coarseParts(operators, lengths);
+    const bar = asked.progress(2 + parts.length + (repeats + 1) * ALL_STRATEGIES.length * lengths.length);
+    bar.step('the CPU');
+    const rates = await controlThreadProbe(main, model)();
+    const machine = machineOf(asked.chip, rates);
+    bar.step('both processors side by side');
+    const { rows, columns } = operators['gate-up'];
+    const paces = {
+      prefill: await measurePaces(processors, { rows, columns, tokens: PACE_TOKENS }),
+      decode: await measurePaces(processors, { rows, columns, tokens: 1 }),
+    };
+    const measured = await measureParts({ ...processors, parts, onPart: bar.step });
+    const modes = await timesByMode({ parts: measured, rates, seed });
+    const chosen = modes.get(asked.times);
+    if (chosen === undefined)
+      throw new InputError('--times', `"${asked.times}" has too few parts to learn from; give more lengths, or "real"`);
+    const inPhases = (times: PartTimes): PhaseTimes => ({
+      prefill: { ...times, paces: paces.prefill },
+      decode: { ...times, paces: paces.decode },
+    });
+    const real = inPhases(modes.get('real') as PartTimes);
+    const answers = (strategy: Strategy, promptTokens: number, times: PhaseTimes) => {
+      const workload = createWorkload({ promptTokens, outputTokens, context: promptTokens + outputTokens });
+      const plan = planOf(strategy, { machine, model, promptTokens, times });
+      return { plan, answers: answersOf({ plan, machine, model, workload, times: real }) };
+    };
+    const regrets = lengths.flatMap((tokens) => {
+      const best = answers('chosen by the solver', tokens, real).answers;
+      return [...modes].map(([mode, times]): Regret => {
+        const own = answers('chosen by the solver', tokens, inPhases(times)).answers;
+        const lost = (phase: Phase): number => own[phase].predicted / best[phase].predicted - 1;
+        return { mode, tokens, prefill: lost('prefill'), decode: lost('decode') };
+      });
+    });
+    const context = Math.max(...lengths) + outputTokens;
+    const cells = lengths.flatMap((tokens) =>
       ALL_STRATEGIES.map((strategy) => {
-        const chosen = partitionBy(strategy, model, operators, tokens, times);
-        const transformer = loadPartitionedTransformer(file, { ...common, partition: chosen.partition });
-        return { strategy, tokens, chosen, transformer, prefills: [] as number[], decodes: [] as number[] };
+        const planned = answers(strategy, tokens, inPhases(chosen));
+        const { partition } = planned.plan.stages[0];
+        const transformer = loadPartitionedTransformer(file, { main, second: gpu.kernels, partition, context });
+        return { strategy, tokens, ...planned, transformer, prefill: [] as TimedRun[], decode: [] as TimedRun[] };
       }),
     );
     const token = (index: number): number => (7 * index + 1) % model.vocabularySize;
     for (let repeat = 0; repeat <= repeats; repeat++) {
-      for (const { strategy, tokens, transformer, prefills, decodes } of loaded) {
+      for (const { strategy, tokens, transformer, prefill, decode } of cells) {
         bar.step(`${repeat === 0 ? 'first run' : `${repeat} of ${repeats}`}: ${strategy}, ${tokens} tokens`);
         transformer.rewind(0);
         const prompt = Array.from({ length: tokens }, (_, index) => token(index));
-        prefills.push(await secondsOf(() => transformer.evaluate(prompt)));
-        const decoding = async (): Promise<void> => {
-          for (let index = 0; index < outputTokens; index++) await transformer.evaluate([token(tokens + index)]);
-        };
-        decodes.push((await secondsOf(decoding)) / outputTokens);
+        prefill.push(await timedRun(() => transformer.evaluate(prompt)));
+        for (let index = 0; index < outputTokens; index++)
+          decode.push(await timedRun(() => transformer.evaluate([token(tokens + index)])));
       }
     }
-    // What isn't a product is the same under every strategy: on the CPU alone, what its products leave.
-    const cells = lengths.flatMap((tokens) => {
-      const own = loaded.filter((one) => one.tokens === tokens);
-      const alone = own.find(({ strategy }) => strategy === 'CPU alone');
-      return own.flatMap(({ strategy, chosen, prefills, decodes }): PartitionCell[] => {
-        const cell = (
-          phase: PartitionCell['phase'],
-          seconds: readonly number[],
-          base: readonly number[],
-        ): PartitionCell => {
-          const measured = sampleOf(seconds.slice(1));
-          const others = Math.max(0, sampleOf(base.slice(1)).median - (alone?.chosen[phase] ?? 0));
-          return {
-            strategy,
-            phase,
-            tokens: phase === 'decode' ? 1 : tokens,
-            predicted: chosen[phase] + others,
-            measured,
-          };
-        };
-        const ofPrompt = cell('prefill', prefills, alone?.prefills ?? prefills);
-        return tokens === lengths[0] && cutsTokens(strategy)
-          ? [cell('decode', decodes, alone?.decodes ?? decodes), ofPrompt]
-          : [ofPrompt];
-      });
-    });
-    for (const { transformer } of loaded) transformer.close();
+    for (const { transformer } of cells) transformer.close();
     return {
       model,
-      cpu: `${main.name}, ${main.threads === 1 ? '1 thread' : `${main.threads} threads`}`,
+      cpu: `${main.name} (${main.instructionSet}), ${main.threads === 1 ? '1 thread' : `${main.threads} threads`}`,
       gpu: gpu.adapter,
-      cells,
+      paces,
+      regrets,
+      cells: cells.flatMap((cell): PartitionCell[] => {
+        const { strategy, tokens } = cell;
+        const of = (phase: Phase, warm: number): PartitionCell => ({
+          ...{ strategy, phase, tokens: phase === 'decode' ? 1 : tokens },
+          ...cell.answers[phase],
+          measured: quietSample(cell[phase].slice(warm)),
+        });
+        const ofPrompt = of('prefill', 1);
+        return tokens === lengths[0] && cutsTokens(strategy) ? [of('decode', outputTokens), ofPrompt] : [ofPrompt];
+      }),
     };
   } finally {
     main.close();
     gpu.kernels.close();
   }
-}
-
-async function secondsOf(run: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return (performance.now() - start) / 1000;
 }

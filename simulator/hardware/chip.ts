@@ -165,7 +165,7 @@ export function createGpuQueue({ simulation, recorder, memory, noise, deviceName
       const { seconds, bytes, calculating = seconds } = kernel.task;
       const start = simulation.now;
       const factor = noise(device, 'gpu');
-      yield memory.run({ seconds: seconds * factor, bytes });
+      yield memory.run({ ...kernel.task, seconds: seconds * factor });
       if (recorder.wantsSpans) {
         const { name } = kernel;
         const args = { bytes, calculating: calculating * factor };
@@ -233,10 +233,11 @@ export function createNpu(
       const span = { device, lane: 'cpu', cause: 'overhead', name: `generates the graph of ${graph}` } as const;
       recorder.span({ ...span, start, end: simulation.now, args: {} });
     },
-    *run(name, { seconds, bytes, calculating = seconds }) {
+    *run(name, task) {
+      const { seconds, bytes, calculating = seconds } = task;
       const start = simulation.now;
       const factor = noise(device, 'npu');
-      yield memory.run({ seconds: seconds * factor, bytes });
+      yield memory.run({ ...task, seconds: seconds * factor });
       if (!recorder.wantsSpans) return;
       const args = { bytes, calculating: calculating * factor };
       recorder.span({ device, lane: 'npu', cause: 'compute', name, start, end: simulation.now, args });

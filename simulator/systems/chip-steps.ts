@@ -59,7 +59,7 @@ export function createChip(parts: SimulatedChip): Chip {
  * @param context tokens in the KV cache while a token is decoded
  */
 export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context: number): TimedSteps {
-  const { model, partition, device } = chip;
+  const { model, partition, device, times } = chip;
   const { layer, output } = chipSteps(model, phase === 'prefill' ? partition.promptTokens : 1, context);
   const planned = (step: ChipStep): TimedStep => {
     if (step.kind === 'kernel') return { name: step.name, gpu: kernelTask(step.work, device.gpu, phase), npu: NO_TASK };
@@ -67,7 +67,7 @@ export function timedSteps(chip: ChipCase, phase: 'prefill' | 'decode', context:
     const { name } = operator;
     const inPhase = { partition, phase };
     const cut = { operator, cut: cutOf(inPhase, name), tokens: tokensOf(inPhase, name) };
-    return { name, ...operatorParts(cut, device) };
+    return { name, ...operatorParts(cut, device, times) };
   };
   return { layer: layer.map(planned), output: output.map(planned) };
 }

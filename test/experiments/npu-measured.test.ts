@@ -14,7 +14,7 @@ import { LAYER_OPERATORS, modelOperators, OPERATORS, type OperatorName } from '.
 import { type OperatorCut, SYNCHRONISATIONS, type TensorPartition } from '../../engine/plan/tensor-partition.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
-import { slowedChip } from '../../experiments/npu-measured/slowed-chip.ts';
+import { slowedChip } from '../../experiments/measure/slowed-chip.ts';
 import { openStandIn } from '../../experiments/npu-measured/stand-in.ts';
 import { nmse } from '../runtime/nmse.ts';
 import { goldenModel } from '../support/golden-models.ts';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { PartTimes } from '../../engine/cost/chip/part-times.ts';
 import type { Operator } from '../../engine/model/operators.ts';
-import { candidateCuts, cutSeconds } from '../../experiments/partition-measured/cuts.ts';
+import { coarseCuts, coarseLists } from '../../engine/schedule/tensor-partition/coarse-cuts.ts';
+import { fixedRate } from '../../experiments/partition-measured/modes.ts';
 import { goldenModel } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
 import { runHere } from '../support/run-script.ts';
@@ -18,27 +18,16 @@ test.before(() => {
 });
 test.after(() => rmSync(folder, { recursive: true }));
 
-const OPERATOR: Operator = { name: 'down', rows: 100, columns: 10, bytes: 1 };
-/** A row and token takes the CPU 1 s; the GPU a quarter, and 10 s a graph. */
-const TIMES: PartTimes = {
-  gpu: (_, rows, tokens) => rows * tokens,
-  npu: (_, rows, tokens) => 10 + (rows * tokens) / 4,
-};
-
-test('an operator takes as long as the longer of its parts', () => {
-  assert.is(cutSeconds(OPERATOR, { npuRows: 0, npuLengths: [] }, 4, TIMES), 400);
-  assert.is(cutSeconds(OPERATOR, { npuRows: 100, npuLengths: [4] }, 4, TIMES), 110);
-  // 75 rows on the GPU: 10 + 75; 25 on the CPU: 100.
-  assert.is(cutSeconds(OPERATOR, { npuRows: 75, npuLengths: [4] }, 4, TIMES), 100);
-  // Two graphs of one token; the CPU has the two others.
-  assert.is(cutSeconds(OPERATOR, { npuRows: 100, npuLengths: [1, 1] }, 4, TIMES), 200);
+test('a prompt is cut by whole graphs, in one or several, and by quarters of the rows', () => {
+  assert.equal(coarseLists(70), [[70], [32], [64], [32, 32]]);
+  const rows = new Set(coarseCuts({ rows: 100 }, 1).map(({ npuRows }) => npuRows));
+  assert.equal([...rows], [25, 50, 75, 100]);
 });
 
-test('a prompt is cut by whole graphs, in one or several, and by quarters of the rows', () => {
-  const lists = new Set(candidateCuts(OPERATOR, 70).map(({ npuLengths }) => npuLengths.join('+')));
-  assert.equal([...lists], ['', '70', '32', '64', '32+32']);
-  const rows = new Set(candidateCuts(OPERATOR, 1).map(({ npuRows }) => npuRows));
-  assert.equal([...rows], [0, 25, 50, 75, 100]);
+test('a fixed rate gives time by FLOPs for prompts, and by bytes for tokens', () => {
+  const operator: Operator = { name: 'down', rows: 100, columns: 10, bytes: 1000 };
+  const seconds = fixedRate({ flops: 200, bandwidth: 50, attention: 1, activations: 1, dispatch: 0 });
+  assert.equal([seconds(operator, 50, 4), seconds(operator, 50, 1)], [20, 10]);
 });
 
 testGpu('every strategy is predicted and measured for a token and for prompts', async () => {
@@ -46,15 +35,19 @@ testGpu('every strategy is predicted and measured for a token and for prompts', 
   const small = ['--lengths', '34', '--tokens', '1', '--repeats', '1', '--threads', '1', '--json'];
   const { code, stdout, stderr } = await runHere(SCRIPT, '--model', goldenModel('llama-Q8_0'), ...small, '--out', out);
   assert.is(code, 0, stderr);
-  const { cells } = JSON.parse(stdout);
+  const { cells, paces, regrets } = JSON.parse(stdout);
   // A token has no cut by tokens.
   assert.is(cells.length, 4 + 6);
-  for (const { strategy, predicted, measured } of cells) {
+  for (const { predicted, simulated, measured } of cells) {
     assert.ok(predicted > 0 && measured.median > 0);
-    // What isn't a product is taken from these.
-    if (strategy === 'CPU alone') assert.ok(predicted >= measured.median * 0.999, `${predicted} ${measured.median}`);
+    // Nothing overlaps but the two parts of an operator.
+    assert.ok(Math.abs(simulated / predicted - 1) < 0.02, `${simulated} ${predicted}`);
   }
-  for (const file of ['report.html', 'cells.csv']) assert.ok(existsSync(join(out, file)), file);
+  for (const pace of Object.values(paces).flatMap((pair) => Object.values(pair as Record<string, number>)))
+    assert.ok(pace > 0 && pace <= 1, `${pace}`);
+  // Nothing is lost by choosing with the times that judge.
+  assert.equal(regrets.find(({ mode }: { mode: string }) => mode === 'real').prefill, 0);
+  for (const file of ['report.html', 'cells.csv', 'regrets.csv']) assert.ok(existsSync(join(out, file)), file);
 });
 
 test('a prompt of one token is refused', async () => {

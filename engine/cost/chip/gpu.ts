@@ -1,6 +1,9 @@
 import type { ProcessorRates } from '../../hardware/device.ts';
 import type { Task } from './shared-memory.ts';
 
+/** A task whose time is divided into arithmetic and waiting. */
+export type Worked = Task & Required<Pick<Task, 'calculating'>>;
+
 /** FLOPs and bytes of a kernel. */
 export interface KernelWork {
   readonly flops: number;
@@ -19,7 +22,7 @@ export interface KernelWork {
 export function gpuTask(
   { flops, bytes }: KernelWork,
   rates: { readonly flops: number; readonly bandwidth: number },
-): Required<Task> {
+): Worked {
   const calculating = flops / rates.flops;
   return { seconds: Math.max(calculating, bytes / rates.bandwidth), bytes, calculating };
 }
@@ -36,7 +39,7 @@ export function kernelTask(
   { attended, isFirst = false, ...work }: KernelWork,
   { flops, bandwidth, attention, activationBandwidth, dispatch = 0 }: ProcessorRates,
   phase: 'prefill' | 'decode',
-): Required<Task> {
+): Worked {
   const task = gpuTask(work, { flops: flops.F16, bandwidth });
   if (attended === undefined) {
     const own = activationBandwidth === undefined ? task.seconds : (F32_PER_FP16 * work.bytes) / activationBandwidth;

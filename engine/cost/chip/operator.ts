@@ -1,10 +1,10 @@
 import type { ChipDevice } from '../../hardware/chip.ts';
 import type { Operator } from '../../model/operators.ts';
 import type { OperatorCut, Synchronisation } from '../../plan/tensor-partition.ts';
-import { gpuTask } from './gpu.ts';
+import { gpuTask, type Worked } from './gpu.ts';
 import { npuProduct } from './npu.ts';
 import type { PartTimes } from './part-times.ts';
-import { concurrently, type Ends, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
+import { concurrently, demandAtPace, type Ends, NO_TASK, ROUNDING, type Task } from './shared-memory.ts';
 import { partBytes } from './steps.ts';
 import { handOverSeconds } from './synchronisation.ts';
 
@@ -48,7 +48,7 @@ export function npuPart({ operator, cut }: Omit<CutOperator, 'tokens'>, device: 
  * for the memory. A single token is multiplied in INT8, since the NPU has no 4-bit arithmetic for decoding (HeteroLLM
  * 5.1, note 2).
  */
-function graphTask(operator: Operator, rows: number, length: number, { npu, soc }: ChipDevice): Required<Task> {
+function graphTask(operator: Operator, rows: number, length: number, { npu, soc }: ChipDevice): Worked {
   const isToken = length === 1;
   const { seconds, calculating, refetched } = npuProduct(
     { rows, inner: operator.columns, columns: length },
@@ -66,7 +66,7 @@ function graphTask(operator: Operator, rows: number, length: number, { npu, soc 
 }
 
 /** The GPU's part: the remaining rows for the NPU's tokens, then all rows for the remaining tokens. */
-export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevice, times?: PartTimes): Required<Task> {
+export function gpuPart({ operator, cut, tokens }: CutOperator, device: ChipDevice, times?: PartTimes): Worked {
   const covered = cut.npuRows === 0 ? 0 : Math.min(tokens, totalLength(cut));
   const rest = gpuProduct(operator, operator.rows - cut.npuRows, covered, device, times);
   if (covered === tokens) return rest;
@@ -88,7 +88,7 @@ function gpuProduct(
   tokens: number,
   { gpu, soc }: ChipDevice,
   times: PartTimes | undefined,
-): Required<Task> {
+): Worked {
   if (rows * tokens === 0) return NO_TASK;
   const bytes = partBytes(operator, rows, tokens);
   const work = { flops: 2 * rows * operator.columns * tokens, bytes };
@@ -104,7 +104,14 @@ function gpuProduct(
  * @param times seconds of products from a profile; closed forms by default
  */
 export function operatorParts(operator: CutOperator, device: ChipDevice, times?: PartTimes): OperatorParts {
-  return { gpu: gpuPart(operator, device, times), npu: npuPart(operator, device, times) };
+  const [gpu, npu] = [gpuPart(operator, device, times), npuPart(operator, device, times)];
+  if (times?.paces === undefined) return { gpu, npu };
+  const { bandwidth } = device.soc;
+  const { paces } = times;
+  return {
+    gpu: { ...gpu, demand: demandAtPace(paces.gpu, bandwidth) },
+    npu: { ...npu, demand: demandAtPace(paces.npu, bandwidth) },
+  };
 }
 
 /** Seconds of a cut operator, by cause. */

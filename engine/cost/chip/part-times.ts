@@ -10,6 +10,11 @@ export interface PartTimes {
   readonly gpu: (operator: Operator, rows: number, tokens: number) => number;
   /** Seconds of the same product in one graph of `tokens` tokens. */
   readonly npu: (operator: Operator, rows: number, tokens: number) => number;
+  /**
+   * The share of its speed that each processor keeps while the other computes, where that was measured, one half or more;
+   * otherwise the two share the memory's bandwidth.
+   */
+  readonly paces?: { readonly gpu: number; readonly npu: number };
 }
 
 /** A product by its sizes: [rows, columns] × [columns, tokens]. */

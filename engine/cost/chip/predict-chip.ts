@@ -17,6 +17,7 @@ import {
 import { energyOf } from '../energy.ts';
 import { reservedKvBytes } from '../layer-seconds.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../runtime.ts';
+import type { PartTimes } from './part-times.ts';
 import { type PhaseCost, phaseCost, type StepCost, stepBound } from './phase.ts';
 
 /** A chip that runs a whole model, and how its operators are cut. */
@@ -24,6 +25,8 @@ export interface ChipCase {
   readonly device: ChipDevice;
   readonly model: Model;
   readonly partition: TensorPartition;
+  /** Seconds of products from a profile; the chip's closed forms unless given. */
+  readonly times?: PartTimes;
 }
 
 /**

@@ -4,6 +4,8 @@ export interface Task {
   readonly bytes: number;
   /** Seconds that its arithmetic takes, all of them unless given; in the others it waits for the memory. */
   readonly calculating?: number;
+  /** Bytes per second that it needs for its full speed; those that it moves on average unless given. */
+  readonly demand?: number;
 }
 
 /**
@@ -11,11 +13,22 @@ export interface Task {
  */
 export const ROUNDING = 1e-12;
 
-export const NO_TASK: Required<Task> = { seconds: 0, bytes: 0, calculating: 0 };
+export const NO_TASK: Required<Omit<Task, 'demand'>> = { seconds: 0, bytes: 0, calculating: 0 };
 
-/** Bytes per second that a task moves while it has the memory to itself. */
-export function demandOf({ seconds, bytes }: Task): number {
-  return seconds === 0 ? 0 : bytes / seconds;
+/** Bytes per second that a task needs to run as fast as it does while it has the memory to itself. */
+export function demandOf({ seconds, bytes, demand }: Task): number {
+  return seconds === 0 ? 0 : (demand ?? bytes / seconds);
+}
+
+/**
+ * The demand with which a task keeps `pace` of its speed beside another one that has such a demand too: equal shares of
+ * the bandwidth, T/2, are then `pace` of what each needs, T/(2 pace). What the two really compete for, cores or caches,
+ * doesn't matter.
+ * @param pace from one half on, at which a task alone uses all of the bandwidth; a smaller one counts as that
+ * @param total bytes per second
+ */
+export function demandAtPace(pace: number, total: number): number {
+  return Math.min(total, total / (2 * pace));
 }
 
 /**

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { concurrently, shareBandwidth, type Task } from '../../../engine/cost/chip/shared-memory.ts';
+import { concurrently, demandAtPace, shareBandwidth, type Task } from '../../../engine/cost/chip/shared-memory.ts';
 import { near } from '../../support/near.ts';
 
 test('a task that needs less than an equal share gets what it needs, and the others share the rest', () => {
@@ -21,6 +21,17 @@ test('demands of 43 and 42 at 60 bytes per second run at 30 each until one ends'
   const { first, second } = concurrently({ seconds: 1, bytes: 43 }, { seconds: 2, bytes: 84 }, 60);
   near(first, 43 / 30);
   near(second, 43 / 30 + 41 / 42);
+});
+
+test('tasks with the demands of measured paces keep these paces beside each other, and all of their speed alone', () => {
+  const task = (seconds: number, pace: number): Task => ({ seconds, bytes: 0, demand: demandAtPace(pace, 1000) });
+  // Side by side the first has 0.8 of its speed and ends after 10 s, when the second has done 5 of its 7.
+  const { first, second } = concurrently(task(8, 0.8), task(7, 0.5), 1000);
+  near(first, 10);
+  near(second, 12);
+  assert.equal(concurrently(task(8, 1), task(7, 1), 1000), { first: 8, second: 7 });
+  // A smaller pace than one half can't be told from it.
+  near(concurrently(task(8, 0.1), task(8, 0.5), 1000).first, 16);
 });
 
 test('a task without traffic is not slowed down', () => {

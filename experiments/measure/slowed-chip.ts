@@ -1,17 +1,9 @@
 import type { ChipDevice } from '../../engine/hardware/chip.ts';
 import type { FlopRates } from '../../engine/hardware/device.ts';
+import type { ControlRates } from '../../engine/profile/control-thread.ts';
 
 /** What was measured of this machine in the part of a chip. */
-export interface MeasuredChip {
-  /** FLOP per second of the control thread's products of a prompt. */
-  readonly flops: number;
-  /** Bytes per second of weights that it multiplies for a token. */
-  readonly bandwidth: number;
-  /** Bytes of KV cache per second in its attention. */
-  readonly attention: number;
-  /** Bytes (F32) per second of what lies between operators, attention apart, and seconds per layer besides. */
-  readonly activations: number;
-  readonly dispatch: number;
+export interface MeasuredChip extends ControlRates {
   /** Seconds of handing a token's graph over and back; and, where values are copied, of each further token. */
   readonly handOver: { readonly fast: number; readonly naive: number; readonly naivePerToken: number };
   /** Seconds by which a sleep is longer than asked for. */
@@ -65,6 +57,21 @@ export function slowedChip(chip: ChipDevice, measured: MeasuredChip, tokens = 1)
 export function asMeasured(paced: ChipDevice, measured: MeasuredChip, tokens: number): ChipDevice {
   const { gpu, soc } = slowedChip(paced, measured, tokens);
   return { ...paced, gpu, soc: { ...paced.soc, gpu: soc.gpu, synchronisation: soc.synchronisation } };
+}
+
+/** A rate that nothing comes near: what processors take from each other is measured, as paces. */
+const NO_LIMIT = 1e15;
+
+/**
+ * This machine's CPU in the part of a chip's GPU, with a second processor in that of its NPU whose times are all
+ * measured, the way of its data there and back included, so that handing over costs nothing besides,
+ * nor do graphs, which may have any length.
+ */
+export function chipOfParts(chip: ChipDevice, rates: ControlRates): ChipDevice {
+  const nothing = { fast: 0, naive: 0, naivePerToken: 0 };
+  const slowed = slowedChip(chip, { ...rates, handOver: nothing, oversleep: 0 });
+  const npu = { ...slowed.soc.npu, graphBase: 0, graphRate: NO_LIMIT };
+  return { ...slowed, soc: { ...slowed.soc, npu, bandwidth: NO_LIMIT } };
 }
 
 /** Shorter sleeps aren't worth it. */

@@ -1,0 +1,108 @@
+import { setImmediate } from 'node:timers/promises';
+import { type PartShape, shapeText } from '../cost/chip/part-times.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import { type Quantization, quantizedBytes } from '../model/quantization.ts';
+import type { MeasuredPart } from './measured-times.ts';
+import { quietSample, type TimedRun, timedRun } from './quiet-runs.ts';
+import { sampleOf } from './sample.ts';
+
+/** Two processors that share products: one that computes when it is called, and one that computes beside it. */
+export interface PartProcessors {
+  /** Has the GPU's part of a chip. */
+  readonly main: Kernels;
+  /** Has the NPU's. */
+  readonly second: Kernels;
+  /** Of the weights. */
+  readonly format: Quantization;
+}
+
+export interface PartsToMeasure extends PartProcessors {
+  readonly parts: readonly Omit<MeasuredPart, 'seconds'>[];
+  readonly onPart: (label: string) => void;
+}
+
+/** Runs of each part; one more comes before them. Fewer where they take more than LONG seconds. */
+const REPEATS = 5;
+const LONG = 0.2;
+const LONG_REPEATS = 2;
+/** A byte that makes a reasonable weight and a reasonable scale at any position in a block. */
+const WEIGHT_BYTE = 0x2a;
+
+/**
+ * Runs every part by itself: the real-execution mode of HeteroLLM's profiler (4.3). The second processor's time includes
+ * that x goes to it and y comes back.
+ */
+export async function measureParts({ parts, onPart, ...processors }: PartsToMeasure): Promise<MeasuredPart[]> {
+  const measured: MeasuredPart[] = [];
+  for (const part of parts) {
+    const { processor, ...shape } = part;
+    onPart(`${processor === 'npu' ? 'GPU' : 'CPU'}: ${shapeText(shape)}`);
+    const run = productOf(processor === 'gpu' ? processors.main : processors.second, shape, processors.format);
+    const first = await timedRun(run);
+    const runs: TimedRun[] = [];
+    const repeats = first.seconds > LONG ? LONG_REPEATS : REPEATS;
+    while (runs.length < repeats) runs.push(await timedRun(run));
+    measured.push({ ...part, seconds: quietSample(runs).median });
+  }
+  return measured;
+}
+
+/** Seconds for which the two processors are run side by side, and how often. */
+const PACE_SECONDS = 0.15;
+const PACE_ROUNDS = 5;
+
+/**
+ * The share of its speed that each processor keeps while the other one computes: the second runs products one after the
+ * other, and the main one runs its own until they are done, beside what both take alone.
+ * @returns shares between 0 and 1
+ */
+export async function measurePaces(
+  { main, second, format }: PartProcessors,
+  shape: PartShape,
+): Promise<{ readonly gpu: number; readonly npu: number }> {
+  const [mine, other] = [productOf(main, shape, format), productOf(second, shape, format)];
+  const alone = { gpu: await secondsOfOne(mine), npu: await secondsOfOne(other) };
+  const products = Math.max(1, Math.round(PACE_SECONDS / alone.npu));
+  const paces = { gpu: [] as number[], npu: [] as number[] };
+  for (let round = 0; round < PACE_ROUNDS; round++) {
+    let isDone = false;
+    const inTurn = async (): Promise<void> => {
+      for (let product = 0; product < products; product++) await other();
+    };
+    const start = performance.now();
+    const running = inTurn().then(() => {
+      isDone = true;
+    });
+    let own = 0;
+    while (!isDone) {
+      await mine();
+      own++;
+      await setImmediate();
+    }
+    await running;
+    const seconds = (performance.now() - start) / 1000;
+    paces.gpu.push(Math.min(1, (own * alone.gpu) / seconds));
+    paces.npu.push(Math.min(1, (products * alone.npu) / seconds));
+  }
+  return { gpu: sampleOf(paces.gpu).median, npu: sampleOf(paces.npu).median };
+}
+
+async function secondsOfOne(run: () => Promise<void>): Promise<number> {
+  await run();
+  const runs: TimedRun[] = [];
+  while (runs.length < 2 * REPEATS) runs.push(await timedRun(run));
+  return quietSample(runs).median;
+}
+
+function productOf(kernels: Kernels, { rows, columns, tokens }: PartShape, type: Quantization): () => Promise<void> {
+  const source = new Uint8Array(rows * quantizedBytes(columns, type)).fill(WEIGHT_BYTE);
+  const matrix = kernels.matrix({ source, type, rows, columns });
+  const x = kernels.vector(new Float32Array(tokens * columns).fill(0.01));
+  const y = kernels.vector(tokens * rows);
+  return async () => {
+    kernels.write(x);
+    kernels.run([{ kind: 'multiply', matrix, x, y }]);
+    const reading = kernels.read(y);
+    if (reading !== undefined) await reading;
+  };
+}
