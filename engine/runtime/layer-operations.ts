@@ -1,4 +1,3 @@
-import type { KeyValueCache } from '../kernels/key-value-cache.ts';
 import type { Operation } from '../kernels/operation.ts';
 import type { Shape } from '../model/architecture.ts';
 import type { Activations } from './activations.ts';
@@ -12,32 +11,15 @@ export interface LayerSettings {
   readonly rotary: RotaryEmbedding;
 }
 
-/**
- * The operations of one layer for consecutive tokens from `position` on; `activations` has their angles:
+/*
+ * A layer for some tokens (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023):
  *
  *     x += W_o · attention(W_q · h, W_k · h, W_v · h),   h = norm(x)
  *     x += W_down · (silu(W_gate · h) ∘ W_up · h),       h = norm(x)
  *
- * (Touvron et al. 2023, Section 2.2; grouped queries: Ainslie et al. 2023). Queries and keys are normalised head by
- * head
- * if the model has such norms (qwen3), then rotated; keys and values of the tokens are stored in the cache.
+ * Queries and keys are normalised head by head if the model has such norms (qwen3), then rotated. Attention lies between
+ * the two functions, since it depends on where keys and values are.
  */
-export function layerOperations(
-  settings: LayerSettings,
-  layer: LayerWeights,
-  cache: KeyValueCache,
-  activations: Activations,
-  position: number,
-): Operation[] {
-  const { heads, headSize } = settings.shape;
-  const { q, k, v, attended } = activations;
-  return [
-    ...beforeAttention(settings, layer, activations),
-    { kind: 'store', cache, keys: k, values: v, position },
-    { kind: 'attention', cache, queries: q, y: attended, heads, position, scale: 1 / Math.sqrt(headSize) },
-    ...afterAttention(settings, layer, activations),
-  ];
-}
 
 /** The operations that compute queries, keys and values. */
 export function beforeAttention(

@@ -4,18 +4,18 @@ import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
-import type { KeyValueCache, KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
 import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
-import { ropeAngles } from '../kernels/rope-angles.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { LAYER_OPERATORS, type OperatorName } from '../model/operators.ts';
 import type { OperatorCut, TensorPartition } from '../plan/tensor-partition.ts';
 import { createActivations } from './activations.ts';
+import { contextOf } from './context-cache.ts';
 import { type CutProduct, cutProducts } from './cut-product.ts';
 import { allFinite } from './finite-logits.ts';
 import { outputPart } from './forward.ts';
-import { layerOperations } from './layer-operations.ts';
+import { layerBatches, passSegments } from './layer-batches.ts';
 import { noNumbers } from './no-numbers.ts';
 import { rotaryEmbedding } from './rotary-embedding.ts';
 import { kernelsAsSecond, type SecondProcessor } from './second-processor.ts';
@@ -80,12 +80,11 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
       prefill: cutProducts(processors, (name) => prefillCut(partition, name)),
     };
     const layerSettings = { shape: model, normEpsilon: settings.normEpsilon, rotary };
-    const { kvHeads, headSize, vocabularySize } = model;
-    const caches = weights.layers.map(() => main.cache({ type: kvCache, kvHeads, capacity: context, headSize }));
+    const cache = contextOf(main, model, { capacity: context, type: kvCache });
     const mostTokens = Math.min(context, Math.max(1, partition.promptTokens));
     const vector = sharedWith(processors.second, main);
     const activationsOf = createActivations({ vector }, model, rotary.dimensions, mostTokens);
-    const logits = vector(vocabularySize);
+    const logits = vector(model.vocabularySize);
     let position = 0;
     return {
       model,
@@ -95,12 +94,11 @@ export function loadPartitionedTransformer(path: string, options: PartitionOptio
       async evaluate(tokens) {
         checkTokens(tokens.length, { partition, position, context });
         const activations = activationsOf(tokens.length);
-        ropeAngles(rotary, position, activations.angles.values);
+        const segments = passSegments(model, rotary, activations, [{ cache, position, tokens: tokens.length }]);
         const cut = tokens.length === 1 ? product.decode : product.prefill;
         main.run([{ kind: 'embed', table: weights.embedding, tokens, y: activations.x }]);
         for (const [layer, own] of weights.layers.entries()) {
-          const cache = caches[layer] as KeyValueCache;
-          const operations = layerOperations(layerSettings, own, cache, activations, position);
+          const { operations } = layerBatches(layerSettings, own, layer, { activations, segments });
           await runCut(operations, { main, cut, layer, names: LAYER_OPERATORS, tokens: tokens.length });
         }
         for (const { operations } of outputPart({
