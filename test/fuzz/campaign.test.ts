@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { campaign } from './campaign.ts';
+import { TARGETS } from './target.ts';
 
 test('defects, crashes, hangs and too much memory are named, shortened and donâ€™t end a campaign', async () => {
   const module = join(import.meta.dirname, 'faulty-target.ts');
@@ -22,6 +24,11 @@ test('defects, crashes, hangs and too much memory are named, shortened and donâ€
     [23, 'the process ended with SIGSEGV', '66', true],
     [39, 'TypeError: a defect', '55', true],
   ]);
+});
+
+test('CI gives inputs to every target', () => {
+  const given = [...readFileSync('.ci/run', 'utf8').matchAll(/fuzz -- --what (\S+)/g)];
+  assert.equal(given.flatMap(([, targets = '']) => targets.split(',')).sort(), [...TARGETS].sort());
 });
 
 test.run();

@@ -13,7 +13,7 @@ import { decodeModel, encodeModel } from '../../notebooks/planner/model-code.ts'
 import { FIRST_STATE, readState, writeState } from '../../notebooks/planner/state.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
-import { CHROMIUM, type OpenSite, openSite, seriousFaults } from '../support/open-site.ts';
+import { CHROMIUM, type OpenSite, openSite, resize, seriousFaults } from '../support/open-site.ts';
 import { overlaps } from '../support/overlaps.ts';
 
 const hasChromium = existsSync(CHROMIUM);
@@ -71,19 +71,21 @@ testIf(
   REASON,
   'the planner opens without errors or foreign requests, and nothing overflows or overlaps',
   async () => {
-    for (const [width, scheme] of [
+    const { page, problems } = await site.open('index', { width: 390 });
+    await page.getByRole('row', { name: /^TinyLlama.*desktop/ }).waitFor({ timeout: COMPUTED });
+    for (const [width, colorScheme] of [
       [390, 'light'],
       [1024, 'dark'],
       [1600, 'light'],
     ] as const) {
-      const { page, problems } = await site.open('index', { width, scheme });
-      await page.getByRole('row', { name: /^TinyLlama.*desktop/ }).waitFor({ timeout: COMPUTED });
-      assert.equal(await seriousFaults(page), [], `${width}, ${scheme}`);
+      await page.emulateMedia({ colorScheme });
+      await resize(page, width);
+      assert.equal(await seriousFaults(page), [], `${width}, ${colorScheme}`);
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${width}`);
       assert.equal(await overlaps(page), [], `${width}`);
       assert.equal(await problems(), []);
-      await page.context().close();
     }
+    await page.context().close();
   },
 );
 

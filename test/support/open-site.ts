@@ -10,6 +10,9 @@ import { siteSettings } from '../../notebooks/site-settings.ts';
 
 export const CHROMIUM = '/usr/bin/chromium';
 
+/** Pixels of a page's height. */
+const HEIGHT = 900;
+
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
@@ -30,11 +33,22 @@ export interface OpenPage {
   problems(): Promise<string[]>;
 }
 
-/** Builds the site of lessons into a temporary folder, and opens it in headless Chromium. */
+let built: Promise<string> | undefined;
+
+/** Builds the site of lessons into a temporary folder, once for all test files of a process. */
+function buildSite(): Promise<string> {
+  built ??= (async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hearth-site-'));
+    process.once('exit', () => rmSync(folder, { recursive: true }));
+    await build({ ...siteSettings(folder), logLevel: 'error' });
+    return folder;
+  })();
+  return built;
+}
+
+/** Builds the site of lessons and opens it in headless Chromium. */
 export async function openSite(): Promise<OpenSite> {
-  const folder = mkdtempSync(join(tmpdir(), 'hearth-site-'));
-  await build({ ...siteSettings(folder), logLevel: 'error' });
-  const server = serve(folder);
+  const server = serve(await buildSite());
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
@@ -43,7 +57,6 @@ export async function openSite(): Promise<OpenSite> {
     async close() {
       await browser.close();
       server.close();
-      rmSync(folder, { recursive: true });
     },
   };
 }
@@ -66,7 +79,7 @@ interface Visit {
 }
 
 async function openPage(browser: Browser, root: string, { page: path, width, scheme }: Visit): Promise<OpenPage> {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
+  const context = await browser.newContext({ viewport: { width, height: HEIGHT }, colorScheme: scheme });
   const page = await context.newPage();
   const found: string[] = [];
   page.on('pageerror', (error) => found.push(String(error)));
@@ -84,14 +97,35 @@ async function openPage(browser: Browser, root: string, { page: path, width, sch
   return { page, problems };
 }
 
+/** Milliseconds without a change after which a page counts as drawn, and the most to wait for them. */
+const STILL = 150;
+const MOST_MOVING = 20_000;
+
+/** Gives a page another width, in pixels, and waits until its charts are drawn again. */
+export async function resize(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: HEIGHT });
+  await page.evaluate(
+    ([still, most]) =>
+      new Promise<void>((resolve, reject) => {
+        let drawn = setTimeout(resolve, still);
+        setTimeout(reject, most, new Error(`the page still changes after ${most} ms`));
+        new MutationObserver(() => {
+          clearTimeout(drawn);
+          drawn = setTimeout(resolve, still);
+        }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+      }),
+    [STILL, MOST_MOVING] as const,
+  );
+}
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Serious faults of accessibility, by rule and element. */
 export async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
   return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResult> } };
-    const { violations } = await axe.run();
+    const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<AxeResult> } };
+    const { violations } = await axe.run({ resultTypes: ['violations'] });
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 100)}`));
