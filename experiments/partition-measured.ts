@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadCluster } from '../datasets/load.ts';
 import { withFile } from '../engine/gguf/file-source.ts';
 import { readGguf } from '../engine/gguf/read-gguf.ts';
+import { InputError } from '../engine/input/input-error.ts';
 import type { KernelOptions } from '../engine/kernels/open-kernels.ts';
+import type { Model } from '../engine/model/model.ts';
+import { type PartsProfile, parseParts } from '../engine/profile/parts-profile.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
 import { TWO_LAYERS } from './measure/two-layer-model.ts';
@@ -49,6 +53,7 @@ await runExperiment({
       (flag, list) => readList(flag, list).map((item) => readCount(flag, item, 2, 100_000)),
       { default: '64,135,256,300,525,600,1024' },
     ),
+    parts: text('--parts <file>', 'times of parts that hearth profile --parts-of measured, in place of measuring them'),
     times: choice(
       '--times <name>',
       'where the solver has the times of parts from that it cuts by: real execution, or predictions',
@@ -69,8 +74,22 @@ await runExperiment({
     const file = options.model ?? (await madeModel(options.cache, TWO_LAYERS, 'Q8_0', seed));
     withFile(file, readGguf); // a mistake shows before minutes of measuring
     const cpu = { ...CPU_KERNELS[kernels], threads };
+    const { parts: given } = options;
+    const parts = given === undefined ? undefined : (model: Model) => readParts(given, model);
     const chip = loadCluster('hetero-8gen3');
-    const asked = { file, kernels: cpu, chip, device, lengths, outputTokens: tokens, repeats, times, seed, progress };
+    const asked = {
+      file,
+      kernels: cpu,
+      chip,
+      device,
+      lengths,
+      outputTokens: tokens,
+      repeats,
+      times,
+      seed,
+      parts,
+      progress,
+    };
     const found = await runPartitions(asked);
     const { model, cells, paces, regrets } = found;
     return {
@@ -98,3 +117,14 @@ await runExperiment({
     };
   },
 });
+
+/** @throws InputError for a file that can't be read, or isn't what hearth profile writes for this model */
+function readParts(path: string, model: Model): PartsProfile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InputError('--parts', `${path} can't be read: ${(error as Error).message}`);
+  }
+  return parseParts(text, path, model);
+}

@@ -20,6 +20,7 @@ const KINDS = {
   'a trace': /"traceEvents"/,
   'a plan': /"stages"/,
   'a cluster file': /"devices"/,
+  'a profile of parts': /"paces"/,
 } as const satisfies Record<string, RegExp>;
 
 /** A file that a command is asked to write. */

@@ -7,11 +7,13 @@ import { InputError } from '../input/input-error.ts';
 import { type GpuKernels, openGpuKernels } from '../kernels/webgpu/node-gpu.ts';
 import { clusterFile } from '../profile/cluster-file.ts';
 import { THIS_HOST } from '../profile/memory/host.ts';
+import { partsText } from '../profile/parts-profile.ts';
 import { type MachineProfile, profileMachine } from '../profile/profile-machine.ts';
 import { profileTable } from '../profile/profile-table.ts';
 import { createShareProgress, type ShareProgress } from '../terminal/progress.ts';
 import { PROGRESS_LINES, progressLines } from './measured-share.ts';
 import { checkOutputFile, FORCE, writeOutputFile } from './output-file.ts';
+import { profilePartsOf, readLengths } from './profile-parts.ts';
 import { readSeed, readThreads } from './shared-options.ts';
 
 interface Options {
@@ -20,6 +22,8 @@ interface Options {
   readonly threads?: string;
   readonly device?: string;
   readonly name?: string;
+  readonly partsOf?: string;
+  readonly lengths?: string;
   readonly seed: string;
   readonly quick?: true;
   readonly force?: true;
@@ -33,7 +37,7 @@ export function profileCommand(): Command {
     .description(
       'Measures this machine: processor, memory and disk in less than a minute, a GPU in another. Writes a file for --cluster.',
     )
-    .requiredOption('--out <file>', 'the cluster file to write')
+    .requiredOption('--out <file>', 'the cluster file to write; with --parts-of, the profile of parts')
     .addOption(FORCE)
     .option(
       '--disk-file <file>',
@@ -45,6 +49,11 @@ export function profileCommand(): Command {
       'the GPU to measure too, by its name or a part of it, as hearth inspect --devices lists them, or none (default: the fastest, unless it is software)',
     )
     .option('--name <name>', 'name of the device (default: name of the host)')
+    .option(
+      '--parts-of <model>',
+      'instead, measure parts of this GGUF file’s products on CPU and GPU, which HeteroLLM’s solver cuts by (experiments/partition-measured.ts --parts)',
+    )
+    .option('--lengths <list>', 'with --parts-of: tokens of prompts (default: 64,135)')
     .option('--seed <n>', 'seed of the weights that are multiplied', '1')
     .option('--quick', 'measure everything once: a third of the time, less exact')
     .option('--json', 'print all measurements as JSON')
@@ -57,11 +66,14 @@ async function run(options: Options): Promise<void> {
   const seed = readSeed(options.seed);
   const name = options.name ?? hostname();
   if (name.trim() === '') throw new InputError('--name', 'is empty; give the device a name');
+  if (options.lengths !== undefined && options.partsOf === undefined)
+    throw new InputError('--lengths', 'is of the parts that --parts-of measures; give both');
+  const lengths = readLengths(options.lengths ?? '64,135');
   const out = {
     flag: '--out',
     path: options.out,
-    kind: 'a cluster file',
-    inputs: [],
+    kind: options.partsOf === undefined ? 'a cluster file' : 'a profile of parts',
+    inputs: [options.partsOf],
     force: options.force === true,
   } as const;
   checkOutputFile(out);
@@ -70,6 +82,15 @@ async function run(options: Options): Promise<void> {
   const progress: ShareProgress = options.progressLines ? progressLines() : createShareProgress();
   let profile: MachineProfile;
   try {
+    if (options.partsOf !== undefined) {
+      const gpu = await openGpu(options.device);
+      const parts = await profilePartsOf({ file: options.partsOf, lengths, threads, gpu, progress });
+      writeOutputFile(out, partsText(parts));
+      process.stdout.write(
+        options.json ? partsText(parts) : `${parts.parts.length} parts of ${parts.model}\n${options.out}\n`,
+      );
+      return;
+    }
     const file = options.diskFile ?? join(dirname(options.out), `hearth-profile.${process.pid}.tmp`);
     profile = await profileMachine({
       name,

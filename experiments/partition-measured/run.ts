@@ -10,8 +10,7 @@ import type { Model } from '../../engine/model/model.ts';
 import { modelOperators } from '../../engine/model/operators.ts';
 import type { Quantization } from '../../engine/model/quantization.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
-import { controlThreadProbe } from '../../engine/profile/control-thread.ts';
-import { measurePaces, measureParts } from '../../engine/profile/part-probes.ts';
+import { OTHER_STEPS, type PartsProfile, profileParts } from '../../engine/profile/parts-profile.ts';
 import { quietSample, type TimedRun, timedRun } from '../../engine/profile/quiet-runs.ts';
 import type { Sample } from '../../engine/profile/sample.ts';
 import { loadPartitionedTransformer } from '../../engine/runtime/partitioned-transformer.ts';
@@ -35,6 +34,8 @@ export interface PartitionsToRun {
   readonly repeats: number;
   /** Where the solver has the times from by which strategies are cut. */
   readonly times: TimesMode;
+  /** What `hearth profile --parts-of` measured; `undefined`: it is measured first. */
+  readonly parts: ((model: Model) => PartsProfile) | undefined;
   readonly seed: number;
   readonly progress: (steps: number) => Progress;
 }
@@ -56,19 +57,14 @@ export interface Regret {
   readonly decode: number;
 }
 
-export type Paces = NonNullable<PartTimes['paces']>;
-
 export interface PartitionsRun {
   readonly model: Model;
   readonly cpu: string;
   readonly gpu: string;
-  readonly paces: Readonly<Record<Phase, Paces>>;
+  readonly paces: PartsProfile['paces'];
   readonly cells: readonly PartitionCell[];
   readonly regrets: readonly Regret[];
 }
-
-/** Tokens of the product with which it is measured what processors take from each other in prompts. */
-const PACE_TOKENS = 64;
 
 /** Measures parts and what processors take from each other, chooses cuts by them, and runs every strategy in turn. */
 export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsRun> {
@@ -81,18 +77,11 @@ export async function runPartitions(asked: PartitionsToRun): Promise<PartitionsR
   const processors = { main, second: gpu.kernels, format };
   try {
     const parts = coarseParts(operators, lengths);
-    const bar = asked.progress(2 + parts.length + (repeats + 1) * ALL_STRATEGIES.length * lengths.length);
-    bar.step('the CPU');
-    const rates = await controlThreadProbe(main, model)();
+    const bar = asked.progress(OTHER_STEPS + parts.length + (repeats + 1) * ALL_STRATEGIES.length * lengths.length);
+    const profile = asked.parts?.(model) ?? (await profileParts(model, { ...processors, parts, onPart: bar.step }));
+    const { rates, paces } = profile;
     const machine = machineOf(asked.chip, rates);
-    bar.step('both processors side by side');
-    const { rows, columns } = operators['gate-up'];
-    const paces = {
-      prefill: await measurePaces(processors, { rows, columns, tokens: PACE_TOKENS }),
-      decode: await measurePaces(processors, { rows, columns, tokens: 1 }),
-    };
-    const measured = await measureParts({ ...processors, parts, onPart: bar.step });
-    const modes = await timesByMode({ parts: measured, rates, seed });
+    const modes = await timesByMode({ parts: profile.parts, rates, seed });
     const chosen = modes.get(asked.times);
     if (chosen === undefined)
       throw new InputError('--times', `"${asked.times}" has too few parts to learn from; give more lengths, or "real"`);

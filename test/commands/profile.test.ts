@@ -7,6 +7,12 @@ const MISTAKES: readonly [string, readonly string[], RegExp][] = [
   ['no --out', [], /required option '--out <file>' not specified/],
   ['no threads', ['--out', 'x.json', '--threads', '0'], /--threads: "0" is not a whole number/],
   ['a name that is none', ['--out', 'x.json', '--name', ' '], /--name: is empty/],
+  [
+    'lengths without a model',
+    ['--out', 'x.json', '--lengths', '64'],
+    /--lengths: is of the parts that --parts-of measures/,
+  ],
+  ['parts without a GPU', ['--out', 'x.json', '--parts-of', 'x.gguf', '--device', 'none'], /--parts-of: needs a GPU/],
   ['a folder that isn’t there', ['--out', '/nowhere/x.json'], /--out \/nowhere\/x\.json: there is no folder \/nowhere/],
 ];
 

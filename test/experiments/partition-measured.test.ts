@@ -30,10 +30,14 @@ test('a fixed rate gives time by FLOPs for prompts, and by bytes for tokens', ()
   assert.equal([seconds(operator, 50, 4), seconds(operator, 50, 1)], [20, 10]);
 });
 
-testGpu('every strategy is predicted and measured for a token and for prompts', async () => {
-  const out = join(folder, 'results');
-  const small = ['--lengths', '34', '--tokens', '1', '--repeats', '1', '--threads', '1', '--json'];
-  const { code, stdout, stderr } = await runHere(SCRIPT, '--model', goldenModel('llama-Q8_0'), ...small, '--out', out);
+testGpu('every strategy is predicted, simulated and measured, by parts that hearth profile measured', async () => {
+  const [out, parts] = [join(folder, 'results'), join(folder, 'parts.json')];
+  const model = goldenModel('llama-Q8_0');
+  const machine = ['--threads', '1', '--lengths', '34', '--device', 'SwiftShader'];
+  const profiled = await runHere('bin/hearth.js', 'profile', '--parts-of', model, ...machine, '--out', parts);
+  assert.is(profiled.code, 0, profiled.stderr);
+  const small = [...machine, '--parts', parts, '--tokens', '1', '--repeats', '1', '--json'];
+  const { code, stdout, stderr } = await runHere(SCRIPT, '--model', model, ...small, '--out', out);
   assert.is(code, 0, stderr);
   const { cells, paces, regrets } = JSON.parse(stdout);
   // A token has no cut by tokens.
