@@ -11,6 +11,7 @@ import * as assert from 'uvu/assert';
  */
 const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [
   ['engine/input', []],
+  ['engine/batch', []],
   ['engine/model', ['engine/input']],
   ['engine/hardware', ['engine/input', 'engine/model']],
   ['engine/plan', ['engine/input', 'engine/model', 'engine/hardware']],
@@ -65,6 +66,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     ],
   ],
   ['engine/text', ['engine/input', 'engine/gguf']],
+  ['engine/runtime/batch', ['engine/batch', 'engine/input', 'engine/runtime', 'engine/text']],
   ['engine/terminal', ['engine/input']],
   [
     'engine/profile',

@@ -53,6 +53,12 @@ export interface MultiplyOperation {
   readonly accumulate?: boolean;
   /** `byte`: where arithmetic is the bottleneck, kernels may round x to 8 bits instead of 15 for a quantized matrix. */
   readonly rounding?: 'byte';
+  /**
+   * Native kernels have two ways, which round differently: one for a single token, one for many, on packed activations.
+   * `singly` and `together` give every token the result that it has alone, and among many, whatever number of tokens
+   * there are. Default: by the number of tokens. Other kernels have one way.
+   */
+  readonly multiplied?: 'singly' | 'together' | undefined;
 }
 
 /**

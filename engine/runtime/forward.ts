@@ -1,4 +1,4 @@
-import type { Operation } from '../kernels/operation.ts';
+import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Activations } from './activations.ts';
 import type { LayerBatches } from './attention.ts';
@@ -26,6 +26,8 @@ export interface ForwardPass {
   /** [wanted tokens][vocabulary] */
   readonly logits: Vector;
   readonly tokens: readonly number[];
+  /** How the output layer multiplies. */
+  readonly multiplied?: MultiplyOperation['multiplied'] | undefined;
 }
 
 /** Tokens of a pass from `first` on. */
@@ -34,7 +36,7 @@ export interface TokenRange {
   readonly count: number;
 }
 
-type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits' | 'wanted'> & {
+type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits' | 'wanted' | 'multiplied'> & {
   readonly weights: OutputWeights;
   readonly activations: Pick<Activations, 'x' | 'h'>;
 };
@@ -50,7 +52,14 @@ export function forward(pass: ForwardPass): PassPart[] {
 }
 
 /** The output layer for the tokens whose logits are wanted; empty without any. */
-export function outputPart({ layerSettings, weights, activations, logits, wanted }: OutputPass): PassPart[] {
+export function outputPart({
+  layerSettings,
+  weights,
+  activations,
+  logits,
+  wanted,
+  multiplied,
+}: OutputPass): PassPart[] {
   const { hiddenSize } = layerSettings.shape;
   let rows = 0;
   const norms = wanted.map(({ first, count }): Operation => {
@@ -61,5 +70,6 @@ export function outputPart({ layerSettings, weights, activations, logits, wanted
   });
   if (rows === 0) return [];
   const h = activations.h.slice(0, rows * hiddenSize);
-  return [{ name: 'output', operations: [...norms, { kind: 'multiply', ...weights.output, x: h, y: logits }] }];
+  const product: Operation = { kind: 'multiply', ...weights.output, x: h, y: logits, multiplied };
+  return [{ name: 'output', operations: [...norms, product] }];
 }

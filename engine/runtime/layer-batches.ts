@@ -1,5 +1,6 @@
-import type { Operation } from '../kernels/operation.ts';
+import type { MultiplyOperation, Operation } from '../kernels/operation.ts';
 import { ropeAngles } from '../kernels/rope-angles.ts';
+import type { Vector } from '../kernels/vector.ts';
 import type { Shape } from '../model/architecture.ts';
 import type { Activations } from './activations.ts';
 import { type AttentionInputs, attentionInputs, type LayerBatches } from './attention.ts';
@@ -14,12 +15,16 @@ export interface Segment {
   /** Position of the first token in its sequence. */
   readonly position: number;
   readonly tokens: number;
+  /** See SequenceWork. */
+  readonly multiplied?: MultiplyOperation['multiplied'] | undefined;
 }
 
 /** A segment, and what its attention reads and writes. */
 export interface PassSegment {
   readonly cache: ContextCache;
   readonly inputs: AttentionInputs;
+  readonly multiplied: Segment['multiplied'];
+  readonly tokens: number;
 }
 
 /** Writes the angles of all tokens, and divides the activations among the segments. */
@@ -30,12 +35,12 @@ export function passSegments(
   segments: readonly Segment[],
 ): PassSegment[] {
   let first = 0;
-  return segments.map(({ cache, position, tokens: count }) => {
+  return segments.map(({ cache, position, tokens: count, multiplied }) => {
     const { dimensions } = rotary;
     ropeAngles(rotary, position, activations.angles.values.subarray(first * dimensions, (first + count) * dimensions));
     const inputs = attentionInputs(shape, activations, { first, count, position });
     first += count;
-    return { cache, inputs };
+    return { cache, inputs, multiplied, tokens: count };
   });
 }
 
@@ -52,10 +57,48 @@ export function layerBatches(
   const batches = segments.map(({ cache, inputs }) => cache.attend(layer, inputs));
   const first = batches.flatMap(({ operations }) => operations);
   const waiting = batches.flatMap(({ later }) => (later === undefined ? [] : [later]));
-  const before = beforeAttention(settings, weights, activations);
-  const after = afterAttention(settings, weights, activations);
+  const runs = multipliedRuns(segments);
+  const before = byRuns(beforeAttention(settings, weights, activations), runs);
+  const after = byRuns(afterAttention(settings, weights, activations), runs);
   if (waiting.length === 0) return { operations: [...before, ...first, ...after] };
   return { operations: [...before, ...first], later: inTurn(waiting, after) };
+}
+
+/** Consecutive tokens that are multiplied in one way. */
+interface MultipliedRun {
+  readonly count: number;
+  readonly multiplied: MultiplyOperation['multiplied'];
+}
+
+/** How the output layer multiplies, with one token or a few of each sequence: as singly as generation does. */
+export function outputMultiplied(work: readonly Pick<Segment, 'multiplied'>[]): MultiplyOperation['multiplied'] {
+  return work.some(({ multiplied }) => multiplied !== undefined) ? 'singly' : undefined;
+}
+
+function multipliedRuns(segments: readonly PassSegment[]): MultipliedRun[] {
+  const runs: { count: number; multiplied: MultiplyOperation['multiplied'] }[] = [];
+  for (const { tokens, multiplied } of segments) {
+    const last = runs.at(-1);
+    if (last?.multiplied === multiplied && last !== undefined) last.count += tokens;
+    else runs.push({ count: tokens, multiplied });
+  }
+  return runs;
+}
+
+/** The operations, with each product divided by runs of tokens: weights are read once for each run. */
+function byRuns(operations: readonly Operation[], runs: readonly MultipliedRun[]): readonly Operation[] {
+  if (runs.length === 1 && runs[0]?.multiplied === undefined) return operations;
+  return operations.flatMap((operation): Operation[] => {
+    if (operation.kind !== 'multiply') return [operation];
+    const { matrix, x, y } = operation;
+    let end = 0;
+    return runs.map(({ count, multiplied }) => {
+      const first = end;
+      end += count;
+      const part = (vector: Vector, width: number): Vector => vector.slice(first * width, end * width);
+      return { ...operation, x: part(x, matrix.columns), y: part(y, matrix.rows), multiplied };
+    });
+  });
 }
 
 function* inTurn(

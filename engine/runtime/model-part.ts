@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import type { KeyValueCacheShape } from '../kernels/key-value-cache.ts';
+import type { MultiplyOperation } from '../kernels/operation.ts';
 import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
@@ -57,7 +58,11 @@ export interface ModelPart {
    * The logits of the wanted ones of the tokens in the stream, in order, by default of the last: [wanted][vocabulary], in
    * memory that the next call overwrites.
    */
-  logits(tokens: number, wanted?: readonly TokenRange[]): Promise<Float32Array>;
+  logits(
+    tokens: number,
+    wanted?: readonly TokenRange[],
+    multiplied?: MultiplyOperation['multiplied'],
+  ): Promise<Float32Array>;
   /** The `k` largest logits of the last token, chosen where they are computed; from 1 to the vocabulary. */
   largestLogits(tokens: number, k: number): Promise<LargestLogits>;
 }
@@ -90,11 +95,14 @@ export function createModelPart({
   const output = lazily(weights.output);
   const logitsOf = lazily(() => growingRows(kernels, model.vocabularySize));
   const largest = largestLogits(kernels);
-  const runOutput = (tokens: number, wanted: readonly TokenRange[] = [{ first: tokens - 1, count: 1 }]): Vector => {
+  const runOutput = (
+    tokens: number,
+    wanted: readonly TokenRange[] = [{ first: tokens - 1, count: 1 }],
+    multiplied?: MultiplyOperation['multiplied'],
+  ): Vector => {
     const logits = logitsOf()(wanted.reduce((sum, { count }) => sum + count, 0));
-    const activations = activationsOf(tokens);
-    for (const { operations } of outputPart({ layerSettings, weights: output(), activations, logits, wanted }))
-      kernels.run(operations);
+    const own = { layerSettings, weights: output(), activations: activationsOf(tokens), logits, wanted, multiplied };
+    for (const { operations } of outputPart(own)) kernels.run(operations);
     return logits;
   };
   /** Seconds of the last layer, and its number of tokens. */
@@ -148,8 +156,8 @@ export function createModelPart({
         if (layer < to) await setImmediate();
       }
     },
-    async logits(tokens, wanted) {
-      const vector = runOutput(tokens, wanted);
+    async logits(tokens, wanted, multiplied) {
+      const vector = runOutput(tokens, wanted, multiplied);
       await kernels.read(vector);
       return vector.values;
     },

@@ -7,7 +7,7 @@ import { createActivations } from './activations.ts';
 import type { ContextCache } from './context-cache.ts';
 import { allFinite } from './finite-logits.ts';
 import { forward, type PassPart, type TokenRange } from './forward.ts';
-import { layerBatches, passSegments } from './layer-batches.ts';
+import { layerBatches, outputMultiplied, passSegments, type Segment } from './layer-batches.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { PassHooks, TimeRange } from './transformer.ts';
 import type { Weights } from './transformer-weights.ts';
@@ -21,6 +21,8 @@ export interface SequenceTokens {
   readonly tokens: readonly number[];
   /** The tokens whose logits are wanted. */
   readonly logits: 'none' | 'last' | 'all';
+  /** See SequenceWork. */
+  readonly multiplied?: Segment['multiplied'] | undefined;
 }
 
 /** Forward passes of a loaded model, each over tokens of one or several sequences, whose weights are read once. */
@@ -67,12 +69,12 @@ export function createPasses(options: PassesOptions): Passes {
         model,
         rotary,
         activations,
-        work.map(({ cache, position, tokens: { length } }) => ({ cache, position, tokens: length })),
+        work.map(({ tokens: { length }, ...rest }) => ({ ...rest, tokens: length })),
       );
       const wanted = wantedTokens(work);
       const logits = logitsOf(wanted.reduce((sum, { count }) => sum + count, 0));
       for (const { cache, tokens: own } of work) cache.begin(own.length);
-      const pass = { layerSettings, weights, activations, logits, wanted, tokens };
+      const pass = { layerSettings, weights, activations, logits, wanted, tokens, multiplied: outputMultiplied(work) };
       run(
         forward({
           ...pass,

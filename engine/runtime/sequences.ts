@@ -1,7 +1,9 @@
 import { InputError } from '../input/input-error.ts';
+import type { MultiplyOperation } from '../kernels/operation.ts';
 import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
 import { checkRoom } from './create-transformer.ts';
+import type { Page, PagePool } from './kv/page-pool.ts';
 import type { PagesPlan } from './kv/plan-pages.ts';
 import type { LayerPages, PagedLayers } from './layer-pages.ts';
 
@@ -11,12 +13,27 @@ export interface Sequence {
   readonly position: number;
   /** Most tokens of its next pass. */
   readonly room: number;
+  /** Pages of its tokens that other sequences use as well. */
+  readonly sharedPages: number;
   /** Pages that it must take for so many more tokens. */
   pagesFor(tokens: number): number;
-  /** Removes all tokens from `position` on. */
+  /**
+   * Removes all tokens from `position` on.
+   * @throws RangeError if the next token would be written to a page that others use as well
+   */
   rewind(position: number): void;
+  /** Keeps a full page, by its number. @throws RangeError unless it is full and in memory, or if it is kept already */
+  keep(page: number): KeptPage;
   /** Gives its pages back. It must not be used afterwards. */
   close(): void;
+}
+
+/** A full page, which keeps its keys and values until it is released. */
+export interface KeptPage {
+  /** Whether no sequence uses it. */
+  readonly isIdle: boolean;
+  /** It must not be used afterwards. */
+  release(): void;
 }
 
 /** Tokens that a sequence adds in a pass, at least one, and the tokens whose logits are wanted. */
@@ -24,6 +41,11 @@ export interface SequenceWork {
   readonly sequence: Sequence;
   readonly tokens: readonly number[];
   readonly logits: 'none' | 'last' | 'all';
+  /**
+   * How its tokens are multiplied with weights, see MultiplyOperation: of a pass in which this is given, results don't
+   * depend on what else is in it. Work that is multiplied singly comes first. Default: by the pass's number of tokens.
+   */
+  readonly multiplied?: MultiplyOperation['multiplied'] | undefined;
 }
 
 /** A model that evaluates tokens of several sequences in one pass, so that weights are read once for all of them. */
@@ -37,7 +59,11 @@ export interface Sequences {
   /** Pages of the pool, and those that nobody uses. */
   readonly pages: number;
   readonly freePages: number;
-  open(): Sequence;
+  /**
+   * @param beginning pages of other sequences with which it begins: its first tokens must be theirs. Default: it is
+   *   empty
+   */
+  open(beginning?: readonly KeptPage[]): Sequence;
   /**
    * One pass. A sequence that is alone in it, and for which the pool is too small, moves its oldest pages to a file.
    * @returns the logits that are wanted, in order: [tokens][vocabulary], in memory that the next call overwrites
@@ -72,12 +98,46 @@ export function createSequences(options: SequencesOptions): Sequences {
   const { model, contextLength, mostTokens, stages, plan, run } = options;
   const { pageTokens, pages } = plan;
   const opened = new Map<Sequence, Opened>();
+  const kept = new Map<KeptPage, readonly Page[]>();
+  /** The first stage's part of the pages that are kept. */
+  const keptFirst = new Set<Page>();
   const stateOf = (sequence: Sequence): Opened => {
     const state = opened.get(sequence);
     if (state === undefined) throw new RangeError('a closed sequence');
     return state;
   };
   const free = (): number => Math.min(...stages.map(({ pool }) => pool.free));
+
+  const slicesOf = (page: KeptPage): readonly Page[] => {
+    const slices = kept.get(page);
+    if (slices === undefined) throw new RangeError('a page that was released');
+    return slices;
+  };
+  /** Sequences that use a page, which all stages have in common. */
+  const sequencesOf = (first: Page): number =>
+    (stages[0] as LayerPages).pool.usersOf(first) - (keptFirst.has(first) ? 1 : 0);
+  const keepPage = (slices: readonly Page[]): KeptPage => {
+    const each = (use: (pool: PagePool, page: Page) => void): void => {
+      for (const [stage, { pool }] of stages.entries()) use(pool, slices[stage] as Page);
+    };
+    const [first] = slices as [Page];
+    if (keptFirst.has(first)) throw new RangeError('a page that is kept already');
+    const page: KeptPage = {
+      get isIdle() {
+        return sequencesOf(first) === 0;
+      },
+      release() {
+        slicesOf(page);
+        each((pool, own) => pool.giveBack(own));
+        kept.delete(page);
+        keptFirst.delete(first);
+      },
+    };
+    each((pool, own) => pool.share(own));
+    kept.set(page, slices);
+    keptFirst.add(first);
+    return page;
+  };
 
   const check = (work: readonly SequenceWork[]): void => {
     if (new Set(work.map(({ sequence }) => sequence)).size < work.length)
@@ -99,14 +159,20 @@ export function createSequences(options: SequencesOptions): Sequences {
     get freePages() {
       return free();
     },
-    open() {
-      const state: Opened = { layers: stages.map((stage) => stage.open()), position: 0 };
+    open(beginning = []) {
+      const state: Opened = { layers: stages.map((stage) => stage.open()), position: beginning.length * pageTokens };
+      const shared = beginning.map(slicesOf);
+      for (const [stage, layers] of state.layers.entries())
+        layers.pages.beginWith(shared.map((slices) => slices[stage] as Page));
       const sequence: Sequence = {
         get position() {
           return state.position;
         },
         get room() {
           return Math.min(...state.layers.map(({ cache }) => cache.room));
+        },
+        get sharedPages() {
+          return [...(state.layers[0] as PagedLayers).pages.memory].filter((page) => sequencesOf(page) > 1).length;
         },
         pagesFor: (tokens) =>
           Math.ceil((state.position + tokens) / pageTokens) - Math.ceil(state.position / pageTokens),
@@ -115,6 +181,10 @@ export function createSequences(options: SequencesOptions): Sequences {
             throw new RangeError(`rewind to ${to} of ${state.position} tokens`);
           for (const { cache } of stateOf(sequence).layers) cache.rewind(to);
           state.position = to;
+        },
+        keep(page) {
+          const slices = stateOf(sequence).layers.map(({ pages: own }) => own.fullPage(page));
+          return keepPage(slices);
         },
         close() {
           for (const { pages: own } of state.layers) own.release();
@@ -126,9 +196,9 @@ export function createSequences(options: SequencesOptions): Sequences {
     },
     async evaluate(work) {
       check(work);
-      const staged = work.map(({ sequence, tokens, logits }) => {
+      const staged = work.map(({ sequence, ...rest }) => {
         const { layers, position } = stateOf(sequence);
-        return { caches: layers.map(({ cache }) => cache), position, tokens, logits };
+        return { ...rest, caches: layers.map(({ cache }) => cache), position };
       });
       const found = await run(staged);
       for (const { sequence, tokens } of work) stateOf(sequence).position += tokens.length;

@@ -2,6 +2,7 @@ import type { ContextCache, LayerCaches } from './context-cache.ts';
 import { allFinite } from './finite-logits.ts';
 import type { TokenRange } from './forward.ts';
 import type { LargestLogits } from './largest-logits.ts';
+import { outputMultiplied, type Segment } from './layer-batches.ts';
 import type { ModelPart } from './model-part.ts';
 import { noNumbers } from './no-numbers.ts';
 import { wantedTokens } from './passes.ts';
@@ -22,13 +23,15 @@ interface SplitWork {
   readonly caches: StageCaches;
   readonly position: number;
   readonly tokens: readonly number[];
+  /** See SequenceWork. */
+  readonly multiplied?: Segment['multiplied'] | undefined;
 }
 
 /** Passes through the stages. What the output layer makes of the last pass can be asked for until the next. */
 export interface SplitPasses {
   run(work: readonly SplitWork[]): Promise<void>;
   /** @throws InputError if they are not finite, as `largest` does */
-  logits(tokens: number, wanted: readonly TokenRange[]): Promise<Float32Array>;
+  logits(tokens: number, wanted: readonly TokenRange[], multiplied?: Segment['multiplied']): Promise<Float32Array>;
   /** The `k` largest logits of the last of `tokens` tokens; `undefined` where the output is on the CPU. */
   readonly largest: ((tokens: number, k: number) => Promise<LargestLogits['candidates']>) | undefined;
 }
@@ -74,16 +77,16 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
       };
       for (const [index, { part, from, to }] of stages.entries()) {
         await cross(part);
-        const segments = work.map(({ caches, position, tokens }) => ({
+        const segments = work.map(({ caches, position, tokens, multiplied }) => ({
           caches: caches[index] as LayerCaches | ContextCache,
-          ...{ position, tokens: tokens.length },
+          ...{ position, tokens: tokens.length, multiplied },
         }));
         await part.run(from, to, segments);
       }
       await cross(output);
     },
-    async logits(tokens, wanted) {
-      const logits = await output.logits(tokens, wanted);
+    async logits(tokens, wanted, multiplied) {
+      const logits = await output.logits(tokens, wanted, multiplied);
       if (!allFinite(logits)) throw noNumbers(path);
       return logits;
     },
@@ -97,5 +100,5 @@ export async function runSequences(passes: SplitPasses, work: readonly StagedWor
   const wanted = wantedTokens(work);
   if (wanted.length === 0) return new Float32Array();
   const tokens = work.reduce((sum, one) => sum + one.tokens.length, 0);
-  return await passes.logits(tokens, wanted);
+  return await passes.logits(tokens, wanted, outputMultiplied(work));
 }

@@ -113,7 +113,8 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
   };
 }
 
-function checkRoom(prompt: number, tokens: number, context: number): void {
+/** @throws InputError if a prompt and the tokens to generate exceed the context */
+export function checkRoom(prompt: number, tokens: number, context: number): void {
   if (prompt + tokens <= context) return;
   const needed = `${prompt} tokens of the prompt and ${tokens} to generate are ${prompt + tokens}`;
   throw new InputError('context', `${needed}, but it has room for ${context}; ask for fewer or a longer context`);

@@ -17,9 +17,15 @@ void setDecoded(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
   if constexpr (isSuperblock(T)) {
     table.matvec[i] = matvecSuperblocks<T, Rounding::word>;
-    if constexpr (formatOf(T).isArithmeticBound) table.matvecBytes[i] = matvecSuperblocks<T, Rounding::byte>;
+    table.matvecs[i] = matvecsSuperblocks<T, Rounding::word>;
+    if constexpr (formatOf(T).isArithmeticBound) {
+      table.matvecBytes[i] = matvecSuperblocks<T, Rounding::byte>;
+      table.matvecsBytes[i] = matvecsSuperblocks<T, Rounding::byte>;
+    }
   } else if constexpr (!formatOf(T).hasMinimum) {
     table.matvec[i] = matvecBlocks<T>;
+    table.matvecs[i] = matvecsBlocks<T>;
+    table.matvecsBytes[i] = matvecsBlocks<T>;
     table.matvecBytes[i] = matvecBlocks<T>;
   }
   table.manyTokens[i] = {quantPackBytes<T>, packQuants<T>, quantScratchBytes<T>, matmulQuantized<T>};

@@ -82,6 +82,17 @@ struct Product {
   std::byte* scratch;
 };
 
+/** The products of rows and several tokens, each as the matrix–vector product has it: out[token·outStride + row]. */
+struct Matvecs {
+  Rows rows;
+  /** Prepared one by one, at a distance of `activationBytes`; aligned to 64. */
+  const std::byte* activations;
+  std::size_t activationBytes;
+  std::size_t tokens;
+  float* out;
+  std::size_t outStride;
+};
+
 /** How one format is multiplied with many tokens. */
 struct ManyTokens {
   std::size_t (*packBytes)(std::size_t columns);
@@ -108,6 +119,9 @@ struct KernelTable {
   void (*matvec[typeCount])(const Rows& rows, const std::byte* activations, float* y);
   /** The same for activations that were rounded to bytes. */
   void (*matvecBytes[typeCount])(const Rows& rows, const std::byte* activations, float* y);
+  /** The same for several tokens, with the same results for each. */
+  void (*matvecs[typeCount])(const Matvecs& products);
+  void (*matvecsBytes[typeCount])(const Matvecs& products);
   /** Tokens in the lanes of a vector when many are multiplied at once. */
   std::size_t tokenLanes;
   /** Rows of the register tile: runs of rows should be a multiple of it. */

@@ -17,6 +17,12 @@ struct MatrixView {
   std::size_t columns;
 };
 
+/**
+ * How tokens are multiplied: each as if it were alone, or from packs, which rounds differently; or as is faster for
+ * their number.
+ */
+enum class Way : std::uint8_t { byNumber, singly, together };
+
 /** y (+)= x·Wᵀ + bias for as many tokens as x has. */
 struct Multiplication {
   const MatrixView& matrix;
@@ -27,6 +33,7 @@ struct Multiplication {
   bool accumulate;
   /** Rounding that the caller accepts; used where the format gains from it. */
   Rounding rounding;
+  Way way;
 };
 
 /** A thread's own memory while a program runs. */
@@ -70,6 +77,16 @@ struct MatvecOperation {
   std::size_t source;
 };
 
+/** Prepares the activations of several tokens, each as for a product of its own, in memory that all threads share. */
+struct ActivateOperation {
+  Type type;
+  Rounding rounding;
+  std::size_t columns;
+  std::span<const float> x;
+  /** [tokens][activationBytes] */
+  std::span<std::byte> activations;
+};
+
 /** Packs the activations of many tokens into memory that all threads share; a unit is one pack. */
 struct PackOperation {
   Type type;
@@ -78,12 +95,14 @@ struct PackOperation {
   std::span<std::byte> packs;
 };
 
-/** Y (+)= X·Wᵀ + bias for many tokens: from packs or, if tokens are few, one token after another. */
+/** Y (+)= X·Wᵀ + bias for several tokens, whose activations are packed, or prepared singly. */
 struct MatmulOperation {
   MatrixView matrix;
   std::size_t tokens;
   std::span<const float> x;
+  /** Packs, or with `singly` [tokens][activationBytes]. */
   std::span<const std::byte> packs;
+  bool singly;
   std::span<float> y;
   std::span<const float> bias;
   bool accumulate;
@@ -173,8 +192,9 @@ struct TopKOperation {
   std::size_t width;
 };
 
-using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, PackOperation, MatmulOperation,
-                               RopeOperation, StoreOperation, AttentionOperation, AttendPagesOperation,
-                               DivideRowsOperation, SwigluOperation, SoftmaxOperation, AddOperation, TopKOperation>;
+using Operation = std::variant<EmbedOperation, RmsNormOperation, MatvecOperation, ActivateOperation, PackOperation,
+                               MatmulOperation, RopeOperation, StoreOperation, AttentionOperation,
+                               AttendPagesOperation, DivideRowsOperation, SwigluOperation, SoftmaxOperation,
+                               AddOperation, TopKOperation>;
 
 }  // namespace hearth

@@ -31,6 +31,7 @@ struct Units {
     return ceilDivide(o.x.size(), std::max(unitElements, o.weight.size()) / o.weight.size() * o.weight.size());
   }
   std::size_t operator()(const MatvecOperation& o) const { return ceilDivide(o.matrix.rows, o.unitRows); }
+  std::size_t operator()(const ActivateOperation& o) const { return o.x.size() / o.columns; }
   std::size_t operator()(const PackOperation& o) const {
     return ceilDivide(o.x.size() / o.columns, table.tokenLanes);
   }
@@ -56,7 +57,7 @@ struct ScratchBytes {
   }
   std::size_t operator()(const MatmulOperation& o) const {
     const std::size_t sums = roundUp64(o.tokens * o.unitRows * sizeof(float));
-    if (o.packs.empty()) return sums + o.tokens * table.activationBytes(o.matrix.type, o.matrix.columns);
+    if (o.singly) return sums;
     return sums + table.manyTokens[index(o.matrix.type)].scratchBytes(o.unitRows, o.matrix.columns, o.tokens);
   }
   std::size_t operator()(const AttentionOperation& o) const {
@@ -128,6 +129,11 @@ struct Perform {
     finishRows(sums, begin, count, o.bias, o.accumulate, o.y.data() + begin);
   }
 
+  void operator()(const ActivateOperation& o) const {
+    const std::size_t bytes = table.activationBytes(o.type, o.columns);
+    table.activate(o.type, o.rounding, o.x.data() + unit * o.columns, o.columns, o.activations.data() + unit * bytes);
+  }
+
   void operator()(const PackOperation& o) const {
     const ManyTokens& many = table.manyTokens[index(o.type)];
     const std::size_t begin = unit * table.tokenLanes;
@@ -141,20 +147,16 @@ struct Perform {
     const std::size_t begin = unit * o.unitRows;
     const std::size_t count = std::min(o.unitRows, o.matrix.rows - begin);
     const Rows rows = rowsOf(o.matrix, begin, count);
-    const auto matvec = matvecOf(o);
     // Straight to y if nothing is added.
     const bool direct = o.bias.empty() && !o.accumulate;
     auto* sums = reinterpret_cast<float*>(scratch.bytes);
     std::byte* rest = scratch.bytes + roundUp64(o.tokens * o.unitRows * sizeof(float));
     float* out = direct ? o.y.data() + begin : sums;
     const std::size_t stride = direct ? o.matrix.rows : count;
-    if (o.packs.empty()) {
+    if (o.singly) {
       const std::size_t bytes = table.activationBytes(o.matrix.type, o.matrix.columns);
-      for (std::size_t t = 0; t < o.tokens; t++) {
-        std::byte* activations = rest + t * bytes;
-        table.activate(o.matrix.type, o.rounding, o.x.data() + t * o.matrix.columns, o.matrix.columns, activations);
-        matvec(rows, activations, out + t * stride);
-      }
+      const auto& matvecs = o.rounding == Rounding::byte ? table.matvecsBytes : table.matvecs;
+      matvecs[index(o.matrix.type)]({rows, o.packs.data(), bytes, o.tokens, out, stride});
     } else {
       table.manyTokens[index(o.matrix.type)].multiply({rows, o.packs.data(), o.tokens, out, stride, rest});
     }

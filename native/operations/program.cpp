@@ -51,7 +51,17 @@ void Program::clear() {
   reads_.clear();
   writes_.clear();
   sources_.clear();
-  if (packs_.size() > 1) packs_.erase(packs_.begin(), packs_.end() - 1);
+  keepLast(packs_);
+  keepLast(singles_);
+}
+
+void Program::keepLast(Buffers& buffers) {
+  if (buffers.size() > 1) buffers.erase(buffers.begin(), buffers.end() - 1);
+}
+
+std::span<std::byte> Program::memoryOf(Buffers& buffers, std::size_t bytes) {
+  if (buffers.empty() || buffers.back()->size() < bytes) buffers.push_back(std::make_unique<Buffer>(bytes));
+  return {buffers.back()->data(), bytes};
 }
 
 bool Program::mustWait(const Operation& operation) {
@@ -80,42 +90,60 @@ void Program::append(Operation operation) {
   units_ += static_cast<int>(units);
 }
 
-const Program::Source* Program::knownSource(Type type, Rounding rounding, std::span<const float> x) const {
+const Program::Source* Program::knownSource(const Source& wanted) const {
   for (const Source& source : sources_) {
-    const bool same = source.x.data() == x.data() && source.x.size() == x.size();
-    if (same && source.type == type && source.rounding == rounding) return &source;
+    const bool same = source.x.data() == wanted.x.data() && source.x.size() == wanted.x.size();
+    if (same && source.type == wanted.type && source.rounding == wanted.rounding && source.way == wanted.way) {
+      return &source;
+    }
   }
   return nullptr;
 }
 
 std::span<const std::byte> Program::packsOf(const MatrixView& matrix, std::span<const float> x) {
-  if (const Source* known = knownSource(matrix.type, Rounding::word, x)) return known->packs;
+  Source wanted{x, matrix.type, Rounding::word, Way::together, 0, {}};
+  if (const Source* known = knownSource(wanted)) return known->packs;
   const ManyTokens& many = table_.manyTokens[static_cast<std::size_t>(matrix.type)];
   const std::size_t count = (x.size() / matrix.columns + table_.tokenLanes - 1) / table_.tokenLanes;
-  const std::size_t bytes = count * many.packBytes(matrix.columns);
-  if (packs_.empty() || packs_.back()->size() < bytes) packs_.push_back(std::make_unique<Buffer>(bytes));
-  const std::span packs(packs_.back()->data(), bytes);
+  const std::span packs = memoryOf(packs_, count * many.packBytes(matrix.columns));
   append(PackOperation{matrix.type, matrix.columns, x, packs});
-  sources_.push_back({x, matrix.type, Rounding::word, 0, packs});
+  wanted.packs = packs;
+  sources_.push_back(wanted);
   return packs;
 }
 
+std::span<const std::byte> Program::singlesOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x) {
+  Source wanted{x, matrix.type, rounding, Way::singly, 0, {}};
+  if (const Source* known = knownSource(wanted)) return known->packs;
+  const std::size_t bytes = table_.activationBytes(matrix.type, matrix.columns);
+  const std::span activations = memoryOf(singles_, x.size() / matrix.columns * bytes);
+  append(ActivateOperation{matrix.type, rounding, matrix.columns, x, activations});
+  wanted.packs = activations;
+  sources_.push_back(wanted);
+  return activations;
+}
+
 void Program::multiply(const Multiplication& product) {
-  const auto& [matrix, x, y, bias, accumulate, wanted] = product;
+  const auto& [matrix, x, y, bias, accumulate, wanted, way] = product;
   const Rounding rounding = formatOf(matrix.type).isArithmeticBound ? wanted : Rounding::word;
   const std::size_t tokens = x.size() / matrix.columns;
-  if (tokens == 1) {
-    const Source* known = knownSource(matrix.type, rounding, x);
-    if (known == nullptr) known = &sources_.emplace_back(Source{x, matrix.type, rounding, nextSource_++, {}});
+  if (tokens == 1 && way != Way::together) {
+    const Source source{x, matrix.type, rounding, Way::byNumber, nextSource_, {}};
+    const Source* known = knownSource(source);
+    if (known == nullptr) {
+      known = &sources_.emplace_back(source);
+      nextSource_++;
+    }
     const std::size_t rows = unitBytes / rowBytes(matrix.type, matrix.columns);
     const std::size_t unitRows = shareRows(rows, matrix.rows, threads_, rowsSideBySide);
     append(MatvecOperation{matrix, x, y, bias, accumulate, rounding, unitRows, known->number});
     return;
   }
   const std::size_t least = isFloat(matrix.type) ? packTokensFloat : packTokensQuantized;
-  const std::span<const std::byte> packs = tokens >= least ? packsOf(matrix, x) : std::span<const std::byte>{};
+  const bool singly = way == Way::singly || (way == Way::byNumber && tokens < least);
+  const std::span packs = singly ? singlesOf(matrix, rounding, x) : packsOf(matrix, x);
   const std::size_t unitRows = shareRows(unitWeights / matrix.columns, matrix.rows, threads_, table_.tileRows);
-  append(MatmulOperation{matrix, tokens, x, packs, y, bias, accumulate, rounding, unitRows});
+  append(MatmulOperation{matrix, tokens, x, packs, singly, y, bias, accumulate, rounding, unitRows});
 }
 
 void Program::run(ThreadPool& pool) {

@@ -22,7 +22,7 @@ class Program {
   Program(const KernelTable& table, std::size_t threads) : table_(table), threads_(threads) {}
 
   void clear();
-  /** y (+)= x·Wᵀ + bias, for as many tokens as x has: one is a matrix–vector product, several are packed first. */
+  /** y (+)= x·Wᵀ + bias, for as many tokens as x has. */
   void multiply(const Multiplication& product);
   void append(Operation operation);
   /** May allocate scratch memory, and throw if there is none, before anything is run. */
@@ -37,18 +37,24 @@ class Program {
     /** Number of finished units, of all operations, at which waiting threads are woken once this operation is done. */
     int target;
   };
-  /** Activations x prepared for a format: by every thread for itself (number), or packed for all threads (packs). */
+  /**
+   * Activations x prepared for a format: by every thread for itself (number), or for all threads, packed or one by one
+   * (packs).
+   */
   struct Source {
     std::span<const float> x;
     Type type;
     Rounding rounding;
+    Way way;
     std::size_t number;
     std::span<const std::byte> packs;
   };
 
   bool mustWait(const Operation& operation);
-  const Source* knownSource(Type type, Rounding rounding, std::span<const float> x) const;
+  const Source* knownSource(const Source& wanted) const;
+  /** Prepares x for all threads. */
   std::span<const std::byte> packsOf(const MatrixView& matrix, std::span<const float> x);
+  std::span<const std::byte> singlesOf(const MatrixView& matrix, Rounding rounding, std::span<const float> x);
   /** The first unit of a thread's share of a step. */
   int beginOf(std::size_t step, std::size_t thread) const;
   /** The next unit of a thread's share, which any thread may take. */
@@ -63,8 +69,13 @@ class Program {
   std::vector<Range> writes_;
   std::vector<Source> sources_;
   std::size_t nextSource_ = 1;
-  /** Packs of this program's multiplications; replaced ones stay until the program has run. */
-  std::vector<std::unique_ptr<Buffer>> packs_;
+  /** Memory that grows; replaced buffers stay until the program has run. */
+  using Buffers = std::vector<std::unique_ptr<Buffer>>;
+  static std::span<std::byte> memoryOf(Buffers& buffers, std::size_t bytes);
+  static void keepLast(Buffers& buffers);
+  /** Packs of this program's multiplications, and activations that are prepared one by one. */
+  Buffers packs_;
+  Buffers singles_;
   int units_ = 0;
   /** For each thread and step: memory that different threads write often is kept apart. */
   std::unique_ptr<std::atomic<int>[]> next_;

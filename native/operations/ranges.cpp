@@ -15,6 +15,7 @@ struct Reads {
   void operator()(const EmbedOperation&) const {}
   void operator()(const RmsNormOperation& o) const { add(o.x, o.weight); }
   void operator()(const MatvecOperation& o) const { add(o.x, o.bias); }
+  void operator()(const ActivateOperation& o) const { add(o.x); }
   void operator()(const PackOperation& o) const { add(o.x); }
   void operator()(const MatmulOperation& o) const {
     add(o.x, o.bias);
@@ -45,6 +46,7 @@ struct Reads {
 
 struct Writes {
   std::vector<Range>& ranges;
+  void operator()(const ActivateOperation& o) const { ranges.push_back(o.activations); }
   void operator()(const PackOperation& o) const { ranges.push_back(o.packs); }
   void operator()(const RopeOperation& o) const { ranges.push_back(bytesOf(o.x)); }
   void operator()(const StoreOperation& o) const {

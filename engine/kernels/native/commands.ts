@@ -11,7 +11,7 @@ export interface Command {
 export const COMMANDS: Readonly<Record<Operation['kind'], Command>> = {
   embed: { code: 0, operands: 'matrix vector tokens' },
   'rms-norm': { code: 1, operands: 'vector vector vector number' },
-  multiply: { code: 2, operands: 'matrix vector vector vector? flag flag' },
+  multiply: { code: 2, operands: 'matrix vector vector vector? flag flag count' },
   rope: { code: 3, operands: 'vector vector count count flag' },
   store: { code: 4, operands: 'cache vector vector count' },
   attention: { code: 5, operands: 'cache vector vector count count number' },
@@ -52,6 +52,7 @@ export function encode(buffer: CommandBuffer, operation: Operation): void {
       pushVector(buffer, operation.bias);
       push(buffer, operation.accumulate === true ? 1 : 0);
       push(buffer, operation.rounding === 'byte' ? 1 : 0);
+      push(buffer, operation.multiplied === undefined ? 0 : operation.multiplied === 'singly' ? 1 : 2);
       return;
     case 'rope':
       pushVector(buffer, operation.x);

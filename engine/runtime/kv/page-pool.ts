@@ -27,6 +27,8 @@ export interface PagePool {
   readonly free: number;
   /** @throws RangeError if none is free */
   take(): Page;
+  /** Users of a page in use. @throws RangeError for a page that nobody uses */
+  usersOf(page: Page): number;
   /** One more user of a page in use. */
   share(page: Page): void;
   /** One user less. @throws RangeError for a page that nobody uses */
@@ -47,6 +49,7 @@ export function createPagePool({ pages, makePage, onChange }: PagePoolOptions): 
       onChange?.(users.size);
       return page;
     },
+    usersOf,
     share(page) {
       users.set(page, usersOf(page) + 1);
     },

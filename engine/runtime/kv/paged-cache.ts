@@ -54,6 +54,13 @@ export interface PagedCache {
    * invalid at the next call, for this layer or another, and at the next pass.
    */
   passing(layer: number): Iterable<readonly HeldSlice[]>;
+  /** The memory of all pages that have any. */
+  readonly memory: Iterable<Page>;
+  /** The memory of a page. @throws RangeError unless it is full and in memory */
+  fullPage(page: number): Page;
+  /** Begins with full pages that others use as well. @throws RangeError unless it is empty */
+  beginWith(pages: readonly Page[]): void;
+  /** @throws RangeError if the next token would be written to a page that others use as well */
   rewind(tokens: number): void;
   /** Gives all memory back; only `begin` may follow, with the first token. */
   release(): void;
@@ -165,7 +172,26 @@ export function createPagedCache(options: PagedCacheOptions): PagedCache {
       const { evicted } = pagesOfPass();
       return evicted.length === 0 ? [] : secondPool().stream.pass(layer, evicted);
     },
+    get memory() {
+      return memory.values();
+    },
+    fullPage(page) {
+      const slices = memory.get(page);
+      if (slices === undefined || (page + 1) * pageTokens > table.tokens)
+        throw new RangeError(`page ${page} is not full and in memory`);
+      return slices;
+    },
+    beginWith(pages) {
+      if (table.tokens > 0) throw new RangeError('pages for a context that has tokens');
+      for (const [page, slices] of pages.entries()) {
+        pool.share(slices);
+        memory.set(page, slices);
+        table.append(pageTokens);
+      }
+    },
     rewind(tokens) {
+      const last = tokens % pageTokens === 0 ? undefined : memory.get(Math.floor(tokens / pageTokens));
+      if (last !== undefined && pool.usersOf(last) > 1) throw new RangeError('a rewind into a page that is shared');
       endPass();
       while (opened !== undefined && opened.writer.pages > 0) finishLeaving(opened.writer);
       const { fetched, pages } = table.rewind(tokens);

@@ -65,6 +65,16 @@ inline __m512 blockScales(const std::uint8_t* first, const std::uint8_t* second)
   return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
 }
 
+/** sum + the product of a row's last block, which has no other beside it, and a token's activations of it. */
+inline __m512 addLastBlock(__m512 sum, const std::uint8_t* block, __m256i weights, const Activations& x,
+                           std::size_t index) {
+  const __m256i high = _mm256_dpbusd_epi32(_mm256_setzero_si256(), weights, load256(x.high + 32 * index));
+  const __m256i low = _mm256_dpbusd_epi32(load256(x.corrections + 8 * index), weights, load256(x.low + 32 * index));
+  const __m256i dot = _mm256_add_epi32(_mm256_slli_epi32(high, 7), low);
+  const __m512 wide = _mm512_zextps256_ps512(_mm256_cvtepi32_ps(dot));
+  return _mm512_fmadd_ps(wide, _mm512_set1_ps(halfAt(block) * x.scales[index]), sum);
+}
+
 /** y of `Count` rows; activations are loaded once for all of them. */
 template <Type T, std::size_t Count>
 inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t ahead, const Activations& x,
@@ -95,12 +105,7 @@ inline void dotBlocks(const std::uint8_t* rows, std::size_t stride, std::size_t 
   if (i < blocks) {
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* last = rows + r * stride + i * bytes;
-      const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(last, last));
-      const __m256i high = _mm256_dpbusd_epi32(_mm256_setzero_si256(), weights, load256(x.high + 32 * i));
-      const __m256i low = _mm256_dpbusd_epi32(load256(x.corrections + 8 * i), weights, load256(x.low + 32 * i));
-      const __m256i dot = _mm256_add_epi32(_mm256_slli_epi32(high, 7), low);
-      const __m512 wide = _mm512_zextps256_ps512(_mm256_cvtepi32_ps(dot));
-      sums[r] = _mm512_fmadd_ps(wide, _mm512_set1_ps(halfAt(last) * x.scales[i]), sums[r]);
+      sums[r] = addLastBlock(sums[r], last, _mm512_castsi512_si256(decodeBlocks<T>(last, last)), x, i);
     }
   }
   for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
@@ -116,6 +121,46 @@ void matvecBlocks(const Rows& rows, const std::byte* activations, float* y) {
   inGroups<blockStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
     dotBlocks<T, count>(at, stride, ahead, x, rows.columns, out);
   });
+}
+
+/** The products of one row and `Tokens` tokens, with the row unpacked once; those of dotBlocks, bit by bit. */
+template <Type T, std::size_t Tokens>
+inline void dotBlocksTokens(const std::uint8_t* row, std::size_t ahead, const Activations (&x)[Tokens],
+                            std::size_t columns, float* y, std::size_t stride) {
+  constexpr std::size_t bytes = formatOf(T).bytes;
+  const std::size_t blocks = columns / 32;
+  const __m512i spread = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+  __m512 sums[Tokens];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  std::size_t i = 0;
+  for (; i + 2 <= blocks; i += 2) {
+    const std::uint8_t* first = row + i * bytes;
+    const std::uint8_t* second = first + bytes;
+    prefetch(first + ahead);
+    const __m512i weights = decodeBlocks<T>(first, second);
+    const __m512 scales = blockScales(first, second);
+    for (std::size_t t = 0; t < Tokens; t++) {
+      const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x[t].scales + i));
+      const __m512 xScales = _mm512_castsi512_ps(_mm512_permutexvar_epi32(spread, _mm512_castsi128_si512(two)));
+      const __m512i high = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights, load512(x[t].high + 32 * i));
+      const __m512i low = _mm512_dpbusd_epi32(load512(x[t].corrections + 8 * i), weights, load512(x[t].low + 32 * i));
+      const __m512i dot = _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
+      sums[t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(scales, xScales), sums[t]);
+    }
+  }
+  if (i < blocks) {
+    const std::uint8_t* last = row + i * bytes;
+    const __m256i weights = _mm512_castsi512_si256(decodeBlocks<T>(last, last));
+    for (std::size_t t = 0; t < Tokens; t++) sums[t] = addLastBlock(sums[t], last, weights, x[t], i);
+  }
+  for (std::size_t t = 0; t < Tokens; t++) y[t * stride] = _mm512_reduce_add_ps(sums[t]);
+}
+
+template <Type T>
+void matvecsBlocks(const Matvecs& p) {
+  byTokens(p, [&](const std::uint8_t* row, std::size_t ahead, const auto& x, float* y) {
+    dotBlocksTokens<T>(row, ahead, x, p.rows.columns, y, p.outStride);
+  }, rowBytes(T, p.rows.columns));
 }
 
 }  // namespace

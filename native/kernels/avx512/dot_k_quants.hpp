@@ -210,6 +210,36 @@ inline __m512 belowZero(const std::uint8_t* block, __m128i packed, const Activat
   }
 }
 
+/** A row's superblock, unpacked. */
+template <Type T>
+struct Superblock {
+  __m512i weights[4];
+  __m128i packed;
+  __m512i scales;
+  __m128 factors;
+  __m512 unit;
+
+  explicit Superblock(const std::uint8_t* block) {
+    decodeSuperblock<T>(block, weights);
+    packed = packedScales<T>(block);
+    scales = _mm512_castsi256_si512(formatOf(T).hasMinimum ? _mm256_cvtepu8_epi16(packed)
+                                                           : _mm256_cvtepi8_epi16(packed));
+    factors = scaleAndMinimum<T>(block);
+    unit = _mm512_broadcastss_ps(formatOf(T).hasMinimum ? _mm_movehdup_ps(factors) : factors);
+  }
+};
+
+/** sum + the product of a row's superblock and a token's activations of it. */
+template <Type T, Rounding R>
+inline __m512 addSuperblock(__m512 sum, const std::uint8_t* block, const Superblock<T>& row, const Activations& x,
+                            std::size_t superblock) {
+  const __m512 dot =
+      dotSuperblock<T, R>(row.weights, x.high + 256 * superblock, x.low + 256 * superblock, row.scales);
+  const __m128 scale = _mm_mul_ss(row.factors, _mm_load_ss(x.scales + superblock));
+  const __m512 below = _mm512_mul_ps(belowZero<T>(block, row.packed, x, superblock), row.unit);
+  return _mm512_add_ps(sum, _mm512_fmsub_ps(dot, _mm512_broadcastss_ps(scale), below));
+}
+
 template <Type T, Rounding R, std::size_t Count>
 inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, std::size_t ahead, const Activations& x,
                            std::size_t columns, float* y) {
@@ -220,17 +250,7 @@ inline void dotSuperblocks(const std::uint8_t* rows, std::size_t stride, std::si
     for (std::size_t r = 0; r < Count; r++) {
       const std::uint8_t* block = rows + r * stride + i * bytes;
       prefetchLines(block + ahead, bytes);
-      __m512i weights[4];
-      decodeSuperblock<T>(block, weights);
-      const __m128i packed = packedScales<T>(block);
-      const __m256i wide =
-          formatOf(T).hasMinimum ? _mm256_cvtepu8_epi16(packed) : _mm256_cvtepi8_epi16(packed);
-      const __m512 dot = dotSuperblock<T, R>(weights, x.high + 256 * i, x.low + 256 * i, _mm512_castsi256_si512(wide));
-      const __m128 factors = scaleAndMinimum<T>(block);
-      const __m128 scale = _mm_mul_ss(factors, _mm_load_ss(x.scales + i));
-      const __m128 unit = formatOf(T).hasMinimum ? _mm_movehdup_ps(factors) : factors;
-      const __m512 below = _mm512_mul_ps(belowZero<T>(block, packed, x, i), _mm512_broadcastss_ps(unit));
-      sums[r] = _mm512_add_ps(sums[r], _mm512_fmsub_ps(dot, _mm512_broadcastss_ps(scale), below));
+      sums[r] = addSuperblock<T, R>(sums[r], block, Superblock<T>(block), x, i);
     }
   }
   for (std::size_t r = 0; r < Count; r++) y[r] = _mm512_reduce_add_ps(sums[r]);
@@ -246,6 +266,29 @@ void matvecSuperblocks(const Rows& rows, const std::byte* activations, float* y)
   inGroups<superblockStreams>(rows, stride, y, [&](const std::uint8_t* at, std::size_t ahead, float* out, auto count) {
     dotSuperblocks<T, R, count>(at, stride, ahead, x, rows.columns, out);
   });
+}
+
+/** The products of one row and `Tokens` tokens, with the row unpacked once; those of dotSuperblocks, bit by bit. */
+template <Type T, Rounding R, std::size_t Tokens>
+inline void dotTokens(const std::uint8_t* row, std::size_t ahead, const Activations (&x)[Tokens], std::size_t columns,
+                      float* y, std::size_t stride) {
+  constexpr std::size_t bytes = formatOf(T).bytes;
+  __m512 sums[Tokens];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  for (std::size_t i = 0; i < columns / 256; i++) {
+    const std::uint8_t* block = row + i * bytes;
+    prefetchLines(block + ahead, bytes);
+    const Superblock<T> unpacked(block);
+    for (std::size_t t = 0; t < Tokens; t++) sums[t] = addSuperblock<T, R>(sums[t], block, unpacked, x[t], i);
+  }
+  for (std::size_t t = 0; t < Tokens; t++) y[t * stride] = _mm512_reduce_add_ps(sums[t]);
+}
+
+template <Type T, Rounding R>
+void matvecsSuperblocks(const Matvecs& p) {
+  byTokens(p, [&](const std::uint8_t* row, std::size_t ahead, const auto& x, float* y) {
+    dotTokens<T, R>(row, ahead, x, p.rows.columns, y, p.outStride);
+  }, rowBytes(T, p.rows.columns));
 }
 
 /** Puts one token's activations in the order of these kernels' registers. */

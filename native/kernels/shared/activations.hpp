@@ -66,6 +66,32 @@ inline Activations activationsAt(Byte* base, std::size_t columns) {
   return parts;
 }
 
+/** Tokens that a row, unpacked once, is multiplied with: their activations stay in the first-level cache. */
+inline constexpr std::size_t tokensSideBySide = 4;
+
+/**
+ * All products, a few tokens at a time.
+ * @param dotRow (row, distance in bytes of the row to prefetch, the tokens' activations, where their products go)
+ */
+template <class DotRow>
+inline void byTokens(const Matvecs& p, const DotRow& dotRow, std::size_t stride) {
+  std::size_t token = 0;
+  const auto forAll = [&]<std::size_t Tokens>() {
+    Activations x[Tokens];
+    for (std::size_t t = 0; t < Tokens; t++) {
+      x[t] = activationsAt(p.activations + (token + t) * p.activationBytes, p.rows.columns);
+    }
+    for (std::size_t r = 0; r < p.rows.count; r++) {
+      dotRow(p.rows.data + r * stride, stride, x, p.out + token * p.outStride + r);
+    }
+    token += Tokens;
+  };
+  while (p.tokens - token >= tokensSideBySide) forAll.template operator()<tokensSideBySide>();
+  if (p.tokens - token == 3) forAll.template operator()<3>();
+  if (p.tokens - token == 2) forAll.template operator()<2>();
+  if (p.tokens - token == 1) forAll.template operator()<1>();
+}
+
 /** Rounds to the nearest integer, ties to even, for |value| < 2^22; any bits for NaN, but never undefined behaviour. */
 inline std::int32_t roundToEven(float value) {
   return static_cast<std::int32_t>((floatToBits(value + 12582912.0f) & 0x007fffffu)) - 0x00400000;

@@ -25,15 +25,26 @@ inline std::size_t activationBytes(Type type, std::size_t columns) {
   return isFloat(type) ? roundUp64(columns * sizeof(float)) : quantizedActivationBytes(columns);
 }
 
+/** Token after token, while the rows are in the cache. */
+template <auto Matvec>
+void oneByOne(const Matvecs& p) {
+  for (std::size_t t = 0; t < p.tokens; t++) {
+    Matvec(p.rows, p.activations + t * p.activationBytes, p.out + t * p.outStride);
+  }
+}
+
 template <class S, Type T>
 void setFormat(KernelTable& table) {
   constexpr auto i = static_cast<std::size_t>(T);
   if constexpr (isFloat(T)) {
     table.matvec[i] = matvecFloat<S, T>;
+    table.matvecs[i] = oneByOne<matvecFloat<S, T>>;
   } else {
     table.matvec[i] = matvecQuantized<S, T>;
+    table.matvecs[i] = oneByOne<matvecQuantized<S, T>>;
   }
   table.matvecBytes[i] = table.matvec[i];
+  table.matvecsBytes[i] = table.matvecs[i];
   table.dequantize[i] = dequantizeRow<S, T>;
   table.manyTokens[i] = {floatPackBytes<S>, packFloats<S>, floatScratchBytes<S>, matmulFloat<S, T>};
 }

@@ -1,0 +1,151 @@
+import type { Generated } from '../../text/generate.ts';
+import { createTextStream } from '../../text/generate.ts';
+import { createStopStrings } from '../../text/stop-strings.ts';
+import type { Tokenizer } from '../../text/tokenizer.ts';
+import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
+import { tokenLogprobs } from './logprobs.ts';
+
+/** The text of a request as it grows, for the engine. */
+export interface RequestText {
+  /** What the caller has. */
+  readonly handle: RunningRequest;
+  /** The prompt, and the tokens generated so far. */
+  readonly history: readonly number[];
+  /** Whether the caller doesn't want it any more. */
+  readonly isCancelled: boolean;
+  readonly isDone: boolean;
+  /** Chooses the next token from the logits after the history. @returns whether it goes on */
+  choose(logits: Float32Array, cachedTokens: number): boolean;
+  interrupt(cachedTokens: number): void;
+  fail(error: unknown): void;
+}
+
+export interface RequestTextOptions {
+  readonly request: BatchRequest;
+  readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
+  /** Seconds. */
+  readonly clock: () => number;
+}
+
+export function createRequestText({ request, tokenizer, clock }: RequestTextOptions): RequestText {
+  const { prompt, sampler, topLogprobs } = request;
+  const stream = createTextStream(tokenizer);
+  const stops = createStopStrings(request.stops ?? []);
+  const history = [...prompt];
+  const queue = createPieces();
+  const start = clock();
+  let [first, last] = [start, start];
+  let text = '';
+  let isDone = false;
+  let resolve: (result: BatchResult) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const result = new Promise<BatchResult>((fulfil, refuse) => {
+    resolve = fulfil;
+    reject = refuse;
+  });
+  // Whoever only iterates learns of an error there.
+  result.catch(() => {});
+
+  const end = (reason: Generated['reason'], cachedTokens: number): void => {
+    isDone = true;
+    const tokens = history.slice(prompt.length);
+    queue.end();
+    resolve({
+      text,
+      tokens,
+      reason,
+      firstTokenSeconds: tokens.length === 0 ? undefined : first - start,
+      laterSeconds: last - first,
+      promptTokens: prompt.length,
+      cachedTokens,
+    });
+  };
+  const rest = (): string => stops.add(stream.finish()) + stops.finish();
+  const reasonAfter = (token: number): Generated['reason'] | undefined => {
+    if (tokenizer.stops.has(token)) return 'end';
+    if (stops.found !== undefined) return 'stop';
+    return history.length - prompt.length === request.tokens ? 'length' : undefined;
+  };
+  return {
+    handle: { result, [Symbol.asyncIterator]: () => queue.iterator },
+    history,
+    get isCancelled() {
+      return request.signal?.aborted === true || queue.isLeft;
+    },
+    get isDone() {
+      return isDone;
+    },
+    choose(logits, cachedTokens) {
+      const token = sampler(logits, history);
+      last = clock();
+      if (history.length === prompt.length) first = last;
+      history.push(token);
+      let shown = tokenizer.stops.has(token) ? '' : stops.add(stream.add(token));
+      const reason = reasonAfter(token);
+      if (reason !== undefined) shown += rest();
+      text += shown;
+      const logprobs = topLogprobs === undefined ? {} : { logprobs: tokenLogprobs(logits, token, topLogprobs) };
+      queue.push({ text: shown, token, ...logprobs });
+      if (reason !== undefined) end(reason, cachedTokens);
+      return reason === undefined;
+    },
+    interrupt(cachedTokens) {
+      text += rest();
+      end('interrupt', cachedTokens);
+    },
+    fail(error) {
+      isDone = true;
+      queue.end(error);
+      reject(error);
+    },
+  };
+}
+
+interface Pieces {
+  readonly iterator: AsyncIterator<GeneratedPiece, undefined>;
+  /** Whether the reader left before the end. */
+  readonly isLeft: boolean;
+  push(piece: GeneratedPiece): void;
+  /** No more come. @param error thrown to the reader after the pieces */
+  end(error?: unknown): void;
+}
+
+/** Pieces between the engine and their reader. */
+function createPieces(): Pieces {
+  const waiting: GeneratedPiece[] = [];
+  let [isEnded, isLeft] = [false, false];
+  let error: unknown;
+  let wake: () => void = () => {};
+  return {
+    iterator: {
+      async next() {
+        while (waiting.length === 0 && !isEnded)
+          await new Promise<void>((woken) => {
+            wake = woken;
+          });
+        const value = waiting.shift();
+        if (value !== undefined) return { value, done: false };
+        const thrown = error;
+        error = undefined;
+        if (thrown !== undefined) throw thrown;
+        return { value: undefined, done: true };
+      },
+      async return() {
+        isLeft = !isEnded;
+        return { value: undefined, done: true };
+      },
+    },
+    get isLeft() {
+      return isLeft;
+    },
+    push(piece) {
+      waiting.push(piece);
+      wake();
+    },
+    end(thrown) {
+      isEnded = true;
+      error = thrown;
+      wake();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createPrefixIndex } from '../../engine/batch/prefix-index.ts';
+
+/** An index of pages of two tokens, which has the pages of these texts; a page is called by the text up to its end. */
+function indexOf(...texts: readonly number[][]) {
+  const index = createPrefixIndex<string>(2);
+  for (const text of texts)
+    for (let end = 2; end <= text.length; end += 2) index.add(text.slice(0, end), () => text.slice(0, end).join());
+  return index;
+}
+
+test('a text finds the pages with which it begins, and only whole ones', () => {
+  const index = indexOf([1, 2, 3, 4], [1, 2, 5, 6]);
+  assert.is(index.size, 3);
+  assert.equal(index.find([1, 2, 3, 4, 9]), ['1,2', '1,2,3,4']);
+  assert.equal(index.find([1, 2, 3]), ['1,2']);
+  assert.equal(index.find([3, 4]), []);
+  assert.equal(index.find([12, 3, 4, 5]), []);
+});
+
+test('a page is kept once, and only after the pages before it', () => {
+  const index = indexOf([1, 2]);
+  assert.is(
+    index.add([1, 2], () => 'another'),
+    false,
+  );
+  assert.is(
+    index.add([7, 8, 9, 9], () => 'without the first'),
+    false,
+  );
+  assert.equal(index.find([1, 2, 7, 8]), ['1,2']);
+});
+
+test('the page that was used longest ago goes first, later pages of a text before earlier ones', () => {
+  const index = indexOf([1, 2, 3, 4], [5, 6]);
+  index.use([1, 2, 3, 4]);
+  const order = [1, 2, 3, 4].map(() => index.evict(() => true));
+  assert.equal(order, ['5,6', '1,2,3,4', '1,2', undefined]);
+});
+
+test('pages in use stay', () => {
+  const index = indexOf([1, 2, 3, 4]);
+  assert.is(
+    index.evict((page) => page !== '1,2,3,4'),
+    '1,2',
+  );
+  assert.equal(index.clear(), ['1,2,3,4']);
+  assert.is(index.size, 0);
+});
+
+test.run();
