@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 /** Folders that run in a browser: the pure parts of the engine, the simulator, and the lab's records. */
 const PURE = [
   'engine/input',
+  'engine/batch',
   'engine/hardware',
   'engine/model',
   'engine/plan',

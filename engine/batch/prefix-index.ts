@@ -18,11 +18,10 @@ export interface PrefixIndex<Page> {
   /** The same, and marks them as used just now. */
   use(tokens: readonly number[]): Page[];
   /**
-   * Keeps a page unless one with the same tokens is there.
-   * @param tokens all of the text up to the page's end, a whole number of pages, of which the others are kept already
-   * @returns whether it is kept
+   * Keeps the full pages of a text of which none with the same tokens are there.
+   * @param pageOf the page with this number, or `undefined`, after which none is kept
    */
-  add(tokens: readonly number[], page: () => Page): boolean;
+  add(tokens: readonly number[], pageOf: (page: number) => Page | undefined): void;
   /** Removes the page that was used longest ago among those that `isIdle`; a later page of a text before an earlier one. */
   evict(isIdle: (page: Page) => boolean): Page | undefined;
   /** Removes all. */
@@ -63,13 +62,14 @@ export function createPrefixIndex<Page>(pageTokens: number): PrefixIndex<Page> {
       touch(found);
       return found.map(({ page }) => page);
     },
-    add(tokens, page) {
-      const found = chain(tokens);
-      const index = tokens.length / pageTokens - 1;
-      if (found.length !== index) return false;
-      const entry = { key: keyOf(found.at(-1), tokens, index), id: nextId++, page: page() };
-      touch([...found, entry]);
-      return true;
+    add(tokens, pageOf) {
+      const all = chain(tokens);
+      for (let index = all.length; (index + 1) * pageTokens <= tokens.length; index++) {
+        const page = pageOf(index);
+        if (page === undefined) break;
+        all.push({ key: keyOf(all.at(-1), tokens, index), id: nextId++, page });
+      }
+      touch(all);
     },
     evict(isIdle) {
       for (const { key, page } of entries.values()) {

@@ -22,8 +22,11 @@ export interface Sequence {
    * @throws RangeError if the next token would be written to a page that others use as well
    */
   rewind(position: number): void;
-  /** Keeps a full page, by its number. @throws RangeError unless it is full and in memory, or if it is kept already */
-  keep(page: number): KeptPage;
+  /**
+   * Keeps a full page, by its number; `undefined` if it is kept already.
+   * @throws RangeError unless it is full and in memory
+   */
+  keep(page: number): KeptPage | undefined;
   /** Gives its pages back. It must not be used afterwards. */
   close(): void;
 }
@@ -116,12 +119,12 @@ export function createSequences(options: SequencesOptions): Sequences {
   /** Sequences that use a page, which all stages have in common. */
   const sequencesOf = (first: Page): number =>
     (stages[0] as LayerPages).pool.usersOf(first) - (keptFirst.has(first) ? 1 : 0);
-  const keepPage = (slices: readonly Page[]): KeptPage => {
+  const keepPage = (slices: readonly Page[]): KeptPage | undefined => {
     const each = (use: (pool: PagePool, page: Page) => void): void => {
       for (const [stage, { pool }] of stages.entries()) use(pool, slices[stage] as Page);
     };
     const [first] = slices as [Page];
-    if (keptFirst.has(first)) throw new RangeError('a page that is kept already');
+    if (keptFirst.has(first)) return undefined;
     const page: KeptPage = {
       get isIdle() {
         return sequencesOf(first) === 0;

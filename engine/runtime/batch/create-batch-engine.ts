@@ -62,12 +62,12 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     open.delete(one.id);
   };
 
-  /** Keeps the full pages of a prompt of which `from` up to `to` were evaluated. */
+  /** Keeps the full pages of a prompt once more of them are full than there were with `from` tokens. */
   const keepPages = ({ text, sequence, promptTokens }: Open, from: number): void => {
     if (sequence === undefined) return;
     const end = Math.floor(Math.min(sequence.position, promptTokens) / pageTokens);
-    for (let page = Math.floor(from / pageTokens); page < end; page++)
-      prefixes.add(text.history.slice(0, (page + 1) * pageTokens), () => sequence.keep(page));
+    if (end <= Math.floor(from / pageTokens)) return;
+    prefixes.add(text.history.slice(0, end * pageTokens), (page) => sequence.keep(page));
   };
 
   const begin = (one: Open): void => {
@@ -127,7 +127,8 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
         if (pass.work.length > 0) await evaluate(pass);
       } catch (error) {
         for (const { id } of pass.work) {
-          const one = open.get(id) as Open;
+          const one = open.get(id);
+          if (one === undefined) continue;
           one.text.fail(error);
           forget(one);
         }
@@ -144,15 +145,20 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
 
   function stateOf(one: Open): RequestState {
     const { id, text, promptTokens, sequence } = one;
-    const found = sequence === undefined ? prefixes.find(sharable(one)) : [];
+    const isRunning = sequence !== undefined;
+    // Found only when it is asked for: among those that wait, of the oldest.
+    const found = lazily(() => prefixes.find(sharable(one)));
     return {
-      ...{ id, promptTokens },
+      ...{ id, promptTokens, isRunning },
       tokens: text.history.length,
       evaluated: sequence?.position ?? 0,
       ownPages: sequence === undefined ? 0 : Math.ceil(sequence.position / pageTokens) - sequence.sharedPages,
-      shared: found.length * pageTokens,
-      idlePages: found.filter(({ isIdle }) => isIdle).length,
-      isRunning: sequence !== undefined,
+      get shared() {
+        return isRunning ? 0 : found().length * pageTokens;
+      },
+      get idlePages() {
+        return isRunning ? 0 : found().filter(({ isIdle }) => isIdle).length;
+      },
     };
   }
 
@@ -193,6 +199,14 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
         `${prompt.length} tokens of the prompt and ${tokens} to generate need ${needed} pages, and there are ${pages}`,
       );
   }
+}
+
+function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 /** Releases pages that are only kept until so many are free. */

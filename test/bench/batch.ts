@@ -1,0 +1,157 @@
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
+import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import type { Sequences } from '../../engine/runtime/sequences.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+
+/**
+ * Measures continuous batching: tokens per second that all requests together decode, by their number; the time of a pass
+ * in each of the two ways of multiplying (see MultiplyOperation); and the time until the first token of a prompt whose
+ * beginning is kept. Numbers of requests take turns, so that other processes disturb all alike; best and median of the
+ * rounds are shown. Tokens per second of the process's own CPU time say what the kernels cost on a busy machine; with
+ * more than one thread they include waiting for the other.
+ */
+const { values: options, positionals: models } = parseArgs({
+  allowPositionals: true,
+  options: {
+    threads: { type: 'string', default: '2' },
+    requests: { type: 'string', default: '1,2,4,8,16' },
+    tokens: { type: 'string', default: '12' },
+    rounds: { type: 'string', default: '3' },
+    prefix: { type: 'string', default: '2000' },
+    help: { type: 'boolean' },
+  },
+});
+
+const PAGE_TOKENS = 64;
+/** Tokens of each prompt, and of what follows a prefix. */
+const PROMPT = 16;
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+const best = (values: readonly number[]): number => Math.min(...values);
+const prompt = (seed: number, length: number): number[] =>
+  Array.from({ length }, (_, i) => (7 * i * i + 131 * seed + 11) % 30_000);
+const greedy = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
+/** The model's own text must not end early. */
+const TOKENIZER = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
+
+interface Case {
+  readonly label: string;
+  readonly tokens: number;
+  /** @returns seconds, and those of CPU time, if they are only of these tokens */
+  readonly run: () => Promise<{ readonly seconds: number; readonly cpu?: number }>;
+}
+
+/** Requests through the engine: the time from the last request's first token to the first request's last. */
+function throughEngine(sequences: Sequences, requests: number, tokens: number): Case {
+  const run = async () => {
+    const engine = createBatchEngine({ sequences, tokenizer: TOKENIZER });
+    const running = Array.from({ length: requests }, (_, seed) =>
+      engine.submit({ prompt: prompt(seed, PROMPT), tokens, sampler: greedy() }),
+    );
+    const results = await Promise.all(running.map(({ result }) => result));
+    await engine.close();
+    // All begin in one pass, as their prompts fit into it.
+    return { seconds: best(results.map(({ laterSeconds }) => laterSeconds)) };
+  };
+  return { label: `${requests} requests`, tokens: requests * (tokens - 1), run };
+}
+
+/** Passes of one token of each sequence, without an engine. */
+function passes(sequences: Sequences, count: number, multiplied: 'singly' | 'together', repeats: number): Case {
+  const run = async () => {
+    const all = Array.from({ length: count }, () => sequences.open());
+    const work = (tokens: readonly number[]) =>
+      all.map((sequence) => ({ sequence, tokens, logits: 'last', multiplied }) as const);
+    await sequences.evaluate(work(prompt(1, PROMPT)));
+    const [start, cpu] = [performance.now(), process.cpuUsage()];
+    for (let i = 0; i < repeats; i++) await sequences.evaluate(work([i]));
+    const [end, { user, system }] = [performance.now(), process.cpuUsage(cpu)];
+    for (const sequence of all) sequence.close();
+    return { seconds: (end - start) / 1000, cpu: (user + system) / 1e6 };
+  };
+  return { label: `${count} tokens ${multiplied}`, tokens: count * repeats, run };
+}
+
+async function takeTurns(cases: readonly Case[], rounds: number): Promise<void> {
+  const times = cases.map((): number[] => []);
+  const cpuTimes = cases.map((): number[] => []);
+  for (let round = 0; round < rounds; round++)
+    for (const [index, { run }] of cases.entries()) {
+      const { seconds, cpu } = await run();
+      times[index]?.push(seconds);
+      if (cpu !== undefined) cpuTimes[index]?.push(cpu);
+    }
+  const [one] = cases as [Case];
+  const rate = (index: number, of: (values: readonly number[]) => number): number =>
+    (cases[index]?.tokens as number) / of(times[index] as number[]);
+  for (const [index, { label, tokens }] of cases.entries()) {
+    const cpu = cpuTimes[index] as number[];
+    const perCpu = cpu.length === 0 ? '' : `; ${(tokens / best(cpu)).toFixed(1)} per CPU second best`;
+    console.log(
+      `  ${label}: ${rate(index, best).toFixed(1)} tokens/s best, ${rate(index, median).toFixed(1)} median; ` +
+        `${(rate(index, median) / rate(0, median)).toFixed(2)} times ${one.label} (medians)${perCpu}`,
+    );
+  }
+}
+
+/** Seconds until the first token of a prompt that was not there before, and of one with the same beginning. */
+async function firstTokens(sequences: Sequences, prefix: number): Promise<void> {
+  const engine = createBatchEngine({ sequences, tokenizer: TOKENIZER });
+  const first = async (end: number) => {
+    const tokens = [...prompt(9, prefix), ...prompt(end, PROMPT)];
+    const { firstTokenSeconds = Number.NaN, cachedTokens } = await engine.submit({
+      ...{ prompt: tokens, tokens: 1 },
+      sampler: greedy(),
+    }).result;
+    return { seconds: firstTokenSeconds, cachedTokens };
+  };
+  const cold = await first(1);
+  const cached = [await first(2), await first(3), await first(4)];
+  await engine.close();
+  const own = median(cached.map((one) => one.seconds));
+  console.log(
+    `  first token of ${prefix + PROMPT} tokens: ${cold.seconds.toFixed(2)} s; with ${cached[0]?.cachedTokens} of them kept ` +
+      `${own.toFixed(3)} s (${((100 * own) / cold.seconds).toFixed(1)} %)`,
+  );
+}
+
+async function bench(kernels: Kernels, path: string): Promise<void> {
+  const counts = options.requests.split(',').map(Number);
+  const [tokens, rounds, prefix] = [Number(options.tokens), Number(options.rounds), Number(options.prefix)];
+  // A pass has at most as many tokens as a context.
+  const context = Math.max(prefix + PROMPT + 1, PROMPT + tokens, 512);
+  const pages = Math.ceil(context / PAGE_TOKENS) + 1 + Math.max(...counts) * Math.ceil((PROMPT + tokens) / PAGE_TOKENS);
+  const sequences = loadSequences(path, { kernels, context, pages, pageTokens: PAGE_TOKENS, folder: tmpdir() });
+  const { model } = sequences;
+  console.log(`${model.name} ${model.mix}, ${kernels.threads} threads, ${kernels.instructionSet}:`);
+  await passes(sequences, 1, 'singly', 2).run();
+  await takeTurns(
+    counts.map((count) => throughEngine(sequences, count, tokens)),
+    rounds,
+  );
+  await takeTurns(
+    (['singly', 'together'] as const).flatMap((way) => [1, 4, 8].map((count) => passes(sequences, count, way, 4))),
+    rounds,
+  );
+  if (prefix > 0) await firstTokens(sequences, prefix);
+}
+
+async function main(): Promise<void> {
+  if (options.help === true || models.length === 0) {
+    console.log(
+      'usage: npm run bench:batch -- model.gguf … [--threads 2] [--requests 1,2,4,8,16] [--tokens 12] [--rounds 3] [--prefix 2000]',
+    );
+    return;
+  }
+  for (const model of models) {
+    const kernels = openKernels({ implementation: 'native', threads: Number(options.threads) });
+    await bench(kernels, model);
+    kernels.close();
+  }
+}
+
+await main();
