@@ -10,7 +10,7 @@ import type { Model } from '../engine/model/model.ts';
 import { type PartsProfile, parseParts } from '../engine/profile/parts-profile.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
 import { madeModel } from './measure/made-models.ts';
-import { TWO_LAYERS } from './measure/two-layer-model.ts';
+import { NARROW_LAYERS } from './measure/two-layer-model.ts';
 import { cellsTable, partitionFindings, regretsTable } from './partition-measured/columns.ts';
 import { TIMES } from './partition-measured/modes.ts';
 import { partitionPage } from './partition-measured/report.ts';
@@ -34,7 +34,7 @@ await runExperiment({
   description:
     'Products shared by CPU and GPU of this machine, by rows, by tokens and both: predicted, simulated, measured.',
   options: {
-    model: text('--model <file>', 'a GGUF file; a random one of 7 million weights unless given'),
+    model: text('--model <file>', 'a GGUF file; a random one of 2 million weights unless given'),
     cache: text('--cache <dir>', 'where the random model is kept', join(tmpdir(), 'hearth-models')),
     device: text(
       '--device <name>',
@@ -71,7 +71,7 @@ await runExperiment({
   seed: { help: 'of the random model, and of what is learned from' },
   async run(options, { progress }) {
     const { device, kernels, threads, lengths, times, tokens, repeats, seed } = options;
-    const file = options.model ?? (await madeModel(options.cache, TWO_LAYERS, 'Q8_0', seed));
+    const file = options.model ?? (await madeModel(options.cache, NARROW_LAYERS, 'Q8_0', seed));
     withFile(file, readGguf); // a mistake shows before minutes of measuring
     const cpu = { ...CPU_KERNELS[kernels], threads };
     const { parts: given } = options;

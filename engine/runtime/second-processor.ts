@@ -45,7 +45,11 @@ export interface SecondProcessor {
  * @param shared a vector over memory that the first processor sees as well: x there is read, and results that belong
  *   there are written, where they are
  */
-export function kernelsAsSecond(kernels: Kernels, weights: WeightsLoader, shared?: Vector): SecondProcessor {
+export function kernelsAsSecond(
+  kernels: Kernels,
+  weights: Pick<WeightsLoader, 'rows'>,
+  shared?: Vector,
+): SecondProcessor {
   const inShared = (values: Float32Array): Vector | undefined => {
     if (shared === undefined || values.buffer !== shared.values.buffer) return undefined;
     const from = (values.byteOffset - shared.values.byteOffset) / values.BYTES_PER_ELEMENT;

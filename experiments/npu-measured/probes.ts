@@ -38,18 +38,20 @@ export interface Probes {
   measure(): Promise<MeasuredChip>;
   /** The median of each value over all measurements. */
   medians(): MeasuredChip;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export function createProbes({ file, model, chip, kernels, npuKernels }: ProbeParts): Probes {
   const opened = openKernels(kernels);
   const control = controlThreadProbe(opened, model);
   const all: MeasuredChip[] = [];
+  let handOvers: HandOverProbe | undefined;
   return {
     async measure() {
       const rates = { ...(await control()), oversleep: await probeSleep() };
       const free = slowedChip(chip, { ...rates, handOver: { fast: 0, naive: 0, naivePerToken: 0 } });
-      const measured = { ...rates, handOver: await probeHandOver({ file, model, kernels: npuKernels }, free) };
+      handOvers ??= await openHandOvers({ file, model, kernels: npuKernels }, free);
+      const measured = { ...rates, handOver: await handOvers.measure() };
       all.push(measured);
       return measured;
     },
@@ -70,7 +72,10 @@ export function createProbes({ file, model, chip, kernels, npuKernels }: ProbePa
         },
       };
     },
-    close: () => opened.close(),
+    async close() {
+      opened.close();
+      await handOvers?.close();
+    },
   };
 }
 
@@ -80,39 +85,53 @@ interface HandOverParts {
   readonly kernels: KernelOptions;
 }
 
-/** Seconds of a graph beyond what the NPU takes for it, in both ways of synchronising. */
-async function probeHandOver(parts: HandOverParts, device: ChipDevice): Promise<MeasuredChip['handOver']> {
+interface HandOverProbe {
+  measure(): Promise<MeasuredChip['handOver']>;
+  close(): Promise<void>;
+}
+
+/** Seconds of graphs beyond what the NPU takes for them, in both ways of synchronising. */
+async function openHandOvers(parts: HandOverParts, device: ChipDevice): Promise<HandOverProbe> {
   const { tile } = device.soc.npu;
-  const fast = await handOverOf(parts, device, { synchronisation: 'fast', rows: tile, tokens: 1 });
-  const naive = await handOverOf(parts, device, { synchronisation: 'naive', rows: tile, tokens: 1 });
   const { rows } = modelOperators(parts.model)[COPIED];
-  const prompt = await handOverOf(parts, device, { synchronisation: 'naive', rows, tokens: PROMPT });
-  return { fast, naive, naivePerToken: Math.max(0, prompt - naive) / (PROMPT - 1) };
+  const fast = await openHandOver(parts, device, { synchronisation: 'fast', rows: tile, tokens: 1 });
+  const naive = await openHandOver(parts, device, { synchronisation: 'naive', rows: tile, tokens: 1 });
+  const prompt = await openHandOver(parts, device, { synchronisation: 'naive', rows, tokens: PROMPT });
+  return {
+    async measure() {
+      const [ofFast, ofNaive, ofPrompt] = [await fast.seconds(), await naive.seconds(), await prompt.seconds()];
+      return { fast: ofFast, naive: ofNaive, naivePerToken: Math.max(0, ofPrompt - ofNaive) / (PROMPT - 1) };
+    },
+    async close() {
+      for (const one of [fast, naive, prompt]) await one.close();
+    },
+  };
 }
 
 /** The operator with about as many values in and out as a layer's operators have on average. */
 const COPIED = 'down';
 
-async function handOverOf(
+async function openHandOver(
   parts: HandOverParts,
   device: ChipDevice,
   graph: { readonly synchronisation: Synchronisation; readonly rows: number; readonly tokens: number },
-): Promise<number> {
+): Promise<{ seconds(): Promise<number>; close(): Promise<void> }> {
   const { synchronisation, rows, tokens } = graph;
   const operator = modelOperators(parts.model)[COPIED];
   const { columns } = operator;
   const own = npuPart({ operator, cut: { npuRows: rows, npuLengths: [tokens] } }, device).seconds;
   const partition = { synchronisation, graphs: 'prepared', promptTokens: tokens } as const;
   const standIn = await openStandIn({ ...parts, device, partition });
-  try {
-    const x = (standIn.reserve?.(tokens * columns) ?? new Float32Array(tokens * columns)).fill(0.01);
-    const runs: TimedRun[] = [];
-    for (let turn = 0; turn < (tokens === 1 ? HAND_OVERS : REPEATS); turn++)
-      runs.push(await timedRun(() => standIn.begin({ name: COPIED, layer: 0, rows, columns, length: tokens, x })()));
-    return Math.max(0, quietSample(runs.slice(runs.length / 2)).median - own);
-  } finally {
-    await standIn.close();
-  }
+  const x = (standIn.reserve?.(tokens * columns) ?? new Float32Array(tokens * columns)).fill(0.01);
+  return {
+    async seconds() {
+      const runs: TimedRun[] = [];
+      for (let turn = 0; turn < (tokens === 1 ? HAND_OVERS : REPEATS); turn++)
+        runs.push(await timedRun(() => standIn.begin({ name: COPIED, layer: 0, rows, columns, length: tokens, x })()));
+      return Math.max(0, quietSample(runs.slice(runs.length / 2)).median - own);
+    },
+    close: () => standIn.close(),
+  };
 }
 
 async function secondsOf(run: (turn: number) => void): Promise<number> {

@@ -11,9 +11,14 @@ const HOW =
   'that generating them takes, and it is as slow as the stage performance of the cluster’s NPU says (3.2), slowed with the ' +
   'chip until its GPU is as fast as this thread. What is computed is real: logits are those of one processor.';
 const SYNCHRONISATION =
-  'Fast synchronisation (4.2): both threads see the same memory, and this one sleeps for as long as the graph should take, then ' +
-  'polls. Naive (3.1): messages, whose values are copied there and back. Both were measured by themselves, with graphs of one ' +
-  'token, and so were the rates of this thread’s products and attention; nothing is fitted to a cell.';
+  'Fast synchronisation (4.2): both threads see the same memory, so that the NPU’s reads activations and writes results where ' +
+  'they are; only rows of a prompt, which don’t lie in one piece, and the last, padded graph are merged. This thread sleeps for ' +
+  'as long as the graph should take, then polls. Naive (3.1): messages, whose values are copied there and back.';
+const PROBES =
+  'Both ways were measured by themselves, and so were the rates of this thread’s products, its attention and what lies between ' +
+  'operators, before every round of runs; medians count, and nothing is fitted to a cell. Of the runs of a cell the half counts ' +
+  'whose threads waited for processors least. On a machine that others use as well, a thread that polls can lose whole time ' +
+  'slices: fast synchronisation is then slower than naive, and neither is predicted well.';
 const PREDICTED =
   'Plans are made, predicted and simulated for the slowed chip as for any other (the solver’s prediction mode, 4.3: a GPU of ' +
   'fixed rates and the NPU’s stage performance). That two threads share a machine’s cores and caches is not predicted.';
@@ -42,7 +47,7 @@ export function npuPage(run: NpuRun): NonNullable<Results['page']> {
       },
       {
         title: 'What was measured, and how',
-        blocks: [HOW, SYNCHRONISATION, PREDICTED].map((text) => ({ kind: 'text', text })),
+        blocks: [HOW, SYNCHRONISATION, PROBES, PREDICTED].map((text) => ({ kind: 'text', text })),
       },
     ],
   };

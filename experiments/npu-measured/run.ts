@@ -103,7 +103,7 @@ export async function runNpu(asked: NpuRunOptions): Promise<NpuRun> {
   } finally {
     bar.stop();
     for (const cell of cells) await cell.close();
-    probes.close();
+    await probes.close();
   }
 }
 

@@ -12,8 +12,8 @@ const HOW =
 const PREDICTED =
   'Predicted and simulated: every part of every cut was run by itself, with the way of its data there and back, and so were ' +
   'attention and what lies between products. What processors take from each other was measured with both multiplying, ' +
-  'in prompts and for tokens: while both have parts each keeps that share of its speed, then the longer one goes on alone. ' +
-  'The simulator is given the same times; it agrees with the prediction where, as here, nothing but the two parts of an ' +
+  'in prompts and for tokens: while both have parts each keeps that share of its speed, then the longer one goes on alone ' +
+  '(a share below one half counts as one half). The simulator is given the same times; it agrees with the prediction where, as here, nothing but the two parts of an ' +
   'operator overlaps. Nothing is fitted to a cell.';
 const MODES =
   'The solver of 4.3 takes times of parts from real execution, or predicts them: by a tree or a network that learned from ' +
