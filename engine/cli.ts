@@ -8,6 +8,7 @@ import { makeModelCommand } from './commands/make-model.ts';
 import { planCommand } from './commands/plan.ts';
 import { profileCommand } from './commands/profile.ts';
 import { runCommand } from './commands/run.ts';
+import { serveCommand } from './commands/serve.ts';
 import { splitCommand } from './commands/split.ts';
 import { tokenizeCommand } from './commands/tokenize.ts';
 import { workerCommand } from './commands/worker.ts';
@@ -26,6 +27,7 @@ const COMMANDS = [
   tokenizeCommand,
   generateCommand,
   chatCommand,
+  serveCommand,
 ];
 const RING_COMMANDS = [keygenCommand, splitCommand, workerCommand, runCommand];
 

@@ -67,6 +67,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   ],
   ['engine/text', ['engine/input', 'engine/gguf']],
   ['engine/runtime/batch', ['engine/batch', 'engine/input', 'engine/runtime', 'engine/text']],
+  ['engine/server', ['engine/input', 'engine/text', 'engine/runtime/batch']],
   ['engine/terminal', ['engine/input']],
   [
     'engine/profile',
@@ -105,7 +106,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
         'engine/runtime',
       ],
       ...['engine/runtime/kv', 'engine/runtime/weights', 'engine/text', 'engine/profile', 'engine/ring/wire'],
-      ...['engine/ring/device', 'engine/ring/head'],
+      ...['engine/ring/device', 'engine/ring/head', 'engine/runtime/batch', 'engine/server'],
     ],
   ],
   ['engine', ['engine/terminal', 'engine/commands']],

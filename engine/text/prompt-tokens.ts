@@ -1,7 +1,7 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { quoted } from '../gguf/gguf-error.ts';
 import { InputError } from '../input/input-error.ts';
-import { startTemplateProcess, TemplateError } from './template-process.ts';
+import { startTemplateProcess, TemplateError, type TemplateProcess } from './template-process.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface Message {
@@ -17,10 +17,15 @@ export interface PromptText {
   readonly system: string | undefined;
 }
 
+const KEY = 'tokenizer.chat_template';
+
+/** Whether the model has a chat template. */
+export function hasChatTemplate({ fields }: Gguf): boolean {
+  return fields.optionalText(KEY) !== undefined;
+}
+
 /** The date that Llama 3.1's template falls back to, so that the same messages always give the same prompt. */
 const DATE = '26 Jul 2024';
-
-const KEY = 'tokenizer.chat_template';
 
 /**
  * The tokens of a prompt: of the text itself or, in a chat, of the conversation in the model's own template.
@@ -46,13 +51,19 @@ export async function promptTokens(
  * tokenizer adds it.
  * @throws InputError for a file without a template, for one that is malformed or exceeds a bound (template-process.ts),
  *   and if it rejects the messages
+ * @param start the process that renders; default: a new one
  */
-export async function chatTokens(gguf: Gguf, tokenizer: Tokenizer, messages: readonly Message[]): Promise<number[]> {
+export async function chatTokens(
+  gguf: Gguf,
+  tokenizer: Tokenizer,
+  messages: readonly Message[],
+  start: () => TemplateProcess = startTemplateProcess,
+): Promise<number[]> {
   const { fields } = gguf;
   const source = fields.optionalText(KEY);
   if (source === undefined) return fields.fail(KEY, 'is missing; this model has no chat template: leave out --chat');
   const [begin, end] = [tokenizer.begin, tokenizer.end].map((id) => (id === undefined ? '' : tokenizer.spell(id)));
-  const process = startTemplateProcess();
+  const process = start();
   let text: string;
   try {
     text = await process.render(source, {

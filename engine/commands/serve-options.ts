@@ -1,0 +1,152 @@
+import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { basename } from 'node:path';
+import { Command } from 'commander';
+import { InputError } from '../input/input-error.ts';
+import { parseQuantity } from '../input/quantity.ts';
+import type { KernelOptions } from '../kernels/open-kernels.ts';
+import { isLoopback } from '../server/access.ts';
+import { readCount, readNumber } from '../terminal/options.ts';
+import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
+
+/** The parsed options of `hearth serve`. */
+export interface ServeRequest {
+  readonly model: string;
+  readonly name: string;
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** `undefined`: none is needed, on loopback alone. */
+  readonly key: string | undefined;
+  readonly mostTexts: number;
+  readonly mostConnections: number;
+  readonly mostBodyBytes: number;
+  /** Seconds for texts under way when the server is stopped. */
+  readonly grace: number;
+  /** Tokens of a prompt and its answer; `undefined`: CONTEXT, or fewer if the model was trained so. */
+  readonly context: number | undefined;
+  readonly kvCache: 'F16' | 'F32';
+  readonly memory: number | undefined;
+  readonly kernels: KernelOptions;
+}
+
+/** The options as commander passes them. */
+interface Options {
+  readonly model: string;
+  readonly name?: string;
+  readonly host: string;
+  readonly port: string;
+  readonly apiKey?: string;
+  readonly apiKeyFile?: string;
+  readonly maxTexts: string;
+  readonly maxConnections: string;
+  readonly maxBody: string;
+  readonly grace: string;
+  readonly context?: string;
+  readonly kv: string;
+  readonly memory?: string;
+  readonly threads?: string;
+  readonly kernels: string;
+}
+
+/** The environment variable of the key: arguments can be read by other users of a machine, an environment can't. */
+const KEY_VARIABLE = 'HEARTH_API_KEY';
+/** A key of 16 random letters and digits has 95 bits. */
+const SHORTEST_KEY = 16;
+const MOST_KEY_BYTES = 4096;
+
+/** Tokens of the KV cache unless given or the model was trained for fewer, as in `hearth chat`. */
+export const CONTEXT = 4096;
+
+export function createServeCommand(run: (request: ServeRequest) => Promise<void>): Command {
+  return new Command('serve')
+    .description(
+      "Serves a model over HTTP, with OpenAI's and Anthropic's APIs and a page to chat, until it is stopped.",
+    )
+    .addOption(OPTIONS.model)
+    .option('--name <text>', "the model's name in requests (default: the file's, without .gguf)")
+    .option('--host <address>', 'the address to listen at; one that other machines reach needs a key', '127.0.0.1')
+    .option('--port <n>', '0: a free one', '8080')
+    .option('--api-key-file <file>', 'a file with the key that clients must send, which only its owner can read')
+    .option(
+      '--api-key <text>',
+      `that key itself, which other users of this machine can see; better: the file, or ${KEY_VARIABLE} in the environment`,
+    )
+    .option('--max-texts <n>', 'most texts that are written or wait; further requests are refused (429)', '64')
+    .option('--max-connections <n>', 'most connections at the same time', '256')
+    .option('--max-body <size>', 'most bytes of a request', '1MiB')
+    .option('--grace <seconds>', 'on Ctrl-C: the time that texts under way have to end', '30')
+    .option(
+      '--context <n>',
+      `most tokens of a prompt and its answer (default: ${CONTEXT}, or fewer if the model was trained so)`,
+    )
+    .addOption(OPTIONS.kvCache)
+    .addOption(OPTIONS.memory)
+    .addOption(OPTIONS.threads)
+    .addOption(OPTIONS.kernels)
+    .action((options: Options) => run(readOptions(options)));
+}
+
+function readOptions(options: Options): ServeRequest {
+  const { model, name = basename(model).replace(/\.gguf$/, '') } = options;
+  if (name.trim() === '') throw new InputError('--name', 'is empty; give the name by which requests call the model');
+  const key = readKey(options);
+  return {
+    model,
+    name,
+    host: readHost(options.host, key),
+    port: readCount('--port', options.port, 0, 65535),
+    key,
+    mostTexts: readCount('--max-texts', options.maxTexts, 1, 10_000),
+    mostConnections: readCount('--max-connections', options.maxConnections, 1, 10_000),
+    mostBodyBytes: parseQuantity(options.maxBody, 'size', '--max-body'),
+    grace: readNumber('--grace', options.grace, 0, 3600),
+    context: optional(options.context, (text) => readCount('--context', text)),
+    kvCache: readKvCache(options.kv),
+    memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
+    kernels: readKernels(options),
+  };
+}
+
+/** @throws InputError for a name, and for an address beyond loopback without a key */
+function readHost(host: string, key: string | undefined): string {
+  if (host !== 'localhost' && isIP(host) === 0)
+    throw new InputError('--host', `"${host}" is not an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1`);
+  if (key !== undefined || isLoopback(host)) return host;
+  const remedy = `give a key by --api-key-file or ${KEY_VARIABLE}, or leave --host out`;
+  throw new InputError(
+    '--host',
+    `other machines reach ${host}, and without a key anybody could use the model; ${remedy}`,
+  );
+}
+
+/** @throws InputError for a key that is short, can't be sent, or that others may read; keys are never quoted */
+function readKey({ apiKey, apiKeyFile }: Options): string | undefined {
+  if (apiKey !== undefined && apiKeyFile !== undefined)
+    throw new InputError('--api-key', 'and --api-key-file exclude each other; give one of them');
+  if (apiKeyFile !== undefined) return checkKey(apiKeyFile, readKeyFile(apiKeyFile));
+  if (apiKey !== undefined) return checkKey('--api-key', apiKey);
+  return optional(process.env[KEY_VARIABLE], (text) => checkKey(KEY_VARIABLE, text));
+}
+
+function readKeyFile(path: string): string {
+  try {
+    const { mode, size } = statSync(path);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+      throw new InputError(path, 'can be read by other users; chmod 600 it');
+    if (size > MOST_KEY_BYTES)
+      throw new InputError(path, `has more than ${MOST_KEY_BYTES} bytes; give a file with a key`);
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    throw new InputError(path, `can't be read (${(error as NodeJS.ErrnoException).code}); give a file with a key`);
+  }
+}
+
+function checkKey(where: string, key: string): string {
+  if (/^[\x21-\x7e]+$/.test(key) && key.length >= SHORTEST_KEY) return key;
+  throw new InputError(
+    where,
+    `is not a key; give at least ${SHORTEST_KEY} characters of ASCII without spaces, such as openssl rand -hex 32 prints`,
+  );
+}

@@ -1,0 +1,144 @@
+import { InputError } from '../../input/input-error.ts';
+import type { RewindableModel } from '../../text/conversation.ts';
+import { type Generated, generate } from '../../text/generate.ts';
+import { topK } from '../../text/sampling/candidates.ts';
+import type { Tokenizer } from '../../text/tokenizer.ts';
+import type { BatchEngine, BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
+
+export interface OneByOneParts {
+  readonly model: RewindableModel;
+  readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
+}
+
+/** Seconds over which the rate of tokens is taken. */
+const RATE_SECONDS = 5;
+
+/** A model with one sequence, which requests use one after another. Beginnings that they share are evaluated once. */
+export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): BatchEngine {
+  const closing = new AbortController();
+  let [running, waiting] = [0, 0];
+  let last: Promise<unknown> = Promise.resolve();
+  /** What the KV cache holds. */
+  let cached: readonly number[] = [];
+  let times: number[] = [];
+
+  const recent = (): number[] => {
+    const from = performance.now() / 1000 - RATE_SECONDS;
+    times = times.filter((time) => time >= from);
+    return times;
+  };
+
+  async function run(request: BatchRequest, emit: (piece: GeneratedPiece) => void): Promise<BatchResult> {
+    const { prompt, topLogprobs, sampler } = request;
+    const signal = AbortSignal.any([closing.signal, ...(request.signal === undefined ? [] : [request.signal])]);
+    if (signal.aborted) return { ...NOTHING, promptTokens: prompt.length, cachedTokens: 0 };
+    // One token at least is evaluated, for its logits.
+    const known = Math.min(commonLength(cached, prompt), prompt.length - 1, model.position);
+    model.rewind(known);
+    cached = prompt.slice(0, known);
+    let piece: GeneratedPiece | undefined;
+    const flush = (): void => {
+      if (piece !== undefined) emit(piece);
+      piece = undefined;
+    };
+    const generated = await generate({
+      ...{ tokenizer, prompt: prompt.slice(known), tokens: request.tokens, signal, stops: request.stops ?? [] },
+      model: {
+        contextLength: model.contextLength - known,
+        evaluate(tokens) {
+          flush();
+          return model.evaluate(tokens);
+        },
+      },
+      sampler(logits, history) {
+        const token = sampler(logits, [...prompt.slice(0, known), ...history]);
+        times.push(performance.now() / 1000);
+        piece = { text: '', token, ...(topLogprobs !== undefined && { logprobs: likely(logits, token, topLogprobs) }) };
+        return token;
+      },
+      onText(text) {
+        if (piece !== undefined) piece = { ...piece, text: piece.text + text };
+      },
+    });
+    flush();
+    cached = [...prompt, ...generated.tokens].slice(0, model.position);
+    return { ...generated, promptTokens: prompt.length, cachedTokens: known };
+  }
+
+  return {
+    submit(request) {
+      checkFits(request, model.contextLength);
+      const pieces = createPieces();
+      waiting++;
+      const result = last.then(async () => {
+        waiting--;
+        running++;
+        try {
+          return await run(request, pieces.add);
+        } finally {
+          running--;
+          pieces.end();
+        }
+      });
+      last = result.catch(() => {});
+      return { result, [Symbol.asyncIterator]: pieces.read };
+    },
+    get load() {
+      return { running, waiting, freePages: 1 - running, pages: 1, tokensPerSecond: recent().length / RATE_SECONDS };
+    },
+    async close() {
+      closing.abort();
+      await last;
+    },
+  };
+}
+
+const NOTHING: Generated = { text: '', tokens: [], reason: 'interrupt', firstTokenSeconds: undefined, laterSeconds: 0 };
+
+function checkFits({ prompt, tokens }: BatchRequest, context: number): void {
+  if (prompt.length + tokens <= context) return;
+  throw new InputError('context', `${prompt.length} + ${tokens} tokens, but it has room for ${context}`);
+}
+
+/** Logarithms of probabilities, logit − ln Σ e^logit: of the token, then of the most likely ones. */
+function likely(logits: Float32Array, token: number, most: number) {
+  const highest = topK(logits, 1)[0]?.logit ?? 0;
+  const total = highest + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0));
+  const others = most === 0 ? [] : topK(logits, most).filter((candidate) => candidate.token !== token);
+  const all = [{ token, logit: logits[token] as number }, ...others];
+  return all.map(({ token, logit }) => ({ token, logprob: logit - total }));
+}
+
+/** Pieces that wait for their reader. */
+function createPieces() {
+  const queue: GeneratedPiece[] = [];
+  let ended = false;
+  let wake = (): void => {};
+  return {
+    add(piece: GeneratedPiece): void {
+      queue.push(piece);
+      wake();
+    },
+    end(): void {
+      ended = true;
+      wake();
+    },
+    async *read(): AsyncGenerator<GeneratedPiece, void> {
+      for (;;) {
+        const piece = queue.shift();
+        if (piece !== undefined) yield piece;
+        else if (ended) return;
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+    },
+  } satisfies { add: unknown; end: unknown; read: RunningRequest[typeof Symbol.asyncIterator] };
+}
+
+/** The number of tokens at the beginning that two lists share. */
+function commonLength(one: readonly number[], other: readonly number[]): number {
+  const different = one.findIndex((token, index) => token !== other[index]);
+  return different < 0 ? one.length : different;
+}

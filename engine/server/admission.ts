@@ -1,0 +1,73 @@
+import { ApiError } from './api-error.ts';
+
+/** A request's place in the server. */
+export interface Place {
+  /** Fires with `cancel`, and when the server stops and the request has not ended in time. */
+  readonly signal: AbortSignal;
+  cancel(): void;
+  /** Takes places for more texts of the same request. @throws ApiError 429 */
+  extend(texts: number): void;
+  /** Cancels what still runs, and gives all places back. */
+  leave(): void;
+}
+
+/** Bounds the texts that run and wait, and ends them when the server stops. */
+export interface Admission {
+  /** @throws ApiError 429 if the server is full, 503 if it stops */
+  enter(): Place;
+  readonly texts: number;
+  /** Admits nobody more; waits until all have left, after `seconds` by cancelling them. */
+  stop(seconds: number): Promise<void>;
+}
+
+/** @param most texts at the same time */
+export function createAdmission(most: number): Admission {
+  const present = new Set<AbortController>();
+  let texts = 0;
+  let stopping = false;
+  let onEmpty = (): void => {};
+  const take = (more: number): void => {
+    if (texts + more > most)
+      throw new ApiError(429, `the server has ${texts} texts to write, at most ${most}; try again later`, null, 'busy');
+    texts += more;
+  };
+  return {
+    get texts() {
+      return texts;
+    },
+    enter() {
+      if (stopping) throw new ApiError(503, 'the server is stopping', null, 'stopping');
+      take(1);
+      let own = 1;
+      const controller = new AbortController();
+      present.add(controller);
+      return {
+        signal: controller.signal,
+        cancel: () => controller.abort(),
+        extend(more) {
+          take(more);
+          own += more;
+        },
+        leave() {
+          controller.abort();
+          present.delete(controller);
+          texts -= own;
+          own = 0;
+          if (texts === 0) onEmpty();
+        },
+      };
+    },
+    async stop(seconds) {
+      stopping = true;
+      if (texts === 0) return;
+      const empty = new Promise<void>((resolve) => {
+        onEmpty = resolve;
+      });
+      const timer = setTimeout(() => {
+        for (const controller of present) controller.abort();
+      }, 1000 * seconds);
+      await empty;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { formatBytes } from '../input/format.ts';
+import { accessCheck, type CheckAccess } from './access.ts';
+import { type Admission, createAdmission } from './admission.ts';
+import type { Asked } from './answer-form.ts';
+import { ApiError, anthropicError, type ErrorForm, openAiError } from './api-error.ts';
+import { askChat } from './forms/chat.ts';
+import { askCompletion } from './forms/completions.ts';
+import { askMessage } from './forms/messages.ts';
+import { askResponse } from './forms/responses.ts';
+import { tokenize } from './forms/tokenize.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { PAGE_FILES, pageFile } from './page-files.ts';
+import type { ServedModel } from './served-model.ts';
+import { writeTexts } from './write-texts.ts';
+
+export interface ServerOptions {
+  readonly model: ServedModel;
+  /** `undefined`: whoever reaches the server may use it. */
+  readonly key: string | undefined;
+  /** Most texts that run and wait. */
+  readonly mostTexts: number;
+  readonly mostConnections: number;
+  readonly mostBodyBytes: number;
+  /** Called with each defect. */
+  readonly log: (line: string) => void;
+}
+
+export interface HttpServer {
+  /** Begins to listen. @returns the port. @throws the operating system's error */
+  listen(host: string, port: number): Promise<number>;
+  /** Admits nobody more; cancels what still runs after `seconds`, and closes all connections. */
+  stop(seconds: number): Promise<void>;
+}
+
+/** Endpoints that write texts: how their requests are read, and in which form they tell errors. */
+const TEXTS: Readonly<Record<string, TextEndpoint>> = {
+  '/v1/chat/completions': { ask: askChat, errors: openAiError },
+  '/v1/completions': { ask: askCompletion, errors: openAiError },
+  '/v1/responses': { ask: askResponse, errors: openAiError },
+  '/v1/messages': { ask: askMessage, errors: anthropicError },
+};
+
+interface TextEndpoint {
+  readonly ask: (model: ServedModel, body: unknown) => Promise<Asked>;
+  readonly errors: ErrorForm;
+}
+
+/** Paths that need no key: they say nothing about the model. */
+const OPEN = ['/health', ...Object.keys(PAGE_FILES)];
+
+/** Milliseconds for a client to send a request, and for an unused connection. */
+const REQUEST_MILLISECONDS = 30_000;
+const IDLE_MILLISECONDS = 5_000;
+/** Seconds for the last bytes of responses when the server stops. */
+const FLUSH_SECONDS = 1;
+
+/** A server for one model: the APIs of OpenAI and Anthropic, metrics, and a page. */
+export function createHttpServer(options: ServerOptions): HttpServer {
+  const { model, mostBodyBytes, mostConnections } = options;
+  const app = Fastify({
+    bodyLimit: mostBodyBytes,
+    requestTimeout: REQUEST_MILLISECONDS,
+    keepAliveTimeout: IDLE_MILLISECONDS,
+    exposeHeadRoutes: false,
+  });
+  app.server.maxConnections = mostConnections;
+  // JSON alone: a page of a stranger may send text without asking, but JSON only where the server allows it (CORS).
+  app.removeContentTypeParser('text/plain');
+  const admission = createAdmission(options.mostTexts);
+  const metrics = createMetrics(model);
+  const check = accessCheck(options.key);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-content-type-options', 'nosniff');
+    if (options.key === undefined || !OPEN.includes(request.routeOptions.url ?? '')) check(request.headers);
+  });
+  app.addHook('onResponse', async (request, reply) =>
+    metrics.answered(request.routeOptions.url ?? 'unknown', reply.statusCode),
+  );
+  addErrors(app, options);
+  addFacts(app, { model, metrics, check });
+  for (const [path, endpoint] of Object.entries(TEXTS))
+    app.post(path, (request, reply) => answer({ request, reply, endpoint, admission, metrics, options }));
+  return {
+    async listen(host, port) {
+      await app.listen({ host, port });
+      return (app.server.address() as { port: number }).port;
+    },
+    async stop(seconds) {
+      const closed = app.close();
+      await admission.stop(seconds);
+      // Connections that clients keep become idle with their last response.
+      const idle = setInterval(() => app.server.closeIdleConnections(), 20);
+      const timer = setTimeout(() => app.server.closeAllConnections(), 1000 * FLUSH_SECONDS);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface Answering {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly endpoint: TextEndpoint;
+  readonly admission: Admission;
+  readonly metrics: Metrics;
+  readonly options: ServerOptions;
+}
+
+/** Answers a request for texts. A client that goes away cancels them. */
+async function answer({ request, reply, endpoint, admission, metrics, options }: Answering) {
+  const place = admission.enter();
+  reply.raw.once('close', place.cancel);
+  try {
+    const { model } = options;
+    const asked = await endpoint.ask(model, request.body);
+    place.extend(asked.request.prompts.length * asked.request.count - 1);
+    const open = () => {
+      reply.hijack();
+      return reply.raw;
+    };
+    const written = await writeTexts({ model, asked, open, signal: place.signal, errors: endpoint.errors });
+    metrics.written(written.finished);
+    return written.body;
+  } catch (error) {
+    if (!reply.sent) throw error;
+    if (!(error instanceof ApiError) && !place.signal.aborted) options.log(defect(error));
+    return undefined;
+  } finally {
+    place.leave();
+  }
+}
+
+function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions): void {
+  const send = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
+    if (error.status === 429) reply.header('retry-after', '1');
+    const path = request.url.split('?')[0] ?? '';
+    return reply.status(error.status).send((TEXTS[path]?.errors ?? openAiError)(error));
+  };
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
+    if (error instanceof ApiError) return send(request, reply, error);
+    const { statusCode = 500 } = error;
+    if (statusCode >= 500) {
+      log(defect(error));
+      return send(request, reply, new ApiError(500, 'the server failed; its log says why'));
+    }
+    const message =
+      statusCode === 413
+        ? `the body has more than ${formatBytes(mostBodyBytes)}; send less, or start the server with a larger --max-body`
+        : statusCode === 415
+          ? 'the body must be JSON, with content-type: application/json'
+          : 'the body is not valid JSON';
+    return send(request, reply, new ApiError(statusCode, message));
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0]?.slice(0, 100);
+    const served = [...Object.keys(TEXTS).map((one) => `POST ${one}`), ...FACTS].join(', ');
+    const problem = `${request.method} ${path} is not served here; this server has ${served}`;
+    return send(request, reply, new ApiError(404, problem, null, 'unknown_url'));
+  });
+}
+
+const FACTS = ['POST /tokenize', 'GET /v1/models', 'GET /health', 'GET /metrics'];
+
+interface FactSources {
+  readonly model: ServedModel;
+  readonly metrics: Metrics;
+  readonly check: CheckAccess;
+}
+
+/** The endpoints that generate nothing. */
+function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources): void {
+  const listed = { id: model.name, object: 'model', created: model.created, owned_by: 'hearth' };
+  app.get('/v1/models', async () => ({ object: 'list', data: [{ ...listed, context_length: model.contextLength }] }));
+  app.get<{ Params: { id: string } }>('/v1/models/:id', async ({ params: { id } }) => {
+    if (id === model.name) return listed;
+    throw new ApiError(404, `there is no model "${id.slice(0, 100)}" here`, 'model', 'model_not_found');
+  });
+  app.post('/tokenize', async (request) => tokenize(model, request.body));
+  app.get('/health', async ({ headers }) =>
+    allowed(check, headers) ? { status: 'ok', load: model.engine.load } : { status: 'ok' },
+  );
+  app.get('/metrics', async (_request, reply) => {
+    reply.type(metrics.contentType);
+    return metrics.text();
+  });
+  for (const path of Object.keys(PAGE_FILES)) {
+    app.get(path, async (_request, reply) => {
+      const { headers, bytes } = pageFile(path);
+      return reply.headers(headers).send(bytes);
+    });
+  }
+}
+
+function allowed(check: CheckAccess, headers: Parameters<CheckAccess>[0]): boolean {
+  try {
+    check(headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function defect(error: unknown): string {
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+  const where = /\/((?:engine|node_modules)\/[^\s)]+)/.exec(stack)?.[1] ?? 'an unknown place';
+  return `a request failed: ${message} (${where}); please report this`;
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { GeneratedPiece } from '../../runtime/batch/batch-engine.ts';
+import { type AnswerForm, type Asked, completionUsage, finishReason } from '../answer-form.ts';
+import { ApiError } from '../api-error.ts';
+import { type BodyRules, readBody } from '../read-body.ts';
+import type { ServedModel } from '../served-model.ts';
+import { checkModel, samplingOf } from '../text-request.ts';
+import { shownTokens } from './logprobs.ts';
+import * as parameters from './parameters.ts';
+
+/** OpenAI's default of `max_tokens`. */
+const DEFAULT_TOKENS = 16;
+/** Prompts of one request. */
+const MOST_PROMPTS = 8;
+
+const token = z.int().min(0);
+const prompt = z.union(
+  [
+    z.string(),
+    z.array(z.string()).min(1).max(MOST_PROMPTS),
+    z.array(token).min(1),
+    z.array(z.array(token).min(1)).min(1).max(MOST_PROMPTS),
+  ],
+  `must be a text, a list of tokens, or a list of at most ${MOST_PROMPTS} of either`,
+);
+
+const RULES = {
+  shape: z.object({
+    model: z.string().optional(),
+    prompt,
+    max_tokens: parameters.tokens.optional(),
+    n: parameters.count.optional(),
+    seed: parameters.seed.optional(),
+    stop: parameters.stops.optional(),
+    stream: z.boolean().optional(),
+    stream_options: parameters.streamOptions.optional(),
+    logprobs: parameters.topLogprobs.optional(),
+    ...parameters.sampling,
+    ...parameters.penalties,
+  }),
+  harmless: parameters.HARMLESS,
+  unsupported: {
+    echo: { neutral: [false], remedy: 'leave it out, and put the prompt before the text yourself' },
+    suffix: { neutral: [''], remedy: 'leave it out; texts are only continued' },
+    best_of: { neutral: [1], remedy: 'leave it out; ask for n texts and choose' },
+    logit_bias: parameters.UNSUPPORTED.logit_bias,
+    response_format: parameters.UNSUPPORTED.response_format,
+  },
+} satisfies BodyRules<z.ZodObject>;
+
+/** Reads `POST /v1/completions`. @throws ApiError */
+export async function askCompletion(model: ServedModel, json: unknown): Promise<Asked> {
+  const body = readBody(RULES, json);
+  checkModel(model, body.model);
+  if (body.stream_options !== undefined && body.stream !== true)
+    throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
+  const prompts = promptsOf(body.prompt).map((one, index) => promptTokens(model, one, index));
+  const count = body.n ?? 1;
+  return {
+    stream: body.stream ?? false,
+    form: completionForm(model, {
+      count,
+      topLogprobs: body.logprobs,
+      usage: body.stream_options?.include_usage ?? false,
+    }),
+    request: {
+      prompts,
+      count,
+      tokens: body.max_tokens ?? DEFAULT_TOKENS,
+      sampling: samplingOf(body),
+      penalties: { frequency: body.frequency_penalty ?? 0, presence: body.presence_penalty ?? 0 },
+      seed: body.seed,
+      stops: parameters.stopList(body.stop),
+      topLogprobs: body.logprobs,
+    },
+  };
+}
+
+function promptsOf(given: z.output<typeof prompt>): readonly (string | readonly number[])[] {
+  if (typeof given === 'string') return [given];
+  return typeof given[0] === 'number' ? [given as number[]] : (given as string[] | number[][]);
+}
+
+function promptTokens({ tokenizer }: ServedModel, prompt: string | readonly number[], index: number) {
+  if (typeof prompt === 'string') return tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true });
+  const unknown = prompt.find((one) => one >= tokenizer.size);
+  if (unknown === undefined) return prompt;
+  const problem = `prompt[${index}]: there is no token ${unknown}; tokens are 0 to ${tokenizer.size - 1}`;
+  throw new ApiError(400, problem, 'prompt', 'invalid_value');
+}
+
+interface FormOptions {
+  readonly count: number;
+  readonly topLogprobs: number | undefined;
+  readonly usage: boolean;
+}
+
+function completionForm({ name, tokenizer }: ServedModel, { count, topLogprobs, usage }: FormOptions): AnswerForm {
+  const common = { id: `cmpl-${randomUUID()}`, object: 'text_completion', created: Math.floor(Date.now() / 1000) };
+  const chunk = (choices: readonly object[], more: object = usage ? { usage: null } : {}) => ({
+    data: { ...common, model: name, choices, ...more },
+  });
+  /** Characters of each choice so far. */
+  const offsets: number[] = [];
+  const logprobs = (index: number, pieces: readonly GeneratedPiece[]) => {
+    if (topLogprobs === undefined) return null;
+    const tokens = shownTokens(tokenizer, pieces, topLogprobs);
+    const texts = tokens.map(({ token }) => {
+      const offset = offsets[index] ?? 0;
+      offsets[index] = offset + token.length;
+      return offset;
+    });
+    return {
+      tokens: tokens.map(({ token }) => token),
+      token_logprobs: tokens.map(({ logprob }) => logprob),
+      top_logprobs: tokens.map(({ top_logprobs }) =>
+        Object.fromEntries(top_logprobs.map(({ token, logprob }) => [token, logprob])),
+      ),
+      text_offset: texts,
+    };
+  };
+  return {
+    whole: (choices) => ({
+      ...common,
+      model: name,
+      choices: choices.map(({ index, result, pieces }) => ({
+        index,
+        text: result.text,
+        logprobs: logprobs(index, pieces),
+        finish_reason: finishReason(result),
+      })),
+      usage: completionUsage(choices, count),
+    }),
+    begin: () => [],
+    more(index, text, piece) {
+      const shown = piece === undefined ? null : logprobs(index, [piece]);
+      if (text === '' && (shown === null || shown.tokens.length === 0)) return [];
+      return [chunk([{ index, text, logprobs: shown, finish_reason: null }])];
+    },
+    finish: (index, result) => [chunk([{ index, text: '', logprobs: null, finish_reason: finishReason(result) }])],
+    end: (choices) => [
+      ...(usage ? [chunk([], { usage: completionUsage(choices, count) })] : []),
+      { data: '[DONE]' as const },
+    ],
+  };
+}

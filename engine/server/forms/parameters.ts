@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import type { Message } from '../../text/prompt-tokens.ts';
+import { ApiError } from '../api-error.ts';
+import type { Unsupported } from '../read-body.ts';
+
+/** Continuations of a prompt that a request may ask for. */
+export const MOST_CHOICES = 8;
+const MOST_STOPS = 16;
+const MOST_LOGPROBS = 20;
+
+export const count = z.int().min(1).max(MOST_CHOICES);
+export const tokens = z.int().min(1);
+export const seed = z.int();
+export const stop = z.string().min(1);
+export const stops = z.union([stop, z.array(stop).max(MOST_STOPS)]);
+export const topLogprobs = z.int().min(0).max(MOST_LOGPROBS);
+export const streamOptions = z.strictObject({ include_usage: z.boolean().optional() });
+
+/** Parameters of drawing tokens: OpenAI's, then those of llama.cpp's server. */
+export const sampling = {
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  top_k: z.int().min(0).optional(),
+  min_p: z.number().min(0).max(1).optional(),
+  repeat_penalty: z.number().min(0.01).max(100).optional(),
+};
+const penalty = z.number().min(-2).max(2).optional();
+export const penalties = { frequency_penalty: penalty, presence_penalty: penalty };
+
+/** Texts at which to stop, as a list. */
+export function stopList(stop: string | readonly string[] | undefined): readonly string[] {
+  return stop === undefined ? [] : typeof stop === 'string' ? [stop] : stop;
+}
+
+const PLAIN = 'leave it out; this server writes text only';
+const NO_TOOLS = 'leave it out; this server has no tool calls';
+
+/** Parameters that several APIs have and that aren't supported. */
+export const UNSUPPORTED = {
+  tools: { neutral: [[]], remedy: NO_TOOLS },
+  tool_choice: { neutral: ['auto', 'none'], remedy: NO_TOOLS },
+  response_format: { neutral: [{ type: 'text' }], remedy: 'leave it out; this server can not hold a text to a schema' },
+  modalities: { neutral: [['text']], remedy: PLAIN },
+  logit_bias: { neutral: [{}], remedy: 'leave it out' },
+  reasoning_effort: { neutral: ['none'], remedy: 'leave it out; the chat template decides on reasoning' },
+  service_tier: { neutral: ['auto', 'default'], remedy: 'leave it out' },
+} satisfies Readonly<Record<string, Unsupported>>;
+
+/** Parameters without influence on a text. */
+export const HARMLESS = ['user', 'metadata', 'store', 'parallel_tool_calls', 'safety_identifier', 'prompt_cache_key'];
+
+/** The content of a message: a text, or parts of a kind that are texts. */
+export function content(kind: string) {
+  const part = z.looseObject({ type: z.string() });
+  return z
+    .union([z.string(), z.array(part)], `must be a text, or a list of parts of type "${kind}"`)
+    .transform((value, context): string => {
+      if (typeof value === 'string') return value;
+      const texts = value.map((one, index) => {
+        if (one.type === kind && typeof one.text === 'string') return one.text;
+        const problem =
+          one.type === kind
+            ? 'has no text'
+            : `is of type "${one.type.slice(0, 40)}", which is not supported; send text`;
+        context.addIssue({ code: 'custom', path: [index], message: problem });
+        return '';
+      });
+      return texts.join('');
+    });
+}
+
+/** A role as templates know it. @throws ApiError 400 for `tool`, `function` and unknown ones */
+export function roleOf(role: string, where: string): Message['role'] {
+  if (role === 'developer') return 'system';
+  if (role === 'system' || role === 'user' || role === 'assistant') return role;
+  const allowed = 'allowed: system, developer, user, assistant';
+  throw new ApiError(400, `${where}: "${role.slice(0, 40)}" is not supported; ${allowed}`, where, 'unsupported_value');
+}

@@ -1,0 +1,20 @@
+import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
+import type { Message } from '../text/prompt-tokens.ts';
+import type { Tokenizer } from '../text/tokenizer.ts';
+
+/** What the server needs of a model. */
+export interface ServedModel {
+  /** By which requests name it. */
+  readonly name: string;
+  /** Time of its file, in seconds since 1970. */
+  readonly created: number;
+  /** Tokens of a prompt and its answer. */
+  readonly contextLength: number;
+  readonly tokenizer: Pick<Tokenizer, 'size' | 'encode' | 'bytesOf' | 'stops'>;
+  readonly engine: BatchEngine;
+  /**
+   * The tokens of a conversation in the model's chat template; `undefined` if it has none.
+   * @throws InputError if the template doesn't accept the conversation
+   */
+  readonly chatPrompt: ((messages: readonly Message[]) => Promise<readonly number[]>) | undefined;
+}

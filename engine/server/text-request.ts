@@ -1,0 +1,116 @@
+import { randomInt } from 'node:crypto';
+import { InputError } from '../input/input-error.ts';
+import { randomStream } from '../input/random-stream.ts';
+import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from '../runtime/batch/batch-engine.ts';
+import type { Message } from '../text/prompt-tokens.ts';
+import { type OccurrencePenalties, withOccurrencePenalties } from '../text/sampling/occurrences.ts';
+import { createSampler, SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
+import { ApiError } from './api-error.ts';
+import type { ServedModel } from './served-model.ts';
+
+/** Texts that a client asks for, whichever API it speaks: `count` continuations of each prompt. */
+export interface TextRequest {
+  readonly prompts: readonly (readonly number[])[];
+  readonly count: number;
+  /** The most tokens of a text; `undefined`: as many as the context has room for. */
+  readonly tokens: number | undefined;
+  readonly sampling: SamplerOptions;
+  readonly penalties: OccurrencePenalties;
+  /** `undefined`: another one each time. */
+  readonly seed: number | undefined;
+  readonly stops: readonly string[];
+  readonly topLogprobs: number | undefined;
+}
+
+/** A text under way. Texts are numbered prompt by prompt. */
+export interface Choice {
+  readonly index: number;
+  readonly run: RunningRequest;
+}
+
+export interface FinishedChoice {
+  readonly index: number;
+  readonly result: BatchResult;
+  readonly pieces: readonly GeneratedPiece[];
+}
+
+/** Parameters of drawing tokens that the APIs share. */
+export interface SamplingParameters {
+  readonly temperature?: number | undefined;
+  readonly top_p?: number | undefined;
+  readonly top_k?: number | undefined;
+  readonly min_p?: number | undefined;
+  readonly repeat_penalty?: number | undefined;
+}
+
+/** Parameters that a client leaves out have the values of `hearth generate`. */
+export function samplingOf(parameters: SamplingParameters): SamplerOptions {
+  return {
+    temperature: parameters.temperature ?? SAMPLER_DEFAULTS.temperature,
+    topP: parameters.top_p ?? SAMPLER_DEFAULTS.topP,
+    topK: parameters.top_k ?? SAMPLER_DEFAULTS.topK,
+    minP: parameters.min_p ?? SAMPLER_DEFAULTS.minP,
+    repeatPenalty: parameters.repeat_penalty ?? SAMPLER_DEFAULTS.repeatPenalty,
+  };
+}
+
+/** @throws ApiError 404 for another model than the one that is served */
+export function checkModel(model: ServedModel, name: string | undefined): void {
+  if (name === undefined || name === model.name) return;
+  const problem = `there is no model "${name.slice(0, 100)}" here; this server has "${model.name}"`;
+  throw new ApiError(404, `model: ${problem}`, 'model', 'model_not_found');
+}
+
+/** The tokens of a conversation. @throws ApiError 400 for a model without chat template, or one that refuses it */
+export async function conversationTokens(
+  { chatPrompt }: ServedModel,
+  messages: readonly Message[],
+): Promise<readonly number[]> {
+  if (chatPrompt === undefined)
+    throw new ApiError(400, 'this model has no chat template; use /v1/completions', 'model', 'no_chat_template');
+  try {
+    return await chatPrompt(messages);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new ApiError(400, `messages: the chat template ${error.problem}`, 'messages', 'invalid_value');
+  }
+}
+
+/**
+ * Starts the texts. The first text of a seed is the one that `hearth generate` gives for it.
+ * @throws ApiError 400 if a prompt leaves no room for an answer, before any has started
+ */
+export function startTexts(model: ServedModel, request: TextRequest, signal: AbortSignal): Choice[] {
+  const { prompts, count, penalties, stops, topLogprobs } = request;
+  for (const prompt of prompts) checkPrompt(prompt, model.contextLength);
+  const seed = request.seed ?? randomInt(2 ** 32);
+  return prompts.flatMap((prompt, promptIndex) =>
+    Array.from({ length: count }, (_, number): Choice => {
+      const stream = randomStream(seed, number === 0 ? 'sampler' : `sampler ${number}`);
+      const sampler = withOccurrencePenalties(createSampler(request.sampling, stream), prompt.length, penalties);
+      const room = model.contextLength - prompt.length;
+      const tokens = Math.min(request.tokens ?? room, room);
+      const parts = { prompt, tokens, sampler, stops, signal };
+      const run = submit(model, topLogprobs === undefined ? parts : { ...parts, topLogprobs });
+      return { index: promptIndex * count + number, run };
+    }),
+  );
+}
+
+function submit({ engine }: ServedModel, request: BatchRequest): RunningRequest {
+  try {
+    const run = engine.submit(request);
+    run.result.catch(() => {}); // whoever reads the text hears of it, unless the client is gone
+    return run;
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new ApiError(400, error.message, null, 'context_length_exceeded');
+  }
+}
+
+function checkPrompt(prompt: readonly number[], contextLength: number): void {
+  if (prompt.length === 0) throw new ApiError(400, 'prompt: is empty', 'prompt', 'invalid_value');
+  if (prompt.length < contextLength) return;
+  const has = `the prompt has ${prompt.length} tokens, and the context has room for ${contextLength} with the answer`;
+  throw new ApiError(400, `${has}; shorten it`, null, 'context_length_exceeded');
+}

@@ -1,0 +1,90 @@
+import { setTimeout } from 'node:timers/promises';
+import { createOneByOneEngine } from '../../engine/runtime/batch/one-by-one.ts';
+import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
+import type { ServedModel } from '../../engine/server/served-model.ts';
+import type { RewindableModel } from '../../engine/text/conversation.ts';
+
+/** The token that ends a text; all others are bytes. */
+export const END = 256;
+const LIKELY = 30;
+const CONTEXT = 256;
+
+/**
+ * A model that everybody can predict, in place of a real one: after a capital letter every capital is as likely as
+ * another; otherwise it writes the alphabet, and ends after `z`.
+ * @param milliseconds of each token
+ */
+export function alphabetModel(milliseconds = 0): RewindableModel & { readonly evaluated: number } {
+  let [position, evaluated] = [0, 0];
+  return {
+    contextLength: CONTEXT,
+    get position() {
+      return position;
+    },
+    get evaluated() {
+      return evaluated;
+    },
+    rewind(to) {
+      position = to;
+    },
+    async evaluate(tokens) {
+      position += tokens.length;
+      evaluated += tokens.length;
+      if (milliseconds > 0) await setTimeout(milliseconds);
+      const logits = new Float32Array(END + 1);
+      const last = tokens.at(-1) as number;
+      if (last >= 65 && last <= 90) logits.fill(LIKELY, 65, 91);
+      else logits[last === 122 ? END : last >= 97 && last < 122 ? last + 1 : 97] = LIKELY;
+      return logits;
+    },
+  };
+}
+
+export interface AlphabetOptions extends Partial<Omit<ServerOptions, 'model'>> {
+  readonly milliseconds?: number;
+  readonly chat?: boolean;
+}
+
+/** A server on a free port of loopback, with that model. */
+export async function alphabetServer({ milliseconds = 0, chat = true, ...options }: AlphabetOptions = {}) {
+  const lines: string[] = [];
+  const tokenizer = {
+    size: END + 1,
+    stops: new Set([END]),
+    encode: (text: string) => [...new TextEncoder().encode(text)],
+    bytesOf: (token: number) => Uint8Array.of(...(token === END ? [] : [token])),
+  };
+  const language = alphabetModel(milliseconds);
+  const engine = createOneByOneEngine({ model: language, tokenizer });
+  const model: ServedModel = {
+    ...{ name: 'alphabet', created: 1_700_000_000, contextLength: CONTEXT, tokenizer, engine },
+    chatPrompt: chat
+      ? async (messages) => tokenizer.encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
+      : undefined,
+  };
+  const server = createHttpServer({
+    ...{ model, key: undefined, mostTexts: 16, mostConnections: 32, mostBodyBytes: 100_000 },
+    log: (line) => void lines.push(line),
+    ...options,
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    model,
+    language,
+    /** What the server logged. */
+    lines,
+    post: (path: string, body: unknown, init: RequestInit = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...init,
+        headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string> | undefined) },
+      }),
+    stop: async (seconds = 1) => {
+      await server.stop(seconds);
+      await engine.close();
+    },
+  };
+}

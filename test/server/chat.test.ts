@@ -1,0 +1,162 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { alphabetServer } from './alphabet.ts';
+
+const server = await alphabetServer();
+test.after(() => server.stop());
+const messages = [{ role: 'user', content: 'Hello' }];
+const PATH = '/v1/chat/completions';
+
+interface Chunk {
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: { readonly content?: string };
+    readonly finish_reason: string | null;
+  }[];
+  readonly usage?: { readonly completion_tokens: number } | null;
+}
+
+/** The events of a stream: chunks, and the last line. */
+async function chunksOf(body: object): Promise<{ chunks: Chunk[]; last: string }> {
+  const response = await server.post(PATH, { messages, stream: true, ...body });
+  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const lines = (await response.text()).trim().split('\n\n');
+  const last = lines.pop() ?? '';
+  return { chunks: lines.map((line) => JSON.parse(line.replace(/^data: /, ''))), last };
+}
+
+async function errorOf(body: object, path = PATH): Promise<{ status: number; message: string; param: string | null }> {
+  const response = await server.post(path, body);
+  const { error } = (await response.json()) as { error: { message: string; param: string | null } };
+  return { status: response.status, ...error };
+}
+
+test('finish_reason is in the last chunk and no other, and [DONE] ends the stream', async () => {
+  const { chunks, last } = await chunksOf({ max_tokens: 3 });
+  assert.equal(
+    chunks.map(({ choices: [choice] }) => [choice?.delta.content, choice?.finish_reason]),
+    [
+      ['', null],
+      ['a', null],
+      ['b', null],
+      ['c', null],
+      [undefined, 'length'],
+    ],
+  );
+  assert.is(last, 'data: [DONE]');
+  assert.not(chunks.some((chunk) => 'usage' in chunk));
+});
+
+test('with include_usage the last chunk has the usage and no choice', async () => {
+  const { chunks } = await chunksOf({ max_tokens: 2, stream_options: { include_usage: true } });
+  assert.equal(chunks.at(-1)?.choices, []);
+  assert.is(chunks.at(-1)?.usage?.completion_tokens, 2);
+  assert.ok(chunks.slice(0, -1).every(({ usage }) => usage === null));
+});
+
+test('several choices end each by itself', async () => {
+  const { chunks } = await chunksOf({ max_tokens: 2, n: 3 });
+  const texts = ['', '', ''];
+  const reasons: (string | null)[][] = [[], [], []];
+  for (const { choices } of chunks)
+    for (const { index, delta, finish_reason } of choices) {
+      texts[index] += delta.content ?? '';
+      reasons[index]?.push(finish_reason);
+    }
+  assert.equal(texts, ['ab', 'ab', 'ab']);
+  for (const one of reasons) assert.equal(one, [null, null, null, 'length']);
+});
+
+test('a stop string is never shown, nor in part', async () => {
+  const { chunks } = await chunksOf({ stop: ['defg', 'zzz'] });
+  assert.is(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'abc');
+  assert.is(chunks.at(-1)?.choices[0]?.finish_reason, 'stop');
+});
+
+test('the same seed draws the same text, n texts differ', async () => {
+  const draw = async (seed: number): Promise<string[]> => {
+    const body = { prompt: 'A', max_tokens: 12, seed, n: 2 };
+    const { choices } = (await (await server.post('/v1/completions', body)).json()) as { choices: { text: string }[] };
+    return choices.map(({ text }) => text);
+  };
+  const [first, again, other] = [await draw(1), await draw(1), await draw(2)];
+  assert.equal(first, again);
+  assert.is.not(first[0], other[0]);
+  assert.is.not(first[0], first[1]);
+});
+
+test('penalties and logprobs', async () => {
+  const body = { prompt: 'A', max_tokens: 26, presence_penalty: 2, temperature: 0, logprobs: 2, repeat_penalty: 1 };
+  const { choices } = (await (await server.post('/v1/completions', body)).json()) as {
+    choices: { text: string; logprobs: { token_logprobs: number[]; top_logprobs: object[] } }[];
+  };
+  // Of 26 equally likely capitals each occurs once, since the others are not penalized.
+  assert.is(choices[0]?.text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+  assert.ok(choices[0]?.logprobs.token_logprobs.every((value) => Math.abs(value + Math.log(26)) < 1e-6));
+  assert.equal(Object.keys(choices[0]?.logprobs.top_logprobs[5] ?? {}).length, 2);
+});
+
+test('tokens of the prompt that an earlier request had are counted as cached', async () => {
+  const usage = async () => {
+    const body = { prompt: 'a prompt of its own', max_tokens: 1 };
+    const answer = (await (await server.post('/v1/completions', body)).json()) as {
+      usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+    };
+    return [answer.usage.prompt_tokens, answer.usage.prompt_tokens_details.cached_tokens];
+  };
+  await usage();
+  assert.equal(await usage(), [19, 18]);
+});
+
+const REFUSED: readonly (readonly [body: object, param: string | null, message: RegExp])[] = [
+  [{ max_token: 3 }, 'max_token', /unknown parameter; did you mean "max_tokens"\?/],
+  [{ response_format: { type: 'json_object' } }, 'response_format', /is not supported; leave it out/],
+  [{ functions: [{ name: 'f' }] }, 'functions', /no tool calls/],
+  [{ logit_bias: { 5: 1 } }, 'logit_bias', /is not supported/],
+  [{ temperature: 3 }, 'temperature', /expected number to be <=2/],
+  [{ top_logprobs: 2 }, 'top_logprobs', /needs logprobs: true/],
+  [{ stream_options: { include_usage: true } }, 'stream_options', /needs stream: true/],
+  [{ n: 9 }, 'n', /<=8/],
+  [{ messages: [] }, 'messages', /expected array to have >=1 items/],
+  [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role', /"tool" is not supported; allowed/],
+  [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content', /must be a text, or a list of parts/],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+    'messages[0].content[0]',
+    /is of type "image_url", which is not supported; send text/,
+  ],
+  [
+    { messages: [{ role: 'user', content: 'x'.repeat(256) }] },
+    null,
+    /the context has room for 256 with the answer; shorten/,
+  ],
+];
+
+for (const [body, param, pattern] of REFUSED) {
+  test(`refused by name: ${JSON.stringify(body).slice(0, 70)}`, async () => {
+    const found = await errorOf({ messages, ...body });
+    assert.is(found.status, 400);
+    assert.is(found.param, param);
+    assert.match(found.message, pattern);
+  });
+}
+
+test('what asks for nothing, and what changes no text, is accepted', async () => {
+  const body = { messages, max_tokens: 1, user: 'me', metadata: { a: 'b' }, store: true, tools: [], logit_bias: null };
+  assert.is((await server.post(PATH, { ...body, response_format: { type: 'text' } })).status, 200);
+});
+
+test('embeddings and unknown paths are 404 in the same form', async () => {
+  const { status, message } = await errorOf({ input: 'x' }, '/v1/embeddings');
+  assert.is(status, 404);
+  assert.match(message, /^POST \/v1\/embeddings is not served here; this server has POST \/v1\/chat\/completions/);
+});
+
+test('a model without a chat template says so', async () => {
+  const plain = await alphabetServer({ chat: false });
+  const answer = await (await plain.post(PATH, { messages })).json();
+  await plain.stop();
+  assert.match(JSON.stringify(answer), /has no chat template; use \/v1\/completions/);
+});
+
+test.run();

@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Page } from 'playwright-core';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { testIf } from '../support/needs.ts';
+import { CHROMIUM, seriousFaults } from '../support/open-site.ts';
+import { alphabetServer } from './alphabet.ts';
+
+const KEY = 'the-key-of-this-server';
+
+/** Opens the page of a server, and collects what goes wrong on it. */
+async function withPage(
+  url: string,
+  scheme: 'light' | 'dark',
+  check: (page: Page) => Promise<void>,
+): Promise<string[]> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+  try {
+    const context = await browser.newContext({
+      viewport: { width: 360, height: 640 },
+      colorScheme: scheme,
+      bypassCSP: false,
+    });
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    page.on('request', (request) => !/^(data:|http:\/\/127)/.test(request.url()) && problems.push(request.url()));
+    await page.goto(url);
+    await check(page);
+    return problems;
+  } finally {
+    await browser.close();
+  }
+}
+
+testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the page chats, stops, and fits a narrow screen', async () => {
+  const server = await alphabetServer({ milliseconds: 10 });
+  const problems = await withPage(server.url, 'dark', async (page) => {
+    await page.fill('#text', 'Hello');
+    await page.press('#text', 'Enter');
+    await page.waitForSelector('article.assistant:not(.busy)');
+    assert.match(
+      (await page.textContent('article.assistant')) ?? '',
+      /^abcdefghijklmnopqrstuvwxyz\d+ \+ 27 tokens, ended$/,
+    );
+    assert.match((await page.textContent('#speed')) ?? '', /^\d+\.\d tokens\/s$/);
+    await page.waitForFunction(() => document.getElementById('pages')?.textContent === '0 of 1');
+    await page.fill('#text', 'Again');
+    await page.click('#send');
+    await page.waitForFunction(() => /^abc/.test(document.querySelectorAll('article.assistant')[1]?.textContent ?? ''));
+    await page.click('#stop');
+    await page.waitForFunction(() =>
+      document.querySelectorAll('article.assistant')[1]?.textContent?.endsWith('stopped'),
+    );
+    assert.equal(await seriousFaults(page), []);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  });
+  assert.equal(problems, []);
+  await server.stop();
+});
+
+testIf(
+  existsSync(CHROMIUM),
+  `no ${CHROMIUM}`,
+  'the page asks for the key, and its policy stops other code',
+  async () => {
+    const server = await alphabetServer({ key: KEY });
+    const problems = await withPage(server.url, 'light', async (page) => {
+      await page.waitForSelector('#key');
+      await page.fill('#key', KEY);
+      await page.press('#key', 'Enter');
+      await page.waitForFunction(() => document.getElementById('model')?.textContent === 'alphabet');
+      assert.ok(await page.isHidden('#key'));
+      await page.evaluate(() => {
+        const script = document.createElement('script');
+        script.textContent = 'globalThis.ran = true';
+        document.body.append(script);
+      });
+      assert.is(await page.evaluate('globalThis.ran'), undefined);
+    });
+    // Of the missing key, and of the script that the policy stopped.
+    assert.ok(problems.every((problem) => /401|Content Security Policy/.test(problem)));
+    assert.ok(problems.some((problem) => problem.includes('Content Security Policy')));
+    await server.stop();
+  },
+);
+
+test.run();
