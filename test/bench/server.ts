@@ -10,10 +10,12 @@ import { hearthHere } from '../support/run-script.ts';
 
 /**
  * What `hearth serve` adds to a token, on a tiny model whose own time is small: seconds per token of `hearth generate`
- * and of a streamed completion with the same seed, in turns; then whole completions under load (autocannon).
+ * and of the same text as a stream, in turns; then whole completions under load (autocannon).
  */
 const TOKENS = 200;
 const ROUNDS = 7;
+/** The model's greedy text after it is longer than TOKENS. */
+const PROMPT = 'the';
 const [CONNECTIONS, LOAD_SECONDS, LOAD_TOKENS] = [8, 5, 16];
 
 const folder = mkdtempSync(join(tmpdir(), 'hearth-'));
@@ -43,7 +45,7 @@ try {
     url: `${url}/v1/completions`,
     ...{ method: 'POST', connections: CONNECTIONS, duration: LOAD_SECONDS },
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ prompt: 'Hello', max_tokens: LOAD_TOKENS, seed: 1 }),
+    body: JSON.stringify({ prompt: PROMPT, max_tokens: LOAD_TOKENS, seed: 1 }),
   });
   console.log(
     `${CONNECTIONS} connections, ${LOAD_TOKENS} tokens each: ${requests.average} requests/s, median ${latency.p50} ms`,
@@ -63,27 +65,31 @@ async function addressOf(): Promise<string> {
   throw new Error('the server did not start');
 }
 
-/** Seconds per token after the first, as `hearth generate --json` reports them. */
+/** Seconds per token, as `hearth generate --json` reports them. */
 async function generated(): Promise<number> {
-  const options = ['--prompt', 'Hello', '--tokens', String(TOKENS), '--seed', '1', '--threads', '1', '--json'];
+  const options = ['--prompt', PROMPT, '--tokens', String(TOKENS), '--temperature', '0', '--threads', '1', '--json'];
   const { stdout } = await hearthHere('generate', '--model', model, ...options);
-  const { tokens, laterSeconds } = JSON.parse(stdout) as { tokens: readonly number[]; laterSeconds: number };
-  return laterSeconds / (tokens.length - 1);
+  const { tokens, tokensPerSecond } = JSON.parse(stdout) as { tokens: readonly number[]; tokensPerSecond: number };
+  if (tokens.length !== TOKENS) throw new Error(`${tokens.length} tokens; the text has ended before`);
+  return 1 / tokensPerSecond;
 }
 
 /** Seconds per token from the first event of a stream to the last. */
 async function streamed(url: string): Promise<number> {
-  const body = JSON.stringify({ prompt: 'Hello', max_tokens: TOKENS, seed: 1, stream: true, logprobs: 0 });
+  const body = JSON.stringify({ prompt: PROMPT, max_tokens: TOKENS, temperature: 0, stream: true, logprobs: 0 });
   const headers = { 'content-type': 'application/json' };
   const { body: stream } = await fetch(`${url}/v1/completions`, { method: 'POST', headers, body });
+  const reader = (stream as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
   let [first, last, events] = [0, 0, 0];
-  for await (const chunk of stream as ReadableStream<Uint8Array>) {
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
     last = performance.now() / 1000;
     if (first === 0) first = last;
-    events += decoder.decode(chunk, { stream: true }).split('\n\n').length - 1;
+    events += decoder.decode(read.value, { stream: true }).split('\n\n').length - 1;
   }
-  return (last - first) / (events - 2); // without the chunk of the finish reason and [DONE]: one interval fewer than tokens
+  // With the chunk of the finish reason, and [DONE].
+  if (events !== TOKENS + 2) throw new Error(`${events} events for ${TOKENS} tokens; the text has ended before`);
+  return (last - first) / (TOKENS - 1);
 }
 
 function median(values: readonly number[]): number {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testIf } from '../support/needs.ts';
@@ -8,30 +8,34 @@ import { alphabetServer } from './alphabet.ts';
 
 const KEY = 'the-key-of-this-server';
 
+let browser: Browser | undefined;
+test.after(() => browser?.close());
+
+async function started(): Promise<Browser> {
+  browser ??= await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+  return browser;
+}
+
 /** Opens the page of a server, and collects what goes wrong on it. */
 async function withPage(
   url: string,
   scheme: 'light' | 'dark',
   check: (page: Page) => Promise<void>,
 ): Promise<string[]> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
-  try {
-    const context = await browser.newContext({
-      viewport: { width: 360, height: 640 },
-      colorScheme: scheme,
-      bypassCSP: false,
-    });
-    const page = await context.newPage();
-    const problems: string[] = [];
-    page.on('pageerror', (error) => problems.push(String(error)));
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('request', (request) => !/^(data:|http:\/\/127)/.test(request.url()) && problems.push(request.url()));
-    await page.goto(url);
-    await check(page);
-    return problems;
-  } finally {
-    await browser.close();
-  }
+  const context = await (await started()).newContext({
+    viewport: { width: 360, height: 640 },
+    colorScheme: scheme,
+    bypassCSP: false,
+  });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('request', (request) => !/^(data:|http:\/\/127)/.test(request.url()) && problems.push(request.url()));
+  await page.goto(url);
+  await check(page);
+  await context.close();
+  return problems;
 }
 
 testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, 'the page chats, stops, and fits a narrow screen', async () => {
