@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
@@ -7,8 +8,8 @@ import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
-import { createOneByOneEngine } from '../runtime/batch/one-by-one.ts';
-import { loadTransformer } from '../runtime/load-transformer.ts';
+import { createBatchEngine } from '../runtime/batch/create-batch-engine.ts';
+import { loadSequences } from '../runtime/load-transformer.ts';
 import { isLoopback } from '../server/access.ts';
 import type { HttpServer } from '../server/create-server.ts';
 import type { ServedModel } from '../server/served-model.ts';
@@ -75,6 +76,11 @@ const LISTEN_PROBLEMS: Readonly<Record<string, (host: string, port: number) => s
   EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; give one that it has, such as 127.0.0.1`,
 };
 
+/** Texts of full length whose keys and values have room; many more are served at once if they are shorter. */
+const CONTEXTS = 4;
+/** Tokens in a page: prompts that begin alike share whole pages. */
+const PAGE_TOKENS = 64;
+
 function openServedModel(kernels: Kernels, request: ServeRequest): { model: ServedModel; close: () => void } {
   const { model: path, name, kvCache, memory } = request;
   const gguf = withFile(path, readGguf);
@@ -85,14 +91,16 @@ function openServedModel(kernels: Kernels, request: ServeRequest): { model: Serv
     throw new InputError(path, `the vocabulary has ${sizes}; the file is malformed`);
   }
   const context = request.context ?? Math.min(CONTEXT, transformerSettings(gguf, shape).contextLength);
-  const transformer = loadTransformer(path, { kernels, context, kvCache, memory });
+  const pages = CONTEXTS * Math.ceil(context / PAGE_TOKENS);
+  const place = { pages, pageTokens: PAGE_TOKENS, folder: tmpdir() };
+  const sequences = loadSequences(path, { kernels, context, kvCache, memory, ...place });
   const chat = hasChatTemplate(gguf) ? createChatPrompt(gguf, tokenizer) : undefined;
   const model = {
     name,
     created: Math.floor(statSync(path).mtimeMs / 1000),
     contextLength: context,
     tokenizer,
-    engine: createOneByOneEngine({ model: transformer, tokenizer }),
+    engine: createBatchEngine({ sequences, tokenizer }),
     chatPrompt: chat?.tokens,
   };
   return { model, close: () => chat?.close() };

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { createOneByOneEngine } from '../../engine/runtime/batch/one-by-one.ts';
 import { createHttpServer, type ServerOptions } from '../../engine/server/create-server.ts';
 import type { ServedModel } from '../../engine/server/served-model.ts';
 import type { RewindableModel } from '../../engine/text/conversation.ts';
+import { createOneByOneEngine } from './one-by-one.ts';
 
 /** The token that ends a text; all others are bytes. */
 export const END = 256;

@@ -1,9 +1,15 @@
-import { InputError } from '../../input/input-error.ts';
-import type { RewindableModel } from '../../text/conversation.ts';
-import { type Generated, generate } from '../../text/generate.ts';
-import { topK } from '../../text/sampling/candidates.ts';
-import type { Tokenizer } from '../../text/tokenizer.ts';
-import type { BatchEngine, BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import type {
+  BatchEngine,
+  BatchRequest,
+  BatchResult,
+  GeneratedPiece,
+  RunningRequest,
+} from '../../engine/runtime/batch/batch-engine.ts';
+import type { RewindableModel } from '../../engine/text/conversation.ts';
+import { type Generated, generate } from '../../engine/text/generate.ts';
+import { topK } from '../../engine/text/sampling/candidates.ts';
+import type { Tokenizer } from '../../engine/text/tokenizer.ts';
 
 export interface OneByOneParts {
   readonly model: RewindableModel;
