@@ -98,14 +98,15 @@ testNative('commands that would touch memory beyond what the engine owns are ref
   engine.cache(1, 1, 64, 4);
   const refused = (what: RegExp, ...commands: number[]): void =>
     assert.throws(() => engine.run(Float64Array.from(commands), commands.length), what);
-  refused(/no such operation/, 11);
+  refused(/no such operation/, 12);
   refused(/no such operation/, 2 ** 32);
   refused(/ends before/, 8, 0, 0);
   refused(/no such vector/, 8, 1, 0, 1, 0, 0, 1);
   refused(/beyond its vector/, 8, 0, 3, 2, 0, 0, 2);
   refused(/whole number/, 8, -1, 0, 1, 0, 0, 1);
   refused(/whole number/, 8, 0, 0.5, 1, 0, 0, 1);
-  refused(/no such matrix/, 2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0);
+  refused(/no such matrix/, 2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0, 0);
+  refused(/x isn't whole rows/, 11, 0, 0, 4, 0, 0, 3, 3);
   refused(/capacity/, 4, 0, 0, 0, 2, 0, 0, 2, 64);
   refused(/capacity/, 9, 1, 0, 0, 65, 0, 0, 2, 0, 2, 2, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1);
   refused(/a value for each head/, 9, 1, 0, 0, 64, 0, 0, 2, 0, 2, 2, 0, 0, 2, 0, 1, 1, 1, 0, 1, 1);
