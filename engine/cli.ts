@@ -1,52 +1,44 @@
 import { Command } from 'commander';
-import { chatCommand } from './commands/chat.ts';
-import { generateCommand } from './commands/generate.ts';
-import { inspectCommand } from './commands/inspect.ts';
-import { keygenCommand } from './commands/keygen.ts';
-import { logitsCommand } from './commands/logits.ts';
-import { makeModelCommand } from './commands/make-model.ts';
-import { planCommand } from './commands/plan.ts';
-import { profileCommand } from './commands/profile.ts';
-import { runCommand } from './commands/run.ts';
-import { serveCommand } from './commands/serve.ts';
-import { splitCommand } from './commands/split.ts';
-import { tokenizeCommand } from './commands/tokenize.ts';
-import { workerCommand } from './commands/worker.ts';
 import { reportError, stopWithoutOutput } from './terminal/report-error.ts';
 
 /**
  * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
  * of Hearth.
  */
-const COMMANDS = [
-  inspectCommand,
-  makeModelCommand,
-  profileCommand,
-  planCommand,
-  logitsCommand,
-  tokenizeCommand,
-  generateCommand,
-  chatCommand,
-  serveCommand,
-];
-const RING_COMMANDS = [keygenCommand, splitCommand, workerCommand, runCommand];
+/** Only the command that is named is loaded: a start of the others would take longer than many a command. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  inspect: async () => (await import('./commands/inspect.ts')).inspectCommand(),
+  'make-model': async () => (await import('./commands/make-model.ts')).makeModelCommand(),
+  profile: async () => (await import('./commands/profile.ts')).profileCommand(),
+  plan: async () => (await import('./commands/plan.ts')).planCommand(),
+  logits: async () => (await import('./commands/logits.ts')).logitsCommand(),
+  tokenize: async () => (await import('./commands/tokenize.ts')).tokenizeCommand(),
+  generate: async () => (await import('./commands/generate.ts')).generateCommand(),
+  chat: async () => (await import('./commands/chat.ts')).chatCommand(),
+  serve: async () => (await import('./commands/serve.ts')).serveCommand(),
+  keygen: async () => (await import('./commands/keygen.ts')).keygenCommand(),
+  split: async () => (await import('./commands/split.ts')).splitCommand(),
+  worker: async () => (await import('./commands/worker.ts')).workerCommand(),
+  run: async () => (await import('./commands/run.ts')).runCommand(),
+};
 
+const [named] = process.argv.slice(2);
+const load = named !== undefined && Object.hasOwn(COMMANDS, named) ? COMMANDS[named] : undefined;
 const program = new Command('hearth')
   .description('Runs and examines large language models on hardware that is too small for them.')
   .helpOption('-h, --help', 'show this help')
   .helpCommand(false);
-for (const create of [...COMMANDS, ...RING_COMMANDS]) program.addCommand(create());
+for (const command of await Promise.all((load === undefined ? Object.values(COMMANDS) : [load]).map((one) => one())))
+  program.addCommand(command);
 for (const command of [program, ...program.commands]) {
   command.exitOverride().configureOutput({ outputError: () => {} });
   command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
 }
 
 stopWithoutOutput();
-const [named] = process.argv.slice(2);
-const command = program.commands.find((candidate) => candidate.name() === named);
 try {
   if (named === undefined) program.outputHelp();
   else await program.parseAsync();
 } catch (error) {
-  process.exitCode = reportError(error, command === undefined ? 'hearth' : `hearth ${command.name()}`);
+  process.exitCode = reportError(error, load === undefined ? 'hearth' : `hearth ${named}`);
 }

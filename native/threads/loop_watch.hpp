@@ -1,4 +1,6 @@
 #pragma once
+#include <pthread.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -8,30 +10,30 @@
 
 namespace hearth {
 
-/** What a process has used so far of what a computation can't do without. */
-struct ProcessUse {
-  /** Seconds on processors, of all threads. */
+/** What a thread has used so far of what a computation can't do without. */
+struct ThreadUse {
+  /**
+   * Seconds on a processor. Only its own: it takes part in every computation that it waits for, while what other threads
+   * of the process do (heartbeats, garbage collection, sanitizers) says nothing about it.
+   */
   double processorSeconds = 0;
-  /** Page faults that were answered from the disk, and reads from it. */
+  /** Page faults of the whole process that were answered from the disk, and its reads from it. */
   std::uint64_t reads = 0;
 };
 
-/** Throws std::system_error where the operating system doesn't say. */
-ProcessUse processUse();
-
 /**
  * Tells a thread that works from one that hangs, by samples at equal times. A thread shows that it lives by `turns`,
- * which it counts; while it computes or reads for long it can't count, but the process uses processors or the disk.
+ * which it counts; while it computes or reads for long it can't count, but it uses a processor, or the process the disk.
  * Only a thread that does neither hangs: it waits for a disk that doesn't answer, or for itself.
  */
 class Stillness {
  public:
   /** Takes a sample `seconds` after the one before. Returns for how many seconds nothing has moved. */
-  double sample(std::uint64_t turns, const ProcessUse& use, double seconds);
+  double sample(std::uint64_t turns, const ThreadUse& use, double seconds);
 
  private:
   std::uint64_t turns_ = 0;
-  ProcessUse use_;
+  ThreadUse use_;
   double still_ = 0;
 };
 
@@ -39,7 +41,7 @@ class Stillness {
 void cutConnections() noexcept;
 
 /**
- * A thread that watches the loop of events of another. Calls `onStill` if nothing moves for `seconds`, and again only
+ * A thread that watches the loop of events of the one that makes it. Calls `onStill` if nothing moves for `seconds`, and again only
  * after something has moved.
  */
 class LoopWatch {
@@ -57,6 +59,7 @@ class LoopWatch {
 
   double seconds_;
   std::function<void()> onStill_;
+  pthread_t watched_ = pthread_self();
   std::atomic<std::uint64_t> turns_{0};
   std::mutex mutex_;
   std::condition_variable stop_;

@@ -6,5 +6,5 @@ import { existsSync } from 'node:fs';
  */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 process.on('SIGUSR2', () => {
-  while (existsSync(process.env.HEARTH_CHAOS_HANG ?? '')) Atomics.wait(sleeper, 0, 0, 50);
+  while (existsSync(process.env.HEARTH_CHAOS_HANG ?? '')) Atomics.wait(sleeper, 0, 0, 250);
 });
