@@ -88,7 +88,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/ring/head',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/trace', 'engine/schedule'],
-      ...['engine/text', 'engine/ring/wire', 'engine/ring/device'],
+      ...['engine/runtime', 'engine/text', 'engine/ring/wire', 'engine/ring/device'],
     ],
   ],
   ['datasets', ['engine/input', 'engine/model', 'engine/hardware', 'engine/plan']],

@@ -9,12 +9,12 @@ import { measuredCluster } from '../ring/head/measured-links.ts';
 import type { RingPlanning } from '../ring/head/planning.ts';
 import { parseRing, type RingFile } from '../ring/head/ring-file.ts';
 import { loadIntegerSolver } from '../schedule/integer-solver.ts';
-import { writeOutputFile } from './output-file.ts';
-import type { RunRequest } from './run-options.ts';
+import { type OutputFile, writeOutputFile } from './output-file.ts';
+import type { RingRequest } from './ring-request.ts';
 import { readPlan } from './split.ts';
 
 /** Reads the devices of a ring: those of the cluster file, or this one and the workers of `--worker`. @throws InputError */
-export function readRing({ cluster, workers, keys }: Pick<RunRequest, 'cluster' | 'workers' | 'keys'>): RingFile {
+export function readRing({ cluster, workers, keys }: Pick<RingRequest, 'cluster' | 'workers' | 'keys'>): RingFile {
   if (cluster === undefined) return parseRing(ringText(workers), '--worker', keys === undefined);
   let text = '';
   try {
@@ -38,7 +38,7 @@ function ringText(workers: readonly string[]): string {
 const SOLVER_SECONDS = 10;
 
 export interface RingPlanningParts {
-  readonly request: RunRequest;
+  readonly request: RingRequest & { readonly saveCluster: OutputFile | undefined };
   readonly file: RingFile;
   /** All its members must be connected. */
   readonly head: RingHead;

@@ -1,22 +1,14 @@
 import type { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
-import type { Cluster } from '../hardware/cluster.ts';
 import { formatSeconds } from '../input/format.ts';
-import { InputError } from '../input/input-error.ts';
 import { randomStream } from '../input/random-stream.ts';
-import { openKernels } from '../kernels/open-kernels.ts';
-import { describeWeights, readsWeights } from '../ring/device/device-weights.ts';
-import { loadPart } from '../ring/device/loaded-part.ts';
-import { RingError } from '../ring/head/errors.ts';
-import { type RingHead, startHead } from '../ring/head/head.ts';
-import { type RecoveringRing, type RingModel, recoveringRing, ringModel } from '../ring/head/lost-worker.ts';
-import { slowLinks } from '../ring/head/measured-links.ts';
-import { fittedPlan, layoutOf, planRing } from '../ring/head/planning.ts';
-import { MOST_CHUNK_TOKENS } from '../ring/head/request.ts';
+import type { RingHead } from '../ring/head/head.ts';
+import type { RecoveringRing } from '../ring/head/lost-worker.ts';
+import { fittedPlan, planRing } from '../ring/head/planning.ts';
+import { createRingTexts, type RingModel, ringModel } from '../ring/head/ring-texts.ts';
 import { ringTrace } from '../ring/head/trace.ts';
 import { clock } from '../ring/wire/clock.ts';
-import { activationBytes } from '../ring/wire/frame.ts';
 import { allFinite } from '../runtime/finite-logits.ts';
 import { noNumbers } from '../runtime/no-numbers.ts';
 import { generate } from '../text/generate.ts';
@@ -25,11 +17,9 @@ import { promptTokens } from '../text/prompt-tokens.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { TokenInterval } from '../trace/trace.ts';
-import { deviceProfile } from './device-profile.ts';
 import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
+import { openRing } from './open-ring.ts';
 import { writeOutputFile } from './output-file.ts';
-import { findRingGpu } from './ring-gpu.ts';
-import { readRing, ringPlanning } from './ring-planning.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
@@ -42,7 +32,6 @@ export function runCommand(): Command {
 }
 
 async function run(request: RunRequest): Promise<void> {
-  const file = readRing(request);
   const gguf = withFile(request.model, readGguf);
   const tokenizer = loadTokenizer(gguf);
   const { chat, system } = request;
@@ -50,63 +39,16 @@ async function run(request: RunRequest): Promise<void> {
     request.prompts.map((text) => promptTokens(gguf, tokenizer, { text, chat, system })),
   );
   const context = request.context ?? Math.max(...prompts.map((tokens) => tokens.length)) + request.tokens;
-  const gpu = await findRingGpu(request.device);
-  const kernels = openKernels(request.kernels);
-  const loaded = loadPart(request.model, kernels, MOST_CHUNK_TOKENS);
-  if (!loaded.held.outer) throw new InputError(request.model, 'has no embedding and output; the head needs them');
-  const { model } = loaded.part;
-  const ending = new AbortController();
-  const profile = deviceProfile({
-    file: request.profile,
-    model: request.model,
-    threads: kernels.threads,
-    gpu: gpu?.name ?? 'none',
-    log,
-    signal: ending.signal,
-  });
-  const { kvCache, activations, chunk, keys } = request;
-  const head = startHead({
-    name: file.head,
-    loaded,
-    gpu,
-    keys,
-    members: file.members,
-    settings: { context, requests: prompts.length, kvCache, activations, chunk, trace: request.trace !== undefined },
-    memory: request.memory,
-    memoryLimit: request.memoryLimit,
-    linkDelay: request.linkDelay,
-    log,
-  });
+  const trace = request.trace !== undefined;
+  const { head, ring, planning, close } = await openRing({ ...request, context, requests: prompts.length, trace, log });
   try {
-    await head.gather();
-    const planning = await ringPlanning({ request, file, head, model, context, profile, log });
-    const ring = recoveringRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
-    await ring.ready();
-    for (const [device, weights] of head.weights)
-      if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);
     if (request.savePlan !== undefined) {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
       writeOutputFile(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
-    if (file.cluster !== undefined) {
-      const tokenBytes = activationBytes(model.hiddenSize, activations);
-      await logSlowLinks(head, file.cluster, tokenBytes);
-    }
     await generateAll({ ring, head, request, tokenizer, prompts, context });
   } finally {
-    ending.abort();
-    await head.close();
-    kernels.close();
-  }
-}
-
-/** Logs the links that are slower than planned. Requests don't need the answer: they go on without a lost device. */
-async function logSlowLinks(head: RingHead, cluster: Cluster, tokenBytes: number): Promise<void> {
-  try {
-    for (const line of slowLinks(await head.measure(), cluster, tokenBytes)) log(line);
-  } catch (error) {
-    if (!(error instanceof RingError)) throw error;
-    log(`links are not measured: ${error.message}`);
+    await close();
   }
 }
 
@@ -123,14 +65,12 @@ interface Generation {
 async function generateAll({ ring, head, request, tokenizer, prompts, context }: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
   const streamed = prompts.length === 1 && !request.json;
-  const models: RingModel[] = [];
+  const ringTexts = createRingTexts(ring, context);
   const texts = await interruptible((signal) =>
     Promise.all(
       prompts.map(async (prompt, index) => {
-        const model = ringModel(ring, context);
-        models.push(model);
         return generate({
-          model: checkedModel(model, prompt.length, { intervals, file: request.model }),
+          model: checkedModel(ringModel(ringTexts), prompt.length, { intervals, file: request.model }),
           tokenizer,
           prompt,
           tokens: request.tokens,
@@ -142,7 +82,6 @@ async function generateAll({ ring, head, request, tokenizer, prompts, context }:
     ),
   );
   const memory = await memoryOf(head);
-  for (const model of models) model.close();
   for (const [index, generated] of texts.entries()) {
     const promptTokens = prompts[index]?.length ?? 0;
     if (request.json) writeJson(request.model, promptTokens, generated, { memory });

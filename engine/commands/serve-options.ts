@@ -7,6 +7,7 @@ import { parseQuantity } from '../input/quantity.ts';
 import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { isLoopback } from '../server/access.ts';
 import { readCount, readNumber } from '../terminal/options.ts';
+import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache } from './shared-options.ts';
 
 /** The parsed options of `hearth serve`. */
@@ -25,13 +26,17 @@ export interface ServeRequest {
   readonly grace: number;
   /** Tokens of a prompt and its answer; `undefined`: CONTEXT, or fewer if the model was trained so. */
   readonly context: number | undefined;
+  /** Texts of full length whose keys and values have room at the same time. */
+  readonly parallel: number;
   readonly kvCache: 'F16' | 'F32';
   readonly memory: number | undefined;
   readonly kernels: KernelOptions;
+  /** The ring that computes; `undefined`: this machine does. */
+  readonly ring: RingRequest | undefined;
 }
 
 /** The options as commander passes them. */
-interface Options {
+interface Options extends RingOptions {
   readonly model: string;
   readonly name?: string;
   readonly host: string;
@@ -43,8 +48,8 @@ interface Options {
   readonly maxBody: string;
   readonly grace: string;
   readonly context?: string;
+  readonly parallel: string;
   readonly kv: string;
-  readonly memory?: string;
   readonly threads?: string;
   readonly kernels: string;
 }
@@ -59,11 +64,12 @@ const MOST_KEY_BYTES = 4096;
 export const CONTEXT = 4096;
 
 export function createServeCommand(run: (request: ServeRequest) => Promise<void>): Command {
-  return new Command('serve')
+  const command = new Command('serve')
     .description(
-      "Serves a model over HTTP, with OpenAI's and Anthropic's APIs and a page to chat, until it is stopped.",
+      "Serves a model over HTTP, with OpenAI's and Anthropic's APIs and a page to chat, until it is stopped. With " +
+        '--worker or --cluster its layers run on the devices of a ring, and this one is the head.',
     )
-    .addOption(OPTIONS.model)
+    .addOption(OPTIONS.modelOrPart)
     .option('--name <text>', "the model's name in requests (default: the file's, without .gguf)")
     .option('--host <address>', 'the address to listen at; one that other machines reach needs a key', '127.0.0.1')
     .option('--port <n>', '0: a free one', '8080')
@@ -80,14 +86,36 @@ export function createServeCommand(run: (request: ServeRequest) => Promise<void>
       '--context <n>',
       `most tokens of a prompt and its answer (default: ${CONTEXT}, or fewer if the model was trained so)`,
     )
+    .option(
+      '--parallel <n>',
+      'texts of full length whose keys and values have room at the same time; shorter ones take less, but in a ring',
+      '4',
+    )
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
     .addOption(OPTIONS.threads)
-    .addOption(OPTIONS.kernels)
-    .action((options: Options) => run(readOptions(options)));
+    .addOption(OPTIONS.kernels);
+  return addRingOptions(command).action((options: Options, called: Command) => run(readOptions(options, called)));
 }
 
-function readOptions(options: Options): ServeRequest {
+/** Options that say where a ring is, and those that are about one. */
+const RING_PLACES = ['cluster', 'worker'];
+const RING_ONLY = [
+  ...['profile', 'keys', 'plain', 'plan', 'scheduler', 'activations', 'chunk', 'maxPressure'],
+  ...['prefetch', 'release', 'linkDelay', 'device'],
+];
+
+/** @throws InputError for an option of a ring where there is none */
+function readRing(options: Options, called: Command): RingRequest | undefined {
+  const isGiven = (name: string): boolean => called.getOptionValueSource(name) === 'cli';
+  if (RING_PLACES.some(isGiven)) return readRingRequest(options);
+  const lone = RING_ONLY.find(isGiven);
+  if (lone === undefined) return undefined;
+  const flag = called.options.find((option) => option.attributeName() === lone)?.long ?? lone;
+  throw new InputError(flag, 'is about a ring; give its devices by --worker or --cluster, or leave it out');
+}
+
+function readOptions(options: Options, called: Command): ServeRequest {
   const { model, name = basename(model).replace(/\.gguf$/, '') } = options;
   if (name.trim() === '') throw new InputError('--name', 'is empty; give the name by which requests call the model');
   const key = readKey(options);
@@ -105,6 +133,8 @@ function readOptions(options: Options): ServeRequest {
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     kernels: readKernels(options),
+    parallel: readCount('--parallel', options.parallel, 1, 1024),
+    ring: readRing(options, called),
   };
 }
 

@@ -6,10 +6,13 @@ import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { transformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
-import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import { readPartFile } from '../ring/device/part-file.ts';
+import { ringSequences } from '../ring/head/ring-sequences.ts';
+import { createRingTexts } from '../ring/head/ring-texts.ts';
 import { createBatchEngine } from '../runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../runtime/load-transformer.ts';
+import type { Sequences } from '../runtime/sequences.ts';
 import { isLoopback } from '../server/access.ts';
 import type { HttpServer } from '../server/create-server.ts';
 import type { ServedModel } from '../server/served-model.ts';
@@ -17,6 +20,7 @@ import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { hasChatTemplate } from '../text/prompt-tokens.ts';
 import { createChatPrompt } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
+import { openRing } from './open-ring.ts';
 import { CONTEXT, createServeCommand, type ServeRequest } from './serve-options.ts';
 
 /** `hearth serve`: a model over HTTP until SIGINT or SIGTERM. What it says goes to stderr. */
@@ -25,17 +29,11 @@ export function serveCommand(): Command {
 }
 
 async function run(request: ServeRequest): Promise<void> {
-  const kernels = openKernels(request.kernels);
+  const { model, close } = await openServedModel(request);
   try {
-    const { model, close } = openServedModel(kernels, request);
-    try {
-      await serve(model, request);
-    } finally {
-      close();
-      await model.engine.close();
-    }
+    await serve(model, request);
   } finally {
-    kernels.close();
+    await close();
   }
 }
 
@@ -76,34 +74,70 @@ const LISTEN_PROBLEMS: Readonly<Record<string, (host: string, port: number) => s
   EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; give one that it has, such as 127.0.0.1`,
 };
 
-/** Texts of full length whose keys and values have room; many more are served at once if they are shorter. */
-const CONTEXTS = 4;
 /** Tokens in a page: prompts that begin alike share whole pages. */
 const PAGE_TOKENS = 64;
+/** Tokens of a pass through a ring: frames that fill its devices one after the other. */
+const RING_PASS_TOKENS = 512;
 
-function openServedModel(kernels: Kernels, request: ServeRequest): { model: ServedModel; close: () => void } {
-  const { model: path, name, kvCache, memory } = request;
+async function openServedModel(request: ServeRequest): Promise<{ model: ServedModel; close: () => Promise<void> }> {
+  const { model: path, name } = request;
   const gguf = withFile(path, readGguf);
   const tokenizer = loadTokenizer(gguf);
-  const shape = modelFromGguf(gguf);
+  const whole = request.ring === undefined ? gguf : readPartFile(gguf).whole;
+  const shape = modelFromGguf(whole);
   if (tokenizer.size > shape.vocabularySize) {
     const sizes = `${tokenizer.size} tokens, but the model has ${shape.vocabularySize} rows of embeddings`;
     throw new InputError(path, `the vocabulary has ${sizes}; the file is malformed`);
   }
-  const context = request.context ?? Math.min(CONTEXT, transformerSettings(gguf, shape).contextLength);
-  const pages = CONTEXTS * Math.ceil(context / PAGE_TOKENS);
-  const place = { pages, pageTokens: PAGE_TOKENS, folder: tmpdir() };
-  const sequences = loadSequences(path, { kernels, context, kvCache, memory, ...place });
+  const context = request.context ?? Math.min(CONTEXT, transformerSettings(whole, shape).contextLength);
+  const { sequences, close } = await openSequences(request, context);
   const chat = hasChatTemplate(gguf) ? createChatPrompt(gguf, tokenizer) : undefined;
+  const engine = createBatchEngine({ sequences, tokenizer });
   const model = {
     name,
     created: Math.floor(statSync(path).mtimeMs / 1000),
     contextLength: context,
     tokenizer,
-    engine: createBatchEngine({ sequences, tokenizer }),
+    engine,
     chatPrompt: chat?.tokens,
   };
-  return { model, close: () => chat?.close() };
+  return {
+    model,
+    async close() {
+      chat?.close();
+      await engine.close();
+      await close();
+    },
+  };
+}
+
+interface OpenedSequences {
+  readonly sequences: Sequences;
+  close(): Promise<void> | void;
+}
+
+/** The model on this machine, or on the devices of a ring. */
+async function openSequences(request: ServeRequest, context: number): Promise<OpenedSequences> {
+  const { model: path, kvCache, memory, parallel } = request;
+  if (request.ring !== undefined) {
+    const { kernels } = request;
+    const texts = { context, requests: parallel, trace: false, saveCluster: undefined };
+    const { ring, model, close } = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log });
+    const ringTexts = createRingTexts(ring, context);
+    return {
+      sequences: ringSequences({ model, texts: ringTexts, most: parallel, mostTokens: RING_PASS_TOKENS }),
+      close,
+    };
+  }
+  const kernels = openKernels(request.kernels);
+  try {
+    const pages = parallel * Math.ceil(context / PAGE_TOKENS);
+    const place = { pages, pageTokens: PAGE_TOKENS, folder: tmpdir() };
+    return { sequences: loadSequences(path, { kernels, context, kvCache, memory, ...place }), close: kernels.close };
+  } catch (error) {
+    kernels.close();
+    throw error;
+  }
 }
 
 function log(line: string): void {

@@ -73,10 +73,10 @@ export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuL
         at = end;
       }
     },
-    async logits(tokens, wanted) {
-      if (!outer.includes('output')) return await cpu.logits(tokens, wanted);
+    async logits(tokens, wanted, multiplied) {
+      if (!outer.includes('output')) return await cpu.logits(tokens, wanted, multiplied);
       cross(tokens);
-      return await gpu.logits(tokens, wanted);
+      return await gpu.logits(tokens, wanted, multiplied);
     },
   };
 }

@@ -25,6 +25,10 @@ const REFUSED: readonly (readonly [options: readonly string[], line: RegExp])[] 
   [['--port', '65536'], /^--port: "65536" is not a whole number between 0 and 65535/],
   [['--max-texts', '0'], /^--max-texts: "0" is not a whole number between 1 and 10000/],
   [['--name', ' '], /^--name: is empty/],
+  [['--parallel', '0'], /^--parallel: "0" is not a whole number between 1 and 1024/],
+  [['--plan', 'p.json'], /^--plan: is about a ring; give its devices by --worker or --cluster, or leave it out/],
+  [['--worker', 'tcp://127.0.0.1:9', '--cluster', 'c.json'], /^--cluster: or --worker is needed, but not both/],
+  [['--worker', 'tcp://127.0.0.1:9'], /^--keys: is missing/],
 ];
 
 for (const [options, line] of REFUSED) {

@@ -11,8 +11,9 @@ import { ringWindows } from '../../engine/plan/ring-windows.ts';
 import type { Window } from '../../engine/plan/windows.ts';
 import { loadPart } from '../../engine/ring/device/loaded-part.ts';
 import { splitModel } from '../../engine/ring/device/split-model.ts';
-import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
-import { promptChunks } from '../../engine/ring/head/request.ts';
+import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
+import { promptChunks } from '../../engine/ring/head/passes.ts';
+import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys } from '../../engine/ring/wire/keys.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
@@ -79,7 +80,7 @@ test('tokens equal those of one process under any plan, with two requests in fli
         );
         const found = await Promise.all(
           [p, q].map(async (prompt) => {
-            const model = ringModel(ring, SETTINGS.context);
+            const model = ringModel(createRingTexts(ring, SETTINGS.context));
             const tokens: number[] = [];
             for (let next = greedy(await model.evaluate(prompt)); ; next = greedy(await model.evaluate([next]))) {
               tokens.push(next);
@@ -109,7 +110,7 @@ test('the head hands results on between workers that don’t reach each other', 
     () => layoutOf(ringWindows(plan)),
     () => {},
   );
-  const model = ringModel(ring, SETTINGS.context);
+  const model = ringModel(createRingTexts(ring, SETTINGS.context));
   const tokens: number[] = [];
   for (let next = greedy(await model.evaluate([1, 2, 3])); tokens.push(next) < 4; )
     next = greedy(await model.evaluate([next]));

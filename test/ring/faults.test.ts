@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
+import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
+import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { floatVector, madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
 import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './ring-in-process.ts';
@@ -55,7 +56,7 @@ async function interrupted([signal, moment]: readonly [Signal, Moment], a: Worke
   const { head, log } = headHere(path, members);
   await head.gather();
   const ring = recoveringHere({ head, log }, LAYERS);
-  const model = ringModel(ring, SETTINGS.context);
+  const model = ringModel(createRingTexts(ring, SETTINGS.context));
   const tokens: number[] = [];
   let struck = 0;
   const strike = (): void => {
@@ -119,7 +120,7 @@ test('a worker that comes back rejoins the ring of the request', async () => {
   const { head, log } = headHere(path, [first.member]);
   await head.gather();
   const ring = recoveringHere({ head, log }, LAYERS);
-  const model = ringModel(ring, 64);
+  const model = ringModel(createRingTexts(ring, 64));
   await model.evaluate([1, 2, 3]);
   await first.worker.close();
   await model.evaluate([4]);
@@ -139,10 +140,8 @@ test('the request ends with the reason if the remaining devices can’t hold the
   const { head, log } = headHere(path, [member], { memory: 2 ** 16 });
   await head.gather();
   const windows = (devices: readonly string[]) => equalLayout(devices.length > 1 ? ['a'] : devices, LAYERS);
-  const model = ringModel(
-    recoveringRing(head, windows, (line) => log.push(line)),
-    SETTINGS.context,
-  );
+  const ring = recoveringRing(head, windows, (line) => log.push(line));
+  const model = ringModel(createRingTexts(ring, SETTINGS.context));
   await model.evaluate([1, 2]);
   await worker.close();
   const message = await model.evaluate([3]).then(
@@ -208,7 +207,7 @@ if (ON_LINUX) {
     const { head, log } = headHere(path, [a.member, { ...b.member, address: 'tcp://127.0.0.2:7481' }]);
     await head.gather();
     const ring = recoveringHere({ head, log }, LAYERS);
-    const model = ringModel(ring, 64);
+    const model = ringModel(createRingTexts(ring, 64));
     await model.evaluate([1, 2, 3]);
     link.cut();
     const start = performance.now();

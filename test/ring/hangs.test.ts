@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LoadedPart } from '../../engine/ring/device/loaded-part.ts';
-import { recoveringRing, ringModel } from '../../engine/ring/head/lost-worker.ts';
+import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
+import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import type { MappedWeights } from '../../engine/runtime/weights/mapped-weights.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
@@ -36,7 +37,7 @@ async function ringWith({ running, address }: { readonly running: Running; reado
   const { head, log } = headHere(path, [{ name: 'w', address, publicKey: undefined }]);
   await head.gather();
   const ring = recoveringHere({ head, log }, LAYERS);
-  return { head, log, model: ringModel(ring, 64) };
+  return { head, log, model: ringModel(createRingTexts(ring, 64)) };
 }
 
 /** The first tokens after a prompt, computed by one process. */
@@ -113,7 +114,7 @@ withNative('a worker whose prefetch hangs says so, serves nobody meanwhile, and 
   const weights = { w: { prefetch: 'populate', release: 'drop' } } as const;
   const layout = (devices: readonly string[]) => ({ ...equalLayout(devices, LAYERS), weights });
   const ring = recoveringRing(head, layout, (line) => log.push(line));
-  const model = ringModel(ring, 64);
+  const model = ringModel(createRingTexts(ring, 64));
   const tokens = [greedy(await model.evaluate([1, 2, 3]))];
   let move = (): void => {};
   hang(

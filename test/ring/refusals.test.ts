@@ -196,7 +196,7 @@ const HOSTILE: readonly [string, Frame, string][] = [
   [
     'another version of a message',
     { kind: 'message', payload: new TextEncoder().encode('{"kind":"hullo"}') },
-    'a message whose message.kind is not one of hello, prepare, link, free, measure, clock, report, memory, profile, bye',
+    'a message whose message.kind is not one of hello, prepare, link, measure, clock, report, memory, profile, bye',
   ],
   ['no JSON', { kind: 'message', payload: Uint8Array.of(0xff) }, 'a message that is not JSON'],
   [
@@ -209,12 +209,8 @@ const HOSTILE: readonly [string, Frame, string][] = [
     {
       kind: 'activations',
       epoch: 1,
-      request: 0,
       window: 0,
-      position: 0,
-      tokens: 1,
-      rows: 1,
-      capacity: 10,
+      segments: [{ request: 0, position: 0, tokens: 1, rows: 1, capacity: 10, multiplied: undefined }],
       format: 'F32',
       sentAt: 0,
       payload: new Uint8Array(4 * 256),

@@ -6,8 +6,8 @@ import type { RingSettings } from '../../engine/ring/head/assignments.ts';
 import { type HeadOptions, type RingHead, startHead } from '../../engine/ring/head/head.ts';
 import { type RecoveringRing, recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import type { MemberAddress } from '../../engine/ring/head/member.ts';
+import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/passes.ts';
 import type { RingLayout } from '../../engine/ring/head/planning.ts';
-import { MOST_CHUNK_TOKENS } from '../../engine/ring/head/request.ts';
 import { createKeys, type KeyPair } from '../../engine/ring/wire/keys.ts';
 
 export const SETTINGS: RingSettings = {

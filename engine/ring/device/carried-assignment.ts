@@ -26,8 +26,6 @@ export interface CarriedAssignment {
   expects(publicKey: string): boolean;
   /** Whether the connection named `link` belongs to the head or a device of the plan. */
   receivesFrom(link: string): boolean;
-  /** Frees a request's caches. */
-  free(request: number): void;
   /** Records the spans of weights so far. */
   collect(): void;
   /** Frees all memory of requests and closes the links. */
@@ -106,7 +104,6 @@ export async function carryOut(options: CarriedAssignmentOptions): Promise<Carri
     },
     expects: (publicKey) => predecessors.some((one) => one.publicKey === publicKey),
     receivesFrom: (link) => senders.has(link),
-    free: runner.free,
     collect: () => weights?.collect(),
     async end() {
       links?.close();

@@ -1,16 +1,18 @@
 import type { KeyValueCacheShape } from '../../kernels/key-value-cache.ts';
 import type { LayerCaches } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
-import { type ActivationFrame, FrameError } from '../wire/frame.ts';
+import { FrameError, type FrameSegment } from '../wire/frame.ts';
 
 /** The KV caches of the requests that a device serves, and how far each of its windows has filled them. */
 export interface RequestCaches {
   has(request: number): boolean;
   /** The caches of a request, created at its first frame. @throws FrameError for more requests than planned */
   of(request: number, capacity: number): LayerCaches;
-  /** Checks that a frame's tokens follow the previous ones of its window, and counts them. @throws FrameError */
-  fill(frame: Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens'>): void;
-  free(request: number): void;
+  /**
+   * Counts a segment's tokens in the caches of a window, where they follow previous ones or take the place of the last
+   * of them. @throws FrameError if they leave a gap
+   */
+  fill(window: number, segment: Pick<FrameSegment, 'request' | 'position' | 'tokens'>): void;
   freeAll(): void;
 }
 
@@ -41,17 +43,12 @@ export function createRequestCaches({ part, layers, kvCache, requests }: Request
       held.set(request, { caches, filled: new Map() });
       return caches;
     },
-    fill({ request, window, position, tokens }) {
+    fill(window, { request, position, tokens }) {
       const filled = held.get(request)?.filled;
       const expected = filled?.get(window) ?? 0;
-      if (position !== expected)
+      if (position > expected)
         throw new FrameError(`token ${position} of request ${request}; the next one is ${expected}`);
       filled?.set(window, position + tokens);
-    },
-    free(request) {
-      const own = held.get(request);
-      if (own !== undefined) part.freeCaches(own.caches);
-      held.delete(request);
     },
     freeAll() {
       for (const { caches } of held.values()) part.freeCaches(caches);

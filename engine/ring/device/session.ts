@@ -154,9 +154,6 @@ export function createWorkerSession(options: WorkerSessionOptions): WorkerSessio
           if (concerned !== undefined) measure(concerned, bytes).catch((error: Error) => fail(epoch, error.message));
           return;
         }
-        case 'free':
-          current?.free(message.request);
-          return;
         case 'report':
           report();
           return;

@@ -6,6 +6,9 @@ import {
   type ActivationFrame,
   activationBytes,
   FrameError,
+  type FrameSegment,
+  frameRows,
+  frameTokens,
   packActivations,
   unpackActivations,
 } from '../wire/frame.ts';
@@ -17,12 +20,12 @@ import { layersOf } from './memory.ts';
 import { createRequestCaches } from './request-caches.ts';
 
 /** One run of a window: an activation frame without its activations, which are in the device's residual stream. */
-export type WindowRun = Pick<ActivationFrame, 'request' | 'window' | 'position' | 'tokens' | 'rows' | 'capacity'>;
+export type WindowRun = Pick<ActivationFrame, 'window' | 'segments'>;
 
 /** Runs a device's windows: frames in the order in which they come, one at a time. */
 export interface WindowRunner {
   /**
-   * Queues a frame for one of the device's windows. Frames of freed requests are dropped.
+   * Queues a frame for one of the device's windows. Frames of requests whose beginning it hasn't seen are dropped.
    * @throws FrameError for a frame that does not fit the plan
    */
   accept(frame: ActivationFrame, sender: string): void;
@@ -30,8 +33,6 @@ export interface WindowRunner {
   queue<Result>(job: () => Result | Promise<Result>): Promise<Result>;
   /** Runs a window on the residual stream and forwards the result; must be called within a queued job. */
   run(run: WindowRun): Promise<void>;
-  /** Frees a request's caches. */
-  free(request: number): void;
   /** Stops, and frees all caches when the current job has ended. */
   end(): Promise<void>;
 }
@@ -79,22 +80,24 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
 
   const run = async (passed: WindowRun): Promise<void> => {
     const { from, to, next } = windows.get(passed.window) as WindowAssignment;
-    const { request, position, tokens, rows, capacity } = passed;
-    const caches = requests.of(request, capacity);
+    const tokens = frameTokens(passed);
+    const segments = passed.segments.map(({ request, capacity, position, tokens, multiplied }) => {
+      return { caches: requests.of(request, capacity), position, tokens, multiplied };
+    });
     if (weights !== undefined) {
       await weights.arrival(passed.window);
       if (ended) return;
     }
     const start = clock();
-    await part.run(from, to, [{ caches, position, tokens }]);
+    await part.run(from, to, segments);
     if (ended) return;
     const end = clock();
     if (to > from) {
       const stall = weights?.ran(passed.window) ?? 0;
-      recordComputation(options.record, { from, to, tokens, request, start, end }, stall);
+      recordComputation(options.record, { from, to, tokens, request: firstRequest(passed), start, end }, stall);
     }
     const stream = part.stream(tokens);
-    const wanted = passed.window + 1 === windowCount ? stream.subarray((tokens - rows) * hiddenSize) : stream;
+    const wanted = passed.window + 1 === windowCount ? wantedRows(stream, passed, hiddenSize) : stream;
     const payload = packActivations(wanted, activations);
     const frame = { ...passed, kind: 'activations', epoch, window: passed.window + 1, format: activations } as const;
     await options.forward({ ...frame, sentAt: clock(), payload }, next);
@@ -112,25 +115,23 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
         throw new FrameError(`activations for window ${frame.window}, which ${sender} doesn't send here`);
       checkFrame(frame, options);
       if (jobs.length >= MOST_WAITING) throw new FrameError(`more than ${MOST_WAITING} frames at once`);
-      const { request, window, position, tokens, capacity, format, payload, sentAt } = frame;
-      if (!requests.has(request) && position > 0) return;
-      if (cachesOrFail(request, capacity) === undefined) return;
-      requests.fill(frame);
-      options.record({ kind: 'receive', sender, bytes: payload.length, request, sentAt, receivedAt: clock() });
+      const { window, segments, format, payload, sentAt } = frame;
+      if (segments.some(({ request, position }) => !requests.has(request) && position > 0)) return;
+      if (segments.some(({ request, capacity }) => cachesOrFail(request, capacity) === undefined)) return;
+      for (const segment of segments) requests.fill(window, segment);
+      const [bytes, receivedAt] = [payload.length, clock()];
+      options.record({ kind: 'receive', sender, bytes, request: firstRequest(frame), sentAt, receivedAt });
       waiting.push(window);
       jobs
         .add(async () => {
           waiting.shift();
-          if (ended || !requests.has(request)) return;
-          unpackActivations(payload, format, part.stream(tokens));
+          if (ended) return;
+          unpackActivations(payload, format, part.stream(frameTokens(frame)));
           await run(frame);
         })
         .catch((error: Error) => {
           if (!ended) options.onFailed(error);
         });
-    },
-    free(request) {
-      jobs.add(() => requests.free(request));
     },
     end() {
       ended = true;
@@ -143,9 +144,34 @@ export function createWindowRunner(options: WindowRunnerOptions): WindowRunner {
   };
 }
 
+/** By which a trace calls a frame. */
+export function firstRequest({ segments: [first] }: Pick<ActivationFrame, 'segments'>): number {
+  return (first as FrameSegment).request;
+}
+
+/** The rows of a stream whose logits are wanted: of one segment they are a view of it. */
+function wantedRows(stream: Float32Array, { segments }: WindowRun, hiddenSize: number): Float32Array {
+  let end = 0;
+  const parts = segments.map(({ tokens, rows }) => {
+    end += tokens;
+    return stream.subarray((end - rows) * hiddenSize, end * hiddenSize);
+  });
+  if (parts.length === 1) return parts[0] as Float32Array;
+  const together = new Float32Array(frameRows({ segments }) * hiddenSize);
+  let at = 0;
+  for (const part of parts) {
+    together.set(part, at);
+    at += part.length;
+  }
+  return together;
+}
+
 /** @throws FrameError for a frame of another size or format than planned */
-function checkFrame({ tokens, capacity, format, payload }: ActivationFrame, options: WindowRunnerOptions): void {
+function checkFrame(frame: ActivationFrame, options: WindowRunnerOptions): void {
   const { chunk, context, activations, part } = options;
+  const { segments, format, payload } = frame;
+  const tokens = frameTokens(frame);
+  const capacity = Math.max(...segments.map((segment) => segment.capacity));
   if (tokens > chunk || capacity > context)
     throw new FrameError(`${tokens} tokens of ${capacity}; the plan has ${chunk} of ${context} at most`);
   const bytes = activationBytes(tokens * part.model.hiddenSize, activations);

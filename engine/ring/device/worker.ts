@@ -1,6 +1,6 @@
 import { nextPort, portOf } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type Frame, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
+import { type Frame, FrameError, mostFrameBytes } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import { type Listener, type ListenerOptions, listen } from '../wire/listener.ts';
 import { boundedLog } from '../wire/log.ts';
@@ -58,8 +58,7 @@ export async function startWorker(asked: WorkerOptions): Promise<RunningWorker> 
   const { loaded, keys, heads, log, idleSeconds } = options;
   const ringAddress = nextPort(options.address);
   const transport = createTransport(keys, log, options.linkDelay);
-  const mostBytes =
-    HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, 4 * loaded.part.model.hiddenSize * loaded.part.mostTokens);
+  const mostBytes = mostFrameBytes(loaded.part.model.hiddenSize * loaded.part.mostTokens);
   const tell = (peer: string, message: WorkerMessage): Promise<void> => control.send(peer, messageFrame(message));
   let unable: string | undefined;
   let lose: (error: Error) => void = () => {};

@@ -1,7 +1,7 @@
 import type { Window } from '../../plan/windows.ts';
 import type { Assignment, HeadMessage, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import { DeviceLostError, LinkLostError, RingError, within } from './errors.ts';
-import type { PendingToken } from './request.ts';
+import type { PendingWork } from './passes.ts';
 
 /** A message that belongs to one assembly of the ring. */
 export type AssemblyMessage = Extract<WorkerMessage, { readonly epoch: number }>;
@@ -17,8 +17,8 @@ export interface Assembly {
   readonly devices: readonly string[];
   /** By device; devices that do not manage their weights are omitted. */
   readonly weights: Map<string, WeightsReport>;
-  /** The requests that wait for output, by number. */
-  readonly pending: Map<number, PendingToken>;
+  /** What waits for output, by the number of its request. */
+  readonly pending: Map<number, PendingWork>;
   /** Why the assembly is broken; `undefined` while it is not. */
   readonly broken: Error | undefined;
   /** Makes all devices prepare and connect. Rejects with DeviceLostError for a device that exceeds its time limit. */
@@ -57,7 +57,7 @@ export function createAssembly({ head, windows, layerBytes, assigned, tell, onLo
   const onGpu = windows.reduce((sum, window) => sum + (window.onGpu?.length ?? 0), 0);
   const uploadSeconds = Math.ceil((onGpu * layerBytes) / SLOWEST_UPLOAD);
   const weights = new Map<string, WeightsReport>();
-  const pending = new Map<number, PendingToken>();
+  const pending = new Map<number, PendingWork>();
   let broken: Error | undefined;
   let requests = 0;
   let onReply: (from: string, message: AssemblyMessage) => void = () => {};

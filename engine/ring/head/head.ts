@@ -3,7 +3,7 @@ import type { LoadedPart } from '../device/loaded-part.ts';
 import { heldMemory, missingCacheMemory } from '../device/memory.ts';
 import { withPort } from '../wire/address.ts';
 import { clock } from '../wire/clock.ts';
-import { type ActivationFrame, activationBytes, FrameError, HEADER_BYTES, MOST_MESSAGE_BYTES } from '../wire/frame.ts';
+import { type ActivationFrame, FrameError, mostFrameBytes } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
 import type { RingSpan } from '../wire/span.ts';
@@ -21,8 +21,8 @@ import {
 import { createPresence } from './lost-worker.ts';
 import { createMember, type Member, type MemberAddress } from './member.ts';
 import { createOwnWindows, type OwnWindows } from './own-windows.ts';
+import { createRingPasses, type RingPasses, type RingRequest } from './passes.ts';
 import type { RingLayout } from './planning.ts';
-import { createRingRequest, type RingRequest } from './request.ts';
 
 export interface HeadOptions {
   /** This device's name in the cluster. */
@@ -45,7 +45,7 @@ export interface HeadOptions {
 }
 
 /** The device at which tokens enter and leave the ring, and which knows the plan. */
-export interface RingHead {
+export interface RingHead extends RingPasses {
   /** The devices that are connected and usable, the head first, in ring order. */
   present(): string[];
   /** The GPUs of the devices that are connected and have one to use: names by device. */
@@ -60,7 +60,7 @@ export interface RingHead {
   readonly whole: boolean;
   /** Devices that came back since the last assembly. */
   readonly returned: ReadonlySet<string>;
-  /** Opens a request. @param capacity tokens that its KV caches hold */
+  /** Opens a request in the current assembly. @param capacity tokens that its KV caches hold */
   request(capacity: number): RingRequest;
   /** Takes a device in again that another one didn't reach. */
   readmit(device: string): void;
@@ -81,13 +81,14 @@ const GATHER_SECONDS = 4;
 interface Ring {
   readonly assembly: Assembly;
   readonly own: OwnWindows;
+  readonly passes: RingPasses;
 }
 
 export function startHead(options: HeadOptions): RingHead {
   const { name: head, loaded, settings, gatherSeconds = GATHER_SECONDS, log } = options;
   const { hiddenSize } = loaded.part.model;
   const transport = createTransport(options.keys, log, options.linkDelay);
-  const mostBytes = HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activationBytes(hiddenSize * settings.chunk, 'F32'));
+  const mostBytes = mostFrameBytes(hiddenSize * settings.chunk);
   const spans: RingSpan[] = [];
   let ring: Ring | undefined;
   let closed = false;
@@ -184,7 +185,16 @@ export function startHead(options: HeadOptions): RingHead {
       onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
     });
     if (own.weights !== undefined) assembly.weights.set(head, own.weights);
-    return { assembly, own };
+    const passes = createRingPasses({
+      chunk: settings.chunk,
+      most: assembly.windows.length + 1, // further frames would only wait
+      pending: assembly.pending,
+      broken: () => assembly.broken,
+      enter: own.enter,
+      onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
+      late: (seconds) => new RingError(head, `nothing came back for ${seconds} s`),
+    });
+    return { assembly, own, passes };
   };
 
   return {
@@ -225,25 +235,23 @@ export function startHead(options: HeadOptions): RingHead {
       await ring.assembly.prepare();
     },
     request(capacity) {
-      const opened = ring as Ring;
-      const { assembly, own } = opened;
+      const { assembly, passes } = ring as Ring;
       const id = assembly.nextRequest();
-      return createRingRequest({
-        id,
-        chunk: settings.chunk,
-        most: assembly.windows.length + 1, // further chunks would only wait
-        pending: assembly.pending,
-        broken: () => assembly.broken,
-        enter: (chunk) => own.enter({ ...chunk, request: id, window: 0, capacity }),
-        onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
-        late: (seconds) => new RingError(head, `nothing came back for ${seconds} s`),
-        free() {
-          if (ring !== opened) return;
-          own.free(id);
-          for (const device of assembly.devices) memberOf(device).tell({ kind: 'free', request: id });
+      let position = 0;
+      return {
+        ...{ id, capacity },
+        get position() {
+          return position;
         },
-      });
+        async evaluate(tokens) {
+          const work = { request: { id, capacity }, tokens, position, rows: 1, multiplied: undefined };
+          position += tokens.length;
+          const [logits] = await passes.evaluate([work]);
+          return logits as Float32Array;
+        },
+      };
     },
+    evaluate: (work) => (ring as Ring).passes.evaluate(work),
     readmit: presence.include,
     measure() {
       const { epoch, devices, whileWhole } = (ring as Ring).assembly;

@@ -1,7 +1,6 @@
-import type { LanguageModel } from '../../text/generate.ts';
-import { DeviceLostError, RingChangedError } from './errors.ts';
+import { DeviceLostError } from './errors.ts';
+import type { RingPasses, RingRequest } from './passes.ts';
 import type { RingLayout } from './planning.ts';
-import type { RingRequest } from './request.ts';
 
 /*
  * What happens when a worker is lost:
@@ -9,9 +8,10 @@ import type { RingRequest } from './request.ts';
  * 1. Its connection to the head is cut (member.ts: heartbeats, 3.5 s at most), or another worker reports that it can't
  *    reach it (assembly.ts). Presence records that, and the assembly breaks with a DeviceLostError.
  * 2. All requests that wait for logits reject with that error. Their KV caches are lost.
- * 3. ringModel catches the error and asks recoveringRing for a whole ring, which plans with the remaining devices and
- *    assembles them until that succeeds or they can't hold the model. Only one recovery runs at a time.
- * 4. ringModel opens a new request and evaluates all tokens again: the text continues where it stopped.
+ * 3. The texts in the ring (ring-texts.ts) catch the error and ask recoveringRing for a whole ring, which plans with the
+ *    remaining devices and assembles them until that succeeds or they can't hold the model. Only one recovery runs at a
+ *    time.
+ * 4. Each text opens a new request and evaluates all its tokens again: it continues where it stopped.
  *
  * When a worker comes back, the ring is assembled again in the same way before the next token.
  */
@@ -74,7 +74,7 @@ export function createPresence({ head, members, isAssembled, onLost, log }: Pres
 }
 
 /** The part of a head that recovery uses (head.ts). */
-export interface RecoverableHead {
+export interface RecoverableHead extends RingPasses {
   present(): string[];
   readonly whole: boolean;
   readonly returned: ReadonlySet<string>;
@@ -132,39 +132,5 @@ export function recoveringRing(
       });
       return recovery;
     },
-  };
-}
-
-/** A request in a ring, as a language model. */
-export interface RingModel extends LanguageModel {
-  evaluate(tokens: readonly number[]): Promise<Float32Array>;
-  /** Frees its caches on all devices. */
-  close(): void;
-}
-
-/** A language model that continues the same text on other devices when one is lost. */
-export function ringModel(ring: RecoveringRing, contextLength: number): RingModel {
-  const tokens: number[] = [];
-  let request: RingRequest | undefined;
-  let assembly = 0;
-  return {
-    contextLength,
-    promptPart: contextLength, // the whole prompt: its chunks follow each other through the ring
-    async evaluate(more) {
-      tokens.push(...more);
-      for (;;) {
-        const head = await ring.ready();
-        if (request === undefined || assembly !== ring.assemblies) {
-          assembly = ring.assemblies;
-          request = head.request(contextLength);
-        }
-        try {
-          return await request.evaluate(tokens.slice(request.position));
-        } catch (error) {
-          if (!(error instanceof DeviceLostError || error instanceof RingChangedError)) throw error;
-        }
-      }
-    },
-    close: () => request?.free(),
   };
 }

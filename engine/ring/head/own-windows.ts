@@ -1,20 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
+import { outputMultiplied } from '../../runtime/layer-batches.ts';
 import type { DevicePart, DevicePartOptions } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
 import { layersInRam, plannedBytes, weightsRoom } from '../device/memory.ts';
-import { createWindowRunner, type WindowRun } from '../device/window-runner.ts';
+import { createWindowRunner, firstRequest } from '../device/window-runner.ts';
 import { clock } from '../wire/clock.ts';
 import {
   type ActivationFrame,
   activationBytes,
   FrameError,
+  frameRows,
   packActivations,
   unpackActivations,
 } from '../wire/frame.ts';
 import type { Assignment, WeightsReport } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { Assembly } from './assembly.ts';
+import type { EnteringFrame } from './passes.ts';
 
 /** The head's own part of a plan: the embedding, its windows and the output. */
 export interface OwnWindows {
@@ -22,13 +25,11 @@ export interface OwnWindows {
   /** Bytes that can't be given back (plannedBytes). */
   readonly plannedBytes: number;
   /** Embeds tokens and runs the first window, or sends the activations to its device. */
-  enter(run: Omit<WindowRun, 'tokens'> & { readonly tokens: readonly number[] }): Promise<void>;
+  enter(frame: EnteringFrame): Promise<void>;
   /** Runs one of the head's windows. @throws FrameError for a frame that does not fit the plan */
   accept(frame: ActivationFrame, from: string): void;
   /** Takes the result of the last window and computes logits if they are wanted. @throws FrameError */
   takeOutput(frame: ActivationFrame, from: string): void;
-  /** Frees a request's caches. */
-  free(request: number): void;
   end(): Promise<void>;
 }
 
@@ -65,14 +66,26 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     onStill: (reason) => onFailed(new Error(reason)),
   });
 
-  const logits = async (request: number): Promise<Float32Array> => {
+  /** Computes the logits of the rows in the stream, and gives them to the requests of a frame. */
+  const giveLogits = async (frame: Pick<ActivationFrame, 'segments'>): Promise<void> => {
     const start = clock();
-    const values = (await part.logits(1)).slice();
+    const rows = frameRows(frame);
+    const multiplied = outputMultiplied(frame.segments);
+    const values = await part.logits(rows, [{ first: 0, count: rows }], multiplied);
     const end = clock();
     const stall = weights?.ran('output') ?? 0;
-    recordComputation(record, { from: layers, to: layers, tokens: 1, request, start, end }, stall);
-    return values;
+    const times = { request: firstRequest(frame), start, end };
+    recordComputation(record, { from: layers, to: layers, tokens: rows, ...times }, stall);
+    const width = values.length / rows;
+    let at = 0;
+    for (const { request, rows: own } of frame.segments) {
+      const logits = values.slice(at * width, (at + own) * width);
+      at += own;
+      if (own > 0) assembly.pending.get(request)?.onLogits(logits, own);
+    }
   };
+  /** Tells the request with which a frame begins that it has gone through all windows. */
+  const left = (frame: Pick<ActivationFrame, 'segments'>): void => assembly.pending.get(firstRequest(frame))?.onFrame();
 
   const runner = createWindowRunner({
     ...assignment,
@@ -82,11 +95,11 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     async forward(frame, next) {
       if (next.kind === 'device') return send(next.name, frame);
       // The last window was the head's own.
-      const waiting = assembly.pending.get(frame.request);
-      waiting?.onChunk();
-      if (frame.rows === 0) return;
-      unpackActivations(frame.payload, frame.format, part.stream(1));
-      waiting?.resolve(await logits(frame.request));
+      left(frame);
+      const rows = frameRows(frame);
+      if (rows === 0) return;
+      unpackActivations(frame.payload, frame.format, part.stream(rows));
+      await giveLogits(frame);
     },
     onFailed,
     record,
@@ -95,11 +108,11 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   return {
     weights: weights?.report,
     plannedBytes: plannedBytes(assignment, loaded, weights?.report),
-    enter: ({ tokens, ...run }) =>
+    enter: ({ tokens, segments }) =>
       runner.queue(async () => {
         if (assembly.broken !== undefined) return;
         await part.embed(tokens);
-        const entering = { ...run, tokens: tokens.length };
+        const entering = { window: 0, segments };
         const [first] = assembly.windows;
         if (first === undefined || first.device === head) return runner.run(entering);
         const payload = packActivations(part.stream(tokens.length), format);
@@ -107,26 +120,28 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
         send(first.device, { ...entering, kind: 'activations', epoch, format, sentAt: clock(), payload });
       }),
     accept: runner.accept,
-    takeOutput({ request, rows, format: given, payload, sentAt }, from) {
-      if (given !== format || payload.length !== activationBytes(rows * hiddenSize, given))
+    takeOutput(frame, from) {
+      const { format: given, payload, sentAt } = frame;
+      const rows = frameRows(frame);
+      if (given !== format || payload.length !== activationBytes(rows * hiddenSize, given) || rows > assignment.chunk)
         throw new FrameError(`${payload.length} bytes of ${given} for ${rows} rows`);
+      const request = firstRequest(frame);
       const waiting = assembly.pending.get(request);
       if (waiting === undefined) return;
       record({ kind: 'receive', sender: from, bytes: payload.length, request, sentAt, receivedAt: clock() });
-      waiting.onChunk();
+      left(frame);
       if (rows === 0) return;
       runner
         .queue(async () => {
           await weights?.arrival('output');
-          unpackActivations(payload, format, part.stream(1));
-          waiting.resolve(await logits(request));
+          unpackActivations(payload, format, part.stream(rows));
+          await giveLogits(frame);
           if (weights === undefined) return;
           await setImmediate(); // chooses the next token first
           weights.after('output');
         })
         .catch(waiting.reject);
     },
-    free: runner.free,
     async end() {
       await runner.end();
       options.device.close();

@@ -1,13 +1,18 @@
 import { floatToHalf, halfToFloat } from '../../gguf/formats/half.ts';
+import type { MultiplyOperation } from '../../kernels/operation.ts';
 
 /** Increased with every change that older versions would misread. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** "HRTH" as a little-endian number. */
 const MAGIC = 0x48545248;
 
-/** Bytes before a frame's payload. */
+/** Bytes before a frame's segments and payload. */
 export const HEADER_BYTES = 48;
+/** Bytes that describe a segment. */
+const SEGMENT_BYTES = 24;
+/** The most segments of a frame: requests whose tokens go through a window together. */
+export const MOST_SEGMENTS = 256;
 
 /** The longest message, bytes: 10,000 spans of 200 bytes and some room. The limit of activations follows from the model. */
 export const MOST_MESSAGE_BYTES = 2 ** 22;
@@ -16,28 +21,47 @@ export const ACTIVATION_FORMATS = ['F32', 'F16'] as const;
 /** The format of the residual stream on links. F32 is exact; F16 halves the bytes and rounds to 11 bits. */
 export type ActivationFormat = (typeof ACTIVATION_FORMATS)[number];
 
-/** The residual stream of consecutive tokens, sent to the next window. */
+/** Consecutive tokens of one request. */
+export interface FrameSegment {
+  readonly request: number;
+  /** Position of the first token in the request; tokens from there on that its KV cache holds are forgotten. */
+  readonly position: number;
+  /** At least one. */
+  readonly tokens: number;
+  /** The number of last tokens for which logits are wanted, 0 to `tokens`. */
+  readonly rows: number;
+  /** Tokens that the request's KV cache must hold. */
+  readonly capacity: number;
+  /** How its tokens are multiplied with weights, see MultiplyOperation; those that are multiplied singly come first. */
+  readonly multiplied: MultiplyOperation['multiplied'];
+}
+
+/** The residual stream of tokens of one or several requests, sent to the next window. */
 export interface ActivationFrame {
   readonly kind: 'activations';
   /** Identifies the assembly of the ring to which the frame belongs. */
   readonly epoch: number;
-  readonly request: number;
   /**
    * Index of the next window in the order in which a token visits them; the number of windows stands for the output.
    */
   readonly window: number;
-  /** Position of the first token in the request. */
-  readonly position: number;
-  readonly tokens: number;
-  /** The number of last tokens for which logits are wanted: 0 or 1. */
-  readonly rows: number;
-  /** Tokens that the request's KV cache must hold. */
-  readonly capacity: number;
+  /** Each of another request, 1 to MOST_SEGMENTS. */
+  readonly segments: readonly FrameSegment[];
   readonly format: ActivationFormat;
   /** Time of sending, seconds on the sender's clock. */
   readonly sentAt: number;
-  /** [tokens][hidden]; after the last window [rows][hidden]. */
+  /** [tokens of all segments][hidden]; after the last window [rows of all segments][hidden]. */
   readonly payload: Uint8Array;
+}
+
+/** Tokens of a frame. */
+export function frameTokens({ segments }: Pick<ActivationFrame, 'segments'>): number {
+  return segments.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Tokens of a frame whose logits are wanted. */
+export function frameRows({ segments }: Pick<ActivationFrame, 'segments'>): number {
+  return segments.reduce((sum, { rows }) => sum + rows, 0);
 }
 
 /** A message (message.ts) as JSON. */
@@ -63,12 +87,23 @@ export class FrameError extends Error {
 /** The kinds of frames, by their number in a header. */
 const FRAME_KINDS = ['message', 'activations', 'probe', 'echo'] as const satisfies Frame['kind'][];
 
+/** Ways of multiplying, by their number in a segment. */
+const MULTIPLIED = [undefined, 'singly', 'together'] as const satisfies MultiplyOperation['multiplied'][];
+
+/** The longest frame, bytes: a message, or the activations of `values` values. */
+export function mostFrameBytes(values: number): number {
+  const activations = MOST_SEGMENTS * SEGMENT_BYTES + activationBytes(values, 'F32');
+  return HEADER_BYTES + Math.max(MOST_MESSAGE_BYTES, activations);
+}
+
 /**
- * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch, request,
- * window, position, tokens, rows (4 each), capacity or tag (4), sentAt (8), payload. The payload is copied once.
+ * Encodes a frame, little endian: magic (4 bytes), version (2), kind (1), format (1), payload length (4), epoch (4),
+ * window (4), number of segments (4), nothing (12), tag (4), sentAt (8); by segment request, position, tokens, rows,
+ * capacity and way of multiplying (4 each); payload. The payload is copied once.
  */
 export function encodeFrame(frame: Frame): Buffer {
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + frame.payload.length).fill(0, 0, HEADER_BYTES);
+  const start = HEADER_BYTES + (frame.kind === 'activations' ? frame.segments.length * SEGMENT_BYTES : 0);
+  const bytes = Buffer.allocUnsafe(start + frame.payload.length).fill(0, 0, HEADER_BYTES);
   bytes.writeUInt32LE(MAGIC, 0);
   bytes.writeUInt16LE(PROTOCOL_VERSION, 4);
   bytes.writeUInt8(FRAME_KINDS.indexOf(frame.kind), 6);
@@ -83,15 +118,16 @@ export function encodeFrame(frame: Frame): Buffer {
     case 'activations':
       bytes.writeUInt8(ACTIVATION_FORMATS.indexOf(frame.format), 7);
       bytes.writeUInt32LE(frame.epoch, 12);
-      bytes.writeUInt32LE(frame.request, 16);
-      bytes.writeUInt32LE(frame.window, 20);
-      bytes.writeUInt32LE(frame.position, 24);
-      bytes.writeUInt32LE(frame.tokens, 28);
-      bytes.writeUInt32LE(frame.rows, 32);
-      bytes.writeUInt32LE(frame.capacity, 36);
+      bytes.writeUInt32LE(frame.window, 16);
+      bytes.writeUInt32LE(frame.segments.length, 20);
       bytes.writeDoubleLE(frame.sentAt, 40);
+      for (const [index, { request, position, tokens, rows, capacity, multiplied }] of frame.segments.entries()) {
+        const fields = [request, position, tokens, rows, capacity, MULTIPLIED.indexOf(multiplied)];
+        for (const [field, value] of fields.entries())
+          bytes.writeUInt32LE(value, HEADER_BYTES + index * SEGMENT_BYTES + 4 * field);
+      }
   }
-  bytes.set(frame.payload, HEADER_BYTES);
+  bytes.set(frame.payload, start);
   return bytes;
 }
 
@@ -106,7 +142,7 @@ const MOST_TOKENS = 2 ** 31;
 export function decodeFrame(given: Uint8Array): Frame {
   if (given.length < HEADER_BYTES)
     throw new FrameError(`a frame of ${given.length} bytes; its header alone has ${HEADER_BYTES}`);
-  const header = new DataView(given.buffer, given.byteOffset, HEADER_BYTES);
+  const header = new DataView(given.buffer, given.byteOffset, given.length);
   if (header.getUint32(0, true) !== MAGIC) throw new FrameError('a frame that does not begin with "HRTH"');
   const version = header.getUint16(4, true);
   if (version !== PROTOCOL_VERSION)
@@ -117,7 +153,8 @@ export function decodeFrame(given: Uint8Array): Frame {
   if (kind === undefined)
     throw new FrameError(`a frame of kind ${header.getUint8(6)}; there are ${FRAME_KINDS.length} kinds`);
   const length = header.getUint32(8, true);
-  const payload = given.subarray(HEADER_BYTES);
+  const segments = kind === 'activations' ? decodeSegments(header) : [];
+  const payload = given.subarray(HEADER_BYTES + segments.length * SEGMENT_BYTES);
   if (length !== payload.length) throw new FrameError(`a payload of ${payload.length} bytes that claims ${length}`);
   switch (kind) {
     case 'message':
@@ -128,35 +165,36 @@ export function decodeFrame(given: Uint8Array): Frame {
     case 'echo':
       return { kind, tag: header.getUint32(36, true), payload };
     case 'activations':
-      return decodeActivations(header, payload);
+      return decodeActivations(header, segments, payload);
   }
 }
 
-function decodeActivations(header: DataView, payload: Uint8Array): ActivationFrame {
+function decodeSegments(header: DataView): FrameSegment[] {
+  const count = header.getUint32(20, true);
+  const room = Math.floor((header.byteLength - HEADER_BYTES) / SEGMENT_BYTES);
+  if (count < 1 || count > Math.min(MOST_SEGMENTS, room))
+    throw new FrameError(`${count} segments; a frame of its length has 1 to ${Math.min(MOST_SEGMENTS, room)}`);
+  const segments = Array.from({ length: count }, (_, index): FrameSegment => {
+    const field = (place: number): number => header.getUint32(HEADER_BYTES + index * SEGMENT_BYTES + 4 * place, true);
+    const [request, position, tokens, rows, capacity] = [field(0), field(1), field(2), field(3), field(4)];
+    if (tokens < 1 || rows > tokens || capacity > MOST_TOKENS || position + tokens > capacity)
+      throw new FrameError(`tokens ${position} to ${position + tokens - 1} of ${capacity}, ${rows} rows wanted`);
+    if (field(5) >= MULTIPLIED.length) throw new FrameError(`way ${field(5)} of multiplying; there are 0, 1 and 2`);
+    return { request, position, tokens, rows, capacity, multiplied: MULTIPLIED[field(5)] };
+  });
+  if (new Set(segments.map(({ request }) => request)).size < count)
+    throw new FrameError('a request twice in one frame');
+  return segments;
+}
+
+function decodeActivations(header: DataView, segments: readonly FrameSegment[], payload: Uint8Array): ActivationFrame {
   const format = ACTIVATION_FORMATS[header.getUint8(7)];
   if (format === undefined)
     throw new FrameError(`activations in format ${header.getUint8(7)}; the formats are F32 and F16`);
-  const position = header.getUint32(24, true);
-  const tokens = header.getUint32(28, true);
-  const rows = header.getUint32(32, true);
-  const capacity = header.getUint32(36, true);
-  if (tokens < 1 || rows > 1 || capacity > MOST_TOKENS || position + tokens > capacity)
-    throw new FrameError(`tokens ${position} to ${position + tokens - 1} of ${capacity}, ${rows} rows wanted`);
   const sentAt = header.getFloat64(40, true);
   if (!Number.isFinite(sentAt)) throw new FrameError('activations without a valid time of sending');
-  return {
-    kind: 'activations',
-    epoch: header.getUint32(12, true),
-    request: header.getUint32(16, true),
-    window: header.getUint32(20, true),
-    position,
-    tokens,
-    rows,
-    capacity,
-    format,
-    sentAt,
-    payload,
-  };
+  const [epoch, window] = [header.getUint32(12, true), header.getUint32(16, true)];
+  return { kind: 'activations', epoch, window, segments, format, sentAt, payload };
 }
 
 const BYTES: Readonly<Record<ActivationFormat, number>> = { F32: 4, F16: 2 };

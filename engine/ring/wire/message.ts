@@ -81,7 +81,6 @@ export type HeadMessage =
   | { readonly kind: 'hello'; readonly head: string; readonly device: string; readonly model: string }
   | { readonly kind: 'prepare'; readonly assignment: Assignment }
   | { readonly kind: 'link'; readonly epoch: number }
-  | { readonly kind: 'free'; readonly request: number }
   | { readonly kind: 'measure'; readonly epoch: number; readonly bytes: number }
   | { readonly kind: 'clock'; readonly sentAt: number }
   | { readonly kind: 'report' }

@@ -105,7 +105,6 @@ export const HEAD_MESSAGE: Shape<HeadMessage> = variant<HeadMessage>({
   hello: object({ kind: oneOf('hello'), head: NAME, device: NAME, model: matching(/^[0-9a-f]{64}$/) }),
   prepare: object({ kind: oneOf('prepare'), assignment: ASSIGNMENT }),
   link: object({ kind: oneOf('link'), epoch: UINT32 }),
-  free: object({ kind: oneOf('free'), request: UINT32 }),
   measure: object({ kind: oneOf('measure'), epoch: UINT32, bytes: whole(1, 2 ** 24) }),
   clock: object({ kind: oneOf('clock'), sentAt: TIME }),
   report: object({ kind: oneOf('report') }),

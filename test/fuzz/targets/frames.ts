@@ -7,7 +7,7 @@ import type { RandomStream } from '../../../engine/input/random-stream.ts';
 import { openKernels } from '../../../engine/kernels/open-kernels.ts';
 import { type LoadedPart, loadPart } from '../../../engine/ring/device/loaded-part.ts';
 import { createWorkerSession, type WorkerSession } from '../../../engine/ring/device/session.ts';
-import { decodeFrame, encodeFrame, type Frame } from '../../../engine/ring/wire/frame.ts';
+import { decodeFrame, encodeFrame, type Frame, type FrameSegment } from '../../../engine/ring/wire/frame.ts';
 import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/wire/parse-message.ts';
 import type { Transport } from '../../../engine/ring/wire/transport.ts';
 import { concat, mutateBytes } from '../mutate-bytes.ts';
@@ -66,7 +66,6 @@ const HEAD_MESSAGES: readonly Json[] = [
   },
   { kind: 'hello', head: 'h', device: 'd', model: 'e'.repeat(64) },
   { kind: 'link', epoch: 7 },
-  { kind: 'free', request: 1 },
   { kind: 'measure', epoch: 7, bytes: 1000 },
   { kind: 'clock', sentAt: 1.5 },
   { kind: 'report' },
@@ -147,20 +146,24 @@ function randomMessage(random: RandomStream): Uint8Array {
 
 function activations(random: RandomStream): Uint8Array {
   const tokens = random.pick([1, 1, 1, 2, 2, CHUNK, CHUNK + 1, 2 ** 31]);
+  const more = Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, () => random.integer(1, 2));
+  const values = Math.min(tokens, CHUNK + 1) + more.reduce((sum, own) => sum + own, 0);
+  const segment = (own: number): FrameSegment => ({
+    request: random.pick([1, 1, 2, 3, 2 ** 32 - 1]),
+    position: random.pick([0, 0, 0, 1, 2, 8, 31, 2 ** 31]),
+    tokens: own,
+    rows: random.integer(0, 2),
+    capacity: random.pick([32, 32, 32, 16, 1, 33, 2 ** 31]),
+    multiplied: random.pick([undefined, 'singly', 'together'] as const),
+  });
   const frame: Frame = {
     kind: 'activations',
     epoch: random.pick([7, 7, 7, 7, 8]),
-    request: random.pick([1, 1, 2, 3, 2 ** 32 - 1]),
     window: random.pick([0, 0, 0, 1, 1, 2, 2 ** 32 - 1]),
-    position: random.pick([0, 0, 0, 1, 2, 8, 31, 2 ** 31]),
-    tokens,
-    rows: random.integer(0, 1),
-    capacity: random.pick([32, 32, 32, 16, 1, 33, 2 ** 31]),
+    segments: [segment(tokens), ...more.map((own) => segment(own))],
     format: random.pick(['F32', 'F32', 'F32', 'F16']),
     sentAt: random.pick([0, 1e9, 1e9, 1e9, Number.NaN]),
-    payload: new Uint8Array(Math.min(tokens, CHUNK + 1) * SHAPE.hiddenSize * random.pick([4, 4, 4, 2])).fill(
-      random.integer(0, 255),
-    ),
+    payload: new Uint8Array(values * SHAPE.hiddenSize * random.pick([4, 4, 4, 2])).fill(random.integer(0, 255)),
   };
   return encodeFrame(frame);
 }

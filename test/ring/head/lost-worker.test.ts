@@ -1,14 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { DeviceLostError, RingError } from '../../../engine/ring/head/errors.ts';
-import {
-  createPresence,
-  type RecoverableHead,
-  type RecoveringRing,
-  recoveringRing,
-  ringModel,
-} from '../../../engine/ring/head/lost-worker.ts';
-import type { RingLayout } from '../../../engine/ring/head/planning.ts';
+import { RingError } from '../../../engine/ring/head/errors.ts';
+import { createPresence } from '../../../engine/ring/head/lost-worker.ts';
+import { failingHead, layoutFor, lost, recovering } from './failing-head.ts';
 
 /** Presence of a head `h` with members `a` and `b`, both connected. */
 function presence(isAssembled = true) {
@@ -65,65 +59,6 @@ test('a connected device that was excluded stays out until it connects again', (
   assert.equal(present.present(), ['h', 'a', 'b']);
 });
 
-/**
- * A head whose assemblies and evaluations end, in order, with the given errors; `undefined`, and all later ones,
- * succeed. A lost device is no longer present.
- */
-function failingHead(failures: readonly (Error | undefined)[]) {
-  const remaining = [...failures];
-  let devices = ['h', 'a', 'b'];
-  const state = { whole: false, assembled: [] as string[], returned: new Set<string>(), evaluated: [] as number[][] };
-  const lose = (device: string): void => {
-    devices = devices.filter((name) => name !== device);
-    state.whole = false;
-  };
-  const head: RecoverableHead = {
-    present: () => devices,
-    get whole() {
-      return state.whole;
-    },
-    returned: state.returned,
-    async assemble({ windows }) {
-      state.assembled.push(windows.map(({ device }) => device).join(' '));
-      const failure = remaining.shift();
-      if (failure instanceof DeviceLostError) lose(failure.device);
-      if (failure !== undefined) throw failure;
-      state.whole = true;
-      state.returned.clear();
-    },
-    request() {
-      let position = 0;
-      return {
-        get position() {
-          return position;
-        },
-        async evaluate(tokens) {
-          state.evaluated.push([...tokens]);
-          position += tokens.length;
-          const failure = remaining.shift();
-          if (failure instanceof DeviceLostError) lose(failure.device);
-          if (failure !== undefined) throw failure;
-          return new Float32Array([position]);
-        },
-        free() {},
-      };
-    },
-  };
-  return { head, state };
-}
-
-const layoutFor = (devices: readonly string[]): RingLayout => ({
-  windows: devices.map((device, index) => ({ device, from: index, to: index + 1 })),
-  weights: {},
-});
-
-const lost = (device: string): DeviceLostError => new DeviceLostError(device, 'gone');
-
-function recovering(head: RecoverableHead, layout = layoutFor): { ring: RecoveringRing; log: string[] } {
-  const log: string[] = [];
-  return { ring: recoveringRing(head, layout, (line) => log.push(line)), log };
-}
-
 test('a whole ring is not assembled again', async () => {
   const { head, state } = failingHead([]);
   const { ring, log } = recovering(head);
@@ -171,42 +106,6 @@ test('recovery ends if the remaining devices don’t hold the model', async () =
   );
   assert.is(message, 'h: has no room for 4 layers');
   assert.equal(state.assembled, ['h a b', 'h b']);
-});
-
-test('after a loss all tokens are evaluated again and the text continues', async () => {
-  const { head, state } = failingHead([]);
-  const { ring } = recovering(head);
-  const model = ringModel(ring, 64);
-  assert.equal([...(await model.evaluate([1, 2, 3]))], [3]);
-  assert.equal([...(await model.evaluate([4]))], [4]);
-  state.whole = false;
-  assert.equal([...(await model.evaluate([5]))], [5]);
-  assert.equal(state.evaluated, [[1, 2, 3], [4], [1, 2, 3, 4, 5]]);
-});
-
-test('an interrupted request continues with the remaining devices', async () => {
-  const { head, state } = failingHead([undefined, lost('a')]);
-  const { ring } = recovering(head);
-  const model = ringModel(ring, 64);
-  assert.equal([...(await model.evaluate([1, 2, 3]))], [3]);
-  assert.equal(state.assembled, ['h a b', 'h b']);
-  assert.equal(state.evaluated, [
-    [1, 2, 3],
-    [1, 2, 3],
-  ]);
-});
-
-test('a failure other than a loss ends the request', async () => {
-  const { head, state } = failingHead([undefined, new RingError('a', 'no memory')]);
-  const { ring } = recovering(head);
-  const message = await ringModel(ring, 64)
-    .evaluate([1])
-    .then(
-      () => 'evaluated',
-      (error: Error) => error.message,
-    );
-  assert.is(message, 'a: no memory');
-  assert.equal(state.assembled, ['h a b']);
 });
 
 test.run();

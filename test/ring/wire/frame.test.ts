@@ -15,12 +15,11 @@ import { HEAD_MESSAGE, readMessage, WORKER_MESSAGE } from '../../../engine/ring/
 const FRAME: ActivationFrame = {
   kind: 'activations',
   epoch: 0xfeedbeef,
-  request: 3,
   window: 5,
-  position: 100,
-  tokens: 2,
-  rows: 1,
-  capacity: 4096,
+  segments: [
+    { request: 3, position: 100, tokens: 2, rows: 1, capacity: 4096, multiplied: 'together' },
+    { request: 4, position: 0, tokens: 1, rows: 0, capacity: 16, multiplied: undefined },
+  ],
   format: 'F32',
   sentAt: 12.25,
   payload: Uint8Array.of(1, 2, 3, 4),
@@ -32,17 +31,21 @@ test('a frame is encoded to the specified bytes', () => {
     bytes.toString('hex'),
     [
       '48525448', // HRTH
-      '0200', // version 2
+      '0300', // version 3
       '0100', // activations, F32
       '04000000', // bytes of payload
       'efbeedfe',
-      '03000000',
       '05000000',
+      '02000000', // segments
+      '00000000'.repeat(4),
+      '0000000000802840', // 12.25
+      '03000000', // request 3
       '64000000', // position 100
       '02000000',
       '01000000',
       '00100000', // capacity 4096
-      '0000000000802840', // 12.25
+      '02000000', // multiplied together
+      '040000000000000001000000000000001000000000000000', // request 4
       '01020304',
     ].join(''),
   );
@@ -53,15 +56,22 @@ test('a frame is encoded to the specified bytes', () => {
 const uint32 = fc.nat({ max: 2 ** 32 - 1 });
 
 test('a decoded frame equals the encoded one', () => {
+  const segment = fc.record(
+    {
+      request: uint32,
+      position: fc.nat({ max: 1000 }),
+      tokens: fc.integer({ min: 2, max: 1000 }),
+      rows: fc.nat({ max: 2 }),
+      capacity: fc.integer({ min: 2000, max: 2 ** 31 }),
+      multiplied: fc.constantFrom(undefined, 'singly' as const, 'together' as const),
+    },
+    { noNullPrototype: true },
+  );
   const activations = fc.record({
     kind: fc.constant('activations' as const),
     epoch: uint32,
-    request: uint32,
     window: uint32,
-    position: fc.nat({ max: 1000 }),
-    tokens: fc.integer({ min: 1, max: 1000 }),
-    rows: fc.nat({ max: 1 }),
-    capacity: fc.integer({ min: 2000, max: 2 ** 31 }),
+    segments: fc.uniqueArray(segment, { minLength: 1, maxLength: 5, selector: ({ request }) => request }),
     format: fc.constantFrom('F32' as const, 'F16' as const),
     sentAt: fc.double({ noNaN: true, noDefaultInfinity: true }),
     payload: fc.uint8Array(),
@@ -106,7 +116,7 @@ test('malformed frames are refused with the reason', () => {
   );
   assert.is(
     edited((bytes) => bytes.writeUInt16LE(1, 4)),
-    'FrameError: version 1 of the protocol; this Hearth speaks 2, use the same on both',
+    'FrameError: version 1 of the protocol; this Hearth speaks 3, use the same on both',
   );
   assert.is(
     edited((bytes) => bytes.writeUInt8(9, 6)),
@@ -121,9 +131,26 @@ test('malformed frames are refused with the reason', () => {
     'FrameError: activations in format 2; the formats are F32 and F16',
   );
   assert.is(
-    edited((bytes) => bytes.writeUInt32LE(4095, 24)),
+    edited((bytes) => bytes.writeUInt32LE(4095, 52)),
     'FrameError: tokens 4095 to 4096 of 4096, 1 rows wanted',
   );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(3, 60)),
+    'FrameError: tokens 100 to 101 of 4096, 3 rows wanted',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(3, 68)),
+    'FrameError: way 3 of multiplying; there are 0, 1 and 2',
+  );
+  assert.is(
+    edited((bytes) => bytes.writeUInt32LE(3, 72)),
+    'FrameError: a request twice in one frame',
+  );
+  for (const count of [0, 3, 2 ** 32 - 1])
+    assert.is(
+      edited((bytes) => bytes.writeUInt32LE(count, 20)),
+      `FrameError: ${count} segments; a frame of its length has 1 to 2`,
+    );
   assert.is(
     edited((bytes) => bytes.writeDoubleLE(Number.NaN, 40)),
     'FrameError: activations without a valid time of sending',
@@ -140,7 +167,7 @@ const readAll = (bytes: Uint8Array): void => {
 
 test('each of 10,000 hostile frames is decoded or refused with a FrameError', () => {
   const json = fc.json().map((text) => new TextEncoder().encode(text));
-  const kinds = ['hello', 'prepare', 'link', 'free', 'measure', 'clock', 'welcome', 'spans', 'lost', 'failed'];
+  const kinds = ['hello', 'prepare', 'link', 'measure', 'clock', 'welcome', 'spans', 'lost', 'failed'];
   const almost = fc
     .tuple(
       fc.constantFrom(...kinds),
@@ -179,13 +206,13 @@ test('messages must have a known kind and exactly its members', () => {
     const payload = new TextEncoder().encode(JSON.stringify(message));
     return problem(() => readMessage({ kind: 'message', payload }, HEAD_MESSAGE));
   };
-  assert.is(of({ kind: 'free', request: 7 }), 'nothing was thrown');
+  assert.is(of({ kind: 'link', epoch: 7 }), 'nothing was thrown');
   assert.is(
-    of({ kind: 'free', request: -1 }),
-    'FrameError: a message whose message.request is not a number from 0 to 4294967295',
+    of({ kind: 'link', epoch: -1 }),
+    'FrameError: a message whose message.epoch is not a number from 0 to 4294967295',
   );
-  assert.is(of({ kind: 'free', request: 7, more: 1 }), 'FrameError: a message whose message has an unknown member');
-  assert.match(of({ kind: 'freee' }), /^FrameError: a message whose message\.kind is not one of hello, prepare,/);
+  assert.is(of({ kind: 'link', epoch: 7, more: 1 }), 'FrameError: a message whose message has an unknown member');
+  assert.match(of({ kind: 'linkk' }), /^FrameError: a message whose message\.kind is not one of hello, prepare,/);
   assert.match(of({ kind: 'hello', head: 'h', device: 'd', model: 'x' }), /message\.model is not /);
 });
 

@@ -1,0 +1,110 @@
+import type { Cluster } from '../hardware/cluster.ts';
+import { InputError } from '../input/input-error.ts';
+import { type KernelOptions, openKernels } from '../kernels/open-kernels.ts';
+import type { Model } from '../model/model.ts';
+import { describeWeights, readsWeights } from '../ring/device/device-weights.ts';
+import { loadPart } from '../ring/device/loaded-part.ts';
+import { RingError } from '../ring/head/errors.ts';
+import { type RingHead, startHead } from '../ring/head/head.ts';
+import { type RecoveringRing, recoveringRing } from '../ring/head/lost-worker.ts';
+import { slowLinks } from '../ring/head/measured-links.ts';
+import { MOST_CHUNK_TOKENS } from '../ring/head/passes.ts';
+import { layoutOf, planRing, type RingPlanning } from '../ring/head/planning.ts';
+import { activationBytes } from '../ring/wire/frame.ts';
+import { deviceProfile } from './device-profile.ts';
+import type { OutputFile } from './output-file.ts';
+import { findRingGpu } from './ring-gpu.ts';
+import { readRing, ringPlanning } from './ring-planning.ts';
+import type { RingRequest } from './ring-request.ts';
+
+export interface OpenRingOptions extends RingRequest {
+  readonly model: string;
+  readonly kvCache: 'F16' | 'F32';
+  readonly kernels: KernelOptions;
+  /** Tokens that a text can have. */
+  readonly context: number;
+  /** Texts at the same time. */
+  readonly requests: number;
+  /** Whether spans are recorded. */
+  readonly trace: boolean;
+  readonly saveCluster: OutputFile | undefined;
+  readonly log: (line: string) => void;
+}
+
+/** A ring whose devices are connected and have loaded the layers of a plan. */
+export interface OpenedRing {
+  readonly head: RingHead;
+  readonly ring: RecoveringRing;
+  readonly model: Model;
+  readonly planning: RingPlanning;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to the devices of a ring, makes or reads a plan, and has it loaded.
+ * @throws InputError and RingError for a device that is missing or unfit, and a plan that the ring can't carry out
+ */
+export async function openRing(options: OpenRingOptions): Promise<OpenedRing> {
+  const { context, requests, kvCache, activations, chunk, keys, trace, log } = options;
+  const file = readRing(options);
+  const gpu = await findRingGpu(options.device);
+  const kernels = openKernels(options.kernels);
+  const loaded = loadPart(options.model, kernels, MOST_CHUNK_TOKENS);
+  if (!loaded.held.outer) throw new InputError(options.model, 'has no embedding and output; the head needs them');
+  const { model } = loaded.part;
+  const ending = new AbortController();
+  const profile = deviceProfile({
+    file: options.profile,
+    model: options.model,
+    threads: kernels.threads,
+    gpu: gpu?.name ?? 'none',
+    log,
+    signal: ending.signal,
+  });
+  const head = startHead({
+    name: file.head,
+    loaded,
+    gpu,
+    keys,
+    members: file.members,
+    settings: { context, requests, kvCache, activations, chunk, trace },
+    memory: options.memory,
+    memoryLimit: options.memoryLimit,
+    linkDelay: options.linkDelay,
+    log,
+  });
+  const close = async (): Promise<void> => {
+    ending.abort();
+    await head.close();
+    kernels.close();
+  };
+  try {
+    await head.gather();
+    const planning = await ringPlanning({ request: options, file, head, model, context, profile, log });
+    const ring = recoveringRing(head, (present) => layoutOf(planRing(planning, present), planning), log);
+    await ring.ready();
+    for (const [device, weights] of head.weights)
+      if (readsWeights(weights)) log(`${device}: ${describeWeights(weights)}`);
+    if (file.cluster !== undefined)
+      await logSlowLinks(head, file.cluster, activationBytes(model.hiddenSize, activations), log);
+    return { head, ring, model, planning, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Logs the links that are slower than planned. Requests don't need the answer: they go on without a lost device. */
+async function logSlowLinks(
+  head: RingHead,
+  cluster: Cluster,
+  tokenBytes: number,
+  log: (line: string) => void,
+): Promise<void> {
+  try {
+    for (const line of slowLinks(await head.measure(), cluster, tokenBytes)) log(line);
+  } catch (error) {
+    if (!(error instanceof RingError)) throw error;
+    log(`links are not measured: ${error.message}`);
+  }
+}

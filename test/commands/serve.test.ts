@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Running, startHearth, startWorkerProcess, until } from '../ring/processes.ts';
+import { madeFile } from '../runtime/made-file.ts';
+
+/** `hearth serve` as a process, on one machine and on a ring. */
+let [folder, model] = ['', ''];
+const started: Running[] = [];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-serve-'));
+  model = await madeFile({ folder, name: 'tiny', shape: { vocabularySize: 1024 } });
+});
+test.after(() => {
+  for (const { child } of started) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+async function served(...options: readonly string[]) {
+  const running = startHearth('serve', '--model', model, '--port', '0', '--threads', '1', ...options);
+  started.push(running);
+  const ended = (): boolean => running.child.exitCode !== null;
+  await until('the server listens', 60, () => running.stderr.includes('serves tiny at ') || ended());
+  const url = /at (http:\/\/\S+),/.exec(running.stderr)?.[1];
+  assert.ok(url !== undefined, running.stderr);
+  return { running, url: url as string, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 }) };
+}
+
+const PROMPTS = ['The weights', 'a', 'One two three four five six seven eight nine ten', 'b', 'z y x'];
+
+/** The texts of all prompts, asked for at the same time; the first is streamed. */
+function textsOf(client: OpenAI): Promise<string[]> {
+  const request = { model: 'tiny', max_tokens: 12, temperature: 0 };
+  return Promise.all(
+    PROMPTS.map(async (prompt, index) => {
+      if (index > 0) return (await client.completions.create({ ...request, prompt })).choices[0]?.text ?? '';
+      let text = '';
+      for await (const { choices } of await client.completions.create({ ...request, prompt, stream: true }))
+        text += choices[0]?.text ?? '';
+      return text;
+    }),
+  );
+}
+
+/** A cluster and a plan of this machine and workers, one layer each. */
+function ringOf(addresses: readonly string[]): string[] {
+  const names = ['h', ...addresses.map((_, index) => `w${index}`)].slice(0, 2);
+  const [cluster, plan] = [join(folder, 'ring.json'), join(folder, 'plan.json')];
+  const devices = [{ name: 'h' }, ...addresses.map((address, index) => ({ name: `w${index}`, address }))];
+  const stages = names.map((device, index) => ({ device, processor: 'cpu', from: index, to: index + 1 }));
+  const outer = { device: 'h', processor: 'cpu' };
+  writeFileSync(cluster, JSON.stringify({ devices }));
+  writeFileSync(plan, JSON.stringify({ rounds: 1, stages, embedding: outer, output: outer, kvCache: 'with-layers' }));
+  return ['--cluster', cluster, '--plan', plan, '--plain', '--parallel', '5', '--context', '64'];
+}
+
+test('a server and a ring write the same texts, whoever asks at the same time, and end on SIGTERM', async () => {
+  const alone = await served('--context', '64');
+  const expected = await textsOf(alone.client);
+  assert.ok(new Set(expected).size === PROMPTS.length, expected.join('|'));
+  alone.running.child.kill('SIGTERM');
+  assert.is(await alone.running.ended, 0, alone.running.stderr);
+
+  const worker = await startWorkerProcess(model);
+  started.push(worker.running);
+  const ring = await served(...ringOf([worker.address]));
+  assert.equal(await textsOf(ring.client), expected);
+  const { status } = (await (await fetch(`${ring.url}/health`)).json()) as { status: string };
+  assert.is(status, 'ok');
+  ring.running.child.kill('SIGTERM');
+  assert.is(await ring.running.ended, 0, ring.running.stderr);
+  await until('the worker is free', 5, () => /freed\n$/.test(worker.running.stderr));
+});
+
+test('a ring that loses a device it can’t do without refuses what runs, and says why', async () => {
+  const worker = await startWorkerProcess(model);
+  started.push(worker.running);
+  const ring = await served(...ringOf([worker.address]));
+  worker.running.child.kill('SIGKILL');
+  const failed = await ring.client.completions
+    .create({ model: 'tiny', prompt: 'a', max_tokens: 12 })
+    .catch((error: Error) => error);
+  assert.instance(failed, OpenAI.APIError);
+  assert.match(ring.running.stderr, /lost w0: the connection is cut\n/);
+  assert.match(ring.running.stderr, /needs w0, which is gone/);
+  ring.running.child.kill('SIGTERM');
+  assert.is(await ring.running.ended, 0, ring.running.stderr);
+});
+
+test.run();

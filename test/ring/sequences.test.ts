@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
+import { ringSequences } from '../../engine/ring/head/ring-sequences.ts';
+import { createRingTexts } from '../../engine/ring/head/ring-texts.ts';
+import type { BatchRequest, BatchResult } from '../../engine/runtime/batch/batch-engine.ts';
+import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
+import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import type { Sequences } from '../../engine/runtime/sequences.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+
+const LAYERS = 4;
+const CONTEXT = 96;
+let [folder, path] = ['', ''];
+test.before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'hearth-ring-'));
+  path = await madeFile({ folder, name: 'four', shape: { layers: LAYERS } });
+});
+test.after(() => rmSync(folder, { recursive: true }));
+
+const TOKENIZER = { bytesOf: (token: number) => Uint8Array.of(97 + (token % 26)), stops: new Set<number>() };
+const request = (seed: number, length: number, tokens: number): BatchRequest => ({
+  prompt: Array.from({ length }, (_, i) => (37 * i * seed + 61 * seed + 5) % 250),
+  tokens,
+  sampler: createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler')),
+});
+/** Eight texts, of which five have room at once. */
+const REQUESTS = () =>
+  [
+    [1, 20, 30],
+    [2, 9, 40],
+    [3, 23, 3],
+    [1, 17, 24],
+    [5, 51, 8],
+    [6, 12, 26],
+    [1, 30, 1],
+    [8, 40, 9],
+  ].map(([seed = 0, length = 0, tokens = 0]) => request(seed, length, tokens));
+
+/** The tokens of each request alone, on one machine. */
+async function alone(): Promise<(readonly number[])[]> {
+  const kernels = openKernels({ threads: 1 });
+  const size = { context: CONTEXT, kvCache: 'F32', pages: 24, pageTokens: 8 } as const;
+  const engine = createBatchEngine({
+    sequences: loadSequences(path, { kernels, ...size, folder, warn: () => {} }),
+    tokenizer: TOKENIZER,
+  });
+  const found: (readonly number[])[] = [];
+  for (const one of REQUESTS()) found.push((await engine.submit(one).result).tokens);
+  await engine.close();
+  kernels.close();
+  return found;
+}
+
+/** A ring of a head and two workers, two windows each, whose texts are continued together. */
+async function servedRing() {
+  const settings = { ...SETTINGS, context: CONTEXT, requests: 5, chunk: 16 };
+  const workers = await Promise.all(['a', 'b'].map((name) => workerHere(name, path, { headKeys: undefined })));
+  const { head, log } = headHere(
+    path,
+    workers.map(({ member }) => member),
+    { settings },
+  );
+  await head.gather();
+  const ring = recoveringRing(
+    head,
+    (devices) => equalLayout(devices, LAYERS, 2),
+    (line) => log.push(line),
+  );
+  const { model } = (workers[0] as (typeof workers)[0]).loaded.part;
+  const texts = createRingTexts(ring, CONTEXT);
+  const passes: number[] = [];
+  const sequences = ringSequences({ model, texts, most: settings.requests, mostTokens: 48 });
+  const counted: Sequences = {
+    ...sequences,
+    get freePages() {
+      return sequences.freePages;
+    },
+    evaluate(work) {
+      passes.push(work.length);
+      return sequences.evaluate(work);
+    },
+  };
+  const engine = createBatchEngine({ sequences: counted, tokenizer: TOKENIZER, promptTokensBesideDecoding: 20 });
+  const close = async (): Promise<void> => {
+    await engine.close();
+    await head.close();
+    for (const { worker } of workers) await worker.close();
+  };
+  return { workers, head, log, engine, passes, close };
+}
+
+const tokensOf = async (results: readonly Promise<BatchResult>[]) =>
+  (await Promise.all(results)).map(({ tokens }) => tokens);
+
+test('texts that go through a ring together have the tokens that each has alone on one machine', async () => {
+  const { engine, passes, log, close } = await servedRing();
+  const found = await tokensOf(REQUESTS().map((one) => engine.submit(one).result));
+  assert.equal(found, await alone());
+  assert.is(Math.max(...passes), 5);
+  assert.ok(passes.length < 0.6 * found.flat().length, `${passes.length} passes for ${found.flat().length} tokens`);
+  assert.equal(log, []);
+  await close();
+});
+
+test('when a device is lost all texts go on with the others', async () => {
+  const { engine, workers, log, close } = await servedRing();
+  const running = REQUESTS().map((one) => engine.submit(one));
+  let pieces = 0;
+  for await (const _ of running[0] as (typeof running)[0]) if (++pieces === 4) await workers[1]?.worker.close();
+  const found = await tokensOf(running.slice(1).map(({ result }) => result));
+  assert.equal(found, (await alone()).slice(1));
+  assert.ok(log.includes('continues with head, a'), log.join('\n'));
+  await close();
+});
+
+test('a text that is left gives its place to the next', async () => {
+  const { engine, close } = await servedRing();
+  const first = REQUESTS().map((one) => engine.submit({ ...one, tokens: 40 }));
+  for (const one of first) for await (const _ of one) break;
+  const found = await tokensOf(REQUESTS().map((one) => engine.submit(one).result));
+  assert.equal(found, await alone());
+  assert.equal([engine.load.running, engine.load.freePages], [0, 5]);
+  await close();
+});
+
+test.run();
