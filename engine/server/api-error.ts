@@ -1,3 +1,5 @@
+import { InputError } from '../input/input-error.ts';
+
 /** A request that isn't answered, and why: the message is one line for the client. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -15,6 +17,15 @@ export class ApiError extends Error {
   ) {
     super(message);
   }
+}
+
+/** What a client is told of an error, whose own words are for the server's log: they name files and devices. */
+export function answeredError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  // Such as a device that a ring can't do without.
+  if (error instanceof InputError)
+    return new ApiError(503, "the server can't compute now; its log says why", null, 'unavailable');
+  return new ApiError(500, 'the server failed; its log says why');
 }
 
 /** How an API writes an error. */

@@ -1,9 +1,10 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { formatBytes } from '../input/format.ts';
+import { InputError } from '../input/input-error.ts';
 import { accessCheck, type CheckAccess } from './access.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, anthropicError, type ErrorForm, openAiError } from './api-error.ts';
+import { ApiError, answeredError, anthropicError, type ErrorForm, openAiError } from './api-error.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
 import { askMessage } from './forms/messages.ts';
@@ -125,7 +126,7 @@ async function answer({ request, reply, endpoint, admission, metrics, options }:
     return written.body;
   } catch (error) {
     if (!reply.sent) throw error;
-    if (!(error instanceof ApiError) && !place.signal.aborted) options.log(defect(error));
+    if (!(error instanceof ApiError) && !place.signal.aborted) options.log(failure(error));
     return undefined;
   } finally {
     place.leave();
@@ -142,8 +143,8 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
     if (error instanceof ApiError) return send(request, reply, error);
     const { statusCode = 500 } = error;
     if (statusCode >= 500) {
-      log(defect(error));
-      return send(request, reply, new ApiError(500, 'the server failed; its log says why'));
+      log(failure(error));
+      return send(request, reply, answeredError(error));
     }
     const message =
       statusCode === 413
@@ -202,7 +203,8 @@ function allowed(check: CheckAccess, headers: Parameters<CheckAccess>[0]): boole
   }
 }
 
-function defect(error: unknown): string {
+function failure(error: unknown): string {
+  if (error instanceof InputError) return `a request failed: ${error.message}`;
   const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
   const where = /\/((?:engine|node_modules)\/[^\s)]+)/.exec(stack)?.[1] ?? 'an unknown place';
   return `a request failed: ${message} (${where}); please report this`;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, type ErrorForm } from './api-error.ts';
+import { ApiError, answeredError, type ErrorForm } from './api-error.ts';
 import { eventText, openEventStream } from './event-stream.ts';
 import type { ServedModel } from './served-model.ts';
 import { type Choice, type FinishedChoice, startTexts } from './text-request.ts';
@@ -48,7 +48,6 @@ function checked(choice: FinishedChoice): FinishedChoice {
 }
 
 const STOPPED = new ApiError(503, 'the server is stopping', null, 'stopping');
-const FAILED = new ApiError(500, 'the server failed; its log says why');
 
 async function stream({ asked, open, signal, errors }: WriteParts, choices: readonly Choice[]) {
   const { form, request } = asked;
@@ -73,7 +72,7 @@ async function stream({ asked, open, signal, errors }: WriteParts, choices: read
     finished.sort((a, b) => a.index - b.index);
     await out.send(form.end(finished));
   } catch (error) {
-    const data = errors(error instanceof ApiError ? error : signal.aborted ? STOPPED : FAILED);
+    const data = errors(signal.aborted && !(error instanceof ApiError) ? STOPPED : answeredError(error));
     if (!response.destroyed) response.write(eventText('type' in data ? { event: 'error', data } : { data }));
     throw error;
   } finally {

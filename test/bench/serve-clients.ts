@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { startHearth, until } from '../ring/processes.ts';
+
+/**
+ * Clients that ask a server for minutes: every answer must be the one that the same server gives to that question alone,
+ * whole or in a stream; some clients leave in the middle. Prints what became of the requests, and the server's memory
+ * by the minute. Exit code 1 after a wrong answer or an error.
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    clients: { type: 'string', default: '64' },
+    minutes: { type: 'string', default: '10' },
+    help: { type: 'boolean' },
+  },
+});
+const [model] = positionals;
+if (values.help || model === undefined) {
+  console.log('Usage: tsx test/bench/serve-clients.ts MODEL.gguf [--clients 64] [--minutes 10]');
+  process.exit(values.help ? 0 : 2);
+}
+const [clients, minutes] = [Number(values.clients), Number(values.minutes)];
+const options = ['--model', model, '--name', 'm', '--port', '0', '--context', '256', '--max-texts', '256'];
+const server = startHearth('serve', ...options);
+await until('the server listens', 120, () => /serves m at \S+/.test(server.stderr));
+const url = /at (http:\/\/\S+),/.exec(server.stderr)?.[1] as string;
+
+/** Question number `index`: some begin alike, some are drawn. */
+const question = (index: number) => ({
+  model: 'm',
+  prompt: `${'Once there was a house. '.repeat(index % 5)}Question ${index % 48}:`,
+  max_tokens: 4 + (index % 7) * 6,
+  temperature: index % 3 === 0 ? 0.8 : 0,
+  seed: index % 48,
+});
+
+async function ask(index: number, stream: boolean, leaves = false): Promise<string> {
+  const response = await fetch(`${url}/v1/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...question(index), stream }),
+  });
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+  if (!stream) return ((await response.json()) as { choices: { text: string }[] }).choices[0]?.text ?? '';
+  let [text, pending] = ['', ''];
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    pending += decoder.decode(bytes, { stream: true });
+    const events = pending.split('\n\n');
+    pending = events.pop() ?? '';
+    for (const event of events) {
+      const data = event.replace(/^data: /, '');
+      if (data === '[DONE]') return text;
+      text += (JSON.parse(data) as { choices: { text: string }[] }).choices[0]?.text ?? '';
+      if (leaves && text.length > 3) return text; // cancels the response
+    }
+  }
+  throw new Error('a stream without its end');
+}
+
+const alone = new Map<number, string>();
+const known = Array.from({ length: 96 }, (_, index) => 17 * index);
+for (const index of known) alone.set(index, await ask(index, false));
+console.log(`${alone.size} questions were asked alone`);
+
+const memory = (): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(execFileSync('cat', [`/proc/${server.pid}/status`], { encoding: 'utf8' }))?.[1]) / 1024;
+const counts = { whole: 0, streamed: 0, left: 0, wrong: 0, failed: 0 };
+const end = performance.now() + 60_000 * minutes;
+const readings: string[] = [];
+const watch = setInterval(() => readings.push(memory().toFixed(0)), 60_000);
+await Promise.all(
+  Array.from({ length: clients }, async (_, client) => {
+    for (let turn = client; performance.now() < end; turn += 7) {
+      const index = known[turn % known.length] as number;
+      const [streams, leaves] = [turn % 2 === 1, turn % 13 === 1];
+      try {
+        const text = await ask(index, streams, streams && leaves);
+        const expected = alone.get(index) as string;
+        if (streams && leaves) counts.left += 1;
+        else counts[streams ? 'streamed' : 'whole'] += 1;
+        if (streams && leaves ? !expected.startsWith(text) : text !== expected) {
+          counts.wrong += 1;
+          console.log(`question ${index}: ${JSON.stringify(text)}; alone ${JSON.stringify(expected)}`);
+        }
+      } catch (error) {
+        counts.failed += 1;
+        console.log(`question ${index}: ${(error as Error).message}`);
+      }
+    }
+  }),
+);
+clearInterval(watch);
+console.log(`${clients} clients, ${minutes} minutes: ${JSON.stringify(counts)}`);
+console.log(`the server's memory by the minute, MiB: ${readings.join(', ')}`);
+server.child.kill('SIGTERM');
+process.exitCode = (await server.ended) === 0 && counts.wrong + counts.failed === 0 ? 0 : 1;
