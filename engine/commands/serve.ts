@@ -10,6 +10,7 @@ import { openKernels } from '../kernels/open-kernels.ts';
 import { readPartFile } from '../ring/device/part-file.ts';
 import { ringSequences } from '../ring/head/ring-sequences.ts';
 import { createRingTexts } from '../ring/head/ring-texts.ts';
+import type { BatchLoad } from '../runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../runtime/load-transformer.ts';
 import type { Sequences } from '../runtime/sequences.ts';
@@ -21,6 +22,7 @@ import { hasChatTemplate } from '../text/prompt-tokens.ts';
 import { createChatPrompt } from './chat-prompt.ts';
 import { npxEnded } from './npx-parent.ts';
 import { openRing } from './open-ring.ts';
+import { type RingWatch, watchRing } from './ring-watch.ts';
 import { CONTEXT, createServeCommand, type ServeRequest } from './serve-options.ts';
 
 /** `hearth serve`: a model over HTTP until SIGINT or SIGTERM. What it says goes to stderr. */
@@ -90,20 +92,23 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     throw new InputError(path, `the vocabulary has ${sizes}; the file is malformed`);
   }
   const context = request.context ?? Math.min(CONTEXT, transformerSettings(whole, shape).contextLength);
-  const { sequences, close } = await openSequences(request, context);
+  const { sequences, watch: watchLoad, close } = await openSequences(request, context);
   const chat = hasChatTemplate(gguf) ? createChatPrompt(gguf, tokenizer) : undefined;
   const engine = createBatchEngine({ sequences, tokenizer });
+  const watch = watchLoad?.(() => engine.load);
   const model = {
     name,
     created: Math.floor(statSync(path).mtimeMs / 1000),
     contextLength: context,
     tokenizer,
     engine,
+    ring: watch?.state,
     chatPrompt: chat?.tokens,
   };
   return {
     model,
     async close() {
+      watch?.close();
       chat?.close();
       await engine.close();
       await close();
@@ -113,6 +118,8 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
 
 interface OpenedSequences {
   readonly sequences: Sequences;
+  /** Of a ring. */
+  readonly watch?: (load: () => BatchLoad) => RingWatch;
   close(): Promise<void> | void;
 }
 
@@ -121,11 +128,21 @@ async function openSequences(request: ServeRequest, context: number): Promise<Op
   const { model: path, kvCache, memory, parallel } = request;
   if (request.ring !== undefined) {
     const { kernels } = request;
-    const texts = { context, requests: parallel, trace: false, saveCluster: undefined };
-    const { ring, model, close } = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log });
+    let watch: RingWatch | undefined;
+    const say = (line: string): void => {
+      log(line);
+      watch?.hear(line);
+    };
+    const texts = { context, requests: parallel, trace: true, saveCluster: undefined };
+    const opened = await openRing({ ...request.ring, ...texts, model: path, kvCache, kernels, log: say });
+    const { ring, model, close } = opened;
     const ringTexts = createRingTexts(ring, context);
     return {
       sequences: ringSequences({ model, texts: ringTexts, most: parallel, mostTokens: RING_PASS_TOKENS }),
+      watch(load) {
+        watch = watchRing(opened, load);
+        return watch;
+      },
       close,
     };
   }

@@ -162,7 +162,7 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
   });
 }
 
-const FACTS = ['POST /tokenize', 'GET /v1/models', 'GET /health', 'GET /metrics'];
+const FACTS = ['POST /tokenize', 'GET /v1/models', 'GET /health', 'GET /metrics', 'GET /ring'];
 
 interface FactSources {
   readonly model: ServedModel;
@@ -182,6 +182,7 @@ function addFacts(app: FastifyInstance, { model, metrics, check }: FactSources):
   app.get('/health', async ({ headers }) =>
     allowed(check, headers) ? { status: 'ok', load: model.engine.load } : { status: 'ok' },
   );
+  app.get('/ring', async () => model.ring?.() ?? null);
   app.get('/metrics', async (_request, reply) => {
     reply.type(metrics.contentType);
     return metrics.text();

@@ -1,6 +1,7 @@
 import type { BatchEngine } from '../runtime/batch/batch-engine.ts';
 import type { Message } from '../text/prompt-tokens.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
+import type { RingState } from './ring-state.ts';
 
 /** What the server needs of a model. */
 export interface ServedModel {
@@ -12,6 +13,8 @@ export interface ServedModel {
   readonly contextLength: number;
   readonly tokenizer: Pick<Tokenizer, 'size' | 'encode' | 'bytesOf' | 'stops'>;
   readonly engine: BatchEngine;
+  /** The ring that computes, as it is now; `undefined` on one machine. */
+  readonly ring?: (() => RingState) | undefined;
   /**
    * The tokens of a conversation in the model's chat template; `undefined` if it has none.
    * @throws InputError if the template doesn't accept the conversation

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RingState } from '../../engine/server/ring-state.ts';
 import { type Running, startHearth, startWorkerProcess, until } from '../ring/processes.ts';
 import { madeFile } from '../runtime/made-file.ts';
 
@@ -61,6 +62,7 @@ test('a server and a ring write the same texts, whoever asks at the same time, a
   const alone = await served('--context', '64');
   const expected = await textsOf(alone.client);
   assert.ok(new Set(expected).size === PROMPTS.length, expected.join('|'));
+  assert.is(await (await fetch(`${alone.url}/ring`)).json(), null);
   alone.running.child.kill('SIGTERM');
   assert.is(await alone.running.ended, 0, alone.running.stderr);
 
@@ -70,6 +72,11 @@ test('a server and a ring write the same texts, whoever asks at the same time, a
   assert.equal(await textsOf(ring.client), expected);
   const { status } = (await (await fetch(`${ring.url}/health`)).json()) as { status: string };
   assert.is(status, 'ok');
+  const state = (await (await fetch(`${ring.url}/ring`)).json()) as RingState;
+  assert.equal(
+    state.devices.map(({ name, present, cpuLayers }) => ({ name, present, cpuLayers })),
+    ['h', 'w0'].map((name) => ({ name, present: true, cpuLayers: 1 })),
+  );
   ring.running.child.kill('SIGTERM');
   assert.is(await ring.running.ended, 0, ring.running.stderr);
   await until('the worker is free', 5, () => /freed\n$/.test(worker.running.stderr));

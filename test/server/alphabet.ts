@@ -43,10 +43,11 @@ export function alphabetModel(milliseconds = 0): RewindableModel & { readonly ev
 export interface AlphabetOptions extends Partial<Omit<ServerOptions, 'model'>> {
   readonly milliseconds?: number;
   readonly chat?: boolean;
+  readonly ring?: ServedModel['ring'];
 }
 
 /** A server on a free port of loopback, with that model. */
-export async function alphabetServer({ milliseconds = 0, chat = true, ...options }: AlphabetOptions = {}) {
+export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...options }: AlphabetOptions = {}) {
   const lines: string[] = [];
   const tokenizer = {
     size: END + 1,
@@ -57,7 +58,7 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ...options
   const language = alphabetModel(milliseconds);
   const engine = createOneByOneEngine({ model: language, tokenizer });
   const model: ServedModel = {
-    ...{ name: 'alphabet', created: 1_700_000_000, contextLength: CONTEXT, tokenizer, engine },
+    ...{ name: 'alphabet', created: 1_700_000_000, contextLength: CONTEXT, tokenizer, engine, ring },
     chatPrompt: chat
       ? async (messages) => tokenizer.encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
       : undefined,

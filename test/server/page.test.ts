@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RingState } from '../../engine/server/ring-state.ts';
 import { testIf } from '../support/needs.ts';
 import { CHROMIUM, seriousFaults } from '../support/open-site.ts';
 import { alphabetServer } from './alphabet.ts';
@@ -89,5 +90,57 @@ testIf(
     await server.stop();
   },
 );
+
+const RING: RingState = {
+  devices: ['desktop', 'laptop', 'phone'].map((name, index) => ({
+    name,
+    present: index < 2,
+    cpuLayers: index === 1 ? 8 : 16,
+    gpuLayers: index === 1 ? 8 : 0,
+    memory: index === 2 ? null : { held: (1 + index) * 2 ** 30, limit: 16 * 2 ** 30 },
+    activity: { computing: 0.5, waiting: 0.25, reading: 1, sending: 0 },
+  })),
+  windows: [
+    { device: 'desktop', from: 0, to: 8 },
+    { device: 'laptop', from: 8, to: 24 },
+    { device: 'desktop', from: 24, to: 32 },
+  ],
+  seconds: 1,
+  texts: 3,
+  predictedSeconds: 0.05,
+  measuredSeconds: 0.0625,
+  events: [{ at: 0, line: 'lost phone: the connection is cut' }],
+};
+
+for (const scheme of ['light', 'dark'] as const) {
+  testIf(existsSync(CHROMIUM), `no ${CHROMIUM}`, `the page shows a ring at work, ${scheme}`, async () => {
+    const server = await alphabetServer({ ring: () => RING });
+    const problems = await withPage(server.url, scheme, async (page) => {
+      await page.waitForSelector('#ring:not([hidden])');
+      const texts = await page.locator('#devices > li').allTextContents();
+      assert.match(texts[0] ?? '', /^desktop16 layersholds 1\.00 GiB of 16 GiBcomputes50 %waits for its disk25 %/);
+      assert.match(texts[1] ?? '', /^laptop16 layers, 8 on its GPU/);
+      assert.match(texts[2] ?? '', /^phonelost/);
+      assert.equal(await page.locator('#layers > span').allTextContents(), ['0–7', '8–23', '24–31']);
+      const [first, second] = await Promise.all(
+        [0, 1].map((index) => page.locator('#layers > span').nth(index).boundingBox()),
+      );
+      assert.ok(
+        Math.abs((second?.width ?? 0) / (first?.width ?? 1) - 2) < 0.1,
+        'sixteen layers are twice as wide as eight',
+      );
+      const pace = 'A token of 3 texts at once: predicted 50.0 ms, measured 62.5 ms';
+      assert.is(await page.textContent('#pace'), pace);
+      assert.match((await page.textContent('#events')) ?? '', /lost phone: the connection is cut$/);
+      const bar = page.locator('.computing .filled').first();
+      assert.is(await bar.evaluate((node) => (node as HTMLElement).style.inlineSize), '50%');
+      assert.equal(await seriousFaults(page), []);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 360, `${wide} pixels wide`);
+    });
+    assert.equal(problems, []);
+    await server.stop();
+  });
+}
 
 test.run();

@@ -6,7 +6,7 @@ import { clock } from '../wire/clock.ts';
 import { type ActivationFrame, FrameError, mostFrameBytes } from '../wire/frame.ts';
 import type { KeyPair } from '../wire/keys.ts';
 import type { Assignment, WeightsReport, WorkerMessage } from '../wire/message.ts';
-import type { RingSpan } from '../wire/span.ts';
+import { MOST_SPANS, type RingSpan } from '../wire/span.ts';
 import { createTransport } from '../wire/transport.ts';
 import { type Assembly, createAssembly } from './assembly.ts';
 import { assignments, type RingAddress, type RingSettings } from './assignments.ts';
@@ -180,7 +180,7 @@ export function startHead(options: HeadOptions): RingHead {
       memory: options.memory,
       send: (device, frame) => memberOf(device).send(frame),
       record(span) {
-        if (settings.trace) spans.push(span);
+        if (settings.trace && spans.length < MOST_SPANS) spans.push(span);
       },
       onFailed: (error) => assembly.breakUp(new RingError(head, error.message)),
     });

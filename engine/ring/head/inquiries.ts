@@ -36,11 +36,12 @@ export interface DeviceHeldMemory extends HeldMemory {
 export interface HeadInquiries {
   /** Handles answers; other messages are ignored. */
   hear(from: string, message: WorkerMessage): void;
-  /** Ends the wait for the profile of a device that is gone. */
+  /** Ends the waits for a device that is gone. */
   lost(device: string, reason: string): void;
   /** Measures the links from the head to `devices`, and from each of them to its successors. */
   measure(epoch: number, devices: readonly string[]): Promise<MeasuredRingLink[]>;
   profiles(): Promise<DeviceFacts[]>;
+  /** The spans since they were collected last. */
   collectSpans(): Promise<DeviceSpans[]>;
   /** What `devices` hold now. */
   heldMemory(devices: readonly string[]): Promise<DeviceHeldMemory[]>;
@@ -51,8 +52,8 @@ export interface HeadInquiries {
 export interface HeadInquiriesOptions {
   readonly head: string;
   readonly members: readonly Member[];
-  /** The head's own spans. */
-  readonly spans: readonly RingSpan[];
+  /** The head's own spans, which are taken when they are collected. */
+  readonly spans: RingSpan[];
 }
 
 /** Seconds to wait for measurements and spans. */
@@ -69,14 +70,16 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
   let onMemory: (from: string, held: HeldMemory) => void = () => {};
   let onMeasured: (from: string, links: readonly MeasuredLink[]) => void = () => {};
   const memberOf = (device: string): Member => members.find(({ name }) => name === device) as Member;
-  const waits = new Set<(error: Error) => void>();
-  /** Waits for an answer until it is late or there are no more inquiries. */
-  const answer = <Value>(seconds: number, promise: Promise<Value>, late: () => Error): Promise<Value> => {
+  /** How to end each wait, and the device whose answer it is for. */
+  const waits = new Map<(error: Error) => void, string>();
+  /** Waits for a device's answer until it is late, the device is lost, or there are no more inquiries. */
+  const answer = <Value>(device: string, seconds: number, promise: Promise<Value>, what: string): Promise<Value> => {
     let end: (error: Error) => void = () => {};
     const closed = new Promise<never>((_, reject) => {
       end = reject;
-      waits.add(end);
+      waits.set(end, device);
     });
+    const late = () => new RingError(device, `no ${what} within ${seconds} s`);
     return within(seconds, Promise.race([promise, closed]), late).finally(() => waits.delete(end));
   };
   const probeMember = (device: string): Promise<MeasuredLink> =>
@@ -92,7 +95,9 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       if (message.kind === 'measured') onMeasured(from, message.links);
       if (message.kind === 'memory') onMemory(from, message);
     },
-    lost: (device, reason) => onProfile(device, new RingError(device, reason)),
+    lost(device, reason) {
+      for (const [end, asked] of waits) if (asked === device) end(new RingError(device, reason));
+    },
     async measure(epoch, devices) {
       const links: MeasuredRingLink[] = [];
       for (const device of devices) links.push({ from: head, ...(await probeMember(device)) });
@@ -101,8 +106,8 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
           onMeasured = (from, found) => from === device && resolve(found);
         });
         memberOf(device).tell({ kind: 'measure', epoch, bytes: PROBE_BYTES });
-        const late = () => new RingError(device, `no measurements within ${REPORTING} s`);
-        for (const link of await answer(REPORTING, measured, late)) links.push({ from: device, ...link });
+        for (const link of await answer(device, REPORTING, measured, 'measurements'))
+          links.push({ from: device, ...link });
       }
       return links;
     },
@@ -114,9 +119,12 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
           listeners.set(member.name, (facts) => (facts instanceof Error ? reject(facts) : resolve(facts)));
         });
         member.tell({ kind: 'profile' });
-        const late = () => new RingError(member.name, `no profile within ${PROFILING} s`);
         const memory = member.welcome?.memory ?? 0;
-        return answer(PROFILING, told, late).then((facts) => ({ device: member.name, facts, memory }));
+        return answer(member.name, PROFILING, told, 'profile').then((facts) => ({
+          device: member.name,
+          facts,
+          memory,
+        }));
       });
       return Promise.all(asked);
     },
@@ -126,8 +134,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       const asked = devices.map((device): Promise<DeviceHeldMemory> => {
         const told = new Promise<HeldMemory>((resolve) => listeners.set(device, resolve));
         memberOf(device).tell({ kind: 'memory' });
-        const late = () => new RingError(device, `no memory report within ${REPORTING} s`);
-        return answer(REPORTING, told, late).then(({ limit, planned, measured }) => ({
+        return answer(device, REPORTING, told, 'memory report').then(({ limit, planned, measured }) => ({
           device,
           limit,
           planned,
@@ -137,7 +144,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       return Promise.all(asked);
     },
     async collectSpans() {
-      const found: DeviceSpans[] = [{ device: head, offset: 0, offsetError: 0, spans: ownSpans }];
+      const found: DeviceSpans[] = [{ device: head, offset: 0, offsetError: 0, spans: ownSpans.splice(0) }];
       for (const member of members) {
         if (member.welcome === undefined) continue;
         const spans: RingSpan[] = [];
@@ -150,8 +157,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
           };
         });
         member.tell({ kind: 'report' });
-        const late = () => new RingError(member.name, `no spans within ${REPORTING} s`);
-        await answer(REPORTING, complete, late).finally(() => {
+        await answer(member.name, REPORTING, complete, 'spans').finally(() => {
           onSpans = () => {};
         });
         const { seconds: offset, error: offsetError } = member.offset;
@@ -160,7 +166,7 @@ export function createInquiries({ head, members, spans: ownSpans }: HeadInquirie
       return found;
     },
     close() {
-      for (const end of waits) end(new RingError(head, 'the ring is closed'));
+      for (const end of waits.keys()) end(new RingError(head, 'the ring is closed'));
     },
   };
 }

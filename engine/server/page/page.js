@@ -1,4 +1,6 @@
 // The page's program: a conversation over the server's own API. It keeps the key and the conversation in memory alone.
+import { showRing } from './ring.js';
+
 const element = (id) => document.getElementById(id);
 const [turns, text, send, stop] = ['turns', 'text', 'send', 'stop'].map(element);
 
@@ -127,6 +129,22 @@ async function look() {
   }
 }
 
+/** Looks at the ring, if the model runs on one; after that once a second. */
+async function lookAtRing() {
+  if (document.hidden) return true;
+  try {
+    const state = await (await ask('/ring')).json();
+    if (state !== null) showRing(state);
+    return state !== null;
+  } catch {
+    return true; // the server, or its key, may come back
+  }
+}
+
+async function watchRing() {
+  if (await lookAtRing()) setTimeout(watchRing, LOOK);
+}
+
 async function showModel() {
   try {
     const { data } = await (await ask('/v1/models')).json();
@@ -166,3 +184,4 @@ element('key-form').addEventListener('submit', (event) => {
 showModel();
 look();
 setInterval(look, LOOK);
+watchRing();
