@@ -13,6 +13,8 @@ import { readCount } from '../terminal/options.ts';
 import { type Conversation, createConversation } from '../text/conversation.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
+import type { MeasuredSpeculation } from '../text/speculation/create-speculation.ts';
+import { lookAhead } from '../text/speculation/look-ahead.ts';
 import { DEFAULT_TOKENS } from './generate-options.ts';
 import {
   OPTIONS,
@@ -23,9 +25,10 @@ import {
   readSeed,
   type SamplingTexts,
 } from './shared-options.ts';
+import { type DraftTexts, describeSpeculation, openDrafts, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 import { interruptible, writeText, writeTimings } from './text-output.ts';
 
-interface Options extends SamplingTexts {
+interface Options extends SamplingTexts, DraftTexts {
   readonly model: string;
   readonly system?: string;
   readonly tokens: string;
@@ -60,27 +63,47 @@ export function chatCommand(): Command {
     .option('--context <n>', `tokens of the conversation (default: ${CONTEXT}, or fewer if the model was trained so)`)
     .addOption(OPTIONS.kvCache)
     .addOption(OPTIONS.memory)
+    .addOption(SPECULATION_OPTIONS.draft)
+    .addOption(SPECULATION_OPTIONS.lookup)
+    .addOption(SPECULATION_OPTIONS.draftTokens)
     .action(run);
 }
 
 async function run(options: Options): Promise<void> {
   const tokens = readCount('--tokens', options.tokens);
-  const sampler = createSampler(readSampling(options), randomStream(readSeed(options.seed), 'sampler'));
+  const sampling = readSampling(options);
+  const stream = lookAhead(randomStream(readSeed(options.seed), 'sampler'));
+  const sampler = createSampler(sampling, stream);
+  const request = readDrafts(options);
   const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
   const gguf = withFile(options.model, readGguf);
   const tokenizer = loadTokenizer(gguf);
-  const trained = transformerSettings(gguf, modelFromGguf(gguf)).contextLength;
+  const shape = modelFromGguf(gguf);
+  const trained = transformerSettings(gguf, shape).contextLength;
   const context = optional(options.context, (text) => readCount('--context', text)) ?? Math.min(CONTEXT, trained);
   const kernels = openKernels(readKernels(options));
   try {
-    const model = loadTransformer(options.model, { kernels, context, kvCache: readKvCache(options.kv), memory });
-    const conversation = createConversation({ gguf, tokenizer, model, system: options.system });
+    const drafts = openDrafts({
+      ...{ request, file: options.model, tokenizer, vocabularySize: shape.vocabularySize },
+      ...{ kernels, context, sampling, stream },
+    });
+    const model = loadTransformer(options.model, {
+      ...{ kernels, context, kvCache: readKvCache(options.kv) },
+      memory: memory && memory - (drafts?.bytes ?? 0),
+    });
+    let last: MeasuredSpeculation | undefined;
+    const speculation = (earlier: readonly number[]): MeasuredSpeculation | undefined => {
+      last = drafts?.speculation(model, earlier);
+      return last;
+    };
+    const conversation = createConversation({ gguf, tokenizer, model, system: options.system, speculation });
     await converse(conversation, async (text) => {
       const generated = await interruptible((signal) =>
         conversation.say(text, { tokens, sampler, signal, onText: writeText }),
       );
       if (!generated.text.endsWith('\n')) process.stdout.write('\n');
       writeTimings(generated.promptTokens, generated);
+      if (last !== undefined) process.stderr.write(`${describeSpeculation(last.figures, generated.tokens.length)}\n`);
     });
   } finally {
     kernels.close();

@@ -21,6 +21,7 @@ import {
   repeated,
   type SamplingTexts,
 } from './shared-options.ts';
+import { type DraftRequest, type DraftTexts, isDrafting, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
 /** The parsed options of `hearth generate`. */
 export interface GenerateRequest {
@@ -49,6 +50,7 @@ export interface GenerateRequest {
   readonly memory: number | undefined;
   /** Paging of the KV cache; `undefined`: it stays in memory as a whole. */
   readonly paging: KvPaging | undefined;
+  readonly drafts: DraftRequest;
   /** The file for the run's trace; `undefined`: no trace is written. */
   readonly trace: OutputFile | undefined;
   readonly json: boolean;
@@ -59,7 +61,7 @@ export const DEFAULT_TOKENS = 128;
 const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** The options as commander passes them. */
-interface Options extends SamplingTexts {
+interface Options extends SamplingTexts, DraftTexts {
   readonly model: string;
   readonly prompt: string;
   readonly chat?: true;
@@ -123,6 +125,9 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
     )
     .option('--kv-pages <n>', `with --kv-memory or --gpu-memory: tokens in a page (default: ${PAGE_TOKENS})`)
     .option('--kv-folder <path>', 'with --kv-memory: the folder of that file (default: the folder for temporary files)')
+    .addOption(SPECULATION_OPTIONS.draft)
+    .addOption(SPECULATION_OPTIONS.lookup)
+    .addOption(SPECULATION_OPTIONS.draftTokens)
     .option('--trace <file>', 'write a trace of the run, for ui.perfetto.dev')
     .addOption(FORCE)
     .option('--json', 'print text, tokens and times as JSON at the end')
@@ -132,6 +137,9 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
 function readOptions(options: Options): GenerateRequest {
   const { model, prompt, system, stop, json = false, chat = false } = options;
   if (system !== undefined && !chat) throw new InputError('--system', 'is used only with --chat; add it');
+  const drafts = readDrafts(options);
+  if (options.trace !== undefined && isDrafting(drafts))
+    throw new InputError('--trace', 'records a token for each pass; leave --draft and --lookup out');
   if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
   return {
     model,
@@ -152,6 +160,7 @@ function readOptions(options: Options): GenerateRequest {
     kvCache: readKvCache(options.kv),
     memory: optional(options.memory, (text) => parseQuantity(text, 'size', '--memory')),
     paging: readPaging(options),
+    drafts,
     trace: optional(options.trace, (path) =>
       checkOutputFile({ flag: '--trace', path, kind: 'a trace', inputs: [model], force: options.force === true }),
     ),
@@ -159,7 +168,8 @@ function readOptions(options: Options): GenerateRequest {
 }
 
 /** @throws InputError, also for what only a CPU does */
-function readGpuRequest({ gpuLayers, device, gpuMemory, profile, memory, kvMemory, trace }: Options): GpuLayers {
+function readGpuRequest(options: Options): GpuLayers {
+  const { gpuLayers, device, gpuMemory, profile, memory, kvMemory, trace, draft, lookup } = options;
   if (device !== undefined && gpuLayers === undefined)
     throw new InputError('--device', 'is used only with --gpu-layers; add it');
   if (gpuMemory !== undefined && gpuLayers === undefined)
@@ -168,7 +178,7 @@ function readGpuRequest({ gpuLayers, device, gpuMemory, profile, memory, kvMemor
     throw new InputError('--profile', 'is used only with --gpu-layers auto; add it');
   if (gpuLayers === undefined) return 0;
   const onCpu = gpuMemory === undefined ? kvMemory : undefined;
-  const alone = { '--memory': memory, '--kv-memory': onCpu, '--trace': trace };
+  const alone = { '--memory': memory, '--kv-memory': onCpu, '--trace': trace, '--draft': draft, '--lookup': lookup };
   for (const [name, value] of Object.entries(alone)) {
     if (value !== undefined) {
       const other = name === '--kv-memory' ? ', or add --gpu-memory' : '';

@@ -15,14 +15,17 @@ import { recordTokens } from '../runtime/record-tokens.ts';
 import { openSplitModel } from '../runtime/split-transformer.ts';
 import type { PartTime } from '../runtime/transformer.ts';
 import { createProgress } from '../terminal/progress.ts';
-import { type Generated, generate, type LanguageModel, PROMPT_PART } from '../text/generate.ts';
+import { type Generated, generate, type LanguageModel, PROMPT_PART, type VerifyingModel } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { promptTokens } from '../text/prompt-tokens.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
+import type { SpeculationFigures } from '../text/speculation/create-speculation.ts';
+import { lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import { createRunRecorder } from '../trace/run-recorder.ts';
 import { createGenerateCommand, DEFAULT_TOKENS, type GenerateRequest } from './generate-options.ts';
 import { planAutomatically, planWithLayers } from './gpu-layers.ts';
+import { describeSpeculation, openDrafts } from './speculation.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /** `hearth generate`: text from a model. The text goes to stdout, a line of timings to stderr. */
@@ -37,12 +40,14 @@ async function run(request: GenerateRequest): Promise<void> {
   const prompt = await promptTokens(gguf, tokenizer, { text: request.prompt, chat, system });
   const kernels = openKernels(request.kernels);
   try {
-    const generated = await interruptible((signal) =>
+    const { generated, speculation } = await interruptible((signal) =>
       generateWith(kernels, { gguf, tokenizer, prompt, request, signal }),
     );
-    if (request.json) writeJson(request.model, prompt.length, generated);
+    if (request.json) writeJson(request.model, prompt.length, generated, speculation && { speculation });
     else if (!generated.text.endsWith('\n')) process.stdout.write('\n');
     writeTimings(prompt.length, generated);
+    if (speculation !== undefined)
+      process.stderr.write(`${describeSpeculation(speculation, generated.tokens.length)}\n`);
     setExitCode([generated]);
   } finally {
     kernels.close();
@@ -57,7 +62,13 @@ interface Generation {
   readonly signal: AbortSignal;
 }
 
-async function generateWith(kernels: Kernels, generation: Generation): Promise<Generated> {
+interface Outcome {
+  readonly generated: Generated;
+  /** `undefined`: nothing was to be drafted. */
+  readonly speculation: SpeculationFigures | undefined;
+}
+
+async function generateWith(kernels: Kernels, generation: Generation): Promise<Outcome> {
   const { gguf, tokenizer, prompt, request, signal } = generation;
   const shape = modelFromGguf(gguf);
   if (tokenizer.size > shape.vocabularySize) {
@@ -66,16 +77,32 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
   }
   const { tokens, context } = room(prompt.length, request, transformerSettings(gguf, shape).contextLength);
   const progress = promptProgress(prompt.length, shape.layers);
-  const opened = await openModel(kernels, { request, shape, context, prompt, signal, onPart: progress?.onPart });
+  const stream = lookAhead(randomStream(request.seed, 'sampler'));
+  const drafts = openDrafts({
+    ...{ request: request.drafts, file: request.model, tokenizer, vocabularySize: shape.vocabularySize },
+    ...{ kernels, context, sampling: request.sampling, stream },
+  });
+  const memory = request.memory && request.memory - (drafts?.bytes ?? 0);
+  const opened = await openModel(kernels, {
+    request,
+    memory,
+    shape,
+    context,
+    prompt,
+    signal,
+    onPart: progress?.onPart,
+  });
   try {
-    return await generate({
+    const speculation = opened.verifying && drafts?.speculation(opened.verifying);
+    const generated = await generate({
       model: opened.model,
+      speculation,
       tokenizer,
       prompt,
       tokens,
       signal,
       stops: request.stops,
-      sampler: createSampler(request.sampling, randomStream(request.seed, 'sampler')),
+      sampler: createSampler(request.sampling, stream),
       onPrompt(done) {
         if (done === prompt.length) progress?.stop();
       },
@@ -83,6 +110,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
         if (!request.json) writeText(text);
       },
     });
+    return { generated, speculation: speculation?.figures };
   } finally {
     progress?.stop();
     opened.close();
@@ -91,19 +119,23 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<G
 
 interface OpenedModel {
   readonly model: LanguageModel;
+  /** The same if it verifies several tokens in a pass. */
+  readonly verifying?: VerifyingModel;
   /** Writes the trace if one is wanted, and closes what was opened. */
   close(): void;
 }
 
 interface ModelRequest extends Pick<Generation, 'request' | 'prompt' | 'signal'> {
   readonly shape: Model;
+  /** Bytes that the process may take without its drafts; `undefined`: not limited. */
+  readonly memory: number | undefined;
   readonly context: number;
   readonly onPart: ((part: PartTime) => void) | undefined;
 }
 
 /** The model on the processors that were asked for. */
 async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedModel> {
-  const { request, context, prompt, onPart } = parts;
+  const { request, context, prompt, memory, onPart } = parts;
   const { model: path, kvCache } = request;
   const split = request.gpuLayers === 0 ? undefined : await openSplit(kernels, parts);
   if (split !== undefined) return split;
@@ -113,7 +145,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
     kernels,
     context,
     kvCache,
-    memory: request.memory,
+    memory,
     paging: request.paging,
     recorder,
     ...(onPart === undefined ? {} : { onPart }),
@@ -122,7 +154,7 @@ async function openModel(kernels: Kernels, parts: ModelRequest): Promise<OpenedM
   const close = () => {
     if (recorder !== undefined && request.trace !== undefined) writeTrace(request.trace, recorder.trace());
   };
-  return { model, close };
+  return { model, verifying: model, close };
 }
 
 /** The model on CPU and GPU; `undefined` if it is best on the CPU alone. */

@@ -2,11 +2,8 @@ import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Model } from '../model/model.ts';
 import type { ContextCache } from './context-cache.ts';
-import type { Passes } from './passes.ts';
-import type { Transformer } from './transformer.ts';
-
-/** Tokens at once if the logits of all are needed: one row has up to 600 kB. */
-const LOGITS_TOKENS = 32;
+import type { Passes, SequenceTokens } from './passes.ts';
+import { type Transformer, VERIFIED_TOKENS } from './transformer.ts';
 
 export interface TransformerParts {
   readonly model: Model;
@@ -21,8 +18,12 @@ export function createTransformer({ model, settings, contextLength, passes, cach
   const { vocabularySize } = model;
   let position = 0;
 
-  const step = (tokens: readonly number[], logits: 'none' | 'last' | 'all'): Float32Array => {
-    const found = passes.run([{ cache, position, tokens, logits }]);
+  const step = (
+    tokens: readonly number[],
+    logits: SequenceTokens['logits'],
+    multiplied?: SequenceTokens['multiplied'],
+  ): Float32Array => {
+    const found = passes.run([{ cache, position, tokens, logits, multiplied }]);
     position += tokens.length;
     return found;
   };
@@ -47,12 +48,22 @@ export function createTransformer({ model, settings, contextLength, passes, cach
     evaluateAll(tokens) {
       checkRoom(position, tokens.length, contextLength);
       const logits = new Float32Array(tokens.length * vocabularySize);
-      const most = Math.min(LOGITS_TOKENS, passes.mostTokens);
+      const most = Math.min(VERIFIED_TOKENS, passes.mostTokens);
       for (let from = 0; from < tokens.length; ) {
         const part = tokens.slice(from, from + Math.min(most, cache.room));
         logits.set(step(part, 'all'), from * vocabularySize);
         from += part.length;
       }
+      return logits;
+    },
+    verify(tokens) {
+      checkRoom(position, tokens.length, contextLength);
+      if (tokens.length > VERIFIED_TOKENS)
+        throw new RangeError(`${tokens.length} tokens to verify; at most ${VERIFIED_TOKENS} are possible`);
+      if (tokens.length <= cache.room) return step(tokens, 'all', 'singly');
+      // A page of the KV cache must leave first; one token finds room.
+      const logits = new Float32Array(tokens.length * vocabularySize);
+      for (const [index, token] of tokens.entries()) logits.set(step([token], 'all', 'singly'), index * vocabularySize);
       return logits;
     },
     rewind(to) {

@@ -2,6 +2,9 @@ import type { TransformerSettings } from '../gguf/transformer-settings.ts';
 import type { Model } from '../model/model.ts';
 import type { PassPartName } from './weights/weights-layout.ts';
 
+/** Tokens of one verification: one row of logits has up to 600 kB. */
+export const VERIFIED_TOKENS = 32;
+
 /** A loaded model with its context. Its memory belongs to the kernels that it was loaded with. */
 export interface Transformer {
   readonly model: Model;
@@ -18,6 +21,13 @@ export interface Transformer {
   evaluate(tokens: readonly number[]): Float32Array;
   /** Like `evaluate`, with the logits of all tokens: [tokens][vocabulary], owned by the caller. */
   evaluateAll(tokens: readonly number[]): Float32Array;
+  /**
+   * Like `evaluate`, with the logits of all tokens, each as it has them alone, bit by bit: [tokens][vocabulary], in
+   * memory that the next call overwrites. Native kernels then multiply them as single tokens (`multiplied: 'singly'`),
+   * which is slower for many; with pages of the KV cache in a file, sums may round differently.
+   * @throws RangeError for more than VERIFIED_TOKENS
+   */
+  verify(tokens: readonly number[]): Float32Array;
   /** Removes all tokens from `position` on. */
   rewind(position: number): void;
 }

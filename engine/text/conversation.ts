@@ -1,6 +1,6 @@
 import type { Gguf } from '../gguf/gguf.ts';
 import { InputError } from '../input/input-error.ts';
-import { type Generated, type GenerateOptions, generate, type LanguageModel } from './generate.ts';
+import { type Generated, type GenerateOptions, generate, type LanguageModel, type Speculation } from './generate.ts';
 import { chatTokens, type Message } from './prompt-tokens.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -16,6 +16,8 @@ export interface ConversationParts {
   readonly tokenizer: Tokenizer;
   readonly model: RewindableModel;
   readonly system: string | undefined;
+  /** Makes what guesses at an answer's tokens, given those of the conversation that the KV cache has. */
+  readonly speculation?: ((earlier: readonly number[]) => Speculation | undefined) | undefined;
 }
 
 export interface Answer extends Generated {
@@ -36,7 +38,8 @@ export interface Conversation {
 }
 
 /** Begins a conversation in the model's own chat template. */
-export function createConversation({ gguf, tokenizer, model, system }: ConversationParts): Conversation {
+export function createConversation(parts: ConversationParts): Conversation {
+  const { gguf, tokenizer, model, system } = parts;
   const begin: readonly Message[] = system === undefined ? [] : [{ role: 'system', content: system }];
   let messages = begin;
   /** What the KV cache holds. */
@@ -61,6 +64,7 @@ export function createConversation({ gguf, tokenizer, model, system }: Conversat
         ...options,
         model,
         tokenizer,
+        speculation: parts.speculation?.(prompt.slice(0, known)),
         prompt: prompt.slice(known),
         tokens: Math.min(options.tokens, room),
       });

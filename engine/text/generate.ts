@@ -17,8 +17,42 @@ export interface LanguageModel {
   readonly contextLength: number;
 }
 
+/** A model that evaluates guessed tokens, and forgets those that were wrong. */
+export interface VerifyingModel extends LanguageModel {
+  /** Tokens in the KV cache. */
+  readonly position: number;
+  /**
+   * Evaluates tokens, at most `verifiedTokens`. Returns the logits after each, as they are if tokens are evaluated one by
+   * one: [tokens][vocabulary].
+   */
+  verify(tokens: readonly number[]): Float32Array | Promise<Float32Array>;
+  /** Removes all tokens from `position` on. */
+  rewind(position: number): void;
+}
+
+/** Guesses at the next tokens of a text, which a model verifies in one pass. The text doesn't depend on them. */
+export interface Speculation {
+  /** The prompt was evaluated. */
+  begin(prompt: { readonly tokens: number; readonly seconds: number }): void;
+  /**
+   * Evaluates the last token of the text, and `most` or fewer that may follow it.
+   * @param text prompt and text so far
+   */
+  next(text: readonly number[], most: number): Promise<SpeculativePass>;
+  /** Keeps the first `accepted` of the drafted tokens; the others are forgotten. */
+  settle(accepted: number): void;
+}
+
+export interface SpeculativePass {
+  readonly drafted: readonly number[];
+  /** Logits after the last token of the text (0), and after each drafted one. */
+  logits(index: number): Float32Array;
+}
+
 export interface GenerateOptions {
   readonly model: LanguageModel;
+  /** How the model is asked after the prompt. Default: for one token after the other. */
+  readonly speculation?: Speculation | undefined;
   readonly tokenizer: Pick<Tokenizer, 'bytesOf' | 'stops'>;
   /** At least one token. */
   readonly prompt: readonly number[];
@@ -73,33 +107,39 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
     text += more;
     if (more !== '') onText?.(more);
   };
+  const reasonAfter = (token: number): Generated['reason'] | undefined => {
+    if (tokenizer.stops.has(token)) return 'end';
+    show(stops.add(stream.add(token)));
+    if (stops.found !== undefined) return 'stop';
+    return tokens.length === options.tokens ? 'length' : undefined;
+  };
   const start = clock();
   let [first, last] = [start, start];
 
   const evaluate = evaluation(model, sampler);
-  let choose = await evaluatePrompt(options, evaluate);
-  let reason: Generated['reason'] = 'length';
-  while (tokens.length < options.tokens) {
-    if (choose === undefined || signal?.aborted) {
+  const step = stepsOf(options, evaluate);
+  let pass = onePass(await evaluatePrompt(options, evaluate));
+  let reason: Generated['reason'] | undefined;
+  while (tokens.length < options.tokens && reason === undefined) {
+    if (pass === undefined || signal?.aborted) {
       reason = 'interrupt';
       break;
     }
-    const token = choose(history);
-    last = clock();
-    if (tokens.length === 0) first = last;
-    tokens.push(token);
-    history.push(token);
-    if (tokenizer.stops.has(token)) {
-      reason = 'end';
-      break;
+    let accepted = 0;
+    for (;;) {
+      const token = pass.choose(accepted, history);
+      last = clock();
+      if (tokens.length === 0) first = last;
+      tokens.push(token);
+      history.push(token);
+      reason = reasonAfter(token);
+      if (reason !== undefined || token !== pass.drafted[accepted]) break;
+      accepted += 1;
     }
-    show(stops.add(stream.add(token)));
-    if (stops.found !== undefined) {
-      reason = 'stop';
-      break;
-    }
-    if (tokens.length === options.tokens) break;
-    choose = await evaluate([token]);
+    pass.settle(accepted);
+    if (reason !== undefined) break;
+    if (tokens.length === 1) options.speculation?.begin({ tokens: prompt.length, seconds: first - start });
+    pass = await step(history, options.tokens - tokens.length);
     await setImmediate();
   }
   show(stops.add(stream.finish()));
@@ -107,7 +147,7 @@ export async function generate(options: GenerateOptions): Promise<Generated> {
   return {
     text,
     tokens,
-    reason,
+    reason: reason ?? 'length',
     firstTokenSeconds: tokens.length === 0 ? undefined : first - start,
     laterSeconds: last - first,
   };
@@ -122,6 +162,35 @@ export function checkRoom(prompt: number, tokens: number, context: number): void
 
 /** Evaluates tokens. @returns what chooses the next one, given all previous tokens */
 type Evaluation = (tokens: readonly number[]) => Promise<(history: readonly number[]) => number>;
+
+/** A pass whose tokens are chosen one after the other, as long as they are those that were drafted. */
+interface Pass {
+  readonly drafted: readonly number[];
+  /** The token after the first `index` drafted ones. */
+  choose(index: number, history: readonly number[]): number;
+  settle(accepted: number): void;
+}
+
+function onePass(choose: Awaited<ReturnType<Evaluation>> | undefined): Pass | undefined {
+  return choose && { drafted: [], choose: (_, history) => choose(history), settle() {} };
+}
+
+/** The passes after the prompt. @returns a function of the text so far, and of the tokens that it still lacks */
+function stepsOf(
+  { speculation, sampler }: GenerateOptions,
+  evaluate: Evaluation,
+): (history: readonly number[], left: number) => Promise<Pass | undefined> {
+  if (speculation === undefined) return async (history) => onePass(await evaluate(history.slice(-1)));
+  return async (history, left) => {
+    // A pass gives a token more than it verifies.
+    const { drafted, logits } = await speculation.next(history, left - 1);
+    return {
+      drafted,
+      choose: (index, text) => sampler(logits(index), text),
+      settle: (accepted) => speculation.settle(accepted),
+    };
+  };
+}
 
 /** By candidates if the model offers them and they are all that the sampler needs. */
 function evaluation(model: LanguageModel, sampler: Sampler): Evaluation {

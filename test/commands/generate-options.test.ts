@@ -36,6 +36,7 @@ const DEFAULTS: GenerateRequest = {
   kvCache: 'F16',
   memory: undefined,
   paging: undefined,
+  drafts: { draft: undefined, lookup: undefined, tokens: undefined },
   trace: undefined,
 };
 
@@ -69,6 +70,7 @@ test('every option reaches the request', async () => {
       trace: { flag: '--trace', path: 'run.json', kind: 'a trace', inputs: ['m.gguf'], force: true },
     },
     paging: { memory: 200 * 2 ** 20, pageTokens: 256, folder: '/data' },
+    drafts: DEFAULTS.drafts,
   });
 });
 
@@ -76,6 +78,18 @@ test('pages have 512 tokens by default, as in HELM, and their file is in the tem
   const request = await requested('--kv-memory', '1GiB');
   assert.equal(typeof request === 'string' ? request : request.paging, {
     ...{ memory: 2 ** 30, pageTokens: 512, folder: tmpdir() },
+  });
+});
+
+test('drafts come from a model, from the text, or both', async () => {
+  const drafts = async (...options: readonly string[]) => {
+    const request = await requested(...options);
+    return typeof request === 'string' ? request : request.drafts;
+  };
+  assert.equal(await drafts('--draft', 'd.gguf'), { draft: 'd.gguf', lookup: undefined, tokens: undefined });
+  assert.equal(await drafts('--lookup'), { draft: undefined, lookup: 4, tokens: undefined });
+  assert.equal(await drafts('--draft', 'd.gguf', '--lookup', '3', '--draft-tokens', '5'), {
+    ...{ draft: 'd.gguf', lookup: 3, tokens: 5 },
   });
 });
 
@@ -101,6 +115,22 @@ const MISTAKES: readonly [string, readonly string[], string][] = [
     'a profile for given layers',
     ['--gpu-layers', '3', '--profile', 'p.json'],
     '--profile: is used only with --gpu-layers auto; add it',
+  ],
+  [
+    'drafted tokens of nothing',
+    ['--draft-tokens', '4'],
+    '--draft-tokens: is used only with --draft or --lookup; add one',
+  ],
+  ['a run of one token', ['--lookup', '1'], '--lookup: "1" is not a whole number between 2 and 16'],
+  [
+    'a trace of passes with several tokens',
+    ['--lookup', '--trace', 'run.json'],
+    '--trace: records a token for each pass; leave --draft and --lookup out',
+  ],
+  [
+    'drafts for a GPU',
+    ['--gpu-layers', '2', '--draft', 'd.gguf'],
+    '--draft: works on the CPU alone; leave --gpu-layers out',
   ],
   ['zero tokens', ['--tokens', '0'], '--tokens: "0" is not a whole number between 1 and 10000000'],
 ];

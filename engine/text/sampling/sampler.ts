@@ -44,7 +44,7 @@ const MOST_CANDIDATES = 128;
  * probabilities at temperature 1. At temperature 0 nothing is drawn from the stream.
  * @throws RangeError from the sampler if no logit is a number
  */
-export function createSampler(options: SamplerOptions, stream: RandomStream): Sampler {
+export function createSampler(options: SamplerOptions, stream: Pick<RandomStream, 'next'>): Sampler {
   const k = options.temperature === 0 ? 1 : options.topK;
   const choose = (candidates: readonly Candidate[]): number => {
     const [first] = candidates;

@@ -1,0 +1,153 @@
+import { statSync } from 'node:fs';
+import { Option } from 'commander';
+import { withFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
+import { readGguf } from '../gguf/read-gguf.ts';
+import { transformerSettings } from '../gguf/transformer-settings.ts';
+import { threeDigits } from '../input/format.ts';
+import { InputError } from '../input/input-error.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import { loadTransformer } from '../runtime/load-transformer.ts';
+import { kvCachesBytes } from '../runtime/transformer-bytes.ts';
+import { readCount } from '../terminal/options.ts';
+import type { VerifyingModel } from '../text/generate.ts';
+import { loadTokenizer } from '../text/load-tokenizer.ts';
+import { createSampler, type SamplerOptions } from '../text/sampling/sampler.ts';
+import {
+  createSpeculation,
+  type MeasuredSpeculation,
+  MOST_DRAFTED,
+  type SpeculationFigures,
+} from '../text/speculation/create-speculation.ts';
+import type { LookAhead } from '../text/speculation/look-ahead.ts';
+import { createModelDrafter, type ModelDrafter } from '../text/speculation/model-drafter.ts';
+import { createPromptLookup } from '../text/speculation/prompt-lookup.ts';
+import { checkSameVocabulary } from '../text/speculation/same-vocabulary.ts';
+import type { Tokenizer } from '../text/tokenizer.ts';
+
+/** Speculative decoding in commands that generate text. */
+
+/** What guesses at tokens. */
+export interface DraftRequest {
+  /** A model with the same vocabulary; `undefined`: none. */
+  readonly draft: string | undefined;
+  /** The most last tokens that are looked for in the text; `undefined`: none. */
+  readonly lookup: number | undefined;
+  /** Tokens at a time; `undefined`: as many as pay. */
+  readonly tokens: number | undefined;
+}
+
+/** The options as commander passes them. */
+export interface DraftTexts {
+  readonly draft?: string;
+  /** `true` without a number. */
+  readonly lookup?: string | true;
+  readonly draftTokens?: string;
+}
+
+/** Four words tell where a text repeats itself; a longer run is found by its last four. */
+const LOOKUP = 4;
+const MOST_LOOKUP = 16;
+
+export const SPECULATION_OPTIONS = {
+  draft: new Option(
+    '--draft <file>',
+    'a small GGUF model with the same vocabulary that guesses at tokens, several of which are then verified in one pass; the text stays the same',
+  ),
+  lookup: new Option(
+    '--lookup [n]',
+    `guess that the text goes on as where its last tokens, at most n of them, occurred before (default n: ${LOOKUP}); the text stays the same`,
+  ),
+  draftTokens: new Option(
+    '--draft-tokens <n>',
+    'with --draft or --lookup: guess n tokens at a time (default: as many as pay, by what was accepted and what passes cost)',
+  ),
+} as const;
+
+/** Reads the options. @throws InputError */
+export function readDrafts({ draft, lookup, draftTokens }: DraftTexts): DraftRequest {
+  if (draftTokens !== undefined && draft === undefined && lookup === undefined)
+    throw new InputError('--draft-tokens', 'is used only with --draft or --lookup; add one');
+  return {
+    draft,
+    lookup: lookup === undefined ? undefined : lookup === true ? LOOKUP : readCount('--lookup', lookup, 2, MOST_LOOKUP),
+    tokens: draftTokens === undefined ? undefined : readCount('--draft-tokens', draftTokens, 1, MOST_DRAFTED),
+  };
+}
+
+export function isDrafting({ draft, lookup }: DraftRequest): boolean {
+  return draft !== undefined || lookup !== undefined;
+}
+
+export interface DrafterParts {
+  readonly request: DraftRequest;
+  /** The file of the model that verifies. */
+  readonly file: string;
+  readonly tokenizer: Tokenizer;
+  readonly vocabularySize: number;
+  readonly kernels: Kernels;
+  /** Tokens of the text at most. */
+  readonly context: number;
+  readonly sampling: SamplerOptions;
+  /** The random numbers of the model's own sampler. */
+  readonly stream: LookAhead;
+}
+
+/** What guesses at the tokens of texts. */
+export interface Drafts {
+  /** Memory of the draft: weights and KV cache. */
+  readonly bytes: number;
+  /** @param earlier tokens of the text that come before the prompt */
+  speculation(model: VerifyingModel, earlier?: readonly number[]): MeasuredSpeculation;
+}
+
+/**
+ * Loads what guesses at tokens; `undefined` if none is wanted.
+ * @throws InputError for a draft that can't be loaded, or has another vocabulary
+ */
+export function openDrafts(parts: DrafterParts): Drafts | undefined {
+  const { request, file } = parts;
+  if (!isDrafting(request)) return undefined;
+  const draft = request.draft === undefined ? undefined : openDrafter(request.draft, parts);
+  return {
+    bytes: draft?.bytes ?? 0,
+    speculation: (model, earlier = []) =>
+      createSpeculation({
+        ...{ model, earlier, drafter: draft?.drafter },
+        drafterShare: (draft?.fileBytes ?? 0) / statSync(file).size,
+        lookup: request.lookup === undefined ? undefined : createPromptLookup(request.lookup),
+        tokens: request.tokens,
+      }),
+  };
+}
+
+interface OpenedDraft {
+  readonly drafter: ModelDrafter;
+  readonly fileBytes: number;
+  readonly bytes: number;
+}
+
+function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
+  const { file, tokenizer, kernels, context, sampling, stream } = parts;
+  const gguf = withFile(draft, readGguf);
+  checkSameVocabulary({ file: draft, tokenizer: loadTokenizer(gguf) }, { file, tokenizer });
+  const shape = modelFromGguf(gguf);
+  const trained = transformerSettings(gguf, shape).contextLength;
+  const room = Math.min(context, trained);
+  const drafter = createModelDrafter({
+    model: loadTransformer(draft, { kernels, context: room }),
+    sampler: () => createSampler(sampling, stream.coming()),
+    vocabularySize: Math.min(shape.vocabularySize, parts.vocabularySize),
+    clock: () => performance.now() / 1000,
+  });
+  const fileBytes = statSync(draft).size;
+  return { drafter, fileBytes, bytes: fileBytes + kvCachesBytes(shape, room, 'F16') };
+}
+
+/** `12 of 20 drafted tokens accepted, 2.3 tokens a pass, ×1.6`. @param tokens of the text */
+export function describeSpeculation({ passes, drafted, accepted, gain }: SpeculationFigures, tokens: number): string {
+  if (drafted === 0) return 'no drafted tokens';
+  const perPass = `${threeDigits((tokens - 1) / passes)} tokens a pass`;
+  const gained = gain === undefined ? '' : `, ×${threeDigits(gain)} with drafts`;
+  return `${accepted} of ${drafted} drafted tokens accepted, ${perPass}${gained}`;
+}

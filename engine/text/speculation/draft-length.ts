@@ -1,0 +1,167 @@
+import { expectedTokens } from '../../cost/speculation.ts';
+import { type AcceptanceEstimate, createAcceptanceEstimate } from './acceptance-estimate.ts';
+import { ASSUMED_SHARE, createPassCosts } from './pass-costs.ts';
+
+/** Tokens that a source can draft now. */
+export interface Offer {
+  /** Sources have an acceptance rate each. */
+  readonly source: string;
+  /** The most tokens, at least one. */
+  readonly most: number;
+  /** Seconds before the first token. */
+  readonly startSeconds: number;
+  /** Seconds of each token. */
+  readonly tokenSeconds: number;
+}
+
+export interface Choice<Offered extends Offer> {
+  readonly offer: Offered;
+  readonly tokens: number;
+}
+
+/** A pass that was carried out. */
+export interface DoneDraft {
+  readonly source: string;
+  readonly drafted: number;
+  readonly accepted: number;
+  readonly draftSeconds: number;
+  readonly passSeconds: number;
+}
+
+/** How many tokens to draft: as many as pay, by what was accepted and what passes cost so far. */
+export interface DraftLength {
+  /** `undefined`: a pass of a single token. */
+  choose<Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined;
+  /** Records a pass without drafted tokens. */
+  plain(passSeconds: number): void;
+  /** Records a verification. */
+  verified(pass: DoneDraft): void;
+  /** Adds seconds that a source took beside its drafts. */
+  charge(seconds: number): void;
+  /** Expected seconds of a pass of so many tokens; NaN before one of a single token. */
+  passSeconds(tokens: number): number;
+  /** Seconds that drafting may cost now without making the text slower than LOSS_SHARE. */
+  readonly allowance: number;
+  /** Seconds that the tokens of verifications would have taken one by one, by the passes of one token. */
+  readonly replacedSeconds: number;
+  /** Seconds that drafts and verifications took. */
+  readonly spentSeconds: number;
+}
+
+/**
+ * What all drafts together may lose, as a share of the time without them. The promise is 3 %; the rest is for errors of
+ * measurement.
+ */
+export const LOSS_SHARE = 0.02;
+
+/** Passes with drafts after which one without is due: c(1) grows with the context. */
+const PASSES_BETWEEN_PLAIN = 48;
+
+/** Tokens between attempts at text that hasn't been accepted; doubled after each that fails. */
+const PROBES = { first: 8, last: 256 };
+
+/** Share of a pass of one token in the mean of all. */
+const MEAN_SHARE = 1 / 64;
+
+/** Times that a token takes in a verification, as if it were alone, over its time in a prompt: assumed. */
+const SINGLY = 3;
+
+/** A prompt without drafts, which is part of a text's time. */
+export interface PromptTime {
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+/** A pass that took longer than this many times what was expected was interrupted by others. */
+const INTERRUPTED = 2;
+
+/**
+ * Drafts γ tokens where (1 − α^(γ+1))/(1 − α)/(γ·d + c(γ+1)), the tokens per second (Leviathan et al. 2023, Theorem
+ * 3.8), is largest, with α by source and c(t) as measured. What it may lose is bounded whatever α is: no draft is made
+ * whose rejection as a whole would bring the time above 1 + LOSS_SHARE of that without drafts. Where none pays, single
+ * tokens are tried now and then, within the same bound.
+ * Until verifications are measured, the prompt tells what further tokens of a pass cost; in the first tokens of a text
+ * the bound is as good as that.
+ */
+export function createDraftLength(prompt: PromptTime): DraftLength {
+  const costs = createPassCosts((first) => {
+    const inPrompt = prompt.tokens > 1 ? Math.max(0, prompt.seconds - first) / (prompt.tokens - 1) : first;
+    return Math.min(ASSUMED_SHARE * first, SINGLY * inPrompt);
+  });
+  const rates = new Map<string, AcceptanceEstimate>();
+  let plainSeconds = prompt.seconds;
+  let [replaced, spent] = [0, 0];
+  /** Mean seconds of passes of one token. The recent median is larger when drafts seem to pay: it would favour them. */
+  let mean = Number.NaN;
+  const single = (): number => Math.min(mean, costs.seconds(1));
+  /** Verifications since a pass of one token, and tokens since a verification. */
+  let [since, untried] = [0, 0];
+  let interval = PROBES.first;
+
+  const rateOf = (source: string): AcceptanceEstimate => {
+    const known = rates.get(source) ?? createAcceptanceEstimate();
+    rates.set(source, known);
+    return known;
+  };
+  const secondsOf = ({ startSeconds, tokenSeconds }: Offer, tokens: number): number =>
+    startSeconds + tokens * tokenSeconds + costs.seconds(tokens + 1);
+  const allowance = (): number => LOSS_SHARE * (plainSeconds + replaced) + replaced - spent;
+  const isAffordable = (seconds: number): boolean => seconds - single() * (1 + LOSS_SHARE) <= allowance();
+
+  /** The choice with the most tokens per second that can be afforded, if it beats a pass of one token. */
+  const best = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined => {
+    let found: Choice<Offered> | undefined;
+    let fastest = 1 / costs.seconds(1);
+    for (const offer of offers) {
+      const acceptanceRate = rateOf(offer.source).rate;
+      for (let tokens = 1; tokens <= offer.most; tokens++) {
+        const seconds = secondsOf(offer, tokens);
+        const speed = expectedTokens({ acceptanceRate, draftTokens: tokens }) / seconds;
+        if (speed <= fastest || !isAffordable(seconds)) continue;
+        [found, fastest] = [{ offer, tokens }, speed];
+      }
+    }
+    return found;
+  };
+  const probe = <Offered extends Offer>(offers: readonly Offered[]): Choice<Offered> | undefined => {
+    if (untried < interval) return undefined;
+    const [cheapest] = offers.toSorted((a, b) => secondsOf(a, 1) - secondsOf(b, 1));
+    if (cheapest === undefined || !isAffordable(secondsOf(cheapest, 1))) return undefined;
+    return { offer: cheapest, tokens: 1 };
+  };
+
+  return {
+    choose: (offers) => (!costs.isKnown || since >= PASSES_BETWEEN_PLAIN ? undefined : (best(offers) ?? probe(offers))),
+    plain(passSeconds) {
+      costs.add(1, passSeconds);
+      mean = Number.isNaN(mean) ? passSeconds : mean + MEAN_SHARE * (passSeconds - mean);
+      plainSeconds += single();
+      since = 0;
+      untried += 1;
+    },
+    verified({ source, drafted, accepted, draftSeconds, passSeconds }) {
+      // The first of its size takes longer, and others may take the processor: that says nothing of drafts.
+      const expected = Math.max(costs.seconds(drafted + 1), (1 + ASSUMED_SHARE * drafted) * single());
+      costs.add(drafted + 1, passSeconds);
+      rateOf(source).add(drafted, accepted);
+      replaced += (accepted + 1) * single();
+      spent += draftSeconds + Math.min(passSeconds, INTERRUPTED * expected);
+      since += 1;
+      untried = 0;
+      interval = accepted > 0 ? PROBES.first : Math.min(PROBES.last, 2 * interval);
+    },
+    charge(seconds) {
+      spent += seconds;
+    },
+    passSeconds: (tokens) => costs.seconds(tokens),
+    get allowance() {
+      return allowance();
+    },
+    get replacedSeconds() {
+      return replaced;
+    },
+    get spentSeconds() {
+      return spent;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import type { RewindableModel } from '../conversation.ts';
+import type { Sampler } from '../sampling/sampler.ts';
+import type { Offer } from './draft-length.ts';
+import { createPassCosts } from './pass-costs.ts';
+
+/** A small model that guesses at a large one's next tokens. */
+export interface ModelDrafter {
+  /** Whether its costs are known, which takes a first reading. */
+  readonly isReady: boolean;
+  /** Part of a text that it hasn't read and could: its tokens; 0 if it has read all. */
+  unread(text: readonly number[]): number;
+  /**
+   * Reads the end of a text: READ_FIRST of its tokens at first, then READ_MORE times as many as before, up to the
+   * whole.
+   * @param all whether it reads the whole at once
+   * @returns seconds
+   */
+  read(text: readonly number[], all?: boolean): Promise<number>;
+  /** Seconds that `read` would take. @param assumed seconds of a token, before any was measured */
+  readSeconds(text: readonly number[], assumed: number): number;
+  /** What `draft` would cost. */
+  offer(text: readonly number[]): Pick<Offer, 'startSeconds' | 'tokenSeconds'>;
+  /** The tokens that it would write after a text. */
+  draft(text: readonly number[], tokens: number): Promise<readonly number[]>;
+  /** Another text comes next, which may begin like the one before. */
+  begin(): void;
+}
+
+export interface ModelDrafterOptions {
+  readonly model: RewindableModel;
+  /** Makes what chooses its tokens, for one draft: as the large model's are chosen, from the same random numbers. */
+  readonly sampler: () => Sampler;
+  /** Tokens of the vocabulary that both models have. */
+  readonly vocabularySize: number;
+  /** Seconds. */
+  readonly clock: () => number;
+}
+
+const READ_FIRST = 16;
+const READ_MORE = 4;
+
+/** Tokens behind the text from which on it reads the end alone, rather than all that it has missed. */
+const FAR_BEHIND = 64;
+
+/** Tokens of a reading that cost as much as one that is read alone: they share the reading of weights. */
+const READ_TOGETHER = 4;
+
+/**
+ * Its context has the whole text, or the text's first token and its end: without the first token, to which models
+ * attend when nothing else matters, they lose the thread (Xiao et al. 2024).
+ */
+export function createModelDrafter({ model, sampler, vocabularySize, clock }: ModelDrafterOptions): ModelDrafter {
+  const costs = createPassCosts();
+  /** Where the end of the text begins that is read; 0: all of it is. */
+  let from = 0;
+  /** Tokens in the KV cache, and how many of them are known to be the text's. */
+  const held: number[] = [];
+  let agreed = 0;
+  let window = 0;
+
+  const lengthOf = (text: readonly number[]): number => (from === 0 ? text.length : text.length - from + 1);
+  const at = (text: readonly number[], place: number): number =>
+    text[from === 0 || place === 0 ? place : from + place - 1] as number;
+  const evaluate = async (tokens: readonly number[]): Promise<Float32Array> => {
+    const start = clock();
+    const logits = await model.evaluate(tokens);
+    costs.add(tokens.length, clock() - start);
+    held.push(...tokens);
+    return logits.subarray(0, vocabularySize);
+  };
+  /** Tokens of the text at the beginning of the cache; at least one is left to evaluate. */
+  const known = (text: readonly number[]): number => {
+    const most = Math.min(held.length, lengthOf(text) - 1);
+    while (agreed < most && held[agreed] === at(text, agreed)) agreed++;
+    agreed = Math.min(agreed, most);
+    return agreed;
+  };
+  const missing = (text: readonly number[]): number[] => {
+    const start = known(text);
+    return Array.from({ length: lengthOf(text) - start }, (_, index) => at(text, start + index));
+  };
+  const rewind = (): void => {
+    model.rewind(agreed);
+    held.length = agreed;
+  };
+  /** Takes the last `tokens` of the text for its end. */
+  const restart = (text: readonly number[], tokens: number): void => {
+    window = Math.min(tokens, model.contextLength - 1);
+    from = window + 1 >= text.length ? 0 : text.length - window;
+    agreed = 0;
+  };
+  const nextWindow = (): number => (window === 0 ? READ_FIRST : window * READ_MORE);
+  /** The whole text can't be read once it is longer than the context; what is drafted needs room as well. */
+  const stayInside = (text: readonly number[], tokens: number): void => {
+    if (lengthOf(text) + tokens <= model.contextLength) return;
+    restart(text, Math.max(1, Math.min(window, Math.floor(model.contextLength / 2) - tokens)));
+  };
+
+  return {
+    get isReady() {
+      return costs.isKnown;
+    },
+    begin() {
+      agreed = 0;
+      if (from !== 0) [from, window] = [0, 0];
+    },
+    unread: (text) => (from === 0 && window > 0 ? 0 : Math.max(0, Math.min(text.length, nextWindow()) - window)),
+    readSeconds(text, assumed) {
+      const tokens = Math.min(text.length, nextWindow());
+      return costs.isKnown ? costs.seconds(tokens) : assumed * (1 + tokens / READ_TOGETHER);
+    },
+    async read(text, all = false) {
+      const start = clock();
+      restart(text, all ? text.length : nextWindow());
+      const tokens = missing(text);
+      rewind();
+      // The last one alone: that is what a draft does most.
+      if (tokens.length > 1) await evaluate(tokens.slice(0, -1));
+      await evaluate(tokens.slice(-1));
+      agreed = held.length;
+      return clock() - start;
+    },
+    offer(text) {
+      if (lengthOf(text) - known(text) > FAR_BEHIND) restart(text, READ_FIRST);
+      const one = costs.seconds(1);
+      return { startSeconds: costs.seconds(lengthOf(text) - known(text)) - one, tokenSeconds: one };
+    },
+    async draft(text, tokens) {
+      stayInside(text, tokens);
+      const choose = sampler();
+      const behind = missing(text);
+      rewind();
+      let logits = await evaluate(behind);
+      agreed = held.length;
+      const drafted: number[] = [];
+      const history = [...text];
+      while (drafted.length < tokens) {
+        const token = choose(logits, history);
+        drafted.push(token);
+        history.push(token);
+        if (drafted.length < tokens) logits = await evaluate([token]);
+      }
+      return drafted;
+    },
+  };
+}

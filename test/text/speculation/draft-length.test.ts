@@ -1,0 +1,96 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { expectedTokens } from '../../../engine/cost/speculation.ts';
+import { randomStream } from '../../../engine/input/random-stream.ts';
+import { createDraftLength, type Offer } from '../../../engine/text/speculation/draft-length.ts';
+
+/** A machine and a text, in virtual time: passes of one token take 1 s. */
+interface Setting {
+  /** Seconds of a pass of so many tokens. */
+  readonly pass: (tokens: number) => number;
+  readonly draftSeconds: number;
+  /** α at a token of the text. */
+  readonly acceptance: (position: number) => number;
+  readonly tokens: number;
+  readonly promptSeconds?: number;
+  /** Share by which times vary, at random. */
+  readonly noise?: number;
+}
+
+/** Writes a text. @returns its seconds over those of single tokens */
+function slowdown({ pass, draftSeconds, acceptance, tokens, promptSeconds = 0, noise = 0 }: Setting): number {
+  const random = randomStream(5, 'texts');
+  const length = createDraftLength({ tokens: 1, seconds: promptSeconds });
+  const varied = (seconds: number): number => seconds * (1 + noise * (random.next() - 0.5));
+  const offer: Offer = { source: 'draft', most: 8, startSeconds: 0, tokenSeconds: draftSeconds };
+  let [written, seconds] = [0, promptSeconds];
+  while (written < tokens) {
+    const choice = length.choose([{ ...offer, most: Math.min(8, tokens - written) }]);
+    const drafted = choice?.tokens ?? 0;
+    const [draft, verification] = [varied(drafted * draftSeconds), varied(pass(drafted + 1))];
+    let accepted = 0;
+    while (accepted < drafted && random.next() < acceptance(written + accepted)) accepted++;
+    seconds += draft + verification;
+    written += accepted + 1;
+    if (drafted === 0) length.plain(verification);
+    else length.verified({ source: 'draft', drafted, accepted, draftSeconds: draft, passSeconds: verification });
+  }
+  return seconds / (promptSeconds + written);
+}
+
+const inRam = (tokens: number): number => 1 + 0.25 * (tokens - 1);
+const streamed = (tokens: number): number => 1 + 0.02 * (tokens - 1);
+
+test('where nothing is accepted, no text is more than 3 % slower, however long it is', () => {
+  for (const pass of [inRam, streamed, (tokens: number) => tokens])
+    for (const draftSeconds of [0, 0.1, 0.5, 1])
+      for (const tokens of [1, 2, 5, 16, 64, 128, 1000, 5000])
+        for (const noise of [0, 0.3]) {
+          const slower = slowdown({ pass, draftSeconds, acceptance: () => 0, tokens, noise });
+          // Noise of the few passes of a short text is none of its own.
+          const most = noise === 0 || tokens >= 1000 ? 1.03 : 1.03 + noise / 2;
+          assert.ok(slower <= most, `${tokens} tokens, draft ${draftSeconds} s, noise ${noise}: ${slower}`);
+        }
+});
+
+test('text that is accepted takes at most a tenth more than with the best fixed length', () => {
+  for (const [pass, draftSeconds, alpha] of [
+    [inRam, 0.1, 0.8],
+    [inRam, 0, 0.6],
+    [streamed, 0.02, 0.8],
+    [streamed, 0.02, 0.5],
+  ] as const) {
+    const fixed = Array.from({ length: 9 }, (_, draftTokens) => {
+      const seconds = draftTokens * draftSeconds + pass(draftTokens + 1);
+      return seconds / expectedTokens({ acceptanceRate: alpha, draftTokens });
+    });
+    const found = slowdown({ pass, draftSeconds, acceptance: () => alpha, tokens: 2000 });
+    assert.ok(found <= 1.1 * Math.min(...fixed), `α ${alpha}: ${found}, the best is ${Math.min(...fixed)}`);
+  }
+});
+
+test('drafting goes on when a text becomes predictable, and ends when it no longer is', () => {
+  const half = (first: number, second: number) => (position: number) => (position < 1000 ? first : second);
+  const common = { pass: inRam, draftSeconds: 0.1, tokens: 2000 };
+  const always = slowdown({ ...common, acceptance: () => 0.9 });
+  const later = slowdown({ ...common, acceptance: half(0, 0.9) });
+  const earlier = slowdown({ ...common, acceptance: half(0.9, 0) });
+  assert.ok(later < 0.5 * (1.03 + always) + 0.1, `${later}, and ${always} where all can be guessed`);
+  assert.ok(earlier < 0.5 * (1.03 + always) + 0.05, `${earlier}`);
+});
+
+test('a prompt that took long lets the first draft be made at once', () => {
+  const first = (tokens: number, seconds: number): number => {
+    const length = createDraftLength({ tokens, seconds });
+    for (let passes = 1; ; passes++) {
+      length.plain(1);
+      if (length.choose([{ source: 'draft', most: 8, startSeconds: 0, tokenSeconds: 0.1 }]) !== undefined)
+        return passes;
+    }
+  };
+  assert.is(first(500, 100), 1);
+  assert.is(first(20, 1.2), 5, 'a prompt that took little more than a token says that further tokens are cheap');
+  assert.ok(first(5, 5) > 30);
+});
+
+test.run();
