@@ -85,7 +85,7 @@ async function run(options: Options): Promise<void> {
   try {
     const drafts = openDrafts({
       ...{ request, file: options.model, tokenizer, vocabularySize: shape.vocabularySize },
-      ...{ kernels, context, sampling, stream },
+      ...{ kernels: () => kernels, context, sampling, stream },
     });
     const model = loadTransformer(options.model, {
       ...{ kernels, context, kvCache: readKvCache(options.kv) },

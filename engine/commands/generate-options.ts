@@ -21,7 +21,7 @@ import {
   repeated,
   type SamplingTexts,
 } from './shared-options.ts';
-import { type DraftRequest, type DraftTexts, isDrafting, readDrafts, SPECULATION_OPTIONS } from './speculation.ts';
+import { type DraftRequest, type DraftTexts, readTracelessDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
 /** The parsed options of `hearth generate`. */
 export interface GenerateRequest {
@@ -137,9 +137,7 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
 function readOptions(options: Options): GenerateRequest {
   const { model, prompt, system, stop, json = false, chat = false } = options;
   if (system !== undefined && !chat) throw new InputError('--system', 'is used only with --chat; add it');
-  const drafts = readDrafts(options);
-  if (options.trace !== undefined && isDrafting(drafts))
-    throw new InputError('--trace', 'records a token for each pass; leave --draft and --lookup out');
+  const drafts = readTracelessDrafts(options);
   if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
   return {
     model,

@@ -80,7 +80,7 @@ async function generateWith(kernels: Kernels, generation: Generation): Promise<O
   const stream = lookAhead(randomStream(request.seed, 'sampler'));
   const drafts = openDrafts({
     ...{ request: request.drafts, file: request.model, tokenizer, vocabularySize: shape.vocabularySize },
-    ...{ kernels, context, sampling: request.sampling, stream },
+    ...{ kernels: () => kernels, context, sampling: request.sampling, stream },
   });
   const memory = request.memory && request.memory - (drafts?.bytes ?? 0);
   const opened = await openModel(kernels, {

@@ -6,6 +6,7 @@ import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.
 import { checkDifferentFiles, checkOutputFile, FORCE, type OutputFile } from './output-file.ts';
 import { addRingOptions, type RingOptions, type RingRequest, readRingRequest } from './ring-request.ts';
 import { OPTIONS, optional, readKernels, readKvCache, readPromptText, readSeed, repeated } from './shared-options.ts';
+import { type DraftRequest, type DraftTexts, readTracelessDrafts, SPECULATION_OPTIONS } from './speculation.ts';
 
 /** The parsed options of `hearth run`. */
 export interface RunRequest extends RingRequest {
@@ -22,12 +23,13 @@ export interface RunRequest extends RingRequest {
   readonly context: number | undefined;
   readonly kvCache: 'F16' | 'F32';
   readonly kernels: KernelOptions;
+  readonly drafts: DraftRequest;
   readonly trace: OutputFile | undefined;
   readonly json: boolean;
 }
 
 /** The options as commander passes them. */
-interface Options extends RingOptions {
+interface Options extends RingOptions, DraftTexts {
   readonly model: string;
   readonly saveCluster?: string;
   readonly prompt: readonly string[];
@@ -68,6 +70,9 @@ export function createRunCommand(run: (request: RunRequest) => Promise<void>): C
   return addRingOptions(command)
     .option('--save-cluster <file>', 'writes the devices and links as measured, for --cluster and experiments')
     .option('--save-plan <file>', 'writes the plan that is carried out, for hearth split and experiments')
+    .addOption(SPECULATION_OPTIONS.draft)
+    .addOption(SPECULATION_OPTIONS.lookup)
+    .addOption(SPECULATION_OPTIONS.draftTokens)
     .option('--trace <file>', 'write a trace of all devices, for ui.perfetto.dev')
     .addOption(FORCE)
     .option('--json', 'print texts, tokens and times as JSON, one line per prompt')
@@ -81,6 +86,7 @@ function readOptions(options: Options): RunRequest {
     checkOutputFile({ flag, path, kind, inputs, force: options.force === true });
   if (options.system !== undefined && options.chat !== true)
     throw new InputError('--system', 'is used only with --chat; add it');
+  const drafts = readTracelessDrafts(options);
   const saveCluster = optional(options.saveCluster, output('--save-cluster', 'a cluster file'));
   const savePlan = optional(options.savePlan, output('--save-plan', 'a plan'));
   const trace = optional(options.trace, output('--trace', 'a trace'));
@@ -99,5 +105,6 @@ function readOptions(options: Options): RunRequest {
     context: optional(options.context, (text) => readCount('--context', text)),
     kvCache: readKvCache(options.kv),
     kernels: readKernels(options),
+    drafts,
   };
 }

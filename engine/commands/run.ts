@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { withFile } from '../gguf/file-source.ts';
+import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
 import { formatSeconds } from '../input/format.ts';
 import { randomStream } from '../input/random-stream.ts';
+import type { Kernels } from '../kernels/kernels.ts';
+import { openKernels } from '../kernels/open-kernels.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import type { RecoveringRing } from '../ring/head/lost-worker.ts';
 import { fittedPlan, planRing } from '../ring/head/planning.ts';
@@ -15,12 +18,14 @@ import { generate } from '../text/generate.ts';
 import { loadTokenizer } from '../text/load-tokenizer.ts';
 import { promptTokens } from '../text/prompt-tokens.ts';
 import { createSampler } from '../text/sampling/sampler.ts';
+import { type LookAhead, lookAhead } from '../text/speculation/look-ahead.ts';
 import type { Tokenizer } from '../text/tokenizer.ts';
 import type { TokenInterval } from '../trace/trace.ts';
 import { describePressure, type MemoryPressure, pressureOf } from './memory-pressure.ts';
 import { openRing } from './open-ring.ts';
 import { writeOutputFile } from './output-file.ts';
 import { createRunCommand, type RunRequest } from './run-options.ts';
+import { type Drafts, describeSpeculation, openDrafts } from './speculation.ts';
 import { interruptible, setExitCode, writeJson, writeText, writeTimings, writeTrace } from './text-output.ts';
 
 /**
@@ -40,16 +45,43 @@ async function run(request: RunRequest): Promise<void> {
   );
   const context = request.context ?? Math.max(...prompts.map((tokens) => tokens.length)) + request.tokens;
   const trace = request.trace !== undefined;
-  const { head, ring, planning, close } = await openRing({ ...request, context, requests: prompts.length, trace, log });
+  let kernels: Kernels | undefined;
+  const draftKernels = (): Kernels => {
+    kernels ??= openKernels(request.kernels);
+    return kernels;
+  };
+  const texts = prompts.map((prompt, index): TextRequest => {
+    const stream = lookAhead(randomStream(request.seed + index, 'sampler'));
+    const { vocabularySize } = modelFromGguf(gguf);
+    const drafts = openDrafts({
+      ...{ request: request.drafts, file: request.model, tokenizer, vocabularySize },
+      ...{ kernels: draftKernels, context, sampling: request.sampling, stream },
+    });
+    return { prompt, stream, drafts };
+  });
+  const memory = request.memory - texts.reduce((sum, { drafts }) => sum + (drafts?.bytes ?? 0), 0);
+  const { head, ring, planning, close } = await openRing({
+    ...request,
+    ...{ context, memory, requests: prompts.length, trace, log },
+  });
   try {
     if (request.savePlan !== undefined) {
       const plan = fittedPlan(planRing(planning, head.present()), head.weights);
       writeOutputFile(request.savePlan, `${JSON.stringify(plan, null, 2)}\n`);
     }
-    await generateAll({ ring, head, request, tokenizer, prompts, context });
+    await generateAll({ ring, head, request, tokenizer, texts, context });
   } finally {
     await close();
+    kernels?.close();
   }
+}
+
+/** A text to continue. */
+interface TextRequest {
+  readonly prompt: readonly number[];
+  /** The random numbers of its sampler. */
+  readonly stream: LookAhead;
+  readonly drafts: Drafts | undefined;
 }
 
 interface Generation {
@@ -57,36 +89,38 @@ interface Generation {
   readonly head: RingHead;
   readonly request: RunRequest;
   readonly tokenizer: Tokenizer;
-  readonly prompts: readonly (readonly number[])[];
+  readonly texts: readonly TextRequest[];
   readonly context: number;
 }
 
 /** Generates the texts of all prompts together. */
-async function generateAll({ ring, head, request, tokenizer, prompts, context }: Generation): Promise<void> {
+async function generateAll({ ring, head, request, tokenizer, texts: requests, context }: Generation): Promise<void> {
   const intervals: TokenInterval[] = [];
-  const streamed = prompts.length === 1 && !request.json;
+  const streamed = requests.length === 1 && !request.json;
   const ringTexts = createRingTexts(ring, context);
   const texts = await interruptible((signal) =>
     Promise.all(
-      prompts.map(async (prompt, index) => {
-        return generate({
-          model: checkedModel(ringModel(ringTexts), prompt.length, { intervals, file: request.model }),
-          tokenizer,
-          prompt,
+      requests.map(async ({ prompt, stream, drafts }) => {
+        const model = checkedModel(ringModel(ringTexts), prompt.length, { intervals, file: request.model });
+        const speculation = drafts?.speculation(model);
+        const generated = await generate({
+          ...{ model, speculation, tokenizer, prompt, signal },
           tokens: request.tokens,
-          signal,
-          sampler: createSampler(request.sampling, randomStream(request.seed + index, 'sampler')),
+          sampler: createSampler(request.sampling, stream),
           onText: (text) => streamed && writeText(text),
         });
+        return { ...generated, speculation: speculation?.figures };
       }),
     ),
   );
   const memory = await memoryOf(head);
   for (const [index, generated] of texts.entries()) {
-    const promptTokens = prompts[index]?.length ?? 0;
-    if (request.json) writeJson(request.model, promptTokens, generated, { memory });
+    const promptTokens = requests[index]?.prompt.length ?? 0;
+    const { speculation } = generated;
+    if (request.json) writeJson(request.model, promptTokens, generated, { memory, speculation });
     else writeText(streamed ? '\n' : `${generated.text}\n`);
     writeTimings(promptTokens, generated);
+    if (speculation !== undefined) log(describeSpeculation(speculation, generated.tokens.length));
   }
   for (const one of memory) log(describePressure(one));
   setExitCode(texts);
@@ -119,15 +153,20 @@ interface Checks {
 
 /** The model, with its times recorded, whose logits must be numbers. */
 function checkedModel(model: RingModel, promptTokens: number, { intervals, file }: Checks): RingModel {
+  const checked = async (logits: Promise<Float32Array>, tokens: readonly number[]): Promise<Float32Array> => {
+    const start = clock();
+    const found = await logits;
+    if (!allFinite(found)) throw noNumbers(file);
+    intervals.push({ phase: tokens.length === promptTokens ? 'prefill' : 'decode', start, end: clock() });
+    return found;
+  };
   return {
     ...model,
-    async evaluate(tokens) {
-      const start = clock();
-      const logits = await model.evaluate(tokens);
-      if (!allFinite(logits)) throw noNumbers(file);
-      intervals.push({ phase: tokens.length === promptTokens ? 'prefill' : 'decode', start, end: clock() });
-      return logits;
+    get position() {
+      return model.position;
     },
+    evaluate: (tokens) => checked(model.evaluate(tokens), tokens),
+    verify: (tokens) => checked(model.verify(tokens), tokens),
   };
 }
 

@@ -75,7 +75,15 @@ export function readDrafts({ draft, lookup, draftTokens }: DraftTexts): DraftReq
   };
 }
 
-export function isDrafting({ draft, lookup }: DraftRequest): boolean {
+/** The same for commands that can write a trace. @throws InputError if both are wanted */
+export function readTracelessDrafts(texts: DraftTexts & { readonly trace?: string }): DraftRequest {
+  const drafts = readDrafts(texts);
+  if (texts.trace !== undefined && isDrafting(drafts))
+    throw new InputError('--trace', 'records a token for each pass; leave --draft and --lookup out');
+  return drafts;
+}
+
+function isDrafting({ draft, lookup }: DraftRequest): boolean {
   return draft !== undefined || lookup !== undefined;
 }
 
@@ -85,7 +93,8 @@ export interface DrafterParts {
   readonly file: string;
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
-  readonly kernels: Kernels;
+  /** Those on which a draft runs. */
+  readonly kernels: () => Kernels;
   /** Tokens of the text at most. */
   readonly context: number;
   readonly sampling: SamplerOptions;
@@ -135,7 +144,7 @@ function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
   const trained = transformerSettings(gguf, shape).contextLength;
   const room = Math.min(context, trained);
   const drafter = createModelDrafter({
-    model: loadTransformer(draft, { kernels, context: room }),
+    model: loadTransformer(draft, { kernels: kernels(), context: room }),
     sampler: () => createSampler(sampling, stream.coming()),
     vocabularySize: Math.min(shape.vocabularySize, parts.vocabularySize),
     clock: () => performance.now() / 1000,

@@ -1,4 +1,4 @@
-import type { LanguageModel } from '../../text/generate.ts';
+import type { VerifyingModel } from '../../text/generate.ts';
 import { DeviceLostError, RingChangedError } from './errors.ts';
 import type { RecoverableHead, RecoveringRing } from './lost-worker.ts';
 import type { RingRequest, RingWork } from './passes.ts';
@@ -131,19 +131,26 @@ function runsOf(history: readonly Evaluated[]): { tokens: number[]; multiplied: 
 }
 
 /** A text in a ring, as a language model. */
-export interface RingModel extends LanguageModel {
+export interface RingModel extends VerifyingModel {
   evaluate(tokens: readonly number[]): Promise<Float32Array>;
+  verify(tokens: readonly number[]): Promise<Float32Array>;
 }
 
 /** A language model that continues the same text on other devices when one is lost. */
 export function ringModel(texts: RingTexts): RingModel {
   const text = texts.open();
+  const evaluate = async (tokens: readonly number[], rows: number, multiplied: Multiplied): Promise<Float32Array> => {
+    const [logits] = await texts.evaluate([{ text, tokens, rows, multiplied }]);
+    return logits as Float32Array;
+  };
   return {
     contextLength: texts.contextLength,
     promptPart: texts.contextLength, // the whole prompt: its frames follow each other through the ring
-    async evaluate(tokens) {
-      const [logits] = await texts.evaluate([{ text, tokens, rows: 1, multiplied: undefined }]);
-      return logits as Float32Array;
+    get position() {
+      return text.position;
     },
+    evaluate: (tokens) => evaluate(tokens, 1, undefined),
+    verify: (tokens) => evaluate(tokens, tokens.length, 'singly'),
+    rewind: (position) => text.rewind(position),
   };
 }

@@ -104,9 +104,7 @@ export function createSpeculation(options: SpeculationOptions): MeasuredSpeculat
       const tokens = choice === undefined ? [] : await choice.offer.draft(choice.tokens);
       const drawn = clock();
       lastPosition = model.position;
-      const evaluated = history.slice(-1);
-      const logits =
-        tokens.length === 0 ? await model.evaluate(evaluated) : await model.verify([...evaluated, ...tokens]);
+      const logits = await model.verify([...history.slice(-1), ...tokens]);
       const passSeconds = clock() - drawn;
       passes += 1;
       last = undefined;
