@@ -2,6 +2,7 @@ import type { PartTimes } from '../engine/cost/chip/part-times.ts';
 import type { KvPaging } from '../engine/cost/kv-pages.ts';
 import type { Runtime } from '../engine/cost/runtime.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
+import type { Speculation } from '../engine/cost/speculation.ts';
 import { reloadRate } from '../engine/hardware/device.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
 import type { Model } from '../engine/model/model.ts';
@@ -20,6 +21,12 @@ export const DEFAULT_SEED = 1;
 export interface MemoryTaken {
   readonly time: number;
   readonly bytes: number;
+}
+
+/** Speculative decoding: drafted tokens are accepted at random, each with probability α if those before it were. */
+export interface SimulatedSpeculation extends Speculation {
+  /** TPOT of the draft model, which runs on the head while nothing else does. */
+  readonly draftSeconds: number;
 }
 
 export interface SimulationOptions {
@@ -45,6 +52,8 @@ export interface SimulationOptions {
    * traced as a token. Rings and single devices only.
    */
   readonly warm?: boolean;
+  /** Tokens are drafted and verified, several in a pass. Rings, single devices, and CPU and GPU only. */
+  readonly speculation?: SimulatedSpeculation;
   /** Relative standard deviation of the time of each layer's computation; 0 unless given. */
   readonly noise?: number;
   /** Seed of noise, jitter and loss; DEFAULT_SEED unless given. */
@@ -110,6 +119,15 @@ export function checkOptions(options: SimulationOptions, cluster: Cluster): void
     check('paging.watermark', watermark, watermark > 0 && watermark <= 1, 'a share above 0 and at most 1');
     const slices = Number.isInteger(passingSlices) && passingSlices >= 1;
     check('paging.passingSlices', passingSlices, slices, 'a whole number from 1 on');
+  }
+  if (options.speculation !== undefined) {
+    const { acceptanceRate, draftTokens, draftSeconds } = options.speculation;
+    const isRate = acceptanceRate >= 0 && acceptanceRate <= 1;
+    check('speculation.acceptanceRate', acceptanceRate, isRate, 'a probability from 0 to 1');
+    const isCount = Number.isInteger(draftTokens) && draftTokens >= 0;
+    check('speculation.draftTokens', draftTokens, isCount, 'a whole number from 0 on');
+    const isTime = draftSeconds >= 0 && Number.isFinite(draftSeconds);
+    check('speculation.draftSeconds', draftSeconds, isTime, 'seconds, 0 or more');
   }
   if (frames !== undefined) {
     const { first, interval, seconds, bytes, inFlight } = frames;

@@ -18,6 +18,8 @@ export function simulate(parts: SimulationParts): SimulationResult {
   if (parts.frames !== undefined && plan.kind !== 'chip') {
     throw new InputError('frames', `has no effect on a plan of kind "${plan.kind}"; only a chip's GPU has a queue`);
   }
+  if (parts.speculation !== undefined && plan.kind !== 'ring' && plan.kind !== 'split')
+    throw new InputError('speculation', `is not simulated for a plan of kind "${plan.kind}"; allowed: ring, split`);
   const contextOf = (index: number): number =>
     context === 'fixed' ? workload.context : workload.promptTokens + Math.max(0, index - 1);
   switch (plan.kind) {

@@ -10,7 +10,7 @@ import { type Breakdown, type StageBreakdown, totalSeconds } from './breakdown.t
 import { fitWeights, fixedBytes, loadOfStages, mappedBytes } from './memory.ts';
 import { PAGE_TABLES, type ReclaimPolicy } from './reclaim.ts';
 import { createRingPredictor } from './ring.ts';
-import { createRingCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
+import { createRingCosts, createVerificationCosts, type DeviceCosts, type RingCosts } from './ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { lastLayerSeconds, type WeightReads, weightReads } from './weight-reads.ts';
 
@@ -70,6 +70,8 @@ export interface OverlappedCase {
   readonly runtime?: Runtime;
   /** What operating systems do with weights that a policy doesn't release; `lru` unless given. */
   readonly reclaim?: ReclaimPolicy;
+  /** γ + 1 (speculation.ts): the seconds are those of one pass that verifies so many tokens; default 1. */
+  readonly verifiedTokens?: number;
 }
 
 /** Whether a plan is of a kind whose time with overlap has a closed form. */
@@ -85,14 +87,17 @@ export function hasOverlappedForm(plan: Plan): boolean {
  * @throws InputError unless `hasOverlappedForm`, or if the plan doesn't fit cluster and model
  */
 export function predictOverlapped(asked: OverlappedCase): OverlappedPrediction {
-  const { truth, model, workload, runtime = DEFAULT_RUNTIME } = asked;
+  const { truth, model, workload, runtime = DEFAULT_RUNTIME, verifiedTokens = 1 } = asked;
   validatePlan(asked.plan, truth, model);
   if (!hasOverlappedForm(asked.plan))
     throw new InputError('plan: kind', `is "${asked.plan.kind}"; overlap is predicted for rings whose layers stay put`);
   const own = { ...runtime, partitions: chipPartitions(asked.plan) };
-  const costs = createRingCosts(truth, model, workload, own);
+  const costs =
+    verifiedTokens === 1
+      ? createRingCosts(truth, model, workload, own)
+      : createVerificationCosts(truth, model, workload, { runtime: own, tokens: verifiedTokens });
   const plan = fitWeights(asked.plan, costs);
-  const breakdown = createRingPredictor(truth, model, workload, { runtime: own })(plan);
+  const breakdown = createRingPredictor(truth, model, workload, { runtime: own, verifiedTokens })(plan);
   const { reclaim } = asked;
   const devices = costs.devices.flatMap(
     (device) => overlappedDevice({ plan, costs, device, breakdown, reclaim }) ?? [],

@@ -44,6 +44,35 @@ export function speculativeSeconds({ draftSeconds, verifySeconds, ...speculation
   return (speculation.draftTokens * draftSeconds + verifySeconds) / expectedTokens(speculation);
 }
 
+/** What a plan says of drafts: how likely they are accepted, and what passes cost. */
+export interface DraftCosts {
+  /** α */
+  readonly acceptanceRate: number;
+  /** TPOT of the draft model; 0 for tokens that are looked up. */
+  readonly draftSeconds: number;
+  /** Seconds in which the target model verifies so many tokens, γ + 1. */
+  readonly verifySeconds: (tokens: number) => number;
+  /** The most tokens to draft at a time. */
+  readonly most: number;
+}
+
+export interface DraftChoice {
+  /** γ; 0: drafts don't pay. */
+  readonly draftTokens: number;
+  /** TPOT with it. */
+  readonly tokenSeconds: number;
+}
+
+/** The γ with the least TPOT (`speculativeSeconds`), by trial; the smaller one of equals. */
+export function bestDraftTokens({ verifySeconds, most, ...costs }: DraftCosts): DraftChoice {
+  let best = { draftTokens: 0, tokenSeconds: Number.POSITIVE_INFINITY };
+  for (let draftTokens = 0; draftTokens <= most; draftTokens++) {
+    const tokenSeconds = speculativeSeconds({ ...costs, draftTokens, verifySeconds: verifySeconds(draftTokens + 1) });
+    if (tokenSeconds < best.tokenSeconds) best = { draftTokens, tokenSeconds };
+  }
+  return best;
+}
+
 /** Halvings of the interval from 0 to 1: the result is exact to 2⁻⁴⁰. */
 const HALVINGS = 40;
 

@@ -1,6 +1,6 @@
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
-import { createRingCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
+import { createRingCosts, createVerificationCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
 import { HOOK_SECONDS, type Runtime } from '../../engine/cost/runtime.ts';
 import {
   type Device,
@@ -40,6 +40,9 @@ export interface RingParts extends Computing, Sending {
   readonly isEnough: SimulationOptions['isEnough'] | undefined;
   readonly joinsLayers: boolean;
   readonly warm: boolean;
+  readonly speculation: SimulationOptions['speculation'] | undefined;
+  /** Seed of what is accepted of drafts. */
+  readonly seed: number;
 }
 
 /** Seconds of one pass around the ring: of a decoded token, or of a prompt. */
@@ -54,17 +57,20 @@ export interface Pass {
   readonly timedSteps: ReadonlyMap<string, TimedSteps>;
 }
 
-/** The costs of a pass at a context. */
-export function createPass(parts: RingParts, phase: Pass['phase'], context: number): Pass {
+/** The costs of a pass at a context. @param verified tokens that it decodes together: γ + 1 with drafts */
+export function createPass(parts: RingParts, phase: Pass['phase'], context: number, verified = 1): Pass {
   const { cluster, model, workload, runtime, chips } = parts;
   const steps = new Map([...chips].map(([name, chip]) => [name, timedSteps(chip.parts, phase, context)]));
-  const costs = createRingCosts(cluster, model, { ...workload, context }, runtime);
+  const costs =
+    phase === 'decode' && verified > 1
+      ? createVerificationCosts(cluster, model, { ...workload, context }, { runtime, tokens: verified })
+      : createRingCosts(cluster, model, { ...workload, context }, runtime);
   if (phase === 'decode') {
     const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
       const { cpu, gpu } = costs.devices[device.index] as DeviceCosts;
       return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
     };
-    return { phase, context, tokens: 1, costs, layer, timedSteps: steps };
+    return { phase, context, tokens: verified, costs, layer, timedSteps: steps };
   }
   const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
     const { cpu, gpu } = cluster.devices[device.index] as Device;

@@ -2,18 +2,19 @@ import { fitWeights } from '../../engine/cost/memory.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
 import { DEFAULT_RUNTIME, type Runtime } from '../../engine/cost/runtime.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
 import { chipPartitions, type FittedPlan, type RingPlan, type SplitPlan } from '../../engine/plan/plan.ts';
 import { relaysOf, stagesByDevice, stopsBetween } from '../../engine/plan/windows.ts';
 import { createRecorder, type Recorder } from '../../engine/trace/recorder.ts';
 import type { Lane, TracedDevice } from '../../engine/trace/trace.ts';
-import type { Steps } from '../event-loop/effect.ts';
+import { hold, type Steps } from '../event-loop/effect.ts';
 import { createSimulation, type Simulation } from '../event-loop/simulation.ts';
 import { createNetwork, send } from '../hardware/network.ts';
 import { pageFaults } from '../hardware/page-faults.ts';
 import { gpuKvPages } from '../hardware/paged-kv.ts';
 import { createNoise } from '../hardware/processor.ts';
 import { weightsMemory } from '../hardware/weights-memory.ts';
-import { DEFAULT_SEED, type SimulationParts } from '../options.ts';
+import { DEFAULT_SEED, type SimulatedSpeculation, type SimulationParts } from '../options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
 import type { SimulationResult } from '../result.ts';
 import { createRingChips } from './chip-steps.ts';
@@ -86,6 +87,8 @@ export function simulateRing(
       isEnough: parts.isEnough,
       joinsLayers: parts.joinsLayers ?? false,
       warm: parts.warm ?? false,
+      speculation: parts.speculation,
+      seed,
     }),
   );
   simulation.run(simulation.spawn('run', untilExhausted(request, guard)));
@@ -170,7 +173,7 @@ interface Path {
 
 /**
  * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has
- * rounds. A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it.
+ * rounds. With speculation a pass verifies the drafted tokens, and its time is divided among those that it gives. A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it.
  * With one round this is pipeline parallelism, with one device llama.cpp.
  */
 function* runRequest(parts: RingParts): Steps {
@@ -179,23 +182,54 @@ function* runRequest(parts: RingParts): Steps {
   const path = { stops, next: nextStops(stops) };
   const head = devices.get(plan.output.device) as RingDevice;
   if (parts.warm) yield* runPass(parts, createPass(parts, 'decode', parts.contextOf(0)), path, head);
+  const speculation = parts.speculation ?? NO_SPECULATION;
+  const accepted = acceptance(speculation, parts.seed);
   let pass: Pass | undefined;
-  for (let index = 0; index <= workload.outputTokens; index++) {
+  for (let index = 0; index <= workload.outputTokens; ) {
     const phase = index === 0 ? 'prefill' : 'decode';
     const context = parts.contextOf(index);
-    parts.grow(context);
-    if (pass?.phase !== phase || pass.context !== context) pass = createPass(parts, phase, context);
+    // A pass gives a token more than were drafted.
+    const drafted = phase === 'prefill' ? 0 : Math.min(speculation.draftTokens, workload.outputTokens - index);
+    const longest = parts.contextOf(index + drafted);
+    parts.grow(longest);
+    if (pass?.phase !== phase || pass.context !== context || pass.tokens !== drafted + 1)
+      pass = createPass(parts, phase, context, drafted + 1);
     const start = simulation.now;
-    for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(context);
+    for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(longest);
+    yield* draft(parts, head, drafted * speculation.draftSeconds);
     yield* runPass(parts, pass, path, head);
-    recorder.token({ phase, start, end: simulation.now });
+    const tokens = accepted(drafted) + 1;
+    const share = (simulation.now - start) / tokens;
+    for (let token = 0; token < tokens; token++)
+      recorder.token({ phase, start: start + token * share, end: start + (token + 1) * share });
     if (phase === 'decode' && parts.isEnough?.(recorder.tokens)) return;
+    index += tokens;
   }
+}
+
+const NO_SPECULATION = { acceptanceRate: 0, draftTokens: 0, draftSeconds: 0 } as const;
+
+/** How many of drafted tokens are accepted, at random: up to the first that isn't. */
+function acceptance({ acceptanceRate }: SimulatedSpeculation, seed: number): (drafted: number) => number {
+  const random = randomStream(seed, 'accepted drafts');
+  return (drafted) => {
+    let accepted = 0;
+    while (accepted < drafted && random.next() < acceptanceRate) accepted++;
+    return accepted;
+  };
+}
+
+function* draft({ simulation, recorder }: RingParts, { name: device }: RingDevice, seconds: number): Steps {
+  if (seconds === 0) return;
+  const start = simulation.now;
+  yield hold(seconds);
+  recorder.span({ device, lane: 'cpu', cause: 'compute', name: 'draft', start, end: simulation.now, args: {} });
 }
 
 function* runPass(parts: RingParts, pass: Pass, { stops, next }: Path, head: RingDevice): Steps {
   const { devices } = parts;
-  yield* lookUp(head);
+  const rows = pass.phase === 'decode' ? pass.tokens : 1;
+  for (let row = 0; row < rows; row++) yield* lookUp(head);
   let at = head;
   for (const [index, stop] of stops.entries()) {
     const device = devices.get(stop.device) as RingDevice;

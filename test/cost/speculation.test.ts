@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { predict } from '../../engine/cost/predict.ts';
-import { expectedTokens, impliedAcceptanceRate, speculativeSeconds } from '../../engine/cost/speculation.ts';
+import { predictOverlapped } from '../../engine/cost/overlap.ts';
+import {
+  bestDraftTokens,
+  expectedTokens,
+  impliedAcceptanceRate,
+  speculativeSeconds,
+} from '../../engine/cost/speculation.ts';
 import { ringPlan } from '../../engine/plan/ring-plan.ts';
 import { near, relativelyNear } from '../support/near.ts';
 import { TOY_CPU, TOY_MODEL, TOY_RUNTIME, TOY_WORKLOAD, toyCluster, toyDevice } from '../support/toy-cluster.ts';
@@ -54,6 +60,18 @@ test('the implied acceptance rate is the one that gives the TPOT; a TPOT out of 
   assert.is(impliedAcceptanceRate(costs, 0.16), undefined);
 });
 
+test('the best draft is as long as further tokens pay: not at all where nothing is accepted', () => {
+  const costs = { draftSeconds: 0.1, verifySeconds: (tokens: number) => 1 + 0.2 * (tokens - 1), most: 8 };
+  assert.equal(bestDraftTokens({ ...costs, acceptanceRate: 0 }), { draftTokens: 0, tokenSeconds: 1 });
+  // Tokens and seconds by γ: 1 in 1, 1.8 in 1.3, 2.44 in 1.6, 2.952 in 1.9, 3.3616 in 2.2.
+  const found = bestDraftTokens({ ...costs, acceptanceRate: 0.8 });
+  assert.is(found.draftTokens, 3);
+  near(found.tokenSeconds, 1.9 / 2.952);
+  // Where a verification costs what a token does, and drafts nothing, more is always better.
+  const free = { draftSeconds: 0, verifySeconds: () => 1, most: 8 };
+  assert.is(bestDraftTokens({ ...free, acceptanceRate: 0.5 }).draftTokens, 8);
+});
+
 const plan = ringPlan({
   scheduler: 'hand',
   head: 'a',
@@ -90,6 +108,7 @@ test('tokens after the first run at the rate of a prompt where that was measured
 
 test('verifying one token is decoding one', () => {
   const truth = toyCluster([toyDevice('a'), toyDevice('b')]);
+  assert.equal(predictOverlapped({ ...parts, truth, verifiedTokens: 1 }), predictOverlapped({ ...parts, truth }));
   assert.equal(predict({ ...parts, truth, verifiedTokens: 1 }), predict({ ...parts, truth }));
 });
 
