@@ -1,8 +1,8 @@
 import type { PartTimes } from '../engine/cost/chip/part-times.ts';
 import type { KvPaging } from '../engine/cost/kv-pages.ts';
 import type { Runtime } from '../engine/cost/runtime.ts';
-import type { Cluster } from '../engine/hardware/cluster.ts';
 import type { Speculation } from '../engine/cost/speculation.ts';
+import type { Cluster } from '../engine/hardware/cluster.ts';
 import { reloadRate } from '../engine/hardware/device.ts';
 import { InputError, suggestion } from '../engine/input/input-error.ts';
 import type { Model } from '../engine/model/model.ts';

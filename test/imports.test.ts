@@ -155,6 +155,7 @@ const BORROWED: Readonly<Record<string, string>> = {
   'experiments/split-measured': 'experiments/measure',
   'experiments/partition-measured': 'experiments/measure',
   'experiments/npu-measured': 'experiments/measure',
+  'experiments/speculation': 'experiments/measure',
 };
 
 const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>

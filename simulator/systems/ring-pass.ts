@@ -1,6 +1,11 @@
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
-import { createRingCosts, createVerificationCosts, type DeviceCosts, type RingCosts } from '../../engine/cost/ring-costs.ts';
+import {
+  createRingCosts,
+  createVerificationCosts,
+  type DeviceCosts,
+  type RingCosts,
+} from '../../engine/cost/ring-costs.ts';
 import { HOOK_SECONDS, type Runtime } from '../../engine/cost/runtime.ts';
 import {
   type Device,

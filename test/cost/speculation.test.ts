@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { predict } from '../../engine/cost/predict.ts';
 import { predictOverlapped } from '../../engine/cost/overlap.ts';
+import { predict } from '../../engine/cost/predict.ts';
 import {
   bestDraftTokens,
   expectedTokens,

@@ -20,7 +20,15 @@ const plan = ringPlan({
   ],
   prefetch: 'none',
 });
-const parts = { cluster, plan, model: TOY_MODEL, runtime: TOY_RUNTIME, context: 'fixed', reclaim: 'overflow', extentBytes: 1 } as const;
+const parts = {
+  cluster,
+  plan,
+  model: TOY_MODEL,
+  runtime: TOY_RUNTIME,
+  context: 'fixed',
+  reclaim: 'overflow',
+  extentBytes: 1,
+} as const;
 const workload = (outputTokens: number) => createWorkload({ promptTokens: 1, outputTokens, context: 4 });
 
 /** TPOT by the closed form. */

@@ -1,0 +1,171 @@
+import { formatPercent, formatSeconds, threeDigits } from '../../engine/input/format.ts';
+import { type Figure, lineChart } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import { CALIBRATED_TOKENS, type Place } from './machine.ts';
+import type { SpeculationRow, SpeculationRun } from './run.ts';
+
+const lengthText = ({ length, draftTokens }: SpeculationRow): string =>
+  length === 'adaptive' ? `adaptive\u00a0(${draftTokens})` : String(length);
+
+const COLUMNS: readonly Column<SpeculationRow>[] = [
+  { title: 'Weights', key: 'weights', value: ({ place }) => place, label: true },
+  { title: 'Drafts', key: 'source', value: ({ source }) => source, label: true },
+  { title: 'α', key: 'acceptance_rate', value: ({ acceptanceRate }) => acceptanceRate, unit: 'share' },
+  { title: 'γ', key: 'drafted', value: ({ length }) => length, text: lengthText, align: 'right' },
+  { key: 'planned_drafted', value: ({ draftTokens }) => draftTokens },
+  { title: 'Tokens\na pass', key: 'pass_tokens', value: ({ passTokens }) => passTokens, unit: 'factor' },
+  { title: 'TPOT', key: 'measured_seconds', value: ({ tokenSeconds }) => tokenSeconds.median, unit: 'seconds' },
+  { title: 'Measured\ngain', key: 'measured_gain', value: ({ gain }) => gain.median, unit: 'factor' },
+  {
+    title: 'Spread',
+    key: 'measured_spread',
+    value: ({ gain }) => gain.spread,
+    text: ({ gain }) => `± ${formatPercent(gain.spread)}`,
+    align: 'right',
+  },
+  { title: 'Predicted', key: 'predicted_gain', value: ({ predictedGain }) => predictedGain, unit: 'factor' },
+  { title: 'Simulated', key: 'simulated_gain', value: ({ simulatedGain }) => simulatedGain, unit: 'factor' },
+  {
+    title: 'Same\ntext',
+    on: 'page',
+    key: 'same_text',
+    value: ({ isSame }) => isSame,
+    text: ({ isSame }) => (isSame ? 'yes' : 'no'),
+  },
+];
+
+export function speculationTable({ rows }: SpeculationRun): Table<SpeculationRow> {
+  return { columns: COLUMNS, rows, groups: true };
+}
+
+/** Rows of one place and source. */
+function groupsOf(rows: readonly SpeculationRow[]): SpeculationRow[][] {
+  const groups = new Map<string, SpeculationRow[]>();
+  for (const row of rows)
+    groups.set(`${row.place}/${row.source}`, [...(groups.get(`${row.place}/${row.source}`) ?? []), row]);
+  return [...groups.values()];
+}
+
+export function speculationFindings({ rows, passes }: SpeculationRun): string[] {
+  const { one, many, streamed } = passes;
+  const times = `A pass of one token takes ${formatSeconds(one)} with weights in RAM, one of ${CALIBRATED_TOKENS} ${threeDigits(many / one)} times that`;
+  const ofDisk = streamed === undefined ? '' : `; with streamed weights one takes ${formatSeconds(streamed)}`;
+  const sentences = groupsOf(rows).map((group) => {
+    const [first] = group as [SpeculationRow];
+    const fixed = group.filter(({ length }) => typeof length === 'number' && length > 0);
+    const best = fixed.reduce((a, b) => (b.gain.median > a.gain.median ? b : a), fixed[0] ?? first);
+    const adaptive = group.find(({ length }) => length === 'adaptive');
+    const where = first.place === 'RAM' ? 'Weights in RAM' : 'Streamed weights';
+    const parts = [
+      ...(fixed.length > 0 ? [`the best fixed length, ${best.length}, gains ×${threeDigits(best.gain.median)}`] : []),
+      ...(adaptive === undefined ? [] : [`adaptive drafts ×${threeDigits(adaptive.gain.median)}`]),
+    ];
+    return `${where}, ${first.source}: ${parts.join(', ')}.`;
+  });
+  const answered = rows.filter(
+    ({ predictedGain, length }) => predictedGain !== undefined && typeof length === 'number' && length > 0,
+  );
+  const errors = (pick: (row: SpeculationRow) => number | undefined): number[] =>
+    answered.map((row) => Math.abs((pick(row) as number) / row.gain.median - 1)).sort((a, b) => a - b);
+  const sentence = (name: string, found: readonly number[]): string =>
+    `${name} gains miss the measured ones by ${formatPercent(found[found.length >> 1] as number)} in the median, ${formatPercent(found.at(-1) as number)} at worst`;
+  const judged =
+    answered.length === 0
+      ? []
+      : [
+          `${sentence(
+            'Predicted',
+            errors((row) => row.predictedGain),
+          )}; ${sentence(
+            'simulated',
+            errors((row) => row.simulatedGain),
+          )} (fixed lengths).`,
+        ];
+  const same = rows.filter(({ isSame }) => isSame).length;
+  return [
+    `${times}${ofDisk}.`,
+    ...sentences,
+    ...judged,
+    `${same} of ${rows.length} texts are token for token those without drafts.`,
+  ];
+}
+
+const CALIBRATION =
+  'Calibrated: the passes of one token in RAM and with streamed weights, and of nine tokens in RAM, measured by themselves. ' +
+  'Predicted is Leviathan et al. 2023 (Eq. 1 and Theorem 3.8) with the ring’s closed form for a verification, simulated is ' +
+  'the same machine event by event, with drafts accepted at random. No text that is judged here was fitted to.';
+const MEASUREMENT =
+  'Every text with drafts is timed right after one without, and the gain is the ratio of the two; spread is half the range ' +
+  'of the middle half. A stand-in knows the text and errs at random, so that its acceptance rate is known; its drafts cost ' +
+  'nothing, as lookups do. Streamed weights are dropped from memory after each pass and come back by page faults.';
+
+export function speculationPage(run: SpeculationRun): NonNullable<Results['page']> {
+  const places = [...new Set(run.rows.map(({ place }) => place))];
+  return {
+    title: 'Speculative decoding: predicted, simulated, measured',
+    sections: [
+      {
+        title: 'Gain by drafted tokens',
+        blocks: [
+          {
+            kind: 'chart',
+            title: 'TPOT without drafts over TPOT with them',
+            note: 'Marks: measured. Lines: predicted; dots: simulated. Adaptive drafts are in the table.',
+            choose: 'Weights',
+            variants: places.map((place) => ({ label: place, figure: gains(run, place) })),
+          },
+          tableBlock(speculationTable(run), { title: 'Every case' }),
+        ],
+      },
+      {
+        title: 'What was measured, and how',
+        blocks: [CALIBRATION, MEASUREMENT].map((text) => ({ kind: 'text' as const, text })),
+      },
+    ],
+  };
+}
+
+function gains({ rows }: SpeculationRun, place: Place): Figure {
+  const groups = groupsOf(rows.filter((row) => row.place === place));
+  return lineChart({
+    x: { title: 'drafted tokens γ' },
+    y: { title: 'gain' },
+    series: groups.flatMap((group, index) => {
+      const own = group.filter(({ length }) => length !== 'adaptive');
+      const x = own.map(({ length }) => Number(length));
+      const name = group[0]?.source ?? '';
+      const common = { x, colour: colour(index) };
+      const line = (title: string, y: readonly (number | undefined)[]) => ({
+        ...common,
+        name: `${name}, ${title}`,
+        y: y.map((value) => value ?? null),
+      });
+      return [
+        {
+          ...line(
+            'measured',
+            own.map(({ gain }) => gain.median),
+          ),
+          mode: 'markers' as const,
+        },
+        {
+          ...line(
+            'predicted',
+            own.map(({ predictedGain }) => predictedGain),
+          ),
+          mode: 'lines' as const,
+        },
+        {
+          ...line(
+            'simulated',
+            own.map(({ simulatedGain }) => simulatedGain),
+          ),
+          mode: 'lines' as const,
+          dash: 'dot' as const,
+        },
+      ];
+    }),
+  });
+}

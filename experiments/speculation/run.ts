@@ -1,0 +1,243 @@
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import type { Kernels } from '../../engine/kernels/kernels.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import type { Model } from '../../engine/model/model.ts';
+import { type Sample, sampleOf } from '../../engine/profile/sample.ts';
+import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
+import type { Transformer } from '../../engine/runtime/transformer.ts';
+import type { Progress } from '../../engine/terminal/progress.ts';
+import { generate } from '../../engine/text/generate.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+import { createSpeculation } from '../../engine/text/speculation/create-speculation.ts';
+import { lookAhead } from '../../engine/text/speculation/look-ahead.ts';
+import { createModelDrafter, type ModelDrafter } from '../../engine/text/speculation/model-drafter.ts';
+import { createPromptLookup } from '../../engine/text/speculation/prompt-lookup.ts';
+import { type Answers, answersOf, CALIBRATED_TOKENS, type MeasuredPasses, type Place } from './machine.ts';
+import { standIn } from './stand-in.ts';
+
+/** Tokens at a time; `adaptive`: as many as pay. */
+export type Length = number | 'adaptive';
+
+/** What guesses: a stand-in with a known acceptance rate, a model, or a lookup in the text. */
+export type Source = { readonly acceptanceRate: number } | { readonly draft: string } | 'lookup';
+
+export interface SpeculationCase {
+  readonly file: string;
+  readonly places: readonly Place[];
+  readonly sources: readonly Source[];
+  readonly lengths: readonly Length[];
+  readonly prompt: readonly number[];
+  readonly tokens: number;
+  readonly repeats: number;
+  readonly threads: number;
+  readonly seed: number;
+}
+
+/** One place, source and length with its three answers. */
+export interface SpeculationRow {
+  readonly place: Place;
+  readonly source: string;
+  readonly length: Length;
+  /** α: that of the stand-in, or what was measured with one drafted token. */
+  readonly acceptanceRate: number;
+  readonly tokenSeconds: Sample;
+  /** TPOT without drafts over that with them, run by turns. */
+  readonly gain: Sample;
+  /** Tokens that a pass gave. */
+  readonly passTokens: number;
+  /** γ that the answers are for: the length, or what the cost model chooses. */
+  readonly draftTokens: number;
+  /** `undefined` for lookups, whose drafts differ in length. */
+  readonly predictedGain: number | undefined;
+  readonly simulatedGain: number | undefined;
+  /** Whether the text is the one without drafts. */
+  readonly isSame: boolean;
+}
+
+export interface SpeculationRun {
+  readonly model: Model;
+  readonly passes: MeasuredPasses;
+  readonly rows: readonly SpeculationRow[];
+}
+
+/** The most tokens that the cost model may choose. */
+const MOST = 8;
+const GREEDY = { ...SAMPLER_DEFAULTS, temperature: 0 };
+/** Texts go on to their last token. */
+const TOKENIZER = { bytesOf: () => new Uint8Array(0), stops: new Set<number>() };
+const CALIBRATIONS = 9;
+
+export function stepsOf({ places, sources, lengths, repeats }: Omit<SpeculationCase, 'file'>): number {
+  return places.length * sources.length * lengths.length * repeats;
+}
+
+/** Runs all cases, each by turns with the text without drafts. */
+export async function runSpeculation(
+  asked: SpeculationCase,
+  { step }: Pick<Progress, 'step'>,
+): Promise<SpeculationRun> {
+  const model = withFile(asked.file, (source) => modelFromGguf(readGguf(source)));
+  const measured: Measured[] = [];
+  let passes: MeasuredPasses = { one: Number.NaN, many: Number.NaN, streamed: undefined };
+  // The RAM also calibrates what is predicted of streamed weights. Mappings of the file exclude each other's dropping.
+  for (const place of ['RAM', 'streamed'] as const) {
+    if (place === 'streamed' && !asked.places.includes(place)) continue;
+    const kernels = openKernels({ implementation: 'native', threads: asked.threads });
+    try {
+      const target = open(asked, model, kernels, place);
+      const [one, many] = [passSeconds(target, asked.prompt, 1), passSeconds(target, asked.prompt, CALIBRATED_TOKENS)];
+      passes = place === 'RAM' ? { ...passes, one, many } : { ...passes, streamed: one };
+      if (!asked.places.includes(place)) continue;
+      for (const source of asked.sources)
+        measured.push(...(await measure({ asked, place, source, target, kernels, step })));
+    } finally {
+      kernels.close();
+    }
+  }
+  const context = asked.prompt.length + Math.round(asked.tokens / 2);
+  const answers = answersOf(model, context, passes);
+  return { model, passes, rows: measured.map((one) => rowOf(one, answers)) };
+}
+
+function open(asked: SpeculationCase, model: Model, kernels: Kernels, place: Place): Transformer {
+  const context = asked.prompt.length + asked.tokens + CALIBRATED_TOKENS;
+  const policy = { weights: { prefetch: 'none', release: 'drop' }, windowLayers: model.layers } as const;
+  return loadTransformer(asked.file, { kernels, context, ...(place === 'streamed' && { policy }) });
+}
+
+/** Median seconds of a pass that verifies so many tokens after a prompt. */
+function passSeconds(model: Transformer, prompt: readonly number[], tokens: number): number {
+  const times: number[] = [];
+  model.rewind(0);
+  model.evaluate(prompt);
+  const { position } = model;
+  for (let run = 0; run <= CALIBRATIONS; run++) {
+    const start = performance.now();
+    model.verify(prompt.slice(0, 1).concat(new Array(tokens - 1).fill(1)));
+    times.push((performance.now() - start) / 1000);
+    model.rewind(position);
+  }
+  return sampleOf(times.slice(1)).median;
+}
+
+interface Measured extends Omit<SpeculationRow, 'draftTokens' | 'predictedGain' | 'simulatedGain'> {
+  /** Seconds of a token of the draft; `undefined` for lookups. */
+  readonly draftSeconds: number | undefined;
+}
+
+interface MeasuredCase {
+  readonly asked: SpeculationCase;
+  readonly place: Place;
+  readonly source: Source;
+  readonly target: Transformer;
+  readonly kernels: Kernels;
+  readonly step: (label: string) => void;
+}
+
+/** All lengths of one source, with one run without drafts before each that counts. */
+async function measure({ asked, place, source, target, kernels, step }: MeasuredCase): Promise<Measured[]> {
+  const { prompt, tokens, repeats, lengths, seed } = asked;
+  const name = source === 'lookup' ? source : 'draft' in source ? 'draft' : `stand-in, α = ${source.acceptanceRate}`;
+  const { tokens: plain } = await writeText(asked, target, undefined, undefined);
+  const text = [...prompt, ...plain];
+  const draft = typeof source === 'object' && 'draft' in source ? openDraft(source.draft, asked, kernels) : undefined;
+  const drafter = (): ModelDrafter | undefined =>
+    source === 'lookup' ? undefined : 'draft' in source ? draft?.drafter : standIn(text, source.acceptanceRate, seed);
+  const found = new Map(lengths.map((length) => [length, { seconds: [] as number[], gains: [] as number[] }]));
+  const last = new Map<Length, Written>();
+  for (let repeat = 0; repeat < repeats; repeat++)
+    for (const length of lengths) {
+      step(`${place}, ${name}, ${length === 'adaptive' ? length : `${length} drafted`}`);
+      const { seconds: without } = await writeText(asked, target, undefined, undefined);
+      const written = length === 0 ? { ...(await writeText(asked, target, undefined, undefined)) } : undefined;
+      const own = written ?? (await writeText(asked, target, drafter(), length, source === 'lookup'));
+      found.get(length)?.seconds.push(own.seconds / (tokens - 1));
+      found.get(length)?.gains.push(without / own.seconds);
+      last.set(length, own);
+    }
+  const single = last.get(1) ?? (await writeText(asked, target, drafter(), 1, source === 'lookup'));
+  const acceptanceRate =
+    typeof source === 'object' && 'acceptanceRate' in source
+      ? source.acceptanceRate
+      : single.accepted / Math.max(1, single.drafted);
+  return lengths.map((length) => {
+    const { seconds, gains } = found.get(length) as { seconds: number[]; gains: number[] };
+    const own = last.get(length) as Written;
+    return {
+      ...{ place, source: name, length, acceptanceRate },
+      tokenSeconds: sampleOf(seconds),
+      gain: sampleOf(gains),
+      passTokens: (tokens - 1) / own.passes,
+      isSame: own.tokens.every((token, index) => token === plain[index]),
+      draftSeconds: source === 'lookup' ? undefined : (draft?.seconds ?? 0),
+    };
+  });
+}
+
+interface Written {
+  readonly tokens: readonly number[];
+  /** From the first token to the last. */
+  readonly seconds: number;
+  readonly passes: number;
+  readonly drafted: number;
+  readonly accepted: number;
+}
+
+async function writeText(
+  { prompt, tokens, seed }: SpeculationCase,
+  model: Transformer,
+  drafter: ModelDrafter | undefined,
+  length: Length | undefined,
+  looksUp = false,
+): Promise<Written> {
+  model.rewind(0);
+  const speculation =
+    length === undefined
+      ? undefined
+      : createSpeculation({
+          ...{ model, drafter },
+          lookup: looksUp ? createPromptLookup(4) : undefined,
+          tokens: length === 'adaptive' ? undefined : length,
+        });
+  const sampler = createSampler(GREEDY, randomStream(seed, 'sampler'));
+  const written = await generate({ model, speculation, tokenizer: TOKENIZER, prompt, tokens, sampler });
+  const { passes, drafted, accepted } = speculation?.figures ?? { passes: tokens - 1, drafted: 0, accepted: 0 };
+  return { tokens: written.tokens, seconds: written.laterSeconds, passes, drafted, accepted };
+}
+
+function openDraft(file: string, { prompt, tokens, seed }: SpeculationCase, kernels: Kernels) {
+  const context = prompt.length + tokens + CALIBRATED_TOKENS;
+  const model = loadTransformer(file, { kernels, context });
+  const seconds = passSeconds(model, prompt, 1);
+  model.rewind(0);
+  const stream = lookAhead(randomStream(seed, 'sampler'));
+  const drafter = createModelDrafter({
+    model,
+    sampler: () => createSampler(GREEDY, stream.coming()),
+    vocabularySize: model.model.vocabularySize,
+    clock: () => performance.now() / 1000,
+  });
+  return { drafter, seconds };
+}
+
+function rowOf({ draftSeconds, ...measured }: Measured, answers: Answers): SpeculationRow {
+  const { place, acceptanceRate, length } = measured;
+  if (draftSeconds === undefined)
+    return {
+      ...measured,
+      draftTokens: length === 'adaptive' ? 0 : length,
+      predictedGain: undefined,
+      simulatedGain: undefined,
+    };
+  const asked = { place, acceptanceRate, draftSeconds };
+  const draftTokens = length === 'adaptive' ? answers.best(asked, MOST).draftTokens : length;
+  return {
+    ...measured,
+    draftTokens,
+    predictedGain: answers.predicted(asked, 0) / answers.predicted(asked, draftTokens),
+    simulatedGain: answers.simulated(asked, 0) / answers.simulated(asked, draftTokens),
+  };
+}
