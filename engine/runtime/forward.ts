@@ -25,6 +25,8 @@ export interface ForwardPass {
   readonly wanted: readonly TokenRange[];
   /** [wanted tokens][vocabulary] */
   readonly logits: Vector;
+  /** The tokens whose hidden states are wanted; afterwards they are, in order, the first rows of `activations.h`. */
+  readonly hidden: readonly TokenRange[];
   readonly tokens: readonly number[];
   /** How the output layer multiplies. */
   readonly multiplied?: MultiplyOperation['multiplied'] | undefined;
@@ -41,35 +43,41 @@ type OutputPass = Pick<ForwardPass, 'layerSettings' | 'logits' | 'wanted' | 'mul
   readonly activations: Pick<Activations, 'x' | 'h'>;
 };
 
-/** A forward pass: x = embedding of the tokens; every layer adds to x; logits = W_output · norm(x). */
+/** A forward pass: x = embedding of the tokens; every layer adds to x; hidden = norm(x); logits = W_output · hidden. */
 export function forward(pass: ForwardPass): PassPart[] {
   const { weights, activations, tokens, layerBatches } = pass;
   const embed: Operation = { kind: 'embed', table: weights.embedding, tokens, y: activations.x };
   const layers = weights.layers.map(
     (layer, index): PassPart => ({ name: `layer ${index}`, ...layerBatches(layer, index) }),
   );
-  return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass)];
+  return [{ name: 'embedding', operations: [embed] }, ...layers, ...outputPart(pass, pass.hidden)];
 }
 
-/** The output layer for the tokens whose logits are wanted; empty without any. */
-export function outputPart({
-  layerSettings,
-  weights,
-  activations,
-  logits,
-  wanted,
-  multiplied,
-}: OutputPass): PassPart[] {
+/** The output layer for the tokens whose logits, or whose hidden states, are wanted; empty without any. */
+export function outputPart(pass: OutputPass, hidden: readonly TokenRange[] = []): PassPart[] {
+  const operations = [...logitsOperations(pass), ...hiddenOperations(pass, hidden)];
+  return operations.length === 0 ? [] : [{ name: 'output', operations }];
+}
+
+function logitsOperations(pass: OutputPass): readonly Operation[] {
+  const { weights, activations, logits, wanted, multiplied } = pass;
+  const rows = wanted.reduce((sum, { count }) => sum + count, 0);
+  if (rows === 0) return [];
+  const h = activations.h.slice(0, rows * pass.layerSettings.shape.hiddenSize);
+  return [...hiddenOperations(pass, wanted), { kind: 'multiply', ...weights.output, x: h, y: logits, multiplied }];
+}
+
+/** The output's norm of some tokens, in order, to the first rows of `h`. */
+export function hiddenOperations(
+  { layerSettings, weights, activations }: Pick<OutputPass, 'layerSettings' | 'weights' | 'activations'>,
+  tokens: readonly TokenRange[],
+): readonly Operation[] {
   const { hiddenSize } = layerSettings.shape;
   let rows = 0;
-  const norms = wanted.map(({ first, count }): Operation => {
+  return tokens.map(({ first, count }) => {
     const x = activations.x.slice(first * hiddenSize, (first + count) * hiddenSize);
     const y = activations.h.slice(rows * hiddenSize, (rows + count) * hiddenSize);
     rows += count;
     return { kind: 'rms-norm', x, weight: weights.outputNorm, y, epsilon: layerSettings.normEpsilon };
   });
-  if (rows === 0) return [];
-  const h = activations.h.slice(0, rows * hiddenSize);
-  const product: Operation = { kind: 'multiply', ...weights.output, x: h, y: logits, multiplied };
-  return [{ name: 'output', operations: [...norms, product] }];
 }

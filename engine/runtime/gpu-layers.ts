@@ -5,7 +5,10 @@ import type { LayerCaches } from './context-cache.ts';
 import type { ModelPart } from './model-part.ts';
 
 /** A part of a model whose layers are loaded, and what runs windows of it. */
-export type WindowPart = Pick<ModelPart, 'model' | 'stream' | 'run' | 'logits' | 'createCaches' | 'freeCaches'> & {
+export type WindowPart = Pick<
+  ModelPart,
+  'model' | 'stream' | 'run' | 'logits' | 'hidden' | 'createCaches' | 'freeCaches'
+> & {
   /** Writes the tokens' rows of the embedding to the stream. */
   embed(tokens: readonly number[]): void | Promise<void>;
 };
@@ -77,6 +80,11 @@ export function withGpuLayers(cpu: ModelPart, { part: gpu, layers, outer }: GpuL
       if (!outer.includes('output')) return await cpu.logits(tokens, wanted, multiplied);
       cross(tokens);
       return await gpu.logits(tokens, wanted, multiplied);
+    },
+    async hidden(tokens, wanted) {
+      if (!outer.includes('output')) return await cpu.hidden(tokens, wanted);
+      cross(tokens);
+      return await gpu.hidden(tokens, wanted);
     },
   };
 }

@@ -87,6 +87,7 @@ export function modelGraph(
   const parts = forward({
     ...{ layerSettings, weights, activations, logits, tokens: new Array<number>(tokens).fill(0) },
     wanted: [{ first: tokens - 1, count: 1 }],
+    hidden: [],
     layerBatches: (layer, index) => layerBatches(layerSettings, layer, index, { activations, segments }),
   });
   const node = nodeMaker(model, tensorOf, position);

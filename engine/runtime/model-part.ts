@@ -7,13 +7,14 @@ import type { Vector } from '../kernels/vector.ts';
 import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import { type ContextCache, createCaches, type LayerCaches, wholeCache } from './context-cache.ts';
-import { outputPart, type TokenRange } from './forward.ts';
+import { hiddenOperations, outputPart, type TokenRange } from './forward.ts';
 import { type LargestLogits, largestLogits } from './largest-logits.ts';
 import { layerBatches, passSegments, type Segment } from './layer-batches.ts';
 import { createLayerPages, type LayerPages, type LayerPagesOptions } from './layer-pages.ts';
 import { growingRows, runTogether } from './passes.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { LayerWeights, WeightsLoader } from './transformer-weights.ts';
+import { rowsOf } from './wanted-rows.ts';
 
 /** Consecutive tokens of one sequence: `begin` of a paged cache comes before the pass. */
 export interface PartSegment extends Omit<Segment, 'cache'> {
@@ -63,6 +64,8 @@ export interface ModelPart {
     wanted?: readonly TokenRange[],
     multiplied?: MultiplyOperation['multiplied'],
   ): Promise<Float32Array>;
+  /** The hidden states of tokens in the stream, in order: [tokens][hidden], in memory that the next call overwrites. */
+  hidden(tokens: number, wanted: readonly TokenRange[]): Promise<Float32Array>;
   /** The `k` largest logits of the last token, chosen where they are computed; from 1 to the vocabulary. */
   largestLogits(tokens: number, k: number): Promise<LargestLogits>;
 }
@@ -100,7 +103,7 @@ export function createModelPart({
     wanted: readonly TokenRange[] = [{ first: tokens - 1, count: 1 }],
     multiplied?: MultiplyOperation['multiplied'],
   ): Vector => {
-    const logits = logitsOf()(wanted.reduce((sum, { count }) => sum + count, 0));
+    const logits = logitsOf()(rowsOf(wanted));
     const own = { layerSettings, weights: output(), activations: activationsOf(tokens), logits, wanted, multiplied };
     for (const { operations } of outputPart(own)) kernels.run(operations);
     return logits;
@@ -160,6 +163,13 @@ export function createModelPart({
       const vector = runOutput(tokens, wanted, multiplied);
       await kernels.read(vector);
       return vector.values;
+    },
+    async hidden(tokens, wanted) {
+      const activations = activationsOf(tokens);
+      kernels.run(hiddenOperations({ layerSettings, weights: output(), activations }, wanted));
+      const states = activations.h.slice(0, rowsOf(wanted) * model.hiddenSize);
+      await kernels.read(states);
+      return states.values;
     },
     largestLogits: (tokens, k) => largest(runOutput(tokens), k),
   };

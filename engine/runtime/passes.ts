@@ -6,11 +6,12 @@ import type { Model } from '../model/model.ts';
 import { createActivations } from './activations.ts';
 import type { ContextCache } from './context-cache.ts';
 import { allFinite } from './finite-logits.ts';
-import { forward, type PassPart, type TokenRange } from './forward.ts';
+import { forward, type PassPart } from './forward.ts';
 import { layerBatches, outputMultiplied, passSegments, type Segment } from './layer-batches.ts';
 import type { RotaryEmbedding } from './rotary-embedding.ts';
 import type { PassHooks, TimeRange } from './transformer.ts';
 import type { Weights } from './transformer-weights.ts';
+import { hiddenTokens, inOrder, rowsOf, type WantedRows, wantedTokens } from './wanted-rows.ts';
 
 /** Tokens of one sequence that go through the layers. */
 export interface SequenceTokens {
@@ -19,8 +20,7 @@ export interface SequenceTokens {
   readonly position: number;
   /** At least one. */
   readonly tokens: readonly number[];
-  /** The tokens whose logits are wanted. */
-  readonly logits: 'none' | 'last' | 'all';
+  readonly logits: WantedRows;
   /** See SequenceWork. */
   readonly multiplied?: Segment['multiplied'] | undefined;
 }
@@ -30,8 +30,9 @@ export interface Passes {
   /** Tokens that one pass may have. */
   readonly mostTokens: number;
   /**
-   * @returns the logits that are wanted, in order: [tokens][vocabulary], in memory that the next call overwrites
-   * @throws Error of `noNumbers` if logits are not finite
+   * @returns what is wanted, in the order of the work: logits [tokens][vocabulary], or hidden states [tokens][hidden],
+   *   in memory that the next call overwrites
+   * @throws Error of `noNumbers` if they are not finite
    */
   run(work: readonly SequenceTokens[]): Float32Array;
 }
@@ -45,7 +46,7 @@ export interface PassesOptions {
   readonly mostTokens: number;
   /** Called before and after each part of a pass, in order. */
   readonly hooks: readonly PassHooks[];
-  /** The error if logits are not finite; unless given, they are not checked. */
+  /** The error if what is wanted is not finite; unless given, they are not checked. */
   readonly noNumbers?: (() => Error) | undefined;
 }
 
@@ -71,10 +72,11 @@ export function createPasses(options: PassesOptions): Passes {
         activations,
         work.map(({ tokens: { length }, ...rest }) => ({ ...rest, tokens: length })),
       );
-      const wanted = wantedTokens(work);
-      const logits = logitsOf(wanted.reduce((sum, { count }) => sum + count, 0));
+      const [wanted, hidden] = [wantedTokens(work), hiddenTokens(work)];
+      const logits = logitsOf(rowsOf(wanted));
       for (const { cache, tokens: own } of work) cache.begin(own.length);
-      const pass = { layerSettings, weights, activations, logits, wanted, tokens, multiplied: outputMultiplied(work) };
+      const multiplied = outputMultiplied(work);
+      const pass = { layerSettings, weights, activations, logits, wanted, hidden, tokens, multiplied };
       run(
         forward({
           ...pass,
@@ -82,25 +84,12 @@ export function createPasses(options: PassesOptions): Passes {
         }),
         tokens.length,
       );
-      if (noNumbers !== undefined && !allFinite(logits.values)) throw noNumbers();
-      return logits.values;
+      const states = activations.h.values.subarray(0, rowsOf(hidden) * model.hiddenSize);
+      const found = inOrder(model, work, { logits: logits.values, hidden: states });
+      if (noNumbers !== undefined && !allFinite(found)) throw noNumbers();
+      return found;
     },
   };
-}
-
-/** The tokens whose logits are wanted, as ranges of the pass. */
-export function wantedTokens(work: readonly Pick<SequenceTokens, 'tokens' | 'logits'>[]): TokenRange[] {
-  const ranges: { first: number; count: number }[] = [];
-  let end = 0;
-  for (const { tokens, logits } of work) {
-    end += tokens.length;
-    const count = logits === 'none' ? 0 : logits === 'last' ? 1 : tokens.length;
-    const last = ranges.at(-1);
-    if (count === 0) continue;
-    if (last !== undefined && last.first + last.count === end - count) last.count += count;
-    else ranges.push({ first: end - count, count });
-  }
-  return ranges;
 }
 
 /** A vector of rows, which grows with the number that is asked for. */

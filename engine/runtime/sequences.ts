@@ -6,6 +6,7 @@ import { checkRoom } from './create-transformer.ts';
 import type { Page, PagePool } from './kv/page-pool.ts';
 import type { PagesPlan } from './kv/plan-pages.ts';
 import type { LayerPages, PagedLayers } from './layer-pages.ts';
+import type { WantedRows } from './wanted-rows.ts';
 
 /** A text that a model continues, whose keys and values are in pages of a pool that all sequences share. */
 export interface Sequence {
@@ -39,11 +40,11 @@ export interface KeptPage {
   release(): void;
 }
 
-/** Tokens that a sequence adds in a pass, at least one, and the tokens whose logits are wanted. */
+/** Tokens that a sequence adds in a pass, at least one. */
 export interface SequenceWork {
   readonly sequence: Sequence;
   readonly tokens: readonly number[];
-  readonly logits: 'none' | 'last' | 'all';
+  readonly logits: WantedRows;
   /**
    * How its tokens are multiplied with weights, see MultiplyOperation: of a pass in which this is given, results don't
    * depend on what else is in it. Work that is multiplied singly comes first. Default: by the pass's number of tokens.
@@ -69,7 +70,8 @@ export interface Sequences {
   open(beginning?: readonly KeptPage[]): Sequence;
   /**
    * One pass. A sequence that is alone in it, and for which the pool is too small, moves its oldest pages to a file.
-   * @returns the logits that are wanted, in order: [tokens][vocabulary], in memory that the next call overwrites
+   * @returns what is wanted, in the order of the work: logits [tokens][vocabulary], or hidden states [tokens][hidden],
+   *   in memory that the next call overwrites
    * @throws InputError, before anything is evaluated, if tokens don't fit into the context, or not into the free pages;
    *   RangeError for a sequence that occurs twice or is closed, or more tokens than `mostTokens` or a sequence's `room`
    */

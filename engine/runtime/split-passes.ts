@@ -1,3 +1,4 @@
+import type { Model } from '../model/model.ts';
 import type { ContextCache, LayerCaches } from './context-cache.ts';
 import { allFinite } from './finite-logits.ts';
 import type { TokenRange } from './forward.ts';
@@ -5,8 +6,8 @@ import type { LargestLogits } from './largest-logits.ts';
 import { outputMultiplied, type Segment } from './layer-batches.ts';
 import type { ModelPart } from './model-part.ts';
 import { noNumbers } from './no-numbers.ts';
-import { wantedTokens } from './passes.ts';
 import type { StagedWork } from './sequences.ts';
+import { hiddenTokens, inOrder, wantedTokens } from './wanted-rows.ts';
 
 /** Consecutive layers on one processor (HELM 4.1.2). */
 export interface Stage {
@@ -32,6 +33,8 @@ export interface SplitPasses {
   run(work: readonly SplitWork[]): Promise<void>;
   /** @throws InputError if they are not finite, as `largest` does */
   logits(tokens: number, wanted: readonly TokenRange[], multiplied?: Segment['multiplied']): Promise<Float32Array>;
+  /** @throws InputError as `logits` does */
+  hidden(tokens: number, wanted: readonly TokenRange[]): Promise<Float32Array>;
   /** The `k` largest logits of the last of `tokens` tokens; `undefined` where the output is on the CPU. */
   readonly largest: ((tokens: number, k: number) => Promise<LargestLogits['candidates']>) | undefined;
 }
@@ -53,6 +56,10 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
     const { evicted } = cache;
     cache.begin(tokens);
     if (cache.evicted !== evicted) await part.leave(tokens);
+  };
+  const finite = (values: Float32Array): Float32Array => {
+    if (!allFinite(values)) throw noNumbers(path);
+    return values;
   };
   const largest = async (tokens: number, k: number): Promise<LargestLogits['candidates']> => {
     const { candidates, finite } = await output.largestLogits(tokens, Math.min(k, output.model.vocabularySize));
@@ -85,20 +92,24 @@ export function createSplitPasses({ embedding, stages, output, chooses, path }: 
       }
       await cross(output);
     },
-    async logits(tokens, wanted, multiplied) {
-      const logits = await output.logits(tokens, wanted, multiplied);
-      if (!allFinite(logits)) throw noNumbers(path);
-      return logits;
-    },
+    logits: async (tokens, wanted, multiplied) => finite(await output.logits(tokens, wanted, multiplied)),
+    hidden: async (tokens, wanted) => finite(await output.hidden(tokens, wanted)),
     largest: chooses ? largest : undefined,
   };
 }
 
-/** Runs a pass of sequences. @returns the logits that are wanted, in order */
-export async function runSequences(passes: SplitPasses, work: readonly StagedWork[]): Promise<Float32Array> {
+/** Runs a pass of sequences. @returns what is wanted, in order */
+export async function runSequences(
+  passes: SplitPasses,
+  model: Pick<Model, 'vocabularySize' | 'hiddenSize'>,
+  work: readonly StagedWork[],
+): Promise<Float32Array> {
   await passes.run(work);
-  const wanted = wantedTokens(work);
-  if (wanted.length === 0) return new Float32Array();
+  const [wanted, hidden] = [wantedTokens(work), hiddenTokens(work)];
   const tokens = work.reduce((sum, one) => sum + one.tokens.length, 0);
-  return await passes.logits(tokens, wanted, outputMultiplied(work));
+  const none = new Float32Array();
+  return inOrder(model, work, {
+    logits: wanted.length === 0 ? none : await passes.logits(tokens, wanted, outputMultiplied(work)),
+    hidden: hidden.length === 0 ? none : await passes.hidden(tokens, hidden),
+  });
 }

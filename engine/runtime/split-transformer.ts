@@ -167,7 +167,7 @@ export function openSplitModel(path: string, options: SplitOptions): SplitModel 
           mostTokens,
           stages: pools,
           plan: { pageTokens, pages },
-          run: (work) => runSequences(passes, work),
+          run: (work) => runSequences(passes, model, work),
         });
       },
       close,

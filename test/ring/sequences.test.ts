@@ -8,7 +8,7 @@ import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { ringSequences } from '../../engine/ring/head/ring-sequences.ts';
 import { createRingTexts } from '../../engine/ring/head/ring-texts.ts';
-import type { BatchRequest, BatchResult } from '../../engine/runtime/batch/batch-engine.ts';
+import type { BatchEngine, BatchRequest, BatchResult } from '../../engine/runtime/batch/batch-engine.ts';
 import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../engine/runtime/sequences.ts';
@@ -44,20 +44,27 @@ const REQUESTS = () =>
     [8, 40, 9],
   ].map(([seed = 0, length = 0, tokens = 0]) => request(seed, length, tokens));
 
-/** The tokens of each request alone, on one machine. */
-async function alone(): Promise<(readonly number[])[]> {
+/** What an engine on one machine finds, for one request after the other. */
+async function oneByOne<Found>(
+  ask: (engine: BatchEngine, request: BatchRequest) => Promise<Found>,
+  pageTokens = 8,
+): Promise<Found[]> {
   const kernels = openKernels({ threads: 1 });
-  const size = { context: CONTEXT, kvCache: 'F32', pages: 24, pageTokens: 8 } as const;
+  const size = { context: CONTEXT, kvCache: 'F32', pages: 24, pageTokens } as const;
   const engine = createBatchEngine({
     sequences: loadSequences(path, { kernels, ...size, folder, warn: () => {} }),
     tokenizer: TOKENIZER,
   });
-  const found: (readonly number[])[] = [];
-  for (const one of REQUESTS()) found.push((await engine.submit(one).result).tokens);
+  const found: Found[] = [];
+  for (const one of REQUESTS()) found.push(await ask(engine, one));
   await engine.close();
   kernels.close();
   return found;
 }
+
+/** The tokens of each request alone, on one machine. */
+const alone = () => oneByOne(async (engine, one) => (await engine.submit(one).result).tokens);
+const embed = (engine: BatchEngine, { prompt }: BatchRequest) => engine.embed({ tokens: prompt });
 
 /** A ring of a head and two workers, two windows each, whose texts are continued together. */
 async function servedRing() {
@@ -119,6 +126,25 @@ test('when a device is lost all texts go on with the others', async () => {
   assert.equal(found, (await alone()).slice(1));
   assert.ok(log.includes('continues with head, a'), log.join('\n'));
   await close();
+});
+
+test('embeddings beside texts are those of one machine, and not changed by a loss', async () => {
+  // A page for a whole text, as a ring has: attention sums page by page, and rounds accordingly.
+  const expected = (await oneByOne(embed, CONTEXT)).map((one) => [...(one ?? [])]);
+  const [whole, afterLoss] = [await servedRing(), await servedRing()];
+  const embeddingsOf = async ({ engine, workers, log, close }: typeof whole, isLost: boolean) => {
+    const texts = REQUESTS().map((one) => engine.submit(one).result);
+    const embeddings = REQUESTS().map((one) => embed(engine, one));
+    await embeddings[0];
+    if (isLost) await workers[1]?.worker.close();
+    const found = (await Promise.all(embeddings)).map((one) => [...(one ?? [])]);
+    assert.equal(await tokensOf(texts), await alone());
+    assert.is(log.includes('continues with head, a'), isLost);
+    await close();
+    return found;
+  };
+  assert.equal(await embeddingsOf(whole, false), expected);
+  assert.equal(await embeddingsOf(afterLoss, true), expected);
 });
 
 test('a text that is left gives its place to the next', async () => {

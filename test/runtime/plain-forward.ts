@@ -4,12 +4,21 @@ import { readGguf } from '../../engine/gguf/read-gguf.ts';
 
 type Row = readonly number[];
 
+/** @returns logits [tokens][vocabulary] */
+export function plainForward(path: string, tokens: readonly number[]): Row[] {
+  return plainPass(path, tokens).logits;
+}
+
+/** @returns hidden states after the output's norm [tokens][hidden] */
+export function plainHidden(path: string, tokens: readonly number[]): Row[] {
+  return plainPass(path, tokens).hidden;
+}
+
 /**
  * An independent forward pass: double precision, all positions at once, without cache and kernels, directly from the
  * tensors' names. Queries and keys are rotated as complex numbers. Supports only what test models have.
- * @returns logits [tokens][vocabulary]
  */
-export function plainForward(path: string, tokens: readonly number[]): Row[] {
+function plainPass(path: string, tokens: readonly number[]): { readonly hidden: Row[]; readonly logits: Row[] } {
   return withFile(path, (source) => {
     const { metadata, tensors } = readGguf(source);
     const architecture = String(metadata.get('general.architecture')?.value);
@@ -88,7 +97,8 @@ export function plainForward(path: string, tokens: readonly number[]): Row[] {
       });
     }
     const output = find('output.weight') ?? need('token_embd.weight');
-    return x.map((row) => product(output, norm(row, need('output_norm.weight')[0] as Row)));
+    const hidden = x.map((row) => norm(row, need('output_norm.weight')[0] as Row));
+    return { hidden, logits: hidden.map((row) => product(output, row)) };
   });
 }
 

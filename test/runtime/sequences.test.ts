@@ -16,6 +16,7 @@ import { goldenModel } from '../support/golden-models.ts';
 import { testGpu } from '../support/gpu.ts';
 import { madeFile } from './made-file.ts';
 import { nmse } from './nmse.ts';
+import { plainForward, plainHidden } from './plain-forward.ts';
 
 const kernels = openKernels({ implementation: 'reference' });
 let [folder, tiny] = ['', ''];
@@ -80,6 +81,33 @@ test('sequences that are evaluated together, in any parts, have the logits that 
     ),
     { seed: 3, numRuns: 12 },
   );
+});
+
+test('hidden states are those of double precision, beside logits in any order and in any parts', async () => {
+  const HIDDEN = plainHidden(tiny, [1])[0]?.length ?? 0;
+  const [first, second, third] = texts as [number[], number[], number[]];
+  const model = open(24);
+  const [one, two, three] = [model.open(), model.open(), model.open()];
+  const states: number[] = [];
+  for (const [from, to] of [
+    [0, 1],
+    [1, 6],
+    [6, 13],
+  ] as const) {
+    const tokens = second.slice(from, to);
+    const found = await model.evaluate([
+      { sequence: one, tokens: first.slice(from, to), logits: 'last' },
+      { sequence: two, tokens, logits: 'hidden' },
+      { sequence: three, tokens: third.slice(from, to), logits: 'all' },
+    ]);
+    const end = VOCABULARY + tokens.length * HIDDEN;
+    assert.is(found.length, end + tokens.length * VOCABULARY);
+    states.push(...found.subarray(VOCABULARY, end));
+    assert.ok(nmse([...found.subarray(0, VOCABULARY)], alone(first)[to - 1] as number[]) < 1e-12);
+    assert.ok(nmse([...found.subarray(end)], alone(third).slice(from, to).flat()) < 1e-12);
+  }
+  const error = nmse(states, plainHidden(tiny, second.slice(0, 13)).flat());
+  assert.ok(error < 1e-9, `${error}`);
 });
 
 test('a sequence takes pages as it grows, and gives them back when it is rewound or closed', async () => {
@@ -174,6 +202,21 @@ testGpu('CPU and GPU decode several sequences together as each alone', async (gp
     const found = logits.subarray(index * vocabularySize, (index + 1) * vocabularySize);
     assert.ok(nmse(found, own) < 1e-9, `sequence ${index}: ${nmse(found, own)}`);
   }
+});
+
+testGpu('hidden states of a split between CPU and GPU are those of double precision, beside logits', async (gpu) => {
+  const plan = planWithLayers(modelFromGguf(withFile(tiny, readGguf)), 1, 'with-layers');
+  const split = openSplitModel(tiny, { cpu: kernels, gpu, context: CONTEXT, kvCache: 'F32' });
+  const model = await split.sequences(plan, { pages: 18, pageTokens: 4, place: { folder, ram: 0 } });
+  const tokens = [1, 2, 3, 4, 5, 6];
+  const found = await model.evaluate([
+    { sequence: model.open(), tokens, logits: 'hidden' },
+    { sequence: model.open(), tokens, logits: 'last' },
+  ]);
+  const states = plainHidden(tiny, tokens).flat();
+  assert.is(found.length, states.length + VOCABULARY);
+  assert.ok(nmse(found.subarray(0, states.length), states) < 1e-9);
+  assert.ok(nmse(found.subarray(states.length), plainForward(tiny, tokens).at(-1) as number[]) < 1e-9);
 });
 
 test.run();

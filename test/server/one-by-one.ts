@@ -19,7 +19,10 @@ export interface OneByOneParts {
 /** Seconds over which the rate of tokens is taken. */
 const RATE_SECONDS = 5;
 
-/** A model with one sequence, which requests use one after another. Beginnings that they share are evaluated once. */
+/**
+ * A model with one sequence, which requests use one after another. Beginnings that they share are evaluated once. The
+ * hidden state of a token is its number and 1.
+ */
 export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): BatchEngine {
   const closing = new AbortController();
   let [running, waiting] = [0, 0];
@@ -88,6 +91,14 @@ export function createOneByOneEngine({ model, tokenizer }: OneByOneParts): Batch
       });
       last = result.catch(() => {});
       return { result, [Symbol.asyncIterator]: pieces.read };
+    },
+    embed({ tokens, signal }) {
+      const mean = last.then(() => {
+        if (closing.signal.aborted || signal?.aborted === true) return undefined;
+        return Float32Array.of(tokens.reduce((sum, token) => sum + token, 0) / tokens.length, 1);
+      });
+      last = mean;
+      return mean;
     },
     get load() {
       return { running, waiting, freePages: 1 - running, pages: 1, tokensPerSecond: recent().length / RATE_SECONDS };

@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import type { TokenRange } from '../../runtime/forward.ts';
 import { outputMultiplied } from '../../runtime/layer-batches.ts';
+import { rowsOf } from '../../runtime/wanted-rows.ts';
 import type { DevicePart, DevicePartOptions } from '../device/device-part.ts';
 import { createDeviceWeights } from '../device/device-weights.ts';
 import type { LoadedPart } from '../device/loaded-part.ts';
@@ -17,7 +19,7 @@ import {
 import type { Assignment, WeightsReport } from '../wire/message.ts';
 import { type RingSpan, recordComputation } from '../wire/span.ts';
 import type { Assembly } from './assembly.ts';
-import type { EnteringFrame } from './passes.ts';
+import type { EnteringFrame, PendingWork } from './passes.ts';
 
 /** The head's own part of a plan: the embedding, its windows and the output. */
 export interface OwnWindows {
@@ -28,7 +30,7 @@ export interface OwnWindows {
   enter(frame: EnteringFrame): Promise<void>;
   /** Runs one of the head's windows. @throws FrameError for a frame that does not fit the plan */
   accept(frame: ActivationFrame, from: string): void;
-  /** Takes the result of the last window and computes logits if they are wanted. @throws FrameError */
+  /** Takes the result of the last window and computes what is wanted of it. @throws FrameError */
   takeOutput(frame: ActivationFrame, from: string): void;
   end(): Promise<void>;
 }
@@ -50,6 +52,12 @@ export interface OwnWindowsOptions {
   readonly onFailed: (error: Error) => void;
 }
 
+/** Rows of a frame, and the work that waits for them, unless it has given up. */
+interface AwaitedRows {
+  readonly range: TokenRange;
+  readonly waiting: PendingWork | undefined;
+}
+
 export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
   const { head, loaded, assignment, assembly, send, record, onFailed } = options;
   const { activations: format, windows } = assignment;
@@ -66,23 +74,41 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
     onStill: (reason) => onFailed(new Error(reason)),
   });
 
-  /** Computes the logits of the rows in the stream, and gives them to the requests of a frame. */
-  const giveLogits = async (frame: Pick<ActivationFrame, 'segments'>): Promise<void> => {
+  /** Gives each work its rows of values. */
+  const give = (works: readonly AwaitedRows[], values: Float32Array | undefined): void => {
+    if (values === undefined) return;
+    const width = values.length / rowsOf(works.map(({ range }) => range));
+    let at = 0;
+    for (const { range, waiting } of works) {
+      waiting?.onRows(values.slice(at * width, (at + range.count) * width), range.count);
+      at += range.count;
+    }
+  };
+  /** Computes logits or hidden states of the rows in the stream, and gives them to the requests of a frame. */
+  const giveRows = async (frame: Pick<ActivationFrame, 'segments'>): Promise<void> => {
     const start = clock();
     const rows = frameRows(frame);
+    let first = 0;
+    const own = frame.segments.map(({ request, rows: count }): AwaitedRows => {
+      const [range, waiting] = [{ first, count }, assembly.pending.get(request)];
+      first += count;
+      return { range, waiting };
+    });
+    const asked = (wanted: PendingWork['wanted']) =>
+      own.filter(({ range, waiting }) => range.count > 0 && waiting?.wanted === wanted);
+    const [logits, hidden] = [asked('logits'), asked('hidden')];
+    const rangesOf = (works: readonly AwaitedRows[]) => works.map(({ range }) => range);
     const multiplied = outputMultiplied(frame.segments);
-    const values = await part.logits(rows, [{ first: 0, count: rows }], multiplied);
+    const values = {
+      logits: logits.length > 0 ? await part.logits(rows, rangesOf(logits), multiplied) : undefined,
+      hidden: hidden.length > 0 ? await part.hidden(rows, rangesOf(hidden)) : undefined,
+    };
     const end = clock();
     const stall = weights?.ran('output') ?? 0;
     const times = { request: firstRequest(frame), start, end };
     recordComputation(record, { from: layers, to: layers, tokens: rows, ...times }, stall);
-    const width = values.length / rows;
-    let at = 0;
-    for (const { request, rows: own } of frame.segments) {
-      const logits = values.slice(at * width, (at + own) * width);
-      at += own;
-      if (own > 0) assembly.pending.get(request)?.onLogits(logits, own);
-    }
+    give(logits, values.logits);
+    give(hidden, values.hidden);
   };
   /** Tells the request with which a frame begins that it has gone through all windows. */
   const left = (frame: Pick<ActivationFrame, 'segments'>): void => assembly.pending.get(firstRequest(frame))?.onFrame();
@@ -99,7 +125,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
       const rows = frameRows(frame);
       if (rows === 0) return;
       unpackActivations(frame.payload, frame.format, part.stream(rows));
-      await giveLogits(frame);
+      await giveRows(frame);
     },
     onFailed,
     record,
@@ -135,7 +161,7 @@ export function createOwnWindows(options: OwnWindowsOptions): OwnWindows {
         .queue(async () => {
           await weights?.arrival('output');
           unpackActivations(payload, format, part.stream(rows));
-          await giveLogits(frame);
+          await giveRows(frame);
           if (weights === undefined) return;
           await setImmediate(); // chooses the next token first
           weights.after('output');

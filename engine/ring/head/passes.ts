@@ -17,8 +17,10 @@ export interface RingRequest {
 export interface RingWork extends Pick<FrameSegment, 'position' | 'multiplied'> {
   readonly request: Pick<RingRequest, 'id' | 'capacity'>;
   readonly tokens: readonly number[];
-  /** The number of last tokens whose logits are wanted. */
+  /** The number of last tokens of which something is wanted. */
   readonly rows: number;
+  /** What is wanted of them; hidden states are those after the output's norm. Default: logits. */
+  readonly wanted?: 'logits' | 'hidden' | undefined;
 }
 
 /** Passes of tokens through all windows of the ring. */
@@ -27,15 +29,16 @@ export interface RingPasses {
    * Evaluates tokens of several requests, each at most once, whose weights are read once for all of them as far as they
    * fit into a frame. Work that is multiplied singly comes first. Rejects with DeviceLostError or RingChangedError if
    * the caches are lost, and with RingError if a device reports a failure.
-   * @returns the logits that are wanted, by work: [rows][vocabulary]; the arrays are the caller's
+   * @returns what is wanted, by work: [rows][vocabulary or hidden]; the arrays are the caller's
    */
   evaluate(work: readonly RingWork[]): Promise<Float32Array[]>;
 }
 
 /** The work of a request that waits for its output. */
 export interface PendingWork {
-  /** Called with the logits of so many of its rows, in order: [rows][vocabulary]. */
-  readonly onLogits: (logits: Float32Array, rows: number) => void;
+  readonly wanted: NonNullable<RingWork['wanted']>;
+  /** Called with what is wanted of so many of its rows, in order: [rows][vocabulary or hidden]. */
+  readonly onRows: (values: Float32Array, rows: number) => void;
   readonly reject: (error: Error) => void;
   /** Called when a frame that begins with it has gone through all windows. */
   readonly onFrame: () => void;
@@ -70,7 +73,7 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
       const error = broken();
       if (error !== undefined) throw error;
       const frames = framesOf(work, chunk);
-      const logits = work.map((): Float32Array[] => []);
+      const found = work.map((): Float32Array[] => []);
       const left = { frames: frames.length, rows: work.reduce((sum, { rows }) => sum + rows, 0) };
       let inRing = 0;
       let onRoom: () => void = () => {};
@@ -79,8 +82,9 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
         const settle = (): void => {
           if (left.frames === 0 && left.rows === 0) resolve();
         };
-        for (const [index, { request }] of work.entries())
+        for (const [index, { request, wanted = 'logits' }] of work.entries())
           pending.set(request.id, {
+            wanted,
             reject,
             onFrame() {
               inRing -= 1;
@@ -88,8 +92,8 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
               onRoom();
               settle();
             },
-            onLogits(own, rows) {
-              logits[index]?.push(own);
+            onRows(own, rows) {
+              found[index]?.push(own);
               left.rows -= rows;
               settle();
             },
@@ -113,7 +117,7 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
         for (const { request } of work) pending.delete(request.id);
         onRoom();
       }
-      return logits.map(joined);
+      return found.map(joined);
     },
   };
 }

@@ -70,15 +70,16 @@ export function ringSequences({ model, texts, most, mostTokens }: RingSequencesO
       for (const { sequence, tokens } of work) checkRoom(textOf(sequence).position, tokens.length, contextLength);
       const needed = work.reduce((sum, { sequence, tokens }) => sum + pagesFor(textOf(sequence), tokens.length), 0);
       if (needed > free()) throw new InputError('KV memory', `there is room for ${most} texts, and all are taken`);
-      const logits = await texts.evaluate(
-        work.map(({ sequence, tokens, logits: wanted, multiplied }) => {
-          const rows = wanted === 'none' ? 0 : wanted === 'last' ? 1 : tokens.length;
-          return { text: textOf(sequence), tokens, rows, multiplied };
+      const found = await texts.evaluate(
+        work.map(({ sequence, tokens, logits, multiplied }) => {
+          const rows = logits === 'none' ? 0 : logits === 'last' ? 1 : tokens.length;
+          const wanted = logits === 'hidden' ? 'hidden' : 'logits';
+          return { text: textOf(sequence), tokens, rows, wanted, multiplied };
         }),
       );
-      const all = new Float32Array(logits.reduce((sum, { length }) => sum + length, 0));
+      const all = new Float32Array(found.reduce((sum, { length }) => sum + length, 0));
       let at = 0;
-      for (const own of logits) {
+      for (const own of found) {
         all.set(own, at);
         at += own.length;
       }

@@ -15,7 +15,7 @@ export interface RingText {
 }
 
 /** Tokens that a text adds in a pass, at least one. */
-export interface RingTextWork extends Pick<RingWork, 'tokens' | 'rows' | 'multiplied'> {
+export interface RingTextWork extends Pick<RingWork, 'tokens' | 'rows' | 'wanted' | 'multiplied'> {
   readonly text: RingText;
 }
 
@@ -27,7 +27,7 @@ export interface RingTexts {
   /**
    * One pass, which is repeated on other devices when one is lost. Passes of different texts may be under way at the same
    * time. Rejects if the remaining devices can't hold the model, and with RingError if a device reports a failure.
-   * @returns the logits that are wanted, by work: [rows][vocabulary]; the arrays are the caller's
+   * @returns what is wanted, by work: [rows][vocabulary or hidden]; the arrays are the caller's
    */
   evaluate(work: readonly RingTextWork[]): Promise<Float32Array[]>;
 }
@@ -66,7 +66,7 @@ export function createRingTexts(ring: RecoveringRing, contextLength: number): Ri
 
   const tryOn = async (head: RecoverableHead, work: readonly RingTextWork[]): Promise<Float32Array[]> => {
     const passed: RingWork[] = [];
-    for (const { text, tokens, rows, multiplied } of work) {
+    for (const { text, tokens, rows, wanted, multiplied } of work) {
       const one = opened.get(text) as Opened;
       const held = holdIn(one, head);
       const { request } = held;
@@ -75,7 +75,7 @@ export function createRingTexts(ring: RecoveringRing, contextLength: number): Ri
         await head.evaluate([{ request, position: held.evaluated, rows: 0, ...run }]);
         held.evaluated += run.tokens.length;
       }
-      passed.push({ request, position: held.evaluated, tokens: [...joined, ...tokens], rows, multiplied });
+      passed.push({ request, position: held.evaluated, tokens: [...joined, ...tokens], rows, wanted, multiplied });
     }
     const logits = await head.evaluate(passed);
     for (const { text, tokens, multiplied } of work) {

@@ -5,6 +5,13 @@ import type { Sampler } from '../../text/sampling/sampler.ts';
 export interface BatchEngine {
   /** @throws InputError if the request could never be carried out: context, pages, tokens outside the vocabulary */
   submit(request: BatchRequest): RunningRequest;
+  /**
+   * The mean over all tokens of the hidden states after the last layer and the output's norm. It doesn't depend on what
+   * else the engine computes.
+   * @returns `undefined` if the signal or `close` ended it; rejects with the error of a pass in which it took part
+   * @throws InputError as `submit` does
+   */
+  embed(request: EmbeddingRequest): Promise<Float32Array | undefined>;
   readonly load: BatchLoad;
   /** Ends all requests with reason `interrupt`, after the current pass, and gives their pages back. */
   close(): Promise<void>;
@@ -36,6 +43,12 @@ export interface BatchRequest {
    * `undefined`: none, nor the generated one.
    */
   readonly topLogprobs?: number;
+}
+
+/** A text to embed. */
+export interface EmbeddingRequest extends Pick<BatchRequest, 'signal'> {
+  /** At least one token. */
+  readonly tokens: readonly number[];
 }
 
 /** A generated token, and the text that it completes. */

@@ -5,9 +5,12 @@ import { InputError } from '../../input/input-error.ts';
 import { checkRoom } from '../../text/generate.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { KeptPage, Sequence, Sequences, SequenceWork } from '../sequences.ts';
-import type { BatchEngine, BatchRequest } from './batch-engine.ts';
+import { valuesOf } from '../wanted-rows.ts';
+import type { BatchEngine } from './batch-engine.ts';
 import { createRate } from './rate.ts';
-import { createRequestText, type RequestText } from './request-text.ts';
+import { createRequestEmbedding } from './request-embedding.ts';
+import type { RequestTask } from './request-task.ts';
+import { createRequestText } from './request-text.ts';
 
 export interface BatchEngineOptions {
   /** For the engine alone until it is closed. */
@@ -25,7 +28,7 @@ export const PROMPT_TOKENS_BESIDE_DECODING = 64;
 /** A request that is not done. */
 interface Open {
   readonly id: number;
-  readonly text: RequestText;
+  readonly task: RequestTask;
   readonly promptTokens: number;
   /** While it runs. */
   sequence: Sequence | undefined;
@@ -42,7 +45,7 @@ interface Open {
 export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   const { sequences, tokenizer, clock = () => performance.now() / 1000 } = options;
   const { pageTokens, pages, mostTokens, contextLength } = sequences;
-  const { vocabularySize } = sequences.model;
+  const { model } = sequences;
   const { promptTokensBesideDecoding = PROMPT_TOKENS_BESIDE_DECODING } = options;
   const limits: BatchLimits = { pageTokens, passTokens: mostTokens, promptTokensBesideDecoding };
   const prefixes = createPrefixIndex<KeptPage>(pageTokens);
@@ -63,49 +66,46 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   };
 
   /** Keeps the full pages of a prompt once more of them are full than there were with `from` tokens. */
-  const keepPages = ({ text, sequence, promptTokens }: Open, from: number): void => {
-    if (sequence === undefined) return;
+  const keepPages = ({ task, sequence, promptTokens }: Open, from: number): void => {
+    if (sequence === undefined || !task.sharesPages) return;
     const end = Math.floor(Math.min(sequence.position, promptTokens) / pageTokens);
     if (end <= Math.floor(from / pageTokens)) return;
-    prefixes.add(text.history.slice(0, end * pageTokens), (page) => sequence.keep(page));
+    prefixes.add(task.history.slice(0, end * pageTokens), (page) => sequence.keep(page));
   };
 
   const begin = (one: Open): void => {
     const found = prefixes.use(sharable(one));
     one.sequence = sequences.open(found);
     one.cachedTokens ??= found.length * pageTokens;
+    one.task.begin();
   };
 
-  /** Evaluates the work of a pass, and lets the requests choose their next tokens. */
+  /** Evaluates the work of a pass, and lets the requests take what they wanted: texts choose their next tokens. */
   const evaluate = async ({ work }: NextPass): Promise<void> => {
     const parts = work.map((own) => {
       const one = open.get(own.id) as Open;
       const sequence = one.sequence as Sequence;
-      return { ...own, one, sequence, from: sequence.position };
+      const from = sequence.position;
+      const tokens = one.task.history.slice(from, from + own.count);
+      return { ...own, one, sequence, from, tokens, logits: one.task.wanted(own.isLast) };
     });
     const needed = parts.reduce((sum, { sequence, count }) => sum + sequence.pagesFor(count), 0);
     makeRoom(sequences, prefixes, needed);
-    const logits = await sequences.evaluate(
-      parts.map(
-        ({ one: { text }, sequence, from, count, isGenerated, isLast }): SequenceWork => ({
-          sequence,
-          tokens: text.history.slice(from, from + count),
-          logits: isLast ? 'last' : 'none',
-          multiplied: isGenerated ? 'singly' : 'together',
-        }),
-      ),
+    const found = await sequences.evaluate(
+      parts.map(({ sequence, tokens, logits, isGenerated }): SequenceWork => {
+        return { sequence, tokens, logits, multiplied: isGenerated ? 'singly' : 'together' };
+      }),
     );
-    let row = 0;
-    for (const { one, from, isLast } of parts) {
+    let first = 0;
+    for (const { one, from, isLast, ...work } of parts) {
       keepPages(one, from);
-      if (!isLast) continue;
-      const own = logits.subarray(row * vocabularySize, (row + 1) * vocabularySize);
-      row += 1;
-      rate.add(1);
+      const own = found.subarray(first, first + valuesOf(model, work));
+      first += own.length;
+      if (work.logits === 'last') rate.add(1);
       try {
-        if (!one.text.choose(own, one.cachedTokens as number)) forget(one);
+        if (!one.task.take(own, { isLast, cachedTokens: one.cachedTokens as number })) forget(one);
       } catch (error) {
-        one.text.fail(error);
+        one.task.fail(error);
         forget(one);
       }
     }
@@ -116,8 +116,8 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     await setImmediate();
     while (open.size > 0) {
       for (const one of [...open.values()]) {
-        if (!(isClosed || one.text.isCancelled)) continue;
-        one.text.interrupt(one.cachedTokens ?? 0);
+        if (!(isClosed || one.task.isCancelled)) continue;
+        one.task.interrupt(one.cachedTokens ?? 0);
         forget(one);
       }
       const pass = nextPass([...open.values()].map(stateOf), freePages(), limits);
@@ -129,7 +129,7 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
         for (const { id } of pass.work) {
           const one = open.get(id);
           if (one === undefined) continue;
-          one.text.fail(error);
+          one.task.fail(error);
           forget(one);
         }
       }
@@ -139,18 +139,18 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
   };
 
   /** The tokens whose pages others may have: not the last of the prompt, whose logits are needed. */
-  function sharable({ text, promptTokens }: Open): readonly number[] {
-    return text.history.slice(0, promptTokens - 1);
+  function sharable({ task, promptTokens }: Open): readonly number[] {
+    return task.sharesPages ? task.history.slice(0, promptTokens - 1) : [];
   }
 
   function stateOf(one: Open): RequestState {
-    const { id, text, promptTokens, sequence } = one;
+    const { id, task, promptTokens, sequence } = one;
     const isRunning = sequence !== undefined;
     // Found only when it is asked for: among those that wait, of the oldest.
     const found = lazily(() => prefixes.find(sharable(one)));
     return {
       ...{ id, promptTokens, isRunning },
-      tokens: text.history.length,
+      tokens: task.history.length,
       evaluated: sequence?.position ?? 0,
       ownPages: sequence === undefined ? 0 : Math.ceil(sequence.position / pageTokens) - sequence.sharedPages,
       get shared() {
@@ -164,13 +164,25 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
 
   return {
     submit(request) {
-      if (isClosed) throw new InputError('request', 'the engine is closed');
-      check(request);
+      const { prompt, tokens } = request;
+      if (!(Number.isInteger(tokens) && tokens >= 1))
+        throw new InputError('tokens', `${tokens} is not a whole number from 1 on`);
+      checkPrompt(prompt);
+      checkRoom(prompt.length, tokens, contextLength);
+      checkPages(prompt.length + tokens - 1, `${prompt.length} tokens of the prompt and ${tokens} to generate`);
       const text = createRequestText({ request, tokenizer, clock });
-      const id = nextId++;
-      open.set(id, { id, text, promptTokens: request.prompt.length, sequence: undefined, cachedTokens: undefined });
-      loop ??= run();
+      start(text);
       return text.handle;
+    },
+    embed(request) {
+      const { length } = request.tokens;
+      checkPrompt(request.tokens);
+      if (length > contextLength)
+        throw new InputError('context', `${length} tokens don't fit into ${contextLength}; ask for a longer context`);
+      checkPages(length, `${length} tokens`);
+      const embedding = createRequestEmbedding(request, model.hiddenSize);
+      start(embedding);
+      return embedding.result;
     },
     get load() {
       const running = [...open.values()].filter(({ sequence }) => sequence !== undefined).length;
@@ -184,20 +196,24 @@ export function createBatchEngine(options: BatchEngineOptions): BatchEngine {
     },
   };
 
-  function check({ prompt, tokens }: BatchRequest): void {
+  function start(task: RequestTask): void {
+    const id = nextId++;
+    open.set(id, { id, task, promptTokens: task.history.length, sequence: undefined, cachedTokens: undefined });
+    loop ??= run();
+  }
+
+  function checkPrompt(prompt: readonly number[]): void {
+    if (isClosed) throw new InputError('request', 'the engine is closed');
     if (prompt.length === 0) throw new InputError('prompt', 'has no tokens; at least one is needed');
-    if (!(Number.isInteger(tokens) && tokens >= 1))
-      throw new InputError('tokens', `${tokens} is not a whole number from 1 on`);
+    const { vocabularySize } = model;
     const unknown = prompt.find((token) => !(Number.isInteger(token) && token >= 0 && token < vocabularySize));
     if (unknown !== undefined)
       throw new InputError('prompt', `has token ${unknown}; the model has tokens 0 to ${vocabularySize - 1}`);
-    checkRoom(prompt.length, tokens, contextLength);
-    const needed = Math.ceil((prompt.length + tokens - 1) / pageTokens);
-    if (needed > pages)
-      throw new InputError(
-        'KV memory',
-        `${prompt.length} tokens of the prompt and ${tokens} to generate need ${needed} pages, and there are ${pages}`,
-      );
+  }
+
+  function checkPages(tokens: number, what: string): void {
+    const needed = Math.ceil(tokens / pageTokens);
+    if (needed > pages) throw new InputError('KV memory', `${what} need ${needed} pages, and there are ${pages}`);
   }
 }
 

@@ -4,20 +4,12 @@ import { createStopStrings } from '../../text/stop-strings.ts';
 import type { Tokenizer } from '../../text/tokenizer.ts';
 import type { BatchRequest, BatchResult, GeneratedPiece, RunningRequest } from './batch-engine.ts';
 import { tokenLogprobs } from './logprobs.ts';
+import type { RequestTask } from './request-task.ts';
 
-/** The text of a request as it grows, for the engine. */
-export interface RequestText {
+/** The text of a request as it grows, for the engine: the next token is chosen from the logits after the history. */
+export interface RequestText extends RequestTask {
   /** What the caller has. */
   readonly handle: RunningRequest;
-  /** The prompt, and the tokens generated so far. */
-  readonly history: readonly number[];
-  /** Whether the caller doesn't want it any more. */
-  readonly isCancelled: boolean;
-  readonly isDone: boolean;
-  /** Chooses the next token from the logits after the history. @returns whether it goes on */
-  choose(logits: Float32Array, cachedTokens: number): boolean;
-  interrupt(cachedTokens: number): void;
-  fail(error: unknown): void;
 }
 
 export interface RequestTextOptions {
@@ -36,7 +28,6 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
   const start = clock();
   let [first, last] = [start, start];
   let text = '';
-  let isDone = false;
   let resolve: (result: BatchResult) => void = () => {};
   let reject: (error: unknown) => void = () => {};
   const result = new Promise<BatchResult>((fulfil, refuse) => {
@@ -47,7 +38,6 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
   result.catch(() => {});
 
   const end = (reason: Generated['reason'], cachedTokens: number): void => {
-    isDone = true;
     const tokens = history.slice(prompt.length);
     queue.end();
     resolve({
@@ -72,10 +62,11 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
     get isCancelled() {
       return request.signal?.aborted === true || queue.isLeft;
     },
-    get isDone() {
-      return isDone;
-    },
-    choose(logits, cachedTokens) {
+    sharesPages: true,
+    begin() {},
+    wanted: (isLast) => (isLast ? 'last' : 'none'),
+    take(logits, { isLast, cachedTokens }) {
+      if (!isLast) return true;
       const token = sampler(logits, history);
       last = clock();
       if (history.length === prompt.length) first = last;
@@ -94,7 +85,6 @@ export function createRequestText({ request, tokenizer, clock }: RequestTextOpti
       end('interrupt', cachedTokens);
     },
     fail(error) {
-      isDone = true;
       queue.end(error);
       reject(error);
     },

@@ -29,7 +29,7 @@ function assembled() {
 /** A request that waits for output: resolves to the error that ends it. */
 function waiting({ pending, nextRequest }: Assembly): Promise<Error> {
   return new Promise((reject) => {
-    pending.set(nextRequest(), { onLogits() {}, reject, onFrame() {} });
+    pending.set(nextRequest(), { wanted: 'logits', onRows() {}, reject, onFrame() {} });
   });
 }
 
