@@ -100,6 +100,7 @@ async function openServedModel(request: ServeRequest): Promise<{ model: ServedMo
     name,
     created: Math.floor(statSync(path).mtimeMs / 1000),
     contextLength: context,
+    hiddenSize: shape.hiddenSize,
     tokenizer,
     engine,
     ring: watch?.state,

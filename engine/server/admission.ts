@@ -1,4 +1,4 @@
-import { ApiError } from './api-error.ts';
+import { ApiError, STOPPED } from './api-error.ts';
 
 /** A request's place in the server. */
 export interface Place {
@@ -36,7 +36,7 @@ export function createAdmission(most: number): Admission {
       return texts;
     },
     enter() {
-      if (stopping) throw new ApiError(503, 'the server is stopping', null, 'stopping');
+      if (stopping) throw STOPPED;
       take(1);
       let own = 1;
       const controller = new AbortController();

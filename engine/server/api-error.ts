@@ -19,6 +19,9 @@ export class ApiError extends Error {
   }
 }
 
+/** For what a stopping server didn't end. */
+export const STOPPED = new ApiError(503, 'the server is stopping', null, 'stopping');
+
 /** What a client is told of an error, whose own words are for the server's log: they name files and devices. */
 export function answeredError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

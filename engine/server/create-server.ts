@@ -2,11 +2,12 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import { accessCheck, type CheckAccess } from './access.ts';
-import { type Admission, createAdmission } from './admission.ts';
+import { type Admission, createAdmission, type Place } from './admission.ts';
 import type { Asked } from './answer-form.ts';
 import { ApiError, answeredError, anthropicError, type ErrorForm, openAiError } from './api-error.ts';
 import { askChat } from './forms/chat.ts';
 import { askCompletion } from './forms/completions.ts';
+import { askEmbeddings, embed } from './forms/embeddings.ts';
 import { askMessage } from './forms/messages.ts';
 import { askResponse } from './forms/responses.ts';
 import { tokenize } from './forms/tokenize.ts';
@@ -47,6 +48,8 @@ interface TextEndpoint {
   readonly errors: ErrorForm;
 }
 
+const EMBEDDINGS = '/v1/embeddings';
+
 /** Paths that need no key: they say nothing about the model. */
 const OPEN = ['/health', ...Object.keys(PAGE_FILES)];
 
@@ -80,8 +83,10 @@ export function createHttpServer(options: ServerOptions): HttpServer {
   );
   addErrors(app, options);
   addFacts(app, { model, metrics, check });
+  const answering = { admission, metrics, options };
   for (const [path, endpoint] of Object.entries(TEXTS))
-    app.post(path, (request, reply) => answer({ request, reply, endpoint, admission, metrics, options }));
+    app.post(path, (request, reply) => writeAnswer({ ...answering, request, reply, endpoint }));
+  app.post(EMBEDDINGS, (request, reply) => answerEmbeddings({ ...answering, request, reply }));
   return {
     async listen(host, port) {
       await app.listen({ host, port });
@@ -103,18 +108,16 @@ export function createHttpServer(options: ServerOptions): HttpServer {
 interface Answering {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly endpoint: TextEndpoint;
   readonly admission: Admission;
   readonly metrics: Metrics;
   readonly options: ServerOptions;
 }
 
-/** Answers a request for texts. A client that goes away cancels them. */
-async function answer({ request, reply, endpoint, admission, metrics, options }: Answering) {
-  const place = admission.enter();
-  reply.raw.once('close', place.cancel);
-  try {
-    const { model } = options;
+/** Answers a request for texts, as a whole or in a stream. */
+function writeAnswer({ endpoint, ...answering }: Answering & { readonly endpoint: TextEndpoint }) {
+  const { request, reply, metrics, options } = answering;
+  const { model } = options;
+  return inPlace(answering, async (place) => {
     const asked = await endpoint.ask(model, request.body);
     place.extend(asked.request.prompts.length * asked.request.count - 1);
     const open = () => {
@@ -124,6 +127,29 @@ async function answer({ request, reply, endpoint, admission, metrics, options }:
     const written = await writeTexts({ model, asked, open, signal: place.signal, errors: endpoint.errors });
     metrics.written(written.finished);
     return written.body;
+  });
+}
+
+function answerEmbeddings(answering: Answering) {
+  const { request, metrics, options } = answering;
+  return inPlace(answering, async (place) => {
+    const asked = askEmbeddings(options.model, request.body);
+    place.extend(asked.texts.length - 1);
+    const body = await embed(options.model, asked, place.signal);
+    metrics.embedded(body.usage.total_tokens);
+    return body;
+  });
+}
+
+/** Answers a request that is admitted. A client that goes away cancels what is computed for it. */
+async function inPlace(
+  { reply, admission, options }: Answering,
+  answer: (place: Place) => Promise<object | undefined>,
+): Promise<object | undefined> {
+  const place = admission.enter();
+  reply.raw.once('close', place.cancel);
+  try {
+    return await answer(place);
   } catch (error) {
     if (!reply.sent) throw error;
     if (!(error instanceof ApiError) && !place.signal.aborted) options.log(failure(error));
@@ -156,7 +182,7 @@ function addErrors(app: FastifyInstance, { log, mostBodyBytes }: ServerOptions):
   });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0]?.slice(0, 100);
-    const served = [...Object.keys(TEXTS).map((one) => `POST ${one}`), ...FACTS].join(', ');
+    const served = [...[...Object.keys(TEXTS), EMBEDDINGS].map((one) => `POST ${one}`), ...FACTS].join(', ');
     const problem = `${request.method} ${path} is not served here; this server has ${served}`;
     return send(request, reply, new ApiError(404, problem, null, 'unknown_url'));
   });

@@ -8,6 +8,8 @@ export interface Metrics {
   answered(path: string, status: number): void;
   /** Counts texts that were written to their end. */
   written(choices: readonly FinishedChoice[]): void;
+  /** Counts the tokens of texts that were embedded. */
+  embedded(tokens: number): void;
   /** All figures in Prometheus's text format. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -28,6 +30,7 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
   const promptTokens = counter('hearth_prompt_tokens_total', 'Tokens of prompts');
   const cachedTokens = counter('hearth_cached_prompt_tokens_total', 'Tokens of prompts found in the KV cache');
   const generatedTokens = counter('hearth_generated_tokens_total', 'Generated tokens');
+  const embeddedTokens = counter('hearth_embedded_tokens_total', 'Tokens of texts that were embedded');
   const firstToken = new Histogram({
     ...{ name: 'hearth_time_to_first_token_seconds', help: 'From the start of a text to its first token', registers },
     buckets: FIRST_TOKEN_SECONDS,
@@ -62,6 +65,7 @@ export function createMetrics({ engine }: Pick<ServedModel, 'engine'>): Metrics 
         if (result.tokens.length > 1) laterToken.observe(result.laterSeconds / (result.tokens.length - 1));
       }
     },
+    embedded: (tokens) => embeddedTokens.inc(tokens),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -11,6 +11,8 @@ export interface ServedModel {
   readonly created: number;
   /** Tokens of a prompt and its answer. */
   readonly contextLength: number;
+  /** Values of a hidden state, and so of an embedding. */
+  readonly hiddenSize: number;
   readonly tokenizer: Pick<Tokenizer, 'size' | 'encode' | 'bytesOf' | 'stops'>;
   readonly engine: BatchEngine;
   /** The ring that computes, as it is now; `undefined` on one machine. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GeneratedPiece } from '../runtime/batch/batch-engine.ts';
 import type { Asked } from './answer-form.ts';
-import { ApiError, answeredError, type ErrorForm } from './api-error.ts';
+import { ApiError, answeredError, type ErrorForm, STOPPED } from './api-error.ts';
 import { eventText, openEventStream } from './event-stream.ts';
 import type { ServedModel } from './served-model.ts';
 import { type Choice, type FinishedChoice, startTexts } from './text-request.ts';
@@ -46,8 +46,6 @@ function checked(choice: FinishedChoice): FinishedChoice {
   if (choice.result.reason === 'interrupt') throw STOPPED;
   return choice;
 }
-
-const STOPPED = new ApiError(503, 'the server is stopping', null, 'stopping');
 
 async function stream({ asked, open, signal, errors }: WriteParts, choices: readonly Choice[]) {
   const { form, request } = asked;

@@ -46,6 +46,12 @@ function textsOf(client: OpenAI): Promise<string[]> {
   );
 }
 
+/** The vectors of all prompts. */
+async function vectorsOf(client: OpenAI): Promise<number[][]> {
+  const { data } = await client.embeddings.create({ model: 'tiny', input: PROMPTS });
+  return data.map(({ embedding }) => embedding);
+}
+
 /** A cluster and a plan of this machine and workers, one layer each. */
 function ringOf(addresses: readonly string[]): string[] {
   const names = ['h', ...addresses.map((_, index) => `w${index}`)].slice(0, 2);
@@ -58,9 +64,11 @@ function ringOf(addresses: readonly string[]): string[] {
   return ['--cluster', cluster, '--plan', plan, '--plain', '--parallel', '5', '--context', '64'];
 }
 
-test('a server and a ring write the same texts, whoever asks at the same time, and end on SIGTERM', async () => {
+test('a server and a ring write the same texts and vectors, whoever asks at the same time, and end on SIGTERM', async () => {
   const alone = await served('--context', '64');
   const expected = await textsOf(alone.client);
+  const vectors = await vectorsOf(alone.client);
+  for (const vector of vectors) assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-6);
   assert.ok(new Set(expected).size === PROMPTS.length, expected.join('|'));
   assert.is(await (await fetch(`${alone.url}/ring`)).json(), null);
   alone.running.child.kill('SIGTERM');
@@ -69,7 +77,7 @@ test('a server and a ring write the same texts, whoever asks at the same time, a
   const worker = await startWorkerProcess(model);
   started.push(worker.running);
   const ring = await served(...ringOf([worker.address]));
-  assert.equal(await textsOf(ring.client), expected);
+  assert.equal(await Promise.all([textsOf(ring.client), vectorsOf(ring.client)]), [expected, vectors]);
   const { status } = (await (await fetch(`${ring.url}/health`)).json()) as { status: string };
   assert.is(status, 'ok');
   const state = (await (await fetch(`${ring.url}/ring`)).json()) as RingState;

@@ -8,6 +8,8 @@ import { createOneByOneEngine } from './one-by-one.ts';
 export const END = 256;
 const LIKELY = 30;
 const CONTEXT = 256;
+/** A hidden state is the token's number and 1. */
+const HIDDEN = 2;
 
 /**
  * A model that everybody can predict, in place of a real one: after a capital letter every capital is as likely as
@@ -58,7 +60,15 @@ export async function alphabetServer({ milliseconds = 0, chat = true, ring, ...o
   const language = alphabetModel(milliseconds);
   const engine = createOneByOneEngine({ model: language, tokenizer });
   const model: ServedModel = {
-    ...{ name: 'alphabet', created: 1_700_000_000, contextLength: CONTEXT, tokenizer, engine, ring },
+    ...{
+      name: 'alphabet',
+      created: 1_700_000_000,
+      contextLength: CONTEXT,
+      hiddenSize: HIDDEN,
+      tokenizer,
+      engine,
+      ring,
+    },
     chatPrompt: chat
       ? async (messages) => tokenizer.encode(messages.map(({ role, content }) => `${role}: ${content}\n`).join(''))
       : undefined,

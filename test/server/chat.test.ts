@@ -146,10 +146,10 @@ test('what asks for nothing, and what changes no text, is accepted', async () =>
   assert.is((await server.post(PATH, { ...body, response_format: { type: 'text' } })).status, 200);
 });
 
-test('embeddings and unknown paths are 404 in the same form', async () => {
-  const { status, message } = await errorOf({ input: 'x' }, '/v1/embeddings');
+test('unknown paths are 404 in the same form', async () => {
+  const { status, message } = await errorOf({ input: 'x' }, '/v1/rerank');
   assert.is(status, 404);
-  assert.match(message, /^POST \/v1\/embeddings is not served here; this server has POST \/v1\/chat\/completions/);
+  assert.match(message, /^POST \/v1\/rerank is not served here; this server has POST \/v1\/chat\/completions/);
 });
 
 test('a model without a chat template says so', async () => {

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
-import { ChatOpenAI } from '@langchain/openai';
+import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { test } from 'uvu';
@@ -47,6 +47,21 @@ test('openai: completions', async () => {
   for await (const { choices } of await openai.completions.create({ model, prompt: 'x', stream: true }))
     parts.push(choices[0]?.text ?? '');
   assert.equal(parts, ['y', 'z', '']);
+});
+
+test('openai: embeddings, as base64 unless floats are asked for', async () => {
+  const input = ['A', 'AAC'];
+  const packed = await openai.embeddings.create({ model, input });
+  const floats = await openai.embeddings.create({ model, input, encoding_format: 'float' });
+  const expected = [65, (65 + 65 + 67) / 3].map((mean) => [mean, 1].map((value) => value / Math.hypot(mean, 1)));
+  for (const { data, usage } of [packed, floats]) {
+    assert.equal(usage, { prompt_tokens: 4, total_tokens: 4 });
+    for (const [index, values] of expected.entries()) {
+      assert.is(data[index]?.index, index);
+      for (const [i, value] of values.entries()) assert.ok(Math.abs((data[index]?.embedding[i] ?? 0) - value) < 1e-7);
+    }
+  }
+  assert.equal(packed.data, floats.data);
 });
 
 test('openai: responses', async () => {
@@ -108,6 +123,13 @@ test('@langchain/openai', async () => {
   const parts: string[] = [];
   for await (const chunk of await chat.stream('Hello')) parts.push(chunk.text);
   assert.is(parts.join(''), 'abcde');
+});
+
+test('@langchain/openai: embeddings', async () => {
+  const embeddings = new OpenAIEmbeddings({ model, apiKey: key, configuration: { baseURL: `${server.url}/v1` } });
+  const [first, second] = await embeddings.embedDocuments(['A', 'z']);
+  assert.equal([first?.length, second?.length], [2, 2]);
+  assert.equal(await embeddings.embedQuery('z'), second);
 });
 
 test('@anthropic-ai/sdk', async () => {

@@ -8,27 +8,15 @@ import type { ServedModel } from '../served-model.ts';
 import { checkModel, samplingOf } from '../text-request.ts';
 import { shownTokens } from './logprobs.ts';
 import * as parameters from './parameters.ts';
+import { prompts, tokensOfPrompts } from './prompts.ts';
 
 /** OpenAI's default of `max_tokens`. */
 const DEFAULT_TOKENS = 16;
-/** Prompts of one request. */
-const MOST_PROMPTS = 8;
-
-const token = z.int().min(0);
-const prompt = z.union(
-  [
-    z.string(),
-    z.array(z.string()).min(1).max(MOST_PROMPTS),
-    z.array(token).min(1),
-    z.array(z.array(token).min(1)).min(1).max(MOST_PROMPTS),
-  ],
-  `must be a text, a list of tokens, or a list of at most ${MOST_PROMPTS} of either`,
-);
 
 const RULES = {
   shape: z.object({
     model: z.string().optional(),
-    prompt,
+    prompt: prompts,
     max_tokens: parameters.tokens.optional(),
     n: parameters.count.optional(),
     seed: parameters.seed.optional(),
@@ -55,7 +43,6 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
   checkModel(model, body.model);
   if (body.stream_options !== undefined && body.stream !== true)
     throw new ApiError(400, 'stream_options: needs stream: true', 'stream_options', 'invalid_value');
-  const prompts = promptsOf(body.prompt).map((one, index) => promptTokens(model, one, index));
   const count = body.n ?? 1;
   return {
     stream: body.stream ?? false,
@@ -65,7 +52,7 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       usage: body.stream_options?.include_usage ?? false,
     }),
     request: {
-      prompts,
+      prompts: tokensOfPrompts(model, body.prompt, 'prompt'),
       count,
       tokens: body.max_tokens ?? DEFAULT_TOKENS,
       sampling: samplingOf(body),
@@ -75,19 +62,6 @@ export async function askCompletion(model: ServedModel, json: unknown): Promise<
       topLogprobs: body.logprobs,
     },
   };
-}
-
-function promptsOf(given: z.output<typeof prompt>): readonly (string | readonly number[])[] {
-  if (typeof given === 'string') return [given];
-  return typeof given[0] === 'number' ? [given as number[]] : (given as string[] | number[][]);
-}
-
-function promptTokens({ tokenizer }: ServedModel, prompt: string | readonly number[], index: number) {
-  if (typeof prompt === 'string') return tokenizer.encode(prompt, { addSpecial: true, parseSpecial: true });
-  const unknown = prompt.find((one) => one >= tokenizer.size);
-  if (unknown === undefined) return prompt;
-  const problem = `prompt[${index}]: there is no token ${unknown}; tokens are 0 to ${tokenizer.size - 1}`;
-  throw new ApiError(400, problem, 'prompt', 'invalid_value');
 }
 
 interface FormOptions {
