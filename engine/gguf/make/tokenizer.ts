@@ -47,18 +47,27 @@ export function tokenizerMetadata(vocabularySize: number): [string, MetadataValu
 const WORDS =
   /'(?:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+/giu;
 
+function llamaWords(text: string): string[] {
+  return text.match(WORDS) ?? [];
+}
+
 /** Two tokens that become one. */
 export type Merge = readonly [left: string, right: string];
 
 /**
  * Byte-pair encoding (Sennrich et al. 2016) on bytes: the most frequent pair of neighbours becomes one token, again and
  * again, until there are `most` merges or no pair occurs twice. Ties go to the pair that sorts first.
+ * @param split words of a text, whose borders no merge crosses. Default: Llama 3's rule
  */
-export function learnMerges(text: string, most: number): Merge[] {
+export function learnMerges(
+  text: string,
+  most: number,
+  split: (text: string) => Iterable<string> = llamaWords,
+): Merge[] {
   const alphabet = byteAlphabet();
   const encoder = new TextEncoder();
   const counts = new Map<string, number>();
-  for (const [word] of text.matchAll(WORDS)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const word of split(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
   const words = [...counts].map(([word, count]) => ({
     tokens: Array.from(encoder.encode(word), (byte) => alphabet[byte] as string),
     count,

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { withFile } from '../../engine/gguf/file-source.ts';
+import { quantize } from '../../engine/gguf/formats/formats.ts';
+import { type MadeMix, madeModel } from '../../engine/gguf/make/made-model.ts';
+import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
+import { readGguf } from '../../engine/gguf/read-gguf.ts';
+import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
+import { InputError } from '../../engine/input/input-error.ts';
+import { PREPARED } from './prepared.ts';
+import { readSafetensors } from './safetensors.ts';
+
+/** Tokens up to which the corpus trains: its longest documents have some fewer. */
+const CONTEXT = 256;
+
+/** NAME.json. */
+type TrainedShape = Readonly<Record<'layers' | 'hidden' | 'heads' | 'kv_heads' | 'head' | 'ffn', number>>;
+
+/**
+ * Writes what train.py saved as a GGUF file, with the tokenizer that is in the same folder. The output matrix is the
+ * embedding.
+ * @param weights NAME.safetensors, with NAME.json beside it
+ * @throws InputError if a tensor is missing or has another shape than the model
+ */
+export async function writeTrainedModel(weights: string, out: string, mix: MadeMix): Promise<void> {
+  const folder = dirname(weights);
+  const name = basename(weights, '.safetensors');
+  const shape: TrainedShape = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+  const { metadata: tokenizer } = withFile(join(folder, PREPARED.tokenizer), readGguf);
+  const trained = readSafetensors(weights);
+  const made = madeModel(
+    {
+      name,
+      architecture: 'llama',
+      layers: shape.layers,
+      hiddenSize: shape.hidden,
+      ffnSize: shape.ffn,
+      heads: shape.heads,
+      kvHeads: shape.kv_heads,
+      headSize: shape.head,
+      vocabularySize: trained.get('token_embd.weight')?.shape[0] ?? 0,
+      tiedEmbeddings: true,
+      qkvBias: false,
+    },
+    mix,
+  );
+  const tensors = made.tensors.map((tensor): TensorSource => {
+    const found = trained.get(tensor.name);
+    if (found?.values.length !== tensor.rows * tensor.columns)
+      throw new InputError(
+        weights,
+        `${tensor.name} has ${found?.shape.join(' × ') ?? 'no'} values; ${name}.json says ${tensor.rows} × ${tensor.columns}`,
+      );
+    return { ...tensor, pieces: () => [quantize(tensor.type, found.values)] };
+  });
+  const text = (value: string): MetadataValue => ({ type: 'string', value });
+  const own: [string, MetadataValue][] = [
+    ['general.description', text('children’s stories and sums, written by a grammar; trained by experiments/train')],
+    ['general.license', text('apache-2.0')],
+    ['llama.context_length', { type: 'uint32', value: CONTEXT }],
+  ];
+  await writeGguf(out, new Map([...made.metadata, ...own, ...tokenizer]), tensors);
+}
