@@ -21,6 +21,7 @@ import {
   optional,
   readKernels,
   readKvCache,
+  readModel,
   readSampling,
   readSeed,
   type SamplingTexts,
@@ -29,7 +30,7 @@ import { type DraftTexts, describeSpeculation, openDrafts, readDrafts, SPECULATI
 import { interruptible, writeText, writeTimings } from './text-output.ts';
 
 interface Options extends SamplingTexts, DraftTexts {
-  readonly model: string;
+  readonly model?: string;
   readonly system?: string;
   readonly tokens: string;
   readonly seed: string;
@@ -49,7 +50,7 @@ const HELP = 'a line is a message; /new begins anew, /exit or Ctrl-D ends, Ctrl-
 export function chatCommand(): Command {
   return new Command('chat')
     .description(`A conversation with a model in its own chat template: ${HELP}.`)
-    .addOption(OPTIONS.model)
+    .addOption(OPTIONS.modelOrOwn)
     .option('--system <text>', 'the system message')
     .option('--tokens <n>', 'the most tokens of an answer', String(4 * DEFAULT_TOKENS))
     .addOption(OPTIONS.temperature)
@@ -76,7 +77,8 @@ async function run(options: Options): Promise<void> {
   const sampler = createSampler(sampling, stream);
   const request = readDrafts(options);
   const memory = optional(options.memory, (text) => parseQuantity(text, 'size', '--memory'));
-  const gguf = withFile(options.model, readGguf);
+  const file = readModel(options.model);
+  const gguf = withFile(file, readGguf);
   const tokenizer = loadTokenizer(gguf);
   const shape = modelFromGguf(gguf);
   const trained = transformerSettings(gguf, shape).contextLength;
@@ -84,10 +86,10 @@ async function run(options: Options): Promise<void> {
   const kernels = openKernels(readKernels(options));
   try {
     const drafts = openDrafts({
-      ...{ request, file: options.model, tokenizer, vocabularySize: shape.vocabularySize },
+      ...{ request, file, tokenizer, vocabularySize: shape.vocabularySize },
       ...{ kernels: () => kernels, context, sampling, stream },
     });
-    const model = loadTransformer(options.model, {
+    const model = loadTransformer(file, {
       ...{ kernels, context, kvCache: readKvCache(options.kv) },
       memory: memory && memory - (drafts?.bytes ?? 0),
     });

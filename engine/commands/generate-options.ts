@@ -15,6 +15,7 @@ import {
   optional,
   readKernels,
   readKvCache,
+  readModel,
   readPromptText,
   readSampling,
   readSeed,
@@ -62,7 +63,7 @@ const PAGE_TOKENS = HELM_PAGING.pageTokens;
 
 /** The options as commander passes them. */
 interface Options extends SamplingTexts, DraftTexts {
-  readonly model: string;
+  readonly model?: string;
   readonly prompt: string;
   readonly chat?: true;
   readonly system?: string;
@@ -89,7 +90,7 @@ interface Options extends SamplingTexts, DraftTexts {
 export function createGenerateCommand(run: (request: GenerateRequest) => Promise<void>): Command {
   return new Command('generate')
     .description('Continues a text, or answers a message with --chat; writes the text as it is generated.')
-    .addOption(OPTIONS.model)
+    .addOption(OPTIONS.modelOrOwn)
     .requiredOption('--prompt <text>', 'the text to continue or, with --chat, to answer; -: standard input')
     .option('--chat', "take the prompt as a user's message, in the model's chat template")
     .addOption(OPTIONS.system)
@@ -135,12 +136,11 @@ export function createGenerateCommand(run: (request: GenerateRequest) => Promise
 }
 
 function readOptions(options: Options): GenerateRequest {
-  const { model, prompt, system, stop, json = false, chat = false } = options;
+  const { prompt, system, stop, json = false, chat = false } = options;
   if (system !== undefined && !chat) throw new InputError('--system', 'is used only with --chat; add it');
   const drafts = readTracelessDrafts(options);
   if (stop.includes('')) throw new InputError('--stop', 'is empty; give the text at which to stop');
-  return {
-    model,
+  const request = {
     prompt: readPromptText(prompt),
     chat,
     system,
@@ -160,9 +160,17 @@ function readOptions(options: Options): GenerateRequest {
     paging: readPaging(options),
     drafts,
     trace: optional(options.trace, (path) =>
-      checkOutputFile({ flag: '--trace', path, kind: 'a trace', inputs: [model], force: options.force === true }),
+      checkOutputFile({
+        flag: '--trace',
+        path,
+        kind: 'a trace',
+        inputs: [options.model],
+        force: options.force === true,
+      }),
     ),
   };
+  // Last, so that a mistake in another option is all that is said.
+  return { ...request, model: readModel(options.model) };
 }
 
 /** @throws InputError, also for what only a CPU does */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
 import { formatBytes } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
@@ -6,9 +7,13 @@ import type { KernelOptions } from '../kernels/open-kernels.ts';
 import { readChoice, readCount, readNumber } from '../terminal/options.ts';
 import { SAMPLER_DEFAULTS, type SamplerOptions } from '../text/sampling/sampler.ts';
 
+/** The model that comes with Hearth, by its path in the package. */
+const OWN_MODEL = 'datasets/models/stories-3m.gguf';
+
 /** Options of several commands: each is described here once and read by a function below. */
 export const OPTIONS = {
   model: new Option('--model <file>', 'a GGUF file').makeOptionMandatory(),
+  modelOrOwn: new Option('--model <file>', `a GGUF file (default: ${OWN_MODEL})`),
   modelOrPart: new Option(
     '--model <file>',
     'a GGUF file, or a part of one written by hearth split',
@@ -49,6 +54,13 @@ export const OPTIONS = {
   system: new Option('--system <text>', 'with --chat: the system message'),
   seed: new Option('--seed <n>', 'the same seed gives the same text').default('1'),
 } as const;
+
+/** Reads `--model`; without one it is Hearth's own, which is said on stderr. */
+export function readModel(given: string | undefined): string {
+  if (given !== undefined) return given;
+  process.stderr.write(`no --model: this is ${OWN_MODEL}, which knows children's stories and small sums\n`);
+  return fileURLToPath(new URL(`../../${OWN_MODEL}`, import.meta.url));
+}
 
 /** Reads `--kernels` and `--threads`. @throws InputError */
 export function readKernels(options: { readonly kernels: string; readonly threads?: string }): KernelOptions {

@@ -22,7 +22,6 @@ from torch.nn import functional as F
 SHAPES = {
     "300k": dict(layers=3, hidden=96, heads=3, kv_heads=1, head=32, ffn=192),
     "3m": dict(layers=4, hidden=256, heads=4, kv_heads=2, head=64, ffn=768),
-    "tiny": dict(layers=2, hidden=32, heads=2, kv_heads=1, head=16, ffn=64),
 }
 ROPE_BASE = 10_000.0
 NORM_EPSILON = 1e-5

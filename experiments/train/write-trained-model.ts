@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { quantize } from '../../engine/gguf/formats/formats.ts';
@@ -25,6 +25,10 @@ type TrainedShape = Readonly<Record<'layers' | 'hidden' | 'heads' | 'kv_heads' |
 export async function writeTrainedModel(weights: string, out: string, mix: MadeMix): Promise<void> {
   const folder = dirname(weights);
   const name = basename(weights, '.safetensors');
+  const missing = [weights, join(folder, `${name}.json`), join(folder, PREPARED.tokenizer)].find(
+    (path) => !existsSync(path),
+  );
+  if (missing !== undefined) throw new InputError(missing, 'there is no such file; prepare.ts and train.py write it');
   const shape: TrainedShape = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
   const { metadata: tokenizer } = withFile(join(folder, PREPARED.tokenizer), readGguf);
   const trained = readSafetensors(weights);
