@@ -3,4 +3,4 @@
 import { register } from 'tsx/esm/api';
 
 register();
-await import('../engine/cli.ts');
+await import('./hearth.ts');

@@ -1,12 +1,10 @@
 import { Command } from 'commander';
 import { reportError, stopWithoutOutput } from './terminal/report-error.ts';
 
-/**
- * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
- * of Hearth.
- */
-/** Only the command that is named is loaded: a start of the others would take longer than many a command. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+/** Commands by name. Only the command that is named is loaded: a start of the others would take longer than many a command. */
+export type Commands = Readonly<Record<string, () => Promise<Command>>>;
+
+const COMMANDS: Commands = {
   inspect: async () => (await import('./commands/inspect.ts')).inspectCommand(),
   'make-model': async () => (await import('./commands/make-model.ts')).makeModelCommand(),
   profile: async () => (await import('./commands/profile.ts')).profileCommand(),
@@ -22,23 +20,31 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./commands/run.ts')).runCommand(),
 };
 
-const [named] = process.argv.slice(2);
-const load = named !== undefined && Object.hasOwn(COMMANDS, named) ? COMMANDS[named] : undefined;
-const program = new Command('hearth')
-  .description('Runs and examines large language models on hardware that is too small for them.')
-  .helpOption('-h, --help', 'show this help')
-  .helpCommand(false);
-for (const command of await Promise.all((load === undefined ? Object.values(COMMANDS) : [load]).map((one) => one())))
-  program.addCommand(command);
-for (const command of [program, ...program.commands]) {
-  command.exitOverride().configureOutput({ outputError: () => {} });
-  command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
-}
+/**
+ * The command line `hearth`. Exit code 0 on success; 2 and one line on stderr for bad input; 1 and one line for a defect
+ * of Hearth.
+ * @param more commands of rooms above the engine
+ */
+export async function runCommandLine(more: Commands): Promise<void> {
+  const commands = { ...COMMANDS, ...more };
+  const [named] = process.argv.slice(2);
+  const load = named !== undefined && Object.hasOwn(commands, named) ? commands[named] : undefined;
+  const program = new Command('hearth')
+    .description('Runs and examines large language models on hardware that is too small for them.')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false);
+  for (const command of await Promise.all((load === undefined ? Object.values(commands) : [load]).map((one) => one())))
+    program.addCommand(command);
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({ outputError: () => {} });
+    command.showSuggestionAfterError().allowExcessArguments(false).helpOption('-h, --help', 'show this help');
+  }
 
-stopWithoutOutput();
-try {
-  if (named === undefined) program.outputHelp();
-  else await program.parseAsync();
-} catch (error) {
-  process.exitCode = reportError(error, load === undefined ? 'hearth' : `hearth ${named}`);
+  stopWithoutOutput();
+  try {
+    if (named === undefined) program.outputHelp();
+    else await program.parseAsync();
+  } catch (error) {
+    process.exitCode = reportError(error, load === undefined ? 'hearth' : `hearth ${named}`);
+  }
 }

@@ -2,18 +2,18 @@ import { createNamedModel, loadCatalogue } from '../datasets/load.ts';
 import { RECLAIM_POLICIES } from '../engine/cost/reclaim.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { createWorkload } from '../engine/model/workload.ts';
-import { loadIntegerSolver } from '../engine/schedule/integer-solver.ts';
 import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';
 import { readCount } from '../engine/terminal/options.ts';
-import { type GapRow, type GapSettings, gapOf, summariseGap } from './halda-gap/gap.ts';
+import { type GapRow, type GapSettings, summariseGap } from './halda-gap/gap.ts';
 import { COLUMNS, gapPage, gapTable, gapText, summarySentences } from './halda-gap/report.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
 import { choice, choices, count, list, option } from './report/options.ts';
-
-/** Time limit of one integer program, seconds. */
-const SOLVER_SECONDS = 10;
+import { SWEEP_OPTIONS } from './sweep/options.ts';
+import { sweepResults } from './sweep/results.ts';
+import { printsInstead } from './sweep/run.ts';
+import { createSweep } from './sweep/sweep.ts';
 
 await runExperiment({
   name: 'halda-gap',
@@ -39,11 +39,13 @@ await runExperiment({
       RECLAIM_POLICIES,
       'overflow',
     ),
+    ...SWEEP_OPTIONS,
   },
   seed: { help: 'seed of the first cluster; the others count on from it' },
   json: 'summary.json',
   files: ['gaps.csv'],
-  async run({ clusters, devices, models, schedulers, context, reclaim, seed }, { progress }) {
+  async run(options, { progress }) {
+    const { clusters, devices, models, schedulers, context, reclaim, seed } = options;
     const catalogue = loadCatalogue();
     const settings: GapSettings = {
       clusters,
@@ -54,7 +56,11 @@ await runExperiment({
       workload: createWorkload({ context }),
       reclaim,
     };
-    const rows = await plannedClusters(settings, progress(clusters));
+    const sweep = createSweep('halda-gap', settings, clusters);
+    if (await printsInstead(sweep, options, options.out)) return undefined;
+    const found = await sweepResults<GapRow[]>({ sweep, options, progress, noun: 'clusters' });
+    if (found === undefined) return undefined;
+    const rows = found.flat();
     const summaries = schedulers.map((scheduler) => summariseGap(scheduler, rows));
     const planned = new Set(rows.map((row) => row.seed)).size;
     if (planned === 0) {
@@ -74,22 +80,6 @@ await runExperiment({
     };
   },
 });
-
-async function plannedClusters(
-  settings: GapSettings,
-  { step }: { readonly step: (label: string) => void },
-): Promise<GapRow[]> {
-  const solver = await loadIntegerSolver(SOLVER_SECONDS);
-  try {
-    return Array.from({ length: settings.clusters }, (_, index) => {
-      const rows = gapOf(index, settings, solver);
-      step(`cluster ${index + 1}`);
-      return rows;
-    }).flat();
-  } finally {
-    solver.dispose();
-  }
-}
 
 /** `2-8`, or one number for both. */
 function readRange(flag: string, text: string): Pick<GapSettings, 'least' | 'most'> {

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { InputError } from '../engine/input/input-error.ts';
 import { SCHEDULER_NAMES } from '../engine/schedule/registry.ts';
@@ -11,16 +10,20 @@ import { gatherLandscape, groupLandscape } from './partition-sweep/landscape.ts'
 import { openPointsFile, readPoints, writePointsCsv } from './partition-sweep/points-file.ts';
 import { POLICIES, type PolicyName } from './partition-sweep/policies.ts';
 import { partitionPage } from './partition-sweep/report.ts';
-import { announce, INTERRUPTED, runSweep } from './partition-sweep/run.ts';
+import { announce, checkLast } from './partition-sweep/run.ts';
 import { sampleNumbers } from './partition-sweep/space.ts';
 import type { GpuLevels } from './partition-sweep/splits.ts';
 import { summarise, summaryData } from './partition-sweep/summary.ts';
+import type { PlanPoints } from './partition-sweep/sweep-points.ts';
 import { fingerprintOf } from './partition-sweep/sweeper.ts';
 import { terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
 import { choice, choices, count, flag, option, text } from './report/options.ts';
 import { RECLAIMS } from './rounds/rounds.ts';
+import { createExecutor, SWEEP_OPTIONS } from './sweep/options.ts';
+import { printsInstead, runPoints } from './sweep/run.ts';
+import { createSweep } from './sweep/sweep.ts';
 
 /** Rows of the table of the fastest plans on a terminal; the page has more. */
 const BEST_ROWS = 5;
@@ -70,11 +73,8 @@ await runExperiment({
       'compute-ratio',
       'single-device',
     ]),
-    workers: option('--workers <n>', 'threads', (name, given) => readCount(name, given, 1, 256), {
-      default: String(Math.min(availableParallelism(), 256)),
-      shown: 'one per core',
-    }),
     restart: flag('--restart', 'discard what an earlier sweep left in --out'),
+    ...SWEEP_OPTIONS,
   },
   seed: { help: 'decides the sample' },
   json: 'summary.json',
@@ -84,19 +84,19 @@ await runExperiment({
 Example:
   tsx experiments/partition-sweep.ts --model Llama-3-8B --step 2 --policies none,populate`,
   async run(options, { progress }) {
-    const { out: directory, mostPlans, seed, restart, workers } = options;
+    const { out: directory, mostPlans, seed, restart } = options;
     const inputs = readInputs(options);
     const { setting, sweeper } = inputs;
     const numbers = sampleNumbers(sweeper.space.size, mostPlans, seed);
+    const sweep = createSweep('partition-sweep', { setting, mostPlans, seed } satisfies PlanPoints, numbers.length);
+    if (await printsInstead(sweep, options, directory)) return undefined;
+    const executor = await createExecutor(options, directory);
     const settings = fingerprintOf(setting, { mostPlans, seed });
     const file = openPointsFile({ directory, fingerprint: settings, numbers, restart });
     announce(sweeper.space, numbers.length, file.done);
-    const { done, stopped } = await runSweep({ setting, sweeper, numbers, file, workers, progress });
+    checkLast(sweeper, file);
+    const { done, stopped } = await runPoints({ ...file, sweep, executor, progress, folder: directory, noun: 'plans' });
     file.close();
-    if (stopped) {
-      process.stderr.write(`stopped at ${done} of ${numbers.length} plans; the same command goes on from there\n`);
-      process.exitCode = INTERRUPTED;
-    }
 
     const landscape = gatherLandscape(readPoints(file.path), done);
     if (landscape.ranking.length === 0) {

@@ -6,7 +6,12 @@ import { tableCsv, terminalTable } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { choices, count, list, text } from './report/options.ts';
 import { COLUMNS, findingsOf, roundsPage, roundsTable } from './rounds/report.ts';
-import { evenRounds, POLICIES, RECLAIMS, simulateRounds } from './rounds/rounds.ts';
+import { RECLAIMS, type RoundsRow } from './rounds/rounds.ts';
+import { type RoundsPoints, roundsJobs } from './rounds/sweep-points.ts';
+import { SWEEP_OPTIONS } from './sweep/options.ts';
+import { sweepResults } from './sweep/results.ts';
+import { printsInstead } from './sweep/run.ts';
+import { createSweep } from './sweep/sweep.ts';
 
 await runExperiment({
   name: 'rounds',
@@ -31,38 +36,28 @@ await runExperiment({
       least: 2,
       most: 10_000,
     }),
+    ...SWEEP_OPTIONS,
   },
   json: 'rounds.json',
   files: ['rounds.csv'],
-  run(options, { progress }) {
+  async run(options, { progress }) {
     const { reclaims, seed } = options;
     const loaded = loadClusterFile(options.cluster);
     const { cluster } = loaded;
     const catalogue = loadCatalogue();
     const models = options.models.map((name) => createNamedModel(catalogue, name));
     const workload = createWorkload({ promptTokens: options.prompt, outputTokens: options.tokens });
-    const jobs = reclaims.flatMap((reclaim) =>
-      models.flatMap((model) =>
-        POLICIES.flatMap((policy) =>
-          evenRounds(model, cluster.devices.length, options.mostRounds).map((rounds) => ({
-            reclaim,
-            model,
-            policy,
-            rounds,
-          })),
-        ),
-      ),
-    );
+    const { link: _, ...parts } = cluster;
+    const points: RoundsPoints = { cluster: parts, models, reclaims, mostRounds: options.mostRounds, workload };
+    const jobs = roundsJobs(points);
     if (jobs.length === 0) {
       const problem = `the layers of no model divide evenly among its ${cluster.devices.length} devices`;
       throw new InputError('--cluster', `${problem}; give another cluster or model`);
     }
-    const bar = progress(jobs.length);
-    const rows = jobs.map(({ reclaim, model, policy, rounds }) => {
-      const row = simulateRounds(model, policy, rounds, { cluster, workload, reclaim });
-      bar.step(`${model.name}, ${policy.name}, reclaim ${reclaim}, k = ${rounds}`);
-      return row;
-    });
+    const sweep = createSweep('rounds', points, jobs.length);
+    if (await printsInstead(sweep, options, options.out)) return undefined;
+    const rows = await sweepResults<RoundsRow>({ sweep, options, progress, noun: 'simulations' });
+    if (rows === undefined) return undefined;
     const settings = {
       cluster: cluster.name,
       reclaims,

@@ -144,7 +144,13 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
 /**
  * Rooms that every experiment may import: the engine, the simulator, the datasets and the shared rooms of experiments.
  */
-const SHARED_EXPERIMENTS = ['experiments/report', 'experiments/timeline', 'experiments/lab', 'experiments/papers'];
+const SHARED_EXPERIMENTS = [
+  'experiments/report',
+  'experiments/timeline',
+  'experiments/lab',
+  'experiments/papers',
+  'experiments/sweep',
+];
 /** Experiments that use another experiment's case. */
 const BORROWED: Readonly<Record<string, string>> = {
   // The report on the papers judges values of the testbeds, which that experiment chooses.

@@ -1,8 +1,9 @@
-import { appendFileSync, closeSync, existsSync, openSync, readSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, closeSync, existsSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOutputFolder } from '../../engine/commands/output-file.ts';
 import { InputError } from '../../engine/input/input-error.ts';
 import { type CsvValue, toCsv } from '../report/csv.ts';
+import { completeLines, type Line } from '../sweep/lines.ts';
 import type { Judged } from './judge.ts';
 import type { Space } from './space.ts';
 import { differences, type Fingerprint } from './sweeper.ts';
@@ -20,7 +21,8 @@ export interface PointsFile {
   readonly done: number;
   /** The last of them. */
   readonly last: Point | undefined;
-  append(points: readonly Point[]): void;
+  /** Appends results, a line each. */
+  append(lines: readonly string[]): void;
   close(): void;
 }
 
@@ -53,7 +55,7 @@ export function openPointsFile({ directory, fingerprint, numbers, restart }: Poi
     path,
     done: found?.done ?? 0,
     last: found?.last,
-    append: (points) => append(points.map((point) => `${JSON.stringify(point)}\n`).join('')),
+    append: (lines) => append(lines.map((line) => `${line}\n`).join('')),
     close: () => closeSync(file),
   };
 }
@@ -112,41 +114,6 @@ function parse(path: string, { text, number }: Line): Record<string, unknown> {
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {}
   throw new InputError(`${path}:${number}`, `is not JSON${AGAIN}`);
-}
-
-const NEWLINE = 10;
-const BLOCK_BYTES = 2 ** 16;
-
-export interface Line {
-  readonly text: string;
-  /** From 1. */
-  readonly number: number;
-  /** Byte after its end. */
-  readonly end: number;
-}
-
-/** The lines of a file that end in a newline, one by one; text after the last newline is incomplete and omitted. */
-export function* completeLines(path: string): Generator<Line> {
-  const file = openSync(path, 'r');
-  try {
-    const block = Buffer.alloc(BLOCK_BYTES);
-    let begun = Buffer.alloc(0);
-    let [number, end] = [0, 0];
-    for (;;) {
-      const count = readSync(file, block);
-      if (count === 0) return;
-      let data = Buffer.concat([begun, block.subarray(0, count)]);
-      for (let at = data.indexOf(NEWLINE); at >= 0; at = data.indexOf(NEWLINE)) {
-        number += 1;
-        end += at + 1;
-        yield { text: data.toString('utf8', 0, at), number, end };
-        data = data.subarray(at + 1);
-      }
-      begun = data;
-    }
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Number of lines written at once. */

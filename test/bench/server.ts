@@ -21,7 +21,7 @@ const [CONNECTIONS, LOAD_SECONDS, LOAD_TOKENS] = [8, 5, 16];
 const folder = mkdtempSync(join(tmpdir(), 'hearth-'));
 const model = await madeFile({ folder, name: 'tiny' });
 const server = spawn(process.execPath, [
-  ...['--import', 'tsx', 'engine/cli.ts', 'serve', '--model', model, '--port', '0', '--threads', '1'],
+  ...['--import', 'tsx', 'bin/hearth.ts', 'serve', '--model', model, '--port', '0', '--threads', '1'],
 ]);
 try {
   const url = await addressOf();

@@ -4,10 +4,12 @@ import { createNamedModel, loadCatalogue, loadCluster } from '../../datasets/loa
 import { createWorkload } from '../../engine/model/workload.ts';
 import type { Plan } from '../../engine/plan/plan.ts';
 import { divisors } from '../../engine/schedule/scheduler.ts';
-import { judgeInParallel } from '../../experiments/partition-sweep/parallel.ts';
 import { POLICIES } from '../../experiments/partition-sweep/policies.ts';
 import { sampleNumbers } from '../../experiments/partition-sweep/space.ts';
+import type { PlanPoints } from '../../experiments/partition-sweep/sweep-points.ts';
 import { createSweeper, type Sweeper, type SweepSetting } from '../../experiments/partition-sweep/sweeper.ts';
+import { localExecutor } from '../../experiments/sweep/local.ts';
+import { createSweep } from '../../experiments/sweep/sweep.ts';
 import { simulate } from '../../simulator/simulate.ts';
 import { summarise } from './measure.ts';
 import type { Result } from './planner.ts';
@@ -47,16 +49,18 @@ const WARM_UP = 320;
 const PER_RATE = 320;
 
 async function benchSpeed(): Promise<Result> {
-  const numbers = sampleNumbers(createSweeper(SETTING).space.size, WARM_UP + 7 * PER_RATE, 1);
+  const count = WARM_UP + 7 * PER_RATE;
+  const points: PlanPoints = { setting: SETTING, mostPlans: count, seed: 1 };
   const rates: number[] = [];
   let judged = 0;
-  let start = 0;
-  for await (const batch of judgeInParallel(SETTING, Float64Array.from(numbers), 1)) {
-    judged += batch.numbers.length;
-    if ((judged - WARM_UP) % PER_RATE !== 0) continue;
+  let [start, from] = [0, 0];
+  const executor = localExecutor({ threads: 1, hangSeconds: 600 });
+  for await (const { lines } of executor.results(createSweep('partition-sweep', points, count), 0)) {
+    judged += lines.length;
+    if (judged < WARM_UP || (start > 0 && judged - from < PER_RATE)) continue;
     const now = performance.now();
-    if (judged > WARM_UP) rates.push((1e3 * PER_RATE) / (now - start));
-    start = now;
+    if (start > 0) rates.push((1e3 * (judged - from)) / (now - start));
+    [start, from] = [now, judged];
   }
   const { median } = summarise(rates);
   const spread = `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}`;

@@ -20,7 +20,7 @@ const GREEDY = ['--model', model, '--temperature', '0', '--tokens', '6', '--kern
 
 /** Runs `hearth` with a standard input. */
 async function hearth(input: string | Uint8Array, ...options: readonly string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'engine/cli.ts', ...options]);
+  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/hearth.ts', ...options]);
   child.stdin.on('error', () => {}).end(input);
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

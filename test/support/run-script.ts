@@ -30,7 +30,7 @@ export function runCommand([program, ...options]: readonly string[]): Promise<En
 
 /** Runs `hearth` with these options in this process, like runHere; bin/hearth.js only loads the same module. */
 export function hearthHere(...options: readonly string[]): Promise<Ended> {
-  return runHere('engine/cli.ts', ...options);
+  return runHere('bin/hearth.ts', ...options);
 }
 
 let runs = 0;

@@ -18,7 +18,7 @@ const SECOND: Point = { plan: 5, failed: 'out of memory: D4' };
 test('a file has the settings in its first line, then one plan per line', () => {
   const file = open();
   assert.is(file.done, 0);
-  file.append([FIRST, SECOND]);
+  file.append([FIRST, SECOND].map((point) => JSON.stringify(point)));
   file.close();
   assert.is(
     readFileSync(path, 'utf8'),
@@ -34,7 +34,7 @@ test('a file continues after its last complete line', () => {
   assert.is(file.done, 2);
   assert.equal(file.last, SECOND);
   assert.is(readFileSync(path, 'utf8'), whole);
-  file.append([{ plan: 8, seconds: 1, predicted: 2 }]);
+  file.append([JSON.stringify({ plan: 8, seconds: 1, predicted: 2 })]);
   file.close();
   assert.is(readFileSync(path, 'utf8'), `${whole}{"plan":8,"seconds":1,"predicted":2}\n`);
 });
@@ -77,7 +77,7 @@ test('lines may be longer than a block, and a block may hold many', () => {
   const numbers = Float64Array.from({ length: 3000 }, (_, index) => index);
   const points = Array.from(numbers, (plan): Point => ({ plan, failed: 'é'.repeat(plan === 1500 ? 100_000 : 30) }));
   const file = openPointsFile({ directory, fingerprint: {}, numbers, restart: true });
-  file.append(points);
+  file.append(points.map((point) => JSON.stringify(point)));
   file.close();
   assert.equal([...readPoints(path)], points);
   const again = openPointsFile({ directory, fingerprint: {}, numbers, restart: false });

@@ -1,0 +1,181 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { type Executor, type Part, type Sweep, SweepError } from '../sweep.ts';
+import { codeVersion } from '../version.ts';
+import { connect, type Job, KEYS, liveWorkers, openQueue, readTimes, storeSweep, unpackLines } from './store.ts';
+
+/** Seconds of work in a job: the queue's share of the time is small, and little is lost with a worker. */
+const JOB_SECONDS = 1;
+/** Jobs in the queue per thread of the workers, and the least number. */
+const QUEUED = { perThread: 3, least: 8 } as const;
+/** Blocks that are read at once. */
+const READ = 64;
+/** Milliseconds between two looks for results. */
+const LOOK = 50;
+/** Milliseconds without the next result after which its job is looked for. */
+const MISSED = 2000;
+
+/**
+ * Computes points by workers that wait at a Redis (hearth sweep-worker). Results stay there, so that any submitter of the
+ * same sweep goes on where another one ended. A job that Redis has lost is queued again.
+ */
+export function redisExecutor(url: string, { hangSeconds }: { readonly hangSeconds: number }): Executor {
+  return {
+    async *results(sweep, done) {
+      const redis = await connect(url);
+      const queue = openQueue(redis);
+      try {
+        await storeSweep(redis, sweep);
+        yield* submit(new Submission(redis, queue, sweep, hangSeconds), done);
+        await Promise.all([KEYS.results, KEYS.times, KEYS.sweep].map((key) => redis.expire(key(sweep.id), KEPT)));
+      } finally {
+        await queue.close();
+        redis.disconnect();
+      }
+    },
+  };
+}
+
+/** Seconds for which Redis keeps the results of a sweep that has ended. */
+const KEPT = 86_400;
+
+async function* submit(submission: Submission, done: number): AsyncGenerator<Part> {
+  const { sweep } = submission;
+  const blocks = Math.ceil(sweep.count / sweep.block);
+  await submission.begin(Math.floor(done / sweep.block));
+  let next = Math.floor(done / sweep.block);
+  let last = Date.now();
+  let fed = 0;
+  while (next < blocks) {
+    const found = await submission.read(next, Math.min(READ, blocks - next));
+    if (found.length > 0) {
+      const from = next * sweep.block;
+      const lines = found.flat();
+      yield from < done ? { from: done, lines: lines.slice(done - from) } : { from, lines };
+      next += found.length;
+      last = Date.now();
+    }
+    if (Date.now() - fed > LOOK) {
+      await submission.feed();
+      fed = Date.now();
+    }
+    if (found.length > 0) continue;
+    await pause(LOOK);
+    if (Date.now() - last < MISSED) continue;
+    await submission.recover();
+    last = Date.now();
+  }
+}
+
+class Submission {
+  /** Blocks that had results when the submission began. */
+  private readonly there = new Set<number>();
+  /** The first block that is not queued. */
+  private unqueued = 0;
+  /** Queued jobs without known results, by first block. */
+  private readonly queued = new Map<number, Job>();
+  private warned = false;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly queue: Queue<Job>,
+    readonly sweep: Sweep,
+    private readonly hangSeconds: number,
+  ) {}
+
+  async begin(first: number): Promise<void> {
+    this.unqueued = first;
+    for (const block of await this.redis.hkeys(KEYS.results(this.sweep.id))) this.there.add(Number(block));
+    // Jobs that failed before are tried again.
+    const failed = await this.queue.getFailed();
+    for (const job of failed) if (job.data.sweep === this.sweep.id) await job.remove();
+  }
+
+  /** The lines of blocks from `first` on, up to the first without results. */
+  async read(first: number, count: number): Promise<string[][]> {
+    const fields = Array.from({ length: count }, (_, index) => String(first + index));
+    const packed = await this.redis.hmgetBuffer(KEYS.results(this.sweep.id), ...fields);
+    const end = packed.indexOf(null);
+    const found = packed.slice(0, end < 0 ? count : end).map((one) => unpackLines(one as Buffer));
+    for (const [start, job] of this.queued) {
+      if (start + job.count > first + found.length) break;
+      this.queued.delete(start);
+    }
+    return found;
+  }
+
+  /** Queues jobs until there are enough for the workers, each of about a second. */
+  async feed(): Promise<void> {
+    const { sweep, queue } = this;
+    const blocks = Math.ceil(sweep.count / sweep.block);
+    if (this.unqueued >= blocks) return;
+    const workers = (await liveWorkers(this.redis)).filter(({ version }) => version === codeVersion());
+    this.warnOfOthers(workers.length);
+    const threads = workers.reduce((sum, { threads }) => sum + threads, 0);
+    const waiting = await queue.getWaitingCount();
+    const { busy, points } = await readTimes(this.redis, sweep.id);
+    const perBlock = points === 0 ? JOB_SECONDS : (busy / points) * sweep.block;
+    const wanted = Math.max(QUEUED.least, QUEUED.perThread * threads) - waiting;
+    const jobs: Job[] = [];
+    while (jobs.length < wanted && this.unqueued < blocks) {
+      while (this.there.has(this.unqueued)) this.unqueued += 1;
+      if (this.unqueued >= blocks) break;
+      // Towards the end jobs are smaller, so that all workers end at nearly the same time.
+      const fair = Math.ceil((blocks - this.unqueued) / (4 * Math.max(1, threads)));
+      const most = Math.max(1, Math.min(Math.round(JOB_SECONDS / perBlock), fair, blocks - this.unqueued));
+      let count = 1;
+      while (count < most && !this.there.has(this.unqueued + count)) count += 1;
+      const job = { sweep: sweep.id, first: this.unqueued, count, hangSeconds: this.hangSeconds };
+      this.queued.set(job.first, job);
+      jobs.push(job);
+      this.unqueued += count;
+    }
+    await this.add(jobs);
+  }
+
+  private async add(jobs: readonly Job[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.queue.addBulk(
+      jobs.map((data) => ({
+        name: 'blocks',
+        data,
+        opts: { jobId: jobIdOf(data), removeOnComplete: true, attempts: 1 },
+      })),
+    );
+  }
+
+  /** Queues jobs again that Redis has lost, with the sweep. @throws SweepError for one that failed */
+  async recover(): Promise<void> {
+    const lost: Job[] = [];
+    for (const job of this.queued.values()) {
+      const found = await this.queue.getJob(jobIdOf(job));
+      if (found === undefined) lost.push(job);
+      else if (await found.isFailed()) throw new SweepError(reasonOf(job, found.failedReason, this.sweep));
+    }
+    if (lost.length === 0) return;
+    await storeSweep(this.redis, this.sweep);
+    await this.add(lost);
+  }
+
+  private warnOfOthers(workers: number): void {
+    if (workers > 0 || this.warned) return;
+    this.warned = true;
+    process.stderr.write(
+      `no worker of version ${codeVersion()} is there yet; start some: hearth sweep-worker --on redis://…\n`,
+    );
+  }
+}
+
+/** The same blocks have one job at a time. */
+function jobIdOf({ sweep, first, count }: Job): string {
+  return `${sweep}-${first}-${count}`;
+}
+
+function reasonOf({ first, count }: Job, reason: string, { block, count: points }: Sweep): string {
+  if (/stalled/.test(reason)) {
+    const last = Math.min(points, (first + count) * block) - 1;
+    return `points ${first * block} to ${last} lost their workers again and again; run them alone with --point`;
+  }
+  return reason;
+}

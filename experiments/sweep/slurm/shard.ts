@@ -1,0 +1,45 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { InputError } from '../../../engine/input/input-error.ts';
+import { parseSweep, type Sweep } from '../sweep.ts';
+import { createThreads } from '../threads.ts';
+import { shardRange } from './script.ts';
+
+/** `sweep.json`: the sweep, and the number of its shards. */
+export const DESCRIPTION = 'sweep.json';
+
+export function shardFile(folder: string, shard: number): string {
+  return join(folder, `shard-${shard}.jsonl`);
+}
+
+/** @throws InputError if the folder has no description, or one of another version */
+export function readDescription(folder: string): { readonly sweep: Sweep; readonly shards: number } {
+  const path = join(folder, DESCRIPTION);
+  if (!existsSync(path)) throw new InputError('--folder', `${folder} has no ${DESCRIPTION}; name a folder of shards`);
+  const text = readFileSync(path, 'utf8');
+  return { sweep: parseSweep(text, path), shards: Number(JSON.parse(text).shards) };
+}
+
+/** Computes one shard. Its file appears when it is complete; to compute it twice does no harm. */
+export async function runShard(folder: string, shard: number, hangSeconds: number): Promise<void> {
+  const { sweep, shards } = readDescription(folder);
+  if (shard >= shards) throw new InputError('--shard', `${folder} has shards 0 to ${shards - 1}`);
+  const path = shardFile(folder, shard);
+  if (existsSync(path)) return;
+  const [from, to] = shardRange(sweep.count, shards, shard);
+  const threads = createThreads(sweep, { threads: 1, hangSeconds });
+  try {
+    const { lines } = await threads.compute(from, to);
+    writeWhole(path, lines.map((line) => `${line}\n`).join(''));
+  } finally {
+    await threads.close();
+  }
+}
+
+/** Writes a file so that nobody sees a part of it, from several machines at once. */
+export function writeWhole(path: string, text: string): void {
+  const beside = `${path}.${hostname()}.${process.pid}.tmp`;
+  writeFileSync(beside, text);
+  renameSync(beside, path);
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { InputError } from '../../engine/input/input-error.ts';
+import { fromPlainJson, toPlainJson } from './plain-json.ts';
+import { codeVersion } from './version.ts';
+
+/**
+ * Experiments with many independent points. Each has a module whose default export makes the function that computes a
+ * point from the sweep's setting; `block` is the number of points whose results are stored together.
+ */
+const KINDS = {
+  'partition-sweep': { module: '../partition-sweep/sweep-points.ts', block: 32 },
+  'halda-gap': { module: '../halda-gap/sweep-points.ts', block: 1 },
+  rounds: { module: '../rounds/sweep-points.ts', block: 1 },
+  upgrades: { module: '../upgrades/sweep-points.ts', block: 250 },
+} as const;
+export type SweepKind = keyof typeof KINDS;
+
+/** The result of a point by its position, from 0: plain data. */
+export type Evaluate = (point: number) => unknown;
+export type CreateEvaluate = (setting: unknown) => Evaluate | Promise<Evaluate>;
+
+/** Independent points 0 … count − 1, which their setting determines. */
+export interface Sweep {
+  readonly kind: SweepKind;
+  /** The setting as plain JSON: all inputs of every point. */
+  readonly setting: string;
+  readonly count: number;
+  /** Points whose results are stored together. */
+  readonly block: number;
+  /** Hash of code, kind and setting: 32 digits of SHA-256. Results are stored under it. */
+  readonly id: string;
+}
+
+export function createSweep(kind: SweepKind, setting: unknown, count: number): Sweep {
+  const text = toPlainJson(setting);
+  const { block } = KINDS[kind];
+  return { kind, setting: text, count, block, id: idOf(kind, text, count) };
+}
+
+function idOf(kind: string, setting: string, count: number): string {
+  return createHash('sha256').update([codeVersion(), kind, count, setting].join('\n')).digest('hex').slice(0, 32);
+}
+
+/**
+ * A sweep as another program stored it: its hash is computed anew. @throws InputError for another version of the code,
+ * or text that isn't a sweep
+ */
+export function parseSweep(text: string, place: string): Sweep {
+  let found: Partial<Sweep> = {};
+  try {
+    found = JSON.parse(text);
+  } catch {}
+  const { kind, setting, count, id } = found;
+  if (typeof kind !== 'string' || typeof setting !== 'string' || typeof count !== 'number' || !(kind in KINDS))
+    throw new InputError(place, `is not a sweep; its kind must be one of ${Object.keys(KINDS).join(', ')}`);
+  if (idOf(kind, setting, count) !== id)
+    throw new InputError(
+      place,
+      `is of another version of code or data, or was changed; this is version ${codeVersion()}`,
+    );
+  return { kind: kind as SweepKind, setting, count, block: KINDS[kind as SweepKind].block, id };
+}
+
+/** Loads the function that computes the points of a sweep. */
+export async function loadEvaluate({ kind, setting }: Pick<Sweep, 'kind' | 'setting'>): Promise<Evaluate> {
+  const module: { default: CreateEvaluate } = await import(new URL(KINDS[kind].module, import.meta.url).href);
+  return module.default(fromPlainJson(setting));
+}
+
+/** What stands in place of a result where computing a point failed. */
+export interface FailedPoint {
+  readonly point: number;
+  readonly error: string;
+}
+
+/** The line of a point in a result file. A point that fails has its number and the reason there. */
+export function lineOf(evaluate: Evaluate, point: number): string {
+  try {
+    return JSON.stringify(evaluate(point));
+  } catch (error) {
+    return JSON.stringify({
+      point,
+      error: error instanceof Error ? error.message : String(error),
+    } satisfies FailedPoint);
+  }
+}
+
+export function isFailed(result: unknown): result is FailedPoint {
+  return typeof result === 'object' && result !== null && 'error' in result && 'point' in result;
+}
+
+/** Consecutive results. */
+export interface Part {
+  readonly from: number;
+  readonly lines: readonly string[];
+}
+
+/** Computes the points of a sweep somewhere. */
+export interface Executor {
+  /** Results of the points from `done` on, in order. Leaving the loop early stops what this process has started. */
+  results(sweep: Sweep, done: number): AsyncGenerator<Part>;
+}
+
+/** A sweep can't go on: some points have no result. */
+export class SweepError extends Error {
+  override readonly name = 'SweepError';
+}
