@@ -27,6 +27,12 @@ export const PICTURES: readonly Picture[] = [
     charts: ['(e)', '(f)'],
     width: 1180,
   },
+  {
+    file: 'experiments/pictures/upgrades.png',
+    script: 'experiments/upgrades.ts',
+    charts: ['The upgrade that gains most'],
+    width: 1180,
+  },
 ];
 
 /** The fingerprints of the pictures' charts when they were drawn, by file. */

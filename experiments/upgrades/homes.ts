@@ -1,0 +1,95 @@
+import { MEMORY_REGIMES, type MemoryRegime, randomCluster } from '../../datasets/random-cluster.ts';
+import { createRingPredictor } from '../../engine/cost/ring.ts';
+import { type Cluster, createCluster } from '../../engine/hardware/cluster.ts';
+import { type Device, hasUnifiedGpu } from '../../engine/hardware/device.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import type { Model } from '../../engine/model/model.ts';
+import type { Workload } from '../../engine/model/workload.ts';
+import type { UpgradeParts } from '../../engine/planner/changes.ts';
+import { optimal } from '../../engine/schedule/exact/optimal.ts';
+
+/** What is bought: nothing, or one part for one device, or faster links for all. */
+export const UPGRADES = ['none', 'disk', 'memory', 'GPU', 'links'] as const;
+export type Upgrade = (typeof UPGRADES)[number];
+export const REGIMES = Object.keys(MEMORY_REGIMES) as MemoryRegime[];
+
+export interface UpgradesSetting {
+  /** Seed of the first home; the others count on from it. */
+  readonly seed: number;
+  readonly models: readonly Model[];
+  readonly workload: Workload;
+  readonly parts: UpgradeParts;
+}
+
+/** A point of the sweep: one home, one model, one upgrade. */
+export interface UpgradePoint {
+  readonly home: number;
+  readonly model: Model;
+  readonly upgrade: Upgrade;
+}
+
+export function upgradePoint(point: number, { models }: UpgradesSetting): UpgradePoint {
+  const pair = Math.floor(point / UPGRADES.length);
+  return {
+    home: Math.floor(pair / models.length),
+    model: models[pair % models.length] as Model,
+    upgrade: UPGRADES[point % UPGRADES.length] as Upgrade,
+  };
+}
+
+/** Devices of a home, and its memory beside the model: determined by seed and number. */
+export function homeShape(home: number, { seed }: UpgradesSetting): { devices: number; regime: MemoryRegime } {
+  const stream = randomStream(seed + home, 'upgrades');
+  return { devices: stream.integer(2, 4), regime: stream.pick(REGIMES) };
+}
+
+/**
+ * The least predicted TPOT of a point, seconds, over the devices that the part can be bought for; `null` if nothing
+ * runs, or nothing can be bought. By the exact optimum of the closed forms under `lru`, what Linux and macOS do.
+ */
+export function leastSeconds(point: UpgradePoint, setting: UpgradesSetting): number | null {
+  const { home, model, upgrade } = point;
+  const { workload, parts, seed } = setting;
+  const own = randomCluster({ seed: seed + home, ...homeShape(home, setting), modelBytes: model.bytes });
+  const seconds = upgradedClusters(own, upgrade, parts).map((belief) => {
+    const { plan } = optimal({ belief, model, workload, reclaim: 'lru' });
+    if (plan === undefined) return Number.POSITIVE_INFINITY;
+    const { tokenSeconds, infeasible } = createRingPredictor(belief, model, workload, { reclaim: 'lru' })(plan);
+    return infeasible.length > 0 ? Number.POSITIVE_INFINITY : tokenSeconds;
+  });
+  const least = Math.min(...seconds);
+  return Number.isFinite(least) ? least : null;
+}
+
+/** The cluster after each way to make an upgrade. */
+function upgradedClusters(cluster: Cluster, upgrade: Upgrade, parts: UpgradeParts): Cluster[] {
+  if (upgrade === 'none') return [cluster];
+  if (upgrade === 'links') {
+    if (cluster.links.default.bandwidth >= parts.link.link.bandwidth) return [];
+    return [createCluster({ ...cluster, links: { default: parts.link.link, pairs: new Map() } })];
+  }
+  return cluster.devices.flatMap((device) => {
+    const better = upgradedDevice(device, upgrade, parts);
+    if (better === undefined) return [];
+    return [createCluster({ ...cluster, devices: cluster.devices.map((one) => (one === device ? better : one)) })];
+  });
+}
+
+/** A PC with the part; `undefined` where it has as good a one, or where parts are soldered: phones and Apple's machines. */
+function upgradedDevice(device: Device, upgrade: 'disk' | 'memory' | 'GPU', parts: UpgradeParts): Device | undefined {
+  if (device.os !== 'linux') return undefined;
+  const { memory, disk, gpu } = device;
+  switch (upgrade) {
+    case 'disk':
+      return disk.sequential < parts.disk.disk.sequential ? { ...device, disk: parts.disk.disk } : undefined;
+    case 'memory': {
+      const more = { total: 2 * memory.total, available: memory.available + memory.total };
+      return { ...device, memory: { ...memory, ...more } };
+    }
+    case 'GPU': {
+      const own = gpu === undefined || hasUnifiedGpu(device) ? 0 : gpu.memory.total;
+      const larger = parts.gpus.find(({ gpu: { memory: vram } }) => vram.total > own);
+      return larger && { ...device, gpu: larger.gpu };
+    }
+  }
+}

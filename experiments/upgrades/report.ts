@@ -1,0 +1,91 @@
+import { MEMORY_REGIMES } from '../../datasets/random-cluster.ts';
+import { formatPercent, threeDigits } from '../../engine/input/format.ts';
+import { barChart, type Figure } from '../report/charts/chart.ts';
+import { colour } from '../report/charts/colours.ts';
+import { type Column, type Table, tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import { UPGRADES } from './homes.ts';
+import type { UpgradeGroup } from './summary.ts';
+
+const BOUGHT = UPGRADES.filter((name) => name !== 'none');
+
+const COLUMNS: readonly Column<UpgradeGroup>[] = [
+  { title: 'model', key: 'model', value: ({ model }) => model, label: true },
+  { title: 'memory', key: 'memory', value: ({ regime }) => regime, label: true },
+  { title: 'homes', key: 'homes', value: ({ homes }) => homes, unit: 'count' },
+  ...UPGRADES.map(
+    (name): Column<UpgradeGroup> => ({
+      title: name === 'none' ? 'none\ngains 5 %' : `${name}\nfirst`,
+      key: `first_${name}`,
+      value: ({ first, homes }) => first[name] / homes,
+      unit: 'share',
+    }),
+  ),
+  { title: 'nothing\nruns', key: 'unrunnable', value: ({ unrunnable, homes }) => unrunnable / homes, unit: 'share' },
+  ...BOUGHT.map(
+    (name): Column<UpgradeGroup> => ({
+      title: `${name}:\nmedian gain`,
+      key: `median_gain_${name}`,
+      value: ({ medianGain }) => (Number.isNaN(medianGain[name]) ? undefined : medianGain[name]),
+      unit: 'factor',
+    }),
+  ),
+];
+
+export function upgradesTable(groups: readonly UpgradeGroup[]): Table<UpgradeGroup> {
+  return { columns: COLUMNS, rows: groups, groups: true };
+}
+
+/** Memory beside the model: `scarce, 0.25–0.5`. */
+function regimeText({ regime }: UpgradeGroup): string {
+  const [low, high] = MEMORY_REGIMES[regime];
+  return `${regime} (${low}–${high})`;
+}
+
+function firstChart(groups: readonly UpgradeGroup[]): Figure {
+  return barChart({
+    categories: groups.map((group) => `${group.model}<br>${regimeText(group)}`),
+    categoryTitle: 'model, and all memory of the home as a share of its weights',
+    value: { title: 'share of homes', range: [0, 1] },
+    arrange: 'stack',
+    series: [...BOUGHT, 'none' as const].map((name, index) => ({
+      name: name === 'none' ? 'none gains 5 %' : name,
+      colour: name === 'none' ? '#cbd2d9' : colour(index),
+      values: groups.map(({ first, homes }) => first[name] / homes),
+    })),
+    height: 440,
+  });
+}
+
+/** In each memory regime, the upgrade that most homes should make first. */
+export function findingsOf(groups: readonly UpgradeGroup[]): string[] {
+  return groups.map((group) => {
+    const [best] = BOUGHT.toSorted((one, other) => group.first[other] - group.first[one]);
+    if (best === undefined || group.homes === 0) return `${group.model}, memory ${group.regime}: no homes.`;
+    const share = formatPercent(group.first[best] / group.homes);
+    return `${group.model}, memory ${group.regime}: most often first is ${best} (${share} of homes; median gain ×${threeDigits(group.medianGain[best])}).`;
+  });
+}
+
+export function upgradesPage(groups: readonly UpgradeGroup[]): NonNullable<Results['page']> {
+  return {
+    title: 'Which home clusters should upgrade what first?',
+    sections: [
+      {
+        title: 'The first upgrade',
+        blocks: [
+          {
+            kind: 'chart',
+            title: 'The upgrade that gains most',
+            variants: [{ label: '', figure: firstChart(groups) }],
+          },
+          {
+            kind: 'text',
+            text: 'Random homes of two to four devices. One part is bought: a fast NVMe disk, twice the memory or the next larger GPU for the PC that gains most by it, or 2.5 Gbit/s links for all. Times are closed-form predictions of the best plan before and after (prima.cpp Eq. 1, reclaim lru), not simulations. Parts are soldered in phones and Apple’s machines. Prices are not counted.',
+          },
+          tableBlock(upgradesTable(groups)),
+        ],
+      },
+    ],
+  };
+}

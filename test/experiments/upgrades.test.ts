@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/load.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { upgradeParts } from '../../engine/planner/changes.ts';
+import {
+  homeShape,
+  leastSeconds,
+  UPGRADES,
+  type UpgradesSetting,
+  upgradePoint,
+} from '../../experiments/upgrades/homes.ts';
+import { summariseUpgrades } from '../../experiments/upgrades/summary.ts';
+import { testReport } from '../support/open-report.ts';
+import { runScript } from '../support/run-script.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'hearth-upgrades-'));
+test.after(() => rmSync(directory, { recursive: true, force: true }));
+
+const setting: UpgradesSetting = {
+  seed: 1,
+  models: [createNamedModel(loadCatalogue(), 'Llama-3-70B')],
+  workload: createWorkload({ context: 1024 }),
+  parts: upgradeParts(loadDevices()),
+};
+
+test('no upgrade of disk, memory or links makes the best plan slower', () => {
+  let compared = 0;
+  for (let home = 0; home < 60; home++) {
+    const times = UPGRADES.map((_, index) =>
+      leastSeconds(upgradePoint(home * UPGRADES.length + index, setting), setting),
+    );
+    const [base] = times;
+    for (const name of ['disk', 'memory'] as const) {
+      const time = times[UPGRADES.indexOf(name)];
+      if (time === null || time === undefined || base === null || base === undefined) continue;
+      assert.ok(time <= base * (1 + 1e-9), `home ${home}, ${name}: ${time} > ${base}`);
+      compared += 1;
+    }
+  }
+  assert.ok(compared > 40, `${compared}`);
+});
+
+test('the summary counts the largest gain above 5 %, homes that run nothing, and medians', () => {
+  // By home: none, disk, memory, GPU, links.
+  const seconds = [
+    ...[10, 5, 8, null, 10],
+    ...[10, 9.9, 9.6, 9.7, 10],
+    ...[null, null, null, null, null],
+    ...[null, 3, null, 2, null],
+  ];
+  const groups = summariseUpgrades(seconds, setting);
+  assert.is(
+    groups.reduce((sum, { homes }) => sum + homes, 0),
+    4,
+  );
+  const total = (name: (typeof UPGRADES)[number]): number => groups.reduce((sum, { first }) => sum + first[name], 0);
+  assert.equal(UPGRADES.map(total), [1, 1, 0, 1, 0]);
+  assert.is(
+    groups.reduce((sum, { unrunnable }) => sum + unrunnable, 0),
+    1,
+  );
+  const own = groups.find(({ regime }) => regime === homeShape(0, setting).regime);
+  assert.ok((own?.medianGain.disk ?? 0) > 1);
+});
+
+test('a run writes table and report, and starts from its points the second time', async () => {
+  const command = ['experiments/upgrades.ts', '--homes', '40', '--workers', '1', '--out', directory] as const;
+  const { code, stderr } = await runScript(...command);
+  assert.is(code, 0, stderr);
+  const csv = readFileSync(join(directory, 'upgrades.csv'), 'utf8');
+  assert.match(csv, /^model,memory,homes,first_none,first_disk,first_memory,first_GPU,first_links,unrunnable,/);
+  const again = await runScript(...command);
+  assert.is(again.code, 0);
+  assert.is(again.stderr, '');
+  assert.is(readFileSync(join(directory, 'upgrades.csv'), 'utf8'), csv);
+});
+
+testReport(() => join(directory, 'report.html'), 1);
+
+test.run();
