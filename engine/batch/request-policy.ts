@@ -8,6 +8,9 @@ export interface BatchLimits {
   readonly promptTokensBesideDecoding: number;
 }
 
+/** The usual prompt tokens of a pass in which others decode: more of them delay the next token of each. */
+export const PROMPT_TOKENS_BESIDE_DECODING = 64;
+
 /** A request, in one of three states: waiting, prefilling (`evaluated` < `tokens` − 1), or decoding. */
 export interface RequestState {
   /** In the order of arrival: the smaller is the older. */
