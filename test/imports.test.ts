@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
  */
 const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = [
   ['engine/input', []],
-  ['engine/batch', []],
+  ['engine/batch', ['engine/input']],
   ['engine/model', ['engine/input']],
   ['engine/hardware', ['engine/input', 'engine/model']],
   ['engine/plan', ['engine/input', 'engine/model', 'engine/hardware']],
@@ -30,7 +30,15 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'simulator',
     [
-      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...[
+        'engine/batch',
+        'engine/input',
+        'engine/model',
+        'engine/hardware',
+        'engine/plan',
+        'engine/cost',
+        'engine/trace',
+      ],
       ...['simulator/event-loop', 'simulator/page-cache', 'simulator/hardware'],
     ],
   ],
@@ -74,7 +82,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
     'engine/profile',
     [
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/cost', 'engine/terminal', 'engine/gguf'],
-      ...['engine/kernels', 'engine/runtime'],
+      ...['engine/kernels', 'engine/runtime', 'engine/runtime/kv'],
     ],
   ],
   ['engine/ring/wire', ['engine/input', 'engine/plan', 'engine/cost', 'engine/trace', 'engine/gguf', 'engine/kernels']],
@@ -162,6 +170,7 @@ const BORROWED: Readonly<Record<string, string>> = {
   'experiments/partition-measured': 'experiments/measure',
   'experiments/npu-measured': 'experiments/measure',
   'experiments/speculation': 'experiments/measure',
+  'experiments/serving': 'experiments/measure',
 };
 
 const files = ['engine', 'simulator', 'library', 'experiments', 'notebooks', 'datasets', 'native'].flatMap((root) =>

@@ -1,4 +1,4 @@
-import type { ProcessorRates } from '../hardware/device.ts';
+import type { PassRates, ProcessorRates } from '../hardware/device.ts';
 import type { Shape } from '../model/architecture.ts';
 import { kvBytesPerToken, type Model, type WeightGroup } from '../model/model.ts';
 import type { Workload } from '../model/workload.ts';
@@ -33,7 +33,12 @@ export function kvCacheBytes(model: Model, workload: Workload): number {
 
 /** FLOPs of attention in one layer: 4 B h_a c d_h (HELM Eq. 4.11). */
 export function attentionFlops(model: Model, { batch, context }: Workload): number {
-  return 4 * batch * model.heads * context * model.headSize;
+  return attendedFlops(model, batch * context);
+}
+
+/** The same for tokens that attend to so many others in all: 4 h_a d_h for each. */
+export function attendedFlops({ heads, headSize }: Model, attended: number): number {
+  return 4 * heads * headSize * attended;
 }
 
 /**
@@ -60,7 +65,11 @@ export function layerSeconds(model: Model, workload: Workload, processor: Proces
  * Seconds of dispatching a layer's work and of its elementwise operations on `tokens` tokens; 0 for a device that
  * states neither.
  */
-function overheadSeconds(model: Model, tokens: number, { dispatch = 0, activationBandwidth }: ProcessorRates): number {
+export function overheadSeconds(
+  model: Model,
+  tokens: number,
+  { dispatch = 0, activationBandwidth }: ProcessorRates,
+): number {
   if (activationBandwidth === undefined) return dispatch;
   return dispatch + (tokens * activationValueBytes(model)) / activationBandwidth;
 }
@@ -97,7 +106,7 @@ export function embeddingRowBytes(model: Model): number {
 /** Σ_q f^q / s^q: seconds of a group's matrix products for one token of every request in the batch. */
 export function multiplySeconds(
   group: WeightGroup,
-  { batch }: Workload,
+  { batch }: Pick<Workload, 'batch'>,
   processor: Pick<ProcessorRates, 'flops'>,
 ): number {
   let seconds = 0;
@@ -121,6 +130,22 @@ export function prefillLayerSeconds(model: Model, workload: Workload, processor:
     memory: (model.layer.bytes + keysAndValues) / processor.bandwidth,
     overhead: overheadSeconds(model, tokens, processor),
   };
+}
+
+/**
+ * Seconds of products with the tokens of prompts, which are padded to whole packs, reading included: a constant for
+ * unpacking the weights, and the packs' tokens.
+ */
+export function packedSeconds(
+  group: WeightGroup,
+  tokens: number,
+  { packTokens, unpacking, packed }: PassRates,
+): number {
+  const padded = packTokens * Math.ceil(tokens / packTokens);
+  return (
+    multiplySeconds(group, { batch: 1 }, { flops: unpacking }) +
+    multiplySeconds(group, { batch: padded }, { flops: packed })
+  );
 }
 
 /**

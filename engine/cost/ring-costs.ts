@@ -24,6 +24,7 @@ import {
   reservedKvBytes,
   totalLayerSeconds,
 } from './layer-seconds.ts';
+import { type PassLoad, passLayerSeconds, passOutputSeconds, passTokens } from './mixed-pass.ts';
 import { DEFAULT_RUNTIME, type Runtime } from './runtime.ts';
 import { verifyingLayerSeconds, verifyingOutputSeconds } from './speculation.ts';
 
@@ -148,32 +149,71 @@ export function createVerificationCosts(
   if (chip !== undefined)
     throw new InputError('verifiedTokens', `verification is not predicted for "${chip}", which cuts operators`);
   const costs = createRingCosts(cluster, model, workload, runtime);
-  const message = runtime.activationBytes * model.hiddenSize * workload.batch * tokens;
+  return manyTokens({ costs, cluster, model, runtime, tokens: tokens * workload.batch }, (processor) => ({
+    layer: verifyingLayerSeconds({ model, workload, processor, tokens }),
+    output: verifyingOutputSeconds({ model, workload, processor, tokens }),
+  }));
+}
+
+/**
+ * The coefficients of one pass of a server over tokens of several texts. Their KV cache is what `workload` reserves, as
+ * the server's pages have fixed room.
+ * @throws InputError if a chip cuts operators between GPU and NPU: their times are known for one text only
+ */
+export function createPassCosts(
+  cluster: Cluster,
+  model: Model,
+  workload: Workload,
+  { runtime = DEFAULT_RUNTIME, load }: { readonly runtime?: Runtime | undefined; readonly load: PassLoad },
+): RingCosts {
+  const [chip] = runtime.partitions?.keys() ?? [];
+  if (chip !== undefined)
+    throw new InputError(
+      'plan',
+      `cuts operators on "${chip}"; passes over several texts are known for whole operators`,
+    );
+  const tokens = passTokens(load);
+  const costs = createRingCosts(cluster, model, workload, runtime);
+  return manyTokens({ costs, cluster, model, runtime, tokens }, (processor) => ({
+    layer: passLayerSeconds(model, load, processor),
+    output: passOutputSeconds(model, load, processor),
+  }));
+}
+
+interface ManyTokens {
+  readonly costs: RingCosts;
+  readonly cluster: Cluster;
+  readonly model: Model;
+  readonly runtime: Runtime;
+  /** Tokens that travel together. */
+  readonly tokens: number;
+}
+
+/** The coefficients of a pass over several tokens, whose seconds on a processor are given. */
+function manyTokens(
+  { costs, cluster, model, runtime, tokens }: ManyTokens,
+  secondsOn: (processor: ProcessorRates) => { readonly layer: LayerSeconds; readonly output: LayerSeconds },
+): RingCosts {
+  const message = runtime.activationBytes * model.hiddenSize * tokens;
+  const total = (seconds: LayerSeconds | undefined): number =>
+    seconds === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(seconds);
   const devices = costs.devices.map((device, index): DeviceCosts => {
     const { cpu, gpu } = cluster.devices[index] as Device;
-    const layerOn = (processor: ProcessorRates) => verifyingLayerSeconds({ model, workload, processor, tokens });
-    const outputOn = (processor: ProcessorRates) => verifyingOutputSeconds({ model, workload, processor, tokens });
-    const [onCpu, onGpu] = [layerOn(cpu), gpu && layerOn(gpu)];
-    const [outputOnCpu, outputOnGpu] = [outputOn(cpu), gpu && outputOn(gpu)];
+    const [onCpu, onGpu] = [secondsOn(cpu), gpu && secondsOn(gpu)];
     return {
       ...device,
-      cpu: onCpu,
-      gpu: onGpu,
-      cpuLayer: totalLayerSeconds(onCpu),
-      gpuLayer: onGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(onGpu),
-      outputOnCpu,
-      outputOnGpu,
-      outputOnCpuTotal: totalLayerSeconds(outputOnCpu),
-      outputOnGpuTotal: outputOnGpu === undefined ? Number.POSITIVE_INFINITY : totalLayerSeconds(outputOnGpu),
+      cpu: onCpu.layer,
+      gpu: onGpu?.layer,
+      cpuLayer: total(onCpu.layer),
+      gpuLayer: total(onGpu?.layer),
+      outputOnCpu: onCpu.output,
+      outputOnGpu: onGpu?.output,
+      outputOnCpuTotal: total(onCpu.output),
+      outputOnGpuTotal: total(onGpu?.output),
       windowCopy: isDiscrete(gpu) ? 2 * transferSeconds(gpu.hostLink, message) : 0,
     };
   });
-  return {
-    ...costs,
-    embeddingRowBytes: tokens * costs.embeddingRowBytes,
-    devices,
-    ...linksFor(cluster, message),
-  };
+  return { ...costs, devices, embeddingRowBytes: tokens * embeddingRowBytes(model), ...linksFor(cluster, message) };
 }
 
 /** The hops of a cluster's links for a message of so many bytes. */

@@ -20,8 +20,10 @@ import { type KvPages, type KvPaging, kvPages } from './kv-pages.ts';
 import type { LayerSeconds } from './layer-seconds.ts';
 import { STREAMING_BUFFERS, streamedSeconds } from './layer-streaming.ts';
 import { type DeviceLoad, diskSeconds, fitWeights, gpuWeightBytes, memoryUse } from './memory.ts';
+import type { PassLoad } from './mixed-pass.ts';
 import type { ReclaimPolicy } from './reclaim.ts';
 import {
+  createPassCosts,
   createPrefillCosts,
   createRingCosts,
   createVerificationCosts,
@@ -43,6 +45,8 @@ export interface RingPredictionOptions {
   readonly phase?: 'decode' | 'prefill';
   /** γ + 1 (speculation.ts): decode processes so many tokens in one pass, whose seconds are predicted; default 1. */
   readonly verifiedTokens?: number;
+  /** Decode: the seconds of one pass over tokens of several texts (mixed-pass.ts), in place of a token's. */
+  readonly pass?: PassLoad;
 }
 
 /** Running sums of a device's part of a plan. */
@@ -97,9 +101,17 @@ export function createRingPredictor(
   workload: Workload,
   options: RingPredictionOptions = {},
 ): (plan: Plan) => Breakdown {
-  const { reclaim = 'overflow', runtime = DEFAULT_RUNTIME, phase = 'decode', paging, verifiedTokens = 1 } = options;
+  const {
+    reclaim = 'overflow',
+    runtime = DEFAULT_RUNTIME,
+    phase = 'decode',
+    paging,
+    verifiedTokens = 1,
+    pass,
+  } = options;
   const create = (runtime: Runtime): RingCosts => {
     if (phase === 'prefill') return createPrefillCosts(cluster, model, workload, runtime);
+    if (pass !== undefined) return createPassCosts(cluster, model, workload, { runtime, load: pass });
     return verifiedTokens === 1
       ? createRingCosts(cluster, model, workload, runtime)
       : createVerificationCosts(cluster, model, workload, { runtime, tokens: verifiedTokens });

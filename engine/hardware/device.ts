@@ -9,6 +9,24 @@ export type GpuApi = (typeof GPU_APIS)[number];
 /** FLOP/s by weight format (s_m^{cpu,q}, s_m^{gpu,q}; prima.cpp Eq. 12). */
 export type FlopRates = Readonly<Record<Quantization, number>>;
 
+/**
+ * Rates of passes in which several texts are evaluated together (`hearth serve`). A FLOP rate states what a group of
+ * weights takes by the FLOPs that one token needs with them.
+ */
+export interface PassRates {
+  /** FLOP/s for every generated token after the first: they are multiplied one by one, while weights are in a cache. */
+  readonly generated: FlopRates;
+  /**
+   * Prompts' tokens are multiplied in packs of so many, which are padded: products take one token's FLOPs at `unpacking`,
+   * reading included, and those of the packs' tokens at `packed`.
+   */
+  readonly packTokens: number;
+  readonly unpacking: FlopRates;
+  readonly packed: FlopRates;
+  /** Seconds per layer for every text after the first. */
+  readonly text: number;
+}
+
 /** Rates and latencies that every kind of processor has. */
 export interface ProcessorRates {
   readonly flops: FlopRates;
@@ -32,6 +50,8 @@ export interface ProcessorRates {
   readonly dispatch?: number;
   /** Bytes per second (F32) of the elementwise operations between products; they take no time by default. */
   readonly activationBandwidth?: number;
+  /** Where measured; tokens after the first run at the rate of a prompt's otherwise. */
+  readonly passes?: PassRates;
 }
 
 export interface Cpu extends ProcessorRates {

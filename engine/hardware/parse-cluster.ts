@@ -16,6 +16,7 @@ import {
   type NetworkLink,
   type Npu,
   OPERATING_SYSTEMS,
+  type PassRates,
   type ProcessorRates,
 } from './device.ts';
 import { readSoc } from './parse-soc.ts';
@@ -116,6 +117,7 @@ function readMeasured(fields: Fields): Partial<ProcessorRates> {
   const attention = fields.optionalObject('attention');
   const dispatch = fields.optionalQuantity('dispatch', 'time');
   const activations = fields.optionalQuantity('activations', 'rate');
+  const passes = fields.optionalObject('passes');
   const measured = {
     ...(prompt !== undefined && { promptFlops: prompt }),
     ...(attention !== undefined && {
@@ -123,9 +125,22 @@ function readMeasured(fields: Fields): Partial<ProcessorRates> {
     }),
     ...(dispatch !== undefined && { dispatch }),
     ...(activations !== undefined && { activationBandwidth: activations }),
+    ...(passes !== undefined && { passes: readPasses(passes) }),
   };
   attention?.end();
   return measured;
+}
+
+function readPasses(fields: Fields): PassRates {
+  const rates = {
+    generated: readFlops(fields, 'generated'),
+    packTokens: fields.count('packTokens'),
+    unpacking: readFlops(fields, 'unpacking'),
+    packed: readFlops(fields, 'packed'),
+    text: fields.quantity('text', 'time'),
+  };
+  fields.end();
+  return rates;
 }
 
 function readGpu(fields: Fields): Gpu {

@@ -1,7 +1,7 @@
 import { formatPercent } from '../input/format.ts';
 import { QUANTIZATION_NAMES } from '../model/quantization.ts';
 import { type GpuMeasures, hostLinkOf } from './gpu-probes.ts';
-import { type Fact, processorFacts } from './processor-facts.ts';
+import { type Fact, type PassFacts, processorFacts } from './processor-facts.ts';
 import type { ProcessorMeasures } from './processor-probes.ts';
 import type { MachineProfile } from './profile-machine.ts';
 import type { Sample } from './sample.ts';
@@ -91,7 +91,18 @@ function rates(measures: ProcessorMeasures, who: string, crossing = 0): Record<s
     },
     dispatch: quantity(facts.dispatch, seconds, 'a layer with very small matrices'),
     activations: quantity(facts.activationBandwidth, rate, 'norms, rotations, gates'),
+    ...(facts.passes && { passes: passRates(facts.passes) }),
   };
+
+  function passRates({ generated, packTokens, unpacking, packed, text }: PassFacts): object {
+    return {
+      generated: byFormat(generated, 'products with a token of each text, beyond the first'),
+      packTokens: packTokens.value,
+      unpacking: byFormat(unpacking, 'products with a short prompt, without its tokens'),
+      packed: byFormat(packed, 'products with a prompt, for each token more'),
+      text: quantity(text, seconds, 'a layer with very small matrices, for each text more'),
+    };
+  }
 }
 
 function gpuFacts(gpu: GpuMeasures): object {

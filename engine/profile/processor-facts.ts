@@ -1,9 +1,9 @@
 import { QUANTIZATIONS, type Quantization, quantizedBytes } from '../model/quantization.ts';
 import { COPIED_BYTES } from './probes/attention.ts';
-import { PROMPT_TOKENS } from './probes/products.ts';
+import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TOKENS } from './probes/products.ts';
 import { SMALL_LAYERS } from './probes/small-pass.ts';
-import type { ProcessorMeasures } from './processor-probes.ts';
-import type { Sample } from './sample.ts';
+import type { PassMeasures, ProcessorMeasures } from './processor-probes.ts';
+import { type Sample, sampleOf } from './sample.ts';
 
 /** What the cost model needs to know of a processor, in SI units, with the sample that each value was measured from. */
 export interface ProcessorFacts {
@@ -14,6 +14,16 @@ export interface ProcessorFacts {
   readonly attention: { readonly memory: Fact; readonly cache: Fact };
   readonly dispatch: Fact;
   readonly activationBandwidth: Fact;
+  /** PassRates, if passes of several texts were measured. */
+  readonly passes?: PassFacts;
+}
+
+export interface PassFacts {
+  readonly generated: ReadonlyMap<Quantization, Fact>;
+  readonly packTokens: Fact;
+  readonly unpacking: ReadonlyMap<Quantization, Fact>;
+  readonly packed: ReadonlyMap<Quantization, Fact>;
+  readonly text: Fact;
 }
 
 export interface Fact {
@@ -61,7 +71,46 @@ export function processorFacts(measures: ProcessorMeasures, crossing = 0): Proce
     attention: { memory: factOf(measures.attentionFromMemory), cache: factOf(measures.attentionFromCache) },
     dispatch: { value: Math.max(0, measures.smallPass.median - crossing) / SMALL_LAYERS, sample: measures.smallPass },
     activationBandwidth: factOf(measures.activations),
+    ...(measures.passes && { passes: passFacts(measures, measures.passes) }),
   };
+}
+
+/**
+ * Facts of passes over several texts. Two lengths of prompts, both of whole packs, tell the constant part of a product
+ * from that of its tokens; what a prompt of one token takes beyond the constant part is what a pack takes, and says how
+ * many tokens a pack has. Kernels' packs are powers of two.
+ */
+function passFacts({ vectorProducts, matrixProducts }: ProcessorMeasures, passes: PassMeasures): PassFacts {
+  const generated = new Map<Quantization, Fact>();
+  const unpacking = new Map<Quantization, Fact>();
+  const packed = new Map<Quantization, Fact>();
+  const packs: number[] = [];
+  for (const [type, one] of vectorProducts) {
+    const several = passes.generated.get(type) as Sample;
+    const further = Math.max(several.median - one.median, LEAST_SHARE * one.median) / (SEVERAL_TOKENS - 1);
+    generated.set(type, { value: 2 / further, sample: several });
+    const [short, long] = [passes.fewPrompt.get(type) as Sample, matrixProducts.get(type) as Sample];
+    const added = Math.max(PROMPT_TOKENS * long.median - short.median, LEAST_SHARE * short.median);
+    const token = added / (PROMPT_TOKENS - FEW_PROMPT_TOKENS);
+    const constant = Math.max(short.median - FEW_PROMPT_TOKENS * token, LEAST_SHARE * short.median);
+    packed.set(type, { value: 2 / token, sample: long });
+    unpacking.set(type, { value: 2 / constant, sample: short });
+    packs.push(((passes.onePrompt.get(type) as Sample).median - constant) / token);
+  }
+  const { oneText, severalTexts } = passes;
+  const text = Math.max(0, severalTexts.median - oneText.median) / (SEVERAL_TOKENS - 1) / SMALL_LAYERS;
+  return {
+    generated,
+    packTokens: { value: powerOfTwo(sampleOf(packs).median), sample: sampleOf(packs) },
+    unpacking,
+    packed,
+    text: { value: text, sample: severalTexts },
+  };
+}
+
+/** The nearest one, by ratio, from 1 to FEW_PROMPT_TOKENS. */
+function powerOfTwo(value: number): number {
+  return 2 ** Math.round(Math.log2(Math.min(FEW_PROMPT_TOKENS, Math.max(1, value))));
 }
 
 function factOf(sample: Sample): Fact {

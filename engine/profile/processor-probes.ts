@@ -2,8 +2,15 @@ import type { Quantization } from '../model/quantization.ts';
 import { activationRate } from './probes/activations.ts';
 import { attentionFromCache, attentionFromMemory, keyValueCopy } from './probes/attention.ts';
 import type { Bench } from './probes/bench.ts';
-import { matrixProducts, vectorProducts } from './probes/products.ts';
-import { smallPass } from './probes/small-pass.ts';
+import {
+  FEW_PROMPT_TOKENS,
+  generatedProducts,
+  matrixProducts,
+  packedProducts,
+  SEVERAL_TOKENS,
+  vectorProducts,
+} from './probes/products.ts';
+import { smallBatch, smallPass } from './probes/small-pass.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** What the probes measure on a processor; on a CPU with `threads` threads. */
@@ -22,6 +29,20 @@ export interface ProcessorMeasures {
   readonly smallPass: Sample;
   /** Bytes per second. */
   readonly activations: Sample;
+  /** If passes of several texts were probed too. */
+  readonly passes?: PassMeasures;
+}
+
+/** What the probes measure of passes in which several texts are evaluated together. */
+export interface PassMeasures {
+  /** Seconds per weight of a product with SEVERAL_TOKENS generated tokens. */
+  readonly generated: ReadonlyMap<Quantization, Sample>;
+  /** Seconds per weight of a product with one token of a prompt, and with FEW_PROMPT_TOKENS. */
+  readonly onePrompt: ReadonlyMap<Quantization, Sample>;
+  readonly fewPrompt: ReadonlyMap<Quantization, Sample>;
+  /** Seconds of a pass of very small layers for one text, and for SEVERAL_TOKENS texts. */
+  readonly oneText: Sample;
+  readonly severalTexts: Sample;
 }
 
 /** Probes that run in turn, so that changes in the machine's speed affect all of them alike. */
@@ -40,8 +61,15 @@ interface Probe {
   readonly values: number[];
 }
 
-/** Creates probes for products with weights of these formats, and for the work between products. */
-export function createProcessorProbes(bench: Bench, formats: readonly Quantization[]): ProcessorProbes {
+/**
+ * Creates probes for products with weights of these formats, and for the work between products.
+ * @param passes `with-passes`: passes of several texts are probed too, which doubles the time of a round
+ */
+export function createProcessorProbes(
+  bench: Bench,
+  formats: readonly Quantization[],
+  passes?: 'with-passes',
+): ProcessorProbes {
   const probe = (label: string, measure: () => Promise<number>): Probe => ({ label, measure, values: [] });
   const vectors = formats.map((type) => probe(`${type}, one token`, vectorProducts(bench, type)));
   const matrices = formats.map((type) => probe(`${type}, a prompt`, matrixProducts(bench, type)));
@@ -52,7 +80,15 @@ export function createProcessorProbes(bench: Bench, formats: readonly Quantizati
     probe('small layers', smallPass(bench)),
     probe('activations', activationRate(bench)),
   ] as const;
-  const all = [...vectors, ...matrices, fromMemory, fromCache, copy, overhead, activations];
+  const ofPasses = passes && {
+    generated: formats.map((type) => probe(`${type}, tokens of several texts`, generatedProducts(bench, type))),
+    onePrompt: formats.map((type) => probe(`${type}, a prompt of one token`, packedProducts(bench, type, 1))),
+    fewPrompt: formats.map((type) => probe(`${type}, a short prompt`, packedProducts(bench, type, FEW_PROMPT_TOKENS))),
+    oneText: probe('small layers, one text', smallBatch(bench, 1)),
+    severalTexts: probe('small layers, several texts', smallBatch(bench, SEVERAL_TOKENS)),
+  };
+  const alone = [...vectors, ...matrices, fromMemory, fromCache, copy, overhead, activations];
+  const all = [...alone, ...(ofPasses === undefined ? [] : Object.values(ofPasses).flat())];
   const sample = ({ values }: Probe): Sample => sampleOf(values.slice(1));
   const byFormat = (probes: readonly Probe[]): ReadonlyMap<Quantization, Sample> =>
     new Map(formats.map((type, index) => [type, sample(probes[index] as Probe)]));
@@ -73,6 +109,15 @@ export function createProcessorProbes(bench: Bench, formats: readonly Quantizati
       keyValueCopy: sample(copy),
       smallPass: sample(overhead),
       activations: sample(activations),
+      ...(ofPasses && {
+        passes: {
+          generated: byFormat(ofPasses.generated),
+          onePrompt: byFormat(ofPasses.onePrompt),
+          fewPrompt: byFormat(ofPasses.fewPrompt),
+          oneText: sample(ofPasses.oneText),
+          severalTexts: sample(ofPasses.severalTexts),
+        },
+      }),
     }),
   };
 }

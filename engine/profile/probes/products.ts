@@ -1,4 +1,5 @@
 import type { Matrix } from '../../kernels/matrix.ts';
+import type { MultiplyOperation } from '../../kernels/operation.ts';
 import type { Vector } from '../../kernels/vector.ts';
 import { type Quantization, quantizedBytes } from '../../model/quantization.ts';
 import { type Bench, secondsPerOperation } from './bench.ts';
@@ -28,8 +29,27 @@ export function matrixProducts(bench: Bench, type: Quantization): () => Promise<
   return async () => (await measure()) / PROMPT_TOKENS;
 }
 
+/** Generated tokens of a pass that are multiplied one by one, and tokens of a prompt that fill whole packs. */
+export const SEVERAL_TOKENS = 8;
+export const FEW_PROMPT_TOKENS = 16;
+
+/** Measures the seconds per weight of a product with SEVERAL_TOKENS generated tokens of as many texts. */
+export function generatedProducts(bench: Bench, type: Quantization): () => Promise<number> {
+  return products(bench, type, SEVERAL_TOKENS, 'singly');
+}
+
+/** Measures the seconds per weight of a product with the tokens of a short prompt, or of the end of a longer one. */
+export function packedProducts(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
+  return products(bench, type, tokens, 'together');
+}
+
 /** The matrices follow one another through the file, so that caches have evicted each before it is used again. */
-function products(bench: Bench, type: Quantization, tokens: number): () => Promise<number> {
+function products(
+  bench: Bench,
+  type: Quantization,
+  tokens: number,
+  multiplied?: MultiplyOperation['multiplied'],
+): () => Promise<number> {
   const { kernels, weights, weightBytes } = bench;
   const bytes = ROWS * quantizedBytes(COLUMNS, type);
   const matrices = Array.from({ length: Math.floor(weightBytes / bytes) }, (_, index) =>
@@ -46,6 +66,7 @@ function products(bench: Bench, type: Quantization, tokens: number): () => Promi
     y: parts[index % results] as Vector,
     // As in a layer, where gate and up, two thirds of the weights, may be rounded to bytes.
     ...(index % 3 > 0 && { rounding: 'byte' as const }),
+    multiplied,
   }));
   return async () => (await perMatrix()) / (ROWS * COLUMNS);
 }

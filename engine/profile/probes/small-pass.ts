@@ -1,10 +1,12 @@
 import type { TransformerSettings } from '../../gguf/transformer-settings.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { Shape } from '../../model/architecture.ts';
-import { countModel, modelTensors } from '../../model/model.ts';
+import { countModel, type Model, modelTensors } from '../../model/model.ts';
 import { contextOf } from '../../runtime/context-cache.ts';
 import { createTransformer } from '../../runtime/create-transformer.ts';
-import { createPasses } from '../../runtime/passes.ts';
+import { poolPlan } from '../../runtime/kv/plan-pages.ts';
+import { createLayerPages } from '../../runtime/layer-pages.ts';
+import { createPasses, type Passes } from '../../runtime/passes.ts';
 import type { LayerWeights } from '../../runtime/transformer-weights.ts';
 import { type Bench, secondsPerUnit } from './bench.ts';
 
@@ -40,7 +42,49 @@ export const SMALL_LAYERS = SHAPE.layers;
  * threads, dispatch, small operations, for which no product accounts.
  */
 export function smallPass(bench: Bench): () => Promise<number> {
-  const { kernels, weights, clock } = bench;
+  const { kernels } = bench;
+  const { model, passes } = smallModel(bench, 1);
+  const { contextLength } = SETTINGS;
+  const cache = contextOf(kernels, model, { capacity: contextLength, type: 'F16' });
+  const transformer = createTransformer({ model, settings: SETTINGS, contextLength, passes, cache });
+  return untilResult(bench, () => {
+    transformer.rewind(0);
+    transformer.evaluate([1]);
+  });
+}
+
+/** Measures the seconds of a token of each of `texts` texts in that model, evaluated in one pass. */
+export function smallBatch(bench: Bench, texts: number): () => Promise<number> {
+  const { kernels } = bench;
+  const { model, passes } = smallModel(bench, texts);
+  const { contextLength } = SETTINGS;
+  const plan = poolPlan({ model, pages: texts, pageTokens: contextLength, type: 'F16', layers: model.layers });
+  const place = { folder: '', ram: 0 };
+  const stage = createLayerPages({ kernels, shape: model, type: 'F16', firstLayer: 0, plan, place });
+  const caches = Array.from({ length: texts }, () => stage.open().cache);
+  return untilResult(bench, () => {
+    for (const cache of caches) cache.rewind(0);
+    passes.run(
+      caches.map((cache) => ({ cache, position: 0, tokens: [1], logits: 'last', multiplied: 'singly' }) as const),
+    );
+  });
+}
+
+function untilResult({ kernels, clock }: Bench, run: () => void): () => Promise<number> {
+  const last = kernels.vector(1);
+  return secondsPerUnit(clock, (times) => async () => {
+    for (let time = 0; time < times; time++) {
+      run();
+      const reading = kernels.read(last);
+      if (reading !== undefined) await reading;
+    }
+  });
+}
+
+function smallModel(
+  { kernels, weights }: Bench,
+  mostTokens: number,
+): { readonly model: Model; readonly passes: Passes } {
   const { hiddenSize: hidden, ffnSize: ffn, vocabularySize, headSize } = SHAPE;
   const matrix = (rows: number, columns: number): { matrix: Matrix } => ({
     matrix: kernels.matrix({ source: weights, type: 'F16', rows, columns }),
@@ -59,7 +103,6 @@ export function smallPass(bench: Bench): () => Promise<number> {
     down: matrix(hidden, ffn),
   };
   const outer = matrix(vocabularySize, hidden);
-  const { contextLength } = SETTINGS;
   const model = countModel(SHAPE, 'F16', modelTensors(SHAPE, 'F16'));
   const passes = createPasses({
     model,
@@ -72,18 +115,8 @@ export function smallPass(bench: Bench): () => Promise<number> {
       output: outer,
     },
     kernels,
-    mostTokens: 1,
+    mostTokens,
     hooks: [],
   });
-  const cache = contextOf(kernels, model, { capacity: contextLength, type: 'F16' });
-  const transformer = createTransformer({ model, settings: SETTINGS, contextLength, passes, cache });
-  const last = kernels.vector(1);
-  return secondsPerUnit(clock, (tokens) => async () => {
-    for (let token = 0; token < tokens; token++) {
-      transformer.rewind(0);
-      transformer.evaluate([1]);
-      const reading = kernels.read(last);
-      if (reading !== undefined) await reading;
-    }
-  });
+  return { model, passes };
 }
