@@ -1,6 +1,8 @@
 import { type LayerSeconds, prefillLayerSeconds } from '../../engine/cost/layer-seconds.ts';
 import type { Streaming } from '../../engine/cost/layer-streaming.ts';
+import { type PassLoad, passTokens } from '../../engine/cost/mixed-pass.ts';
 import {
+  createPassCosts,
   createRingCosts,
   createVerificationCosts,
   type DeviceCosts,
@@ -24,7 +26,6 @@ import type { Sending } from '../hardware/network.ts';
 import { mayJoinLayers, pageFaults } from '../hardware/page-faults.ts';
 import type { PagedKv } from '../hardware/paged-kv.ts';
 import { type Computing, computingSeconds, finishComputation, startComputation } from '../hardware/processor.ts';
-import type { SimulationOptions } from '../options.ts';
 import type { ByteRange } from '../page-cache/extents.ts';
 import { type Chip, runChipOutput, runChipStage, type TimedSteps, timedSteps } from './chip-steps.ts';
 import type { RingDevice } from './ring-device.ts';
@@ -38,16 +39,7 @@ export interface RingParts extends Computing, Sending {
   readonly devices: ReadonlyMap<string, RingDevice>;
   /** The devices that cut operators between GPU and NPU. */
   readonly chips: ReadonlyMap<string, Chip>;
-  /** Tokens in the KV cache while token `index` is decoded. */
-  readonly contextOf: (index: number) => number;
-  /** The KV caches grow to so many tokens. */
-  readonly grow: (context: number) => void;
-  readonly isEnough: SimulationOptions['isEnough'] | undefined;
   readonly joinsLayers: boolean;
-  readonly warm: boolean;
-  readonly speculation: SimulationOptions['speculation'] | undefined;
-  /** Seed of what is accepted of drafts. */
-  readonly seed: number;
 }
 
 /** Seconds of one pass around the ring: of a decoded token, or of a prompt. */
@@ -71,17 +63,31 @@ export function createPass(parts: RingParts, phase: Pass['phase'], context: numb
       ? createVerificationCosts(cluster, model, { ...workload, context }, { runtime, tokens: verified })
       : createRingCosts(cluster, model, { ...workload, context }, runtime);
   if (phase === 'decode') {
-    const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
-      const { cpu, gpu } = costs.devices[device.index] as DeviceCosts;
-      return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
-    };
-    return { phase, context, tokens: verified, costs, layer, timedSteps: steps };
+    return { phase, context, tokens: verified, costs, layer: decodingLayer(costs), timedSteps: steps };
   }
   const layer = (device: RingDevice, processor: ProcessorKind): LayerSeconds => {
     const { cpu, gpu } = cluster.devices[device.index] as Device;
     return prefillLayerSeconds(model, workload, processor === 'gpu' && gpu !== undefined ? gpu : cpu);
   };
   return { phase, context, tokens: workload.promptTokens, costs, layer, timedSteps: steps };
+}
+
+/**
+ * One pass of a server over tokens of several texts, whose KV cache has fixed room.
+ * @throws InputError if a chip of the ring cuts operators
+ */
+export function createServedPass(parts: RingParts, load: PassLoad): Pass {
+  const { cluster, model, workload, runtime } = parts;
+  const costs = createPassCosts(cluster, model, workload, { runtime, load });
+  const layer = decodingLayer(costs);
+  return { phase: 'decode', context: workload.context, tokens: passTokens(load), costs, layer, timedSteps: new Map() };
+}
+
+function decodingLayer({ devices }: RingCosts): Pass['layer'] {
+  return ({ index }, processor) => {
+    const { cpu, gpu } = devices[index] as DeviceCosts;
+    return processor === 'gpu' && gpu !== undefined ? gpu : cpu;
+  };
 }
 
 /** Bytes of the hidden states that travel together. */

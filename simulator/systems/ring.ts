@@ -1,3 +1,4 @@
+import type { Infeasibility } from '../../engine/cost/breakdown.ts';
 import { fitWeights } from '../../engine/cost/memory.ts';
 import { createRingPredictor } from '../../engine/cost/ring.ts';
 import { createRingCosts, type DeviceCosts } from '../../engine/cost/ring-costs.ts';
@@ -14,7 +15,7 @@ import { pageFaults } from '../hardware/page-faults.ts';
 import { gpuKvPages } from '../hardware/paged-kv.ts';
 import { createNoise } from '../hardware/processor.ts';
 import { weightsMemory } from '../hardware/weights-memory.ts';
-import { DEFAULT_SEED, type SimulatedSpeculation, type SimulationParts } from '../options.ts';
+import { DEFAULT_SEED, type SimulatedSpeculation, type SimulationOptions, type SimulationParts } from '../options.ts';
 import { DEFAULT_EXTENT_BYTES } from '../page-cache/page-cache.ts';
 import type { SimulationResult } from '../result.ts';
 import { createRingChips } from './chip-steps.ts';
@@ -41,13 +42,38 @@ const CHUNKS_PER_LAYER = 8;
  * streamed to a GPU.
  * @param contextOf tokens in the KV cache while token `index` is decoded
  */
-export function simulateRing(
-  parts: SimulationParts & { readonly plan: RingPlan | SplitPlan },
-  contextOf: (index: number) => number,
-): SimulationResult {
+export function simulateRing(parts: RingSimulation, contextOf: (index: number) => number): SimulationResult {
+  const opened = openRing(parts, contextOf(0), contextOf(parts.workload.outputTokens));
+  if (opened.outOfMemory !== undefined) return { ...opened, devices: [], seconds: 0 };
+  const { isEnough, warm = false, speculation, seed = DEFAULT_SEED } = parts;
+  return opened.run('request', runRequest(opened, { contextOf, isEnough, warm, speculation, seed }));
+}
+
+export type RingSimulation = SimulationParts & { readonly plan: RingPlan | SplitPlan };
+
+/** A ring whose devices are there, for whatever runs on it. */
+export interface OpenRing extends RingParts {
+  readonly outOfMemory?: undefined;
+  readonly path: Path;
+  readonly head: RingDevice;
+  /** The KV caches grow to so many tokens. */
+  readonly grow: (context: number) => void;
+  /** Runs the simulation until these steps have ended, or a device has run out of memory. */
+  run(name: string, steps: Steps): SimulationResult;
+}
+
+/**
+ * Opens the devices of a valid plan, with KV caches of `firstContext` tokens, which may grow to `longestContext`; or says
+ * what doesn't fit.
+ */
+export function openRing(
+  parts: RingSimulation,
+  firstContext: number,
+  longestContext: number,
+): OpenRing | (Pick<SimulationResult, 'outOfMemory' | 'trace'> & { readonly outOfMemory: readonly Infeasibility[] }) {
   const { cluster, model, workload, seed = DEFAULT_SEED, paging } = parts;
   const runtime = { ...(parts.runtime ?? DEFAULT_RUNTIME), partitions: chipPartitions(parts.plan) };
-  const longest = { ...workload, context: contextOf(workload.outputTokens) };
+  const longest = { ...workload, context: longestContext };
   const plan = fitWeights(parts.plan, createRingCosts(cluster, model, longest, runtime));
   const prediction = createRingPredictor(cluster, model, longest, { runtime, ...(paging && { paging }) })(plan);
   const nonReclaimable = new Map(
@@ -57,54 +83,51 @@ export function simulateRing(
   const recorder = createRecorder({ spans: parts.record !== 'tokens' });
   const { spans, tokens, counters } = recorder;
   const trace = { devices: tracedDevices(parts), spans, tokens, counters };
-  if (prediction.infeasible.length > 0) {
-    return { outOfMemory: prediction.infeasible, trace, devices: [], seconds: 0 };
-  }
+  if (prediction.infeasible.length > 0) return { outOfMemory: prediction.infeasible, trace };
   const run = { parts, plan, simulation, recorder, runtime, nonReclaimable };
-  const devices = createDevices({ ...run, context: contextOf(0) });
+  const devices = createDevices({ ...run, context: firstContext });
   for (const device of devices) {
     const { name, prefetcher } = device;
     if (prefetcher !== undefined) simulation.spawn(`prefetching on ${name}`, prefetchWindows(device, prefetcher));
   }
   const noise = createNoise(seed, parts.noise ?? 0);
   const guard = createMemoryGuard(simulation, devices, parts.memoryTaken ?? {});
-  const request = simulation.spawn(
-    'request',
-    runRequest({
-      simulation,
-      recorder,
-      network: createNetwork(simulation, cluster, seed),
-      noise,
-      cluster,
-      model,
-      plan,
-      workload,
-      runtime,
-      devices: new Map(devices.map((device) => [device.name, device])),
-      chips: createRingChips({ simulation, recorder, noise, cluster, model, plan, workload }),
-      contextOf,
-      grow: guard.grow,
-      isEnough: parts.isEnough,
-      joinsLayers: parts.joinsLayers ?? false,
-      warm: parts.warm ?? false,
-      speculation: parts.speculation,
-      seed,
-    }),
-  );
-  simulation.run(simulation.spawn('run', untilExhausted(request, guard)));
+  const byName = new Map(devices.map((device) => [device.name, device]));
+  const stops = tokenPath(plan);
   return {
-    outOfMemory: guard.shortages,
-    trace,
-    devices: devices.map((device) => ({
-      device: device.name,
-      ...device.reader.totals,
-      cache: device.cache.usage(),
-      counters: device.cache.counters(),
-      diskSeconds: device.disk.busySeconds(),
-      nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
-      memoryTotal: cluster.devices[device.index]?.memory.total ?? 0,
-    })),
-    seconds: simulation.now,
+    simulation,
+    recorder,
+    network: createNetwork(simulation, cluster, seed),
+    noise,
+    cluster,
+    model,
+    plan,
+    workload,
+    runtime,
+    devices: byName,
+    chips: createRingChips({ simulation, recorder, noise, cluster, model, plan, workload }),
+    joinsLayers: parts.joinsLayers ?? false,
+    path: { stops, next: nextStops(stops) },
+    head: byName.get(plan.output.device) as RingDevice,
+    grow: guard.grow,
+    run(name, steps) {
+      const process = simulation.spawn(name, steps);
+      simulation.run(simulation.spawn('run', untilExhausted(process, guard)));
+      return {
+        outOfMemory: guard.shortages,
+        trace,
+        devices: devices.map((device) => ({
+          device: device.name,
+          ...device.reader.totals,
+          cache: device.cache.usage(),
+          counters: device.cache.counters(),
+          diskSeconds: device.disk.busySeconds(),
+          nonReclaimableBytes: nonReclaimable.get(device.name) ?? 0,
+          memoryTotal: cluster.devices[device.index]?.memory.total ?? 0,
+        })),
+        seconds: simulation.now,
+      };
+    },
   };
 }
 
@@ -171,38 +194,45 @@ interface Path {
   readonly next: readonly (readonly Stop[])[];
 }
 
+interface RequestCase {
+  /** Tokens in the KV cache while token `index` is decoded. */
+  readonly contextOf: (index: number) => number;
+  readonly isEnough: SimulationOptions['isEnough'] | undefined;
+  readonly warm: boolean;
+  readonly speculation: SimulationOptions['speculation'] | undefined;
+  /** Seed of what is accepted of drafts. */
+  readonly seed: number;
+}
+
 /**
  * Pipelined-ring parallelism (prima.cpp 3.1): one request's passes, each around the ring as often as the plan has
  * rounds. With speculation a pass verifies the drafted tokens, and its time is divided among those that it gives. A token is at one place at a time, so one process suffices; the devices' prefetching threads run beside it.
  * With one round this is pipeline parallelism, with one device llama.cpp.
  */
-function* runRequest(parts: RingParts): Steps {
-  const { simulation, recorder, plan, workload, devices } = parts;
-  const stops = tokenPath(plan);
-  const path = { stops, next: nextStops(stops) };
-  const head = devices.get(plan.output.device) as RingDevice;
-  if (parts.warm) yield* runPass(parts, createPass(parts, 'decode', parts.contextOf(0)), path, head);
-  const speculation = parts.speculation ?? NO_SPECULATION;
-  const accepted = acceptance(speculation, parts.seed);
+function* runRequest(ring: OpenRing, { contextOf, isEnough, warm, ...drafting }: RequestCase): Steps {
+  const { simulation, recorder, workload, devices, head } = ring;
+  if (warm) yield* runPass(ring, createPass(ring, 'decode', contextOf(0)));
+  const speculation = drafting.speculation ?? NO_SPECULATION;
+  const accepted = acceptance(speculation, drafting.seed);
   let pass: Pass | undefined;
   for (let index = 0; index <= workload.outputTokens; ) {
     const phase = index === 0 ? 'prefill' : 'decode';
-    const context = parts.contextOf(index);
+    const context = contextOf(index);
     // A pass gives a token more than were drafted.
     const drafted = phase === 'prefill' ? 0 : Math.min(speculation.draftTokens, workload.outputTokens - index);
-    const longest = parts.contextOf(index + drafted);
-    parts.grow(longest);
+    const longest = contextOf(index + drafted);
+    ring.grow(longest);
     if (pass?.phase !== phase || pass.context !== context || pass.tokens !== drafted + 1)
-      pass = createPass(parts, phase, context, drafted + 1);
+      pass = createPass(ring, phase, context, drafted + 1);
     const start = simulation.now;
     for (const { paged } of devices.values()) if (paged !== undefined) yield* paged.grow(longest);
-    yield* draft(parts, head, drafted * speculation.draftSeconds);
-    yield* runPass(parts, pass, path, head);
+    yield* draft(ring, head, drafted * speculation.draftSeconds);
+    yield* runPass(ring, pass);
     const tokens = accepted(drafted) + 1;
     const share = (simulation.now - start) / tokens;
     for (let token = 0; token < tokens; token++)
       recorder.token({ phase, start: start + token * share, end: start + (token + 1) * share });
-    if (phase === 'decode' && parts.isEnough?.(recorder.tokens)) return;
+    if (phase === 'decode' && isEnough?.(recorder.tokens)) return;
     index += tokens;
   }
 }
@@ -226,18 +256,23 @@ function* draft({ simulation, recorder }: RingParts, { name: device }: RingDevic
   recorder.span({ device, lane: 'cpu', cause: 'compute', name: 'draft', start, end: simulation.now, args: {} });
 }
 
-function* runPass(parts: RingParts, pass: Pass, { stops, next }: Path, head: RingDevice): Steps {
-  const { devices } = parts;
+/** One pass around the ring, from the embedding to the output layer. */
+export function* runPass(ring: OpenRing, pass: Pass): Steps {
+  const {
+    devices,
+    head,
+    path: { stops, next },
+  } = ring;
   const rows = pass.phase === 'decode' ? pass.tokens : 1;
   for (let row = 0; row < rows; row++) yield* lookUp(head);
   let at = head;
   for (const [index, stop] of stops.entries()) {
     const device = devices.get(stop.device) as RingDevice;
-    yield* sendActivations(parts, pass, at, device);
+    yield* sendActivations(ring, pass, at, device);
     at = device;
-    for (const stage of stop.stages) yield* runStage(parts, pass, device, stage);
-    if (stop.stages.length > 0) yield* copyActivations(parts, pass, device);
-    if (stop.output) yield* runOutput(parts, pass, device);
+    for (const stage of stop.stages) yield* runStage(ring, pass, device, stage);
+    if (stop.stages.length > 0) yield* copyActivations(ring, pass, device);
+    if (stop.output) yield* runOutput(ring, pass, device);
     if (stop.output || stop.stages.length > 0) {
       device.leave(stop, next[index] ?? []);
       device.observe?.('released');
