@@ -139,7 +139,15 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'library',
     [
-      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
+      ...[
+        'engine/batch',
+        'engine/input',
+        'engine/model',
+        'engine/hardware',
+        'engine/plan',
+        'engine/cost',
+        'engine/trace',
+      ],
       ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
       ...['engine/runtime/weights', 'engine/text'],
       ...['simulator', 'datasets'],

@@ -1,0 +1,147 @@
+import { formatPercent } from '../../engine/input/format.ts';
+import type { ServedFigures } from '../../engine/trace/served-requests.ts';
+import { type Column, type Table, terminalTable } from '../report/columns.ts';
+import { errorTone } from '../report/error-tone.ts';
+import type { MeasuredPass } from './passes.ts';
+import type { LoadAnswers, ServingRun } from './run.ts';
+
+/** Largest relative errors of simulated percentiles that are aimed at. */
+export const AIMS = { p50: 0.1, p95: 0.2 } as const;
+export const FIGURES = ['firstTokenSeconds', 'tokenSeconds'] as const;
+export type Figure = (typeof FIGURES)[number];
+export type Share = keyof typeof AIMS;
+const FIGURE_TITLES: Readonly<Record<Figure, string>> = { firstTokenSeconds: 'TTFT', tokenSeconds: 'TPOT' };
+
+/** A percentile of a figure at a load: a row of the table. */
+export interface LoadRow {
+  readonly load: LoadAnswers;
+  readonly figure: Figure;
+  readonly share: Share;
+}
+
+export function loadRows(loads: readonly LoadAnswers[]): LoadRow[] {
+  return loads.flatMap((load) =>
+    FIGURES.flatMap((figure) => (['p50', 'p95'] as const).map((share) => ({ load, figure, share }))),
+  );
+}
+
+const figureOf = (figures: ServedFigures, { figure, share }: LoadRow): number => figures[figure]?.[share] ?? Number.NaN;
+export const errorOf = (row: LoadRow): number =>
+  figureOf(row.load.simulated.figures, row) / figureOf(row.load.measured, row) - 1;
+
+export function loadTable(loads: readonly LoadAnswers[]): Table<LoadRow> {
+  return {
+    columns: [
+      { title: 'Load', key: 'load', value: ({ load }) => load.name, label: true },
+      {
+        title: 'Figure',
+        key: 'figure',
+        value: ({ figure, share }) => `${FIGURE_TITLES[figure]} ${share}`,
+        label: true,
+      },
+      {
+        title: 'Simulated',
+        key: 'simulated_s',
+        value: (row) => figureOf(row.load.simulated.figures, row),
+        unit: 'seconds',
+      },
+      { title: 'Measured', key: 'measured_s', value: (row) => figureOf(row.load.measured, row), unit: 'seconds' },
+      {
+        title: 'Error',
+        key: 'error',
+        value: (row) => 1 + errorOf(row),
+        unit: 'deviation',
+        tone: (row) => errorTone(errorOf(row), AIMS[row.share]),
+      },
+    ],
+    rows: loadRows(loads),
+    groups: true,
+  };
+}
+
+const error = (found: number, measured: number | undefined): number => 1 + (found / (measured ?? Number.NaN) - 1);
+
+/** Throughput and means by load, predicted beside simulated and measured. */
+export function throughputTable(loads: readonly LoadAnswers[]): Table<LoadAnswers> {
+  const mean = ({ tokenSeconds }: ServedFigures): number | undefined => tokenSeconds?.mean;
+  const rate = (title: string, key: string, value: (load: LoadAnswers) => number): Column<LoadAnswers> => ({
+    title,
+    key,
+    value,
+    unit: 'factor',
+  });
+  return {
+    columns: [
+      { title: 'Load', key: 'load', value: ({ name }) => name, label: true },
+      { title: 'Requests', key: 'requests', value: ({ requests }) => requests, unit: 'count' },
+      rate('Tokens/s,\npredicted', 'predicted_tokens_per_s', ({ predicted }) => predicted.tokensPerSecond),
+      rate('simulated', 'simulated_tokens_per_s', ({ simulated }) => simulated.figures.tokensPerSecond),
+      rate('measured', 'measured_tokens_per_s', ({ measured }) => measured.tokensPerSecond),
+      {
+        title: 'Error,\nsimulated',
+        key: 'tokens_error',
+        value: ({ simulated, measured }) => error(simulated.figures.tokensPerSecond, measured.tokensPerSecond),
+        unit: 'deviation',
+      },
+      {
+        title: 'Mean TPOT,\npredicted',
+        key: 'predicted_tpot_s',
+        value: ({ predicted }) => predicted.tokenSeconds,
+        unit: 'seconds',
+      },
+      {
+        title: 'simulated',
+        key: 'simulated_tpot_s',
+        value: ({ simulated }) => mean(simulated.figures),
+        unit: 'seconds',
+      },
+      { title: 'measured', key: 'measured_tpot_s', value: ({ measured }) => mean(measured), unit: 'seconds' },
+      {
+        title: 'Error,\npredicted',
+        key: 'predicted_tpot_error',
+        value: ({ predicted, measured }) => error(predicted.tokenSeconds, mean(measured)),
+        unit: 'deviation',
+      },
+      { title: 'Requests\nrunning', key: 'running', value: ({ simulated }) => simulated.meanRunning, unit: 'factor' },
+      { title: 'Pages', key: 'pages', value: ({ simulated }) => simulated.pageOccupancy, unit: 'share' },
+      { title: 'Preempted', key: 'preempted', value: ({ simulated }) => simulated.preemptions, unit: 'count' },
+      { title: 'Wall / own', key: 'waited', value: ({ waited }) => waited, unit: 'factor' },
+    ],
+    rows: loads,
+  };
+}
+
+export function passTable(passes: readonly MeasuredPass[]): Table<MeasuredPass> {
+  return {
+    columns: [
+      { title: 'Prompt tokens', key: 'prompt', value: ({ prompt }) => prompt, unit: 'count' },
+      { title: 'Texts that decode', key: 'decoding', value: ({ decoding }) => decoding, unit: 'count' },
+      { title: 'Context', key: 'context', value: ({ context }) => context, unit: 'count' },
+      { title: 'Cost model', key: 'predicted_s', value: ({ predicted }) => predicted, unit: 'seconds' },
+      { title: 'Measured', key: 'measured_s', value: ({ measured }) => measured.median, unit: 'seconds' },
+      {
+        title: 'Spread',
+        key: 'spread',
+        value: ({ measured }) => measured.spread,
+        text: ({ measured }) => `± ${formatPercent(measured.spread)}`,
+        align: 'right',
+      },
+      {
+        title: 'Error',
+        key: 'error',
+        value: ({ predicted, measured }) => predicted / measured.median,
+        unit: 'deviation',
+        tone: ({ predicted, measured }) => errorTone(predicted / measured.median - 1, AIMS.p50),
+      },
+    ],
+    rows: passes,
+  };
+}
+
+export function servingText({ loads, passes }: ServingRun): string[] {
+  return [
+    `Single passes\n${terminalTable(passTable(passes))}`,
+    `Percentiles by load\n${terminalTable(loadTable(loads))}`,
+    `Throughput and means by load\n${terminalTable(throughputTable(loads))}`,
+  ];
+}

@@ -1,0 +1,87 @@
+import { promptOf, type StreamedRequest } from '../../engine/batch/request-stream.ts';
+import type { ProcessorClock } from '../../engine/profile/processor-clock.ts';
+import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
+import type { Sequences } from '../../engine/runtime/sequences.ts';
+import type { ServedRequest } from '../../engine/trace/served-requests.ts';
+import { greedy, TOKENIZER } from './engine-probe.ts';
+
+export interface Driven {
+  readonly requests: readonly ServedRequest[];
+  /** Passes' wall time, and the time that their threads had for themselves. */
+  readonly wall: number;
+  readonly own: number;
+}
+
+/**
+ * Sends requests to the batch engine, at their arrivals or from so many clients. Time stands still while the system keeps
+ * the model's threads waiting for a processor that other programs have: a pass lasts as long as its threads ran, and
+ * requests arrive by that clock.
+ */
+export async function driveEngine(
+  sequences: Sequences,
+  clock: ProcessorClock,
+  { requests, clients }: { readonly requests: readonly StreamedRequest[]; readonly clients: number | undefined },
+): Promise<Driven> {
+  const begin = performance.now();
+  let lost = 0;
+  const now = (): number => (performance.now() - begin) / 1000 - lost;
+  const passes = { wall: 0, own: 0 };
+  const served: ServedRequest[] = [];
+  const running: Promise<void>[] = [];
+  let next = 0;
+
+  const engine = createBatchEngine({ sequences: timed(), tokenizer: TOKENIZER, clock: now });
+  const submit = (arrival: number): void => {
+    const index = next++;
+    const request = requests[index] as StreamedRequest;
+    const prompt = promptOf(request, index, sequences.model.vocabularySize);
+    const submitted = now();
+    const { result } = engine.submit({ prompt, tokens: request.outputTokens, sampler: greedy() });
+    const done = result.then(({ firstTokenSeconds = Number.NaN, laterSeconds, cachedTokens, promptTokens, tokens }) => {
+      const firstToken = submitted + firstTokenSeconds;
+      const times = { arrival, begin: undefined, firstToken, end: firstToken + laterSeconds };
+      served[index] = { promptTokens, outputTokens: tokens.length, cachedTokens, ...times };
+      if (clients !== undefined && next < requests.length) submit(firstToken + laterSeconds);
+    });
+    running.push(done);
+  };
+  /** Submits what has arrived. @returns seconds until the next arrival; `undefined` after the last */
+  const submitDue = (): number | undefined => {
+    for (;;) {
+      const request = requests[next];
+      if (request === undefined) return undefined;
+      if (request.arrival > now()) return request.arrival - now();
+      submit(request.arrival);
+    }
+  };
+
+  if (clients === undefined) {
+    for (let wait = submitDue(); wait !== undefined; wait = submitDue())
+      await new Promise((resolve) => setTimeout(resolve, Math.max(1, 1000 * (wait as number))));
+  } else for (let client = 0; client < Math.min(clients, requests.length); client++) submit(0);
+  // Clients submit further requests while this waits.
+  for (let index = 0; index < running.length; index++) await running[index];
+  await engine.close();
+  return { requests: served, ...passes };
+
+  function timed(): Sequences {
+    return {
+      ...sequences,
+      get freePages() {
+        return sequences.freePages;
+      },
+      async evaluate(work) {
+        const start = performance.now();
+        let logits = new Float32Array();
+        const timing = await clock.time(async () => {
+          logits = (await sequences.evaluate(work)) as Float32Array<ArrayBuffer>;
+        });
+        passes.wall += timing.wall;
+        passes.own += timing.own;
+        lost += (performance.now() - start) / 1000 - timing.own;
+        if (clients === undefined) submitDue();
+        return logits;
+      },
+    };
+  }
+}

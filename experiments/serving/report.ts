@@ -1,0 +1,48 @@
+import { clusterStatements } from '../../datasets/statements.ts';
+import { formatPercent } from '../../engine/input/format.ts';
+import { tableBlock } from '../report/columns.ts';
+import type { Results } from '../report/experiment.ts';
+import { provenanceSentence, statementsTable } from '../report/provenance.ts';
+import { AIMS, errorOf, FIGURES, loadRows, loadTable, passTable, throughputTable } from './columns.ts';
+import type { ServingRun } from './run.ts';
+
+const CLOCK =
+  'Times are those that the model’s threads had for themselves: the server’s clock stands still while the system keeps ' +
+  'them waiting for a processor that other programs have, and requests arrive by that clock. “Wall / own” says how much ' +
+  'longer passes took by the wall clock. Predicted and simulated know the machine from probes alone, which ran in turn with ' +
+  'the single passes; what the engine takes beside the model was measured without a model. No load was fitted to. The same ' +
+  'requests are simulated and measured; predictions know their mean lengths and the rate.';
+
+export function servingPage({ loads, passes, profile }: ServingRun): NonNullable<Results['page']> {
+  const statements = clusterStatements(JSON.parse(profile));
+  return {
+    title: 'A server: predicted, simulated, measured',
+    sections: [
+      { title: 'Percentiles by load', blocks: [tableBlock(loadTable(loads), { title: 'Every load' })] },
+      { title: 'Throughput and means', blocks: [tableBlock(throughputTable(loads), { title: 'Every load' })] },
+      { title: 'Single passes', blocks: [tableBlock(passTable(passes), { title: 'Every pass' })] },
+      {
+        title: 'What was measured, and how',
+        blocks: [
+          { kind: 'text', text: CLOCK },
+          { kind: 'text', text: provenanceSentence('The machine', statements) },
+          statementsTable('this machine', statements),
+        ],
+      },
+    ],
+  };
+}
+
+export function servingFindings({ loads }: ServingRun): string[] {
+  const rows = loadRows(loads).filter((row) => Number.isFinite(errorOf(row)));
+  return FIGURES.flatMap((figure) =>
+    (['p50', 'p95'] as const).map((share) => {
+      const own = rows
+        .filter((row) => row.figure === figure && row.share === share)
+        .map((row) => Math.abs(errorOf(row)));
+      const within = own.filter((error) => error <= AIMS[share]).length;
+      const name = figure === 'tokenSeconds' ? 'TPOT' : 'TTFT';
+      return `${name} ${share}: simulated within ${formatPercent(AIMS[share])} of measured at ${within} of ${own.length} loads; worst ${formatPercent(Math.max(...own))}.`;
+    }),
+  );
+}

@@ -1,0 +1,129 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createCountedPages } from '../../engine/batch/counted-pages.ts';
+import { createRequestQueue, type QueuedRequest } from '../../engine/batch/request-queue.ts';
+import { parseRequests, poissonRequests, promptOf } from '../../engine/batch/request-stream.ts';
+
+const LIMITS = { pageTokens: 4, passTokens: 16, promptTokensBesideDecoding: 8 };
+type Request = QueuedRequest & { readonly history: number[] };
+
+function queueOf(pages: number) {
+  const memory = createCountedPages(pages, LIMITS.pageTokens);
+  const queue = createRequestQueue<Request, ReturnType<typeof memory.open>, Parameters<typeof memory.open>[0][number]>(
+    memory,
+    LIMITS,
+  );
+  const pass = () => {
+    const work = queue.next();
+    for (const { text, count } of work) text.advance(count);
+    for (const own of work) {
+      queue.evaluated(own);
+      if (own.isLast) own.request.history.push(0);
+    }
+    return work.map(({ id, count, from }) => [id, count, from]);
+  };
+  return { memory, queue, pass };
+}
+const request = (id: number, prompt: readonly number[]): Request => ({
+  id,
+  promptTokens: prompt.length,
+  history: [...prompt],
+});
+const tokens = (count: number, seed = 0): number[] => Array.from({ length: count }, (_, at) => 100 * seed + at);
+
+test('a prompt goes first, then its token decodes beside the next prompt, which is cut to its share', () => {
+  const { queue, pass } = queueOf(20);
+  queue.add(request(1, tokens(10, 1)));
+  assert.equal(pass(), [[1, 10, 0]]);
+  queue.add(request(2, tokens(12, 2)));
+  assert.equal(pass(), [
+    [1, 1, 10],
+    [2, 8, 0],
+  ]);
+  assert.equal(pass(), [
+    [1, 1, 11],
+    [2, 4, 8],
+  ]);
+});
+
+test('a prompt that begins as another did uses its full pages, which stay until their memory is needed', () => {
+  const { memory, queue, pass } = queueOf(4);
+  queue.add(request(1, tokens(9)));
+  pass();
+  queue.remove(1);
+  // Two full pages are kept, which nobody uses.
+  assert.is(memory.freePages, 2);
+  assert.is(queue.freePages, 4);
+  queue.add(request(2, [...tokens(8), 500]));
+  assert.equal(pass(), [[2, 1, 8]]);
+  assert.is(queue.cachedTokens(2), 8);
+  queue.remove(2);
+  queue.add(request(3, tokens(15, 7)));
+  assert.equal(pass(), [[3, 15, 0]]);
+  assert.is(queue.cachedTokens(3), 0);
+  queue.remove(3);
+  queue.close();
+  assert.is(memory.freePages, 4);
+});
+
+test('without pages for all, the youngest gives its own back and begins anew', () => {
+  const { queue, pass } = queueOf(3);
+  queue.add(request(1, tokens(4, 1)));
+  queue.add(request(2, tokens(3, 2)));
+  assert.equal(pass(), [
+    [1, 4, 0],
+    [2, 3, 0],
+  ]);
+  assert.equal(pass(), [
+    [1, 1, 4],
+    [2, 1, 3],
+  ]);
+  assert.is(queue.running, 2);
+  for (let step = 0; step < 4; step++) pass();
+  assert.is(queue.running, 1, 'the second request waits');
+});
+
+test('counted pages are never more than there are', () => {
+  const text = createCountedPages(1, 4).open([]);
+  text.advance(4);
+  assert.throws(() => text.advance(1), /all 1 pages are in use/);
+});
+
+test('Poisson arrivals have the rate asked for, and the same lengths at every rate', () => {
+  const asked = { seed: 3, requests: 4000, promptTokens: [16, 64], outputTokens: [1, 8] } as const;
+  const [slow, fast] = [poissonRequests({ ...asked, rate: 2 }), poissonRequests({ ...asked, rate: 20 })];
+  assert.ok(Math.abs(4000 / (slow.at(-1)?.arrival ?? 0) / 2 - 1) < 0.05);
+  assert.equal(
+    slow.map(({ promptTokens, outputTokens }) => [promptTokens, outputTokens]),
+    fast.map(({ promptTokens, outputTokens }) => [promptTokens, outputTokens]),
+  );
+  assert.ok(slow.every(({ promptTokens }) => promptTokens >= 16 && promptTokens <= 64));
+});
+
+test('requests are read from CSV, with common beginnings', () => {
+  const [first, second] = parseRequests(
+    'arrival,prompt,output,prefix,prefixTokens\n0,8,2,chat,4\n0.5,6,1,chat,4\n',
+    'r',
+  );
+  assert.equal(first, { arrival: 0, promptTokens: 8, outputTokens: 2, prefix: { name: 'chat', tokens: 4 } });
+  if (first === undefined || second === undefined) return assert.unreachable();
+  const [one, other] = [promptOf(first, 0, 1000), promptOf(second, 1, 1000)];
+  assert.equal(one.slice(0, 4), other.slice(0, 4));
+  assert.not.equal(one.slice(4, 6), other.slice(4, 6));
+  assert.equal(parseRequests('arrival,prompt,output\n1,2,3\n', 'r'), [
+    { arrival: 1, promptTokens: 2, outputTokens: 3 },
+  ]);
+});
+
+test('what is wrong in a file of requests is named with its place', () => {
+  const read = (rows: string) => () => parseRequests(`arrival,prompt,output\n${rows}`, 'r.csv');
+  assert.throws(read('1,2,3\n0,2,3\n'), /r.csv: row 3, column arrival: "0" is not a time/);
+  assert.throws(read('1,0,3\n'), /r.csv: row 2, column prompt: "0" is not a whole number/);
+  assert.throws(read(''), /r.csv: has no requests/);
+  assert.throws(
+    () => parseRequests('arrival,prompt,output,prefix,prefixTokens\n0,3,1,a,4\n', 'r.csv'),
+    /prefixTokens: 4 is more than the prompt, 3/,
+  );
+});
+
+test.run();

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { promptOf } from '../../engine/batch/request-stream.ts';
+import { passLoad } from '../../engine/cost/mixed-pass.ts';
+import { predict } from '../../engine/cost/predict.ts';
+import { predictServing } from '../../engine/cost/serving.ts';
+import { randomStream } from '../../engine/input/random-stream.ts';
+import { openKernels } from '../../engine/kernels/open-kernels.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { ringPlan } from '../../engine/plan/ring-plan.ts';
+import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engine.ts';
+import { loadSequences } from '../../engine/runtime/load-transformer.ts';
+import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+import { simulateServing } from '../../simulator/serving.ts';
+import { madeFile } from '../runtime/made-file.ts';
+import { relativelyNear as near } from '../support/near.ts';
+import { TOY_MODEL, TOY_RUNTIME, toyCluster, toyDevice } from '../support/toy-cluster.ts';
+
+/** Weights are read once, from disks that take next to no time. */
+const disk = { sequential: 1e15, random: 1e15 };
+const CLUSTER = toyCluster([
+  { ...toyDevice('one'), disk },
+  { ...toyDevice('two'), disk },
+]);
+const MODEL = TOY_MODEL;
+const planOf = (...devices: readonly string[]) =>
+  ringPlan({
+    scheduler: 'hand',
+    head: 'one',
+    rounds: 1,
+    windows: devices.map((device) => ({ device, layers: MODEL.layers / devices.length, gpuLayers: 0 })),
+    prefetch: 'none',
+  });
+const BASE = { cluster: CLUSTER, model: MODEL, plan: planOf('one'), runtime: TOY_RUNTIME, pages: 8, pageTokens: 4 };
+
+test('one request takes its passes as they are predicted, one after the other', () => {
+  for (const plan of [planOf('one'), planOf('one', 'two')]) {
+    const requests = [{ arrival: 2, promptTokens: 5, outputTokens: 3 }];
+    const { requests: served, passes } = simulateServing({ ...BASE, plan, requests });
+    assert.equal(
+      passes.map(({ load }) => [load.prompt, load.generated, load.chosen]),
+      [
+        [5, 0, 1],
+        [0, 1, 1],
+        [0, 1, 1],
+      ],
+    );
+    const workload = createWorkload({ context: 32 });
+    const seconds = passes.map(
+      ({ load }) =>
+        predict({ plan, truth: CLUSTER, model: MODEL, workload, runtime: TOY_RUNTIME, pass: load }).tokenSeconds,
+    );
+    for (const [index, { start, end }] of passes.entries()) near(end - start, seconds[index] as number);
+    assert.is(served[0]?.begin, 2);
+    near(
+      (served[0]?.end ?? 0) - 2,
+      seconds.reduce((sum, one) => sum + one, 0),
+    );
+  }
+});
+
+test('the engine and the simulation run the same passes, with preemption and common beginnings', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hearth-serving-'));
+  const kernels = openKernels({ implementation: 'reference' });
+  try {
+    const path = await madeFile({ folder, name: 'tiny' });
+    const limits = { pages: 12, pageTokens: 4 };
+    const size = { kernels, context: 96, ...limits, folder, warn: () => {} };
+    const sequences = loadSequences(path, size);
+    const ran: number[][] = [];
+    const observed = {
+      ...sequences,
+      get freePages() {
+        return sequences.freePages;
+      },
+      evaluate(work: Parameters<typeof sequences.evaluate>[0]) {
+        ran.push(work.map(({ tokens }) => tokens.length));
+        return sequences.evaluate(work);
+      },
+    };
+    const tokenizer = { bytesOf: () => Uint8Array.of(97), stops: new Set<number>() };
+    const engine = createBatchEngine({ sequences: observed, tokenizer, promptTokensBesideDecoding: 7 });
+    const prefix = { name: 'chat', tokens: 9 };
+    const requests = [
+      [20, 12, prefix],
+      [9, 20],
+      [23, 3],
+      [17, 24, prefix],
+      [12, 16, prefix],
+      [30, 1],
+    ].map(([promptTokens, outputTokens, own]) => ({
+      arrival: 0,
+      promptTokens: promptTokens as number,
+      outputTokens: outputTokens as number,
+      ...(own !== undefined && { prefix }),
+    }));
+    const sampler = () => createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
+    const handles = requests.map((request, index) =>
+      engine.submit({
+        prompt: promptOf(request, index, sequences.model.vocabularySize),
+        tokens: request.outputTokens,
+        sampler: sampler(),
+      }),
+    );
+    const results = await Promise.all(handles.map(({ result }) => result));
+    await engine.close();
+    const {
+      passes,
+      requests: served,
+      preemptions,
+    } = simulateServing({
+      ...{ ...BASE, ...limits, requests },
+      passTokens: sequences.mostTokens,
+      promptTokensBesideDecoding: 7,
+    });
+    assert.equal(
+      passes.map(({ load }) => [load.texts, load.prompt + load.generated]),
+      ran.map((counts) => [counts.length, counts.reduce((sum, one) => sum + one, 0)]),
+    );
+    assert.equal(
+      served.map(({ cachedTokens }) => cachedTokens),
+      results.map(({ cachedTokens }) => cachedTokens),
+    );
+    assert.ok(preemptions > 0 && served.some(({ cachedTokens }) => cachedTokens > 0));
+  } finally {
+    kernels.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('in a closed loop as many requests run as there are clients', () => {
+  const requests = Array.from({ length: 6 }, () => ({ arrival: 0, promptTokens: 3, outputTokens: 4 }));
+  const { requests: served, passes } = simulateServing({ ...BASE, requests, clients: 2 });
+  assert.ok(passes.every(({ running, waiting }) => running + waiting <= 2));
+  assert.equal(
+    served.map(({ arrival }) => arrival > 0),
+    [false, false, true, true, true, true],
+  );
+});
+
+test('what can’t be served is refused', () => {
+  const requests = [{ arrival: 0, promptTokens: 30, outputTokens: 4 }];
+  assert.throws(
+    () => simulateServing({ ...BASE, requests }),
+    /requests\[0\]: needs 9 pages for 34 tokens, and there are 8/,
+  );
+  assert.throws(() => simulateServing({ ...BASE, requests: [], clients: 0 }), /clients: 0 is not a whole number/);
+});
+
+test('a station of constant speed has the figures of M/M/1: L = ρ / (1 − ρ)', () => {
+  // One token each and a prompt of 1 s: requests share the server, n of them complete at 1 / s.
+  const load = { promptTokens: 1, outputTokens: 1, most: 1000, decodeSeconds: () => 1, promptSeconds: 1 };
+  const found = predictServing({ ...load, demand: { rate: 0.8 } });
+  near(found.requests, 4);
+  near(found.requestSeconds, 5);
+  assert.is(predictServing({ ...load, demand: { rate: 1.2 } }).requests, Number.POSITIVE_INFINITY);
+});
+
+test('clients that only decode get a token each pass', () => {
+  const load = { promptTokens: 1, outputTokens: 11, most: 4, decodeSeconds: (n: number) => 1 + n, promptSeconds: 0 };
+  const found = predictServing({ ...load, demand: { clients: 3 } });
+  near(found.tokenSeconds, 4);
+  near(found.requestsPerSecond, 3 / 40);
+});
+
+test('a pass of one token costs what a token does, and the sum of texts is what counts', () => {
+  const workload = createWorkload({ context: 7 });
+  const parts = { plan: planOf('one'), truth: CLUSTER, model: MODEL, workload, runtime: TOY_RUNTIME };
+  const one = passLoad([{ tokens: 1, position: 6, isGenerated: true, isLast: true }]);
+  near(predict({ ...parts, pass: one }).tokenSeconds, predict(parts).tokenSeconds);
+});
+
+test.run();
