@@ -72,7 +72,7 @@ const NO_HOST: HostSeconds = { pass: 0, token: 0 };
  * Replays a stream of requests to a server that runs a plan: the request scheduler of `hearth serve`, page for page and
  * chunk for chunk, in virtual time. A pass goes through the devices' windows with all its texts, on their page caches,
  * disks and links, and takes what the cost model says of it (`passLayerSeconds`); one pass follows the other, on rings
- * too.
+ * too, whereas `hearth serve` cuts a ring's long passes into frames that overlap.
  * @throws InputError if the plan doesn't fit the cluster and the model, cuts tensors or operators, or an option or a
  *   request is invalid
  */
