@@ -60,6 +60,7 @@ export function createTransformer({ model, settings, contextLength, passes, cach
       checkRoom(position, tokens.length, contextLength);
       if (tokens.length > VERIFIED_TOKENS)
         throw new RangeError(`${tokens.length} tokens to verify; at most ${VERIFIED_TOKENS} are possible`);
+      if (tokens.length === 1) return step(tokens, 'last');
       if (tokens.length <= cache.room) return step(tokens, 'all', 'singly');
       // A page of the KV cache must leave first; one token finds room.
       const logits = new Float32Array(tokens.length * vocabularySize);

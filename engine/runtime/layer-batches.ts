@@ -87,7 +87,13 @@ function multipliedRuns(segments: readonly PassSegment[]): MultipliedRun[] {
 
 /** The operations, with each product divided by runs of tokens: weights are read once for each run. */
 function byRuns(operations: readonly Operation[], runs: readonly MultipliedRun[]): readonly Operation[] {
-  if (runs.length === 1 && runs[0]?.multiplied === undefined) return operations;
+  const [first] = runs;
+  if (runs.length === 1 && first?.multiplied === undefined) return operations;
+  // Vectors are sliced only where they are divided: a slice takes a microsecond, and a pass has hundreds.
+  if (runs.length === 1)
+    return operations.map((operation) =>
+      operation.kind === 'multiply' ? { ...operation, multiplied: first?.multiplied } : operation,
+    );
   return operations.flatMap((operation): Operation[] => {
     if (operation.kind !== 'multiply') return [operation];
     const { matrix, x, y } = operation;
