@@ -8,6 +8,7 @@ import { threeDigits } from '../input/format.ts';
 import { InputError } from '../input/input-error.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { loadTransformer } from '../runtime/load-transformer.ts';
+import type { Transformer } from '../runtime/transformer.ts';
 import { kvCachesBytes } from '../runtime/transformer-bytes.ts';
 import { readCount } from '../terminal/options.ts';
 import type { VerifyingModel } from '../text/generate.ts';
@@ -143,14 +144,30 @@ function openDrafter(draft: string, parts: DrafterParts): OpenedDraft {
   const shape = modelFromGguf(gguf);
   const trained = transformerSettings(gguf, shape).contextLength;
   const room = Math.min(context, trained);
+  const model = loadTransformer(draft, { kernels: kernels(), context: room });
   const drafter = createModelDrafter({
-    model: loadTransformer(draft, { kernels: kernels(), context: room }),
+    model,
+    measured: measuredPasses(model),
     sampler: () => createSampler(sampling, stream.coming()),
     vocabularySize: Math.min(shape.vocabularySize, parts.vocabularySize),
     clock: () => performance.now() / 1000,
   });
   const fileBytes = statSync(draft).size;
   return { drafter, fileBytes, bytes: fileBytes + kvCachesBytes(shape, room, 'F16') };
+}
+
+/** Tokens of the passes by which a draft's costs are known before a text begins, the first ones unmeasured. */
+const MEASURED_TOKENS = [16, 1, 16, 1, 16, 1, 16, 1];
+
+function measuredPasses(model: Transformer): { readonly tokens: number; readonly seconds: number }[] {
+  const passes = MEASURED_TOKENS.filter((tokens) => tokens <= model.contextLength).map((tokens) => {
+    model.rewind(0);
+    const start = performance.now();
+    model.evaluate(new Array(tokens).fill(0));
+    return { tokens, seconds: (performance.now() - start) / 1000 };
+  });
+  model.rewind(0);
+  return passes.slice(2);
 }
 
 /** `12 of 20 drafted tokens accepted, 2.3 tokens a pass, ×1.6`. @param tokens of the text */

@@ -5,7 +5,7 @@ import { createPassCosts } from './pass-costs.ts';
 
 /** A small model that guesses at a large one's next tokens. */
 export interface ModelDrafter {
-  /** Whether its costs are known, which takes a first reading. */
+  /** Whether it has read some of a text. */
   readonly isReady: boolean;
   /** Part of a text that it hasn't read and could: its tokens; 0 if it has read all. */
   unread(text: readonly number[]): number;
@@ -32,6 +32,8 @@ export interface ModelDrafterOptions {
   readonly sampler: () => Sampler;
   /** Tokens of the vocabulary that both models have. */
   readonly vocabularySize: number;
+  /** Passes that were measured before. */
+  readonly measured?: readonly { readonly tokens: number; readonly seconds: number }[];
   /** Seconds. */
   readonly clock: () => number;
 }
@@ -49,8 +51,10 @@ const READ_TOGETHER = 4;
  * Its context has the whole text, or the text's first token and its end: without the first token, to which models
  * attend when nothing else matters, they lose the thread (Xiao et al. 2024).
  */
-export function createModelDrafter({ model, sampler, vocabularySize, clock }: ModelDrafterOptions): ModelDrafter {
+export function createModelDrafter(options: ModelDrafterOptions): ModelDrafter {
+  const { model, sampler, vocabularySize, measured = [], clock } = options;
   const costs = createPassCosts();
+  for (const { tokens, seconds } of measured) costs.add(tokens, seconds);
   /** Where the end of the text begins that is read; 0: all of it is. */
   let from = 0;
   /** Tokens in the KV cache, and how many of them are known to be the text's. */
@@ -98,7 +102,7 @@ export function createModelDrafter({ model, sampler, vocabularySize, clock }: Mo
 
   return {
     get isReady() {
-      return costs.isKnown;
+      return window > 0;
     },
     begin() {
       agreed = 0;
