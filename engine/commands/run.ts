@@ -6,6 +6,7 @@ import { formatSeconds } from '../input/format.ts';
 import { randomStream } from '../input/random-stream.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { openKernels } from '../kernels/open-kernels.ts';
+import { readPartFile } from '../ring/device/part-file.ts';
 import type { RingHead } from '../ring/head/head.ts';
 import type { RecoveringRing } from '../ring/head/lost-worker.ts';
 import { fittedPlan, planRing } from '../ring/head/planning.ts';
@@ -52,7 +53,7 @@ async function run(request: RunRequest): Promise<void> {
   };
   const texts = prompts.map((prompt, index): TextRequest => {
     const stream = lookAhead(randomStream(request.seed + index, 'sampler'));
-    const { vocabularySize } = modelFromGguf(gguf);
+    const { vocabularySize } = modelFromGguf(readPartFile(gguf).whole);
     const drafts = openDrafts({
       ...{ request: request.drafts, file: request.model, tokenizer, vocabularySize },
       ...{ kernels: draftKernels, context, sampling: request.sampling, stream },
