@@ -6,7 +6,7 @@ import { makeOutputFolder } from '../engine/commands/output-file.ts';
 import { InputError } from '../engine/input/input-error.ts';
 import { loadAddon } from '../engine/kernels/native/addon.ts';
 import { readCount, readList, readNumber } from '../engine/terminal/options.ts';
-import { madeModel } from './measure/made-models.ts';
+import { madeModel, SMALL_MODEL } from './measure/made-models.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
@@ -14,7 +14,6 @@ import { count, option, text } from './report/options.ts';
 import { loadTable, passTable, servingText, throughputTable } from './serving/columns.ts';
 import { servingFindings, servingPage } from './serving/report.ts';
 import { runServing } from './serving/run.ts';
-import { SERVED_MODEL } from './serving/served-model.ts';
 
 /** A server of several requests on this machine: predicted, simulated and measured over a sweep of loads. */
 await runExperiment({
@@ -49,7 +48,7 @@ await runExperiment({
     const addon = loadAddon();
     if (typeof addon === 'string')
       throw new InputError('native kernels', `not available (${addon}); install g++ and run: npm run build:native`);
-    const file = given ?? (await madeModel(cache, SERVED_MODEL, 'Q8_0', seed));
+    const file = given ?? (await madeModel(cache, SMALL_MODEL, 'Q8_0', seed));
     if (diskFile === undefined) makeOutputFolder('--out', dirname(out));
     const weightsFile = diskFile ?? join(dirname(out), `hearth-serving.${process.pid}.tmp`);
     const asked = { file, threads, seed, weightsFile, seconds, shares: loads, clients, requests, progress };

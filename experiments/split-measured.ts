@@ -10,7 +10,7 @@ import { loadAddon } from '../engine/kernels/native/addon.ts';
 import { measureDisk } from '../engine/profile/disk.ts';
 import { WEIGHTS_FILE_BYTES, withWeightsFile } from '../engine/profile/probes/weights-file.ts';
 import { readCount, readList } from '../engine/terminal/options.ts';
-import { madeModel } from './measure/made-models.ts';
+import { madeModel, SMALL_MODEL } from './measure/made-models.ts';
 import { tableCsv } from './report/columns.ts';
 import { runExperiment } from './report/experiment.ts';
 import { modelText } from './report/model-text.ts';
@@ -19,7 +19,6 @@ import { batchTable, splitsTable, splitsText } from './split-measured/columns.ts
 import { splitFindings } from './split-measured/findings.ts';
 import { splitsPage } from './split-measured/report.ts';
 import { runSplits, type SplitsRun, type SplitsToRun } from './split-measured/run.ts';
-import { SMALL_MODEL } from './split-measured/small-model.ts';
 
 /** HELM's split search, executed: every boundary between this machine's CPU and GPU, predicted, simulated, measured. */
 await runExperiment({

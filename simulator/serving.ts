@@ -1,4 +1,4 @@
-import { PROMPT_TOKENS_BESIDE_DECODING } from '../engine/batch/request-policy.ts';
+import { PAGE_TOKENS, PASS_TOKENS, PROMPT_TOKENS_BESIDE_DECODING } from '../engine/batch/request-policy.ts';
 import type { StreamedRequest } from '../engine/batch/request-stream.ts';
 import type { Cluster } from '../engine/hardware/cluster.ts';
 import { InputError } from '../engine/input/input-error.ts';
@@ -64,8 +64,6 @@ export interface ServingResult extends Omit<SimulationResult, 'trace'> {
   readonly busy: number;
 }
 
-const PAGE_TOKENS = 64;
-const PASS_TOKENS = 512;
 const NO_HOST: HostSeconds = { pass: 0, token: 0 };
 
 /**

@@ -30,15 +30,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'simulator',
     [
-      ...[
-        'engine/batch',
-        'engine/input',
-        'engine/model',
-        'engine/hardware',
-        'engine/plan',
-        'engine/cost',
-        'engine/trace',
-      ],
+      'engine/batch',
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['simulator/event-loop', 'simulator/page-cache', 'simulator/hardware'],
     ],
   ],
@@ -104,6 +97,7 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'engine/commands',
     [
+      'engine/batch',
       ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...[
         'engine/schedule',
@@ -139,15 +133,8 @@ const RULES: readonly (readonly [room: string, imports: readonly string[]])[] = 
   [
     'library',
     [
-      ...[
-        'engine/batch',
-        'engine/input',
-        'engine/model',
-        'engine/hardware',
-        'engine/plan',
-        'engine/cost',
-        'engine/trace',
-      ],
+      'engine/batch',
+      ...['engine/input', 'engine/model', 'engine/hardware', 'engine/plan', 'engine/cost', 'engine/trace'],
       ...['engine/schedule', 'engine/planner', 'engine/gguf', 'engine/kernels', 'engine/runtime'],
       ...['engine/runtime/weights', 'engine/text'],
       ...['simulator', 'datasets'],

@@ -8,6 +8,10 @@ export interface BatchLimits {
   readonly promptTokensBesideDecoding: number;
 }
 
+/** The usual tokens of a page, and of a pass: a server's, and those of a simulated one. */
+export const PAGE_TOKENS = 64;
+export const PASS_TOKENS = 512;
+
 /** The usual prompt tokens of a pass in which others decode: more of them delay the next token of each. */
 export const PROMPT_TOKENS_BESIDE_DECODING = 64;
 

@@ -1,3 +1,4 @@
+import { passLoad } from '../cost/mixed-pass.ts';
 import { predict } from '../cost/predict.ts';
 import { InputError } from '../input/input-error.ts';
 import { createWorkload } from '../model/workload.ts';
@@ -72,8 +73,9 @@ export function watchRing({ head, planning }: OpenedRing, load: () => BatchLoad)
     const truth = planning.scheduling?.cluster;
     if (truth === undefined) return null;
     const workload = createWorkload({ context: planning.context });
-    // A pass with a token of each is like one that verifies as many tokens of one text.
-    return predict({ plan, truth, model: planning.model, workload, verifiedTokens: texts }).tokenSeconds;
+    const token = { tokens: 1, position: planning.context - 1, isGenerated: true, isLast: true };
+    const pass = passLoad(Array.from({ length: texts }, () => token));
+    return predict({ plan, truth, model: planning.model, workload, pass }).tokenSeconds;
   };
 
   return {

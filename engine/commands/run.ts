@@ -51,9 +51,9 @@ async function run(request: RunRequest): Promise<void> {
     kernels ??= openKernels(request.kernels);
     return kernels;
   };
+  const { vocabularySize } = modelFromGguf(readPartFile(gguf).whole);
   const texts = prompts.map((prompt, index): TextRequest => {
     const stream = lookAhead(randomStream(request.seed + index, 'sampler'));
-    const { vocabularySize } = modelFromGguf(readPartFile(gguf).whole);
     const drafts = openDrafts({
       ...{ request: request.drafts, file: request.model, tokenizer, vocabularySize },
       ...{ kernels: draftKernels, context, sampling: request.sampling, stream },

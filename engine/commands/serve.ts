@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
+import { PAGE_TOKENS, PASS_TOKENS } from '../batch/request-policy.ts';
 import { withFile } from '../gguf/file-source.ts';
 import { modelFromGguf } from '../gguf/model-from-gguf.ts';
 import { readGguf } from '../gguf/read-gguf.ts';
@@ -76,11 +77,6 @@ const LISTEN_PROBLEMS: Readonly<Record<string, (host: string, port: number) => s
   EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; give one that it has, such as 127.0.0.1`,
 };
 
-/** Tokens in a page: prompts that begin alike share whole pages. */
-const PAGE_TOKENS = 64;
-/** Tokens of a pass through a ring: frames that fill its devices one after the other. */
-const RING_PASS_TOKENS = 512;
-
 async function openServedModel(request: ServeRequest): Promise<{ model: ServedModel; close: () => Promise<void> }> {
   const { model: path, name } = request;
   const gguf = withFile(path, readGguf);
@@ -139,7 +135,7 @@ async function openSequences(request: ServeRequest, context: number): Promise<Op
     const { ring, model, close } = opened;
     const ringTexts = createRingTexts(ring, context);
     return {
-      sequences: ringSequences({ model, texts: ringTexts, most: parallel, mostTokens: RING_PASS_TOKENS }),
+      sequences: ringSequences({ model, texts: ringTexts, most: parallel, mostTokens: PASS_TOKENS }),
       watch(load) {
         watch = watchRing(opened, load);
         return watch;

@@ -41,6 +41,19 @@ export function valuesOf({ vocabularySize, hiddenSize }: Widths, { tokens, logit
   }
 }
 
+/** Values one after the other; of one part it is that part, not a copy. */
+export function joined(parts: readonly Float32Array[]): Float32Array {
+  const [first = new Float32Array(0)] = parts;
+  if (parts.length <= 1) return first;
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
 /** Logits and hidden states, each in the order of the work, as one result: a copy only where there are both. */
 export function inOrder(
   model: Widths,

@@ -21,6 +21,25 @@ const HALF_BILLION: Shape = {
   tiedEmbeddings: false,
   qkvBias: false,
 };
+
+/**
+ * Three layers of TinyLlama-1.1B, whose matrices are as wide as those of the probes, and a small vocabulary: small enough
+ * for a GPU in software, and for a sweep of a server's loads in minutes.
+ */
+export const SMALL_MODEL: Shape = {
+  name: 'Random-140M',
+  architecture: 'llama',
+  layers: 3,
+  hiddenSize: 2048,
+  ffnSize: 5632,
+  heads: 32,
+  kvHeads: 4,
+  headSize: 64,
+  vocabularySize: 2048,
+  tiedEmbeddings: false,
+  qkvBias: false,
+};
+
 const MIXES: readonly Mix[] = ['F16', 'Q8_0', 'Q4_K_M'];
 
 /** Models with random weights in two sizes and three mixes, made unless they are in `folder`. @returns their files */

@@ -9,7 +9,7 @@ import { ringTrace } from '../../engine/ring/head/trace.ts';
 import { createKeys, writeKeys } from '../../engine/ring/wire/keys.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { startWorkerProcess } from '../ring/processes.ts';
-import { equalLayout, headHere } from '../ring/ring-in-process.ts';
+import { equalLayout, headHere, requestOf } from '../ring/ring-in-process.ts';
 import { bareHop } from './bare-hop.ts';
 import { summarise } from './measure.ts';
 
@@ -68,7 +68,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
   const layout = equalLayout(WORKERS, single.model.layers, rounds);
   const { windows } = layout;
   await head.assemble(layout);
-  const request = head.request(CONTEXT);
+  const request = requestOf(head, CONTEXT);
   const [alone, ring]: [number[], number[]] = [[], []];
   const timed = async (into: number[], run: () => unknown): Promise<void> => {
     const start = performance.now();
@@ -97,7 +97,7 @@ async function bench(path: string, rounds: number, count: number): Promise<void>
   const { head: traced } = headHere(path, members, { settings: { ...settings, trace: true }, keys });
   await traced.gather();
   await traced.assemble(layout);
-  const again = traced.request(CONTEXT);
+  const again = requestOf(traced, CONTEXT);
   await again.evaluate(prompt);
   const start = performance.now() / 1000;
   for (let token = 0; token < count; token++) await again.evaluate([token]);

@@ -68,4 +68,25 @@ test('a GPU is written with what a crossing costs, which a pass through small la
   close(gpu.hostLink.latency, 0.5e-3 - 8192 * perByte);
 });
 
+test('rates of passes of several texts are written where they were measured, and read again', () => {
+  const sample = (median: number) => ({ median, spread: 0.02, repeats: 7 });
+  const each = (median: number) => new Map([...MEASURES.vectorProducts].map(([type]) => [type, sample(median)]));
+  const passes = {
+    generated: each(9e-10),
+    onePrompt: each(3e-10),
+    fewPrompt: each(4e-10),
+    oneText: sample(1e-3),
+    severalTexts: sample(2e-3),
+  };
+  const cpu = { ...MEASURES, passes };
+  const expected = processorFacts(cpu).passes;
+  const read = parseCluster(clusterFile({ ...PROFILE, cpu }), 'laptop.json').devices[0]?.cpu.passes;
+  close(read?.generated.Q4_K, expected?.generated.get('Q4_K')?.value ?? 0);
+  close(read?.unpacking.Q4_K, expected?.unpacking.get('Q4_K')?.value ?? 0);
+  close(read?.packed.Q4_K, expected?.packed.get('Q4_K')?.value ?? 0);
+  close(read?.text, expected?.text.value ?? 0);
+  assert.is(read?.packTokens, expected?.packTokens.value);
+  assert.is(parseCluster(text, 'laptop.json').devices[0]?.cpu.passes, undefined);
+});
+
 test.run();

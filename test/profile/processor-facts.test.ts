@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { QUANTIZATION_NAMES, QUANTIZATIONS } from '../../engine/model/quantization.ts';
-import { PROMPT_TOKENS } from '../../engine/profile/probes/products.ts';
+import { FEW_PROMPT_TOKENS, PROMPT_TOKENS, SEVERAL_TOKENS } from '../../engine/profile/probes/products.ts';
+import { SMALL_LAYERS } from '../../engine/profile/probes/small-pass.ts';
 import { processorFacts } from '../../engine/profile/processor-facts.ts';
 import { relativelyNear as near } from '../support/near.ts';
 import { MEASURES } from './measures.ts';
@@ -50,6 +51,32 @@ test('the format that is read fastest has a finite FLOP rate', () => {
   const { flops, bandwidth } = processorFacts(MEASURES);
   near(2 / (flops.get('F32')?.value ?? 0), (0.01 * 4) / bandwidth.value);
   assert.ok(Number.isFinite(flops.get('F32')?.value));
+});
+
+test('rates of passes are what measured passes of texts imply', () => {
+  const sample = (median: number) => ({ median, spread: 0, repeats: 1 });
+  const [further, constant, token, pack, text] = [2e-12, 5e-11, 1e-12, 4, 3e-6];
+  const prompts = (tokens: number) => constant + token * pack * Math.ceil(tokens / pack);
+  const of = (seconds: (one: number) => number) =>
+    new Map([...MEASURES.vectorProducts].map(([type, { median }]) => [type, sample(seconds(median))]));
+  const { passes } = processorFacts({
+    ...MEASURES,
+    matrixProducts: of(() => prompts(PROMPT_TOKENS) / PROMPT_TOKENS),
+    passes: {
+      generated: of((one) => one + (SEVERAL_TOKENS - 1) * further),
+      onePrompt: of(() => prompts(1)),
+      fewPrompt: of(() => prompts(FEW_PROMPT_TOKENS)),
+      oneText: sample(1e-3),
+      severalTexts: sample(1e-3 + (SEVERAL_TOKENS - 1) * SMALL_LAYERS * text),
+    },
+  });
+  for (const type of QUANTIZATION_NAMES) {
+    near(passes?.generated.get(type)?.value ?? 0, 2 / further);
+    near(passes?.packed.get(type)?.value ?? 0, 2 / token);
+    near(passes?.unpacking.get(type)?.value ?? 0, 2 / constant);
+  }
+  assert.is(passes?.packTokens.value, pack);
+  near(passes?.text.value ?? 0, text);
 });
 
 test.run();

@@ -20,7 +20,7 @@ import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { metrics } from '../../engine/trace/metrics.ts';
 import { perfettoTrace } from '../../engine/trace/perfetto.ts';
 import { madeFile } from '../runtime/made-file.ts';
-import { headHere, type LoggedWorker, layoutOf, SETTINGS, workerHere } from './ring-in-process.ts';
+import { headHere, type LoggedWorker, layoutOf, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('the ring computes the same as one process');
 const LAYERS = 6;
@@ -127,7 +127,7 @@ test('activations in F16 change logits by no more than their rounding', async ()
   await head.assemble(layoutOf(windows));
   const kernels = openKernels({ threads: 1 });
   const one = loadTransformer(path, { kernels, context: 64, kvCache: 'F32', warn: () => {} });
-  const [found, exact] = [await head.request(64).evaluate([1, 2, 3, 4]), one.evaluate([1, 2, 3, 4])];
+  const [found, exact] = [await requestOf(head, 64).evaluate([1, 2, 3, 4]), one.evaluate([1, 2, 3, 4])];
   const error = Math.max(...found.map((value, index) => Math.abs(value - (exact[index] as number))));
   assert.ok(error > 0 && error < 5e-3 * Math.max(...exact.map(Math.abs)), String(error));
   await head.close();
@@ -147,7 +147,7 @@ test('the trace of a run has windows and links on one clock, and every exporter 
       { device: 'b', from: 4, to: 6 },
     ]),
   );
-  const request = head.request(64);
+  const request = requestOf(head, 64);
   const tokens = [];
   for (const [phase, more] of [
     ['prefill', [1, 2, 3]],
@@ -209,7 +209,7 @@ test('files written by split carry out the plan that they were made for', async 
       { device: 'y', from: 4, to: 6 },
     ]),
   );
-  assert.equal(greedy(await head.request(64).evaluate([7, 8, 9])), alone([7, 8, 9], 1)[0]);
+  assert.equal(greedy(await requestOf(head, 64).evaluate([7, 8, 9])), alone([7, 8, 9], 1)[0]);
   let message = '';
   await head.assemble(layoutOf([{ device: 'y', from: 0, to: 6 }])).catch((error: Error) => {
     message = error.message;

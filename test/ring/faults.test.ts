@@ -9,7 +9,7 @@ import { recoveringRing } from '../../engine/ring/head/lost-worker.ts';
 import { createRingTexts, ringModel } from '../../engine/ring/head/ring-texts.ts';
 import { floatVector, madeFile } from '../runtime/made-file.ts';
 import { startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
-import { equalLayout, headHere, recoveringHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, recoveringHere, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('devices and links that fail');
 const LAYERS = 4;
@@ -87,7 +87,7 @@ async function undisturbed(): Promise<number[]> {
   if (expected !== undefined) return expected;
   const { head } = headHere(path, []);
   await head.assemble(equalLayout(['head'], LAYERS));
-  const request = head.request(SETTINGS.context);
+  const request = requestOf(head, SETTINGS.context);
   const tokens: number[] = [];
   let logits = await request.evaluate(PROMPT);
   for (let step = 0; step < 4; step++) {
@@ -170,7 +170,7 @@ test('a worker keeps to the model file that it opened, also when another one has
   const { head } = headHere(path, [member]);
   await head.gather();
   await head.assemble(equalLayout(['head', 'a'], LAYERS));
-  const request = head.request(SETTINGS.context);
+  const request = requestOf(head, SETTINGS.context);
   assert.is(greedy(await request.evaluate(PROMPT)), (await undisturbed())[0]);
   await head.close();
   await worker.close();

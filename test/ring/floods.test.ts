@@ -10,7 +10,7 @@ import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
 import { HANG, type Running, startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
 import { plainHandshake, type RawConnection, rawConnection, shortMessage } from './raw-connection.ts';
-import { equalLayout, headHere } from './ring-in-process.ts';
+import { equalLayout, headHere, requestOf } from './ring-in-process.ts';
 
 let [folder, path] = ['', ''];
 const started: Running[] = [];
@@ -47,7 +47,7 @@ async function serves(worker: { readonly running: Running; readonly address: str
     );
   });
   await head.assemble(equalLayout(['head', 'w'], 2));
-  assert.is((await head.request(20).evaluate([4])).length, 260);
+  assert.is((await requestOf(head, 20).evaluate([4])).length, 260);
   await head.close();
   assert.is(worker.running.child.exitCode, null, worker.running.stderr);
 }

@@ -14,7 +14,7 @@ import { madeFile } from '../runtime/made-file.ts';
 import { nmse } from '../runtime/nmse.ts';
 import { GPU_MISSING } from '../support/gpu.ts';
 import { testIf } from '../support/needs.ts';
-import { headHere, layoutOf, SETTINGS, workerHere } from './ring-in-process.ts';
+import { headHere, layoutOf, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const LAYERS = 6;
 const PROMPT = [1, 2, 3, 4, 5, 6, 7];
@@ -61,7 +61,7 @@ async function logitsOf(layout: RingLayout, headGpu?: RingGpu, workerGpu?: RingG
   try {
     await head.gather();
     await head.assemble(layout);
-    const request = head.request(64);
+    const request = requestOf(head, 64);
     const logits: Float32Array[] = [];
     for (const tokens of [PROMPT, [8], [9]]) logits.push((await request.evaluate(tokens)).slice());
     return logits;

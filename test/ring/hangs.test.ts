@@ -11,7 +11,7 @@ import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
 import { HANG, type Running, startWorkerProcess, startWorkerThatHangs, until } from './processes.ts';
-import { equalLayout, headHere, loadOnOneThread, recoveringHere, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, loadOnOneThread, recoveringHere, requestOf, workerHere } from './ring-in-process.ts';
 
 const LAYERS = 4;
 const KNOWN = 5;
@@ -44,7 +44,7 @@ async function ringWith({ running, address }: { readonly running: Running; reado
 async function undisturbed(count: number): Promise<number[]> {
   const { head } = headHere(path, []);
   await head.assemble(equalLayout(['head'], LAYERS));
-  const request = head.request(64);
+  const request = requestOf(head, 64);
   const tokens: number[] = [];
   let logits = await request.evaluate([1, 2, 3]);
   for (let step = 0; step < count; step++) {

@@ -1,4 +1,4 @@
-import { equalLayout, headHere, SETTINGS } from './ring-in-process.ts';
+import { equalLayout, headHere, requestOf, SETTINGS } from './ring-in-process.ts';
 
 /** A head that keeps a long request at a worker until it is killed. Arguments: model, address. */
 const [path = '', address = ''] = process.argv.slice(2);
@@ -7,5 +7,5 @@ const settings = { ...SETTINGS, context, requests: 1 };
 const { head } = headHere(path, [{ name: 'w', address, publicKey: undefined }], { settings });
 await head.gather();
 await head.assemble(equalLayout(['w'], 4));
-await head.request(context).evaluate([1, 2, 3]);
+await requestOf(head, context).evaluate([1, 2, 3]);
 setInterval(() => {}, 1000);

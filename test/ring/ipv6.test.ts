@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
-import { equalLayout, headHere, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, requestOf, workerHere } from './ring-in-process.ts';
 
 testIf(
   Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1')),
@@ -20,7 +20,7 @@ testIf(
     const { head } = headHere(path, [first.member, second.member]);
     await head.gather();
     await head.assemble(equalLayout(['w', 'v'], 2));
-    assert.is((await head.request(10).evaluate([1, 2, 3])).length, 260);
+    assert.is((await requestOf(head, 10).evaluate([1, 2, 3])).length, 260);
     await head.close();
     await first.worker.close();
     await second.worker.close();

@@ -15,7 +15,7 @@ import { createTransport } from '../../engine/ring/wire/transport.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { prepareFrame } from './prepare-frame.ts';
 import { startHearth, until } from './processes.ts';
-import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const test = suite('refused peers and reasons');
 let [folder, path] = ['', ''];
@@ -234,7 +234,7 @@ for (const [what, frame, reason] of HOSTILE) {
     const words = log.length;
     await new Promise((resolve) => setTimeout(resolve, 100));
     await connection.send(messageFrame({ kind: 'hello', head: 'again', device: 'w', model: '0'.repeat(64) }));
-    assert.is((await head.request(10).evaluate([1, 2, 3])).length, 260);
+    assert.is((await requestOf(head, 10).evaluate([1, 2, 3])).length, 260);
     assert.equal([heard.length, log.length], [1, words]);
     await head.close();
     connection.close();

@@ -74,6 +74,21 @@ export function headHere(
   return { head, log };
 }
 
+/** A request of an assembled ring, which adds tokens in passes of its own. */
+export function requestOf(head: Pick<RingHead, 'request' | 'evaluate'>, capacity: number) {
+  const request = head.request(capacity);
+  let position = 0;
+  return {
+    /** @returns logits of the last token: [vocabulary] */
+    async evaluate(tokens: readonly number[]): Promise<Float32Array> {
+      const work = { request, tokens, position, rows: 1, multiplied: undefined };
+      position += tokens.length;
+      const [logits] = await head.evaluate([work]);
+      return logits as Float32Array;
+    },
+  };
+}
+
 /** A ring of equal windows that recovers from losses, with its head's log. */
 export const recoveringHere = ({ head, log }: ReturnType<typeof headHere>, layers: number): RecoveringRing =>
   recoveringRing(

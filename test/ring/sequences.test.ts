@@ -13,6 +13,7 @@ import { createBatchEngine } from '../../engine/runtime/batch/create-batch-engin
 import { loadSequences } from '../../engine/runtime/load-transformer.ts';
 import type { Sequences } from '../../engine/runtime/sequences.ts';
 import { createSampler, SAMPLER_DEFAULTS } from '../../engine/text/sampling/sampler.ts';
+import { prompt, REQUESTS } from '../runtime/batch/eight-requests.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { equalLayout, headHere, SETTINGS, workerHere } from './ring-in-process.ts';
 
@@ -27,22 +28,12 @@ test.after(() => rmSync(folder, { recursive: true }));
 
 const TOKENIZER = { bytesOf: (token: number) => Uint8Array.of(97 + (token % 26)), stops: new Set<number>() };
 const request = (seed: number, length: number, tokens: number): BatchRequest => ({
-  prompt: Array.from({ length }, (_, i) => (37 * i * seed + 61 * seed + 5) % 250),
+  prompt: prompt(seed, length),
   tokens,
   sampler: createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler')),
 });
-/** Eight texts, of which five have room at once. */
-const REQUESTS = () =>
-  [
-    [1, 20, 30],
-    [2, 9, 40],
-    [3, 23, 3],
-    [1, 17, 24],
-    [5, 51, 8],
-    [6, 12, 26],
-    [1, 30, 1],
-    [8, 40, 9],
-  ].map(([seed = 0, length = 0, tokens = 0]) => request(seed, length, tokens));
+/** Of which five have room at once. */
+const requests = () => REQUESTS.map(([seed, length, tokens]) => request(seed, length, tokens));
 
 /** What an engine on one machine finds, for one request after the other. */
 async function oneByOne<Found>(
@@ -56,7 +47,7 @@ async function oneByOne<Found>(
     tokenizer: TOKENIZER,
   });
   const found: Found[] = [];
-  for (const one of REQUESTS()) found.push(await ask(engine, one));
+  for (const one of requests()) found.push(await ask(engine, one));
   await engine.close();
   kernels.close();
   return found;
@@ -64,7 +55,7 @@ async function oneByOne<Found>(
 
 /** The tokens of each request alone, on one machine. */
 const alone = () => oneByOne(async (engine, one) => (await engine.submit(one).result).tokens);
-const embed = (engine: BatchEngine, { prompt }: BatchRequest) => engine.embed({ tokens: prompt });
+const embed = (engine: BatchEngine, { prompt: tokens }: BatchRequest) => engine.embed({ tokens });
 
 /** A ring of a head and two workers, two windows each, whose texts are continued together. */
 async function servedRing() {
@@ -109,7 +100,7 @@ const tokensOf = async (results: readonly Promise<BatchResult>[]) =>
 
 test('texts that go through a ring together have the tokens that each has alone on one machine', async () => {
   const { engine, passes, log, close } = await servedRing();
-  const found = await tokensOf(REQUESTS().map((one) => engine.submit(one).result));
+  const found = await tokensOf(requests().map((one) => engine.submit(one).result));
   assert.equal(found, await alone());
   assert.is(Math.max(...passes), 5);
   assert.ok(passes.length < 0.6 * found.flat().length, `${passes.length} passes for ${found.flat().length} tokens`);
@@ -119,7 +110,7 @@ test('texts that go through a ring together have the tokens that each has alone 
 
 test('when a device is lost all texts go on with the others', async () => {
   const { engine, workers, log, close } = await servedRing();
-  const running = REQUESTS().map((one) => engine.submit(one));
+  const running = requests().map((one) => engine.submit(one));
   let pieces = 0;
   for await (const _ of running[0] as (typeof running)[0]) if (++pieces === 4) await workers[1]?.worker.close();
   const found = await tokensOf(running.slice(1).map(({ result }) => result));
@@ -133,8 +124,8 @@ test('embeddings beside texts are those of one machine, and not changed by a los
   const expected = (await oneByOne(embed, CONTEXT)).map((one) => [...(one ?? [])]);
   const [whole, afterLoss] = [await servedRing(), await servedRing()];
   const embeddingsOf = async ({ engine, workers, log, close }: typeof whole, isLost: boolean) => {
-    const texts = REQUESTS().map((one) => engine.submit(one).result);
-    const embeddings = REQUESTS().map((one) => embed(engine, one));
+    const texts = requests().map((one) => engine.submit(one).result);
+    const embeddings = requests().map((one) => embed(engine, one));
     await embeddings[0];
     if (isLost) await workers[1]?.worker.close();
     const found = (await Promise.all(embeddings)).map((one) => [...(one ?? [])]);
@@ -149,9 +140,9 @@ test('embeddings beside texts are those of one machine, and not changed by a los
 
 test('a text that is left gives its place to the next', async () => {
   const { engine, close } = await servedRing();
-  const first = REQUESTS().map((one) => engine.submit({ ...one, tokens: 40 }));
+  const first = requests().map((one) => engine.submit({ ...one, tokens: 40 }));
   for (const one of first) for await (const _ of one) break;
-  const found = await tokensOf(REQUESTS().map((one) => engine.submit(one).result));
+  const found = await tokensOf(requests().map((one) => engine.submit(one).result));
   assert.equal(found, await alone());
   assert.equal([engine.load.running, engine.load.freePages], [0, 5]);
   await close();

@@ -19,7 +19,7 @@ import type { Span, Trace } from '../../engine/trace/trace.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { madeFile } from '../runtime/made-file.ts';
 import { testIf } from '../support/needs.ts';
-import { equalLayout, headHere, type LoggedWorker, SETTINGS, workerHere } from './ring-in-process.ts';
+import { equalLayout, headHere, type LoggedWorker, requestOf, SETTINGS, workerHere } from './ring-in-process.ts';
 
 const MIB = 2 ** 20;
 const LAYERS = 8;
@@ -77,7 +77,7 @@ async function run(policy: WeightsPolicy, memory: number) {
   await head.gather();
   const layout = equalLayout(['head', 'w'], LAYERS, LAYERS / 2);
   await head.assemble({ ...layout, weights: { head: policy, w: policy } });
-  const request = head.request(SETTINGS.context);
+  const request = requestOf(head, SETTINGS.context);
   const intervals: { phase: 'prefill' | 'decode'; start: number; end: number }[] = [];
   const tokens = await tokensOf(async (more) => {
     const start = performance.now() / 1000;

@@ -13,8 +13,8 @@ import { findingsOf } from './findings.ts';
 const TESTS = join(import.meta.dirname, '..');
 const ROOT = join(TESTS, '..');
 const ADDON = join(ROOT, 'native/build/sanitize/hearth.node');
-/** The folders whose tests run native code; what commands run of it, these run too. */
-const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'profile'];
+/** The folders whose tests run native code. */
+const FOLDERS = ['kernels', 'gguf', 'runtime', 'ring', 'commands', 'profile'];
 /** Tests that mostly wait for time limits of connections, which are no native code. */
 const WAITING = ['ring/faults', 'ring/floods', 'ring/raw-peers', 'ring/refusals'].map((name) => `${name}.test.ts`);
 

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LayerCaches } from '../../runtime/context-cache.ts';
 import type { WindowPart } from '../../runtime/gpu-layers.ts';
+import { joined } from '../../runtime/wanted-rows.ts';
 import { clock } from '../wire/clock.ts';
 import {
   type ActivationFrame,
   activationBytes,
   FrameError,
   type FrameSegment,
-  frameRows,
   frameTokens,
   packActivations,
   unpackActivations,
@@ -156,14 +156,7 @@ function wantedRows(stream: Float32Array, { segments }: WindowRun, hiddenSize: n
     end += tokens;
     return stream.subarray((end - rows) * hiddenSize, end * hiddenSize);
   });
-  if (parts.length === 1) return parts[0] as Float32Array;
-  const together = new Float32Array(frameRows({ segments }) * hiddenSize);
-  let at = 0;
-  for (const part of parts) {
-    together.set(part, at);
-    at += part.length;
-  }
-  return together;
+  return joined(parts);
 }
 
 /** @throws FrameError for a frame of another size or format than planned */

@@ -235,21 +235,7 @@ export function startHead(options: HeadOptions): RingHead {
       await ring.assembly.prepare();
     },
     request(capacity) {
-      const { assembly, passes } = ring as Ring;
-      const id = assembly.nextRequest();
-      let position = 0;
-      return {
-        ...{ id, capacity },
-        get position() {
-          return position;
-        },
-        async evaluate(tokens) {
-          const work = { request: { id, capacity }, tokens, position, rows: 1, multiplied: undefined };
-          position += tokens.length;
-          const [logits] = await passes.evaluate([work]);
-          return logits as Float32Array;
-        },
-      };
+      return { id: (ring as Ring).assembly.nextRequest(), capacity };
     },
     evaluate: (work) => (ring as Ring).passes.evaluate(work),
     readmit: presence.include,

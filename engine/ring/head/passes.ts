@@ -1,3 +1,4 @@
+import { joined } from '../../runtime/wanted-rows.ts';
 import type { WindowRun } from '../device/window-runner.ts';
 import type { FrameSegment } from '../wire/frame.ts';
 import { within } from './errors.ts';
@@ -7,15 +8,11 @@ export interface RingRequest {
   readonly id: number;
   /** Tokens that its KV caches hold. */
   readonly capacity: number;
-  /** The number of its tokens that `evaluate` has added. */
-  readonly position: number;
-  /** Adds tokens in a pass of their own. Rejects as RingPasses do. @returns logits of the last: [vocabulary] */
-  evaluate(tokens: readonly number[]): Promise<Float32Array>;
 }
 
 /** Consecutive tokens of a request, at least one, to be evaluated in a pass. */
 export interface RingWork extends Pick<FrameSegment, 'position' | 'multiplied'> {
-  readonly request: Pick<RingRequest, 'id' | 'capacity'>;
+  readonly request: RingRequest;
   readonly tokens: readonly number[];
   /** The number of last tokens of which something is wanted. */
   readonly rows: number;
@@ -120,18 +117,6 @@ export function createRingPasses({ chunk, most, pending, broken, ...options }: R
       return found.map(joined);
     },
   };
-}
-
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const [first = new Float32Array(0)] = parts;
-  if (parts.length <= 1) return first;
-  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** Tokens that a single process takes through its layers at once (runtime/create-transformer.ts). */

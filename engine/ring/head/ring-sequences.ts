@@ -2,6 +2,7 @@ import { InputError } from '../../input/input-error.ts';
 import type { Model } from '../../model/model.ts';
 import { checkRoom } from '../../runtime/create-transformer.ts';
 import type { Sequence, Sequences } from '../../runtime/sequences.ts';
+import { joined } from '../../runtime/wanted-rows.ts';
 import type { RingText, RingTexts } from './ring-texts.ts';
 
 export interface RingSequencesOptions {
@@ -77,13 +78,7 @@ export function ringSequences({ model, texts, most, mostTokens }: RingSequencesO
           return { text: textOf(sequence), tokens, rows, wanted, multiplied };
         }),
       );
-      const all = new Float32Array(found.reduce((sum, { length }) => sum + length, 0));
-      let at = 0;
-      for (const own of found) {
-        all.set(own, at);
-        at += own.length;
-      }
-      return all;
+      return joined(found);
     },
   };
 }

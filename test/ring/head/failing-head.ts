@@ -35,7 +35,7 @@ export function failingHead(failures: readonly (Error | undefined)[]) {
       state.whole = true;
       state.returned.clear();
     },
-    request: (capacity) => ({ id: requests++, capacity, position: 0, evaluate: async () => new Float32Array() }),
+    request: (capacity) => ({ id: requests++, capacity }),
     async evaluate(work) {
       state.evaluated.push(...work.map(({ tokens }) => [...tokens]));
       state.requests.push(...work.map(({ request }) => request.id));

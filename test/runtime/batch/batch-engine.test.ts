@@ -18,6 +18,7 @@ import { type GoldenModel, goldenModel } from '../../support/golden-models.ts';
 import { madeFile } from '../made-file.ts';
 import { nmse } from '../nmse.ts';
 import { plainHidden } from '../plain-forward.ts';
+import { prompt, REQUESTS } from './eight-requests.ts';
 
 const reference = openKernels({ implementation: 'reference' });
 let [folder, tiny] = ['', ''];
@@ -55,8 +56,6 @@ function engineOf({
   return { sequences, engine: createBatchEngine({ sequences, tokenizer: TOKENIZER, ...more }) };
 }
 
-const prompt = (seed: number, length: number): number[] =>
-  Array.from({ length }, (_, i) => (37 * i * seed + 61 * seed + 5) % 250);
 const ask = (seed: number, length: number, tokens: number): BatchRequest => ({
   ...{ prompt: prompt(seed, length), tokens },
   sampler: greedy(),
@@ -68,18 +67,6 @@ async function piecesOf(pieces: AsyncIterable<GeneratedPiece>): Promise<Generate
   for await (const piece of pieces) all.push(piece);
   return all;
 }
-
-/** Eight requests; more pages than there are would be needed for all of them at once. */
-const REQUESTS = [
-  [1, 20, 30],
-  [2, 9, 40],
-  [3, 23, 3],
-  [1, 17, 24],
-  [5, 51, 8],
-  [6, 12, 26],
-  [1, 30, 1],
-  [8, 40, 9],
-] as const;
 
 /** Every request alone, then all of them together, arriving one after another in chunks, with too few pages. */
 async function aloneAndTogether(path: string, kernels: Kernels): Promise<void> {

@@ -1,0 +1,53 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { layerSeconds, outputSeconds, totalLayerSeconds } from '../../engine/cost/layer-seconds.ts';
+import { type PassText, passLayerSeconds, passLoad, passOutputSeconds } from '../../engine/cost/mixed-pass.ts';
+import type { FlopRates } from '../../engine/hardware/device.ts';
+import { QUANTIZATION_NAMES } from '../../engine/model/quantization.ts';
+import { createWorkload } from '../../engine/model/workload.ts';
+import { near } from '../support/near.ts';
+import { TOY_CPU, TOY_MODEL } from '../support/toy-cluster.ts';
+
+const generated = (position: number): PassText => ({ tokens: 1, position, isGenerated: true, isLast: true });
+const prompt = (tokens: number, isLast = false): PassText => ({ tokens, position: 0, isGenerated: false, isLast });
+const all = (rate: number): FlopRates =>
+  Object.fromEntries(QUANTIZATION_NAMES.map((type) => [type, rate])) as FlopRates;
+
+test('what a pass has is summed by kind; a token attends to those before it and to itself', () => {
+  assert.equal(passLoad([generated(9), generated(4), { ...prompt(3, true), position: 2 }]), {
+    texts: 3,
+    generated: 2,
+    prompt: 3,
+    generatedContext: 10 + 5,
+    promptContext: 3 + 4 + 5,
+    promptCache: 5,
+    chosen: 3,
+  });
+});
+
+test('a pass of one token takes what a token takes', () => {
+  const workload = createWorkload({ context: 10 });
+  const load = passLoad([generated(9)]);
+  assert.equal(passLayerSeconds(TOY_MODEL, load, TOY_CPU), layerSeconds(TOY_MODEL, workload, TOY_CPU));
+  assert.equal(passOutputSeconds(TOY_MODEL, load, TOY_CPU), outputSeconds(TOY_MODEL, workload, TOY_CPU));
+});
+
+test('measured rates: generated tokens and texts after the first, and prompts in packs', () => {
+  // A layer has 3000 and 1000 weights, 8000 FLOPs a token (6000 at 3000/s, 2000 at 2000/s).
+  const passes = { generated: all(16_000), packTokens: 4, unpacking: all(4000), packed: all(32_000), text: 0.125 };
+  const cpu = { ...TOY_CPU, passes };
+  const of = (...texts: PassText[]) => passLayerSeconds(TOY_MODEL, passLoad(texts), cpu);
+  const [one, two] = [of(generated(0)), of(generated(0), generated(0))];
+  // Attention to itself is 4 × 10 heads × 5 wide = 200 FLOPs at 1000/s.
+  near(two.compute - one.compute, 8000 / 16_000 + 0.2);
+  near(two.overhead - one.overhead, 0.125);
+  const attended = (tokens: number): number => (0.2 * tokens * (tokens + 1)) / 2;
+  near(of(prompt(1)).compute, 8000 / 4000 + (4 * 8000) / 32_000 + attended(1));
+  near(of(prompt(5)).compute, 8000 / 4000 + (8 * 8000) / 32_000 + attended(5));
+  // Their rate includes the reading, so that weights are read once more only for generated tokens.
+  const both = of(generated(0), prompt(5));
+  near(both.compute, one.compute + of(prompt(5)).compute);
+  assert.ok(totalLayerSeconds(both) > totalLayerSeconds(one));
+});
+
+test.run();
