@@ -86,7 +86,11 @@ export async function runServing(asked: ServingToRun): Promise<ServingRun> {
       fromFile === undefined
         ? [
             ...shares.map((share) => ({ name: `${share} of capacity`, share, clients: undefined })),
-            ...clients.map((count) => ({ name: `${count} clients`, share: undefined, clients: count })),
+            ...clients.map((count) => ({
+              name: count === 1 ? '1 client' : `${count} clients`,
+              share: undefined,
+              clients: count,
+            })),
           ]
         : [{ name: 'the file’s requests', share: undefined, clients: undefined }];
     const bar = asked.progress(ROUNDS + 2 + loads.length);

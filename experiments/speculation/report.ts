@@ -50,7 +50,7 @@ function groupsOf(rows: readonly SpeculationRow[]): SpeculationRow[][] {
 
 export function speculationFindings({ rows, passes }: SpeculationRun): string[] {
   const { one, many, streamed } = passes;
-  const times = `A pass of one token takes ${formatSeconds(one)} with weights in RAM, one of ${CALIBRATED_TOKENS} ${threeDigits(many / one)} times that`;
+  const times = `A pass of one token takes ${formatSeconds(one)} with weights in RAM, one of ${CALIBRATED_TOKENS} tokens takes ${threeDigits(many / one)} times as long`;
   const ofDisk = streamed === undefined ? '' : `; with streamed weights one takes ${formatSeconds(streamed)}`;
   const sentences = groupsOf(rows).map((group) => {
     const [first] = group as [SpeculationRow];

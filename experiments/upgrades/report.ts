@@ -44,7 +44,7 @@ function regimeText({ regime }: UpgradeGroup): string {
 
 function firstChart(groups: readonly UpgradeGroup[]): Figure {
   return barChart({
-    categories: groups.map((group) => `${group.model}<br>${regimeText(group)}`),
+    categories: groups.map((group) => `${group.model}<br>${regimeText(group).replace(' (', '<br>(')}`),
     categoryTitle: 'model, and all memory of the home as a share of its weights',
     value: { title: 'share of homes', range: [0, 1] },
     arrange: 'stack',
