@@ -1,18 +1,37 @@
 import type { Model } from '../../../engine/model/model.ts';
+import { quantile } from '../../../engine/trace/metrics.ts';
 import { type Discipline, middle, type Round } from './contest.ts';
 
-/** A cell of the table: medians, and the smallest and largest ratio of a pair of consecutive runs. */
+/** Values of all rounds: the median, the quartiles, the smallest and the largest. */
+export interface Spread {
+  readonly median: number;
+  readonly lower: number;
+  readonly upper: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** A cell of the table. Medians and ratios are over rounds: each ratio is of two turns of the same round. */
 export interface Cell extends Discipline {
   readonly type: string;
   readonly threads: number;
-  /** Tokens per second. */
+  readonly rounds: number;
+  /** Tokens per second, median. */
   readonly hearth: number;
-  readonly llama?: number;
-  /** hearth / llama, round by round. */
-  readonly ratio?: { readonly median: number; readonly least: number; readonly most: number };
-  /** Decode: bytes of weights per second; prefill: multiplications and additions per second. */
+  /** Hearth's rate over the limit measured in the same round. */
+  readonly share: Spread;
+  readonly peers: readonly {
+    readonly name: string;
+    /** Tokens per second, median. */
+    readonly tokensPerSecond: number;
+    /** Tokens per second, Hearth / peer. */
+    readonly ratio: Spread;
+    /** The peer's rate over the limit, with the same bytes and operations for a token. */
+    readonly share: Spread;
+  }[];
+  /** Decode: bytes of weights per second; prefill: multiplications and additions per second. Median. */
   readonly rate: number;
-  /** The memory bandwidth or arithmetic peak with which `rate` is compared. */
+  /** The memory bandwidth or arithmetic peak with which rates are compared. Median. */
   readonly limit: number;
   /** Share of the threads' possible processor time that Hearth's process got; small on a busy machine. */
   readonly processorShare: number;
@@ -27,30 +46,42 @@ export interface CellOf extends Discipline {
 
 /** Summarises the rounds of one discipline. */
 export function cellOf({ kind, tokens, type, threads, model, rounds }: CellOf): Cell {
-  const perSecond = ({ seconds }: { readonly seconds: number }): number => tokens / seconds;
-  const hearth = middle(rounds.map((round) => perSecond(round.hearth)));
-  const pairs = rounds.flatMap(({ hearth, llama }) => (llama === undefined ? [] : [{ hearth, llama }]));
-  const ratios = pairs.map(({ hearth, llama }) => llama.seconds / hearth.seconds);
+  const perToken = kind === 'decode' ? decodeBytes(model) : prefillOperations(model, tokens);
   const limitOf = ({ limits }: Round): number => {
     if (kind === 'decode') return limits.readBandwidth;
     return type === 'F16' || type === 'BF16' || type === 'F32' ? limits.floatPeak : limits.bytePeak;
   };
+  const shareOf = (secondsOf: (round: Round) => number): Spread =>
+    spreadOf(rounds.map((round) => (perToken * tokens) / secondsOf(round) / limitOf(round)));
+  const hearth = middle(rounds.map((round) => tokens / round.hearth.seconds));
+  const names = [...(rounds[0]?.peers.keys() ?? [])];
   return {
     kind,
     tokens,
     type,
     threads,
+    rounds: rounds.length,
     hearth,
-    ...(pairs.length === 0
-      ? {}
-      : {
-          llama: middle(pairs.map(({ llama }) => perSecond(llama))),
-          ratio: { median: middle(ratios), least: Math.min(...ratios), most: Math.max(...ratios) },
-        }),
-    rate: hearth * (kind === 'decode' ? decodeBytes(model) : prefillOperations(model, tokens)),
+    share: shareOf((round) => round.hearth.seconds),
+    peers: names.map((name) => {
+      const secondsOf = ({ peers }: Round): number => peers.get(name) ?? Number.NaN;
+      return {
+        name,
+        tokensPerSecond: middle(rounds.map((round) => tokens / secondsOf(round))),
+        ratio: spreadOf(rounds.map((round) => secondsOf(round) / round.hearth.seconds)),
+        share: shareOf(secondsOf),
+      };
+    }),
+    rate: hearth * perToken,
     limit: middle(rounds.map(limitOf)),
     processorShare: middle(rounds.map(({ hearth: turn }) => turn.processorSeconds / (turn.seconds * threads))),
   };
+}
+
+/** Median, quartiles and extremes; NaN without values. */
+export function spreadOf(values: readonly number[]): Spread {
+  const at = (share: number): number => quantile(values, share) ?? Number.NaN;
+  return { median: at(0.5), lower: at(0.25), upper: at(0.75), least: at(0), most: at(1) };
 }
 
 /**

@@ -1,20 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { InputError } from '../../../engine/input/input-error.ts';
-import type { Answer, Limits, Request, Task, Turn } from './contestant.ts';
+import type { Answer, Limits, Request, Task } from './contestant.ts';
+import type { Engine } from './engine.ts';
+import { NODE_LLAMA } from './find-llama.ts';
 import type { MemoryUse } from './memory-use.ts';
 
 /** A contestant as its parent process sees it. */
-export interface Child {
-  readonly description: string;
+export interface Child extends Engine {
   /** Memory of the process before the engine was loaded. */
   readonly before: MemoryUse;
-  prefill(tokens: number): Promise<Turn>;
-  decode(tokens: number): Promise<Turn>;
   memory(): Promise<MemoryUse>;
   limits(): Promise<Limits>;
-  close(): void;
 }
+
+/** What tables call each engine. */
+const NAMES = { hearth: 'Hearth', 'hearth-gpu': 'Hearth', llama: NODE_LLAMA } as const;
 
 /**
  * Limits Node's own pool to one thread: with more, llama.cpp's threads migrate between tokens, which costs it up to 40
@@ -23,7 +24,7 @@ export interface Child {
 const BEST_FOR_LLAMA = { UV_THREADPOOL_SIZE: '1' };
 
 /** Starts an engine and loads the model. @throws InputError with the child's message if that fails */
-export async function startChild(engine: 'hearth' | 'hearth-gpu' | 'llama', task: Task): Promise<Child> {
+export async function startChild(engine: keyof typeof NAMES, task: Task): Promise<Child> {
   const process_ = fork(join(import.meta.dirname, `${engine}-child.ts`), [JSON.stringify(task)], {
     execArgv: ['--import', import.meta.resolve('tsx')],
     env: engine === 'llama' ? { ...process.env, ...BEST_FOR_LLAMA } : process.env,
@@ -35,7 +36,9 @@ export async function startChild(engine: 'hearth' | 'hearth-gpu' | 'llama', task
     return answerOf(process_, engine, kind);
   };
   return {
+    name: NAMES[engine],
     description: ready.description,
+    continues: true,
     before: ready.before,
     prefill: async (tokens) => (await ask({ kind: 'prefill', tokens }, 'turn')).turn,
     decode: async (tokens) => (await ask({ kind: 'decode', tokens }, 'turn')).turn,

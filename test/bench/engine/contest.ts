@@ -1,19 +1,22 @@
 import type { Child } from './child.ts';
 import type { Limits, Turn } from './contestant.ts';
+import type { Engine } from './engine.ts';
 
-/** A task that both engines perform with a loaded model. */
+/** A task that all engines perform with a loaded model. */
 export type Discipline = { readonly kind: 'prefill' | 'decode'; readonly tokens: number };
 
-/** One repetition: the times of both engines, and the limits of the machine meanwhile. */
+/** One repetition: the times of all engines, and the limits of the machine meanwhile. */
 export interface Round {
   readonly hearth: Turn;
-  readonly llama?: Turn;
-  /** Medians of the measurements between turns. */
+  /** Seconds of every peer, by name. */
+  readonly peers: ReadonlyMap<string, number>;
+  /** Medians of the measurements after each turn. */
   readonly limits: Limits;
 }
 
 /**
- * Tokens that an engine decodes per turn: 0.1 to 1 s, so that both engines meet the same conditions on a busy machine.
+ * Tokens that an engine decodes per turn where all can go on from their last token: 0.1 to 1 s, so that they meet the
+ * same conditions on a busy machine.
  */
 const TURN_TOKENS = 8;
 
@@ -21,36 +24,43 @@ const TURN_TOKENS = 8;
 const DECODE_PROMPT = 1;
 
 /**
- * Runs both engines in turns, `repetitions` times. They alternate in going first, since the second finds the other's
- * weights in the caches.
+ * Runs all engines in turns, `repetitions` times. Each round another one goes first, since the next finds its weights
+ * in the caches. A peer that can't go on from its last token makes every engine decode all tokens in one turn.
  */
 export async function contest(
   { kind, tokens }: Discipline,
-  hearth: Child,
-  llama: Child | undefined,
+  hearth: Engine & Pick<Child, 'limits'>,
+  peers: readonly Engine[],
   repetitions: number,
 ): Promise<Round[]> {
+  const engines: readonly Engine[] = [hearth, ...peers];
+  const turnTokens = peers.every(({ continues }) => continues) ? TURN_TOKENS : tokens;
   const rounds: Round[] = [];
   for (let repetition = 0; repetition < repetitions; repetition++) {
-    const order = (repetition % 2 === 0 ? [hearth, llama] : [llama, hearth]).filter((child) => child !== undefined);
-    const turns = new Map<Child, Turn[]>(order.map((child) => [child, []]));
+    const first = repetition % engines.length;
+    const order = [...engines.slice(first), ...engines.slice(0, first)];
+    const turns = new Map<Engine, Turn[]>(engines.map((engine) => [engine, []]));
     const limits: Limits[] = [];
-    const take = async (run: (child: Child) => Promise<Turn>): Promise<void> => {
-      for (const child of order) turns.get(child)?.push(await run(child));
-      limits.push(await hearth.limits());
+    const take = async (run: (engine: Engine) => Promise<Turn>): Promise<void> => {
+      for (const engine of order) {
+        turns.get(engine)?.push(await run(engine));
+        limits.push(await hearth.limits());
+      }
     };
     if (kind === 'prefill') {
-      await take((child) => child.prefill(tokens));
+      await take((engine) => engine.prefill(tokens));
     } else {
-      for (const child of order) await child.prefill(DECODE_PROMPT);
-      for (let done = 0; done < tokens; done += TURN_TOKENS) {
-        await take((child) => child.decode(Math.min(TURN_TOKENS, tokens - done)));
+      for (const engine of order) {
+        if (engine.continues) await engine.prefill(DECODE_PROMPT);
+      }
+      for (let done = 0; done < tokens; done += turnTokens) {
+        await take((engine) => engine.decode(Math.min(turnTokens, tokens - done)));
       }
     }
-    const total = (child: Child): Turn => sum(turns.get(child) ?? []);
+    const total = (engine: Engine): Turn => sum(turns.get(engine) ?? []);
     rounds.push({
       hearth: total(hearth),
-      ...(llama === undefined ? {} : { llama: total(llama) }),
+      peers: new Map(peers.map((peer) => [peer.name, total(peer).seconds])),
       limits: {
         readBandwidth: middle(limits.map(({ readBandwidth }) => readBandwidth)),
         floatPeak: middle(limits.map(({ floatPeak }) => floatPeak)),

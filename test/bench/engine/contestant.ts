@@ -25,7 +25,7 @@ export interface Limits {
 /** The time of a turn. */
 export interface Turn {
   readonly seconds: number;
-  /** Processor time of all threads: below seconds × threads if other processes ran. */
+  /** Processor time of all threads: below seconds × threads if other processes ran. NaN where nothing tells it. */
   readonly processorSeconds: number;
 }
 
@@ -49,6 +49,8 @@ export interface Task {
   readonly context: number;
   /** Tokens of prompts are below this; default: 31,000, which every model in use has. */
   readonly vocabulary?: number;
+  /** Hearth's instruction set; default: the fastest available. */
+  readonly instructions?: string;
   /** Folder of node-llama-cpp; not used for Hearth. */
   readonly library?: string;
   /** On a GPU: llama.cpp's build for it, and Hearth's name of it or a part of that; otherwise on the CPU. */

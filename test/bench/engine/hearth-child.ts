@@ -14,8 +14,8 @@ const MIB = 2 ** 20;
 const PROBE_BYTES = 256 * MIB;
 const PIECE_BYTES = 64 * MIB;
 
-async function load({ model, threads, context }: Task): Promise<Contestant> {
-  const kernels = openKernels({ implementation: 'native', threads });
+async function load({ model, threads, context, instructions = 'auto' }: Task): Promise<Contestant> {
+  const kernels = openKernels({ implementation: 'native', threads, instructionSet: instructions });
   const transformer = loadTransformer(model, { kernels, context });
   const choose = createSampler({ ...SAMPLER_DEFAULTS, temperature: 0 }, randomStream(1, 'sampler'));
   let logits: Float32Array = new Float32Array(0);

@@ -1,11 +1,11 @@
 import { formatBytes, formatPercent, threeDigits } from '../../../engine/input/format.ts';
 import { formatTable } from '../../../engine/terminal/table.ts';
-import type { Cell } from './cell.ts';
+import type { Cell, Spread } from './cell.ts';
 import type { MemoryUse } from './memory-use.ts';
 
 /** Memory of one engine with one model. */
 export interface MemoryOf {
-  readonly engine: 'Hearth' | 'llama.cpp';
+  readonly engine: string;
   readonly type: string;
   readonly threads: number;
   /** Memory of the process before the engine was loaded. */
@@ -13,32 +13,40 @@ export interface MemoryOf {
   readonly memory: MemoryUse;
 }
 
-/** The table of tokens per second. */
+/** The table of tokens per second, with columns for each peer. */
 export function speedTable(cells: readonly Cell[]): string {
+  const names = [...new Set(cells.flatMap(({ peers }) => peers.map(({ name }) => name)))];
+  const right = (title: string) => ({ title, align: 'right' as const });
   return formatTable(
     [
       { title: 'weights' },
-      { title: 'threads', align: 'right' },
+      right('threads'),
       { title: 'what' },
-      { title: 'Hearth\ntokens/s', align: 'right' },
-      { title: 'llama.cpp\ntokens/s', align: 'right' },
-      { title: 'ratio\n(least–most)', align: 'right' },
-      { title: 'Hearth\nreaches', align: 'right' },
-      { title: 'of the\nlimit', align: 'right' },
-      { title: 'share', align: 'right' },
-      { title: 'processor\ntime', align: 'right' },
+      right('Hearth\ntokens/s'),
+      right('reaches'),
+      right('of the\nlimit'),
+      right('share'),
+      right('processor\ntime'),
+      ...names.flatMap((name) => [
+        right(`${name}\ntokens/s`),
+        right('share of\nthe limit'),
+        right('Hearth’s ratio\n(quartiles)'),
+      ]),
     ],
     cells.map((cell) => [
       cell.type,
       String(cell.threads),
       `${cell.kind} ${cell.tokens}`,
       threeDigits(cell.hearth),
-      cell.llama === undefined ? '–' : threeDigits(cell.llama),
-      ratioText(cell),
       rateText(cell.kind, cell.rate),
       rateText(cell.kind, cell.limit),
-      formatPercent(cell.rate / cell.limit),
+      formatPercent(cell.share.median),
       formatPercent(cell.processorShare),
+      ...names.flatMap((name) => {
+        const peer = cell.peers.find((each) => each.name === name);
+        if (peer === undefined) return ['–', '–', '–'];
+        return [threeDigits(peer.tokensPerSecond), formatPercent(peer.share.median), ratioText(peer.ratio)];
+      }),
     ]),
   );
 }
@@ -56,7 +64,7 @@ export function memoryTable(uses: readonly MemoryOf[]): string {
       { title: 'of which\nfiles', align: 'right' },
       { title: 'anonymous', align: 'right' },
       { title: 'peak before\nloading', align: 'right' },
-      { title: 'peak against\nllama.cpp', align: 'right' },
+      { title: 'peak against\nnode-llama-cpp', align: 'right' },
     ],
     uses.map((use) => {
       const { engine, type, threads, before, memory } = use;
@@ -75,9 +83,8 @@ export function memoryTable(uses: readonly MemoryOf[]): string {
   );
 }
 
-function ratioText({ ratio }: Cell): string {
-  if (ratio === undefined) return '–';
-  return `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)}–${ratio.most.toFixed(2)})`;
+function ratioText({ median, lower, upper }: Spread): string {
+  return `${median.toFixed(2)} (${lower.toFixed(2)}–${upper.toFixed(2)})`;
 }
 
 function rateText(kind: Cell['kind'], perSecond: number): string {

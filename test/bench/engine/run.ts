@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { withFile } from '../../../engine/gguf/file-source.ts';
 import { modelFromGguf } from '../../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../../engine/gguf/read-gguf.ts';
+import { InputError } from '../../../engine/input/input-error.ts';
 import { readChoice, readChoices, readCount, readList } from '../../../engine/terminal/options.ts';
 import { reportError } from '../../../engine/terminal/report-error.ts';
 import { benchModel } from './bench-model.ts';
@@ -9,23 +12,30 @@ import { type Cell, cellOf } from './cell.ts';
 import { type Child, startChild } from './child.ts';
 import { contest, type Discipline } from './contest.ts';
 import type { Task } from './contestant.ts';
-import { findLlama } from './find-llama.ts';
+import type { Engine } from './engine.ts';
+import { findLlama, NODE_LLAMA } from './find-llama.ts';
+import { readLlamaBench, startLlamaBench } from './llama-bench.ts';
 import { type MemoryOf, memoryTable, speedTable } from './report.ts';
 
-/** Compares Hearth and llama.cpp: the same files, each engine in its own process, taking turns. */
+/** Compares Hearth with its peers: the same files, each engine in its own process, taking turns. */
 const HELP = `npm run bench:engine -- [options]
 
-Decoding and prefilling by Hearth and by llama.cpp (through node-llama-cpp, which is installed beside the project's own
-packages where it is missing), with what memory and processors allow in the same minutes. Tables go to stdout.
+Decoding and prefilling by Hearth and by its peers, with what memory and processors allow in the same minutes. Tables go
+to stdout: medians of tokens per second, and medians and quartiles of the ratio of two turns of the same round.
 
   --types F16,Q8_0,Q4_K_M  weights; the models (1.1B, random weights) are made once, in the folder of temporary files
-  --threads 1,2            of both engines
+  --threads 1,2            of all engines
   --what decode:128,prefill:128,prefill:512
                            what is timed, and with how many tokens
-  --repeat 5               runs of each: medians are shown
+  --repeat 7               rounds
   --quick                  short for --what decode:32,prefill:128 --repeat 3
+  --peer <name=path>       a program llama-bench, of llama.cpp or ik_llama.cpp, under any name; may be repeated
+  --peer node-llama-cpp    the prebuilt llama.cpp of that package, which is installed beside the project's own packages
+                           where it is missing; the peer where none is named
   --alone                  Hearth by itself
+  --instructions auto      Hearth's instruction set: avx2, for example
   --json                   the same as JSON
+  --out <file>             into this file
   --help
 
 See also: npm run bench:engine:kernels (each kernel against bandwidth and peak).
@@ -51,11 +61,14 @@ const CONTEXT_STEP = 256;
 /** Tokens of context beyond those decoded: the prompt and a reserve. */
 const CONTEXT_SPARE = 8;
 
+/** Starts a peer with a model, or returns undefined where it can't have one and the others go on. */
+type PeerStarter = (task: Task) => Promise<Engine | undefined>;
+
 interface Settings {
   readonly disciplines: readonly Discipline[];
   readonly repetitions: number;
-  /** Folder of node-llama-cpp. */
-  readonly library: string | undefined;
+  readonly instructions: string;
+  readonly peers: readonly PeerStarter[];
 }
 
 interface Results {
@@ -72,8 +85,11 @@ async function main(): Promise<void> {
       what: { type: 'string' },
       repeat: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      peer: { type: 'string', multiple: true },
       alone: { type: 'boolean', default: false },
+      instructions: { type: 'string', default: 'auto' },
       json: { type: 'boolean', default: false },
+      out: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -84,19 +100,39 @@ async function main(): Promise<void> {
   const types = readChoices('--types', values.types, TYPES);
   const threadCounts = readList('--threads', values.threads).map((text) => readCount('--threads', text, 1, 1024));
   const repetitions =
-    values.repeat === undefined ? (values.quick ? 3 : 5) : readCount('--repeat', values.repeat, 1, 1000);
+    values.repeat === undefined ? (values.quick ? 3 : 7) : readCount('--repeat', values.repeat, 1, 1000);
   const what = values.what ?? (values.quick ? 'decode:32,prefill:128' : 'decode:128,prefill:128,prefill:512');
   const disciplines = readList('--what', what).map(readDiscipline);
-  const library = values.alone ? undefined : await libraryOrSilence();
+  if (values.alone && values.peer !== undefined) throw new InputError('--alone', 'excludes --peer; leave one out');
+  const peers = await readPeers(values.alone ? [] : (values.peer ?? [NODE_LLAMA]));
+  const settings = { disciplines, repetitions, instructions: values.instructions, peers };
   const results: Results = { cells: [], memory: [], engines: new Set() };
+  const load = loadavg()[0] ?? Number.NaN;
   for (const type of types) {
     const path = await benchModel(type);
     for (const threads of threadCounts) {
       process.stderr.write(`${type}, ${threads === 1 ? '1 thread' : `${threads} threads`}\n`);
-      await benchModelWith({ type, path, threads }, { disciplines, repetitions, library }, results);
+      await benchModelWith({ type, path, threads }, settings, results);
     }
   }
-  print(results, values.json);
+  const text = values.json ? jsonOf(results, load) : textOf(results, load);
+  if (values.out === undefined) process.stdout.write(text);
+  else writeFileSync(values.out, text);
+}
+
+/** @throws InputError for a name that occurs twice or is Hearth's, or a path that is not a program */
+async function readPeers(texts: readonly string[]): Promise<PeerStarter[]> {
+  const programs = texts.flatMap((text) => (text === NODE_LLAMA ? [] : [readLlamaBench('--peer', text)]));
+  const names = ['Hearth', ...texts.filter((text) => text === NODE_LLAMA), ...programs.map(({ name }) => name)];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new InputError('--peer', `"${twice}" is the name of two engines; choose another`);
+  const starters: PeerStarter[] = programs.map((program) => (task) => startLlamaBench(program, task));
+  if (texts.includes(NODE_LLAMA)) {
+    const found = await findLlama();
+    if ('folder' in found) starters.push((task) => llamaOrSilence({ ...task, library: found.folder }));
+    else process.stderr.write(`no llama.cpp to compare with (${found.reason})\n`);
+  }
+  return starters;
 }
 
 /** @throws InputError unless it is like "decode:128" */
@@ -108,69 +144,75 @@ function readDiscipline(text: string): Discipline {
   };
 }
 
-async function libraryOrSilence(): Promise<string | undefined> {
-  const found = await findLlama();
-  if ('folder' in found) return found.folder;
-  process.stderr.write(`no llama.cpp to compare with (${found.reason}); Hearth by itself\n`);
-  return undefined;
-}
-
 async function llamaOrSilence(task: Task): Promise<Child | undefined> {
   try {
     return await startChild('llama', task);
   } catch (error) {
-    process.stderr.write(`  llama.cpp doesn't load this (${(error as Error).message}); Hearth by itself\n`);
+    process.stderr.write(`  ${NODE_LLAMA} doesn't load this (${(error as Error).message})\n`);
     return undefined;
   }
 }
 
-/** All disciplines with one model and number of threads: both engines keep it loaded. */
+/** All disciplines with one model and number of threads: the engines keep it loaded. */
 async function benchModelWith(
   { type, path, threads }: { readonly type: string; readonly path: string; readonly threads: number },
-  { disciplines, repetitions, library }: Settings,
+  { disciplines, repetitions, instructions, peers }: Settings,
   { cells, memory, engines }: Results,
 ): Promise<void> {
   const model = withFile(path, (bytes) => modelFromGguf(readGguf(bytes)));
   const most = Math.max(...disciplines.map(({ tokens }) => tokens)) + CONTEXT_SPARE;
   const context = Math.ceil(most / CONTEXT_STEP) * CONTEXT_STEP;
   const task = { model: path, threads, context };
-  const children: Child[] = [];
+  const started: Engine[] = [];
   try {
-    const hearth = await startChild('hearth', task);
-    children.push(hearth);
-    const llama = library === undefined ? undefined : await llamaOrSilence({ ...task, library });
-    if (llama !== undefined) children.push(llama);
+    const hearth = await startChild('hearth', { ...task, instructions });
+    started.push(hearth);
+    for (const start of peers) {
+      const peer = await start(task);
+      if (peer !== undefined) started.push(peer);
+    }
     // Warms up with the longest of each kind: memory is touched, weights are in the page cache, and nothing grows
     // later.
     const longest = Math.max(...disciplines.map(({ kind, tokens }) => (kind === 'prefill' ? tokens : 1)));
-    for (const child of children) {
-      process.stderr.write(`  ${child.description}\n`);
-      engines.add(child.description);
-      await child.prefill(longest);
-      await child.decode(2);
-      const engine = child === hearth ? 'Hearth' : 'llama.cpp';
-      memory.push({ engine, type, threads, before: child.before, memory: await child.memory() });
+    for (const engine of started) {
+      process.stderr.write(`  ${engine.description}\n`);
+      engines.add(engine.description);
+      if (!engine.continues) continue;
+      await engine.prefill(longest);
+      await engine.decode(2);
+      if (isChild(engine)) {
+        memory.push({ engine: engine.name, type, threads, before: engine.before, memory: await engine.memory() });
+      }
     }
     for (const discipline of disciplines) {
-      const rounds = await contest(discipline, hearth, llama, repetitions);
+      const rounds = await contest(discipline, hearth, started.slice(1), repetitions);
       const cell = cellOf({ ...discipline, type, threads, model, rounds });
       cells.push(cell);
-      process.stderr.write(`  ${cell.kind} ${cell.tokens}: ${cell.ratio?.median.toFixed(2) ?? 'done'}\n`);
+      const ratios = cell.peers.map(({ name, ratio }) => `${ratio.median.toFixed(2)} of ${name}`);
+      process.stderr.write(`  ${cell.kind} ${cell.tokens}: ${ratios.join(', ') || 'done'}\n`);
     }
   } finally {
-    for (const child of children) child.close();
+    for (const engine of started) engine.close();
   }
 }
 
-function print({ cells, memory, engines }: Results, json: boolean): void {
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ engines: [...engines], cells, memory }, null, 2)}\n`);
-    return;
-  }
-  process.stdout.write(`${[...engines].join('\n')}\n\n`);
-  process.stdout.write(`${speedTable(cells)}\n`);
-  process.stdout.write('decode is held against reading memory, prefill against the peak of vector instructions\n\n');
-  process.stdout.write(memoryTable(memory));
+function isChild(engine: Engine): engine is Child {
+  return 'memory' in engine;
+}
+
+function jsonOf({ cells, memory, engines }: Results, load: number): string {
+  const processor = cpus()[0]?.model ?? 'unknown';
+  return `${JSON.stringify({ processor, load, engines: [...engines], cells, memory }, null, 2)}\n`;
+}
+
+function textOf({ cells, memory, engines }: Results, load: number): string {
+  return `${[...engines].join('\n')}
+load average at the beginning: ${load.toFixed(2)}
+
+${speedTable(cells)}
+decode is held against reading memory, prefill against the peak of vector instructions
+
+${memoryTable(memory)}`;
 }
 
 try {
