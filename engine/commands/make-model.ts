@@ -1,17 +1,16 @@
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
 import { loadCatalogue } from '../../datasets/load.ts';
-import type { MadeMix } from '../gguf/make/made-model.ts';
 import { TINY_SHAPE } from '../gguf/make/made-model.ts';
 import { makeGguf } from '../gguf/make/make-gguf.ts';
+import { unfinishedPath } from '../gguf/write-gguf.ts';
 import { formatBytes, formatSeconds } from '../input/format.ts';
 import { InputError, suggestion } from '../input/input-error.ts';
 import type { Shape } from '../model/architecture.ts';
-import { MIXES } from '../model/mix.ts';
-import { QUANTIZATION_NAMES } from '../model/quantization.ts';
+import { FILE_MIXES } from '../model/mix.ts';
 import { readChoice } from '../terminal/options.ts';
 import { createProgress, type Progress } from '../terminal/progress.ts';
-import { checkOutputFile, FORCE } from './output-file.ts';
+import { checkOutputFile, FORCE, removedIfInterrupted } from './output-file.ts';
 import { readSeed } from './shared-options.ts';
 
 interface Options {
@@ -26,8 +25,6 @@ interface Options {
 /** Short names of shapes. */
 const ALIASES: Readonly<Record<string, string>> = { '1b': 'TinyLlama-1.1B' };
 
-const MADE_MIXES: readonly MadeMix[] = [...new Set([...MIXES, ...QUANTIZATION_NAMES])];
-
 /**
  * `hearth make-model`: writes a GGUF file with random weights, which every runtime loads and whose text is meaningless.
  */
@@ -38,7 +35,7 @@ export function makeModelCommand(): Command {
     )
     .requiredOption('--shape <name>', '1b (TinyLlama-1.1B), tiny, or a model of datasets/models.csv or --model-file')
     .option('--model-file <file>', 'your own models, beside those on file (CSV, columns as datasets/models.csv)')
-    .option('--mix <name>', `quantization mix, or one format for all matrices: ${MADE_MIXES.join(', ')}`, 'Q4_K_M')
+    .option('--mix <name>', `quantization mix, or one format for all matrices: ${FILE_MIXES.join(', ')}`, 'Q4_K_M')
     .option('--seed <n>', 'the same seed gives the same file', '1')
     .requiredOption('--out <file>', 'the file to write')
     .addOption(FORCE)
@@ -47,7 +44,7 @@ export function makeModelCommand(): Command {
 
 async function run(options: Options): Promise<void> {
   const shape = findShape(options.shape, options.modelFile);
-  const mix = readChoice('--mix', options.mix, MADE_MIXES);
+  const mix = readChoice('--mix', options.mix, FILE_MIXES);
   const seed = readSeed(options.seed);
   const file = {
     flag: '--out',
@@ -60,16 +57,12 @@ async function run(options: Options): Promise<void> {
   const start = performance.now();
   let progress: Progress | undefined;
   try {
-    await makeGguf({
-      shape,
-      mix,
-      seed,
-      path: options.out,
-      onPiece(pieces, tensor) {
-        progress ??= createProgress(pieces);
-        progress.step(tensor);
-      },
-    });
+    const onPiece = (pieces: number, tensor: string): void => {
+      progress ??= createProgress(pieces);
+      progress.step(tensor);
+    };
+    const path = options.out;
+    await removedIfInterrupted(unfinishedPath(path), () => makeGguf({ shape, mix, seed, path, onPiece }));
   } finally {
     progress?.stop();
   }

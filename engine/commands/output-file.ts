@@ -102,6 +102,20 @@ export function makeOutputFolder(flag: string, path: string): void {
   }
 }
 
+/** Runs `write`; a signal that ends the process meanwhile first removes the file at `unfinished`. */
+export async function removedIfInterrupted<Result>(unfinished: string, write: () => Promise<Result>): Promise<Result> {
+  const stop = (signal: NodeJS.Signals): void => {
+    rmSync(unfinished, { force: true });
+    process.kill(process.pid, signal);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  try {
+    return await write();
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
+  }
+}
+
 /** The status of a file; `undefined` where there is none, or none that can be reached. */
 function statusOf(path: string): Stats | undefined {
   try {

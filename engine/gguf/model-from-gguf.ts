@@ -12,12 +12,25 @@ const FUSED = /^blk\.(\d+)\.attn_qkv\.weight$/;
 
 /**
  * The model in a file, in the form of a catalogue's models: the shape comes from the metadata, bytes and FLOPs by
- * format from the tensors. Every tensor must belong to the shape and have its dimensions, and none may be missing;
- * `rope_freqs.weight` and fused `attn_qkv.weight` are allowed.
+ * format from the tensors.
+ * @throws InputError as tensorsFromGguf does
+ */
+export function modelFromGguf(gguf: Gguf): Model {
+  const { shape, tensors } = tensorsFromGguf(gguf);
+  const counted = tensors.map(({ role, layer, rows, columns }, index): Tensor => {
+    const { type, bytes } = gguf.tensors[index] as GgufTensor;
+    return { role, layer, rows, columns, quantization: type, bytes };
+  });
+  return countModel(shape, fileMix(gguf), counted);
+}
+
+/**
+ * The shape of the model in a file, and what each tensor of its list is. Every tensor must belong to the shape and have
+ * its dimensions, and none may be missing; `rope_freqs.weight` and fused `attn_qkv.weight` are allowed.
  * @throws InputError for unsupported architectures, for metadata that are missing or inconsistent, and for tensors that
  * are unknown, missing or of other dimensions
  */
-export function modelFromGguf(gguf: Gguf): Model {
+export function tensorsFromGguf(gguf: Gguf): { readonly shape: Shape; readonly tensors: readonly NamedTensor[] } {
   const shape = shapeFromGguf(gguf);
   const expected = expectedTensors(gguf, shape);
   const tensors = gguf.tensors.map((tensor) => match(gguf, tensor, expected, shape));
@@ -28,7 +41,7 @@ export function modelFromGguf(gguf: Gguf): Model {
       gguf.file,
       `tensor ${missing.name} is missing; ${shape.architecture} of ${shape.layers} layers has it`,
     );
-  return countModel(shape, fileMix(gguf), tensors);
+  return { shape, tensors };
 }
 
 function expectedTensors(gguf: Gguf, shape: Shape): Map<string, NamedTensor> {
@@ -44,7 +57,7 @@ function expectedTensors(gguf: Gguf, shape: Shape): Map<string, NamedTensor> {
   return expected;
 }
 
-function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, NamedTensor>, shape: Shape): Tensor {
+function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, NamedTensor>, shape: Shape): NamedTensor {
   const tensor = expected.get(found.name);
   const where = `${gguf.file}: tensor ${quoted(found.name)}`;
   if (tensor === undefined) {
@@ -59,8 +72,7 @@ function match(gguf: Gguf, found: GgufTensor, expected: ReadonlyMap<string, Name
     const [is, needed] = [found.shape, tensor.shape].map((dimensions) => dimensions.join(' × '));
     throw new InputError(where, `is ${is}; the metadata require ${needed}`);
   }
-  const { role, layer, rows, columns } = tensor;
-  return { role, layer, rows, columns, quantization: found.type, bytes: found.bytes };
+  return tensor;
 }
 
 /** Ten times what the largest published models have; a file beyond that is malformed. */

@@ -16,7 +16,7 @@ export interface TensorSource extends TensorHeading {
  * shape
  */
 export async function writeGguf(path: string, metadata: Metadata, tensors: readonly TensorSource[]): Promise<void> {
-  const unfinished = `${path}.${process.pid}.tmp`;
+  const unfinished = unfinishedPath(path);
   const descriptor = inFile(path, () => openSync(unfinished, 'wx'));
   const write = (bytes: Uint8Array): void => inFile(path, () => writeAll(descriptor, bytes));
   try {
@@ -39,6 +39,11 @@ export async function writeGguf(path: string, metadata: Metadata, tensors: reado
   }
   closeSync(descriptor);
   inFile(path, () => renameSync(unfinished, path));
+}
+
+/** The name of a file while it is written. */
+export function unfinishedPath(path: string): string {
+  return `${path}.${process.pid}.tmp`;
 }
 
 function writeAll(descriptor: number, bytes: Uint8Array): void {

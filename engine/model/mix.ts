@@ -1,12 +1,30 @@
 import type { Shape, TensorRole, TensorShape } from './architecture.ts';
-import { QUANTIZATIONS, type Quantization } from './quantization.ts';
+import { QUANTIZATION_NAMES, QUANTIZATIONS, type Quantization } from './quantization.ts';
 
 /**
  * How a whole model is quantized. The K mixes keep sensitive tensors in finer formats; `F16` and `Q8_0` keep vectors in
  * F32, as GGUF files do; `BF16` is an unquantized checkpoint, vectors included (what HELM runs).
  */
-export const MIXES = ['Q4_K_M', 'Q4_K_S', 'Q8_0', 'F16', 'BF16'] as const;
+export const MIXES = [
+  'Q4_K_M',
+  'Q4_K_S',
+  'Q5_K_M',
+  'Q5_K_S',
+  'Q3_K_L',
+  'Q3_K_M',
+  'Q3_K_S',
+  'Q2_K_S',
+  'Q8_0',
+  'F16',
+  'BF16',
+] as const;
 export type Mix = (typeof MIXES)[number];
+type KMix = Exclude<Mix, 'Q8_0' | 'F16' | 'BF16'>;
+
+/** One of llama.cpp's mixes, or one format for every matrix. */
+export type FileMix = Mix | Quantization;
+
+export const FILE_MIXES: readonly FileMix[] = [...new Set([...MIXES, ...QUANTIZATION_NAMES])];
 
 /** Formats used instead where a row is not a whole number of 256-value blocks (e.g. Qwen2.5-72B's ffn_down). */
 const FALLBACK: Partial<Record<Quantization, Quantization>> = {
@@ -37,39 +55,105 @@ export function tensorQuantization(tensor: TensorShape, shape: Shape, mix: Mix):
   return fittingQuantization(tensor, kMixQuantization(tensor, shape, mix));
 }
 
-/** The quantization of one tensor in a model whose matrices are `wanted` and whose vectors are F32. */
-export function uniformQuantization(tensor: TensorShape, wanted: Quantization): Quantization {
-  return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, wanted);
+/**
+ * The format of one tensor in a file that Hearth writes. Vectors are F32 in every mix, BF16 included: llama.cpp can't
+ * add or multiply others.
+ */
+export function fileQuantization(tensor: TensorShape, shape: Shape, mix: FileMix): Quantization {
+  const known = MIXES.find((name) => name === mix);
+  if (known !== undefined && known !== 'BF16') return tensorQuantization(tensor, shape, known);
+  return VECTOR_ROLES.has(tensor.role) ? 'F32' : fittingQuantization(tensor, mix as Quantization);
+}
+
+/** Whether tensors of this role are vectors, which no mix quantizes. */
+export function isVector({ role }: TensorShape): boolean {
+  return VECTOR_ROLES.has(role);
 }
 
 function fittingQuantization({ columns }: TensorShape, wanted: Quantization): Quantization {
   return columns % QUANTIZATIONS[wanted].block === 0 ? wanted : (FALLBACK[wanted] ?? wanted);
 }
 
-function kMixQuantization({ role, layer }: TensorShape, shape: Shape, mix: 'Q4_K_M' | 'Q4_K_S'): Quantization {
-  const index = layer ?? 0;
+/** The format of a mix's matrices, and of those that differ by their role and layer (index of `layers`). */
+interface KMixRule {
+  readonly matrices: Quantization;
+  readonly valueMatrix?: (layer: number, shape: Shape) => Quantization | undefined;
+  readonly down?: (layer: number, layers: number) => Quantization | undefined;
+  readonly attentionOutput?: Quantization;
+  readonly fusedAttention?: Quantization;
+}
+
+/** Source: llama.cpp's quantizer, tensor by tensor; what each file format's name stands for. */
+const K_MIXES: Readonly<Record<KMix, KMixRule>> = {
+  Q2_K_S: {
+    matrices: 'Q2_K',
+    valueMatrix: (_, { heads, kvHeads }) => (heads >= 4 * kvHeads ? 'Q4_K' : undefined),
+    down: (layer, layers) => (layer < eighth(layers) ? 'Q4_K' : undefined),
+  },
+  Q3_K_S: { matrices: 'Q3_K' },
+  Q3_K_M: {
+    matrices: 'Q3_K',
+    valueMatrix: (layer) => (layer < 2 ? 'Q5_K' : 'Q4_K'),
+    down: (layer, layers) => (layer < Math.floor(layers / 16) ? 'Q5_K' : 'Q4_K'),
+    attentionOutput: 'Q4_K',
+    fusedAttention: 'Q4_K',
+  },
+  Q3_K_L: {
+    matrices: 'Q3_K',
+    valueMatrix: () => 'Q5_K',
+    down: () => 'Q5_K',
+    attentionOutput: 'Q5_K',
+    fusedAttention: 'Q4_K',
+  },
+  Q4_K_S: {
+    matrices: 'Q4_K',
+    valueMatrix: (layer) => (layer < 4 ? 'Q5_K' : undefined),
+    down: (layer, layers) => (layer < eighth(layers) ? 'Q5_K' : undefined),
+  },
+  Q4_K_M: {
+    matrices: 'Q4_K',
+    valueMatrix: (layer, { layers }) => (getsMoreBits(layer, layers) ? 'Q6_K' : undefined),
+    down: (layer, layers) => (getsMoreBits(layer, layers) ? 'Q6_K' : undefined),
+    fusedAttention: 'Q5_K',
+  },
+  Q5_K_S: { matrices: 'Q5_K' },
+  Q5_K_M: {
+    matrices: 'Q5_K',
+    valueMatrix: (layer, { layers }) => (getsMoreBits(layer, layers) ? 'Q6_K' : undefined),
+    down: (layer, layers) => (getsMoreBits(layer, layers) ? 'Q6_K' : undefined),
+    fusedAttention: 'Q6_K',
+  },
+};
+
+function kMixQuantization({ role, layer = 0 }: TensorShape, shape: Shape, mix: KMix): Quantization {
+  const { matrices, valueMatrix, down, attentionOutput, fusedAttention } = K_MIXES[mix];
   switch (role) {
     case 'output':
       return 'Q6_K';
     case 'token_embd':
-      return shape.tiedEmbeddings ? 'Q6_K' : 'Q4_K';
+      return shape.tiedEmbeddings ? 'Q6_K' : matrices;
     case 'attn_v': {
-      const chosen =
-        mix === 'Q4_K_M' ? (getsMoreBits(index, shape.layers) ? 'Q6_K' : 'Q4_K') : index < 4 ? 'Q5_K' : 'Q4_K';
-      return chosen === 'Q4_K' && sharesValuesAmongEight(shape) ? 'Q5_K' : chosen;
+      const chosen = valueMatrix?.(layer, shape) ?? matrices;
+      return (chosen === 'Q4_K' || chosen === 'Q3_K') && sharesValuesAmongEight(shape) ? 'Q5_K' : chosen;
     }
     case 'ffn_down':
-      if (mix === 'Q4_K_M') return getsMoreBits(index, shape.layers) ? 'Q6_K' : 'Q4_K';
-      return index < Math.floor(shape.layers / 8) ? 'Q5_K' : 'Q4_K';
+      return down?.(layer, shape.layers) ?? matrices;
+    case 'attn_output':
+      return attentionOutput ?? matrices;
+    case 'attn_qkv':
+      return fusedAttention ?? matrices;
     default:
-      return 'Q4_K';
+      return matrices;
   }
+}
+
+function eighth(layers: number): number {
+  return Math.floor(layers / 8);
 }
 
 /** Whether the layer is in the first or last eighth, or is every third one between. */
 function getsMoreBits(layer: number, layers: number): boolean {
-  const eighth = Math.floor(layers / 8);
-  return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;
+  return layer < eighth(layers) || layer >= Math.floor((7 * layers) / 8) || (layer - eighth(layers)) % 3 === 2;
 }
 
 /** Whether the model is of the 70B class: eight query heads share a value head, so a finer attn_v costs little. */

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { checkOutputFile, FORCE } from '../../engine/commands/output-file.ts';
-import type { MadeMix } from '../../engine/gguf/make/made-model.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { readChoice } from '../../engine/terminal/options.ts';
 import { reportError } from '../../engine/terminal/report-error.ts';
 import { writeTrainedModel } from './write-trained-model.ts';
 
-const MIXES = ['Q8_0', 'F16', 'F32'] as const satisfies readonly MadeMix[];
+const MIXES = ['Q8_0', 'F16', 'F32'] as const satisfies readonly FileMix[];
 
 const program = new Command('write-model')
   .description('Writes a trained model as a GGUF file.')

@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { withFile } from '../../engine/gguf/file-source.ts';
 import { quantize } from '../../engine/gguf/formats/formats.ts';
-import { type MadeMix, madeModel } from '../../engine/gguf/make/made-model.ts';
+import { madeModel } from '../../engine/gguf/make/made-model.ts';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
 import { InputError } from '../../engine/input/input-error.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { PREPARED } from './prepared.ts';
 import { readSafetensors } from './safetensors.ts';
 
@@ -22,7 +23,7 @@ type TrainedShape = Readonly<Record<'layers' | 'hidden' | 'heads' | 'kv_heads' |
  * @param weights NAME.safetensors, with NAME.json beside it
  * @throws InputError if a tensor is missing or has another shape than the model
  */
-export async function writeTrainedModel(weights: string, out: string, mix: MadeMix): Promise<void> {
+export async function writeTrainedModel(weights: string, out: string, mix: FileMix): Promise<void> {
   const folder = dirname(weights);
   const name = basename(weights, '.safetensors');
   const missing = [weights, join(folder, `${name}.json`), join(folder, PREPARED.tokenizer)].find(

@@ -3,12 +3,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { encodeHeader, type TensorHeading, tensorBytes } from '../../engine/gguf/encode-header.ts';
 import type { Gguf } from '../../engine/gguf/gguf.ts';
-import { type MadeMix, madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import type { Metadata, MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { modelFromGguf } from '../../engine/gguf/model-from-gguf.ts';
 import { readGguf } from '../../engine/gguf/read-gguf.ts';
 import { transformerSettings } from '../../engine/gguf/transformer-settings.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { createModel } from '../../engine/model/model.ts';
 import { parseModels } from '../../engine/model/parse-models.ts';
 import { type GoldenModel, goldenBytes } from '../support/golden-models.ts';
@@ -31,7 +32,7 @@ function readHeader(bytes: Uint8Array, size: number): Gguf {
   return readGguf({ name: 'm.gguf', size, read });
 }
 
-function made(shape: Shape, mix: MadeMix): Gguf {
+function made(shape: Shape, mix: FileMix): Gguf {
   const { metadata, tensors } = madeModel(shape, mix);
   return header(metadata, tensors);
 }

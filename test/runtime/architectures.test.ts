@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { MadeMix } from '../../engine/gguf/make/made-model.ts';
 import type { TensorSource } from '../../engine/gguf/write-gguf.ts';
 import { openKernels } from '../../engine/kernels/open-kernels.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 import { loadTransformer } from '../../engine/runtime/load-transformer.ts';
 import { NATIVE_SETS } from '../kernels/native-sets.ts';
 import { BF16_SETS } from '../support/bf16-sets.ts';
@@ -73,7 +73,7 @@ for (const model of MODELS) {
 
   test(`${model.name}: quantized weights give the logits of the reference with exact and rounded activations`, async () => {
     // Rows of 384 values are no whole number of 256: K formats fall back to others there.
-    const mixes: readonly MadeMix[] = ['Q4_K_M', 'Q8_0'];
+    const mixes: readonly FileMix[] = ['Q4_K_M', 'Q8_0'];
     for (const mix of mixes) {
       const path = await madeFile({ folder, ...model, mix });
       const truth = plainForward(path, TOKENS).flat();

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
 import { quantize } from '../../engine/gguf/formats/formats.ts';
-import { type MadeMix, madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
+import { madeModel, TINY_SHAPE } from '../../engine/gguf/make/made-model.ts';
 import { randomWeights } from '../../engine/gguf/make/random-weights.ts';
 import type { MetadataValue } from '../../engine/gguf/metadata-value.ts';
 import { type TensorSource, writeGguf } from '../../engine/gguf/write-gguf.ts';
 import type { Shape } from '../../engine/model/architecture.ts';
+import type { FileMix } from '../../engine/model/mix.ts';
 
 export interface MadeFile {
   readonly folder: string;
   readonly name: string;
   readonly shape?: Partial<Shape>;
-  readonly mix?: MadeMix;
+  readonly mix?: FileMix;
   /** Entries that are added to the made ones or replace them. */
   readonly metadata?: readonly [string, MetadataValue][];
   /** Returns the tensors to write in place of the made ones. */

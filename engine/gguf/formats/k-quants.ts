@@ -20,8 +20,8 @@ export const Q2_K: BlockFormat = {
       out[to + index] = scale * (group & 15) * quant - minimum * (group >>> 4);
     }
   },
-  encode(values, from, bytes, at) {
-    const block = encodeAffine(values, from, { width: 16, levels: 3, most: 15 });
+  encode(values, from, bytes, at, weights) {
+    const block = encodeAffine(values, from, { width: 16, levels: 3, most: 15 }, weights);
     bytes.fill(0, at, at + 84);
     for (let group = 0; group < 16; group++)
       bytes[at + group] = (block.scales[group] as number) | ((block.minimums[group] as number) << 4);
@@ -49,8 +49,8 @@ export const Q3_K: BlockFormat = {
       out[to + index] = scale * (readQ3Scale(bytes, at + 96, index >>> 4) - 32) * (low + 4 * high - 4);
     }
   },
-  encode(values, from, bytes, at) {
-    const block = encodeSymmetric(values, from, { half: 4, halfScale: 32 });
+  encode(values, from, bytes, at, weights) {
+    const block = encodeSymmetric(values, from, { half: 4, halfScale: 32 }, weights);
     bytes.fill(0, at, at + 110);
     for (let index = 0; index < 256; index++) {
       const quant = (block.quants[index] as number) + 4;
@@ -81,8 +81,8 @@ export const Q4_K: BlockFormat = {
       }
     }
   },
-  encode(values, from, bytes, at) {
-    const block = encodeAffine(values, from, { width: 32, levels: 15, most: 63 });
+  encode(values, from, bytes, at, weights) {
+    const block = encodeAffine(values, from, { width: 32, levels: 15, most: 63 }, weights);
     writeHalf(bytes, at, block.scale);
     writeHalf(bytes, at + 2, block.minimum);
     sixBits.write(bytes, at + 4, block.scales, block.minimums);
@@ -113,8 +113,8 @@ export const Q5_K: BlockFormat = {
       }
     }
   },
-  encode(values, from, bytes, at) {
-    const block = encodeAffine(values, from, { width: 32, levels: 31, most: 63 });
+  encode(values, from, bytes, at, weights) {
+    const block = encodeAffine(values, from, { width: 32, levels: 31, most: 63 }, weights);
     bytes.fill(0, at, at + 176);
     writeHalf(bytes, at, block.scale);
     writeHalf(bytes, at + 2, block.minimum);
@@ -144,8 +144,8 @@ export const Q6_K: BlockFormat = {
       out[to + index] = scale * groupScale * (low + 16 * high - 32);
     }
   },
-  encode(values, from, bytes, at) {
-    const block = encodeSymmetric(values, from, { half: 32, halfScale: 128 });
+  encode(values, from, bytes, at, weights) {
+    const block = encodeSymmetric(values, from, { half: 32, halfScale: 128 }, weights);
     bytes.fill(0, at, at + 210);
     for (let index = 0; index < 256; index++) {
       const quant = (block.quants[index] as number) + 32;

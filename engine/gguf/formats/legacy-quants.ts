@@ -1,5 +1,5 @@
 import type { BlockFormat } from './block-format.ts';
-import { furthestFromZero, roundWithin } from './fit-scales.ts';
+import { fitSymmetric, furthestFromZero, roundWithin } from './fit-scales.ts';
 import { readHalf, writeHalf } from './half.ts';
 
 // The formats older than the K-quants: 32 values per block, with one scale and at most one minimum.
@@ -23,7 +23,7 @@ export const Q8_0: BlockFormat = {
 /**
  * Q4_0: 32 values in 18 bytes, x = d (q − 8).
  * Bytes 0–1: d, f16. Bytes 2–17: byte j holds q_j in its low and q_{j+16} in its high four bits.
- * The scale maps the value furthest from zero to q = 0, the only side that reaches eight steps.
+ * Without weights the scale maps the value furthest from zero to q = 0, the only side that reaches eight steps.
  */
 export const Q4_0: BlockFormat = {
   decode(bytes, at, out, to) {
@@ -34,8 +34,9 @@ export const Q4_0: BlockFormat = {
       out[to + j + 16] = scale * ((pair >>> 4) - 8);
     }
   },
-  encode(values, from, bytes, at) {
-    const scale = writeHalf(bytes, at, furthestFromZero(values, from, 32) / -8);
+  encode(values, from, bytes, at, weights) {
+    const widest = furthestFromZero(values, from, 32) / -8;
+    const scale = writeHalf(bytes, at, weights ? fitSymmetric(values, from, 32, 8, weights) : widest);
     const inverse = scale === 0 ? 0 : 1 / scale;
     const quantOf = (index: number): number => roundWithin(inverse * (values[index] as number), -8, 7) + 8;
     for (let j = 0; j < 16; j++) bytes[at + 2 + j] = quantOf(from + j) | (quantOf(from + j + 16) << 4);
@@ -51,8 +52,9 @@ export const Q5_0: BlockFormat = {
     const scale = readHalf(bytes, at);
     for (let j = 0; j < 32; j++) out[to + j] = scale * (readFiveBits(bytes, at + 2, j) - 16);
   },
-  encode(values, from, bytes, at) {
-    const scale = writeHalf(bytes, at, furthestFromZero(values, from, 32) / -16);
+  encode(values, from, bytes, at, weights) {
+    const widest = furthestFromZero(values, from, 32) / -16;
+    const scale = writeHalf(bytes, at, weights ? fitSymmetric(values, from, 32, 16, weights) : widest);
     const inverse = scale === 0 ? 0 : 1 / scale;
     writeFiveBits(bytes, at + 2, (j) => roundWithin(inverse * (values[from + j] as number), -16, 15) + 16);
   },

@@ -1,6 +1,5 @@
 import type { Architecture, Shape } from '../../model/architecture.ts';
-import { MIXES, type Mix, tensorQuantization, uniformQuantization } from '../../model/mix.ts';
-import type { Quantization } from '../../model/quantization.ts';
+import { type FileMix, fileQuantization } from '../../model/mix.ts';
 import type { TensorHeading } from '../encode-header.ts';
 import { fileTypeNumber } from '../file-type.ts';
 import type { Metadata, MetadataValue } from '../metadata-value.ts';
@@ -22,9 +21,6 @@ export const TINY_SHAPE: Shape = {
   qkvBias: false,
 };
 
-/** One of llama.cpp's mixes, or one format for every matrix. */
-export type MadeMix = Mix | Quantization;
-
 /** A file without its weights: the metadata of its header, and its tensors. */
 export interface MadeModel {
   readonly metadata: Metadata;
@@ -44,22 +40,15 @@ const ROPE_BASE: Readonly<Record<Architecture, number>> = {
 const NORM_EPSILON: Readonly<Record<Architecture, number>> = { llama: 1e-5, qwen2: 1e-6, qwen3: 1e-6, internlm2: 1e-5 };
 
 /**
- * Metadata and tensors of a model with random weights. Vectors are F32 in every mix, BF16 included: llama.cpp can't add
- * or multiply others.
+ * Metadata and tensors of a model with random weights.
  * @param shape its vocabulary has at least SMALLEST_VOCABULARY tokens
  */
-export function madeModel(shape: Shape, mix: MadeMix): MadeModel {
-  const tensors = namedTensors(shape).map((tensor) => ({ ...tensor, type: typeOf(tensor, shape, mix) }));
+export function madeModel(shape: Shape, mix: FileMix): MadeModel {
+  const tensors = namedTensors(shape).map((tensor) => ({ ...tensor, type: fileQuantization(tensor, shape, mix) }));
   return { metadata: new Map([...modelMetadata(shape, mix), ...tokenizerMetadata(shape.vocabularySize)]), tensors };
 }
 
-function typeOf(tensor: NamedTensor, shape: Shape, mix: MadeMix): Quantization {
-  const known = MIXES.find((name) => name === mix);
-  if (known === undefined || known === 'BF16') return uniformQuantization(tensor, mix as Quantization);
-  return tensorQuantization(tensor, shape, known);
-}
-
-function modelMetadata(shape: Shape, mix: MadeMix): [string, MetadataValue][] {
+function modelMetadata(shape: Shape, mix: FileMix): [string, MetadataValue][] {
   const { architecture } = shape;
   const count = (value: number): MetadataValue => ({ type: 'uint32', value });
   const amount = (value: number): MetadataValue => ({ type: 'float32', value });

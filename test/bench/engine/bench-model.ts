@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadCatalogue } from '../../../datasets/load.ts';
-import type { MadeMix } from '../../../engine/gguf/make/made-model.ts';
 import { makeGguf } from '../../../engine/gguf/make/make-gguf.ts';
+import type { FileMix } from '../../../engine/model/mix.ts';
 import { createProgress } from '../../../engine/terminal/progress.ts';
 
 /** Models of the catalogue by the names that --shapes takes. */
@@ -13,7 +13,7 @@ export type ShapeName = keyof typeof SHAPES;
 const FOLDER = join(tmpdir(), 'hearth-bench');
 
 /** Path of the model that `hearth make-model --shape NAME --seed 1` writes, made once for each mix and kept. */
-export async function benchModel(mix: MadeMix, name: ShapeName = '1b'): Promise<string> {
+export async function benchModel(mix: FileMix, name: ShapeName = '1b'): Promise<string> {
   const path = join(FOLDER, `${name}-${mix}.gguf`);
   if (existsSync(path)) return path;
   const shape = loadCatalogue().find((model) => model.shape.name === SHAPES[name])?.shape;

@@ -90,6 +90,33 @@ for (const [type, width, levels, symmetric] of PLAIN) {
   });
 }
 
+/** Formats whose scales are fitted to weights. */
+const FITTED: readonly Quantization[] = ['Q2_K', 'Q3_K', 'Q4_K', 'Q5_K', 'Q6_K', 'Q4_0', 'Q5_0'];
+
+/** Σ w (x − x̂)², with weights that repeat. */
+function weightedError(out: Float32Array, weights: Float32Array): number {
+  return out.reduce(
+    (sum, value, index) => sum + (weights[index % weights.length] as number) * (value - (NORMAL[index] as number)) ** 2,
+    0,
+  );
+}
+
+for (const type of FITTED) {
+  test(`${type}: the search has no larger error than the quick fit, and weights lower the weighted error`, () => {
+    const coded = (weights?: Float32Array): Float32Array => {
+      const out = new Float32Array(NORMAL.length);
+      dequantize(type, quantize(type, NORMAL, weights), out);
+      return out;
+    };
+    const even = new Float32Array(512).fill(1);
+    const uneven = Float32Array.from(even, (_, column) => (column % 5 === 0 ? 30 : 1));
+    const searched = coded(even);
+    assert.ok(weightedError(searched, even) <= weightedError(coded(), even));
+    // Of 16 or 32 values, a fifth of which counts.
+    assert.ok(weightedError(coded(uneven), uneven) < 0.98 * weightedError(searched, uneven));
+  });
+}
+
 test('Q8_0 has an error of at most half a step for any scale', () => {
   const block = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 32, maxLength: 32 });
   fc.assert(
