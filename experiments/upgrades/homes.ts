@@ -43,14 +43,21 @@ export function homeShape(home: number, { seed }: UpgradesSetting): { devices: n
   return { devices: stream.integer(2, 4), regime: stream.pick(REGIMES) };
 }
 
+/** The home of a point before anything is bought. */
+export function homeCluster({ home, model }: Omit<UpgradePoint, 'upgrade'>, setting: UpgradesSetting): Cluster {
+  return randomCluster({ seed: setting.seed + home, ...homeShape(home, setting), modelBytes: model.bytes });
+}
+
 /**
  * The least predicted TPOT of a point, seconds, over the devices that the part can be bought for; `null` if nothing
  * runs, or nothing can be bought. By the exact optimum of the closed forms under `lru`, what Linux and macOS do.
+ * @param own the home of the point, from homeCluster
  */
-export function leastSeconds(point: UpgradePoint, setting: UpgradesSetting): number | null {
-  const { home, model, upgrade } = point;
-  const { workload, parts, seed } = setting;
-  const own = randomCluster({ seed: seed + home, ...homeShape(home, setting), modelBytes: model.bytes });
+export function leastSeconds(
+  { model, upgrade }: UpgradePoint,
+  own: Cluster,
+  { workload, parts }: UpgradesSetting,
+): number | null {
   const seconds = upgradedClusters(own, upgrade, parts).map((belief) => {
     const { plan } = optimal({ belief, model, workload, reclaim: 'lru' });
     if (plan === undefined) return Number.POSITIVE_INFINITY;

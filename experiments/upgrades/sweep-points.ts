@@ -1,6 +1,16 @@
+import type { Cluster } from '../../engine/hardware/cluster.ts';
 import type { Evaluate } from '../sweep/sweep.ts';
-import { leastSeconds, type UpgradesSetting, upgradePoint } from './homes.ts';
+import { homeCluster, leastSeconds, type UpgradePoint, type UpgradesSetting, upgradePoint } from './homes.ts';
 
 export default function createEvaluate(setting: unknown): Evaluate {
-  return (point) => leastSeconds(upgradePoint(point, setting as UpgradesSetting), setting as UpgradesSetting);
+  const settings = setting as UpgradesSetting;
+  // Points of the same home and model follow one another.
+  let last: { readonly point: UpgradePoint; readonly own: Cluster } | undefined;
+  return (number) => {
+    const point = upgradePoint(number, settings);
+    const isSame = last?.point.home === point.home && last.point.model === point.model;
+    const own = last !== undefined && isSame ? last.own : homeCluster(point, settings);
+    last = { point, own };
+    return leastSeconds(point, own, settings);
+  };
 }

@@ -6,14 +6,9 @@ import * as assert from 'uvu/assert';
 import { createNamedModel, loadCatalogue, loadDevices } from '../../datasets/load.ts';
 import { createWorkload } from '../../engine/model/workload.ts';
 import { upgradeParts } from '../../engine/planner/changes.ts';
-import {
-  homeShape,
-  leastSeconds,
-  UPGRADES,
-  type UpgradesSetting,
-  upgradePoint,
-} from '../../experiments/upgrades/homes.ts';
+import { homeShape, UPGRADES, type UpgradesSetting } from '../../experiments/upgrades/homes.ts';
 import { summariseUpgrades } from '../../experiments/upgrades/summary.ts';
+import createEvaluate from '../../experiments/upgrades/sweep-points.ts';
 import { testReport } from '../support/open-report.ts';
 import { runScript } from '../support/run-script.ts';
 
@@ -28,11 +23,10 @@ const setting: UpgradesSetting = {
 };
 
 test('no upgrade of disk, memory or links makes the best plan slower', () => {
+  const evaluate = createEvaluate(setting);
   let compared = 0;
   for (let home = 0; home < 60; home++) {
-    const times = UPGRADES.map((_, index) =>
-      leastSeconds(upgradePoint(home * UPGRADES.length + index, setting), setting),
-    );
+    const times = UPGRADES.map((_, index) => evaluate(home * UPGRADES.length + index) as number | null);
     const [base] = times;
     for (const name of ['disk', 'memory'] as const) {
       const time = times[UPGRADES.indexOf(name)];
@@ -42,6 +36,16 @@ test('no upgrade of disk, memory or links makes the best plan slower', () => {
     }
   }
   assert.ok(compared > 40, `${compared}`);
+});
+
+test('a point has the same result whichever point was computed before it', () => {
+  const models = ['Llama-3-8B', 'Llama-3-70B'].map((name) => createNamedModel(loadCatalogue(), name));
+  const both = { ...setting, models };
+  const evaluate = createEvaluate(both);
+  const points = Array.from({ length: 80 }, (_, point) => point);
+  const alone = points.map((point) => createEvaluate(both)(point));
+  assert.equal(points.map(evaluate), alone);
+  assert.equal(points.toReversed().map(evaluate), alone.toReversed());
 });
 
 test('the summary counts the largest gain above 5 %, homes that run nothing, and medians', () => {

@@ -14,6 +14,7 @@ export const HAS_REDIS = ((): boolean => {
 
 export interface RedisServer {
   readonly url: string;
+  readonly pid: number;
   /** Kills it with SIGKILL, and starts it again on the same append-only file. */
   killAndRestart(): Promise<void>;
   stop(): Promise<void>;
@@ -36,6 +37,9 @@ export async function startRedis(folder: string): Promise<RedisServer> {
   };
   return {
     url: `redis://127.0.0.1:${port}`,
+    get pid() {
+      return child.pid as number;
+    },
     async killAndRestart() {
       await kill();
       child = await start();
