@@ -33,6 +33,12 @@ export const PICTURES: readonly Picture[] = [
     charts: ['The upgrade that gains most'],
     width: 1180,
   },
+  {
+    file: 'experiments/pictures/sweep-capacity.png',
+    script: 'experiments/sweep-capacity.ts',
+    charts: ['Points per second by workers'],
+    width: 1180,
+  },
 ];
 
 /** The fingerprints of the pictures' charts when they were drawn, by file. */

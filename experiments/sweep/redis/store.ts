@@ -67,12 +67,44 @@ export function openQueue(redis: Redis): Queue<Job> {
 }
 
 /** The lines of a block, as stored. */
-export function packLines(lines: readonly string[]): Buffer {
+function packLines(lines: readonly string[]): Buffer {
   return deflateRawSync(lines.join('\n'));
 }
 
-export function unpackLines(packed: Buffer): string[] {
+function unpackLines(packed: Buffer): string[] {
   return inflateRawSync(packed).toString().split('\n');
+}
+
+/** Of blocks first … first + count − 1: their lines, `undefined` where there are no results yet. */
+export async function readBlocks(
+  redis: Redis,
+  id: string,
+  first: number,
+  count: number,
+): Promise<(string[] | undefined)[]> {
+  const packed = await redis.hmgetBuffer(KEYS.results(id), ...fieldsOf(first, count));
+  return packed.map((one) => (one === null ? undefined : unpackLines(one)));
+}
+
+/** Whether blocks first … first + count − 1 all have results. */
+export async function haveResults(redis: Redis, id: string, first: number, count: number): Promise<boolean> {
+  return (await redis.hmget(KEYS.results(id), ...fieldsOf(first, count))).every((one) => one !== null);
+}
+
+/** Stores the lines of consecutive blocks of `block` points. */
+export async function storeBlocks(
+  redis: Redis,
+  { id, block }: Pick<Sweep, 'id' | 'block'>,
+  first: number,
+  lines: readonly string[],
+): Promise<void> {
+  const fields = fieldsOf(first, Math.ceil(lines.length / block));
+  const packed = fields.flatMap((field, index) => [field, packLines(lines.slice(index * block, (index + 1) * block))]);
+  await redis.hset(KEYS.results(id), ...packed);
+}
+
+function fieldsOf(first: number, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(first + index));
 }
 
 export async function storeSweep(redis: Redis, sweep: Sweep): Promise<void> {
@@ -96,10 +128,16 @@ export interface WorkerReport {
 }
 
 /** Seconds after which a worker that no longer reports itself is gone. */
-export const GONE_SECONDS = 10;
+const GONE_SECONDS = 10;
 
 export function workerName(): string {
   return `${hostname()}-${process.pid}-${Date.now().toString(36)}`;
+}
+
+/** Says that a worker is there, and for GONE_SECONDS from now. */
+export async function reportWorker(redis: Redis, report: WorkerReport): Promise<void> {
+  await redis.set(KEYS.worker(report.name), JSON.stringify(report), 'EX', GONE_SECONDS);
+  await redis.sadd(KEYS.workers, report.name);
 }
 
 /** The workers that are there. */
@@ -123,4 +161,15 @@ export interface Times {
 export async function readTimes(redis: Redis, id: string): Promise<Times> {
   const { busy = '0', spent = '0', points = '0' } = await redis.hgetall(KEYS.times(id));
   return { busy: Number(busy), spent: Number(spent), points: Number(points) };
+}
+
+/** Adds what a worker has spent on a job. */
+export async function addTimes(redis: Redis, id: string, { busy, spent, points }: Times): Promise<void> {
+  const key = KEYS.times(id);
+  await redis
+    .multi()
+    .hincrbyfloat(key, 'busy', busy)
+    .hincrbyfloat(key, 'spent', spent)
+    .hincrby(key, 'points', points)
+    .exec();
 }

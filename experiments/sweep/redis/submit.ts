@@ -3,31 +3,30 @@ import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type Executor, type Part, type Sweep, SweepError } from '../sweep.ts';
 import { codeVersion } from '../version.ts';
-import { connect, type Job, KEYS, liveWorkers, openQueue, readTimes, storeSweep, unpackLines } from './store.ts';
+import { PACE } from './pace.ts';
+import { connect, type Job, KEYS, liveWorkers, openQueue, readBlocks, readTimes, storeSweep } from './store.ts';
 
-/** Seconds of work in a job: the queue's share of the time is small, and little is lost with a worker. */
-const JOB_SECONDS = 1;
-/** Jobs in the queue per thread of the workers, and the least number. */
-const QUEUED = { perThread: 3, least: 8 } as const;
-/** Blocks that are read at once. */
-const READ = 64;
-/** Milliseconds between two looks for results. */
-const LOOK = 50;
 /** Milliseconds without the next result after which its job is looked for. */
 const MISSED = 2000;
+
+export interface RedisOptions {
+  readonly hangSeconds: number;
+  /** Seconds of work in a job; PACE.jobSeconds unless given. */
+  readonly jobSeconds?: number;
+}
 
 /**
  * Computes points by workers that wait at a Redis (hearth sweep-worker). Results stay there, so that any submitter of the
  * same sweep goes on where another one ended. A job that Redis has lost is queued again.
  */
-export function redisExecutor(url: string, { hangSeconds }: { readonly hangSeconds: number }): Executor {
+export function redisExecutor(url: string, { hangSeconds, jobSeconds = PACE.jobSeconds }: RedisOptions): Executor {
   return {
     async *results(sweep, done) {
       const redis = await connect(url);
       const queue = openQueue(redis);
       try {
         await storeSweep(redis, sweep);
-        yield* submit(new Submission(redis, queue, sweep, hangSeconds), done);
+        yield* submit(new Submission(redis, queue, sweep, { hangSeconds, jobSeconds }), done);
         await Promise.all([KEYS.results, KEYS.times, KEYS.sweep].map((key) => redis.expire(key(sweep.id), KEPT)));
       } finally {
         await queue.close();
@@ -48,7 +47,7 @@ async function* submit(submission: Submission, done: number): AsyncGenerator<Par
   let last = Date.now();
   let fed = 0;
   while (next < blocks) {
-    const found = await submission.read(next, Math.min(READ, blocks - next));
+    const found = await submission.read(next, Math.min(PACE.blocksRead, blocks - next));
     if (found.length > 0) {
       const from = next * sweep.block;
       const lines = found.flat();
@@ -56,12 +55,12 @@ async function* submit(submission: Submission, done: number): AsyncGenerator<Par
       next += found.length;
       last = Date.now();
     }
-    if (Date.now() - fed > LOOK) {
+    if (Date.now() - fed > 1000 * PACE.lookSeconds) {
       await submission.feed();
       fed = Date.now();
     }
     if (found.length > 0) continue;
-    await pause(LOOK);
+    await pause(1000 * PACE.lookSeconds);
     if (Date.now() - last < MISSED) continue;
     await submission.recover();
     last = Date.now();
@@ -75,13 +74,15 @@ class Submission {
   private unqueued = 0;
   /** Queued jobs without known results, by first block. */
   private readonly queued = new Map<number, Job>();
+  private threads = 0;
+  private looked = 0;
   private warned = false;
 
   constructor(
     private readonly redis: Redis,
     private readonly queue: Queue<Job>,
     readonly sweep: Sweep,
-    private readonly hangSeconds: number,
+    private readonly options: Required<RedisOptions>,
   ) {}
 
   async begin(first: number): Promise<void> {
@@ -94,10 +95,12 @@ class Submission {
 
   /** The lines of blocks from `first` on, up to the first without results. */
   async read(first: number, count: number): Promise<string[][]> {
-    const fields = Array.from({ length: count }, (_, index) => String(first + index));
-    const packed = await this.redis.hmgetBuffer(KEYS.results(this.sweep.id), ...fields);
-    const end = packed.indexOf(null);
-    const found = packed.slice(0, end < 0 ? count : end).map((one) => unpackLines(one as Buffer));
+    const blocks = await readBlocks(this.redis, this.sweep.id, first, count);
+    const found: string[][] = [];
+    for (const lines of blocks) {
+      if (lines === undefined) break;
+      found.push(lines);
+    }
     for (const [start, job] of this.queued) {
       if (start + job.count > first + found.length) break;
       this.queued.delete(start);
@@ -110,23 +113,22 @@ class Submission {
     const { sweep, queue } = this;
     const blocks = Math.ceil(sweep.count / sweep.block);
     if (this.unqueued >= blocks) return;
-    const workers = (await liveWorkers(this.redis)).filter(({ version }) => version === codeVersion());
-    this.warnOfOthers(workers.length);
-    const threads = workers.reduce((sum, { threads }) => sum + threads, 0);
+    const threads = await this.threadsOfWorkers();
     const waiting = await queue.getWaitingCount();
     const { busy, points } = await readTimes(this.redis, sweep.id);
-    const perBlock = points === 0 ? JOB_SECONDS : (busy / points) * sweep.block;
-    const wanted = Math.max(QUEUED.least, QUEUED.perThread * threads) - waiting;
+    const { hangSeconds, jobSeconds } = this.options;
+    const perBlock = points === 0 ? jobSeconds : (busy / points) * sweep.block;
+    const wanted = Math.max(PACE.leastQueued, PACE.queuedPerThread * threads) - waiting;
     const jobs: Job[] = [];
     while (jobs.length < wanted && this.unqueued < blocks) {
       while (this.there.has(this.unqueued)) this.unqueued += 1;
       if (this.unqueued >= blocks) break;
       // Towards the end jobs are smaller, so that all workers end at nearly the same time.
       const fair = Math.ceil((blocks - this.unqueued) / (4 * Math.max(1, threads)));
-      const most = Math.max(1, Math.min(Math.round(JOB_SECONDS / perBlock), fair, blocks - this.unqueued));
+      const most = Math.max(1, Math.min(Math.round(jobSeconds / perBlock), fair, blocks - this.unqueued));
       let count = 1;
       while (count < most && !this.there.has(this.unqueued + count)) count += 1;
-      const job = { sweep: sweep.id, first: this.unqueued, count, hangSeconds: this.hangSeconds };
+      const job = { sweep: sweep.id, first: this.unqueued, count, hangSeconds };
       this.queued.set(job.first, job);
       jobs.push(job);
       this.unqueued += count;
@@ -158,12 +160,19 @@ class Submission {
     await this.add(lost);
   }
 
-  private warnOfOthers(workers: number): void {
-    if (workers > 0 || this.warned) return;
-    this.warned = true;
-    process.stderr.write(
-      `no worker of version ${codeVersion()} is there yet; start some: hearth sweep-worker --on redis://…\n`,
-    );
+  /** Threads of all workers of this version. A look at many workers is long, so it is not taken with every look. */
+  private async threadsOfWorkers(): Promise<number> {
+    if (this.threads > 0 && Date.now() - this.looked < 1000 * PACE.reportSeconds) return this.threads;
+    const workers = (await liveWorkers(this.redis)).filter(({ version }) => version === codeVersion());
+    this.threads = workers.reduce((sum, { threads }) => sum + threads, 0);
+    this.looked = Date.now();
+    if (this.threads === 0 && !this.warned) {
+      this.warned = true;
+      process.stderr.write(
+        `no worker of version ${codeVersion()} is there yet; start some: hearth sweep-worker --on redis://…\n`,
+      );
+    }
+    return this.threads;
   }
 }
 

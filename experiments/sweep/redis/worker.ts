@@ -4,16 +4,18 @@ import type { Redis } from 'ioredis';
 import type { Sweep } from '../sweep.ts';
 import { createThreads, type Threads } from '../threads.ts';
 import { codeVersion } from '../version.ts';
+import { PACE } from './pace.ts';
 import {
+  addTimes,
   bullConnection,
   connect,
-  GONE_SECONDS,
+  haveResults,
   type Job,
   KEYS,
   loadSweep,
-  packLines,
   queueName,
-  type WorkerReport,
+  reportWorker,
+  storeBlocks,
   workerName,
 } from './store.ts';
 
@@ -44,14 +46,7 @@ export async function runSweepWorker({ url, threads, lostSeconds, idleSeconds }:
     const { sweep, compute } = await pools.of(data.sweep, data.hangSeconds);
     const { busy, computed } = await computeJob(redis, sweep, data, compute);
     points += computed;
-    const key = KEYS.times(sweep.id);
-    const spent = clock.end();
-    await redis
-      .multi()
-      .hincrbyfloat(key, 'busy', busy)
-      .hincrbyfloat(key, 'spent', spent)
-      .hincrby(key, 'points', computed)
-      .exec();
+    await addTimes(redis, sweep.id, { busy, spent: clock.end(), points: computed });
   };
   const worker = new Worker(queueName(), work, {
     connection: bullConnection(redis),
@@ -71,15 +66,12 @@ export async function runSweepWorker({ url, threads, lostSeconds, idleSeconds }:
     clock.pause();
     idle = Math.min(idle, Date.now());
   });
-  const report = async (): Promise<void> => {
-    const text: WorkerReport = { name, host: hostname(), pid: process.pid, threads, version: codeVersion(), points };
-    await redis.set(KEYS.worker(name), JSON.stringify(text), 'EX', GONE_SECONDS);
-    await redis.sadd(KEYS.workers, name);
-  };
+  const report = (): Promise<void> =>
+    reportWorker(redis, { name, host: hostname(), pid: process.pid, threads, version: codeVersion(), points });
   await report();
   await warnOfOtherVersions(redis);
   process.stderr.write(`${name}: ${threads} threads, version ${codeVersion()}\n`);
-  const beat = setInterval(() => void report().catch(() => {}), 2000);
+  const beat = setInterval(() => void report().catch(() => {}), 1000 * PACE.reportSeconds);
   await new Promise<void>((resolve) => {
     process.once('SIGINT', resolve).once('SIGTERM', resolve);
     const watch = setInterval(() => {
@@ -94,21 +86,16 @@ export async function runSweepWorker({ url, threads, lostSeconds, idleSeconds }:
   redis.disconnect();
 }
 
-/** Computes the blocks of a job that have no results yet. */
+/** Computes the blocks of a job, unless they have results already. */
 async function computeJob(
   redis: Redis,
-  { id, block, count }: Sweep,
+  sweep: Sweep,
   { first, count: blocks }: Job,
   compute: Threads['compute'],
 ): Promise<{ readonly busy: number; readonly computed: number }> {
-  const key = KEYS.results(id);
-  const fields = Array.from({ length: blocks }, (_, index) => String(first + index));
-  const there = await redis.hmget(key, ...fields);
-  if (there.every((one) => one !== null)) return { busy: 0, computed: 0 };
-  const [from, to] = [first * block, Math.min(count, (first + blocks) * block)];
-  const { lines, seconds } = await compute(from, to);
-  const packed = fields.flatMap((field, index) => [field, packLines(lines.slice(index * block, (index + 1) * block))]);
-  await redis.hset(key, ...packed);
+  if (await haveResults(redis, sweep.id, first, blocks)) return { busy: 0, computed: 0 };
+  const { lines, seconds } = await compute(first * sweep.block, Math.min(sweep.count, (first + blocks) * sweep.block));
+  await storeBlocks(redis, sweep, first, lines);
   return { busy: seconds, computed: lines.length };
 }
 
